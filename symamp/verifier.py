@@ -163,6 +163,7 @@ class _Check:
             inside = 0 < at < 1 if is_epsilon else 0 <= at < _INFINITY
             _require(inside and lower >= 0 and upper >= 0, "claim: a number out of range")
             trivial = {"above": upper >= (_INFINITY if is_epsilon else 1), "below": lower == 0}
+            low, high, about = (arb(x).str(10, radius=False) for x in (lower, upper, at))
         for side, bound in (("above", claim["upper"]), ("below", claim["lower"])):
             _require(data[side] or trivial[side], f"nothing is listed {side}, and the bound is not trivial", "invalid")
             eps, level = (bound, claim["delta"]) if is_epsilon else (claim["eps"], bound)
@@ -175,8 +176,7 @@ class _Check:
                     found = self.divergence(evidence, claim["n"], side, f"{side}[{i}]")
                     good = found <= value if side == "above" else found > value if is_epsilon else found >= value
                     _require(good, f"{side}[{i}]: the divergence is not proved to be as claimed", "invalid")
-        low, high, at = (arb(x).str(10, radius=False) for x in (lower, upper, at))
-        said = f"{claim['quantity']} in [{low}, {high}] (rounded), n = {claim['n']}, {given} = {at}"
+        said = f"{claim['quantity']} in [{low}, {high}] (rounded), n = {claim['n']}, {given} = {about}"
         return f"{said}; {len(data['above'])} + {len(data['below'])} triples, standing {data['standing'][:40]!a}"
 
     def triple(self, data: dict[str, Any], what: str) -> tuple[list[tuple[Number, ...]], list[tuple[Number, ...]]]:
