@@ -39,8 +39,8 @@ def _bold_headings(app, what, name, obj, options, lines):
 
 def _write_pages(app):
     """Generate the gallery and the audit from the catalogue."""
-    from symamp.audit import audit_page
     from symamp.gallery import gallery
+    from symamp.literature.audit import audit_page
 
     for name, page in (("gallery", gallery), ("audit", audit_page)):
         (ROOT / "docs" / f"{name}.md").write_text("\n".join(page()) + "\n", encoding="utf-8")

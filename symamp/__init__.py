@@ -1,11 +1,14 @@
 """symamp: privacy amplification by shuffling, derived as formulas and evaluated with a guarantee."""
 
 from symamp import errors, exact
-from symamp.amplification import delta, epsilon
-from symamp.answer import Answer
+from symamp.algebra.parameter import Parameter
+from symamp.amplification.answer import Answer
+from symamp.amplification.estimate import Estimate
+from symamp.amplification.method_check import method_check
+from symamp.amplification.questions import delta, epsilon
+from symamp.amplification.sum_law import SumLaw, sum_law
+from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
-from symamp.estimate import Estimate
-from symamp.fft_method import SumLaw, sum_law
 from symamp.mechanisms.families.block_hadamard import BlockHadamardResponse
 from symamp.mechanisms.families.cms import CountMeanSketch
 from symamp.mechanisms.families.collision import Collision
@@ -28,10 +31,7 @@ from symamp.mechanisms.families.unary_encoding import UnaryEncoding
 from symamp.mechanisms.families.wheel import Wheel
 from symamp.mechanisms.file_format import load_mechanism, mechanism_from_json
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.parameter import Parameter
 from symamp.mechanisms.pure_ldp import PureLDP
-from symamp.method_check import method_check
-from symamp.reductions.standing import Standing
 
 __version__ = "0.1.0"
 

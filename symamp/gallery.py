@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import sympy as sp
 
-from symamp.amplification import epsilon
+from symamp.amplification.questions import epsilon
 from symamp.derivation.pairs import pair_classes
-from symamp.display import decomposition_latex, latex
+from symamp.derivation.printing import decomposition_latex, latex
 from symamp.mechanisms.catalogue import catalogue
 from symamp.mechanisms.family import Family
 

@@ -11,9 +11,10 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp import cli, errors
-from symamp.arguments import relative_gap, users
-from symamp.mechanisms.formula_size import check_formula
+from symamp import errors
+from symamp.command_line import cli
+from symamp.numbers.arguments import relative_gap, users
+from symamp.numbers.formula_size import check_formula
 
 x, y = sp.Symbol("x", positive=True), sp.Symbol("y")
 D = sp.Symbol("D", integer=True, positive=True)

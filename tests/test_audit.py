@@ -5,8 +5,8 @@ import json
 import pytest
 import sympy as sp
 
-from symamp.audit import Printed, audit, check
-from symamp.cli import main
+from symamp.command_line.cli import main
+from symamp.literature.audit import Printed, audit, check
 
 FINDINGS = list(audit())
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import symamp as sa
-from symamp import cli
+from symamp.command_line import cli
 
 COIN = {
     "format": "symamp-mechanism",
@@ -336,7 +336,7 @@ def test_the_installed_command_and_the_module():
     done = subprocess.run([command, *good], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("epsilon in [0.0027292")
-    bad = [sys.executable, "-m", "symamp.cli", "derive", "krr", "--k", "1"]
+    bad = [sys.executable, "-m", "symamp.command_line.cli", "derive", "krr", "--k", "1"]
     done = subprocess.run(bad, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "symamp: k: got 1; accepted: integer k >= 2\n"

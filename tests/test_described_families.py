@@ -14,8 +14,9 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp import cli
-from symamp.derivation.normal_form import normal
+from symamp.algebra.normal_form import normal
+from symamp.command_line import cli
+from symamp.derivation.orbit import Orbit
 from symamp.derivation.triple import triple
 from symamp.errors import (
     ArgumentError,
@@ -30,7 +31,6 @@ from symamp.mechanisms import families
 from symamp.mechanisms.catalogue import by_name, catalogue
 from symamp.mechanisms.described import DescribedFamily
 from symamp.mechanisms.family_format import Description, described_family, family_from_json
-from symamp.mechanisms.orbit import Orbit
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -19,9 +19,9 @@ from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gaussian import gaussian_sum
 from symamp.evaluation.gparv import ball_gparv, float_gparv
 from symamp.evaluation.law import Atom, Law, Level, RationalLaw
-from symamp.evaluation.precision import working_precision
-from symamp.evaluation.rounding import float_above, float_below
 from symamp.evaluation.tilted import exp_minus_linear, sine_minus_argument
+from symamp.numbers.precision import working_precision
+from symamp.numbers.rounding import float_above, float_below
 
 
 def law_of(rational: RationalLaw) -> Law:

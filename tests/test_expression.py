@@ -14,10 +14,10 @@ import sympy as sp
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from symamp.algebra.parameter import EPS0, Parameter
 from symamp.errors import ArgumentError, ExpressionError, SymampError
-from symamp.mechanisms.exact_number import exact_number
-from symamp.mechanisms.expression import parse_expression
-from symamp.mechanisms.parameter import EPS0, Parameter
+from symamp.numbers.exact_number import exact_number
+from symamp.numbers.expression import parse_expression
 
 REAL = {name: Parameter(name).symbol for name in ("x", "y", "p")}
 WHOLE = {name: Parameter(name, integer=True).symbol for name in ("D", "k")}

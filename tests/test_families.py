@@ -4,7 +4,7 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.derivation.normal_form import normal
+from symamp.algebra.normal_form import normal
 from symamp.derivation.validity import check_probabilities
 from symamp.mechanisms.catalogue import catalogue
 

@@ -4,7 +4,7 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.derivation.normal_form import normal
+from symamp.algebra.normal_form import normal
 from symamp.derivation.pairs import pair_classes
 from symamp.errors import ArgumentError
 from symamp.mechanisms.families.collision import Collision, NarrowCollision

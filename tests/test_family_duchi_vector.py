@@ -4,12 +4,12 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.derivation.normal_form import normal
+from symamp.algebra.normal_form import normal
+from symamp.analyses.convex_order import is_worse
 from symamp.derivation.pairs import pair_classes
 from symamp.errors import ArgumentError
 from symamp.evaluation.law import Level
 from symamp.mechanisms.families.duchi_vector import CorrectedDuchiVector, DuchiVector, EvenDuchiVector
-from symamp.reductions.convex_order import is_worse
 
 t = sp.exp(sp.Symbol("eps0", real=True))
 PRINTED = (t - 1) / (t + 1)

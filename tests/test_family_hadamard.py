@@ -7,15 +7,15 @@ import pytest
 import sympy as sp
 
 import symamp as sa
+from symamp.algebra.normal_form import normal
+from symamp.algebra.parameter import EPS0, Parameter
 from symamp.derivation.blanket import blanket
-from symamp.derivation.normal_form import normal
 from symamp.derivation.pairs import pair_classes
 from symamp.derivation.triple import triple
 from symamp.errors import ArgumentError
 from symamp.mechanisms.families.block_hadamard import BlockHadamardResponse
 from symamp.mechanisms.families.hadamard_response import HadamardResponse, sylvester
 from symamp.mechanisms.families.hcms import HadamardCountMeanSketch
-from symamp.mechanisms.parameter import EPS0, Parameter
 
 t = sp.exp(EPS0.symbol)
 K, B, b, k, m = sp.symbols("K B b k m", integer=True)

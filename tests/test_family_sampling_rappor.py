@@ -6,14 +6,14 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.derivation.normal_form import normal
+from symamp.algebra.normal_form import normal
+from symamp.analyses.convex_order import is_worse
 from symamp.derivation.pairs import pair_classes
 from symamp.errors import ArgumentError
 from symamp.evaluation.law import Level
 from symamp.mechanisms.families.sampling_rappor import SamplingRappor
 from symamp.mechanisms.families.unary_encoding import Rappor
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.reductions.convex_order import is_worse
 
 a = sp.exp(sp.Symbol("eps0", real=True) / 2)
 

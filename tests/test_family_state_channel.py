@@ -4,12 +4,12 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.derivation.normal_form import normal
+from symamp.algebra.normal_form import normal
+from symamp.analyses.convex_order import is_worse
 from symamp.derivation.pairs import pair_classes
 from symamp.evaluation.law import Level
 from symamp.mechanisms.families.harmony import Harmony
 from symamp.mechanisms.families.priv_kv import PrivKV
-from symamp.reductions.convex_order import is_worse
 
 a = sp.exp(sp.Symbol("eps0", real=True) / 2)
 DISJOINT, OPPOSITE = ("x0", "x1"), ("x0", "opposite")

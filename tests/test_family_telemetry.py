@@ -4,8 +4,10 @@ import pytest
 import sympy as sp
 
 import symamp as sa
+from symamp.algebra.normal_form import normal
+from symamp.algebra.parameter import EPS0
+from symamp.analyses.convex_order import is_worse
 from symamp.derivation.blanket import blanket
-from symamp.derivation.normal_form import normal
 from symamp.errors import ArgumentError
 from symamp.evaluation.law import Level
 from symamp.mechanisms.families.cms import CountMeanSketch
@@ -14,8 +16,6 @@ from symamp.mechanisms.families.exponential import ExponentialMechanism
 from symamp.mechanisms.families.hcms import HadamardCountMeanSketch
 from symamp.mechanisms.families.one_bit_mean import OneBitMean
 from symamp.mechanisms.families.unary_encoding import Rappor
-from symamp.mechanisms.parameter import EPS0
-from symamp.reductions.convex_order import is_worse
 
 e = EPS0.symbol
 t, s = sp.exp(e), sp.exp(e / 2)

@@ -22,8 +22,8 @@ from symamp.evaluation.gaussian import gaussian_sum
 from symamp.evaluation.gparv import ball_gparv, float_gparv
 from symamp.evaluation.lattice import Lattice, PlacedLaw, coarsest_lattice, lower_law, upper_law
 from symamp.evaluation.law import Atom, Law, Level, RationalLaw
-from symamp.evaluation.precision import working_precision
 from symamp.evaluation.wrapped import Weight, wrap_flint, wrap_mpmath, wrap_numpy
+from symamp.numbers.precision import working_precision
 
 
 def number(q):

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import sympy as sp
 
+from symamp.algebra.parameter import Parameter
 from symamp.errors import ExpressionError, FormatError, RowSumError, SymampError
 from symamp.mechanisms.file_format import load_mechanism, mechanism_from_json
-from symamp.mechanisms.parameter import Parameter
 
 COIN = {
     "format": "symamp-mechanism",

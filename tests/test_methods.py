@@ -6,10 +6,10 @@ import pytest
 from flint import fmpq
 
 import symamp as sa
+from symamp.analyses.registry import METHODS, upper_reductions
 from symamp.evaluation.exact import exact_divergence
 from symamp.gallery import gallery
 from symamp.mechanisms.catalogue import catalogue
-from symamp.reductions.methods import METHODS, upper_reductions
 
 FAMILIES = list(catalogue().values())
 

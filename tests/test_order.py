@@ -11,9 +11,12 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symamp.derivation.constants import constant_sign
-from symamp.derivation.normal_form import normal
-from symamp.derivation.number_systems import (
+from symamp.algebra.constants import constant_sign
+from symamp.algebra.normal_form import normal
+from symamp.algebra.order import compare, is_zero, maximum, minimum, sign, strictly_positive
+from symamp.algebra.parameter import EPS0, Parameter
+from symamp.errors import ArgumentError, ExpressionError, UndecidedOrderError
+from symamp.numbers.systems import (
     FLINT,
     MPMATH,
     NUMPY,
@@ -21,9 +24,6 @@ from symamp.derivation.number_systems import (
     compile_expression,
     working_precision,
 )
-from symamp.derivation.order import compare, is_zero, maximum, minimum, sign, strictly_positive
-from symamp.errors import ArgumentError, ExpressionError, UndecidedOrderError
-from symamp.mechanisms.parameter import EPS0, Parameter
 
 R = sp.Rational
 K = Parameter("k", sp.Integer(2), integer=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from symamp import cli
+from symamp.command_line import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {"README.md": ROOT / "README.md", "quickstart.md": ROOT / "docs" / "quickstart.md"}

@@ -20,14 +20,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symamp as sa
-from symamp import cli, verifier
-from symamp.certificate import _At, _evidence, _rounded
+from symamp import verifier
+from symamp.amplification.certificate import _At, _evidence, _rounded
+from symamp.analyses.reduction import Reduction
+from symamp.analyses.standing import Standing
+from symamp.command_line import cli
 from symamp.derivation.decomposition import Component, Decomposition
 from symamp.errors import ArgumentError
 from symamp.evaluation.divergence import Settings, enclose_divergence
 from symamp.mechanisms.catalogue import by_name
-from symamp.reductions.reduction import Reduction
-from symamp.reductions.standing import Standing
 from symamp.verifier import verify
 
 COIN = sa.RandomizedResponse(k=2, eps0="log(3)")

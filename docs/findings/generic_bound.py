@@ -14,14 +14,14 @@ import sympy as sp
 from flint import fmpq
 
 import symamp as sa
+from symamp.algebra.normal_form import normal
+from symamp.algebra.order import sign
+from symamp.analyses.generic import generic_reduction
 from symamp.derivation.local_budget import largest_ratio
-from symamp.derivation.normal_form import normal
-from symamp.derivation.order import sign
 from symamp.derivation.pairs import pair_classes
 from symamp.errors import UndecidedOrderError
 from symamp.evaluation.exact import exact_divergence
 from symamp.mechanisms.catalogue import catalogue
-from symamp.reductions.generic import generic_reduction
 
 HERE = Path(__file__).parent
 Point = tuple[Fraction, Fraction]

@@ -16,10 +16,10 @@ import sympy as sp
 from flint import arb
 
 import symamp as sa
+from symamp.analyses.data_sets import dataset_reduction
 from symamp.evaluation.divergence import Settings, enclose_divergence
 from symamp.evaluation.law import Level
-from symamp.evaluation.precision import working_precision
-from symamp.reductions.worst_dataset import dataset_reduction
+from symamp.numbers.precision import working_precision
 
 HERE = Path(__file__).parent
 GRID = 24

@@ -10,12 +10,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from symamp.answer import Answer
-from symamp.audit import Finding
+from symamp.amplification.answer import Answer
 from symamp.derivation.decomposition import Decomposition
-from symamp.display import decomposition_table, gamma_line, text
+from symamp.derivation.printing import decomposition_table, gamma_line, text
 from symamp.errors import ArgumentError
-from symamp.mechanisms.randomizer import LocalRandomizer
+from symamp.literature.audit import Finding
+from symamp.mechanisms.mechanism import Mechanism
 
 
 def print_json(data: object) -> None:
@@ -36,7 +36,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     Console().print(table, markup=False)
 
 
-def print_decompositions(subject: LocalRandomizer, found: Sequence[Decomposition], as_json: bool) -> None:
+def print_decompositions(subject: Mechanism, found: Sequence[Decomposition], as_json: bool) -> None:
     """Print the decompositions of a mechanism with its local budget (and its shuffle index, for people)."""
     if as_json:
         decompositions = [_decomposition_json(d) for d in found]

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from symamp.analyses.subject import Subject
 from symamp.errors import ArgumentError
 from symamp.mechanisms.catalogue import by_name
 from symamp.mechanisms.file_format import load_mechanism
+from symamp.mechanisms.mechanism import Mechanism
 from symamp.mechanisms.pure_ldp import PureLDP
-from symamp.mechanisms.randomizer import LocalRandomizer
-from symamp.reductions.methods import Subject
 
 _OPTION = re.compile(r"--[A-Za-z]")
 
@@ -34,7 +34,7 @@ def subject(words: Sequence[str], file: Path | None) -> Subject:
     raise ArgumentError("mechanism", "both" if name else "none", "a name from `symamp mechanisms`, or --mechanism")
 
 
-def described(words: Sequence[str], file: Path | None) -> LocalRandomizer:
+def described(words: Sequence[str], file: Path | None) -> Mechanism:
     """Return the mechanism that the words say, if it has a decomposition of its own."""
     found = subject(words, file)
     if isinstance(found, PureLDP):

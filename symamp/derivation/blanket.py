@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from symamp.algebra.normal_form import normal
 from symamp.derivation.decomposition import Decomposition, merged
 from symamp.derivation.infimum import infimum
-from symamp.derivation.normal_form import normal
-from symamp.mechanisms.randomizer import LocalRandomizer
+from symamp.derivation.randomizer import LocalRandomizer
 
 
 @lru_cache(maxsize=4096)

@@ -11,11 +11,11 @@ import numpy as np
 import sympy as sp
 from flint import arb
 
-from symamp.derivation.normal_form import normal
-from symamp.derivation.number_systems import FLINT, MPMATH, NUMPY, NumberSystem, compile_expression
+from symamp.algebra.normal_form import normal
+from symamp.algebra.parameter import Parameter
 from symamp.errors import ArgumentError
-from symamp.mechanisms.exact_number import exact_number, printable_number
-from symamp.mechanisms.parameter import Parameter
+from symamp.numbers.exact_number import exact_number, printable_number
+from symamp.numbers.systems import FLINT, MPMATH, NUMPY, NumberSystem, compile_expression
 
 _SYSTEMS = {"numpy": NUMPY, "mpmath": MPMATH, "flint": FLINT}
 
@@ -116,12 +116,12 @@ class Decomposition:
         return frozenset(self.components), frozenset(self.singular)
 
     def _repr_latex_(self) -> str:
-        from symamp.display import decomposition_latex
+        from symamp.derivation.printing import decomposition_latex
 
         return decomposition_latex(self)
 
     def __str__(self) -> str:
-        from symamp.display import decomposition_text
+        from symamp.derivation.printing import decomposition_text
 
         return decomposition_text(self)
 

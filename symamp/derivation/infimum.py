@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import sympy as sp
 
-from symamp.derivation.normal_form import normal
-from symamp.derivation.order import maximum, minimum, sign
+from symamp.algebra.normal_form import normal
+from symamp.algebra.order import maximum, minimum, sign
+from symamp.algebra.parameter import Parameter
+from symamp.derivation.orbit import Orbit
 from symamp.errors import UndecidedOrderError
-from symamp.mechanisms.orbit import Orbit
-from symamp.mechanisms.parameter import Parameter
 
 
 def infimum(orbit: Orbit, parameters: Sequence[Parameter]) -> sp.Expr:

@@ -6,11 +6,11 @@ from functools import lru_cache
 
 import sympy as sp
 
+from symamp.algebra.normal_form import normal
+from symamp.algebra.order import maximum
 from symamp.derivation.infimum import densities, infimum, supremum
-from symamp.derivation.normal_form import normal
-from symamp.derivation.order import maximum
+from symamp.derivation.randomizer import LocalRandomizer
 from symamp.errors import UndecidedOrderError
-from symamp.mechanisms.randomizer import LocalRandomizer
 
 
 @lru_cache(maxsize=1024)

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from symamp.derivation.blanket import blanket
 from symamp.derivation.decomposition import Decomposition
+from symamp.derivation.randomizer import LocalRandomizer
 from symamp.errors import UnknownInputError
-from symamp.mechanisms.randomizer import LocalRandomizer
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from contextlib import suppress
 
 import sympy as sp
 
-from symamp.derivation.normal_form import normal
-from symamp.derivation.order import maximum, sign
+from symamp.algebra.normal_form import normal
+from symamp.algebra.order import maximum, sign
+from symamp.algebra.parameter import Parameter
 from symamp.derivation.pairs import pair_classes
+from symamp.derivation.randomizer import LocalRandomizer
 from symamp.errors import UndecidedOrderError
-from symamp.mechanisms.parameter import Parameter
-from symamp.mechanisms.randomizer import LocalRandomizer
 
 
 def inverse_square(components: tuple[tuple[sp.Expr, sp.Expr, sp.Expr], ...]) -> sp.Expr:

@@ -7,11 +7,11 @@ from functools import lru_cache
 
 import sympy as sp
 
+from symamp.algebra.normal_form import normal
 from symamp.derivation.decomposition import Decomposition, merged
-from symamp.derivation.normal_form import normal
+from symamp.derivation.randomizer import LocalRandomizer
 from symamp.errors import ArgumentError, UnknownInputError
-from symamp.mechanisms.exact_number import exact_number
-from symamp.mechanisms.randomizer import LocalRandomizer
+from symamp.numbers.exact_number import exact_number
 
 Weights = tuple[tuple[str, sp.Rational], ...]
 

@@ -6,10 +6,10 @@ from functools import lru_cache
 
 import sympy as sp
 
-from symamp.derivation.normal_form import normal
-from symamp.derivation.order import is_zero, sign
+from symamp.algebra.normal_form import normal
+from symamp.algebra.order import is_zero, sign
+from symamp.derivation.randomizer import LocalRandomizer
 from symamp.errors import NegativeProbabilityError, RowSumError, UndecidedOrderError, shown
-from symamp.mechanisms.randomizer import LocalRandomizer
 
 
 @lru_cache(maxsize=1024)

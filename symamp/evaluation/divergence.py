@@ -16,7 +16,7 @@ from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, float_gparv
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.plan import Plan
-from symamp.evaluation.precision import working_precision
+from symamp.numbers.precision import working_precision
 
 ENUMERATE_AT_ONCE = 1_500
 ENUMERATE_AT_MOST = 300_000

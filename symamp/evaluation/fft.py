@@ -29,11 +29,11 @@ from symamp.evaluation.lattice import (
 )
 from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
-from symamp.evaluation.precision import working_precision
-from symamp.evaluation.rounding import float_above
 from symamp.evaluation.tilted import TiltedLaw, log_mgf
 from symamp.evaluation.tilted_balls import TiltedBalls
 from symamp.evaluation.wrapped import Engine, Weight, Wrapped, wrap_flint, wrap_mpmath, wrap_numpy
+from symamp.numbers.precision import working_precision
+from symamp.numbers.rounding import float_above
 
 ENGINES: dict[str, tuple[Engine, int]] = {
     "flint": (wrap_flint, 1 << 17),

@@ -11,7 +11,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symamp.evaluation.law import Law, Level, total
-from symamp.evaluation.precision import working_precision
+from symamp.numbers.precision import working_precision
 
 Floats = NDArray[np.float64]
 

@@ -18,8 +18,8 @@ from symamp.evaluation.divergence import (
 from symamp.evaluation.gparv import ball_gparv, float_gparv
 from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
-from symamp.evaluation.precision import working_precision
 from symamp.evaluation.tilted import TiltedLaw
+from symamp.numbers.precision import working_precision
 
 _STEPS = 40
 LARGEST_EPS = 300.0

@@ -17,7 +17,7 @@ from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gparv import BallGparv, ball_gparv, float_gparv
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.plan import Plan
-from symamp.evaluation.precision import working_precision
+from symamp.numbers.precision import working_precision
 
 _GUARD_DIGITS = 20
 

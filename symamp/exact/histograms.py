@@ -10,10 +10,7 @@ from math import comb
 import sympy as sp
 from flint import arb, fmpq, fmpz
 
-from symamp.arguments import budget
 from symamp.errors import ArgumentError, UnknownInputError
-from symamp.evaluation.precision import working_precision
-from symamp.evaluation.rounding import float_above, float_below
 from symamp.exact.laws import HistogramLaws, Law
 from symamp.exact.weights import (
     Column,
@@ -26,6 +23,9 @@ from symamp.exact.weights import (
     weights_of,
 )
 from symamp.mechanisms.finite import FiniteMechanism
+from symamp.numbers.arguments import budget
+from symamp.numbers.precision import working_precision
+from symamp.numbers.rounding import float_above, float_below
 
 MOST_HISTOGRAMS = 2_000_000
 _MOST_BITS = 1_000_000_000

@@ -10,13 +10,13 @@ from functools import lru_cache
 import sympy as sp
 from flint import arb
 
-from symamp.derivation.normal_form import normal
-from symamp.derivation.number_systems import arb_value
-from symamp.derivation.order import is_zero
+from symamp.algebra.normal_form import normal
+from symamp.algebra.order import is_zero
 from symamp.errors import ArgumentError
-from symamp.evaluation.precision import working_precision
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
+from symamp.numbers.precision import working_precision
+from symamp.numbers.systems import arb_value
 
 Column = tuple[sp.Expr, ...]
 Bounds = tuple[int, int]

@@ -12,13 +12,13 @@ from typing import TypeAlias
 
 import sympy as sp
 
-from symamp.arguments import budget, users
 from symamp.errors import ArgumentError
 from symamp.exact.checkpoint import Case, State, load, save
 from symamp.exact.histograms import Divergence, as_divergence, check_size, divergence, excess_of_pair
 from symamp.exact.laws import HistogramLaws, Law
 from symamp.exact.symmetry import Counts, automorphisms, pair_representatives, representatives
 from symamp.exact.weights import Column, finite_table, level_of_budget, merged_columns, weights_of
+from symamp.numbers.arguments import budget, users
 
 Progress: TypeAlias = Callable[[int, int], None] | bool | None
 

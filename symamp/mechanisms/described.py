@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import sympy as sp
 
 from symamp import errors
-from symamp.derivation.normal_form import normal
-from symamp.derivation.order import is_zero, sign, strictly_positive
+from symamp.algebra.normal_form import normal
+from symamp.algebra.order import is_zero, sign, strictly_positive
+from symamp.algebra.parameter import Parameter
+from symamp.derivation.orbit import Orbit
 from symamp.derivation.validity import check_probabilities
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.orbit import Orbit
-from symamp.mechanisms.parameter import Parameter
 from symamp.mechanisms.structures.exchangeable import ExchangeableSets, Share
 from symamp.mechanisms.structures.one_hot import Letter, OneHot
 

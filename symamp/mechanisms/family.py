@@ -5,19 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from inspect import signature
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import sympy as sp
 
+from symamp.algebra.parameter import Parameter, check_range
 from symamp.errors import ArgumentError
-from symamp.mechanisms.exact_number import printable_number
-from symamp.mechanisms.parameter import Parameter
-from symamp.mechanisms.randomizer import LocalRandomizer
-from symamp.mechanisms.ranges import check_range
-
-if TYPE_CHECKING:
-    from symamp.mechanisms.finite import FiniteMechanism
-
+from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.mechanism import Mechanism
+from symamp.mechanisms.verification import verify
+from symamp.numbers.exact_number import printable_number
 
 _LARGEST_EXPANDED = 24
 
@@ -108,7 +105,7 @@ class Parametrised:
         return hash(self.key())
 
 
-class Family(Parametrised, LocalRandomizer):
+class Family(Parametrised, Mechanism):
     """A local randomizer with declared parameters, described once for all sizes.
 
     The table of a member is the same mechanism written out message by message from its published definition, not
@@ -154,9 +151,12 @@ class Family(Parametrised, LocalRandomizer):
         >>> sa.RandomizedResponse().verify({"k": 4, "eps0": "log(3)"})
         ('RandomizedResponse(k=4, eps0=log(3)): 3 components, gamma = 2/3, local epsilon = log(3)',)
         """
-        from symamp.derivation.verification import verify
-
-        return tuple(verify(self, self.at(**dict(size))) for size in sizes)
+        lines = []
+        for size in sizes:
+            member = self.at(**dict(size))
+            swap = {self.values[name]: member.values[name] for name in self.values}
+            lines.append(verify(self, member, member.table(), swap))
+        return tuple(lines)
 
 
 def _is_symbol(value: object, parameter: Parameter) -> bool:

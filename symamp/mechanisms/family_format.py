@@ -8,8 +8,10 @@ from typing import Any
 
 import sympy as sp
 
-from symamp.derivation.normal_form import normal
-from symamp.derivation.order import sign
+from symamp.algebra.normal_form import normal
+from symamp.algebra.order import sign
+from symamp.algebra.parameter import Parameter
+from symamp.derivation.orbit import Orbit
 from symamp.errors import FormatError
 from symamp.mechanisms.described import DescribedFamily, member
 from symamp.mechanisms.families.local_hashing import LocalHashing
@@ -22,8 +24,6 @@ from symamp.mechanisms.file_format import (
     refuse,
 )
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.orbit import Orbit
-from symamp.mechanisms.parameter import Parameter
 from symamp.mechanisms.structures.exchangeable import Share
 from symamp.mechanisms.structures.one_hot import Letter
 

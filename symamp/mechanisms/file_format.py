@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Never
 
 import sympy as sp
 
+from symamp.algebra.parameter import Parameter
 from symamp.errors import FormatError
-from symamp.mechanisms.exact_number import exact_number
-from symamp.mechanisms.expression import parse_expression
-from symamp.mechanisms.parameter import Parameter
+from symamp.numbers.exact_number import exact_number
+from symamp.numbers.expression import parse_expression
 
 if TYPE_CHECKING:
     from symamp.mechanisms.described import DescribedFamily

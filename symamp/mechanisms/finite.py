@@ -7,19 +7,19 @@ from typing import Self
 
 import sympy as sp
 
+from symamp.algebra.parameter import EPS0, Parameter, check_range
+from symamp.derivation.orbit import Orbit
+from symamp.derivation.validity import check_probabilities
 from symamp.errors import ArgumentError, FormatError
-from symamp.mechanisms.exact_number import exact_number, printable_number
-from symamp.mechanisms.expression import parse_expression
-from symamp.mechanisms.formula_size import check_formula
-from symamp.mechanisms.orbit import Orbit
-from symamp.mechanisms.parameter import EPS0, Parameter
-from symamp.mechanisms.randomizer import LocalRandomizer
-from symamp.mechanisms.ranges import check_range
+from symamp.mechanisms.mechanism import Mechanism
+from symamp.numbers.exact_number import exact_number, printable_number
+from symamp.numbers.expression import parse_expression
+from symamp.numbers.formula_size import check_formula
 
 _MOST_INPUTS, _MOST_MESSAGES, _MOST_ENTRIES = 400, 4000, 40_000
 
 
-class FiniteMechanism(LocalRandomizer):
+class FiniteMechanism(Mechanism):
     """A finite local randomizer: the probability of each message on each input, as exact expressions.
 
     ``table`` is {input: {message: entry}} (a message that is left out has probability 0) or a SymPy matrix with one
@@ -42,8 +42,6 @@ class FiniteMechanism(LocalRandomizer):
         parameters: Sequence[Parameter] = (),
         name: str = "finite mechanism",
     ) -> None:
-        from symamp.derivation.validity import check_probabilities
-
         rows = _rows(table)
         declared = _declared(parameters)
         if not isinstance(name, str):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sympy as sp
 
-from symamp.derivation.variation_ratio import VariationRatio
+from symamp.algebra.parameter import EPS0
+from symamp.derivation.variation_parameters import VariationRatio
 from symamp.mechanisms.families.randomized_response import RandomizedResponse
 from symamp.mechanisms.family import Parametrised
-from symamp.mechanisms.parameter import EPS0
 
 _MEMBERS = (2, 3, 4, 5, 6, 8, 12, 20)
 

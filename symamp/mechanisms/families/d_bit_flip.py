@@ -6,12 +6,12 @@ from itertools import combinations, product
 
 import sympy as sp
 
+from symamp.algebra.parameter import EPS0, Parameter
+from symamp.derivation.orbit import Orbit
 from symamp.errors import ArgumentError
-from symamp.mechanisms.exact_number import exact_number
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.orbit import Orbit
-from symamp.mechanisms.parameter import EPS0, Parameter
+from symamp.numbers.exact_number import exact_number
 
 _DRAWN = sp.Symbol("d", integer=True)
 

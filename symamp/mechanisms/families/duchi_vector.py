@@ -8,11 +8,11 @@ from itertools import pairwise, product
 
 import sympy as sp
 
+from symamp.algebra.parameter import EPS0, Parameter
+from symamp.derivation.orbit import Orbit
 from symamp.errors import ArgumentError
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.orbit import Orbit
-from symamp.mechanisms.parameter import EPS0, Parameter
 from symamp.mechanisms.structures.disjoint_cover import AVERAGE, DisjointCover, with_average
 
 _Corner = tuple[int, ...]

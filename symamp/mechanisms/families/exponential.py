@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sympy as sp
 
+from symamp.algebra.parameter import EPS0, Parameter
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.parameter import EPS0, Parameter
 from symamp.mechanisms.structures.exchangeable import ExchangeableSets, Share
 
 

@@ -10,12 +10,12 @@ from operator import xor
 
 import sympy as sp
 
+from symamp.algebra.parameter import EPS0, Parameter
+from symamp.derivation.orbit import Orbit
 from symamp.errors import ArgumentError
-from symamp.mechanisms.exact_number import exact_number
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.orbit import Orbit
-from symamp.mechanisms.parameter import EPS0, Parameter
+from symamp.numbers.exact_number import exact_number
 
 
 class HadamardResponse(Family):

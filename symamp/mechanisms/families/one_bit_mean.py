@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sympy as sp
 
+from symamp.algebra.parameter import EPS0
+from symamp.derivation.orbit import Orbit
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.orbit import Orbit
-from symamp.mechanisms.parameter import EPS0
 
 
 class OneBitMean(Family):

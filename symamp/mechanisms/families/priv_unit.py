@@ -6,8 +6,8 @@ import math
 
 import sympy as sp
 
+from symamp.algebra.parameter import EPS0, Parameter
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.parameter import EPS0, Parameter
 from symamp.mechanisms.structures.disjoint_cover import DisjointCover, with_average
 
 

@@ -6,8 +6,8 @@ from itertools import combinations
 
 import sympy as sp
 
+from symamp.algebra.parameter import EPS0, Parameter
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.parameter import EPS0, Parameter
 from symamp.mechanisms.structures.exchangeable import ExchangeableSets, Share
 
 _S, _D = sp.Symbol("s", integer=True), sp.Symbol("d", integer=True)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import sympy as sp
 
+from symamp.derivation.orbit import Orbit
 from symamp.mechanisms.family import Family
-from symamp.mechanisms.orbit import Orbit
 
 
 class Letter(NamedTuple):

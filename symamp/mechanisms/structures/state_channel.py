@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import sympy as sp
 
+from symamp.derivation.orbit import Orbit
 from symamp.mechanisms.family import Family
-from symamp.mechanisms.orbit import Orbit
 
 
 class StateChannel(Family):

@@ -1,0 +1,53 @@
+"""Logarithms and binomials in a standard form, so that equal ones become the same generator."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import sympy as sp
+
+from symamp.algebra.generators import prime_powers, refused
+
+_SHIFT = 64  # binomial(n + a, k + b) is reduced to binomial(n, k) for |a|, |b| up to this
+
+
+@lru_cache(maxsize=1024)
+def rewrite(expr: sp.Expr) -> sp.Expr | None:
+    """Return logarithms of primes for log of a rational, and a rational multiple of binomial(n, k) for a shifted one.
+
+    None where the expression is in its final form. Raises ExpressionError for other functions.
+    """
+    from symamp.algebra.normal_form import normal
+
+    if isinstance(expr, sp.log) and len(expr.args) == 1:
+        inner = normal(expr.args[0])
+        if inner.is_Rational:
+            if inner <= 0:
+                raise refused(expr)
+            result = sp.Add(*(e * sp.log(p) for p, e in prime_powers(inner).items()))
+        else:
+            result = sp.log(inner)
+        return None if result == expr else result
+    if not isinstance(expr, sp.binomial):
+        raise refused(expr)
+    n, k = (sp.expand(normal(a)) for a in expr.args)
+    (a, core_n), (b, core_k) = n.as_coeff_Add(), k.as_coeff_Add()
+    if core_k == 0:
+        if not b.is_Integer or abs(b) > _SHIFT:
+            raise refused(expr)
+        return sp.Mul(*[(n - i) / sp.Integer(i + 1) for i in range(int(b))]) if b >= 0 else sp.S.Zero
+    if not all(c.is_Integer and abs(c) <= _SHIFT for c in ((b,) if core_n == 0 else (a, b))):
+        raise refused(expr)
+    factor = sp.S.One
+    if core_n == 0:
+        core_n, a = a, sp.S.Zero
+    for i in range(1, int(a) + 1):
+        factor *= (core_n + i) / (core_n + i - k)
+    for i in range(-int(a)):
+        factor *= (core_n - i - k) / (core_n - i)
+    for i in range(int(b)):
+        factor *= (core_n - core_k - i) / (core_k + i + 1)
+    for i in range(1, -int(b) + 1):
+        factor *= (core_k - i + 1) / (core_n - core_k + i)
+    result = sp.binomial(core_n, core_k, evaluate=False) * factor
+    return None if result == expr else result

@@ -1,0 +1,84 @@
+"""The sign of a normal form over all admissible parameters: a proof by ranges, else by cases of an integer."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import sympy as sp
+
+from symamp.algebra.constants import constant_sign
+from symamp.algebra.normal_form import normal
+from symamp.algebra.parameter import Parameter
+from symamp.algebra.sign_proof import Outcome, Proof
+from symamp.errors import ArgumentError, ExpressionError, UndecidedOrderError
+
+_INTEGER_STEPS = 3
+
+
+@lru_cache(maxsize=65536)
+def proved_sign(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> Outcome:
+    """Return the sign of an expression in normal form over all admissible parameters, or what is missing."""
+    return _decide(expr, parameters, _INTEGER_STEPS)
+
+
+def _decide(expr: sp.Expr, parameters: tuple[Parameter, ...], steps: int) -> Outcome:
+    if not expr.free_symbols:
+        try:
+            sign = constant_sign(expr)
+        except UndecidedOrderError as error:
+            return Outcome(None, False, str(error.value), error.accepted)
+        return Outcome(sign, sign != 0)
+    undeclared = sorted(str(s) for s in expr.free_symbols - {p.symbol for p in parameters})
+    if undeclared:
+        return Outcome(None, False, str(expr), f"declared parameters only; declare {', '.join(undeclared)}")
+    outcome = _attempt(expr, parameters)
+    return outcome if outcome.sign is not None else _by_cases(expr, parameters, steps) or outcome
+
+
+def _by_cases(expr: sp.Expr, parameters: tuple[Parameter, ...], steps: int) -> Outcome | None:
+    """Split off the least value of an integer parameter: (k - 2)*(k - 3) >= 0 holds on integers only."""
+    for i, p in enumerate(parameters):
+        if steps == 0 or not p.integer or p.symbol not in expr.free_symbols:
+            continue
+        if p.lower is None or not p.lower.is_Integer or p.lower == p.upper:
+            continue
+        rest = tuple(_specialise(q, p.symbol, p.lower) for j, q in enumerate(parameters) if j != i)
+        try:
+            first = _decide(normal(expr.subs(p.symbol, p.lower)), rest, steps - 1)
+        except ExpressionError:  # the expression may have a pole there
+            continue
+        if first.sign is None:
+            continue
+        above = (*parameters[:i], Parameter(p.name, p.lower + 1, p.upper, True), *parameters[i + 1 :])
+        other = _attempt(expr, above)
+        found = other if other.sign is not None else _by_cases(expr, above, steps - 1)
+        if found is not None and found.sign is not None and found.sign * first.sign >= 0:
+            return Outcome(found.sign or first.sign, found.strict and first.strict)
+    return None
+
+
+def _specialise(p: Parameter, symbol: sp.Symbol, value: sp.Expr) -> Parameter:
+    lower, upper = (None if b is None else b.subs(symbol, value) for b in (p.lower, p.upper))
+    return Parameter(p.name, lower, upper, p.integer)
+
+
+def _check(parameters: tuple[Parameter, ...]) -> None:
+    known: set[sp.Symbol] = set()
+    for p in parameters:
+        for bound in (p.lower, p.upper):
+            if bound is not None and not bound.free_symbols <= known:
+                raise ArgumentError(f"bound of {p.name}", str(bound), "an expression in parameters declared before it")
+        known.add(p.symbol)
+
+
+def _attempt(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> Outcome:
+    _check(parameters)
+
+    def prove(side: sp.Expr) -> tuple[int, bool] | None:
+        try:
+            found = proved_sign(normal(side), parameters)
+        except (ExpressionError, UndecidedOrderError):
+            return None
+        return None if found.sign is None else (found.sign, found.strict)
+
+    return Proof(expr, parameters, prove).outcome()

@@ -1,0 +1,1 @@
+"""The questions people ask, and answers that carry their evidence."""

@@ -1,0 +1,45 @@
+"""Lower bounds: data sets (x0, x*, ..., x*) against (x1, x*, ..., x*), x* an input or a mixture of two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import sympy as sp
+
+from symamp.analyses.reduction import Reduction
+from symamp.analyses.standing import Standing
+from symamp.derivation.randomizer import LocalRandomizer
+from symamp.derivation.triple import Weights, triple
+
+SOURCE = "Su, Cheng, Wang 2025, Theorem 14"
+
+
+def dataset_reduction(mechanism: LocalRandomizer, pair: tuple[str, str], others: Weights) -> Reduction:
+    """Return the triple A0 = R(x0), A1 = R(x1), A2 = sum of w R(x*) over the weighted inputs of the other users.
+
+    Guarantee
+    ---------
+    Its divergence is at most that of the shuffled reports for the worst pair of neighbouring data sets: equal to one
+    of them if a single input has weight 1, and an average over some of them otherwise.
+    Proof: docs/proofs/blanket_reduction.md.
+    """
+    return Reduction("data set", Standing.LOWER, SOURCE, triple(mechanism, pair, others), others)
+
+
+def pure_datasets(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Iterator[Reduction]:
+    """Yield the reductions in which all other users hold the same input, x0 and x1 included."""
+    one = sp.Integer(1)
+    for x in (*mechanism.further_inputs(pair), *pair):
+        yield dataset_reduction(mechanism, pair, ((x, one),))
+
+
+def mixed_datasets(
+    mechanism: LocalRandomizer, pair: tuple[str, str], steps: int = 4, most_inputs: int = 6
+) -> Iterator[Reduction]:
+    """Yield reductions in which the other users hold one of two inputs, with weights on a grid."""
+    inputs = (*pair, *mechanism.further_inputs(pair))[:most_inputs]
+    for i, a in enumerate(inputs):
+        for b in inputs[i + 1 :]:
+            for c in range(1, steps):
+                weight = sp.Rational(c, steps)
+                yield dataset_reduction(mechanism, pair, ((a, weight), (b, 1 - weight)))

@@ -1,0 +1,66 @@
+"""What is asked of a local randomizer: what every mechanism tells the derivation, and nothing else."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+import sympy as sp
+
+from symamp.algebra.parameter import Parameter
+from symamp.derivation.orbit import Orbit
+from symamp.errors import UnknownInputError
+
+
+class LocalRandomizer(ABC):
+    """A local randomizer R, described by orbits of messages as seen from a few distinguished inputs.
+
+    A subclass says which inputs can be told apart (``inputs``), which ordered pairs and which further inputs
+    represent all others by symmetry (``pairs``, ``further_inputs``), and what the messages look like from some of
+    them (``orbits``). Everything else is derived. ``parameters`` are the parameters that are still symbols.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+
+    @property
+    @abstractmethod
+    def inputs(self) -> tuple[str, ...]:
+        """Labels of inputs that can be distinguished at once."""
+
+    @abstractmethod
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Ordered pairs of different inputs, at least one of each symmetry class."""
+
+    @abstractmethod
+    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
+        """Inputs outside the pair, at least one of each class under the symmetries that fix the pair."""
+
+    @abstractmethod
+    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
+        """Orbits of messages with densities at the distinguished (different) inputs, and at the rest."""
+
+    @abstractmethod
+    def key(self) -> tuple[object, ...]:
+        """What identifies the mechanism: equal keys mean equal mechanisms."""
+
+    def general(self) -> tuple[Self, dict[sp.Symbol, sp.Expr]]:
+        """Return a mechanism with fewer parameters fixed, and their values: what is derived for it holds here, too."""
+        return self, {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LocalRandomizer) and self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+    def checked_pair(self, x0: str, x1: str) -> tuple[str, str]:
+        """Return (x0, x1), two different inputs of the mechanism, or raise UnknownInputError."""
+        known = self.inputs
+        for label in (x0, x1):
+            if not isinstance(label, str) or label not in known:
+                shown = repr(label) if isinstance(label, str) else label
+                raise UnknownInputError("input", shown, f"one of {', '.join(known[:20])}")
+        if x0 == x1:
+            raise UnknownInputError("pair", f"({x0}, {x1})", "two different inputs")
+        return x0, x1

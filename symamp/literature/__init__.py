@@ -1,0 +1,1 @@
+"""Every bound in print, beside what is derived."""

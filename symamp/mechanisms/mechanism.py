@@ -1,0 +1,89 @@
+"""A mechanism: a local randomizer with the front steps of the derivation, put where users look for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import sympy as sp
+
+from symamp.derivation.blanket import blanket
+from symamp.derivation.decomposition import Decomposition
+from symamp.derivation.local_budget import local_epsilon
+from symamp.derivation.pairs import only_pair
+from symamp.derivation.randomizer import LocalRandomizer
+from symamp.derivation.shuffle_index import shuffle_index
+from symamp.derivation.triple import checked_weights, triple
+from symamp.derivation.variation_parameters import VariationRatio, variation_ratio
+from symamp.errors import UnknownInputError
+
+
+class Mechanism(LocalRandomizer):
+    """What a user runs: a described local randomizer that offers what is derived from it."""
+
+    def blanket(self, x0: str | None = None, x1: str | None = None) -> Decomposition:
+        """Return the optimal (blanket) decomposition for the ordered pair of inputs (x0, x1).
+
+        The pair may be left out when all ordered pairs have equal component lists. Components are exact SymPy
+        expressions ``(ratio0, ratio1, mass)``, merged by equal ratios (000, Theorems 6 and 7).
+
+        Raises UnknownInputError for an unknown or missing pair, UndecidedOrderError when the infimum over inputs
+        cannot be proved under the stated assumptions.
+
+        >>> import symamp as sa
+        >>> sa.RandomizedResponse().blanket().gamma
+        k/(k + exp(eps0) - 1)
+        """
+        if x0 is None and x1 is None:
+            return blanket(self, only_pair(self))
+        if x0 is None or x1 is None:
+            raise UnknownInputError("pair", f"({x0}, {x1})", "two different inputs, or none")
+        return blanket(self, self.checked_pair(x0, x1))
+
+    def local_epsilon(self) -> sp.Expr:
+        """Return the exact local budget, the logarithm of the largest ratio of probabilities, as a formula.
+
+        ``oo`` when some message has probability 0 on one input and not on another; ``Max(...)`` where the largest
+        ratio depends on the parameters.
+
+        >>> import symamp as sa
+        >>> sa.RandomizedResponse(k=3).local_epsilon()
+        eps0
+        """
+        return local_epsilon(self)
+
+    def shuffle_index(self) -> sp.Expr:
+        """Return chi, where chi^-2 is the sum of mass * (r0 - r1)^2, minimised over pairs of inputs.
+
+        The larger chi, the stronger the amplification; 0 when some message names its sender.
+
+        >>> import symamp as sa
+        >>> sa.RandomizedResponse(k=3, eps0="log(2)").shuffle_index()
+        sqrt(2)
+        """
+        return shuffle_index(self)
+
+    def variation_ratio(self) -> VariationRatio:
+        """Return (p, beta, q) of Wang (2023) as formulas, derived from the description.
+
+        p is the largest ratio R(x0)/R(x1) over pairs, beta the largest total variation between R(x0) and R(x1), q the
+        largest ratio of either to any R(x). Raises UndecidedOrderError if an order cannot be proved.
+
+        >>> import symamp as sa
+        >>> sa.RandomizedResponse().variation_ratio().beta
+        (exp(eps0) - 1)/(k + exp(eps0) - 1)
+        """
+        return variation_ratio(self)
+
+    def dataset(self, x0: str, x1: str, others: str | Mapping[str, object]) -> Decomposition:
+        """Return the triple of the data set in which all other users hold ``others``, in closed form.
+
+        ``others`` is one input, or weights {input: weight} that sum to 1 (each user draws one). The triple is
+        A0 = R(x0), A1 = R(x1), A2 the law of one other user's message; its divergence is a *lower* bound for the
+        shuffled mechanism (000, Theorem 14). Raises UnknownInputError or ArgumentError.
+
+        >>> import symamp as sa
+        >>> k = sa.Parameter("k", lower=3, integer=True)
+        >>> sa.RandomizedResponse(k=k).dataset("x0", "x1", "x2").components[2]
+        Component(ratio0=exp(-eps0), ratio1=exp(-eps0), mass=exp(eps0)/(k + exp(eps0) - 1))
+        """
+        return triple(self, self.checked_pair(x0, x1), checked_weights(self, others))

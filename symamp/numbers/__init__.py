@@ -1,0 +1,1 @@
+"""Exact numbers, the safe parser, the number systems, and the arguments of public functions."""

@@ -1,0 +1,88 @@
+"""The arguments of a question, checked once: n, eps, delta, gap."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import sympy as sp
+from flint import fmpq
+
+from symamp.errors import ArgumentError
+from symamp.numbers.exact_number import exact_number, printable_number
+
+LARGEST_N = 10**18
+
+
+def users(n: object) -> int:
+    """Return n as an int: an integer from 1 to 10**18, or a number of another type that is one, such as "1e6".
+
+    >>> users("1e6")
+    1000000
+    """
+    accepted = "an integer from 1 to 10**18, or a real number that is one, such as 1e6"
+    number = exact_number(n, "n", accepted=accepted)
+    if not (number.is_Integer and 1 <= number <= LARGEST_N):
+        raise ArgumentError("n", n, accepted)
+    return int(number)
+
+
+def budget(eps: object, name: str = "eps") -> sp.Expr:
+    """Return eps as an exact number >= 0.
+
+    >>> budget("log(3)/2")
+    log(3)/2
+    """
+    accepted = "a finite number >= 0"
+    number = printable_number(eps, name)
+    _check_printable(eps, name)
+    if number.is_negative or not number.is_extended_nonnegative:
+        raise ArgumentError(name, eps, accepted)
+    if not number.is_zero and float(sp.N(number, 15)) > 1e6:
+        raise ArgumentError(name, eps, "a number of at most 10**6")
+    return number
+
+
+def failure_probability(delta: object) -> fmpq:
+    """Return delta as an exact fraction in (0, 1).
+
+    >>> failure_probability("1e-3")
+    1/1000
+    """
+    number = exact_number(delta, "delta")
+    if not number.is_Rational:
+        raise ArgumentError("delta", delta, "a rational number in (0, 1): int, float, Fraction, Decimal, mpf or string")
+    fraction = fmpq(int(number.p), int(number.q))
+    if not 0 < fraction < 1:
+        raise ArgumentError("delta", delta, "a number in (0, 1)")
+    _check_printable(delta, "delta")
+    return fraction
+
+
+def relative_gap(gap: object) -> float:
+    """Return the wanted relative gap, between 1e-12 and 0.1.
+
+    >>> relative_gap(1e-6)
+    1e-06
+    """
+    accepted = "a number from 1e-12 to 0.1"
+    if isinstance(gap, str):
+        raise ArgumentError("gap", gap, accepted)
+    number = exact_number(gap, "gap", accepted=accepted)
+    if not (0 < number < 1 and 1e-12 <= float(number) <= 0.1):
+        raise ArgumentError("gap", gap, accepted)
+    return float(number)
+
+
+def _check_printable(value: object, argument: str) -> None:
+    """Refuse a number that an answer could not repeat: Python prints integers of at most 4300 digits."""
+    try:
+        str(value)
+    except ValueError:
+        raise ArgumentError(argument, value, "text such as '1e-5000' for numbers of more than 4300 digits") from None
+
+
+def digit_count(digits: object) -> int:
+    """Return a number of significant digits, from 1 to 1000."""
+    if isinstance(digits, bool) or not isinstance(digits, Integral) or not 1 <= int(digits) <= 1000:
+        raise ArgumentError("digits", digits, "an integer from 1 to 1000")
+    return int(digits)

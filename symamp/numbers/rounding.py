@@ -1,0 +1,52 @@
+"""From balls to doubles, rounded outward."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from flint import arb
+
+from symamp.numbers.precision import working_precision
+
+_SMALLEST = 5e-324
+_BITS = 128
+
+
+def float_below(x: arb) -> float:
+    """Return the largest double that is at most every number of the ball.
+
+    >>> float_below(arb(1) / 3) <= 1 / 3
+    True
+    """
+    return -float_above(-x)
+
+
+def float_above(x: arb) -> float:
+    """Return the smallest double that is at least every number of the ball.
+
+    >>> float_above(arb(10) ** -1000)
+    5e-324
+    """
+    if not x.is_finite():
+        return math.inf
+    with working_precision(_BITS):  # at a lower ambient precision the end itself would be rounded coarsely
+        mantissa, exponent = x.upper().man_exp()
+    m, e = int(mantissa), int(exponent)
+    size = m.bit_length() + e
+    if m == 0:
+        return 0.0
+    if size < -1080:
+        return _SMALLEST if m > 0 else -0.0
+    if size > 1030:
+        return math.inf if m > 0 else -math.nextafter(math.inf, 0.0)
+    exact = Fraction(m) * Fraction(2) ** e
+    nearest = _nearest(exact)
+    return nearest if nearest == math.inf or Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def _nearest(x: Fraction) -> float:
+    try:
+        return float(x)
+    except OverflowError:
+        return math.inf if x > 0 else -math.nextafter(math.inf, 0.0)

@@ -1,0 +1,196 @@
+"""One compiled expression, several number systems: Arb balls, mpmath numbers, numpy doubles, exact fractions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NoReturn
+
+import flint
+import mpmath
+import numpy as np
+import sympy as sp
+
+from symamp.errors import ExpressionError
+from symamp.numbers.precision import working_precision as working_precision
+
+_ACCEPTED = "rational numbers, + - * /, powers, exp, log, sqrt, binomial, pi and declared symbols"
+
+
+Number = Any  # of whichever system: flint.arb, mpmath.mpf, numpy.float64 or an array of them
+
+
+@dataclass(frozen=True)
+class NumberSystem:
+    """The operations that a compiled expression needs; ``power`` takes a Python int or a number of the system.
+
+    >>> MPMATH.rational(1, 4) + MPMATH.sqrt(MPMATH.rational(1, 4))
+    mpf('0.75')
+    """
+
+    name: str
+    rational: Callable[[int, int], Number]
+    exp: Callable[[Number], Number]
+    log: Callable[[Number], Number]
+    sqrt: Callable[[Number], Number]
+    power: Callable[[Number, Number], Number]
+    pi: Callable[[], Number]
+
+
+def _flint_power(base: Number, exponent: Number) -> Number:
+    return flint.arb(base) ** (flint.fmpz(exponent) if isinstance(exponent, int) else exponent)
+
+
+def _numpy_power(base: Number, exponent: Number) -> Number:
+    return np.power(base, np.float64(exponent)) if isinstance(exponent, int) else np.power(base, exponent)
+
+
+def _no_exact(*_: Number) -> NoReturn:
+    raise ExpressionError("argument of binomial", "an irrational number", "integers")
+
+
+FLINT = NumberSystem(
+    "flint",
+    lambda p, q: flint.arb(p) if q == 1 else flint.arb(flint.fmpq(p, q)),
+    lambda x: flint.arb(x).exp(),
+    lambda x: flint.arb(x).log(),
+    lambda x: flint.arb(x).sqrt(),
+    _flint_power,
+    flint.arb.pi,
+)
+"""Balls of python-flint at the precision of ``flint.ctx``: every result contains the true value."""
+
+MPMATH = NumberSystem(
+    "mpmath",
+    lambda p, q: mpmath.mpf(p) / q,
+    mpmath.exp,
+    mpmath.log,
+    mpmath.sqrt,
+    lambda x, n: mpmath.power(x, n),
+    lambda: +mpmath.pi,
+)
+"""Numbers of mpmath at the precision of ``mpmath.mp``: rounded to nearest, no guarantee."""
+
+NUMPY = NumberSystem(
+    "numpy", lambda p, q: np.float64(p / q), np.exp, np.log, np.sqrt, _numpy_power, lambda: np.float64(math.pi)
+)
+"""Doubles (scalars or arrays): fast, no guarantee."""
+
+_EXACT = NumberSystem("exact", Fraction, _no_exact, _no_exact, _no_exact, lambda x, n: Fraction(x) ** n, _no_exact)
+
+Compiled = Callable[[NumberSystem, Mapping[str, Number]], Number]
+
+
+def _binomial(n: Compiled, k: Compiled, k_expr: sp.Expr) -> Compiled:
+    """Exact for integers; for other upper arguments the falling factorial, whose length must be a plain integer."""
+
+    def value(ns: NumberSystem, env: Mapping[str, Number]) -> Number:
+        try:
+            top, bottom = Fraction(n(_EXACT, env)), Fraction(k(_EXACT, env))
+            whole = top.denominator == bottom.denominator == 1 and top >= 0
+        except (TypeError, ValueError, ArithmeticError):
+            whole = False
+        if whole:
+            return ns.rational(math.comb(int(top), int(bottom)) if bottom >= 0 else 0, 1)
+        if not k_expr.is_Integer:
+            raise ExpressionError("argument of binomial", str(k_expr), "integers (as Python int where it is a symbol)")
+        x, result = n(ns, env), ns.rational(int(int(k_expr) >= 0), 1)
+        for i in range(int(k_expr)):
+            result = result * (x - i) / (i + 1)
+        return result
+
+    return value
+
+
+def _power(base: sp.Expr, exponent: sp.Expr, node: Callable[[sp.Expr], Compiled]) -> Compiled:
+    f = node(base)
+    if exponent.is_Integer:
+        n = int(exponent)
+        return lambda ns, env: ns.power(f(ns, env), n)
+    if exponent.is_Rational and exponent.q == 2:
+        # An integer power of a square root keeps balls narrow and is defined at 0, unlike exp(log).
+        half = int(exponent.p)
+        return lambda ns, env: ns.power(ns.sqrt(f(ns, env)), half)
+    g = node(exponent)
+    return lambda ns, env: ns.power(f(ns, env), g(ns, env))
+
+
+def _node(expr: sp.Expr, names: frozenset[str], memo: dict[sp.Expr, Compiled]) -> Compiled:
+    found = memo.get(expr)
+    if found is not None:
+        return found
+
+    def node(child: sp.Expr) -> Compiled:
+        return _node(child, names, memo)
+
+    result: Compiled
+    if expr.is_Rational:
+        p, q = int(expr.p), int(expr.q)
+        result = lambda ns, env: ns.rational(p, q)  # noqa: E731
+    elif expr.is_Symbol and expr.name in names:
+        name = str(expr.name)
+        result = lambda ns, env: env[name]  # noqa: E731
+    elif expr.is_Add or expr.is_Mul:
+        first, *rest = [node(a) for a in expr.args]
+        add = bool(expr.is_Add)
+
+        def result(ns: NumberSystem, env: Mapping[str, Number]) -> Number:
+            total = first(ns, env)
+            for f in rest:
+                value = f(ns, env)
+                total = total + value if add else total * value
+            return total
+    elif expr is sp.E or isinstance(expr, sp.exp):
+        inner = node(sp.S.One if expr is sp.E else expr.args[0])
+        result = lambda ns, env: ns.exp(inner(ns, env))  # noqa: E731
+    elif isinstance(expr, sp.log) and len(expr.args) == 1:
+        inner = node(expr.args[0])
+        result = lambda ns, env: ns.log(inner(ns, env))  # noqa: E731
+    elif expr.is_Pow:
+        result = _power(expr.base, expr.exp, node)
+    elif expr is sp.pi:
+        result = lambda ns, env: ns.pi()  # noqa: E731
+    elif isinstance(expr, sp.binomial):
+        result = _binomial(node(expr.args[0]), node(expr.args[1]), expr.args[1])
+    else:
+        raise ExpressionError("expression", str(expr), _ACCEPTED)
+    memo[expr] = result
+    return result
+
+
+def compile_expression(expr: sp.Expr, symbols: Sequence[sp.Symbol] = ()) -> Compiled:
+    """Return a function of (number system, values by name) that evaluates ``expr``; nothing is executed as text.
+
+    Values are numbers of the system, or Python ints (needed inside binomial and best for exponents).
+    Raises ExpressionError for anything else than rational numbers, + - * /, powers, exp, log, binomial, pi and
+    the given symbols (floats are refused: they are not exact).
+
+    >>> k = sp.Symbol("k", integer=True)
+    >>> float(compile_expression(2**k / 3, [k])(NUMPY, {"k": 4}))
+    5.333333333333333
+    """
+    return _node(sp.sympify(expr), frozenset(str(s.name) for s in symbols), {})
+
+
+@lru_cache(maxsize=4096)
+def _compile_constant(expr: sp.Expr) -> Compiled:
+    return compile_expression(expr)
+
+
+def arb_value(expr: sp.Expr, precision: int) -> Number:
+    """Return a ``flint.arb`` ball, computed with ``precision`` bits, that contains the constant ``expr``.
+
+    Raises ExpressionError for a free symbol, an unsupported function, or a value that is not a finite real number.
+
+    >>> arb_value(sp.exp(1) / (sp.exp(1) + 9), 64).str(10, radius=False)
+    '0.2319693167'
+    """
+    expr = sp.sympify(expr)
+    with working_precision(precision):
+        value = _compile_constant(expr)(FLINT, {})
+    if not value.is_finite():
+        raise ExpressionError("expression", str(expr), "an expression with a finite real value")
+    return value
