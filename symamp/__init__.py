@@ -3,9 +3,11 @@
 from symamp import errors, exact
 from symamp.algebra.parameter import Parameter
 from symamp.amplification.answer import Answer
-from symamp.amplification.estimate import Estimate
+from symamp.amplification.curve import Curve
+from symamp.amplification.estimate import Estimate, estimate
 from symamp.amplification.method_check import method_check
-from symamp.amplification.questions import delta, epsilon
+from symamp.amplification.profile import Profile
+from symamp.amplification.questions import delta, epsilon, profile
 from symamp.amplification.sum_law import SumLaw, sum_law
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
@@ -41,6 +43,7 @@ __all__ = [
     "BlockHadamardResponse",
     "Collision",
     "CountMeanSketch",
+    "Curve",
     "DBitFlip",
     "Decomposition",
     "DuchiVector",
@@ -55,6 +58,7 @@ __all__ = [
     "Parameter",
     "PrivKV",
     "PrivUnit",
+    "Profile",
     "PureLDP",
     "RandomizedResponse",
     "SamplingRappor",
@@ -67,9 +71,11 @@ __all__ = [
     "delta",
     "epsilon",
     "errors",
+    "estimate",
     "exact",
     "load_mechanism",
     "mechanism_from_json",
     "method_check",
+    "profile",
     "sum_law",
 ]

@@ -1,71 +1,27 @@
-"""The answer to a question: a certified bracket, and everything that is needed to judge it."""
+"""The answer to a question: a certified bracket, and everything that is needed to judge it, as plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf, log10
+from math import inf, isfinite, log10
 from typing import Any
 
+import flint
 import mpmath
-import sympy as sp
-from flint import arb, fmpq
+from flint import arb
 
+from symamp.amplification.certificate import Claim, certificate
+from symamp.amplification.evidence import DataSets, Interval
+from symamp.amplification.question import Asked, Question
+from symamp.analyses.part import Evidence
 from symamp.analyses.reduction import Reduction
+from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
-from symamp.analyses.subject import Subject
-from symamp.evaluation.divergence import Enclosure
-from symamp.numbers.precision import working_precision
+from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rounding import float_above, float_below
 
-
-@dataclass(frozen=True)
-class Interval:
-    """Two doubles, rounded outward."""
-
-    lower: float
-    upper: float
-
-    def __str__(self) -> str:
-        return f"[{self.lower!r}, {self.upper!r}]"
-
-
-@dataclass(frozen=True)
-class DataSets:
-    """Two neighbouring data sets: the first user holds x0 or x1, all others an input drawn with the given weights.
-
-    ``member`` is the mechanism, where the question was about many (``PureLDP``).
-    """
-
-    x0: str
-    x1: str
-    others: tuple[tuple[str, str], ...]
-    member: str = ""
-
-    def __str__(self) -> str:
-        rest = (
-            self.others[0][0] if len(self.others) == 1 else "{" + ", ".join(f"{x}: {w}" for x, w in self.others) + "}"
-        )
-        member = f" for {self.member}" if self.member else ""
-        return f"({self.x0}, {rest}, ...) against ({self.x1}, {rest}, ...){member}"
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """One certified evaluation: the reduction, the exact level eps as an expression, and the enclosure."""
-
-    reduction: Reduction
-    eps: str
-    enclosure: Enclosure
-
-
-@dataclass(frozen=True)
-class Question:
-    """What was asked, exactly: the mechanism, delta as a fraction or eps as an expression, and the method's triples."""
-
-    subject: Subject
-    given: fmpq | sp.Expr
-    uppers: tuple[Reduction, ...]
+_MOST_DIGITS = 1000
+_LOCAL_BUDGET = "local budget"
 
 
 @dataclass(frozen=True)
@@ -73,8 +29,14 @@ class Answer:
     """A certified bracket for the central budget ``epsilon`` or for ``delta`` of n shuffled users.
 
     The mechanism is private at ``upper`` and provably not below ``lower``; both are doubles rounded outward.
-    ``blanket`` encloses the value of the upper-bound method itself, so that numerical slack (its width) and
+    ``bound`` encloses the value of the analysis that gives ``upper``, so that numerical slack (its width) and
     analytical gap (from ``lower`` to it) can be told apart. ``pair`` attains the upper bound, ``dataset`` the lower.
+    ``evidence_above`` and ``evidence_below`` are the certified evaluations behind the two ends.
+
+    An analysis that is no guarantee (``method="variation_ratio_2023"``) does not touch the bracket: ``claimed`` is
+    what it says, and may lie below ``lower``.
+
+    Answers are plain data: they can be pickled, compared and hashed.
 
     >>> import symamp as sa
     >>> answer = sa.epsilon(sa.RandomizedResponse(k=3, eps0=1), n=1000, delta="1e-6")
@@ -84,56 +46,126 @@ class Answer:
     (('x0', 'x1'), '(x0, x2, ...) against (x1, x2, ...)', True)
     """
 
-    quantity: str
-    lower: float
-    upper: float
-    blanket: Interval
-    n: int
-    given: Mapping[str, str]
-    method: str
-    standing: Standing
-    source: str
-    pair: tuple[str, str] | None
-    dataset: DataSets | None
+    question: Question = field(repr=False)
+    asked: Asked = field(repr=False)
+    least: Dyadic = field(repr=False)
+    most: Dyadic = field(repr=False)
+    bound: Interval
     evidence_above: tuple[Evidence, ...] = field(default=(), repr=False)
     evidence_below: tuple[Evidence, ...] = field(default=(), repr=False)
-    subject: str = ""
-    _exact: tuple[arb, arb] | None = field(default=None, repr=False, compare=False)
-    question: Question | None = field(default=None, repr=False, compare=False)
+    claimed: Interval | None = None
+
+    @property
+    def quantity(self) -> str:
+        """What the bracket is for: "epsilon" or "delta"."""
+        return self.asked.quantity
+
+    @property
+    def lower(self) -> float:
+        """The lower end, rounded down: the mechanism is provably not private below it."""
+        return self.least.below
+
+    @property
+    def upper(self) -> float:
+        """The upper end, rounded up: the mechanism is private there."""
+        return self.most.above
+
+    @property
+    def n(self) -> int:
+        """The number of users."""
+        return self.question.n
+
+    @property
+    def given(self) -> dict[str, str]:
+        """What was given, eps or delta, as it was written."""
+        return {"delta" if self.quantity == "epsilon" else "eps": self.asked.written}
+
+    @property
+    def subject(self) -> str:
+        """What the question was about."""
+        return repr(self.question.subject)
+
+    @property
+    def method(self) -> str:
+        """The analysis that was asked for or, where none was, the one that gives the upper bound."""
+        if self.question.method is not None:
+            return self.question.method
+        return self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET
+
+    @property
+    def standing(self) -> Standing:
+        """The standing of ``method``; the bracket itself is proved whatever that is."""
+        return ANALYSES[self.method].standing if self.method in ANALYSES else Standing.PROVED
+
+    @property
+    def source(self) -> str:
+        """Where the analysis is stated."""
+        if self.method in ANALYSES:
+            return ANALYSES[self.method].source
+        return self.evidence_above[0].part.source if self.evidence_above else "definition of the local budget"
+
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """The ordered pair of inputs that attains the upper bound; None where no evaluation was needed."""
+        return self.evidence_above[0].part.pair if self.evidence_above else None
+
+    @property
+    def dataset(self) -> DataSets | None:
+        """The data sets that attain the lower bound; None where it is trivial."""
+        part = self.evidence_below[0].part if self.evidence_below else None
+        return DataSets.of(part) if isinstance(part, Reduction) else None
 
     @property
     def log10_lower(self) -> float:
         """log10 of the lower bound, rounded down: right also below the smallest double."""
-        return self._log10(0)
+        value = _log10(self.least)
+        return -inf if value is None else float_below(value)
 
     @property
     def log10_upper(self) -> float:
         """log10 of the upper bound, rounded up: right also below the smallest double."""
-        return self._log10(1)
+        value = _log10(self.most)
+        return -inf if value is None else float_above(value)
 
     def as_mpf(self) -> tuple[mpmath.mpf, mpmath.mpf]:
         """Return (lower, upper) as mpmath numbers that carry the exact ends of the enclosure."""
-        if self._exact is None:
-            return mpmath.mpf(self.lower), mpmath.mpf(self.upper)
-        return _as_mpf(self._exact[0]), _as_mpf(self._exact[1])
+        return self.least.as_mpf(), self.most.as_mpf()
+
+    @property
+    def gap(self) -> float:
+        """(upper - lower)/upper: how far the bracket is from the truth, relative; 0 for an exact answer."""
+        if self.upper == self.lower:
+            return 0.0
+        return (self.upper - self.lower) / self.upper if isfinite(self.upper) else 1.0
 
     @property
     def digits(self) -> int:
-        """How many significant digits of the method's own delta (at the evaluated eps) are proved; 1000 if exact."""
-        gaps = [e.enclosure.relative_gap for e in self.evidence_above]
-        worst = max(gaps, default=0.0)
-        return 1000 if worst == 0.0 else max(0, min(1000, int(-log10(worst))))
+        """How many significant digits of ``bound`` are proved; 1000 if it is exact."""
+        if self.quantity == "epsilon":
+            low, high = self.bound.lower, self.bound.upper
+            worst = (high - low) / high if isfinite(high) and high > 0.0 else 0.0
+        else:
+            worst = max((e.relative_gap for e in self.evidence_above), default=0.0)
+        return _MOST_DIGITS if worst <= 0.0 else max(0, min(_MOST_DIGITS, int(-log10(worst))))
+
+    @property
+    def digits_limited_by(self) -> str:
+        """What keeps ``digits`` from being more, in words."""
+        used = {e.evaluator for e in self.evidence_above}
+        if "compact kernel" in used:
+            return "the kernel's frequencies grow with 10**(digits/2), and the outcomes are too many to enumerate"
+        return f"evaluated by {', '.join(sorted(used)) or 'the local budget'}"
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Evaluator, precision, tilt, window, smoothing and number of frequencies of the evaluation of ``upper``."""
         if not self.evidence_above:
             return {"evaluator": "exact"}
-        enclosure = self.evidence_above[0].enclosure
-        shown: dict[str, Any] = {"evaluator": enclosure.evaluator, "precision": enclosure.precision}
-        shown["relative_gap"] = enclosure.relative_gap
-        if enclosure.plan is not None:
-            plan = enclosure.plan
+        found = self.evidence_above[0]
+        shown: dict[str, Any] = {"evaluator": found.evaluator, "precision": found.precision}
+        shown["relative_gap"] = found.relative_gap
+        if found.plan is not None:
+            plan = found.plan
             shown |= {"theta": plan.window.theta, "W": plan.window.length, "terms": plan.terms}
             shown["frequencies"] = plan.blocks.evaluations
             shown["dropped_blocks"] = len(plan.blocks.dropped)
@@ -141,43 +173,66 @@ class Answer:
 
     def certificate(self) -> dict[str, Any]:
         """Return the claim and all that is needed to check it without a search, as JSON-ready data."""
-        from symamp.amplification.certificate import certificate
+        claim = Claim(self.question, self.asked, self.least, self.most, self.evidence_above, self.evidence_below)
+        return certificate(claim, self.method, self.standing, self.source)
 
-        return certificate(self)
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer for machines: numbers and texts only, infinities as "inf"."""
+        return {
+            "quantity": self.quantity,
+            "lower": _json(self.lower),
+            "upper": _json(self.upper),
+            "log10_lower": _json(self.log10_lower),
+            "log10_upper": _json(self.log10_upper),
+            "bound": [_json(self.bound.lower), _json(self.bound.upper)],
+            "claimed": None if self.claimed is None else [_json(self.claimed.lower), _json(self.claimed.upper)],
+            "n": self.n,
+            **self.given,
+            "method": self.method,
+            "standing": self.standing.value,
+            "source": self.source,
+            "pair": self.pair,
+            "dataset": None if self.dataset is None else str(self.dataset),
+            "parameters": self.parameters,
+        }
 
     def __str__(self) -> str:
-        question = ", ".join([f"n = {self.n:,}", *(f"{k} = {v}" for k, v in self.given.items())])
-        return f"{self._claim(' in ', ' >= ')}  ({question}; {self.method}, {self.standing.value})"
+        return f"{self._claim(' in ')}  ({self._question()}; {self._said()})"
 
     def _repr_markdown_(self) -> str:
-        given = ", ".join(f"{k} = {v}" for k, v in self.given.items())
-        return f"{self._claim(' ∈ ', ' ≥ ')} for n = {self.n:,}, {given} (*{self.method}*, {self.standing.value})"
+        return f"{self._claim(' ∈ ')} for {self._question()} (*{self._said()}*)"
 
-    def _claim(self, within: str, at_least: str) -> str:
-        """Return the bracket; without a guarantee above, only the lower bound, and the other value apart from it."""
+    def _question(self) -> str:
+        return ", ".join([f"n = {self.n:,}", *(f"{k} = {v}" for k, v in self.given.items())])
+
+    def _said(self) -> str:
+        if self.claimed is None:
+            return f"{self.method}, {self.standing.value}"
+        proved = self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET
+        low = _decimal(mpmath.mpf(self.claimed.lower), down=True)
+        high = _decimal(mpmath.mpf(self.claimed.upper), down=False)
+        said = high if low == high else f"[{low}, {high}]"
+        return f"{proved}, proved; the {self.standing.value} analysis {self.method} says {said}, WITHOUT GUARANTEE"
+
+    def _claim(self, within: str) -> str:
         low, high = self.decimals()
-        if self.standing.is_guarantee:
-            return f"{self.quantity}{within}[{low}, {high}]"
-        return f"{self.quantity}{at_least}{low}; the {self.standing.value} analysis says {high}, WITHOUT GUARANTEE"
+        return f"{self.quantity}{within}[{low}, {high}]"
 
     def decimals(self) -> tuple[str, str]:
         """Return (lower, upper) as decimals, rounded outward to ten digits."""
         low, high = self.as_mpf()
         return _decimal(low, down=True), _decimal(high, down=False)
 
-    def _log10(self, end: int) -> float:
-        with working_precision(128):
-            value = self._exact[end] if self._exact is not None else arb((self.lower, self.upper)[end])
-            if not value > 0:
-                return -inf
-            logarithm = value.log() / arb.const_log10()
-            return float_below(logarithm) if end == 0 else float_above(logarithm)
+
+def _log10(x: Dyadic) -> arb | None:
+    if x.mantissa == 0 and x.exponent is not None:
+        return None
+    with flint.ctx.workprec(128):
+        return x.ball.log() / arb.const_log10()
 
 
-def _as_mpf(x: arb) -> mpmath.mpf:
-    mantissa, exponent = x.man_exp()
-    with mpmath.workprec(max(53, int(mantissa).bit_length())):
-        return mpmath.ldexp(mpmath.mpf(int(mantissa)), int(exponent))
+def _json(x: float) -> float | str:
+    return x if abs(x) != inf else ("inf" if x > 0 else "-inf")
 
 
 def _decimal(x: mpmath.mpf, *, down: bool, digits: int = 10) -> str:

@@ -7,26 +7,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, log2
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import flint
 import sympy as sp
 from flint import arb, fmpq
 from sympy.printing.str import StrPrinter
 
 from symamp.algebra.order import is_zero
-from symamp.analyses.lower_bounds import lower_reductions
-from symamp.analyses.reduction import Reduction, level_of, number
+from symamp.amplification.question import Asked, Question
+from symamp.amplification.search import Ladder
+from symamp.analyses.part import Evidence, Part
+from symamp.analyses.reduction import Reduction
+from symamp.analyses.standing import Standing
+from symamp.derivation.crossing import level_of, number
 from symamp.derivation.decomposition import Component
 from symamp.errors import ArgumentError, PrecisionError, UndecidedOrderError
-from symamp.evaluation.divergence import Enclosure, Settings, enclose_divergence
-from symamp.evaluation.inversion import LARGEST_EPS, limit_divergence, one_user_divergence
-from symamp.evaluation.law import Law, Level
+from symamp.evaluation.divergence import Enclosure, Settings
+from symamp.evaluation.inversion import LARGEST_EPS, one_user_divergence
+from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
-from symamp.numbers.precision import working_precision
+from symamp.numbers.dyadic import Dyadic
 from symamp.verifier import MOST_PRECISION, verify
-
-if TYPE_CHECKING:
-    from symamp.amplification.answer import Answer, Question
 
 FORMAT, VERSION = "symamp-certificate", 1
 _MORE_BITS = (0, 32, 512, 4096)
@@ -56,31 +58,41 @@ class _At:
 _LIMIT = _At(None, None, "inf")
 
 
-def certificate(answer: Answer) -> dict[str, Any]:
-    """Return the certificate of an answer as JSON-ready data (documented in docs/certificates.md).
+@dataclass(frozen=True)
+class Claim:
+    """What a certificate states: the question, the two ends, and the evaluations that prove them."""
+
+    question: Question
+    asked: Asked
+    least: Dyadic
+    most: Dyadic
+    above: tuple[Evidence, ...]
+    below: tuple[Evidence, ...]
+
+
+def certificate(claim: Claim, method: str, standing: Standing, source: str) -> dict[str, Any]:
+    """Return the certificate of a claim as JSON-ready data (documented in docs/certificates.md).
 
     Every number is exact: doubles as fractions, laws and levels as expressions. All classes of pairs of the method
     are listed; those that convex order has settled are evaluated here. ``verify`` has accepted the result. Raises
     PrecisionError if no precision suffices for that.
 
     >>> import symamp as sa
-    >>> certificate = sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps="0.1").certificate()
-    >>> certificate["claim"]["eps"], sorted(certificate["above"][0]["components"])[0]
+    >>> found = sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps="0.1", method="blanket").certificate()
+    >>> found["claim"]["eps"], sorted(found["above"][0]["components"])[0]
     ('1/10', ['1', 'E', '1/(1 + E)'])
     """
-    question = answer.question
-    if question is None:
-        raise ArgumentError("certificate", answer.method, "an answer of epsilon() or delta()")
-    claim, sides = _epsilon(answer, question) if answer.quantity == "epsilon" else _delta(answer, question)
+    quantity = claim.asked.quantity
+    stated, sides = _epsilon(claim) if quantity == "epsilon" else _delta(claim)
     for more in _MORE_BITS:
         data = {
             "format": FORMAT,
             "version": VERSION,
-            "mechanism": answer.subject,
-            "method": answer.method,
-            "standing": answer.standing.value,
-            "source": answer.source,
-            "claim": {"quantity": answer.quantity, "n": answer.n, **claim},
+            "mechanism": repr(claim.question.subject),
+            "method": method,
+            "standing": standing.value,
+            "source": source,
+            "claim": {"quantity": quantity, "n": claim.question.n, **stated},
             "above": [_evidence(*found, more) for found in sides[0]],
             "below": [_evidence(*found, more) for found in sides[1]],
         }
@@ -90,89 +102,88 @@ def certificate(answer: Answer) -> dict[str, Any]:
     raise PrecisionError("certificate", verdict.reason, f"a claim that can be checked within {MOST_PRECISION} bits")
 
 
-_Found = tuple[Reduction, _At, Enclosure]
+_Found = tuple[Reduction, _At, Evidence]
 
 
-def _epsilon(answer: Answer, question: Question) -> tuple[dict[str, str], tuple[list[_Found], list[_Found]]]:
-    delta = question.given
+def _epsilon(claim: Claim) -> tuple[dict[str, str], tuple[list[_Found], list[_Found]]]:
+    delta, lower, upper = claim.asked.given, claim.least, claim.most
     above: list[_Found] = []
     below: list[_Found] = []
-    if answer.upper < inf:
-        above = list(_above(answer, question, _At.of(sp.Rational(Fraction(answer.upper))), delta))
-    if answer.lower == inf:
-        below = [_hopeless(question, answer.n)]
-    elif answer.lower > 0.0:
-        at = _At.of(sp.Rational(Fraction(answer.lower)))
-        below = [(e.reduction, at, e.enclosure) for e in answer.evidence_below]
-    claim = {"delta": _fraction(delta), "lower": exact_double(answer.lower), "upper": exact_double(answer.upper)}
-    return claim, (above, below)
+    if upper.exponent is not None:
+        above = list(_above(claim, _At.of(_rational(upper.fraction)), delta))
+    if lower.exponent is None:
+        below = [(_triple(e), _LIMIT, e) for e in claim.below]
+    elif lower.mantissa > 0:
+        at = _At.of(_rational(lower.fraction))
+        below = [(_triple(e), at, e) for e in claim.below]
+    ends = (_fraction(x.fraction) if x.exponent is not None else "inf" for x in (lower, upper))
+    return {"delta": _fraction(delta), **dict(zip(("lower", "upper"), ends, strict=True))}, (above, below)
 
 
-def _delta(answer: Answer, question: Question) -> tuple[dict[str, str], tuple[list[_Found], list[_Found]]]:
-    at = _At.of(question.given)
-    (low, lower), (high, upper) = _ends(answer)
+def _delta(claim: Claim) -> tuple[dict[str, str], tuple[list[_Found], list[_Found]]]:
+    at = _At.of(claim.asked.given)
+    (low, lower), (high, upper) = _ends(claim)
     # The divergence decreases in eps: for a huge eps it is evaluated at a smaller one.
-    there = _At.of(sp.Integer(int(LARGEST_EPS))) if float(sp.N(question.given, 15)) > LARGEST_EPS else at
-    above = list(_above(answer, question, there, upper)) if upper < 1 else []
-    below = [(e.reduction, _LIMIT if e.eps == "inf" else at, e.enclosure) for e in answer.evidence_below]
+    there = _At.of(sp.Integer(int(LARGEST_EPS))) if float(sp.N(claim.asked.given, 15)) > LARGEST_EPS else at
+    above = list(_above(claim, there, upper)) if upper < 1 else []
+    below = [(_triple(e), _LIMIT if e.eps == "inf" else at, e) for e in claim.below]
     return {"eps": at.text, "lower": low, "upper": high}, (above, below if lower > 0 else [])
 
 
-def _above(answer: Answer, question: Question, at: _At, bound: fmpq | arb) -> Iterator[_Found]:
+def _triple(evidence: Evidence) -> Reduction:
+    if not isinstance(evidence.part, Reduction):
+        raise ArgumentError("certificate", evidence.part.method, "an answer whose evidence is triples")
+    return evidence.part
+
+
+def _above(claim: Claim, at: _At, bound: fmpq | arb) -> Iterator[_Found]:
     """Yield an evaluation at ``at`` of every class of pairs."""
-    known = {e.reduction.decomposition.signature(): e.enclosure for e in answer.evidence_above}
-    for signature, reduction in {u.decomposition.signature(): u for u in reversed(question.uppers)}.items():
-        found = known.get(signature) or _evaluated(reduction.law, at.level, answer.n, bound)
-        yield reduction, at, found
+    known = {e.part.signature: e for e in claim.above}
+    method = claim.above[0].part.method if claim.above else None
+    for part in Ladder(claim.question.subject, method).first.parts:
+        found = known.get(part.signature) or _evaluated(part, at.level, claim.question.n, bound)
+        yield _triple(found), at, found
 
 
-def _evaluated(law: Law, level: Level | None, n: int, bound: fmpq | arb) -> Enclosure:
+def _evaluated(part: Part, level: Level | None, n: int, bound: fmpq | arb) -> Evidence:
     assert level is not None
-    with working_precision(256):
-        one = one_user_divergence(law, level)
+    with flint.ctx.workprec(256):
+        one = one_user_divergence(part.law, level) if isinstance(part, Reduction) else arb("inf")
         if bound == 0 or one <= arb(bound):
-            return Enclosure(arb(0), one, "no positive value", 128)
+            return Evidence.of(part, level, Enclosure(arb(0), one, "no positive value", 128))
     for gap in _GAPS:
-        found = enclose_divergence(law, level, n, Settings(gap=gap))
-        if found.is_at_most(bound):
+        found = Evidence.of(part, level, part.enclose(level, n, Settings(gap=gap)))
+        if found.upper.ball <= bound:
             break
     return found
 
 
-def _hopeless(question: Question, n: int) -> _Found:
-    """Return a data set whose divergence stays above delta for all eps."""
-    with working_precision(256):
-        for reduction in lower_reductions(question.subject):
-            limit = limit_divergence(reduction.law, n)
-            if limit > arb(question.given):
-                return reduction, _LIMIT, Enclosure(limit, limit, "limit", 256)
-    raise PrecisionError("certificate", "lower = inf", "a data set with a limit of the divergence above delta")
-
-
-def _ends(answer: Answer) -> tuple[tuple[str, fmpq | arb], tuple[str, fmpq | arb]]:
+def _ends(claim: Claim) -> tuple[tuple[str, fmpq | arb], tuple[str, fmpq | arb]]:
     """Return the bounds on delta as texts and exact numbers: the doubles, or more digits where doubles lose some."""
-    doubles = [Fraction(x) for x in (answer.lower, answer.upper)]
+    exact = (claim.least, claim.most)
+    doubles = [Fraction(x) for x in (claim.least.below, claim.most.above)]
     ends = [(_fraction(x), fmpq(x.numerator, x.denominator)) for x in doubles]
-    if answer._exact is None or not answer.evidence_above:
+    if not claim.above:
         return ends[0], ends[1]
-    gap = answer.evidence_above[0].enclosure.relative_gap
-    bits = 24 + (int(-log2(gap)) if gap > 0.0 else answer.evidence_above[0].enclosure.precision)
-    for i, (x, double) in enumerate(zip(answer._exact, doubles, strict=True)):
-        if x > 0 and (gap < 1e-13 or double < Fraction(1, 10**290)):
+    gap = claim.above[0].relative_gap
+    bits = 24 + (int(-log2(gap)) if gap > 0.0 else claim.above[0].precision)
+    for i, (x, double) in enumerate(zip(exact, doubles, strict=True)):
+        if x.mantissa > 0 and (gap < 1e-13 or double < Fraction(1, 10**290)):
             ends[i] = _rounded(x, bits, up=i == 1)
     return ends[0], ends[1]
 
 
-def _rounded(x: arb, bits: int, *, up: bool) -> tuple[str, arb]:
-    """Return an exact positive number rounded outward to so many bits: as text, and as a ball of radius 0."""
-    mantissa, exponent = (int(part) for part in x.man_exp())
+def _rounded(x: Dyadic, bits: int, *, up: bool) -> tuple[str, arb]:
+    """Return a positive number rounded outward to so many bits: as text, and as a ball of radius 0."""
+    assert x.exponent is not None
+    mantissa, exponent = x.mantissa, x.exponent
     excess = max(mantissa.bit_length() - bits, 0)
     mantissa, exponent = -(-mantissa >> excess) if up else mantissa >> excess, exponent + excess
-    with working_precision(bits + 64):
+    with flint.ctx.workprec(bits + 64):
         return f"{_integer(mantissa)}*2**({exponent})", arb(mantissa) * arb(2) ** exponent
 
 
-def _evidence(reduction: Reduction, at: _At, enclosure: Enclosure, more_bits: int) -> dict[str, Any]:
+def _evidence(reduction: Reduction, at: _At, found: Evidence, more_bits: int) -> dict[str, Any]:
     decomposition = reduction.decomposition
     return {
         "method": reduction.method,
@@ -182,9 +193,9 @@ def _evidence(reduction: Reduction, at: _At, enclosure: Enclosure, more_bits: in
         "components": [_component(c, at) for c in decomposition.components],
         "singular": [[expression_text(a), expression_text(b)] for a, b in decomposition.singular],
         "eps": at.text,
-        "evaluator": enclosure.evaluator if at is not _LIMIT else "limit",
-        "precision": min(enclosure.precision + more_bits, MOST_PRECISION),
-        "plan": None if enclosure.plan is None else _plan(enclosure.plan),
+        "evaluator": found.evaluator if at is not _LIMIT else "limit",
+        "precision": min(found.precision + more_bits, MOST_PRECISION),
+        "plan": None if found.plan is None else _plan(found.plan),
     }
 
 
@@ -193,7 +204,7 @@ def _component(c: Component, at: _At) -> list[str]:
     texts = [expression_text(e) for e in c]
     if at.level is None or (c.ratio0.is_Rational and c.ratio1.is_Rational and at.level.rational is not None):
         return texts
-    with working_precision(1024):
+    with flint.ctx.workprec(1024):
         value = number(c.ratio0)() - at.level.exponential() * number(c.ratio1)()
     if value.contains(0) and not (texts[0] == texts[1] and at.level.rational == 1):
         try:
@@ -250,3 +261,7 @@ def _fraction(x: Any) -> str:
 
 def _integer(x: int) -> str:
     return str(x) if abs(x) < _LONG_INTEGER else hex(x)
+
+
+def _rational(x: fmpq) -> sp.Rational:
+    return sp.Rational(int(x.p), int(x.q))

@@ -6,6 +6,18 @@ from dataclasses import dataclass
 
 import mpmath
 
+from symamp.amplification.question import Question
+from symamp.amplification.search import Ladder
+from symamp.analyses.reduction import Reduction
+from symamp.analyses.subject import Subject
+from symamp.derivation.crossing import level_of
+from symamp.errors import ArgumentError
+from symamp.evaluation.law import Level
+from symamp.evaluation.second_opinion import mpmath_divergence
+from symamp.numbers.arguments import budget, digit_count
+
+_SYSTEMS = ("numpy", "mpmath")
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -17,7 +29,7 @@ class Estimate:
 
     quantity: str
     value: mpmath.mpf
-    context: str
+    system: str
     method: str
 
     @property
@@ -30,4 +42,46 @@ class Estimate:
 
     def __str__(self) -> str:
         shown = mpmath.nstr(self.value, 15)
-        return f"{self.quantity} ~ {shown} (estimate by {self.context}, no guarantee; {self.method})"
+        return f"{self.quantity} ~ {shown} (estimate by {self.system}, no guarantee; {self.method})"
+
+
+def estimate(
+    mechanism: Subject,
+    *,
+    n: object,
+    eps: object,
+    method: str = "blanket",
+    system: str = "numpy",
+    digits: int = 15,
+) -> Estimate:
+    """Return the delta of one analysis without a guarantee: a quick look, or a second opinion to many digits.
+
+    ``system`` is "numpy" (doubles) or "mpmath" (to about ``digits`` digits). The other arguments, and what is raised,
+    are those of ``delta``.
+
+    >>> import symamp as sa
+    >>> sa.estimate(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps=0.1)
+    Estimate(quantity='delta', value=mpf('8.2011...e-5'), system='numpy', method='blanket')
+    """
+    question = Question.of(mechanism, n, method)
+    level, wanted = level_of(budget(eps)), digit_count(digits)
+    worst = worst_triple(question, level)
+    if system == "numpy":
+        with mpmath.workdps(25):
+            value = mpmath.exp(mpmath.mpf(worst.log_estimate(level, question.n)))
+    elif system == "mpmath":
+        value = mpmath_divergence(worst.law, level, question.n, wanted)
+    else:
+        raise ArgumentError("system", system, f"one of {', '.join(_SYSTEMS)}")
+    return Estimate("delta", value, system, worst.method)
+
+
+def worst_triple(question: Question, level: Level) -> Reduction:
+    """Return the triple of the question's analysis with the largest divergence, by float estimates.
+
+    Raises ArgumentError for an analysis whose bound is no triple.
+    """
+    worst = Ladder(question.subject, question.method).first.ranked(level, question.n)[0]
+    if not isinstance(worst, Reduction):
+        raise ArgumentError("method", worst.method, "an analysis whose bound is a triple, such as blanket")
+    return worst

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from flint import arb
 
-from symamp.amplification.answer import Interval
-from symamp.amplification.questions import worst_reduction
-from symamp.analyses.reduction import level_of
+from symamp.amplification.estimate import worst_triple
+from symamp.amplification.evidence import Interval
+from symamp.amplification.question import Question
 from symamp.analyses.subject import Subject
+from symamp.derivation.crossing import level_of
 from symamp.errors import PrecisionError
 from symamp.evaluation.certified import certified_sum
 from symamp.evaluation.divergence import ENUMERATE_AT_MOST, Settings, starting_precision
@@ -16,7 +17,7 @@ from symamp.evaluation.exact import exact_divergence
 from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gaussian import gaussian_sum
 from symamp.evaluation.gparv import ball_gparv, float_gparv
-from symamp.numbers.arguments import budget, users
+from symamp.numbers.arguments import budget
 from symamp.numbers.precision import working_precision
 from symamp.numbers.rounding import float_above, float_below
 
@@ -39,8 +40,8 @@ def method_check(mechanism: Subject, *, n: object, eps: object, method: str = "b
     >>> sorted(method_check(sa.RandomizedResponse(k=2, eps0="log(3)"), n=8, eps="log(3/2)"))
     ['compact kernel', 'enumeration', 'exact', 'gaussian kernel']
     """
-    users_, level = users(n), level_of(budget(eps))
-    law = worst_reduction(mechanism, method, level, users_).law
+    question, level = Question.of(mechanism, n, method), level_of(budget(eps))
+    users_, law = question.n, worst_triple(question, level).law
     found: dict[str, tuple[arb, arb]] = {}
     rough = float_gparv(law, level)
     with working_precision(starting_precision(users_, 1e-9) + 64):

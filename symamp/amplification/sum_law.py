@@ -10,14 +10,16 @@ import numpy as np
 from flint import arb, fmpq
 
 from symamp.algebra.order import sign
-from symamp.amplification.questions import worst_reduction
-from symamp.analyses.reduction import Reduction, level_of, number
+from symamp.amplification.estimate import worst_triple
+from symamp.amplification.question import Question
+from symamp.analyses.reduction import Reduction
 from symamp.analyses.subject import Subject
+from symamp.derivation.crossing import level_of, number
 from symamp.errors import ArgumentError
 from symamp.evaluation.fft import ENGINES, ErrorBudget, FftSettings, FftSum, enclose_by_fft
 from symamp.evaluation.gparv import Floats
 from symamp.evaluation.lattice import Lattice
-from symamp.numbers.arguments import budget, digit_count, relative_gap, users
+from symamp.numbers.arguments import budget, digit_count, relative_gap
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.precision import working_precision
 from symamp.numbers.rounding import float_above, float_below
@@ -204,10 +206,11 @@ def sum_law(
         raise ArgumentError("context", context, f"one of {', '.join(ENGINES)}")
     if digits is not None and context == "numpy":
         raise ArgumentError("digits", digits, "none with context='numpy', whose numbers are doubles")
-    users_, level = users(n), level_of(budget(eps))
+    question, level = Question.of(mechanism, n, method), level_of(budget(eps))
+    users_ = question.n
     kept = None if digits is None else digit_count(digits)
     settings = FftSettings(context, relative_gap(gap), kept, None if step is None else _lattice(step))
-    reduction = worst_reduction(mechanism, method, level, users_)
+    reduction = worst_triple(question, level)
     found = enclose_by_fft(reduction.law, level, users_, settings)
     return SumLaw(users_, str(eps), reduction.method, context, reduction, found)
 

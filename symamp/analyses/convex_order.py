@@ -6,7 +6,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.algebra.normal_form import normal
-from symamp.analyses.reduction import number
+from symamp.derivation.crossing import number
 from symamp.derivation.decomposition import Decomposition
 from symamp.evaluation.law import Level, total
 from symamp.numbers.precision import working_precision

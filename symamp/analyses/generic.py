@@ -5,12 +5,16 @@ from __future__ import annotations
 import sympy as sp
 
 from symamp.algebra.normal_form import normal
+from symamp.analyses.analysis import Analysis
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
+from symamp.analyses.subject import Subject
 from symamp.derivation.decomposition import Component, Decomposition
 
+SOURCE = "Theorem B (docs/proofs/generic_bound.md)"
 
-def generic_reduction(t: sp.Expr) -> Reduction:
+
+def generic_reduction(subject: Subject) -> Reduction:
     """Return the triple (t/(t+1), 1/(t+1)), its mirror image, and blanket (1/(t+1), 1/(t+1)), for t = e^eps0.
 
     It is the blanket of binary randomized response, and the stronger clone of Feldman, McMillan, Talwar (2023), whose
@@ -21,6 +25,23 @@ def generic_reduction(t: sp.Expr) -> Reduction:
     For every eps0-LDP randomizer and 0 <= eps <= eps0 its divergence is at least that of the blanket.
     Proof: docs/proofs/generic_bound.md.
     """
+    t = subject.local_ratio()
     one, mass = sp.Integer(1), normal(1 / (t + 1))
     components = (Component(normal(t), one, mass), Component(one, normal(t), mass))
-    return Reduction("generic", Standing.PROVED, "Theorem B (docs/proofs/generic_bound.md)", Decomposition(components))
+    return Reduction("generic", Standing.PROVED, SOURCE, Decomposition(components))
+
+
+def _needless(subject: Subject) -> bool:
+    """Return whether the blanket is known: it is never above the generic bound (Theorem B)."""
+    return subject.mechanism is not None
+
+
+GENERIC = Analysis(
+    "generic",
+    Standing.PROVED,
+    SOURCE,
+    "any randomizer of the same budget",
+    lambda subject: (generic_reduction(subject),),
+    rank=0,
+    needless=_needless,
+)

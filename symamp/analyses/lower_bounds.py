@@ -24,12 +24,12 @@ def mixed_lower_reductions(subject: Subject, most_pairs: int = 4) -> Iterator[Re
 
 
 def _of(mechanism: Mechanism, reductions: Iterator[Reduction], subject: Subject) -> Iterator[Reduction]:
-    if isinstance(subject, Mechanism):
+    if subject.mechanism is not None:
         return reductions
     return (replace(reduction, member=repr(mechanism)) for reduction in reductions)
 
 
 def _pairs(subject: Subject, most: int) -> Iterator[tuple[Mechanism, tuple[str, str]]]:
-    for mechanism in (subject,) if isinstance(subject, Mechanism) else subject.members():
+    for mechanism in subject.members():
         for pair_class in pair_classes(mechanism)[:most]:
             yield mechanism, pair_class.pairs[0]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import sympy as sp
-from flint import fmpq
 
+from symamp.analyses.convex_order import is_worse
+from symamp.analyses.part import Part
 from symamp.analyses.standing import Standing
+from symamp.derivation.crossing import law_of
 from symamp.derivation.decomposition import Decomposition
-from symamp.errors import ArgumentError
-from symamp.evaluation.law import Atom, Law, Level, Number, RationalLaw
-from symamp.numbers.systems import FLINT, compile_expression
+from symamp.evaluation.divergence import Enclosure, Settings, enclose_divergence, estimate_log_divergence
+from symamp.evaluation.inversion import estimate_epsilon
+from symamp.evaluation.law import Law, Level
 
 
 @dataclass(frozen=True)
@@ -40,44 +42,34 @@ class Reduction:
         # A data set's A2 is the law of a real message: it has no null symbol.
         return law_of(self.decomposition, bool(self.dataset))
 
+    @property
+    def signature(self) -> Hashable:
+        """The component list."""
+        return self.decomposition.signature()
 
-@lru_cache(maxsize=4096)
-def law_of(decomposition: Decomposition, complete: bool = False) -> Law:
-    """Return the law of a decomposition without free parameters: exact numbers as functions of the precision.
+    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+        return estimate_log_divergence(self.law, level, n, settings)
 
-    ``complete`` says that A2 is known to be a probability, without a null symbol.
-    """
-    if decomposition.parameters:
-        missing = ", ".join(p.describe() for p in decomposition.parameters)
-        raise ArgumentError("parameters", f"{missing} still free", "a number for each, e.g. mechanism.at(eps0=1)")
-    atoms = tuple(
-        Atom(number(c.ratio0), number(c.ratio1), number(c.mass), c.ratio0 == c.ratio1) for c in decomposition.components
-    )
-    singular = tuple((number(a), number(b)) for a, b in decomposition.singular)
-    return Law(atoms, singular, complete, _rational(decomposition))
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
+        return estimate_epsilon(self.law, n, log_delta, settings, start)
 
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the divergence.
 
-def number(expr: sp.Expr) -> Number:
-    """Return the constant expression as a function that gives a ball around it at the ambient precision."""
-    evaluate = compile_expression(expr, ())
-    return lambda: evaluate(FLINT, {})
+        Guarantee
+        ---------
+        The divergence of the triple lies between the outer ends. Proof: docs/proofs/kernel_sandwich.md.
+        """
+        return enclose_divergence(self.law, level, n, settings)
 
+    def settles(self, other: Part, level: Level) -> bool:
+        """Return whether convex order proves that ``other`` is not worse at this level, for every n.
 
-def level_of(eps: sp.Expr) -> Level:
-    """Return the exact level of a constant expression eps >= 0."""
-    e = sp.exp(eps)
-    return Level(number(eps), lambda: str(eps), fmpq(int(e.p), int(e.q)) if e.is_Rational else None)
-
-
-def _rational(decomposition: Decomposition) -> RationalLaw | None:
-    entries = [e for c in decomposition.components for e in c] + [e for pair in decomposition.singular for e in pair]
-    if not all(e.is_Rational for e in entries):
-        return None
-    return RationalLaw(
-        tuple((_fraction(c.ratio0), _fraction(c.ratio1), _fraction(c.mass)) for c in decomposition.components),
-        tuple((_fraction(a), _fraction(b)) for a, b in decomposition.singular),
-    )
-
-
-def _fraction(expr: sp.Expr) -> fmpq:
-    return fmpq(int(expr.p), int(expr.q))
+        Guarantee
+        ---------
+        True implies that the divergence of ``other`` is at most that of this triple.
+        Proof: docs/proofs/convex_order.md.
+        """
+        return isinstance(other, Reduction) and is_worse(self.decomposition, other.decomposition, level)

@@ -1,54 +1,56 @@
-"""The analyses by name: which reductions give an upper bound, which a lower one."""
+"""The analyses by name: whatever the files of this folder define, found and not listed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from types import MappingProxyType
 
-import sympy as sp
-
-from symamp.analyses.blanket_bound import blanket_reductions
-from symamp.analyses.generic import generic_reduction
-from symamp.analyses.reduction import Reduction
-from symamp.analyses.standard_clone import standard_clone_reduction
+from symamp import analyses
+from symamp.analyses.analysis import Analysis
 from symamp.analyses.subject import Subject
-from symamp.analyses.variation_ratio import corrected_reduction, printed_reduction
-from symamp.derivation.local_budget import largest_ratio
-from symamp.derivation.variation_parameters import VariationRatio
 from symamp.errors import ArgumentError, SupportMismatchError
-from symamp.mechanisms.mechanism import Mechanism
-from symamp.mechanisms.pure_ldp import PureLDP
-
-_GENERIC: dict[str, Callable[[sp.Expr], Reduction]] = {
-    "generic": generic_reduction,
-    "standard_clone": standard_clone_reduction,
-}
-_VARIATION: dict[str, Callable[[VariationRatio], Reduction]] = {
-    "variation_ratio": corrected_reduction,
-    "variation_ratio_2023": printed_reduction,
-}
-METHODS = ("blanket", *_GENERIC, *_VARIATION)
 
 
-def upper_reductions(subject: Subject, method: str) -> tuple[Reduction, ...]:
-    """Return the reductions whose largest divergence is the bound of the method.
+def _found() -> Mapping[str, Analysis]:
+    modules = (m.name for m in iter_modules(analyses.__path__) if m.name != "registry")
+    values = [v for name in modules for v in vars(import_module(f"{analyses.__name__}.{name}")).values()]
+    found = {v.name: v for v in values if isinstance(v, Analysis)}
+    last = max((a.rank for a in found.values() if a.rank is not None), default=0) + 1
 
-    Raises ArgumentError for an unknown method, SupportMismatchError for a generic method without a finite budget.
+    def place(a: Analysis) -> tuple[int, bool, str]:
+        return last if a.rank is None else a.rank, not a.standing.is_guarantee, a.name
+
+    order = sorted(found.values(), key=place)
+    return MappingProxyType({a.name: a for a in order})
+
+
+ANALYSES = _found()
+"""All analyses by name, cheap defaults first, what is no guarantee last."""
+
+
+def analysis(name: object, subject: Subject) -> Analysis:
+    """Return the analysis of that name, after checking that it supports the subject.
+
+    Raises ArgumentError for an unknown name, SupportMismatchError with the reason if it does not apply.
     """
-    if not isinstance(method, str) or method not in METHODS:
-        raise ArgumentError("method", method, f"one of {', '.join(METHODS)}")
-    if method == "blanket" and isinstance(subject, Mechanism):
-        return blanket_reductions(subject)
-    ratio = local_ratio(subject)
-    if ratio is sp.oo:
-        raise SupportMismatchError(
-            "method", method, "method='blanket': a message has probability 0 on one input and not on another"
-        )
-    if method in _VARIATION:
-        return (_VARIATION[method](subject.variation_ratio()),)
-    # The blanket of "any randomizer" is that of the worst one, binary randomized response.
-    return (_GENERIC.get(method, generic_reduction)(ratio),)
+    if not isinstance(name, str) or name not in ANALYSES:
+        raise ArgumentError("method", name, f"one of {', '.join(ANALYSES)}")
+    reason = ANALYSES[name].supports(subject)
+    if reason is not None:
+        raise SupportMismatchError("method", name, reason)
+    return ANALYSES[name]
 
 
-def local_ratio(subject: Subject) -> sp.Expr:
-    """Return e^eps0, ``oo`` if there is no finite local budget."""
-    return subject.local_ratio() if isinstance(subject, PureLDP) else largest_ratio(subject)
+def by_default(subject: Subject) -> tuple[Analysis, ...]:
+    """Return the proved analyses among whose bounds the least is taken, cheap ones first.
+
+    Raises SupportMismatchError if none applies.
+    """
+    ranked = [a for a in ANALYSES.values() if a.rank is not None and a.standing.is_guarantee]
+    found = tuple(a for a in ranked if a.supports(subject) is None and not a.needless(subject))
+    if not found:
+        reasons = "; ".join(f"{a.name}: {a.supports(subject)}" for a in ranked)
+        raise SupportMismatchError("mechanism", repr(subject), reasons)
+    return found

@@ -5,10 +5,14 @@ from __future__ import annotations
 import sympy as sp
 
 from symamp.algebra.normal_form import normal
+from symamp.analyses.analysis import Analysis
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Component, Decomposition, merged
 from symamp.derivation.variation_parameters import VariationRatio
+
+SOURCE = "Theorem A (docs/proofs/variation_ratio.md), correcting Wang 2023, Theorem 4.1"
+PRINTED_SOURCE = "Wang 2023, Theorem 4.1 as printed"
 
 
 def corrected_reduction(parameters: VariationRatio) -> Reduction:
@@ -31,8 +35,7 @@ def corrected_reduction(parameters: VariationRatio) -> Reduction:
         Component(normal(q), normal(q), normal(third / q)),
     )
     kept = tuple(c for c in components if c.mass != 0)
-    source = "Theorem A (docs/proofs/variation_ratio.md), correcting Wang 2023, Theorem 4.1"
-    return Reduction("variation_ratio", Standing.PROVED, source, Decomposition(kept))
+    return Reduction("variation_ratio", Standing.PROVED, SOURCE, Decomposition(kept))
 
 
 def printed_reduction(parameters: VariationRatio) -> Reduction:
@@ -45,7 +48,7 @@ def printed_reduction(parameters: VariationRatio) -> Reduction:
     high, low = normal(mass * q), normal(mass * q / p)
     parts = [(high, low, mass), (low, high, mass), (third, third, normal(1 - 2 * mass))]
     decomposition = merged([part for part in parts if any(e != 0 for e in part)], (), ("x0", "x1"))
-    return Reduction("variation_ratio_2023", Standing.REFUTED, "Wang 2023, Theorem 4.1 as printed", decomposition)
+    return Reduction("variation_ratio_2023", Standing.REFUTED, PRINTED_SOURCE, decomposition)
 
 
 def _masses(parameters: VariationRatio) -> tuple[sp.Expr, sp.Expr]:
@@ -53,3 +56,19 @@ def _masses(parameters: VariationRatio) -> tuple[sp.Expr, sp.Expr]:
     p, beta, q = parameters
     alpha = sp.Integer(0) if beta == 0 else beta / (p - 1)
     return normal(alpha * p / q), normal(1 - alpha - p * alpha)
+
+
+VARIATION_RATIO = Analysis(
+    "variation_ratio",
+    Standing.PROVED,
+    SOURCE,
+    "three parameters of the mechanism, corrected",
+    lambda subject: (corrected_reduction(subject.variation_ratio()),),
+)
+VARIATION_RATIO_2023 = Analysis(
+    "variation_ratio_2023",
+    Standing.REFUTED,
+    PRINTED_SOURCE,
+    "three parameters of the mechanism, as printed",
+    lambda subject: (printed_reduction(subject.variation_ratio()),),
+)

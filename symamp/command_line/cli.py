@@ -12,7 +12,7 @@ from rich.progress import Progress
 
 from symamp import __version__, verifier
 from symamp.amplification import questions
-from symamp.analyses.registry import METHODS
+from symamp.analyses.registry import ANALYSES
 from symamp.command_line.failure import guarded
 from symamp.command_line.output import (
     print_answer,
@@ -47,7 +47,7 @@ Words = Annotated[
 File = Annotated[Path | None, typer.Option("--mechanism", help="A mechanism file (JSON) instead of a name.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Users = Annotated[str, typer.Option("--n", help="Number of users, such as 1e6.")]
-Method = Annotated[str, typer.Option("--method", help=f"One of {', '.join(METHODS)}.")]
+Method = Annotated[str | None, typer.Option("--method", help=f"One of {', '.join(ANALYSES)}.")]
 Gap = Annotated[str, typer.Option("--gap", help="Relative width in delta to aim at.")]
 Certificate = Annotated[Path | None, typer.Option("--certificate", help="Write a certificate for `symamp verify`.")]
 
@@ -89,7 +89,7 @@ def epsilon(
     delta: Annotated[str, typer.Option("--delta", help="In (0, 1), also far below 1e-300.")],
     words: Words = None,
     mechanism: File = None,
-    method: Method = "blanket",
+    method: Method = None,
     gap: Gap = "1e-6",
     certificate: Certificate = None,
     as_json: Json = False,
@@ -107,7 +107,7 @@ def delta(
     eps: Annotated[str, typer.Option("--eps", help="A number >= 0, such as 0.1 or log(3/2).")],
     words: Words = None,
     mechanism: File = None,
-    method: Method = "blanket",
+    method: Method = None,
     gap: Gap = "1e-6",
     certificate: Certificate = None,
     as_json: Json = False,

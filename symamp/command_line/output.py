@@ -58,24 +58,7 @@ def print_answer(answer: Answer, as_json: bool) -> None:
         if answer.dataset is not None:
             print_line(f"lower bound attained by {answer.dataset}")
         return
-    print_json(
-        {
-            "quantity": answer.quantity,
-            "lower": _json_number(answer.lower),
-            "upper": _json_number(answer.upper),
-            "log10_lower": _json_number(answer.log10_lower),
-            "log10_upper": _json_number(answer.log10_upper),
-            "blanket": [_json_number(answer.blanket.lower), _json_number(answer.blanket.upper)],
-            "n": answer.n,
-            **answer.given,
-            "method": answer.method,
-            "standing": answer.standing.value,
-            "source": answer.source,
-            "pair": answer.pair,
-            "dataset": None if answer.dataset is None else str(answer.dataset),
-            "parameters": answer.parameters,
-        }
-    )
+    print_json(answer.to_dict())
 
 
 def write_certificate(answer: Answer, file: Path | None) -> None:
@@ -132,7 +115,3 @@ def _decomposition_json(decomposition: Decomposition) -> dict[str, Any]:
         "singular": [[str(a), str(b)] for a, b in decomposition.singular],
         "gamma": str(decomposition.gamma),
     }
-
-
-def _json_number(x: float) -> float | str:
-    return x if abs(x) != float("inf") else ("inf" if x > 0 else "-inf")

@@ -12,7 +12,6 @@ from symamp.errors import ArgumentError
 from symamp.mechanisms.catalogue import by_name
 from symamp.mechanisms.file_format import load_mechanism
 from symamp.mechanisms.mechanism import Mechanism
-from symamp.mechanisms.pure_ldp import PureLDP
 
 _OPTION = re.compile(r"--[A-Za-z]")
 
@@ -37,9 +36,9 @@ def subject(words: Sequence[str], file: Path | None) -> Subject:
 def described(words: Sequence[str], file: Path | None) -> Mechanism:
     """Return the mechanism that the words say, if it has a decomposition of its own."""
     found = subject(words, file)
-    if isinstance(found, PureLDP):
+    if found.mechanism is None:
         raise ArgumentError("mechanism", "pure-ldp", "a mechanism with a decomposition, see `symamp mechanisms`")
-    return found
+    return found.mechanism
 
 
 def read_words(words: Sequence[str]) -> tuple[str | None, dict[str, str]]:

@@ -8,7 +8,7 @@ import sympy as sp
 
 from symamp.derivation.blanket import blanket
 from symamp.derivation.decomposition import Decomposition
-from symamp.derivation.local_budget import local_epsilon
+from symamp.derivation.local_budget import largest_ratio, local_epsilon
 from symamp.derivation.pairs import only_pair
 from symamp.derivation.randomizer import LocalRandomizer
 from symamp.derivation.shuffle_index import shuffle_index
@@ -87,3 +87,21 @@ class Mechanism(LocalRandomizer):
         Component(ratio0=exp(-eps0), ratio1=exp(-eps0), mass=exp(eps0)/(k + exp(eps0) - 1))
         """
         return triple(self, self.checked_pair(x0, x1), checked_weights(self, others))
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism itself: a question about it is about nothing else."""
+        return self
+
+    def members(self) -> tuple[Mechanism, ...]:
+        """Return the mechanism: its lower bounds are those of the question."""
+        return (self,)
+
+    def local_ratio(self) -> sp.Expr:
+        """Return e^eps0, ``oo`` if a message has probability 0 on one input and not on another.
+
+        >>> import symamp as sa
+        >>> sa.RandomizedResponse(k=3, eps0="log(2)").local_ratio()
+        2
+        """
+        return largest_ratio(self)

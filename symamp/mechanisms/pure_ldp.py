@@ -29,6 +29,11 @@ class PureLDP(Parametrised):
     def __init__(self, *, eps0: object = None) -> None:
         super().__init__(eps0=eps0)
 
+    @property
+    def mechanism(self) -> None:
+        """None: nothing is known but the budget."""
+        return None
+
     def members(self) -> tuple[RandomizedResponse, ...]:
         """Return the members among which the worst is sought."""
         return tuple(RandomizedResponse(k=k, eps0=self["eps0"]) for k in _MEMBERS)

@@ -19,7 +19,7 @@ def float_below(x: arb) -> float:
     >>> float_below(arb(1) / 3) <= 1 / 3
     True
     """
-    return -float_above(-x)
+    return 0.0 - float_above(-x)  # 0.0 and not -0.0
 
 
 def float_above(x: arb) -> float:

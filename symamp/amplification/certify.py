@@ -1,0 +1,82 @@
+"""eps from delta, certified: one evaluation on each side of a guess that floats have found."""
+
+from __future__ import annotations
+
+from math import inf, isfinite, nextafter
+
+from flint import arb, fmpq
+
+from symamp.analyses.bound import ROUGH, Bound
+from symamp.analyses.part import Evidence, Part
+from symamp.evaluation.divergence import Settings
+from symamp.evaluation.law import Level
+from symamp.numbers.dyadic import Dyadic
+
+_STEPS = 40
+_LEAST = 2e-16
+
+
+def epsilon_above(
+    bound: Bound, worst: Part, n: int, delta: fmpq, guess: float, settings: Settings
+) -> tuple[float, tuple[Evidence, ...]]:
+    """Return a double eps >= guess, as close as can be certified, at which all parts have divergence <= delta.
+
+    Guarantee
+    ---------
+    Every evaluation of the evidence is proved to be at most delta at the returned eps, and together they cover the
+    bound; divergences decrease in eps, so this holds for all larger eps. (inf, ()) if no eps is certified.
+    Proof: docs/proofs/inversion.md.
+    """
+    if guess == inf:
+        return inf, ()
+    slope = _slope(worst, guess, n)
+    shift = 0.0 if guess == 0.0 else 0.6 * settings.gap / slope
+    for _ in range(_STEPS):
+        eps = guess if guess == shift == 0.0 else nextafter(guess + shift, inf)
+        found = bound.evidence(Level.of_float(eps), n, settings, delta, worst)
+        if all(e.is_at_most(delta) for e in found):
+            return eps, found
+        shift = _further(shift, found[-1].upper, delta, slope, guess, settings)
+    return inf, ()
+
+
+def epsilon_below(
+    part: Part, n: int, delta: fmpq, guess: float, settings: Settings
+) -> tuple[float, tuple[Evidence, ...]]:
+    """Return a double eps <= guess, as close as can be certified, at which the part has divergence > delta.
+
+    Guarantee
+    ---------
+    At the returned eps > 0 the left end of the evidence is > delta, and so for all smaller eps; (0, ()) if none is
+    certified. Proof: docs/proofs/inversion.md.
+    """
+    if guess in (0.0, inf):  # inf: not proved
+        return 0.0, ()
+    slope = _slope(part, guess, n)
+    shift = 0.6 * settings.gap / slope
+    for _ in range(_STEPS):
+        eps = nextafter(guess - shift, -inf)
+        if eps <= 0.0:
+            return 0.0, ()
+        level = Level.of_float(eps)
+        found = Evidence.of(part, level, part.enclose(level, n, settings))
+        if found.is_above(delta):  # strictly: on a plateau at delta itself every eps is private
+            return eps, (found,)
+        shift = _further(shift, found.lower, delta, slope, guess, settings)
+    return 0.0, ()
+
+
+def _further(shift: float, value: Dyadic, delta: fmpq, slope: float, guess: float, settings: Settings) -> float:
+    """Return a larger shift after an evaluation whose end missed delta."""
+    miss = 1.0
+    if value.mantissa > 0:
+        miss = min(abs(float((value.ball / arb(delta)).log())), 50.0)
+    return max(2.0 * shift, shift + 1.1 * miss / slope, abs(guess) * _LEAST, 0.6 * settings.gap / slope)
+
+
+def _slope(part: Part, eps: float, n: int) -> float:
+    """Return a positive float near -d log D / d eps, for choosing a first step."""
+    step = max(1e-4 * eps, 1e-12)
+    a, b = (part.log_estimate(Level.of_float(x), n, ROUGH) for x in (eps, eps + step))
+    slope = (a - b) / step
+    return slope if isfinite(slope) and slope > 0.0 else 1.0 / max(eps, 1e-3)

@@ -1,0 +1,213 @@
+"""The privacy profile of n shuffled users: prepared once, asked often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from math import inf
+from typing import Any
+
+import flint
+import sympy as sp
+from flint import fmpq
+
+from symamp.algebra.order import sign
+from symamp.amplification.answer import Answer
+from symamp.amplification.certify import epsilon_above, epsilon_below
+from symamp.amplification.curve import Curve
+from symamp.amplification.evidence import Interval
+from symamp.amplification.question import Asked, Question, accuracy
+from symamp.amplification.search import LOOSE, DataSetSearch, Ladder
+from symamp.analyses.bound import ROUGH, Bound
+from symamp.analyses.part import Evidence, Part
+from symamp.analyses.reduction import Reduction
+from symamp.analyses.registry import ANALYSES
+from symamp.derivation.crossing import level_of, number
+from symamp.errors import PrecisionError, UndecidedOrderError
+from symamp.evaluation.divergence import Enclosure, Settings
+from symamp.evaluation.inversion import LARGEST_EPS, limit_divergence, log_of
+from symamp.evaluation.law import Level
+from symamp.numbers.arguments import budget, failure_probability
+from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
+from symamp.numbers.rounding import float_above
+
+_ONE = Dyadic(1)
+_EPS_DIGITS = 15
+"""Digits that the ends of an epsilon, doubles, can carry."""
+
+
+class Profile:
+    """delta as a function of eps for n users of one mechanism, and its inverse, as certified brackets.
+
+    What is derived (classes of pairs, laws, data sets for the lower bound) is derived at the first question and kept.
+    ``method`` is None for the least of all proved upper bounds, else the name of one analysis.
+
+    >>> import symamp as sa
+    >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
+    >>> profile.epsilon(delta="1e-8").upper
+    0.0027292...
+    >>> profile.delta(eps="0.002").upper
+    5.1000...e-07
+    """
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.subject, self.n = question.subject, question.n
+        standing = None if question.method is None else ANALYSES[question.method].standing
+        # What is no guarantee is shown beside the bracket, not as its end.
+        self._claimed = None if standing is None or standing.is_guarantee else Ladder(self.subject, question.method)
+        self._ladder = Ladder(self.subject, None if self._claimed else question.method)
+        self._below = DataSetSearch(self.subject)
+        self._last: tuple[float, float] | None = None
+
+    def delta(self, eps: object, *, gap: float = 1e-6, digits: int | None = None) -> Answer:
+        """Return a certified bracket of delta at ``eps``; the arguments are those of ``symamp.delta``.
+
+        Guarantee
+        ---------
+        For all neighbouring data sets of n users D_{e^eps} <= ``upper``, and for some pair of them it is >= ``lower``.
+        Proof: docs/proofs/blanket_reduction.md, with docs/proofs/kernel_sandwich.md for the numbers.
+        """
+        exact = budget(eps)
+        settings, wanted = accuracy(gap, digits)
+        asked = Asked("delta", exact, str(eps), wanted)
+        if self._beyond_local_budget(exact):
+            return self._answer(asked, (ZERO, ZERO), (), (), Interval(0.0, 0.0))
+        beyond = float(sp.N(exact, 15)) > LARGEST_EPS
+        # The divergence decreases in eps: a smaller eps bounds it from above, its limit from below.
+        level = level_of(sp.Integer(int(LARGEST_EPS)) if beyond else exact)
+        low_value, best = self._below.largest_value(level, self.n)
+        value, bound, worst = self._ladder.least_value(level, self.n, low_value)
+        if low_value < value - LOOSE:
+            low_value, best = self._below.largest_mixed_value(level, self.n)
+        above = bound.evidence(level, self.n, settings, None, worst)
+        below = (self._limit(best) if beyond else Evidence.of(best, level, best.enclose(level, self.n, settings)),)
+        low, high = below[0].lower, _largest(e.upper for e in above)
+        low, high = (low if low.mantissa > 0 else ZERO), (high if high.fraction < 1 else _ONE)
+        own = _largest((Evidence.of(e.part, "", self._at_limit(e.part)) if beyond else e).lower for e in above)
+        claimed = None
+        if self._claimed is not None:
+            claimed = _outer(self._claimed.first.evidence(level, self.n, settings))
+        return self._answer(asked, (low, high), above, below, Interval(max(own.below, 0.0), high.above), claimed)
+
+    def epsilon(self, delta: object, *, gap: float = 1e-6, digits: int | None = None) -> Answer:
+        """Return a certified bracket of the least eps for ``delta``; the arguments are those of ``symamp.epsilon``.
+
+        Guarantee
+        ---------
+        The shuffled mechanism is (``upper``, delta)-private, and for every eps < ``lower`` it is not
+        (eps, delta)-private. Proof: docs/proofs/inversion.md, with docs/proofs/blanket_reduction.md.
+        """
+        target = failure_probability(delta)
+        settings, wanted = accuracy(gap, digits)
+        if wanted is not None and wanted > _EPS_DIGITS:
+            raise PrecisionError("digits", wanted, f"at most {_EPS_DIGITS} for epsilon, whose ends are doubles")
+        asked = Asked("epsilon", target, str(delta), wanted)
+        log_delta = log_of(target)
+        claimed = None if self._claimed is None else self._own_epsilon(self._claimed.first, target, settings)
+        if self._no_user_exceeds(target):
+            return self._answer(asked, (ZERO, ZERO), (), (), Interval(0.0, 0.0), claimed)
+        start = None if self._last is None else self._last[0]
+        hopeless = self._below.never_below(self.n, target)
+        low, best = (inf, hopeless) if hopeless else self._below.largest_root(self.n, log_delta, settings, start)
+        guess, bound, worst = self._ladder.least_root(self.n, log_delta, settings, low)
+        if low < (1.0 - LOOSE) * guess:
+            low, best = self._below.largest_mixed_root(self.n, log_delta, settings, low)
+        upper, above = epsilon_above(bound, worst, self.n, target, guess, settings)
+        upper, above = self._capped(upper, above)
+        own, _ = epsilon_below(worst, self.n, target, guess, settings)
+        lower, below = (inf, ()) if hopeless else epsilon_below(best, self.n, target, low, settings)
+        if hopeless:
+            below = (self._limit(hopeless),)
+        self._last = (guess, log_delta)
+        ends = tuple(INFINITE if x == inf else Dyadic.of_float(x) for x in (lower, upper))
+        return self._answer(asked, ends, above, below, Interval(max(own, 0.0), upper), claimed)
+
+    def curve(self, eps: Iterable[object], *, gap: float = 1e-4) -> Curve:
+        """Return certified brackets of delta at every eps of a grid.
+
+        >>> import symamp as sa
+        >>> curve = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=1000).curve(eps=[0.05, 0.1])
+        >>> bool((curve.lower <= curve.upper).all()), len(curve)
+        (True, 2)
+        """
+        answers = tuple(self.delta(x, gap=gap) for x in eps)
+        return Curve.of(repr(self.subject), self.n, answers)
+
+    def __repr__(self) -> str:
+        method = "" if self.question.method is None else f", method={self.question.method!r}"
+        return f"Profile({self.subject!r}, n={self.n}{method})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Profile, (self.question,)
+
+    @cached_property
+    def _local_budget(self) -> float:
+        """eps0 as a double, rounded up; inf if there is none."""
+        ratio = self.subject.local_ratio()
+        if ratio is sp.oo:
+            return inf
+        with flint.ctx.workprec(128):
+            return float_above(number(sp.log(ratio))())
+
+    def _beyond_local_budget(self, eps: sp.Expr) -> bool:
+        """Return whether eps >= eps0 is proved: then delta is exactly 0."""
+        ratio = self.subject.local_ratio()
+        if ratio is sp.oo:
+            return False
+        try:
+            return sign(sp.exp(eps) - ratio, ()) >= 0
+        except UndecidedOrderError:
+            return False
+
+    @cached_property
+    def _alone_at_zero(self) -> tuple[Evidence, ...]:
+        zero = Level.of_float(0.0)
+        return tuple(Evidence.of(p, zero, p.enclose(zero, 1, ROUGH)) for p in self._ladder.first.parts)
+
+    def _no_user_exceeds(self, target: fmpq) -> bool:
+        """Return whether even one user alone has divergence <= delta at eps = 0; no number of users has more."""
+        return all(e.is_at_most(target) for e in self._alone_at_zero)
+
+    def _capped(self, eps: float, above: tuple[Evidence, ...]) -> tuple[float, tuple[Evidence, ...]]:
+        """Return eps0 where that is less: (eps0, 0)-private without any shuffling."""
+        return (self._local_budget, ()) if self._local_budget <= eps else (eps, above)
+
+    def _own_epsilon(self, bound: Bound, target: fmpq, settings: Settings) -> Interval:
+        """Return an enclosure of the eps that an analysis gives by itself."""
+        root, worst = bound.root(self.n, log_of(target), settings)
+        high, _ = epsilon_above(bound, worst, self.n, target, root, settings)
+        low, _ = epsilon_below(worst, self.n, target, root, settings)
+        return Interval(low, high)
+
+    def _limit(self, reduction: Reduction) -> Evidence:
+        return Evidence.of(reduction, "inf", self._at_limit(reduction))
+
+    def _at_limit(self, part: Part) -> Enclosure:
+        with flint.ctx.workprec(256):
+            law = getattr(part, "law", None)
+            limit = flint.arb(0) if law is None else limit_divergence(law, self.n)
+            return Enclosure(limit, limit, "limit of large eps", 256)
+
+    def _answer(
+        self,
+        asked: Asked,
+        ends: Any,
+        above: tuple[Evidence, ...],
+        below: tuple[Evidence, ...],
+        own: Interval,
+        claimed: Interval | None = None,
+    ) -> Answer:
+        answer = Answer(self.question, asked, ends[0], ends[1], own, above, below, claimed)
+        if asked.digits is not None and answer.digits < asked.digits:
+            raise PrecisionError("digits", asked.digits, f"at most {answer.digits} here: {answer.digits_limited_by}")
+        return answer
+
+
+def _largest(values: Iterable[Dyadic]) -> Dyadic:
+    return max(values, key=lambda x: x.fraction)
+
+
+def _outer(evidence: tuple[Evidence, ...]) -> Interval:
+    low, high = _largest(e.lower for e in evidence), _largest(e.upper for e in evidence)
+    return Interval(max(low.below, 0.0), high.above)

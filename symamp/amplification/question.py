@@ -1,0 +1,76 @@
+"""A question, its arguments checked once: about what, how many users, by which analysis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+import sympy as sp
+from flint import fmpq
+
+from symamp.analyses.registry import analysis
+from symamp.analyses.subject import Subject
+from symamp.derivation.crossing import number
+from symamp.errors import ArgumentError
+from symamp.evaluation.divergence import Settings
+from symamp.evaluation.inversion import LARGEST_EPS
+from symamp.numbers.arguments import digit_count, relative_gap, users
+
+_ASKED = ("local_ratio", "members", "parameters", "variation_ratio")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: the subject, the number of users and the analysis (None: the least of all proved bounds)."""
+
+    subject: Any  # a Subject; the protocol itself cannot be compared or hashed
+    n: int
+    method: str | None = None
+
+    @staticmethod
+    def of(subject: object, n: object, method: object) -> Question:
+        """Return the question, after checking that it can be asked.
+
+        Raises ArgumentError for what is no mechanism, parameters that are still free, a local budget beyond what
+        can be evaluated, n out of range and unknown methods, SupportMismatchError for a method that does not apply.
+        """
+        checked = checked_subject(subject)
+        if method is not None:
+            method = analysis(method, checked).name
+        return Question(checked, users(n), method)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question to a profile: the quantity, what is given exactly, as it was written, and the digits wanted."""
+
+    quantity: str
+    given: fmpq | sp.Expr
+    written: str
+    digits: int | None = None
+
+
+def checked_subject(subject: Any) -> Subject:
+    """Return the subject if a number can be asked of it, else raise ArgumentError."""
+    if isinstance(subject, type) or not all(hasattr(subject, name) for name in _ASKED):
+        raise ArgumentError("mechanism", type(subject).__name__, "a mechanism of symamp")
+    if subject.parameters:
+        free = [p.name for p in subject.parameters]
+        told = f"numbers for all parameters: --{free[0]} ... on the command line, .at({free[0]}=...) in Python"
+        raise ArgumentError("mechanism", f"{subject!r} with {', '.join(free)} free", told)
+    ratio = subject.local_ratio()
+    if ratio is not sp.oo:
+        with flint.ctx.workprec(64):
+            if number(ratio)().log() > LARGEST_EPS:
+                raise ArgumentError("mechanism", repr(subject), f"a local budget of at most {LARGEST_EPS:g}")
+    checked: Subject = subject
+    return checked
+
+
+def accuracy(gap: object, digits: object) -> tuple[Settings, int | None]:
+    """Return what an evaluation aims at: a relative gap in delta, or so many digits."""
+    if digits is None:
+        return Settings(gap=relative_gap(gap)), None
+    wanted = digit_count(digits)
+    return Settings.of_digits(wanted), wanted

@@ -1,0 +1,133 @@
+"""The search in floats: which upper bound is the least at a question, and which data set is the worst."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+
+import flint
+from flint import arb, fmpq
+
+from symamp.analyses.bound import ROUGH, Bound
+from symamp.analyses.lower_bounds import lower_reductions, mixed_lower_reductions
+from symamp.analyses.part import Part
+from symamp.analyses.reduction import Reduction
+from symamp.analyses.registry import analysis, by_default
+from symamp.analyses.subject import Subject
+from symamp.evaluation.divergence import Settings
+from symamp.evaluation.inversion import largest_epsilon, limit_divergence
+from symamp.evaluation.law import Level
+
+LOOSE = 1e-3
+"""Relative distance of the bounds from which on more is tried: dearer analyses above, mixtures of inputs below."""
+
+
+class Ladder:
+    """The upper bounds of a subject, made when they are needed: the named one, or all proved ones, cheap first."""
+
+    def __init__(self, subject: Subject, method: str | None) -> None:
+        self._analyses = by_default(subject) if method is None else (analysis(method, subject),)
+        self._subject = subject
+        self._made: list[Bound] = []
+
+    def __iter__(self) -> Iterator[Bound]:
+        for i, found in enumerate(self._analyses):
+            if i == len(self._made):
+                self._made.append(found.bound(self._subject))
+            yield self._made[i]
+
+    @property
+    def first(self) -> Bound:
+        """The cheapest bound."""
+        return next(iter(self))
+
+    def least_root(self, n: int, log_delta: float, settings: Settings, low: float) -> tuple[float, Bound, Part]:
+        """Return (eps, bound, part) of the bound with the least estimated eps, down to about ``low``."""
+        best: tuple[float, Bound, Part] | None = None
+        for bound in self:
+            start = None if best is None else best[0]
+            root, part = bound.root(n, log_delta, settings, start)
+            if best is None or root < best[0]:
+                best = root, bound, part
+            if best[0] <= low * (1.0 + LOOSE):
+                break
+        assert best is not None
+        return best
+
+    def least_value(self, level: Level, n: int, low: float) -> tuple[float, Bound, Part]:
+        """Return (log divergence, bound, part) of the bound with the least estimate, down to about ``low``."""
+        best: tuple[float, Bound, Part] | None = None
+        for bound in self:
+            part = bound.ranked(level, n)[0]
+            value = part.log_estimate(level, n)
+            if best is None or value < best[0]:
+                best = value, bound, part
+            if best[0] <= low + LOOSE:
+                break
+        assert best is not None
+        return best
+
+
+class DataSetSearch:
+    """The lower bounds of a subject: data sets, tried from the simple to the mixed; the last winners come first."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self._simple: Bound | None = None
+        self._mixed: Bound | None = None
+        self._hopeless: dict[int, tuple[tuple[Reduction, arb], ...]] = {}
+
+    @property
+    def simple(self) -> Bound:
+        """All other users hold the same input."""
+        if self._simple is None:
+            self._simple = Bound.of(lower_reductions(self._subject))
+        return self._simple
+
+    @property
+    def mixed(self) -> Bound:
+        """The other users hold one of several inputs."""
+        if self._mixed is None:
+            self._mixed = Bound.of((*self.simple.parts, *mixed_lower_reductions(self._subject)))
+        return self._mixed
+
+    def largest_root(
+        self, n: int, log_delta: float, settings: Settings, start: float | None = None
+    ) -> tuple[float, Reduction]:
+        """Return (eps, data set) with the largest estimated eps among the simple data sets."""
+        return _reduction(self.simple.root(n, log_delta, settings, start))
+
+    def largest_mixed_root(
+        self, n: int, log_delta: float, settings: Settings, start: float | None = None
+    ) -> tuple[float, Reduction]:
+        """Return (eps, data set) with the largest estimated eps among all data sets."""
+        return _reduction(self.mixed.root(n, log_delta, settings, start))
+
+    def largest_value(self, level: Level, n: int) -> tuple[float, Reduction]:
+        """Return (log divergence, data set) with the largest estimate among the simple data sets."""
+        return _largest(self.simple, level, n)
+
+    def largest_mixed_value(self, level: Level, n: int) -> tuple[float, Reduction]:
+        """Return (log divergence, data set) with the largest estimate among all data sets."""
+        return _largest(self.mixed, level, n)
+
+    def never_below(self, n: int, delta: fmpq) -> Reduction | None:
+        """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
+        if n not in self._hopeless:
+            with flint.ctx.workprec(256):
+                parts = (_reduction((0.0, p))[1] for p in self.simple.parts)
+                limits = ((p, limit_divergence(p.law, n)) for p in parts if largest_epsilon(p.law) == inf)
+                self._hopeless[n] = tuple((p, limit) for p, limit in limits if limit > 0)
+        with flint.ctx.workprec(256):
+            return next((p for p, limit in self._hopeless[n] if limit > arb(delta)), None)
+
+
+def _reduction(found: tuple[float, Part]) -> tuple[float, Reduction]:
+    value, part = found
+    assert isinstance(part, Reduction)  # data sets are triples
+    return value, part
+
+
+def _largest(bound: Bound, level: Level, n: int) -> tuple[float, Reduction]:
+    part = bound.ranked(level, n)[0]
+    return _reduction((part.log_estimate(level, n, ROUGH), part))

@@ -1,0 +1,73 @@
+"""The bound of an analysis: the largest divergence of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf
+
+from flint import fmpq
+
+from symamp.analyses.part import Evidence, Part
+from symamp.evaluation.divergence import Settings
+from symamp.evaluation.law import Level
+
+ROUGH = Settings(gap=1e-3, most_frequencies=2_000)
+"""Accuracy at which parts are compared: only the largest is evaluated with care."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Parts that together cover everything that the analysis has to bound; those that repeat others are left out."""
+
+    parts: tuple[Part, ...]
+
+    @staticmethod
+    def of(parts: Iterable[Part]) -> Bound:
+        """Return the bound with one part for each signature."""
+        first: dict[object, Part] = {}
+        for part in parts:
+            first.setdefault(part.signature, part)
+        return Bound(tuple(first.values()))
+
+    def ranked(self, level: Level, n: int) -> tuple[Part, ...]:
+        """Return the parts, largest estimated divergence first."""
+        if len(self.parts) == 1:
+            return self.parts
+        value = {id(p): p.log_estimate(level, n, ROUGH) for p in self.parts}
+        return tuple(sorted(self.parts, key=lambda p: -value[id(p)]))
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> tuple[float, Part]:
+        """Return (eps, part) with the largest estimated eps at which a part has divergence delta."""
+        parts = self.ranked(Level.of_float(start), n) if start is not None and 0.0 < start < inf else self.parts
+        best, root = parts[0], parts[0].root(n, log_delta, settings, start)
+        for other in parts[1:]:
+            if root == inf:
+                break
+            if other.log_estimate(Level.of_float(root), n, ROUGH) > log_delta - ROUGH.gap:
+                candidate = other.root(n, log_delta, settings, root)
+                if candidate > root:
+                    best, root = other, candidate
+        return root, best
+
+    def evidence(
+        self, level: Level, n: int, settings: Settings, goal: fmpq | None = None, first: Part | None = None
+    ) -> tuple[Evidence, ...]:
+        """Return certified evaluations whose largest upper end bounds every part at this level.
+
+        Parts that the first one settles by convex order, for every n, are not evaluated. With a ``goal`` the search
+        ends at the first evaluation that is not proved to be at most the goal. ``first`` is evaluated first.
+
+        Guarantee
+        ---------
+        The divergence of every part is at most the largest ``upper`` of the result, unless the last of them is above
+        the goal. Proof: docs/proofs/convex_order.md.
+        """
+        worst, *others = self.parts if first is None else (first, *(p for p in self.parts if p is not first))
+        found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]
+        for other in others:
+            if goal is not None and not found[-1].is_at_most(goal):
+                break
+            if not worst.settles(other, level):
+                found.append(Evidence.of(other, level, other.enclose(level, n, settings)))
+        return tuple(found)

@@ -1,0 +1,110 @@
+"""A part of a bound, and one certified evaluation of it as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from flint import arb, fmpq
+
+from symamp.analyses.standing import Standing
+from symamp.evaluation.divergence import Enclosure, Settings
+from symamp.evaluation.law import Level
+from symamp.evaluation.plan import Plan
+from symamp.numbers.dyadic import Dyadic
+
+
+class Part(Protocol):
+    """What an analysis says of one class of ordered pairs of inputs: a divergence for every level and number of users.
+
+    Parts are plain data. Two with equal ``signature`` have equal divergences. ``pair`` represents the class.
+    """
+
+    @property
+    def method(self) -> str:
+        """The name of the analysis."""
+
+    @property
+    def standing(self) -> Standing:
+        """What is known of the analysis."""
+
+    @property
+    def source(self) -> str:
+        """Where its theorem is stated."""
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The ordered pair of inputs (x0, x1) that is compared."""
+
+    @property
+    def signature(self) -> Hashable:
+        """What parts with the same divergence share."""
+
+    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the divergence."""
+
+    def settles(self, other: Part, level: Level) -> bool:
+        """Return whether the divergence of ``other`` is proved not to be larger at this level, for every n."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A part of a bound, the exact level eps as an expression, and ends that enclose its divergence there.
+
+    ``exact`` is the divergence itself as (numerator, denominator) where it is known as a fraction. ``plan`` holds the
+    parameters that the evaluator searched, ``details`` what another evaluator needs to repeat the evaluation.
+    """
+
+    part: Part
+    eps: str
+    lower: Dyadic
+    upper: Dyadic
+    evaluator: str
+    precision: int
+    plan: Plan | None = field(default=None, repr=False)
+    exact: tuple[int, int] | None = field(default=None, repr=False)
+
+    @staticmethod
+    def of(part: Part, eps: Level | str, found: Enclosure) -> Evidence:
+        """Return the enclosure of a part at a level as evidence."""
+        exact = None if found.exact is None else (int(found.exact.p), int(found.exact.q))
+        return Evidence(
+            part,
+            eps if isinstance(eps, str) else eps.text,
+            Dyadic.of(found.lower.lower()),
+            Dyadic.of(found.upper.upper()),
+            found.evaluator,
+            found.precision,
+            found.plan,
+            exact,
+        )
+
+    @property
+    def fraction(self) -> fmpq | None:
+        """The divergence itself where it is known as a fraction."""
+        return None if self.exact is None else fmpq(*self.exact)
+
+    def is_at_most(self, delta: fmpq) -> bool:
+        """Whether the divergence is proved to be at most delta; a tie is decided if it is known exactly."""
+        exact = self.fraction
+        return bool(exact <= delta) if exact is not None else self.upper.fraction <= delta
+
+    def is_above(self, delta: fmpq) -> bool:
+        """Whether the divergence is proved to be above delta."""
+        exact = self.fraction
+        return bool(exact > delta) if exact is not None else self.lower.fraction > delta
+
+    @property
+    def relative_gap(self) -> float:
+        """(upper - lower)/upper as a float for judging quality; 0 for an exact value."""
+        if self.exact is not None or self.upper.mantissa == 0:
+            return 0.0
+        upper, lower = self.upper.ball, self.lower.ball
+        return float((upper - lower.max(arb(0))) / upper)

@@ -1,0 +1,55 @@
+"""From formulas to numbers: the law of a decomposition, the only thing that crosses to the evaluation."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import sympy as sp
+from flint import fmpq
+
+from symamp.derivation.decomposition import Decomposition
+from symamp.errors import ArgumentError
+from symamp.evaluation.law import Atom, Law, Level, Number, RationalLaw
+from symamp.numbers.systems import FLINT, compile_expression
+
+
+@lru_cache(maxsize=4096)
+def law_of(decomposition: Decomposition, complete: bool = False) -> Law:
+    """Return the law of a decomposition without free parameters: exact numbers as functions of the precision.
+
+    ``complete`` says that A2 is known to be a probability, without a null symbol.
+    """
+    if decomposition.parameters:
+        missing = ", ".join(p.describe() for p in decomposition.parameters)
+        raise ArgumentError("parameters", f"{missing} still free", "a number for each, e.g. mechanism.at(eps0=1)")
+    atoms = tuple(
+        Atom(number(c.ratio0), number(c.ratio1), number(c.mass), c.ratio0 == c.ratio1) for c in decomposition.components
+    )
+    singular = tuple((number(a), number(b)) for a, b in decomposition.singular)
+    return Law(atoms, singular, complete, _rational(decomposition))
+
+
+def number(expr: sp.Expr) -> Number:
+    """Return the constant expression as a function that gives a ball around it at the ambient precision."""
+    evaluate = compile_expression(expr, ())
+    return lambda: evaluate(FLINT, {})
+
+
+def level_of(eps: sp.Expr) -> Level:
+    """Return the exact level of a constant expression eps >= 0."""
+    e = sp.exp(eps)
+    return Level(number(eps), lambda: str(eps), fmpq(int(e.p), int(e.q)) if e.is_Rational else None)
+
+
+def _rational(decomposition: Decomposition) -> RationalLaw | None:
+    entries = [e for c in decomposition.components for e in c] + [e for pair in decomposition.singular for e in pair]
+    if not all(e.is_Rational for e in entries):
+        return None
+    return RationalLaw(
+        tuple((_fraction(c.ratio0), _fraction(c.ratio1), _fraction(c.mass)) for c in decomposition.components),
+        tuple((_fraction(a), _fraction(b)) for a, b in decomposition.singular),
+    )
+
+
+def _fraction(expr: sp.Expr) -> fmpq:
+    return fmpq(int(expr.p), int(expr.q))

@@ -1,0 +1,79 @@
+"""Dyadic numbers as plain data: the exact end of a ball, which travels between processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import flint
+import mpmath
+from flint import arb, fmpq
+
+from symamp.numbers.rounding import float_above, float_below
+
+_BITS = 64
+
+
+@dataclass(frozen=True)
+class Dyadic:
+    """The number mantissa * 2^exponent; ``exponent`` is None for +infinity.
+
+    >>> Dyadic.of(arb("0.375")).fraction
+    3/8
+    """
+
+    mantissa: int
+    exponent: int | None = 0
+
+    @staticmethod
+    def of(x: arb) -> Dyadic:
+        """Return the midpoint of a ball: the exact value where the radius is 0, as for ``x.lower()``."""
+        if not x.is_finite():
+            return INFINITE
+        mantissa, exponent = x.mid().man_exp()
+        return Dyadic(int(mantissa), int(exponent))
+
+    @staticmethod
+    def of_float(x: float) -> Dyadic:
+        """Return a double as the dyadic number that it is.
+
+        >>> Dyadic.of_float(0.75)
+        Dyadic(mantissa=3, exponent=-2)
+        """
+        return Dyadic.of(arb(x))
+
+    @property
+    def fraction(self) -> fmpq:
+        """The number as a fraction; OverflowError for infinity."""
+        if self.exponent is None:
+            raise OverflowError("an infinite number has no fraction")
+        shift = self.exponent
+        return fmpq(self.mantissa << shift) if shift >= 0 else fmpq(self.mantissa, 1 << -shift)
+
+    @property
+    def ball(self) -> arb:
+        """The number as a ball of radius 0, at any working precision."""
+        if self.exponent is None:
+            return arb("inf")
+        with flint.ctx.workprec(max(_BITS, self.mantissa.bit_length())):
+            return arb(self.mantissa) * arb(2) ** self.exponent
+
+    @property
+    def below(self) -> float:
+        """The largest double that is not above."""
+        return float("inf") if self.exponent is None else float_below(self.ball)
+
+    @property
+    def above(self) -> float:
+        """The smallest double that is not below."""
+        return float("inf") if self.exponent is None else float_above(self.ball)
+
+    def as_mpf(self) -> mpmath.mpf:
+        """Return the number as an mpmath number, exactly."""
+        if self.exponent is None:
+            return mpmath.inf
+        with mpmath.workprec(max(53, self.mantissa.bit_length())):
+            return mpmath.ldexp(mpmath.mpf(self.mantissa), self.exponent)
+
+
+INFINITE = Dyadic(0, None)
+ZERO = Dyadic(0)
