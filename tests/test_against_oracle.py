@@ -128,7 +128,7 @@ def check_delta(table, n, E, method="blanket", laws=None, truth=True):
     """One answer of `sa.delta` at eps = log E against the exact bound and the exact divergences of all data sets."""
     answer = sa.delta(as_mechanism(table), n=n, eps=log_of(E), method=method)
     exact = exact_bound(table, method, n, E)
-    assert_tight_enclosure(answer.blanket, exact)
+    assert_tight_enclosure(answer.bound, exact)
     assert 0 <= answer.lower <= answer.upper
     if truth:
         worst, _, _ = worst_true_divergence(table, n, E, laws)
@@ -154,7 +154,7 @@ def check_epsilon(table, n, delta, method="blanket"):
     def bound(E):
         return exact_bound(table, method, n, E)
 
-    for enclosure, divergence in ((answer, truth), (answer.blanket, bound)):
+    for enclosure, divergence in ((answer, truth), (answer.bound, bound)):
         assert 0 <= enclosure.lower <= enclosure.upper
         limit = divergence(saturation_order(table, n))
         if enclosure.upper == math.inf:
@@ -166,8 +166,8 @@ def check_epsilon(table, n, delta, method="blanket"):
             assert limit >= delta
         elif enclosure.lower > 0:
             assert divergence(exp_bounds(enclosure.lower)[1]) >= delta
-    if answer.blanket.upper != math.inf and local_ratio(table) is not None:
-        assert answer.blanket.upper - answer.blanket.lower <= 1e-3
+    if answer.bound.upper != math.inf and local_ratio(table) is not None:
+        assert answer.bound.upper - answer.bound.lower <= 1e-3
     return answer
 
 
@@ -253,7 +253,7 @@ def test_epsilon_encloses_a_known_epsilon(method, seed):
     E = 1 + (local_ratio(table) - 1) / rng.choice((2, 3, 7))
     n = rng.randint(2, 3)
     answer = check_epsilon(table, n, exact_bound(table, method, n, E), method)
-    assert exp_bounds(answer.blanket.lower)[0] <= E <= exp_bounds(answer.blanket.upper)[1]
+    assert exp_bounds(answer.bound.lower)[0] <= E <= exp_bounds(answer.bound.upper)[1]
 
 
 @pytest.mark.slow
@@ -315,7 +315,7 @@ def test_data_set_that_equals_the_blanket_bound():
     answer = check_delta(randomized_response(5, Fraction(6)), 4, Fraction(11, 2))
     assert answer.lower <= 27 / 2500 <= answer.upper
     generic = check_delta(randomized_response(5, Fraction(6)), 4, Fraction(11, 2), "generic")
-    assert Fraction(generic.blanket.lower) <= Fraction(108, 2401) <= Fraction(generic.blanket.upper)
+    assert Fraction(generic.bound.lower) <= Fraction(108, 2401) <= Fraction(generic.bound.upper)
 
 
 @pytest.mark.parametrize("method", ["blanket", *sorted(TRIPLES)])
@@ -382,7 +382,7 @@ def test_every_form_of_eps(eps, exact):
     answer = sa.delta(as_mechanism(table), n=n, eps=eps)
     low, high = exp_bounds(exact)
     assert_tight_enclosure(
-        answer.blanket, exact_bound(table, "blanket", n, high), exact_bound(table, "blanket", n, low)
+        answer.bound, exact_bound(table, "blanket", n, high), exact_bound(table, "blanket", n, low)
     )
     assert Fraction(answer.lower) <= worst_true_divergence(table, n, low)[0]
     assert Fraction(answer.upper) >= worst_true_divergence(table, n, high)[0]
@@ -392,8 +392,8 @@ def test_every_form_of_delta():
     table, n = normalised([[6, 3, 3], [2, 6, 4], [1, 3, 8]]), 4
     for delta, exact in ((0.01, Fraction(0.01)), ("1/100", Fraction(1, 100)), ("1e-2", Fraction(1, 100))):
         answer = sa.epsilon(as_mechanism(table), n=n, delta=delta)
-        assert worst_blanket_divergence(table, n, exp_bounds(answer.blanket.upper)[0])[0] <= exact
-        assert worst_blanket_divergence(table, n, exp_bounds(answer.blanket.lower)[1])[0] >= exact
+        assert worst_blanket_divergence(table, n, exp_bounds(answer.bound.upper)[0])[0] <= exact
+        assert worst_blanket_divergence(table, n, exp_bounds(answer.bound.lower)[1])[0] >= exact
 
 
 @pytest.mark.parametrize(
@@ -402,14 +402,14 @@ def test_every_form_of_delta():
 def test_every_form_of_entry(entry):
     table, n, E = normalised([[6, 3, 3], [2, 6, 4], [1, 3, 8]]), 4, Fraction(3, 2)
     answer = sa.delta(as_mechanism(table, entry), n=n, eps=log_of(E))
-    assert_tight_enclosure(answer.blanket, exact_bound(table, "blanket", n, E))
+    assert_tight_enclosure(answer.bound, exact_bound(table, "blanket", n, E))
 
 
 def test_integer_entries():
     mechanism = sa.FiniteMechanism({"a": {"0": 1, "1": 0}, "b": {"0": "1/2", "1": Fraction(1, 2)}})
     table = [[Fraction(1), Fraction(0)], [Fraction(1, 2), Fraction(1, 2)]]
     answer = sa.delta(mechanism, n=4, eps=log_of(Fraction(5, 4)))
-    assert_tight_enclosure(answer.blanket, exact_bound(table, "blanket", 4, Fraction(5, 4)))
+    assert_tight_enclosure(answer.bound, exact_bound(table, "blanket", 4, Fraction(5, 4)))
 
 
 # ---------------------------------------------------------------------------------------------------------- hypothesis

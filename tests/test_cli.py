@@ -135,7 +135,7 @@ def test_epsilon_as_json(symamp):
     found = answer_of(symamp("epsilon krr --k 10 --eps0 1 --n 1e4 --delta 1e-6 --json"))
     expected = sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**4, delta="1e-6")
     assert (found["lower"], found["upper"]) == (expected.lower, expected.upper)
-    assert found["blanket"] == [expected.blanket.lower, expected.blanket.upper]
+    assert found["bound"] == [expected.bound.lower, expected.bound.upper]
     assert (found["quantity"], found["n"], found["delta"]) == ("epsilon", 10**4, "1e-6")
     assert (found["method"], found["standing"]) == ("blanket", "proved")
     assert found["log10_upper"] == pytest.approx(math.log10(expected.upper))

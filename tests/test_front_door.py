@@ -43,7 +43,7 @@ def test_the_reference_bracket_with_a_narrow_gap():
     answer = sa.epsilon(KRR, n=10**4, delta="1e-6", gap=1e-9)
     assert answer.upper == pytest.approx(0.02325330590, abs=3e-11)
     assert answer.lower == pytest.approx(0.02325257762, abs=3e-11)
-    assert answer.upper - answer.blanket.lower < 1e-10
+    assert answer.upper - answer.bound.lower < 1e-10
     assert answer.dataset.others[0][0] not in answer.pair
 
 
@@ -73,7 +73,7 @@ def test_the_reference_values_over_n(n, value):
 def test_the_reference_values_of_the_generic_analyses(method, n, value):
     answer = sa.epsilon(KRR, n=n, delta=per_user(n), method=method)
     assert answer.upper == pytest.approx(value, rel=2e-6)
-    assert answer.blanket.upper - answer.blanket.lower < 1e-5 * value
+    assert answer.bound.upper - answer.bound.lower < 1e-5 * value
     assert answer.method == method
     assert answer.upper > sa.epsilon(KRR, n=n, delta=per_user(n)).upper
 
@@ -84,7 +84,7 @@ def test_the_reference_values_of_the_generic_analyses(method, n, value):
 def test_the_reference_deltas_of_binary_randomized_response(eps, value):
     answer = sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps=eps)
     assert answer.upper == pytest.approx(value, rel=5e-5)
-    assert answer.blanket.upper <= answer.blanket.lower * (1 + 2e-6)
+    assert answer.bound.upper <= answer.bound.lower * (1 + 2e-6)
 
 
 def test_only_the_budget_known():
@@ -135,7 +135,7 @@ def log_of(E):
 @pytest.mark.parametrize("n", [1, 10**4, 10**15])
 def test_delta_is_exactly_zero_from_the_local_budget_on(eps, method, n):
     answer = sa.delta(SMALL, n=n, eps=eps, method=method)
-    assert answer.lower == answer.upper == answer.blanket.lower == answer.blanket.upper == 0.0
+    assert answer.lower == answer.upper == answer.bound.lower == answer.bound.upper == 0.0
     assert answer.log10_lower == answer.log10_upper == -math.inf
 
 
@@ -226,10 +226,10 @@ def test_the_exact_singular_mass_as_delta():
 
 def assert_sane(answer):
     """An answer that can be trusted on its face: ordered, no NaN, printable, and complete."""
-    ends = (answer.lower, answer.blanket.lower, answer.blanket.upper, answer.upper, *answer.as_mpf())
+    ends = (answer.lower, answer.bound.lower, answer.bound.upper, answer.upper, *answer.as_mpf())
     assert not any(math.isnan(end) for end in ends)
     assert 0.0 <= answer.lower <= answer.upper
-    assert 0.0 <= answer.blanket.lower <= answer.blanket.upper == answer.upper
+    assert 0.0 <= answer.bound.lower <= answer.bound.upper == answer.upper
     assert answer.quantity == "epsilon" or answer.upper <= 1.0
     assert answer.log10_lower <= answer.log10_upper
     assert answer.as_mpf()[0] <= answer.as_mpf()[1]
@@ -249,7 +249,7 @@ def test_tiny_deltas_and_all_sizes(n):
         answer = sa.epsilon(KRR, n=n, delta=delta)
         assert_sane(answer)
         assert previous <= answer.upper * (1 + 1e-5)  # a smaller delta needs a larger eps
-        assert answer.blanket.upper - answer.blanket.lower <= 2e-5 * answer.upper
+        assert answer.bound.upper - answer.bound.lower <= 2e-5 * answer.upper
         previous = answer.lower
 
 
@@ -259,7 +259,7 @@ def test_more_users_never_hurt(delta):
     answers = [sa.epsilon(KRR, n=n, delta=delta) for n in sizes]
     for few, many in pairwise(answers):
         assert many.lower <= few.upper
-        assert many.blanket.lower <= few.blanket.upper
+        assert many.bound.lower <= few.bound.upper
         assert many.upper <= few.upper * (1 + 1e-5)
 
 
@@ -279,7 +279,7 @@ def test_delta_and_epsilon_are_inverse(n, method):
     answer = sa.epsilon(KRR, n=n, delta="1e-9", method=method)
     above = sa.delta(KRR, n=n, eps=Fraction(answer.upper), method=method)
     below = sa.delta(KRR, n=n, eps=Fraction(answer.lower), method=method)
-    assert above.blanket.lower <= 1e-9
+    assert above.bound.lower <= 1e-9
     assert below.upper >= 1e-9 * (1 - 1e-5)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from flint import fmpq
 
 import symamp as sa
-from symamp.analyses.registry import upper_reductions
+from symamp.analyses.registry import ANALYSES
 from symamp.evaluation.exact import exact_divergence
 from symamp.mechanisms.catalogue import catalogue
 
@@ -37,7 +37,7 @@ def response(k, t):
 def bound(mechanism, method, n, E):
     """The exact value of a bound at rational E: the largest over its triples."""
     order = fmpq(*Fraction(E).as_integer_ratio())
-    values = [exact_divergence(r.law.rational, order, n) for r in upper_reductions(mechanism, method)]
+    values = [exact_divergence(r.law.rational, order, n) for r in ANALYSES[method].bound(mechanism).parts]
     return max(Fraction(int(v.p), int(v.q)) for v in values)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import flint
 from flint import arb, fmpq
 
 from symamp.analyses.standing import Standing
@@ -13,6 +14,8 @@ from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
 from symamp.numbers.dyadic import Dyadic
+
+_GUARD = 64
 
 
 class Part(Protocol):
@@ -75,16 +78,10 @@ class Evidence:
     def of(part: Part, eps: Level | str, found: Enclosure) -> Evidence:
         """Return the enclosure of a part at a level as evidence."""
         exact = None if found.exact is None else (int(found.exact.p), int(found.exact.q))
-        return Evidence(
-            part,
-            eps if isinstance(eps, str) else eps.text,
-            Dyadic.of(found.lower.lower()),
-            Dyadic.of(found.upper.upper()),
-            found.evaluator,
-            found.precision,
-            found.plan,
-            exact,
-        )
+        with flint.ctx.workprec(found.precision + _GUARD):  # at a lower one the ends themselves would be rounded
+            ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
+        text = eps if isinstance(eps, str) else eps.text
+        return Evidence(part, text, *ends, found.evaluator, found.precision, found.plan, exact)
 
     @property
     def fraction(self) -> fmpq | None:
@@ -106,5 +103,6 @@ class Evidence:
         """(upper - lower)/upper as a float for judging quality; 0 for an exact value."""
         if self.exact is not None or self.upper.mantissa == 0:
             return 0.0
-        upper, lower = self.upper.ball, self.lower.ball
-        return float((upper - lower.max(arb(0))) / upper)
+        with flint.ctx.workprec(self.precision + _GUARD):
+            upper, lower = self.upper.ball, self.lower.ball
+            return float((upper - lower.max(arb(0))) / upper)
