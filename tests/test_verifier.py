@@ -23,6 +23,7 @@ import symamp as sa
 from symamp import verifier
 from symamp.amplification.certificate import _At, _evidence, _rounded
 from symamp.analyses.reduction import Reduction
+from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
 from symamp.command_line import cli
 from symamp.derivation.decomposition import Component, Decomposition
@@ -102,7 +103,7 @@ def checked(answer):
         assert value(claim["lower"]) >= answer.lower
         assert value(claim["upper"]) <= answer.upper
     if answer.upper < (math.inf if answer.quantity == "epsilon" else 1.0):
-        assert len(data["above"]) == len({u.decomposition.signature() for u in answer.question.uppers})
+        assert len(data["above"]) == len(ANALYSES[answer.method].bound(answer.question.subject).parts)
     assert bool(data["below"]) == (claim["lower"] != "0")
     return data
 
