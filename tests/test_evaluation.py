@@ -20,7 +20,6 @@ from symamp.evaluation.gaussian import gaussian_sum
 from symamp.evaluation.gparv import ball_gparv, float_gparv
 from symamp.evaluation.law import Atom, Law, Level, RationalLaw
 from symamp.evaluation.tilted import exp_minus_linear, sine_minus_argument
-from symamp.numbers.precision import working_precision
 from symamp.numbers.rounding import float_above, float_below
 
 
@@ -62,7 +61,7 @@ def by_convolution(law: RationalLaw, e: fmpq, n: int) -> Fraction:
 
 def contains(low: arb, high: arb, exact: Fraction) -> bool:
     value = fmpq(exact.numerator, exact.denominator)
-    with working_precision(2000):
+    with flint.ctx.workprec(2000):
         return bool(low.lower() <= arb(value).upper()) and bool(arb(value).lower() <= high.upper())
 
 
@@ -81,7 +80,7 @@ def test_every_evaluator_contains_the_exact_value(seed):
         assert exact == 0
         return
     plan = float_sum(rough, n, 1e-3, 3000).plan
-    with working_precision(128):
+    with flint.ctx.workprec(128):
         g = ball_gparv(law, level)
         low, high = certified_sum(g, n, plan)
         assert contains(low / n, high / n, exact)
@@ -172,11 +171,11 @@ def test_two_precisions_and_two_methods_agree(n):
     assert found.plan is not None
     results = []
     for bits in (found.precision, 400):
-        with working_precision(bits):
+        with flint.ctx.workprec(bits):
             g = ball_gparv(law, level)
             low, high = certified_sum(g, n, found.plan)
             results.append((low.lower(), high.upper()))
-    with working_precision(200):
+    with flint.ctx.workprec(200):
         low, high = gaussian_sum(
             ball_gparv(law, level), n, found.plan.window, 40 * found.plan.window.length / found.plan.terms
         )
@@ -205,7 +204,7 @@ def test_positive_mean_at_large_n(n):
     law = Law((Atom(lambda: arb(9), lambda: arb(1), ten(1)),), ((ten(1), lambda: arb(0)), (lambda: arb(0), ten(9))))
     level = Level(lambda: arb(fmpq(1, 10)), lambda: "1/10")
     found = enclose_divergence(law, level, n)
-    with working_precision(200):
+    with flint.ctx.workprec(200):
         mean = (9 - level.exponential()) / 10 + arb(one) / 10
         assert found.upper.upper() >= mean
         assert found.relative_gap <= 1e-6
@@ -219,13 +218,13 @@ def test_precision_state_never_leaks():
         enclose_divergence(krr(3), Level.of_float(0.3), 50, Settings(gap=1e-3))
         assert flint.ctx.prec == bits
     flint.ctx.prec = before
-    with pytest.raises(ZeroDivisionError), working_precision(99):
+    with pytest.raises(ZeroDivisionError), flint.ctx.workprec(99):
         raise ZeroDivisionError
     assert flint.ctx.prec == before
 
 
 def test_rounding_is_outward():
-    with working_precision(200):
+    with flint.ctx.workprec(200):
         for value in (arb(1) / 3, -arb(1) / 3, arb(10) ** -310, arb(2) ** 1000, arb(0), arb("0.1")):
             low, high = float_below(value), float_above(value)
             assert arb(low) <= value.upper()

@@ -23,7 +23,6 @@ from symamp.evaluation.gparv import ball_gparv, float_gparv
 from symamp.evaluation.lattice import Lattice, PlacedLaw, coarsest_lattice, lower_law, upper_law
 from symamp.evaluation.law import Atom, Law, Level, RationalLaw
 from symamp.evaluation.wrapped import Weight, wrap_flint, wrap_mpmath, wrap_numpy
-from symamp.numbers.precision import working_precision
 
 
 def number(q):
@@ -83,7 +82,7 @@ def by_gaussian(law, level, n):
     width = plan.window.length / plan.terms / 8**0.5
     if plan.window.length / width > 3000:
         return None
-    with working_precision(160):
+    with flint.ctx.workprec(160):
         g = ball_gparv(law, level)
         low, high = gaussian_sum(g, n, plan.window, width)
         return low / n + g.singular, high / n + g.singular, 1.0
@@ -92,7 +91,7 @@ def by_gaussian(law, level, n):
 def by_enumeration(law, level, n):
     if count_outcomes(float_gparv(law, level), n, 20_000) > 20_000:
         return None
-    with working_precision(192):
+    with flint.ctx.workprec(192):
         g = ball_gparv(law, level)
         value = enumerated_sum(g, n) / n + g.singular
         return value, value, 1e-30
@@ -163,7 +162,7 @@ def test_all_engines_keep_one_contract(law, level, n):
     finally:
         flint.ctx.prec, mpmath.mp.prec = before
     assert len(found) >= 4
-    with working_precision(2000):
+    with flint.ctx.workprec(2000):
         for (one, (low, _, _)), (other, (_, high, _)) in [*combinations(found.items(), 2)]:
             assert low.lower() <= high.upper(), f"{one} above {other}"
             assert found[other][0].lower() <= found[one][1].upper(), f"{other} above {one}"
@@ -198,7 +197,7 @@ def test_digits_of_a_rational_law():
     exact = exact_divergence(RationalLaw(((t, fmpq(1), 1 / (t + 1)), (fmpq(1), t, 1 / (t + 1)))), fmpq(3, 2), 12)
     for law in found:
         low, high = law.enclosure
-        with working_precision(400):
+        with flint.ctx.workprec(400):
             assert low.lower() <= arb(exact) <= high.upper()
             assert 0 < high.upper() - low.lower() <= arb(10) ** -40 * high
         assert law.step == 0.5
@@ -225,7 +224,7 @@ def stop_loss(atoms, u):
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("step", [fmpq(1, 7), fmpq(2, 3), fmpq(5)])
 def test_lattice_laws_bracket_the_law_in_increasing_convex_order(seed, step):
-    with working_precision(200):
+    with flint.ctx.workprec(200):
         law, exact = placed(seed, step)
         points = {p for p, _ in exact} | {fmpq(k) for k in range(-80, 80)}
         mean = sum((p * m for p, m in exact), fmpq(0))
@@ -248,7 +247,7 @@ def test_the_lower_law_keeps_the_mean_where_the_null_symbol_suffices():
 
 
 def test_a_value_that_may_lie_on_the_lattice_moves_up_by_no_more_than_its_ball():
-    with working_precision(64):
+    with flint.ctx.workprec(64):
         near = arb(3, 1e-15)
         law = PlacedLaw(arb(1), (near,), (arb("0.5"),), arb("0.5"), arb(0))
         found = upper_law(law)
@@ -296,12 +295,12 @@ def test_engines_err_by_less_than_they_say(seed, n):
     points = rng.sample(range(-40, 41), 4)
     weights = [arb(rng.randint(1, 9)) for _ in points]
     whole = sum(weights, arb(0))
-    with working_precision(256):
+    with flint.ctx.workprec(256):
         law = {k: w / whole for k, w in zip(points, weights, strict=True)}
         mean = float(sum((k * p for k, p in law.items()), arb(0)))
         first = round(n * mean) - 128
         reference = wrap_flint(law, n, first, 256)
-    with working_precision(80):
+    with flint.ctx.workprec(80):
         coarse = {k: w / whole for k, w in zip(points, weights, strict=True)}
         others = [wrap_numpy(coarse, n, first, 256), wrap_mpmath(coarse, n, first, 256)]
     truth = reference.floats()
@@ -314,14 +313,14 @@ def test_engines_err_by_less_than_they_say(seed, n):
     for weight in (Weight(0.01), Weight(0.01, 0.5)):
         low, high = max(first, -100), min(first + 255, 300)
         if low <= high:
-            with working_precision(256):
+            with flint.ctx.workprec(256):
                 exact = reference.expectation(weight, low, high)
                 for other in others:
                     assert other.expectation(weight, low, high).overlaps(exact)
 
 
 def test_the_wrapped_law_is_the_law_of_the_sum_wrapped():
-    with working_precision(128):
+    with flint.ctx.workprec(128):
         law = {0: arb("0.5"), 3: arb("0.25"), -7: arb("0.25")}
         exact = {}
         for a in range(9):

@@ -22,7 +22,6 @@ from symamp.numbers.systems import (
     NUMPY,
     arb_value,
     compile_expression,
-    working_precision,
 )
 
 R = sp.Rational
@@ -317,7 +316,7 @@ POINTS = [
 
 def at(expr, point):
     """The ball at a point: independent of the normal form."""
-    with working_precision(300):
+    with flint.ctx.workprec(300):
         values = {n: v if isinstance(v, int) else flint.arb(flint.fmpq(v.p, v.q)) for n, v in point.items()}
         return flint.arb(compile_expression(expr, [x.symbol for x in ALL])(FLINT, values))
 
@@ -387,7 +386,7 @@ def test_balls_contain_the_value_and_are_narrow(expr, bits):
         reference = sp.N(expr, (bits + 200) // 4)
         assert abs(exact - mpmath.mpf(str(reference))) <= abs(exact) * mpmath.mpf(10) ** (-(bits + 100) // 4)
         man, exponent = int(exact.man), int(exact.exp)
-    with working_precision(bits + 300):
+    with flint.ctx.workprec(bits + 300):
         point = flint.arb(man * (-1 if exact < 0 else 1)) * flint.arb(2) ** exponent
         assert ball.overlaps(point + flint.arb(0, abs(point) * flint.arb(2) ** (-bits - 150)))
     assert ball.rel_accuracy_bits() >= bits - 12
@@ -397,7 +396,7 @@ def test_balls_contain_the_value_and_are_narrow(expr, bits):
 def test_compiled_expressions_take_values_in_each_system():
     f = compile_expression(t**2 / (k + 2**d) + sp.binomial(d, k) + sp.sqrt(p), [e, k, d, p])
     assert f(NUMPY, {"eps0": np.log(2.0), "k": 4, "D": 5, "p": 0.25}) == pytest.approx(4 / 36 + 5 + 0.5)
-    with working_precision(200):
+    with flint.ctx.workprec(200):
         ball = f(FLINT, {"eps0": flint.arb(2).log(), "k": 4, "D": 5, "p": flint.arb(0.25)})
         assert ball.contains(flint.fmpq(4, 36) + flint.fmpq(11, 2))
     arrays = compile_expression(t + k, [e, k])(NUMPY, {"eps0": np.zeros(3), "k": 1})
@@ -425,7 +424,7 @@ def test_precision_is_restored():
     with pytest.raises(ExpressionError):
         arb_value(sp.sin(1), 777)
     assert flint.ctx.prec == before
-    with pytest.raises(ZeroDivisionError), working_precision(99):
+    with pytest.raises(ZeroDivisionError), flint.ctx.workprec(99):
         Fraction(flint.ctx.prec, 0)
     assert flint.ctx.prec == before
 

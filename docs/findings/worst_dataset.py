@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+import flint
 import sympy as sp
 from flint import arb
 
@@ -19,7 +20,6 @@ import symamp as sa
 from symamp.analyses.data_sets import dataset_reduction
 from symamp.evaluation.divergence import Settings, enclose_divergence
 from symamp.evaluation.law import Level
-from symamp.numbers.precision import working_precision
 
 HERE = Path(__file__).parent
 GRID = 24
@@ -156,7 +156,7 @@ def least(parts):
 
 def distinct_minus_same(k, t, E):
     """Enclose the difference of the exponential rates of delta, x* distinct minus x* = x0."""
-    with working_precision(128):
+    with flint.ctx.workprec(128):
         e = arb(E.numerator) / E.denominator
         d, s = (least(law(k, e, other)(arb(t))) for other in (2, 0))
         return d[0] - s[1], d[1] - s[0]
@@ -199,7 +199,7 @@ def crossing(k, t, n, digits=3):
             low, value = middle, distinct.lower
         else:
             high = middle
-    with working_precision(64):
+    with flint.ctx.workprec(64):
         return low / 10**digits, float((value.log() / arb(10).log()).mid())
 
 

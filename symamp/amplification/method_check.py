@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import flint
 from flint import arb
 
 from symamp.amplification.estimate import worst_triple
@@ -18,7 +19,6 @@ from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gaussian import gaussian_sum
 from symamp.evaluation.gparv import ball_gparv, float_gparv
 from symamp.numbers.arguments import budget
-from symamp.numbers.precision import working_precision
 from symamp.numbers.rounding import float_above, float_below
 
 _GAUSSIAN_GAP = 1e-5
@@ -44,7 +44,7 @@ def method_check(mechanism: Subject, *, n: object, eps: object, method: str = "b
     users_, law = question.n, worst_triple(question, level).law
     found: dict[str, tuple[arb, arb]] = {}
     rough = float_gparv(law, level)
-    with working_precision(starting_precision(users_, 1e-9) + 64):
+    with flint.ctx.workprec(starting_precision(users_, 1e-9) + 64):
         g = ball_gparv(law, level)
         if rough.is_positive:
             plan = float_sum(rough, users_, 1e-6, Settings().most_frequencies).plan

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import flint
 import numpy as np
 from flint import arb, fmpq
 
@@ -21,7 +22,6 @@ from symamp.evaluation.gparv import Floats
 from symamp.evaluation.lattice import Lattice
 from symamp.numbers.arguments import budget, digit_count, relative_gap
 from symamp.numbers.exact_number import exact_number
-from symamp.numbers.precision import working_precision
 from symamp.numbers.rounding import float_above, float_below
 
 _DRAWN = 2000
@@ -66,7 +66,7 @@ class SumLaw:
     @property
     def log10_bounds(self) -> tuple[float, float]:
         """log10 of both ends, rounded outward: right also below the smallest double."""
-        with working_precision(self._sum.precision):
+        with flint.ctx.workprec(self._sum.precision):
             low, high = self._sum.lower.lower(), self._sum.upper.upper()
             below = float_below(low.log() / arb.const_log10()) if low > 0 else -np.inf
             return below, float_above(high.log() / arb.const_log10()) if high > 0 else -np.inf

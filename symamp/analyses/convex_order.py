@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import flint
 import sympy as sp
 from flint import arb
 
@@ -9,7 +10,6 @@ from symamp.algebra.normal_form import normal
 from symamp.derivation.crossing import number
 from symamp.derivation.decomposition import Decomposition
 from symamp.evaluation.law import Level, total
-from symamp.numbers.precision import working_precision
 
 _BITS = 192
 
@@ -30,7 +30,7 @@ def is_worse(worse: Decomposition, better: Decomposition, level: Level) -> bool:
     True
     """
     difference = _difference(worse, better)
-    with working_precision(_BITS):
+    with flint.ctx.workprec(_BITS):
         e = level.exponential()
         regular = not worse.singular and not better.singular
         if not regular and not _singular(worse, e) >= _singular(better, e):

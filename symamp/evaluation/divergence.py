@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import inf, log
 
+import flint
 import numpy as np
 from flint import arb, fmpq
 
@@ -16,7 +17,6 @@ from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, float_gparv
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.plan import Plan
-from symamp.numbers.precision import working_precision
 
 ENUMERATE_AT_ONCE = 1_500
 ENUMERATE_AT_MOST = 300_000
@@ -70,7 +70,7 @@ class Enclosure:
         """(upper - lower)/upper, outer ends, as a float for judging quality; 0 for an exact zero."""
         if self.exact is not None:
             return 0.0
-        with working_precision(self.precision + 64):
+        with flint.ctx.workprec(self.precision + 64):
             upper = self.upper.upper()
             return float((upper - self.lower.lower()) / upper) if upper > 0 else 0.0
 
@@ -91,7 +91,7 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
     exact_users = _EXACT_USERS if settings.gap >= KERNEL_GAP else _EXACT_USERS_FOR_DIGITS
     if law.rational is not None and level.rational is not None and n <= exact_users and len(law.atoms) <= 6:
         exact = exact_divergence(law.rational, level.rational, n)
-        with working_precision(bits):
+        with flint.ctx.workprec(bits):
             return Enclosure(arb(exact), arb(exact), "exact", bits, exact=exact)
     rough = float_gparv(law, level, bits)
     most = settings.most_outcomes
@@ -99,7 +99,7 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
     gap = max(settings.gap, KERNEL_GAP)
     plan = None if few or not rough.is_positive else float_sum(rough, n, gap, settings.most_frequencies)
     while True:
-        with working_precision(bits):
+        with flint.ctx.workprec(bits):
             g = ball_gparv(law, level)
             if not rough.is_positive:
                 found = Enclosure(g.singular, g.singular + positive_part(g), "no positive value", bits)
@@ -126,7 +126,7 @@ def estimate_log_divergence(law: Law, level: Level, n: int, settings: Settings |
     value = -inf
     if g.is_positive:
         if n == 1 or count_outcomes(g, n, ENUMERATE_AT_ONCE) <= ENUMERATE_AT_ONCE:
-            with working_precision(128):
+            with flint.ctx.workprec(128):
                 positive = _expectation(ball_gparv(law, level), n)
                 value = float(positive.log()) - log(n) if positive > 0 else -inf
         else:

@@ -32,7 +32,6 @@ from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
 from symamp.evaluation.tilted import TiltedLaw, log_mgf
 from symamp.evaluation.tilted_balls import TiltedBalls
 from symamp.evaluation.wrapped import Engine, Weight, Wrapped, wrap_flint, wrap_mpmath, wrap_numpy
-from symamp.numbers.precision import working_precision
 from symamp.numbers.rounding import float_above
 
 ENGINES: dict[str, tuple[Engine, int]] = {
@@ -149,7 +148,7 @@ def _search_lattice(law: Law, level: Level, rough: FloatGparv, n: int, gap: floa
 def _enclose(law: Law, level: Level, n: int, lattice: Lattice, settings: FftSettings) -> FftSum:
     # Twice the digits: a ball around a value on the lattice costs the square root of its radius.
     bits = 64 * ceil((n.bit_length() - 2.0 * settings.log_share / log(2.0) + 64.0) / 64.0)
-    with working_precision(bits):
+    with flint.ctx.workprec(bits):
         g = placed_law(law, level, lattice)
         up = _Summation.of(upper_law(g), n, settings)
         upper = up.scale * (up.positive + up.missed)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from math import inf, log
 from typing import Any
 
+import flint
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
 from symamp.evaluation.law import Law, Level, total
-from symamp.numbers.precision import working_precision
 
 Floats = NDArray[np.float64]
 
@@ -83,7 +83,7 @@ def ball_gparv(law: Law, level: Level) -> BallGparv:
 def float_gparv(law: Law, level: Level, bits: int = 128) -> FloatGparv:
     """Return G in doubles, raising the precision until every value is resolved (or is zero for all purposes)."""
     while True:
-        with working_precision(bits):
+        with flint.ctx.workprec(bits):
             balls = ball_gparv(law, level)
             resolved = all(v.rel_accuracy_bits() > 60 for v in balls.values)
             if resolved or bits >= _LARGEST_SEARCH_PRECISION:

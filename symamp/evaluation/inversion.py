@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf, isfinite, log, nextafter
 
+import flint
 import numpy as np
 from flint import arb, fmpq
 
@@ -19,7 +20,6 @@ from symamp.evaluation.gparv import ball_gparv, float_gparv
 from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
 from symamp.evaluation.tilted import TiltedLaw
-from symamp.numbers.precision import working_precision
 
 _STEPS = 40
 LARGEST_EPS = 300.0
@@ -29,7 +29,7 @@ _STUCK = 1e-3
 
 def largest_epsilon(law: Law) -> float:
     """Return (a float near) the eps from which on the law has divergence 0; inf if there is none."""
-    with working_precision(64):
+    with flint.ctx.workprec(64):
         bounds = [0.0]
         for r0, r1 in [(a.ratio0(), a.ratio1()) for a in law.atoms] + [(a(), b()) for a, b in law.singular]:
             if not r0.is_zero():
@@ -221,5 +221,5 @@ def log_of(delta: fmpq) -> float:
 
 def log_of_ball(x: arb) -> float:
     """Return the logarithm of the middle of a nonnegative ball as a float, -inf for zero."""
-    with working_precision(64):
+    with flint.ctx.workprec(64):
         return float(x.mid().log()) if x.mid() > 0 else -inf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import flint
 import mpmath
 from flint import arb
 
@@ -17,7 +18,6 @@ from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gparv import BallGparv, ball_gparv, float_gparv
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.plan import Plan
-from symamp.numbers.precision import working_precision
 
 _GUARD_DIGITS = 20
 
@@ -29,7 +29,7 @@ def mpmath_divergence(law: Law, level: Level, n: int, digits: int) -> mpmath.mpf
     """
     rough = float_gparv(law, level)
     bits = int(3.33 * (digits + _GUARD_DIGITS)) + 2 * n.bit_length()
-    with working_precision(bits), mpmath.workprec(bits):
+    with flint.ctx.workprec(bits), mpmath.workprec(bits):
         g = ball_gparv(law, level)
         singular = as_mpf(g.singular)
         if not rough.is_positive or n == 1:

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
+import flint
 import sympy as sp
 from flint import arb, fmpq, fmpz
 
 from symamp.errors import ArgumentError, UnknownInputError
-from symamp.exact.laws import HistogramLaws, Law
+from symamp.exact.laws import HistogramLaw, HistogramLaws
 from symamp.exact.weights import (
     Column,
-    Level,
+    ScaledLevel,
     Weights,
     finite_table,
     level_of_budget,
@@ -24,7 +25,6 @@ from symamp.exact.weights import (
 )
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.numbers.arguments import budget
-from symamp.numbers.precision import working_precision
 from symamp.numbers.rounding import float_above, float_below
 
 MOST_HISTOGRAMS = 2_000_000
@@ -97,24 +97,24 @@ def check_size(argument: str, n: int, weights: Weights, laws: int = 1) -> None:
 
 
 def excess_of_pair(
-    laws: HistogramLaws, columns: Sequence[Column], weights: Weights, pair: tuple[int, int], level: Level
-) -> Law:
+    laws: HistogramLaws, columns: Sequence[Column], weights: Weights, pair: tuple[int, int], level: ScaledLevel
+) -> HistogramLaw:
     """Return bounds on R(x0) - E R(x1) as linear polynomials, times ``weights.scale * level.scale``."""
     lower, upper = linear_excess(columns, weights, pair, level)
     polynomial = laws.linear(lower)
-    return Law(polynomial, polynomial if lower == upper else laws.linear(upper))
+    return HistogramLaw(polynomial, polynomial if lower == upper else laws.linear(upper))
 
 
 def as_divergence(low: int, high: int, scale: int) -> Divergence:
     """Return the divergence between low/scale and high/scale."""
     value = sp.Rational(low, scale) if low == high else None
-    with working_precision(256):
+    with flint.ctx.workprec(256):
         ends = [arb(fmpq(fmpz(number), fmpz(scale))) for number in (low, high)]
         return Divergence(value, max(0.0, float_below(ends[0])), float_above(ends[1]))
 
 
 def _enclosure(
-    columns: Sequence[Column], weights: Weights, level: Level, counts0: Counter[int], counts1: Counter[int]
+    columns: Sequence[Column], weights: Weights, level: ScaledLevel, counts0: Counter[int], counts1: Counter[int]
 ) -> tuple[int, int]:
     """Return integers around D_E(P0 || P1) times ``weights.scale**n * level.scale``."""
     common = counts0 & counts1
@@ -127,7 +127,7 @@ def _enclosure(
         law0, law1 = laws.of(alone0), laws.of(alone1)
         lower = law0.lower * level.scale - law1.upper * level.upper
         exact = weights.is_exact and level.is_exact
-        excess = Law(lower, lower if exact else law0.upper * level.scale - law1.lower * level.lower)
+        excess = HistogramLaw(lower, lower if exact else law0.upper * level.scale - law1.lower * level.lower)
     return laws.hockey_stick(laws.of(common), excess)
 
 

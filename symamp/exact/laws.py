@@ -13,17 +13,17 @@ from symamp.exact.weights import Weights
 Polynomial = Any  # flint.fmpz_mpoly
 
 
-class Law(NamedTuple):
+class HistogramLaw(NamedTuple):
     """Polynomials whose coefficients bound, from both sides, a multiple of the probabilities of the histograms."""
 
     lower: Polynomial
     upper: Polynomial
 
-    def times(self, other: Law) -> Law:
+    def times(self, other: HistogramLaw) -> HistogramLaw:
         """Return the law of the sum of independent histograms."""
         lower = self.lower * other.lower
         both_exact = self.lower is self.upper and other.lower is other.upper
-        return Law(lower, lower if both_exact else self.upper * other.upper)
+        return HistogramLaw(lower, lower if both_exact else self.upper * other.upper)
 
 
 class HistogramLaws:
@@ -36,17 +36,17 @@ class HistogramLaws:
     def __init__(self, weights: Weights) -> None:
         messages = len(weights.lower[0])
         self._context = fmpz_mpoly_ctx.get(tuple(f"y{j}" for j in range(messages)), Ordering.lex)
-        self._reports: list[Law] = []
+        self._reports: list[HistogramLaw] = []
         for low, high in zip(weights.lower, weights.upper, strict=True):
             lower = self.linear(low)
-            self._reports.append(Law(lower, lower if low == high else self.linear(high)))
-        self._powers: dict[tuple[int, int], Law] = {}
+            self._reports.append(HistogramLaw(lower, lower if low == high else self.linear(high)))
+        self._powers: dict[tuple[int, int], HistogramLaw] = {}
 
     @property
-    def one(self) -> Law:
+    def one(self) -> HistogramLaw:
         """The law of no report at all."""
         unit = self._context.constant(1)
-        return Law(unit, unit)
+        return HistogramLaw(unit, unit)
 
     def linear(self, coefficients: Sequence[int]) -> Polynomial:
         """Return the homogeneous linear polynomial with the given coefficients."""
@@ -54,22 +54,22 @@ class HistogramLaws:
         unit = [tuple(int(i == j) for i in range(size)) for j in range(size)]
         return self._context.from_dict({unit[j]: c for j, c in enumerate(coefficients) if c})
 
-    def copies(self, index: int, count: int) -> Law:
+    def copies(self, index: int, count: int) -> HistogramLaw:
         """Return the law of ``count`` reports on one input."""
         if (index, count) not in self._powers:
             lower, upper = self._reports[index]
             power = lower**count
-            self._powers[index, count] = Law(power, power if lower is upper else upper**count)
+            self._powers[index, count] = HistogramLaw(power, power if lower is upper else upper**count)
         return self._powers[index, count]
 
-    def of(self, counts: Mapping[int, int]) -> Law:
+    def of(self, counts: Mapping[int, int]) -> HistogramLaw:
         """Return the law of the reports of a data set, given as {index of an input: number of users}."""
         law = self.one
         for index, count in counts.items():
             law = law.times(self.copies(index, count))
         return law
 
-    def hockey_stick(self, common: Law, excess: Law) -> tuple[int, int]:
+    def hockey_stick(self, common: HistogramLaw, excess: HistogramLaw) -> tuple[int, int]:
         """Return bounds on the sum of the positive coefficients of ``common * excess``; equal if all is exact.
 
         ``common`` bounds nonnegative coefficients, ``excess`` coefficients of either sign.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import flint
 import sympy as sp
 from flint import arb
 
@@ -15,7 +16,6 @@ from symamp.algebra.order import is_zero
 from symamp.errors import ArgumentError
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.numbers.precision import working_precision
 from symamp.numbers.systems import arb_value
 
 Column = tuple[sp.Expr, ...]
@@ -40,7 +40,7 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class Level:
+class ScaledLevel:
     """The order E = e^eps as a formula, and integers with ``lower <= scale * E <= upper``."""
 
     expression: sp.Expr
@@ -120,18 +120,18 @@ def weights_of(columns: Sequence[Column], bits: int) -> Weights:
     )
 
 
-def level_of_budget(eps: sp.Expr, bits: int) -> Level:
+def level_of_budget(eps: sp.Expr, bits: int) -> ScaledLevel:
     """Return the order e^eps, eps >= 0, rounded outward unless it is rational; ArgumentError if it is beyond 3000."""
     if eps > _LARGEST_EPS:
         raise ArgumentError("eps", eps, f"a number from 0 to {_LARGEST_EPS}")
     e = normal(sp.exp(eps))
     if e.is_Rational:
-        return Level(e, int(e.p), int(e.p), int(e.q))
-    return Level(e, *_bounds(e, bits), 1 << bits)
+        return ScaledLevel(e, int(e.p), int(e.p), int(e.q))
+    return ScaledLevel(e, *_bounds(e, bits), 1 << bits)
 
 
 def linear_excess(
-    columns: Sequence[Column], weights: Weights, pair: tuple[int, int], level: Level
+    columns: Sequence[Column], weights: Weights, pair: tuple[int, int], level: ScaledLevel
 ) -> tuple[list[int], list[int]]:
     """Return bounds on ``R(x0)(y) - E R(x1)(y)`` for each message, times ``weights.scale * level.scale``.
 
@@ -151,7 +151,7 @@ def _bounds(value: sp.Expr, bits: int) -> Bounds:
     if value.is_Rational:
         shifted = int(value.p) << bits
         return shifted // int(value.q), -(-shifted // int(value.q))
-    with working_precision(bits + 64):
+    with flint.ctx.workprec(bits + 64):
         ball = arb_value(value, bits + 64)
         return _floor(ball.lower(), bits), -_floor(-ball.upper(), bits)
 

@@ -15,7 +15,7 @@ import sympy as sp
 from symamp.errors import ArgumentError
 from symamp.exact.checkpoint import Case, State, load, save
 from symamp.exact.histograms import Divergence, as_divergence, check_size, divergence, excess_of_pair
-from symamp.exact.laws import HistogramLaws, Law
+from symamp.exact.laws import HistogramLaw, HistogramLaws
 from symamp.exact.symmetry import Counts, automorphisms, pair_representatives, representatives
 from symamp.exact.weights import Column, finite_table, level_of_budget, merged_columns, weights_of
 from symamp.numbers.arguments import budget, users
@@ -143,7 +143,7 @@ class _Search:
             if x0 != x1
         }
         self.state = State()
-        self._prefixes: list[tuple[Counts, Law]] = [((), self.laws.one)]
+        self._prefixes: list[tuple[Counts, HistogramLaw]] = [((), self.laws.one)]
         self._best = (0, 0)
         self._bounds: dict[Case, tuple[int, int]] = {}
 
@@ -165,7 +165,7 @@ class _Search:
             self.state = State(self.state.done + 1, self.state.examined + len(pairs), tuple(self._bounds))
             yield self.state
 
-    def _law(self, counts: Counts) -> Law:
+    def _law(self, counts: Counts) -> HistogramLaw:
         """Return the law of the other users' reports; what consecutive cases have in common is kept."""
         while self._prefixes[-1][0] != counts[: len(self._prefixes[-1][0])]:
             self._prefixes.pop()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import flint
 from flint import arb
-
-from symamp.numbers.precision import working_precision
 
 _SMALLEST = 5e-324
 _BITS = 128
@@ -30,7 +29,7 @@ def float_above(x: arb) -> float:
     """
     if not x.is_finite():
         return math.inf
-    with working_precision(_BITS):  # at a lower ambient precision the end itself would be rounded coarsely
+    with flint.ctx.workprec(_BITS):  # at a lower ambient precision the end itself would be rounded coarsely
         mantissa, exponent = x.upper().man_exp()
     m, e = int(mantissa), int(exponent)
     size = m.bit_length() + e

@@ -15,7 +15,6 @@ import numpy as np
 import sympy as sp
 
 from symamp.errors import ExpressionError
-from symamp.numbers.precision import working_precision as working_precision
 
 _ACCEPTED = "rational numbers, + - * /, powers, exp, log, sqrt, binomial, pi and declared symbols"
 
@@ -189,7 +188,7 @@ def arb_value(expr: sp.Expr, precision: int) -> Number:
     '0.2319693167'
     """
     expr = sp.sympify(expr)
-    with working_precision(precision):
+    with flint.ctx.workprec(precision):
         value = _compile_constant(expr)(FLINT, {})
     if not value.is_finite():
         raise ExpressionError("expression", str(expr), "an expression with a finite real value")

@@ -1,0 +1,283 @@
+"""E[S_+] by binomial tails: the counts of all values but two are listed, the last two are summed in closed form.
+
+What is far from the bulk of the tilted law is left out with a bound, so that the work grows with the spread of the
+counts that are listed: like sqrt(n) for three values, to any number of digits, and hardly at all for values that are
+rare. That is where kernels are poor: sums that are nearly always the same, or nearly on a lattice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from math import comb, inf, log, log1p, sqrt
+
+import flint
+from flint import arb
+
+from symamp.evaluation.gparv import BallGparv
+from symamp.evaluation.tilted import TiltedLaw
+
+_PREFIX_WORK = 12
+"""What one choice of the outer counts costs besides its steps, in steps."""
+_EXACT_BINOMIAL = 64
+_MOST_ATOMS = 24
+_LARGEST_STEP = 200.0
+
+
+@dataclass(frozen=True)
+class TailPlan:
+    """The tilt, the radius of the region of counts that are listed, and the order of the values.
+
+    Counts are listed as long as n times their relative entropy to the tilted law is at most ``radius``. ``order`` has
+    the indices of the values, the null symbol last in numbering; ``tilted`` their tilted probabilities.
+    """
+
+    theta: float
+    radius: float
+    order: tuple[int, ...]
+    tilted: tuple[float, ...]
+
+    def widened(self, excess: float) -> TailPlan:
+        """Return the plan that leaves out less by a factor of ``excess``, and some more."""
+        return replace(self, radius=self.radius + min(max(log(excess), 0.0) + 3.0, _LARGEST_STEP))
+
+
+def plan_tails(tilted: TiltedLaw, allowance: float) -> TailPlan | None:
+    """Return the plan for which what is left out is about ``allowance`` times M^n; None for unsuitable laws.
+
+    The two likeliest values are those whose counts are summed in closed form.
+    """
+    masses = [*map(float, tilted.probabilities), tilted.null_probability]
+    order = sorted((i for i, p in enumerate(masses) if p > 0.0), key=lambda i: -masses[i])
+    if not 2 <= len(order) <= _MOST_ATOMS:
+        return None
+    values = [*map(float, tilted.g.values), 0.0]
+    first, second = values[order[0]], values[order[1]]
+    if abs(first - second) <= 1e-9 * max(abs(first), abs(second)):
+        return None
+    radius = max(2.0 - log(allowance) - log(tilted.theta), 1.0) + log(2.0 * len(order))
+    theta = tilted.theta * 2.0**-tilted.g.exponent
+    return TailPlan(theta, radius, tuple(order), tuple(masses[i] for i in order)) if theta > 0.0 else None
+
+
+def tail_work(plan: TailPlan, n: int, most: int) -> int:
+    """Return about how many steps ``tail_sum`` takes, or ``most + 1`` as soon as there are more than ``most``."""
+    work = 0
+    for _, left, budget in _prefixes(plan, n):
+        low, high = _innermost(plan, left, budget)
+        share = plan.tilted[0] / (plan.tilted[0] + plan.tilted[1])
+        work += _PREFIX_WORK + high - low + int(sqrt(2.0 * plan.radius * left * share * (1.0 - share)))
+        if work > most:
+            return most + 1
+    return work
+
+
+def tail_sum(g: BallGparv, n: int, plan: TailPlan) -> tuple[arb, arb]:
+    """Return balls (lower, upper) such that lower <= E[S_+] <= upper for S the sum of n copies of G.
+
+    Guarantee
+    ---------
+    The left end of the first ball and the right end of the second enclose E[S_+] for every plan with theta > 0 and an
+    ``order`` that lists every value with positive mass once. Proof: docs/proofs/binomial_tails.md.
+    """
+    values, masses = [*g.values, arb(0)], [*g.masses, g.null_mass]
+    values, masses = [values[i] for i in plan.order], [masses[i] for i in plan.order]
+    theta = arb(plan.theta)
+    grown = [p * (theta * v).exp() for v, p in zip(values, masses, strict=True)]
+    # Values that the order leaves out can only be of no mass to speak of; they count as left out.
+    m = g.null_mass
+    for v, p in zip(g.values, g.masses, strict=True):
+        m += p * (theta * v).exp()
+    inner = sum(grown[:3], arb(0))
+    lines = _Lines(values[:3], masses[:3], [x / inner for x in grown[:3]])
+    result = kept = arb(0)
+    for counts, left, budget in _prefixes(plan, n):
+        weight, offset, users = arb(1), arb(0), n
+        for count, value, mass in zip(reversed(counts), reversed(values), reversed(masses), strict=False):
+            weight *= _binomial(users, count) * mass**count
+            offset += value * count
+            users -= count
+        low, high = _innermost(plan, left, budget)
+        result += weight * lines.expectation(left, offset, low, high)
+        kept += weight * (theta * offset).exp() * inner**left * (1 - lines.beyond(left, low, high))
+    scale = m**n
+    dropped = (scale - kept).max(arb(0)) / (theta * arb.const_e())
+    return result, result + dropped
+
+
+def _prefixes(plan: TailPlan, n: int) -> Iterator[tuple[tuple[int, ...], int, float]]:
+    """Yield (counts of the values from the last in the order to the fourth, users left, entropy left)."""
+    remaining = [sum(plan.tilted[: i + 1]) for i in range(len(plan.tilted))]
+
+    def visit(
+        i: int, counts: tuple[int, ...], left: int, budget: float
+    ) -> Iterator[tuple[tuple[int, ...], int, float]]:
+        if i < 3:
+            yield counts[::-1], left, budget
+            return
+        share = min(plan.tilted[i] / remaining[i], 1.0)
+        low, high = _window(left, share, budget)
+        for count in range(low, high + 1):
+            rest = budget - _entropy(left, count, share)
+            if rest >= 0.0:
+                yield from visit(i - 1, (*counts, count), left - count, rest)
+
+    yield from visit(len(plan.tilted) - 1, (), n, plan.radius)
+
+
+def _innermost(plan: TailPlan, left: int, budget: float) -> tuple[int, int]:
+    if len(plan.tilted) < 3:
+        return 0, 0
+    return _window(left, min(plan.tilted[2] / sum(plan.tilted[:3]), 1.0), budget)
+
+
+def _entropy(n: int, k: int, p: float) -> float:
+    """Return n times the relative entropy of k/n to p: P(Bin(n, p) beyond k) is at most e to minus that."""
+    above = k * log(k / (n * p)) if k else 0.0
+    below = (n - k) * (log((n - k) / n) - log1p(-p)) if k < n else 0.0
+    return max(above + below, 0.0) if p < 1.0 else (0.0 if k == n else inf)
+
+
+def _window(n: int, p: float, budget: float) -> tuple[int, int]:
+    """Return the counts between which ``_entropy`` is at most the budget."""
+    if n == 0:
+        return 0, 0
+    middle = min(int(n * p), n)
+
+    def last(inside: int, outside: int) -> int:
+        if _entropy(n, outside, p) <= budget:
+            return outside
+        while abs(outside - inside) > 1:
+            probe = (inside + outside) // 2
+            inside, outside = (probe, outside) if _entropy(n, probe, p) <= budget else (inside, probe)
+        return inside
+
+    return last(middle, 0), last(middle, n)
+
+
+class _Lines:
+    """Three values, the third listed and the other two summed: what does not depend on the outer counts."""
+
+    def __init__(self, values: list[arb], masses: list[arb], tilted: list[arb]) -> None:
+        upper, lower = (0, 1) if values[0].mid() > values[1].mid() else (1, 0)
+        self._low, self._spacing = values[lower], values[upper] - values[lower]
+        self._pair = masses[0] + masses[1]
+        self._share = masses[upper] / self._pair
+        self._listed = None if len(values) < 3 else (values[2], masses[2], tilted[2])
+
+    def expectation(self, n: int, offset: arb, low: int, high: int) -> arb:
+        """Return E[(offset + sum)_+; low <= count of the listed value <= high] times the total mass to the n."""
+        value, mass, _ = self._listed or (arb(0), arb(0), arb(0))
+        weight = _binomial(n, high) * mass**high * self._pair ** (n - high)
+        # The threshold for the number of higher values is start + count * slope.
+        start, slope = -(offset + n * self._low) / self._spacing, (self._low - value) / self._spacing
+        tail = _BinomialTail(self._share, n - high, start + high * slope)
+        result, ratio = arb(0), arb(0) if mass.is_zero() else self._pair / mass
+        for count in range(high, low - 1, -1):
+            if count < high:
+                tail.add_user()
+            result += weight * tail.excess(start + count * slope)
+            weight *= ratio * count / (n - count + 1)
+        return result * self._spacing
+
+    def beyond(self, n: int, low: int, high: int) -> arb:
+        """Return a bound on the tilted probability that the count of the listed value is not within the window."""
+        if self._listed is None:
+            return arb(0)
+        p = self._listed[2]
+        q, result = 1 - p, arb(0)
+        for k, odds, last in ((high + 1, p / q, n - high - 1), (low - 1, q / p, low - 1)):
+            if 0 <= k <= n:
+                ratio = odds * last / (n - last + 1)
+                bound = _binomial(n, k) * p**k * q ** (n - k) / (1 - ratio)
+                result += bound if ratio < 1 else arb(1)
+        return result.min(arb(1))
+
+
+class _BinomialTail:
+    """P(a = k) and P(a >= k) for a of the law Bin(m, p), moved in steps of one in m and k."""
+
+    def __init__(self, p: arb, m: int, x: arb) -> None:
+        self._p, self._q = p, 1 - p
+        self._against, self._odds = self._q / p, p / self._q
+        self._m = m
+        self._restart(x)
+
+    def _restart(self, x: arb) -> None:
+        m = self._m
+        self._k = k = min(max(_floor(x) + 1, 0), m + 1)
+        if k > m:
+            self._point = self._tail = arb(0)
+            return
+        self._point = _binomial(m, k) * self._p**k * self._q ** (m - k)
+        if k == 0:
+            self._tail = arb(1)
+        elif k > m * float(self._p):
+            self._tail = _geometric_sum(self._point, lambda i: self._odds * (m - k - i) / (k + i + 1), m - k)
+        else:
+            below = self._point * k * self._against / (m - k + 1)
+            self._tail = 1 - _geometric_sum(below, lambda i: self._against * (k - 1 - i) / (m - k + 2 + i), k - 1)
+
+    def add_user(self) -> None:
+        """Go from m to m + 1 draws."""
+        m, k = self._m, self._k
+        if k <= m:
+            part = self._point * self._q / (m - k + 1)
+            self._tail += part * k
+            self._point = part * (m + 1)
+        elif k == m + 1:
+            self._point = self._tail = self._p**k
+        self._m = m + 1
+
+    def excess(self, x: arb) -> arb:
+        """Return E[(a - x)_+]; the threshold moves with x."""
+        while self._k > 0 and x < self._k - 1:
+            self._lower()
+        while self._k <= self._m and not x < self._k:
+            self._raise()
+        m, k, p = self._m, self._k, self._p
+        result = (m * p - x) * self._tail + self._q * k * self._point
+        if 0 < k and not x >= k - 1:
+            # The ball does not tell whether k - 1 counts; if it does, then for little.
+            point = p**m if k == m + 1 else self._point * k * self._against / (m - k + 1)
+            result += point * (k - 1 - x).max(arb(0)).union(arb(0))
+        return result
+
+    def _lower(self) -> None:
+        m, k = self._m, self._k
+        if k <= m:
+            self._point = self._point * k * self._against / (m - k + 1)
+            self._tail += self._point
+        elif k == m + 1:
+            self._point = self._tail = self._p**m
+        self._k = k - 1
+
+    def _raise(self) -> None:
+        m, k = self._m, self._k
+        self._tail = self._tail - self._point if k < m else arb(0)
+        self._point = self._point * (m - k) * self._odds / (k + 1)
+        self._k = k + 1
+
+
+def _geometric_sum(first: arb, ratio: Callable[[int], arb], last: int) -> arb:
+    """Return first * (1 + r(0) + r(0) r(1) + ...), terms 0..last, for ratios that fall; the end is bounded."""
+    term = result = first
+    for i in range(last):
+        r = ratio(i)
+        term *= r
+        result += term
+        if i % 8 == 7 and r < 1 and term < result * arb(2) ** -(flint.ctx.prec + 4):
+            return result + (term * r / (1 - r)).union(arb(0))
+    return result
+
+
+def _floor(x: arb) -> int:
+    return int(x.mid().floor().unique_fmpz()) if x.is_finite() else 0
+
+
+def _binomial(n: int, k: int) -> arb:
+    """Return a ball around the binomial coefficient."""
+    if min(k, n - k) <= _EXACT_BINOMIAL:
+        return arb(comb(n, k))
+    with flint.ctx.workprec(flint.ctx.prec + 2 * n.bit_length() + 8):
+        return (arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()).exp()
