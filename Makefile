@@ -8,7 +8,7 @@ DEV := $(VENV)/.dev
 .PHONY: demo test test-all lint docs bench clean
 
 demo: $(BASE)
-	$(BIN)/python -m symamp.demo
+	$(BIN)/python -m symamp.command_line.demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -q --durations=10
