@@ -10,7 +10,7 @@ from pathlib import Path
 from symamp.analyses.subject import Subject
 from symamp.errors import ArgumentError
 from symamp.mechanisms.catalogue import by_name
-from symamp.mechanisms.file_format import load_mechanism
+from symamp.mechanisms.files.load import load_mechanism
 from symamp.mechanisms.mechanism import Mechanism
 
 _OPTION = re.compile(r"--[A-Za-z]")
