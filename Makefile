@@ -22,6 +22,7 @@ lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 docs: $(DEV)
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -39,7 +39,8 @@ def _bold_headings(app, what, name, obj, options, lines):
 
 def _write_pages(app):
     """Generate the gallery and the audit from the catalogue."""
-    from symamp.gallery import gallery
+    from gallery import gallery
+
     from symamp.literature.audit import audit_page
 
     for name, page in (("gallery", gallery), ("audit", audit_page)):

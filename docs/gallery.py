@@ -21,7 +21,7 @@ def gallery() -> Iterator[str]:
     """Yield the gallery as Markdown, line by line."""
     yield "# Gallery"
     yield ""
-    yield "Generated from the catalogue by `python -m symamp.gallery`; nothing on this page is written by hand."
+    yield "Generated from the catalogue by `docs/gallery.py`; nothing on this page is written by hand."
     yield f"Certified brackets of the central epsilon are for n = {N:,} users and delta = {DELTA}."
     for slug, family in catalogue().items():
         yield from _entry(slug, family)
