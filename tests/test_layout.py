@@ -14,8 +14,6 @@ HIDDEN = {
     # what is still to be untied
     ("symamp.algebra.functions", "symamp.algebra.normal_form"),
     ("symamp.algebra.generators", "symamp.algebra.normal_form"),
-    ("symamp.amplification.answer", "symamp.amplification.certificate"),
-    ("symamp.amplification.questions", "symamp.amplification.sum_law"),
     ("symamp.derivation.decomposition", "symamp.derivation.printing"),
 }
 
