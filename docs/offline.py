@@ -10,7 +10,7 @@ _REMOTE = re.compile(
     r"""<(?:script|img|iframe|source|embed|object|video|audio)\b[^>]*?\b(?:src|data|srcset)\s*=\s*["']?(?:https?:)?//[^>]*
     |<link\b(?=[^>]*\brel\s*=\s*["']?(?:stylesheet|preload|modulepreload|icon|preconnect))[^>]*?
      \bhref\s*=\s*["']?(?:https?:)?//[^>]*
-    |\bimport\s*\(?\s*["'](?:https?:)?//[^"']*
+    |\b(?:import|from)\s*\(?\s*["']https?://[^"']*
     |url\(\s*["']?(?:https?:)?//[^)]*
     |@import\s+["'](?:https?:)?//[^"']*""",
     re.IGNORECASE | re.VERBOSE,
