@@ -4,11 +4,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 BASE := $(VENV)/.base
 DEV := $(VENV)/.dev
+OLDEST := .venv-oldest
 
-.PHONY: demo test test-all lint docs bench clean
+.PHONY: demo test test-all test-oldest lint docs bench package-check clean
 
 demo: $(BASE)
-	$(BIN)/python -m symamp.demo
+	$(BIN)/python -m symamp.command_line.demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -q --durations=10
@@ -18,10 +19,14 @@ test-all: lint
 	$(BIN)/python -m pytest -n 2 -q -m "slow or not slow"
 	$(BIN)/python -m pytest -q --nbmake --nbmake-timeout=300 notebooks
 
+test-oldest: $(OLDEST)/.test
+	$(OLDEST)/bin/python -m pytest -n 2 -q
+
 lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 docs: $(DEV)
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
@@ -29,8 +34,12 @@ docs: $(DEV)
 bench: $(DEV)
 	$(BIN)/python -m pytest benchmarks -q -p no:randomly -p no:xdist --benchmark-sort=name
 
+package-check: $(DEV)
+	$(BIN)/python -m pytest -q -p no:xdist -m slow tests/test_package.py
+
 clean:
-	rm -rf $(VENV) docs/_build docs/gallery.md docs/audit.md .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) docs/_build docs/generated docs/gallery.md docs/audit.md build dist *.egg-info
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(BASE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -40,3 +49,8 @@ $(BASE): pyproject.toml constraints.txt
 $(DEV): $(BASE)
 	$(PIP) -e ".[dev]"
 	touch $(DEV)
+
+$(OLDEST)/.test: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e ".[test]"
+	touch $@

@@ -1,13 +1,15 @@
-"""Sphinx configuration: MyST-NB pages, furo theme, no network access needed to build."""
+"""Sphinx configuration: MyST-NB pages, furo theme; no network is needed to build the site or to read it."""
 
 import sys
 import tomllib
+from importlib.metadata import files
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+_MATHJAX = next(f for f in files("sphinx-mathjax-offline") or () if f.name == "tex-svg-full.js")
 
 project = _PROJECT["name"]
 release = version = _PROJECT["version"]
@@ -21,12 +23,24 @@ myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # pages are rendered as stored; the notebooks are executed by the test suite
 
+# One file with glyphs and all: nothing is loaded later on, and so the menu, which would load more, is off.
+mathjax_path = _MATHJAX.name
+mathjax3_config = {"options": {"enableMenu": False}}
+
+autodoc_default_options = {
+    "members": True,
+    "undoc-members": True,
+    "inherited-members": "tuple, Enum",
+    "exclude-members": "args, add_note, with_traceback",
+}
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 python_maximum_signature_line_length = 100
 
 html_theme = "furo"
 html_title = f"{project} {release}"
+html_static_path = ["static", str(_MATHJAX.locate())]
+html_css_files = ["doors.css"]
 
 
 def _bold_headings(app, what, name, obj, options, lines):
@@ -38,15 +52,33 @@ def _bold_headings(app, what, name, obj, options, lines):
 
 
 def _write_pages(app):
-    """Generate the gallery and the audit from the catalogue."""
-    from symamp.gallery import gallery
-    from symamp.literature.audit import audit_page
+    """Generate pictures, gallery and audit from the package."""
+    import pictures
+    from gallery import BUDGETS, gallery, typical
 
+    from symamp.literature.audit import audit_page
+    from symamp.mechanisms.catalogue import catalogue
+
+    for name, draw in pictures.DOORS.items():
+        pictures.save(draw(), name)
+    members = {slug: typical(cls, BUDGETS[0]) for slug, cls in catalogue().items()}
+    pictures.save(pictures.amplification(members), "amplification")
     for name, page in (("gallery", gallery), ("audit", audit_page)):
         (ROOT / "docs" / f"{name}.md").write_text("\n".join(page()) + "\n", encoding="utf-8")
 
 
+def _check_offline(app, exception):
+    """Fail if a page would load anything from another host."""
+    from offline import remote
+    from sphinx.errors import ExtensionError
+
+    found = list(remote(Path(app.outdir))) if exception is None else []
+    if found:
+        raise ExtensionError("not readable without a network:\n" + "\n".join(found))
+
+
 def setup(app):
-    """Register the docstring filter and the generated pages."""
+    """Register the docstring filter, the generated pages and the check of the result."""
     app.connect("autodoc-process-docstring", _bold_headings)
     app.connect("builder-inited", _write_pages)
+    app.connect("build-finished", _check_offline)

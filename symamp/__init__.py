@@ -31,7 +31,7 @@ from symamp.mechanisms.families.subset_exponential import SubsetExponential
 from symamp.mechanisms.families.subset_selection import SubsetSelection
 from symamp.mechanisms.families.unary_encoding import UnaryEncoding
 from symamp.mechanisms.families.wheel import Wheel
-from symamp.mechanisms.file_format import load_mechanism, mechanism_from_json
+from symamp.mechanisms.files.load import load_mechanism, mechanism_from_json
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.mechanisms.pure_ldp import PureLDP
 

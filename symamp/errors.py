@@ -22,6 +22,10 @@ class SymampError(ValueError):
     symamp.errors.SymampError: n: got 0; accepted: an integer from 1 to 10**15
     """
 
+    argument: str
+    value: object
+    accepted: str
+
     def __init__(self, argument: str, value: object, accepted: str) -> None:
         text = value if isinstance(value, str) else shown(value)
         self.argument = argument

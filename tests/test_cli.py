@@ -234,6 +234,46 @@ def test_every_listed_mechanism_is_found_by_its_name(symamp):
         assert "free" in err
 
 
+def test_help_shows_the_parameters_of_what_is_named(symamp):
+    for line in ("epsilon krr --help", "epsilon --n 10 krr --help", "derive krr -h", "delta krr --k 3 --help"):
+        code, out, err = symamp(line)
+        assert (code, err) == (0, "")
+        for part in ("--k INTEGER", "integer k >= 2", "--eps0 NUMBER", "eps0 > 0"):
+            assert part in out
+    assert "--K INTEGER" in symamp("derive hadamard-response --help")[1]
+    assert "--D INTEGER" in symamp("derive hadamard-response --help")[1]
+    assert "--k " not in symamp("epsilon --help")[1]
+    assert "--eps0 NUMBER" in symamp("epsilon --mechanism coin.json --help")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("epsilon kr", ["krr"]),
+        ("epsilon krr --e", ["--eps0"]),
+        ("derive krr --", ["--k", "--eps0", "--mechanism", "--pair", "--json", "--help"]),
+        ("derive hadamard-response --", ["--K", "--eps0", "--D", "--mechanism", "--pair", "--json", "--help"]),
+        ("derive --mechanism coin.json --e", ["--eps0"]),
+        ("derive nowhere --e", []),
+        ("epsilon krr --k --method st", ["standard_clone"]),
+        ("schema m", ["mechanism"]),
+    ],
+)
+def test_completion(symamp, words, found):
+    from click.shell_completion import ShellComplete
+
+    *args, incomplete = words.split()
+    completions = ShellComplete(cli.app, {}, "symamp", "_SYMAMP_COMPLETE").get_completions(args, incomplete)
+    assert [item.value for item in completions] == found
+
+
+def test_schemas_are_printed(symamp):
+    assert answer_of(symamp("schema mechanism"))["title"] == "symamp mechanism file, version 1"
+    code, out, err = symamp("schema other")
+    assert (code, out) == (2, "")
+    assert "mechanism" in err
+
+
 def test_help(symamp):
     for line in ("--help", "derive --help", "epsilon --help", "delta --help", "mechanisms --help"):
         code, out, err = symamp(line)

@@ -29,8 +29,9 @@ from symamp.errors import (
 )
 from symamp.mechanisms import families
 from symamp.mechanisms.catalogue import by_name, catalogue
-from symamp.mechanisms.described import DescribedFamily
-from symamp.mechanisms.family_format import Description, described_family, family_from_json
+from symamp.mechanisms.described import DescribedFamily, described_family
+from symamp.mechanisms.family_description import Description
+from symamp.mechanisms.files.family_file import family_from_json
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -237,7 +238,8 @@ SETS = ("structure", "exchangeable-sets", "shares")
         (changed("name", to=""), FormatError, "name"),
         (changed("inputs", to=["a"]), FormatError, "document"),
         (without("orbits"), FormatError, "no orbits"),
-        (changed("structure", to={}), FormatError, "either orbits or a structure"),
+        (changed("structure", to=DOCUMENTED["local hashing"]["structure"]), FormatError, "either orbits"),
+        (changed("structure", to={}), FormatError, "structure"),
         ({**family({}), "structure": {}}, FormatError, "structure"),
         ({**family({}), "structure": {"one-hot": {}, "hashing": {}}}, FormatError, "structure"),
         ({**family({}), "structure": {"other": {}}}, FormatError, "structure"),

@@ -14,8 +14,9 @@ from symamp.derivation.pairs import pair_classes
 from symamp.derivation.triple import triple
 from symamp.errors import ArgumentError
 from symamp.mechanisms.families.block_hadamard import BlockHadamardResponse
-from symamp.mechanisms.families.hadamard_response import HadamardResponse, sylvester
+from symamp.mechanisms.families.hadamard_response import HadamardResponse
 from symamp.mechanisms.families.hcms import HadamardCountMeanSketch
+from symamp.mechanisms.structures.hadamard import sylvester
 
 t = sp.exp(EPS0.symbol)
 K, B, b, k, m = sp.symbols("K B b k m", integer=True)

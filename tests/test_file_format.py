@@ -14,7 +14,7 @@ import sympy as sp
 
 from symamp.algebra.parameter import Parameter
 from symamp.errors import ExpressionError, FormatError, RowSumError, SymampError
-from symamp.mechanisms.file_format import load_mechanism, mechanism_from_json
+from symamp.mechanisms.files.load import load_mechanism, mechanism_from_json
 
 COIN = {
     "format": "symamp-mechanism",

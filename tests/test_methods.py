@@ -4,11 +4,11 @@ from fractions import Fraction
 
 import pytest
 from flint import fmpq
+from gallery import gallery
 
 import symamp as sa
 from symamp.analyses.registry import ANALYSES
 from symamp.evaluation.exact import exact_divergence
-from symamp.gallery import gallery
 from symamp.mechanisms.catalogue import catalogue
 
 FAMILIES = list(catalogue().values())

@@ -1,19 +1,23 @@
-"""The command line: derive, epsilon, delta, verify, audit, mechanisms."""
+"""The command line: derive, epsilon, delta, verify, audit, mechanisms, schema."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
+from click.shell_completion import CompletionItem
 from rich.console import Console
 from rich.progress import Progress
 
 from symamp import __version__, verifier
 from symamp.amplification import questions
 from symamp.analyses.registry import ANALYSES
+from symamp.analyses.subject import Subject
 from symamp.command_line.failure import guarded
+from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.output import (
     print_answer,
     print_decompositions,
@@ -22,111 +26,103 @@ from symamp.command_line.output import (
     print_table,
     write_certificate,
 )
-from symamp.command_line.words import described, read_gap, refuse_repeated, subject
+from symamp.command_line.words import described, read_gap, refuse_repeated
 from symamp.derivation.pairs import pair_classes
 from symamp.errors import ArgumentError
 from symamp.literature.audit import audit as audit_findings
 from symamp.mechanisms.catalogue import catalogue
 from symamp.mechanisms.family import Parametrised
 from symamp.mechanisms.pure_ldp import PureLDP
+from symamp.schemas.validation import schema_names, schema_text
 
-app = typer.Typer(
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-_MORE = {"ignore_unknown_options": True}
-
-Words = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="NAME|--PARAMETER VALUE",
-        help="A mechanism of the catalogue (see `symamp mechanisms`), and parameters such as --k 10 --eps0 1.",
-    ),
-]
-File = Annotated[Path | None, typer.Option("--mechanism", help="A mechanism file (JSON) instead of a name.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
-Users = Annotated[str, typer.Option("--n", help="Number of users, such as 1e6.")]
-Method = Annotated[str | None, typer.Option("--method", help=f"One of {', '.join(ANALYSES)}.")]
-Gap = Annotated[str, typer.Option("--gap", help="Relative width in delta to aim at.")]
-Certificate = Annotated[Path | None, typer.Option("--certificate", help="Write a certificate for `symamp verify`.")]
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
 
 
-@app.callback(invoke_without_command=True)
-def symamp(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
+def _complete_method(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in ANALYSES if name.startswith(incomplete)]
+
+
+def question(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that the commands epsilon and delta share."""
+    options = (
+        click.option("--n", required=True, metavar="NUMBER", help="Number of users, such as 1e6."),
+        click.option(
+            "--method", metavar="NAME", shell_complete=_complete_method, help=f"One of {', '.join(ANALYSES)}."
+        ),
+        click.option("--gap", default="1e-6", metavar="NUMBER", help="Relative width in delta to aim at."),
+        click.option("--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`."),
+        as_json,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="symamp", message="%(prog)s %(version)s")
+@click.pass_context
+def app(context: click.Context) -> None:
     """Privacy amplification by shuffling: derive, evaluate with a guarantee, show."""
-    if version:
-        print(f"symamp {__version__}")
-        raise typer.Exit
     if context.invoked_subcommand is None:
-        print(context.get_help())
+        click.echo(context.get_help())
 
 
-@app.command(context_settings=_MORE)
-def derive(
-    words: Words = None,
-    mechanism: File = None,
-    pair: Annotated[str | None, typer.Option("--pair", help="Two inputs, separated by a comma.")] = None,
-    as_json: Json = False,
-) -> None:
+@app.command(cls=MechanismCommand)
+@click.option("--pair", metavar="X,Y", help="Two inputs, separated by a comma.")
+@as_json
+def derive(found: Subject, pair: str | None, as_json: bool) -> None:
     """Derive the optimal (blanket) decomposition as formulas. Parameters left out stay symbols (--k 10 --eps0 1)."""
-    found = described(words or (), mechanism)
+    mechanism = described(found)
     if pair is None:
-        print_decompositions(found, [c.decomposition for c in pair_classes(found)], as_json)
+        print_decompositions(mechanism, [c.decomposition for c in pair_classes(mechanism)], as_json)
         return
     labels = [part.strip() for part in pair.split(",")]
     if len(labels) != 2:
         raise ArgumentError("pair", pair, "two inputs, separated by a comma")
-    print_decompositions(found, [found.blanket(*labels)], as_json)
+    print_decompositions(mechanism, [mechanism.blanket(*labels)], as_json)
 
 
-@app.command(context_settings=_MORE)
+@app.command(cls=MechanismCommand)
+@click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1), also far below 1e-300.")
+@question
 def epsilon(
-    n: Users,
-    delta: Annotated[str, typer.Option("--delta", help="In (0, 1), also far below 1e-300.")],
-    words: Words = None,
-    mechanism: File = None,
-    method: Method = None,
-    gap: Gap = "1e-6",
-    certificate: Certificate = None,
-    as_json: Json = False,
+    found: Subject, n: str, delta: str, method: str | None, gap: str, certificate: Path | None, as_json: bool
 ) -> None:
     """Certified bracket of the central epsilon of n shuffled users."""
-    found = subject(words or (), mechanism)
     answer = questions.epsilon(found, n=n, delta=delta, method=method, gap=read_gap(gap))
     write_certificate(answer, certificate)
     print_answer(answer, as_json)
 
 
-@app.command(context_settings=_MORE)
+@app.command(cls=MechanismCommand)
+@click.option("--eps", required=True, metavar="NUMBER", help="A number >= 0, such as 0.1 or log(3/2).")
+@question
 def delta(
-    n: Users,
-    eps: Annotated[str, typer.Option("--eps", help="A number >= 0, such as 0.1 or log(3/2).")],
-    words: Words = None,
-    mechanism: File = None,
-    method: Method = None,
-    gap: Gap = "1e-6",
-    certificate: Certificate = None,
-    as_json: Json = False,
+    found: Subject, n: str, eps: str, method: str | None, gap: str, certificate: Path | None, as_json: bool
 ) -> None:
     """Certified bracket of delta at a central epsilon."""
-    found = subject(words or (), mechanism)
     answer = questions.delta(found, n=n, eps=eps, method=method, gap=read_gap(gap))
     write_certificate(answer, certificate)
     print_answer(answer, as_json)
 
 
 @app.command()
-def verify(file: Annotated[Path, typer.Argument(metavar="FILE", help="A certificate (JSON).")]) -> None:
+@click.argument("file", type=click.Path(path_type=Path))
+def verify(file: Path) -> int:
     """Check a certificate without any search: exit code 0 if valid, 1 if invalid, 2 if malformed."""
-    raise typer.Exit(verifier.main(str(file)))
+    return verifier.main(str(file))
 
 
 @app.command()
-def audit(as_json: Json = False) -> None:
+@click.argument("name", type=click.Choice(schema_names()))
+def schema(name: str) -> None:
+    """Print the JSON Schema of certificates, of family files or of mechanism files."""
+    click.echo(schema_text(name), nl=False)
+
+
+@app.command()
+@as_json
+def audit(as_json: bool) -> None:
     """Compare every formula that the papers print for these mechanisms with the derived one."""
     findings = []
     with Progress(console=Console(stderr=True), transient=True) as progress:
@@ -138,7 +134,8 @@ def audit(as_json: Json = False) -> None:
 
 
 @app.command()
-def mechanisms(as_json: Json = False) -> None:
+@as_json
+def mechanisms(as_json: bool) -> None:
     """List the mechanisms of the catalogue with their parameters."""
     listed: dict[str, type[Parametrised]] = {**catalogue(), PureLDP.slug: PureLDP}
     rows = [(slug, ", ".join(p.describe() for p in family.declared), family.name) for slug, family in listed.items()]
@@ -153,7 +150,7 @@ def main() -> None:
 
     def run(words: list[str]) -> object:
         refuse_repeated(words)
-        return app(args=words, prog_name="symamp", standalone_mode=False)
+        return app.main(args=words, prog_name="symamp", standalone_mode=False)
 
     guarded(run, sys.argv[1:])
 

@@ -8,12 +8,9 @@ from collections.abc import Callable
 from io import TextIOWrapper
 from typing import Never
 
-import typer
+import click
 
 from symamp.errors import SymampError
-
-# ClickException: newer versions of typer carry a copy of click of their own, so it cannot be imported from one place.
-_CLICK_EXCEPTION: type[BaseException] = typer.BadParameter.__mro__[2]
 
 
 def one_line(message: str) -> str:
@@ -33,15 +30,15 @@ def guarded(run: Callable[[list[str]], object], words: list[str]) -> Never:
         code = run(words)
     except SymampError as error:
         _fail(str(error))
-    except typer.Abort:
+    except click.Abort:
         _fail("interrupted", 130)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except _CLICK_EXCEPTION as error:
+    except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f" (see `{context.command_path} --help`)" if context is not None else ""
-        _fail(str(getattr(error, "format_message", error.__str__)()).rstrip(".") + hint)
+        _fail(error.format_message().rstrip(".") + hint)
     sys.exit(code if isinstance(code, int) else 0)
 
 

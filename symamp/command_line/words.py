@@ -1,71 +1,50 @@
-"""What the words of a command mean: a mechanism and its parameters, which typer leaves to us, and numbers."""
+"""What the words of a command mean: a mechanism and its parameters, looked up before the rest is read, and numbers."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from symamp.analyses.subject import Subject
 from symamp.errors import ArgumentError
-from symamp.mechanisms.catalogue import by_name
-from symamp.mechanisms.file_format import load_mechanism
 from symamp.mechanisms.mechanism import Mechanism
 
 _OPTION = re.compile(r"--[A-Za-z]")
 
 
-def subject(words: Sequence[str], file: Path | None) -> Subject:
-    """Return the mechanism of the catalogue, or of the file, that the words and the option --mechanism say.
+def mentioned(words: Sequence[str], flags: Collection[str]) -> tuple[str | None, Path | None]:
+    """Return the first word that is no option, if any, and the file that --mechanism names.
 
-    >>> subject(["krr", "--k", "10", "--eps0=1"], None)
-    RandomizedResponse(k=10, eps0=1)
+    All options but the ``flags`` take a value: ArgumentError for one without.
+
+    >>> mentioned(["--eps0", "1", "krr", "--json"], ["--json"])
+    ('krr', None)
     """
-    name, values = read_words(words)
-    if name is not None and file is None:
-        family = by_name(name)
-        family.check_names(values)
-        return family(**values)
-    if name is None and file is not None:
-        loaded = load_mechanism(file)
-        return loaded.at(**values) if values else loaded
-    raise ArgumentError("mechanism", "both" if name else "none", "a name from `symamp mechanisms`, or --mechanism")
+    name, file, rest = None, None, list(words)
+    while rest:
+        word = rest.pop(0)
+        option, equals, value = word.partition("=")
+        if not _OPTION.match(word):
+            name = name if name is not None or word.startswith("-") else word
+        elif option not in flags:
+            if not equals and (not rest or _OPTION.match(rest[0])):
+                raise ArgumentError(f"option {option}", "no value", "a value")
+            value = value if equals else rest.pop(0)
+            file = Path(value) if option == "--mechanism" else file
+    return name, file
 
 
-def described(words: Sequence[str], file: Path | None) -> Mechanism:
-    """Return the mechanism that the words say, if it has a decomposition of its own."""
-    found = subject(words, file)
+def described(found: Subject) -> Mechanism:
+    """Return the subject if it is a mechanism with a decomposition of its own."""
     if found.mechanism is None:
         raise ArgumentError("mechanism", "pure-ldp", "a mechanism with a decomposition, see `symamp mechanisms`")
     return found.mechanism
 
 
-def read_words(words: Sequence[str]) -> tuple[str | None, dict[str, str]]:
-    """Return the word that is no option, if any, and the values of the options --name value and --name=value.
-
-    >>> read_words(["--k", "10", "krr"])
-    ('krr', {'k': '10'})
-    """
-    plain: str | None = None
-    values: dict[str, str] = {}
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
-        if _OPTION.match(word):
-            name, equals, value = word[2:].partition("=")
-            if not equals and (not rest or _OPTION.match(rest[0])):
-                raise ArgumentError(f"option --{name}", "no value", "a value")
-            values[name] = value if equals else rest.pop(0)
-        elif plain is not None or word.startswith("-"):
-            raise ArgumentError("argument", word, "one mechanism, and options of the form --name value")
-        else:
-            plain = word
-    return plain, values
-
-
 def refuse_repeated(words: Sequence[str]) -> None:
-    """Raise ArgumentError for an option that is given twice: typer would take the last one in silence."""
+    """Raise ArgumentError for an option that is given twice: click would take the last one in silence."""
     counts = Counter(word.partition("=")[0] for word in words if _OPTION.match(word))
     for option, count in counts.items():
         if count > 1:

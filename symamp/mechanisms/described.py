@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import sympy as sp
 
@@ -17,12 +17,44 @@ from symamp.algebra.parameter import Parameter
 from symamp.derivation.orbit import Orbit
 from symamp.derivation.validity import check_probabilities
 from symamp.mechanisms.family import Family
+from symamp.mechanisms.family_description import Description, check_description, expressions
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.mechanisms.structures.exchangeable import ExchangeableSets, Share
 from symamp.mechanisms.structures.one_hot import Letter, OneHot
 
-if TYPE_CHECKING:
-    from symamp.mechanisms.family_format import Description
+_MOST_EXPONENT = 1000
+
+
+def described_family(data: Description) -> DescribedFamily:
+    """Return the family that the data describe, with all parameters free.
+
+    Raises FormatError for parts that do not fit together; RowSumError, NegativeProbabilityError or
+    UndecidedOrderError unless this is proved to be a local randomizer for all admissible parameters.
+
+    >>> p = Parameter("p", lower="1/2", upper=1)
+    >>> seen = Orbit("0", 1, (p.symbol, 1 - p.symbol)), Orbit("1", 1, (1 - p.symbol, p.symbol))
+    >>> coin = described_family(Description("coin", (p,), orbits=seen))
+    >>> coin.blanket().gamma, coin.at(p="3/4").local_epsilon()
+    (2 - 2*p, log(3))
+    """
+    check_description(data)
+    powers = {
+        s.name for e in expressions(data) for power in e.atoms(sp.Pow) for s in power.exp.free_symbols if s.is_integer
+    }
+    if data.letters:
+        powers.add(data.size)
+    for p in data.parameters:  # proofs by cases put the lower bound in
+        if p.name in powers and p.lower is not None and p.lower.is_Rational and p.lower > _MOST_EXPONENT:
+            raise errors.FormatError(
+                "parameters", p.describe(), f"lower bounds of at most {_MOST_EXPONENT} in exponents"
+            )
+    family = member(replace(data, exponents=tuple(sorted(powers))), {})
+    counted = next((p for p in data.parameters if p.name == data.size), None)
+    three = data.third or any(sum(counts) == 3 for counts, _ in data.shares)
+    if three and counted is not None and counted.lower == 2 and counted.upper != 2:
+        # What three inputs see holds from a size of 3 on, and is checked for these sizes now rather than at the first.
+        family.at(**{data.size: replace(counted, lower=sp.Integer(3))})
+    return family
 
 
 def member(data: Description, given: Mapping[str, object]) -> DescribedFamily:

@@ -61,11 +61,20 @@ class Parametrised:
         ...
         symamp.errors.ArgumentError: parameter: got d; accepted: one of eps0, k
         """
-        keywords = {p.name for p in signature(cls).parameters.values() if p.kind is p.KEYWORD_ONLY}
-        known = sorted(keywords or {p.name for p in cls.declared})
         for name in names:
-            if name not in known:
-                raise ArgumentError("parameter", name, f"one of {', '.join(known)}")
+            if name not in cls.names():
+                raise ArgumentError("parameter", name, f"one of {', '.join(sorted(cls.names()))}")
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the parameters, in their order.
+
+        >>> import symamp as sa
+        >>> sa.HadamardResponse.names()
+        ('K', 'eps0', 'D')
+        """
+        keywords = tuple(p.name for p in signature(cls).parameters.values() if p.kind is p.KEYWORD_ONLY)
+        return keywords or tuple(p.name for p in cls.declared)
 
     def at(self, /, **values: object) -> Self:
         """Return the member of the family with the given parameters fixed.

@@ -6,9 +6,9 @@ import sympy as sp
 
 from symamp.algebra.parameter import EPS0, Parameter
 from symamp.derivation.orbit import Orbit
-from symamp.mechanisms.families.hadamard_response import check_power_of_two, sign_patterns, sylvester
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.structures.hadamard import check_power_of_two, sign_patterns, sylvester
 
 
 class BlockHadamardResponse(Family):

@@ -1,0 +1,46 @@
+"""The reference lists every public name, once, and nothing else; what a site loads from elsewhere is noticed."""
+
+import re
+from pathlib import Path
+
+import pytest
+from offline import remote
+
+import symamp as sa
+
+PAGES = sorted((Path(__file__).resolve().parent.parent / "docs" / "api").glob("*.md"))
+LISTED = [
+    n for p in PAGES for n in re.findall(r"^\.\. auto(?:class|function|data):: (\S+)$", p.read_text(), re.MULTILINE)
+]
+ERRORS = {n for n, v in vars(sa.errors).items() if isinstance(v, type) and issubclass(v, sa.errors.SymampError)}
+
+
+def test_every_public_name_is_listed_once():
+    public = {f"symamp.{n}" for n in sa.__all__ if n not in ("exact", "errors")}
+    public |= {f"symamp.exact.{n}" for n in sa.exact.__all__} | {f"symamp.errors.{n}" for n in ERRORS}
+    assert sorted(LISTED) == sorted(public)
+
+
+def test_every_page_of_the_reference_is_in_its_contents():
+    contents = (PAGES[0].parent.parent / "api.md").read_text()
+    assert re.findall(r"^api/(\w+)$", contents, re.MULTILINE)
+    assert {f"api/{p.stem}" for p in PAGES} == set(re.findall(r"^api/\w+$", contents, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("content", "count"),
+    [
+        ('<script defer src="https://host/a.js"></script>', 1),
+        ("<script src='//host/a.js'></script>", 1),
+        ('<link rel="stylesheet" type="text/css" href="http://host/a.css">', 1),
+        ('<link href="https://host/a.css" rel="stylesheet">', 1),
+        ('<script type="module">import x from "https://host/x.mjs"</script>', 1),
+        ("<style>@font-face { src: url(https://host/f.woff) }</style>", 1),
+        ('<img alt="a" src="https://host/a.png">', 1),
+        ('<a href="https://host/page">a link to follow</a><script src="_static/a.js"></script>', 0),
+        ('<link rel="stylesheet" href="_static/a.css"><img src="a.svg"><link rel="next" href="https://host">', 0),
+    ],
+)
+def test_what_comes_from_elsewhere_is_found(tmp_path, content, count):
+    (tmp_path / "page.html").write_text(content)
+    assert len(list(remote(tmp_path))) == count

@@ -1,0 +1,50 @@
+"""No circle of files, no import hidden in a function, rooms on their floors, and a sketch that is that of the code."""
+
+import subprocess
+import sys
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import layout
+import pytest
+
+KNOWN = layout.modules()
+IMPORTS = {module: list(layout.imports(path, KNOWN)) for module, path in KNOWN.items()}
+HIDDEN = {
+    # what is still to be untied
+    ("symamp.algebra.functions", "symamp.algebra.normal_form"),
+    ("symamp.algebra.generators", "symamp.algebra.normal_form"),
+    ("symamp.derivation.decomposition", "symamp.derivation.printing"),
+}
+
+
+def test_no_import_is_hidden_in_a_function():
+    assert {(module, name) for module, found in IMPORTS.items() for name, inside in found if inside} <= HIDDEN
+
+
+def test_there_is_no_circle_of_files():
+    """Imports for the sake of types count, too."""
+    graph = {m: {name for name, _ in found if name != m and (m, name) not in HIDDEN} for m, found in IMPORTS.items()}
+    try:
+        order = list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(f"a circle: {' -> '.join(error.args[1])}")
+    assert set(order) == set(KNOWN)
+
+
+def test_a_circle_would_be_found(tmp_path):
+    file = tmp_path / "a.py"
+    file.write_text("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from symamp.numbers import rounding\n")
+    assert list(layout.imports(file, KNOWN)) == [("symamp.numbers.rounding", False)]
+    file.write_text("def f():\n    import symamp.errors\n")
+    assert list(layout.imports(file, KNOWN)) == [("symamp.errors", True)]
+
+
+def test_the_sketch_is_that_of_the_code():
+    assert layout.page() == layout.PAGE.read_text(encoding="utf-8"), "python docs/layout.py writes it anew"
+
+
+def test_the_contract_of_the_rooms_holds():
+    command = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([command, "--no-cache"], cwd=layout.ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,140 @@
+"""The published JSON Schemas: valid by themselves, by another validator too, and at one with what reads and writes."""
+
+import copy
+import json
+import keyword
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import symamp as sa
+from symamp import verifier
+from symamp.errors import ArgumentError, FormatError
+from symamp.schemas.validation import check_document, schema_names, schema_text
+
+ROOT = Path(__file__).resolve().parent.parent
+SCHEMAS = {name: json.loads(schema_text(name)) for name in schema_names()}
+EXAMPLES = {
+    name: [json.loads(body) for body in re.findall(r"```json\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)]
+    for name, page in {"mechanism": "mechanism_format.md", "family": "family_format.md"}.items()
+}
+EXAMPLES["certificate"] = [
+    sa.delta(sa.RandomizedResponse(k=3, eps0=1), n=1000, eps="0.1").certificate(),
+    sa.epsilon(sa.RandomizedResponse(k=2, eps0=1), n=5, delta="1e-3").certificate(),
+    sa.epsilon(sa.PureLDP(eps0=1), n=1000, delta="1e-6", gap=1e-2).certificate(),
+]
+
+
+def test_the_names():
+    assert schema_names() == ("certificate", "family", "mechanism")
+    with pytest.raises(ArgumentError, match="certificate, family, mechanism"):
+        schema_text("../errors")
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_one(name):
+    jsonschema.Draft7Validator.check_schema(SCHEMAS[name])
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_examples_are_accepted_by_ours_and_by_another_validator(name):
+    assert EXAMPLES[name]
+    for document in EXAMPLES[name]:
+        assert check_document(document, name) is document
+        jsonschema.validate(document, SCHEMAS[name], jsonschema.Draft7Validator)
+
+
+def mutations(value):
+    """Yield copies of a document with one member removed, added, or made something else."""
+    places = [()]
+    while places:
+        place = places.pop()
+        inner = value
+        for step in place:
+            inner = inner[step]
+        if place:
+            for other in (None, True, 0, "", [], {}, ["a"], {"a": 1}, -1, 1.5):
+                if other != inner:
+                    yield put(value, place, other)
+        if isinstance(inner, dict):
+            for key in list(inner)[:8]:
+                places.append((*place, key))
+                yield put(value, place, {k: v for k, v in inner.items() if k != key})
+            yield put(value, place, {**inner, "x y": 1})
+        elif isinstance(inner, list):
+            places += [(*place, i) for i in range(min(len(inner), 2))]
+            yield put(value, place, [*inner, 1])
+
+
+def put(document, place, value):
+    if not place:
+        return value
+    document = copy.deepcopy(document)
+    parent = document
+    for step in place[:-1]:
+        parent = parent[step]
+    parent[place[-1]] = value
+    return document
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_mutations_are_judged_alike_by_another_validator(name):
+    other = jsonschema.Draft7Validator(SCHEMAS[name])
+    verdicts = []
+    for document in mutations(EXAMPLES[name][0]):
+        try:
+            check_document(document, name)
+            good = True
+        except FormatError:
+            good = False
+        assert good == other.is_valid(document), document
+        verdicts.append(good)
+    assert set(verdicts) == {True, False}
+
+
+def test_what_the_schema_of_certificates_refuses_the_verifier_refuses():
+    other = jsonschema.Draft7Validator(SCHEMAS["certificate"])
+    refused = [m for m in mutations(EXAMPLES["certificate"][1]) if not other.is_valid(m)]
+    assert len(refused) > 100
+    for document in refused:
+        assert verifier.verify(json.dumps(document)).status != "valid"
+
+
+def test_what_the_schemas_of_mechanisms_refuse_is_refused_with_its_place():
+    for name in ("mechanism", "family"):
+        other = jsonschema.Draft7Validator(SCHEMAS[name])
+        for document in mutations(EXAMPLES[name][0]):
+            if not other.is_valid(document):
+                with pytest.raises(FormatError) as refusal:
+                    sa.mechanism_from_json(document)
+                assert refusal.value.argument
+
+
+def test_names_of_parameters_are_no_keywords():
+    (pattern,) = SCHEMAS["mechanism"]["definitions"]["parameters"]["patternProperties"]
+    assert pattern in SCHEMAS["family"]["definitions"]["parameters"]["patternProperties"]
+    for word in (*keyword.kwlist, "exp", "log", "sqrt", "binomial", "a-b", "1a", "a" * 33, "ä", ""):
+        assert not re.search(pattern, word)
+    for word in ("eps0", "k", "exponent", "iff", "_", "a" * 32):
+        assert re.search(pattern, word)
+
+
+def test_documents_that_are_no_json_are_refused_before_the_schema():
+    loop = {}
+    loop["a"] = loop
+    deep = []
+    for _ in range(100):
+        deep = [deep]
+    for document in (loop, {"a": deep}, {"a": {1: 2}}, {"a": {10**9999: 2}}, {"a": [0] * 600_000}):
+        with pytest.raises(FormatError, match="document"):
+            check_document(document, "mechanism")
+
+
+def test_places_with_dots_and_brackets_in_labels():
+    example = copy.deepcopy(EXAMPLES["mechanism"][0])
+    example["table"] = {'a.b["c"][0]': {"x.y": None}}
+    with pytest.raises(FormatError) as refusal:
+        check_document(example, "mechanism")
+    assert refusal.value.argument == r'table["a.b[\"c\"][0]"]["x.y"]'
