@@ -11,9 +11,10 @@ import sympy as sp
 from symamp.algebra.bounds import Prover, Range, range_of
 from symamp.algebra.constants import constant_sign
 from symamp.algebra.generators import Generator
+from symamp.algebra.normal_form import ring_of
 from symamp.algebra.parameter import Parameter
+from symamp.algebra.polynomials import Polynomial, factorised, polynomial_expression
 from symamp.algebra.positivity import Unknown, one_sign, substitute
-from symamp.algebra.ring import Polynomial, Ring, factorised, polynomial_expression
 from symamp.errors import UndecidedOrderError
 from symamp.numbers.systems import arb_value, working_precision
 
@@ -55,7 +56,7 @@ class Proof:
         """Bounds bring generators of their own, which have bounds in turn: repeat until nothing is new."""
         wanted, seen = [self.expr], {self.expr}
         for _ in range(_ROUNDS):
-            self.ring = Ring(wanted)
+            self.ring = ring_of(wanted)
             self.ranges: dict[int, Range | None] = {
                 i: range_of(g, self.by_symbol, self.prove)
                 for i, g in enumerate(self.ring.generators)
