@@ -10,6 +10,7 @@ import sympy as sp
 from symamp.algebra.normal_form import normal
 from symamp.algebra.order import maximum, sign
 from symamp.algebra.parameter import Parameter
+from symamp.derivation.derived import derived
 from symamp.derivation.pairs import pair_classes
 from symamp.derivation.randomizer import LocalRandomizer
 from symamp.errors import UndecidedOrderError
@@ -20,11 +21,9 @@ def inverse_square(components: tuple[tuple[sp.Expr, sp.Expr, sp.Expr], ...]) -> 
     return normal(sp.Add(*(m * (r0 - r1) ** 2 for r0, r1, m in components)))
 
 
+@derived
 def shuffle_index(mechanism: LocalRandomizer) -> sp.Expr:
     """Return the least chi over ordered pairs; 0 where a message names its sender; Min(...) if undecided."""
-    general, fixed = mechanism.general()
-    if fixed:
-        return shuffle_index(general).subs(fixed)
     classes = pair_classes(mechanism)
     if any(a != b for c in classes for a, b in c.decomposition.singular):
         return sp.Integer(0)
