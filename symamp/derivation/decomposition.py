@@ -104,12 +104,14 @@ class Decomposition:
 
     def put(self, values: Mapping[sp.Symbol, sp.Expr], parameters: tuple[Parameter, ...]) -> Decomposition:
         """Return the decomposition with numbers for some symbols, not multiplied out: for large exponents."""
-        return Decomposition(
+        found = Decomposition(
             tuple(Component(*(e.subs(values) for e in c)) for c in self.components),
             tuple((a.subs(values), b.subs(values)) for a, b in self.singular),
             parameters,
             self.pair,
         )
+        found.__dict__["gamma"] = self.gamma.subs(values)  # the sum of the masses would be multiplied out
+        return found
 
     def signature(self) -> tuple[frozenset[Component], frozenset[tuple[sp.Expr, sp.Expr]]]:
         """Return what two decompositions share exactly if they are the same component list."""
