@@ -25,9 +25,7 @@ Writer = Callable[[sp.Expr], str]
 
 
 @lru_cache(maxsize=4096)
-def arranged(
-    expr: sp.Expr, parameters: tuple[Parameter, ...] = (), writers: tuple[Writer, ...] = (str,)
-) -> sp.Expr:
+def arranged(expr: sp.Expr, parameters: tuple[Parameter, ...] = (), writers: tuple[Writer, ...] = (str,)) -> sp.Expr:
     """Return an expression of the same value, no longer than the normal form in the text of any of the writers.
 
     The shortest by the first of them is taken. ``parameters`` say which sign a factor has. What has no normal form is
@@ -35,7 +33,7 @@ def arranged(
 
     >>> s, D = sp.Symbol("s", real=True), sp.Symbol("D", integer=True)
     >>> arranged(s * (s + 1) ** (-D - 2) * (s**2 + 2 * s + (s + 1) ** D + 1))
-    s/(s + 1)**2 + s/(s + 1)**D
+    s/(s + 1)**D + s/(s + 1)**2
     """
     if expr.is_Atom:
         return expr
@@ -48,7 +46,7 @@ def arranged(
         return expr
     lengths = {f: [len(write(f)) for write in writers] for f in (plain, *others)}
     fit = (f for f in others if all(n <= most for n, most in zip(lengths[f], lengths[plain], strict=True)))
-    return min(fit, key=lengths.__getitem__, default=plain)
+    return min(fit, key=lambda f: lengths[f][0], default=plain)
 
 
 def _with_symbolic_powers(expr: sp.Expr) -> tuple[sp.Expr, dict[sp.Symbol, sp.Integer]]:
@@ -66,15 +64,12 @@ def _with_symbolic_powers(expr: sp.Expr) -> tuple[sp.Expr, dict[sp.Symbol, sp.In
     return expr.xreplace(swap), {symbol: n for n, symbol in symbols.items()}
 
 
-def _arrangements(
-    expr: sp.Expr, parameters: tuple[Parameter, ...], write: Writer
-) -> Iterator[sp.Expr]:
+def _arrangements(expr: sp.Expr, parameters: tuple[Parameter, ...], write: Writer) -> Iterator[sp.Expr]:
     def tidy(product: sp.Expr) -> sp.Expr:
         return _tidy(product, parameters, write)
 
     plain = quotient(expr).expr
     yield _joined([f.as_base_exp() for f in sp.Mul.make_args(plain)])
-    yield tidy(plain)
     terms = [tidy(t) for t in _by_symbolic_powers(plain)]
     if len(terms) > 1:
         yield sp.Add(*terms)
@@ -85,6 +80,7 @@ def _arrangements(
                 yield sp.Mul(common, inner, evaluate=not common.is_Rational)
     elif plain.is_Add:  # SymPy multiplies (s + 1)/2 out
         yield sp.Mul(*plain.primitive(), evaluate=False)
+    yield tidy(plain)
 
 
 def _by_symbolic_powers(expr: sp.Expr) -> list[sp.Expr]:
@@ -102,7 +98,7 @@ def _common(terms: Sequence[sp.Expr], below: bool) -> sp.Expr:
     """Return what all terms share as a factor; only what stands below the fraction line if ``below``."""
     numbers, rest = zip(*(t.as_coeff_Mul() for t in terms), strict=True)
     top = 1 if below else sp.gcd_list([n.p for n in numbers])
-    powers = [{b: e for b, e in (f.as_base_exp() for f in sp.Mul.make_args(r))} for r in rest]
+    powers = [dict(f.as_base_exp() for f in sp.Mul.make_args(r)) for r in rest]
     shared = [sp.Rational(top, sp.lcm_list([n.q for n in numbers]))]
     for base in powers[0]:
         found = [p.get(base, sp.S.Zero) for p in powers]

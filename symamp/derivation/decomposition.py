@@ -13,6 +13,7 @@ from flint import arb
 
 from symamp.algebra.normal_form import normal
 from symamp.algebra.parameter import Parameter
+from symamp.derivation.printing import decomposition_latex, decomposition_text
 from symamp.errors import ArgumentError
 from symamp.numbers.exact_number import exact_number, printable_number
 from symamp.numbers.systems import FLINT, MPMATH, NUMPY, NumberSystem, compile_expression
@@ -118,13 +119,9 @@ class Decomposition:
         return frozenset(self.components), frozenset(self.singular)
 
     def _repr_latex_(self) -> str:
-        from symamp.derivation.printing import decomposition_latex
-
         return decomposition_latex(self)
 
     def __str__(self) -> str:
-        from symamp.derivation.printing import decomposition_text
-
         return decomposition_text(self)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from symamp.algebra.arrangement import arranged
 from symamp.algebra.normal_form import normal
 from symamp.algebra.order import maximum
 from symamp.derivation.derived import derived
@@ -51,4 +52,5 @@ def local_epsilon(mechanism: LocalRandomizer) -> sp.Expr:
     ratio = largest_ratio(mechanism)
     if ratio is sp.oo:
         return sp.oo
-    return sp.log(ratio) if ratio.has(sp.Max) else sp.expand_log(sp.log(sp.powsimp(ratio)), force=False)
+    budget = sp.log(ratio) if ratio.has(sp.Max) else sp.expand_log(sp.log(sp.powsimp(ratio)), force=False)
+    return arranged(budget, mechanism.parameters)

@@ -6,7 +6,8 @@ Both are set as in the papers: t for e^eps0 (s for e^(eps0/2) where that occurs)
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import sympy as sp
 from sympy.printing.latex import LatexPrinter
@@ -20,12 +21,34 @@ from symamp.algebra.parameter import Parameter
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from symamp.derivation.decomposition import Decomposition
-
 _EPS0 = sp.Symbol("eps0", real=True)
 _T, _S = Parameter("t", lower=sp.Integer(1)), Parameter("s", lower=sp.Integer(1))
 _E = sp.Symbol("E", positive=True)
 _LATEX_NAMES = {"eps0": r"\varepsilon_0", "eps": r"\varepsilon"}
+
+
+class Components(Protocol):
+    """What is shown of a decomposition."""
+
+    @property
+    def components(self) -> Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]:
+        """Triples (ratio0, ratio1, mass)."""
+
+    @property
+    def singular(self) -> Sequence[tuple[sp.Expr, sp.Expr]]:
+        """Masses under R(x0) and R(x1) without blanket."""
+
+    @property
+    def gamma(self) -> sp.Expr:
+        """Total mass of the components."""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that are still symbols."""
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The inputs (x0, x1)."""
 
 
 class Setting(NamedTuple):
@@ -38,7 +61,7 @@ class Setting(NamedTuple):
     legend: tuple[tuple[sp.Symbol, sp.Expr], ...]
 
 
-def setting(decomposition: Decomposition) -> Setting:
+def setting(decomposition: Components) -> Setting:
     """Return the decomposition in the short symbols of the papers, with their legend.
 
     >>> import symamp as sa
@@ -59,8 +82,7 @@ def setting(decomposition: Decomposition) -> Setting:
         return arranged(expr, parameters, (text, _widest, _visible))
 
     rows = tuple(
-        (short(c.ratio0), short(c.ratio1), short(c.mass), short(c.ratio0) - _E * short(c.ratio1))
-        for c in decomposition.components
+        (short(r0), short(r1), short(mass), short(r0) - _E * short(r1)) for r0, r1, mass in decomposition.components
     )
     legend = ((letter.symbol, sp.exp(value)),) if usable else ()
     return Setting(
@@ -129,7 +151,7 @@ def _visible(expr: sp.Expr) -> str:
     return re.sub(r"\\left|\\right|\\frac|[{}\s]", "", latex(expr))
 
 
-def decomposition_latex(decomposition: Decomposition) -> str:
+def decomposition_latex(decomposition: Components) -> str:
     """Return a LaTeX table of components and GPARV values, with gamma and the legend."""
     shown = setting(decomposition)
     rows = [" & ".join(latex(cell) for cell in row) for row in shown.rows]
@@ -144,7 +166,7 @@ def decomposition_latex(decomposition: Decomposition) -> str:
     return r"$\displaystyle \begin{array}{l}" + r" \\[1em] ".join(lines) + r"\end{array}$"
 
 
-def decomposition_table(decomposition: Decomposition) -> Table:
+def decomposition_table(decomposition: Components) -> Table:
     """Return a table for rich of components, masses and GPARV values."""
     from rich.table import Table
 
@@ -160,7 +182,7 @@ def decomposition_table(decomposition: Decomposition) -> Table:
     return table
 
 
-def decomposition_text(decomposition: Decomposition) -> str:
+def decomposition_text(decomposition: Components) -> str:
     """Return the table as plain Unicode text, with gamma and the legend below it."""
     from io import StringIO
 
@@ -173,7 +195,7 @@ def decomposition_text(decomposition: Decomposition) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
-def gamma_line(decomposition: Decomposition) -> str:
+def gamma_line(decomposition: Components) -> str:
     """Return one line that states gamma, the legend and the ranges of the free parameters.
 
     >>> import symamp as sa

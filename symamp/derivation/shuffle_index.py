@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import sympy as sp
 
+from symamp.algebra.arrangement import arranged
 from symamp.algebra.normal_form import normal
 from symamp.algebra.order import maximum, sign
 from symamp.algebra.parameter import Parameter
@@ -37,10 +38,10 @@ def _inverse_root(value: sp.Expr, parameters: Sequence[Parameter]) -> sp.Expr:
     """Return value^(-1/2) for a positive value, with squares taken out of the root where their sign is proved."""
     outside, inside = sp.Integer(1), sp.Integer(1)
     for base, exponent in sp.factor(1 / value).as_powers_dict().items():
-        pairs, odd = divmod(int(exponent), 2) if exponent.is_Integer else (0, exponent)
-        inside *= base**odd
+        pairs = int(exponent / 2) if exponent.is_Integer else 0  # towards 0: x**(-1/2) stays below the root
+        inside *= base ** (exponent - 2 * pairs)
         outside *= _absolute(base, parameters) ** pairs
-    return outside * sp.sqrt(inside)
+    return min((outside * sp.sqrt(x) for x in (inside, arranged(inside, tuple(parameters)))), key=lambda e: len(str(e)))
 
 
 def _absolute(base: sp.Expr, parameters: Sequence[Parameter]) -> sp.Expr:
