@@ -8,7 +8,7 @@ from contextlib import suppress
 import sympy as sp
 
 from symamp.algebra.arrangement import arranged
-from symamp.algebra.normal_form import normal
+from symamp.algebra.normal_form import normal, quotient
 from symamp.algebra.order import maximum, sign
 from symamp.algebra.parameter import Parameter
 from symamp.derivation.derived import derived
@@ -36,11 +36,12 @@ def shuffle_index(mechanism: LocalRandomizer) -> sp.Expr:
 
 def _inverse_root(value: sp.Expr, parameters: Sequence[Parameter]) -> sp.Expr:
     """Return value^(-1/2) for a positive value, with squares taken out of the root where their sign is proved."""
-    outside, inside = sp.Integer(1), sp.Integer(1)
-    for base, exponent in sp.factor(1 / value).as_powers_dict().items():
-        pairs = int(exponent / 2) if exponent.is_Integer else 0  # towards 0: x**(-1/2) stays below the root
-        inside *= base ** (exponent - 2 * pairs)
-        outside *= _absolute(base, parameters) ** pairs
+    content, factors = quotient(value).factored
+    outside, inside = sp.Integer(1), 1 / content
+    for base, exponent in factors:
+        pairs = int(exponent / 2)  # towards 0: x**(-1/2) stays below the root
+        inside *= base ** (2 * pairs - exponent)
+        outside *= _absolute(base, parameters) ** -pairs
     return min((outside * sp.sqrt(x) for x in (inside, arranged(inside, tuple(parameters)))), key=lambda e: len(str(e)))
 
 
