@@ -11,7 +11,7 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symamp.algebra.constants import constant_sign
+from symamp.algebra.constant_sign import constant_sign
 from symamp.algebra.normal_form import normal
 from symamp.algebra.order import compare, is_zero, maximum, minimum, sign, strictly_positive
 from symamp.algebra.parameter import EPS0, Parameter

@@ -6,21 +6,20 @@ from functools import lru_cache
 
 import sympy as sp
 
-from symamp.algebra.generators import prime_powers, refused
+from symamp.algebra.powers import prime_powers, refused
+from symamp.algebra.quotient import Normaliser
 
 _SHIFT = 64  # binomial(n + a, k + b) is reduced to binomial(n, k) for |a|, |b| up to this
 
 
 @lru_cache(maxsize=1024)
-def rewrite(expr: sp.Expr) -> sp.Expr | None:
+def rewrite(expr: sp.Expr, quotient: Normaliser) -> sp.Expr | None:
     """Return logarithms of primes for log of a rational, and a rational multiple of binomial(n, k) for a shifted one.
 
     None where the expression is in its final form. Raises ExpressionError for other functions.
     """
-    from symamp.algebra.normal_form import normal
-
     if isinstance(expr, sp.log) and len(expr.args) == 1:
-        inner = normal(expr.args[0])
+        inner = quotient(expr.args[0]).expr
         if inner.is_Rational:
             if inner <= 0:
                 raise refused(expr)
@@ -30,7 +29,7 @@ def rewrite(expr: sp.Expr) -> sp.Expr | None:
         return None if result == expr else result
     if not isinstance(expr, sp.binomial):
         raise refused(expr)
-    n, k = (sp.expand(normal(a)) for a in expr.args)
+    n, k = (sp.expand(quotient(a).expr) for a in expr.args)
     (a, core_n), (b, core_k) = n.as_coeff_Add(), k.as_coeff_Add()
     if core_k == 0:
         if not b.is_Integer or abs(b) > _SHIFT:

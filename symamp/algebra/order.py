@@ -12,11 +12,11 @@ from functools import lru_cache
 
 import sympy as sp
 
-from symamp.algebra.constants import constant_sign
+from symamp.algebra.constant_sign import constant_sign
 from symamp.algebra.normal_form import normal, quotient
 from symamp.algebra.parameter import Parameter
-from symamp.algebra.sign_proof import Outcome
-from symamp.algebra.signs import proved_sign
+from symamp.algebra.sign_by_ranges import Outcome
+from symamp.algebra.sign_proof import proved_sign
 from symamp.errors import UndecidedOrderError
 
 _ARGUMENT = "order"

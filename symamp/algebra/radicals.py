@@ -5,7 +5,8 @@ from __future__ import annotations
 import sympy as sp
 
 from symamp.algebra.generators import Generator
-from symamp.algebra.ring import Fraction, Polynomial, Ring, cancel, coefficients
+from symamp.algebra.polynomials import Fraction, Polynomial, cancel, coefficients
+from symamp.algebra.ring import Ring
 from symamp.errors import ExpressionError
 
 

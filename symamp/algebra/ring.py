@@ -3,85 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
-import flint
 import sympy as sp
 
 from symamp.algebra.functions import rewrite
-from symamp.algebra.generators import Generator, Key, powers_of, unit_of
+from symamp.algebra.generators import Generator, Key, unit_of
+from symamp.algebra.polynomials import Fraction, cancel, context
+from symamp.algebra.powers import powers_of
+from symamp.algebra.quotient import Normaliser
 from symamp.errors import ExpressionError
 
 _LARGEST_POWER = 200_000  # terms of an expanded power
 _LARGEST_DEGREE = 20_000
 _DEGREES = f"exponents whose ratios have small numerators and denominators: degrees of at most {_LARGEST_DEGREE}"
-Context = Any  # flint.fmpz_mpoly_ctx
-Polynomial = Any  # flint.fmpz_mpoly, which has no type stubs
-Fraction = tuple[Polynomial, Polynomial]
-
-
-def context(size: int) -> Context:
-    """Return the ring of integer polynomials in ``size`` unknowns."""
-    return flint.fmpz_mpoly_ctx.get([f"g{i}" for i in range(size)], "deglex")
-
-
-def polynomial_expression(polynomial: Polynomial, generators: Sequence[Generator]) -> sp.Expr:
-    """Return the SymPy expression of a flint polynomial in ``generators``."""
-    gens = [g.expr for g in generators]
-    return sp.Add(
-        *(
-            sp.Mul(int(c), *(sp.Pow(g, e) for g, e in zip(gens, exps, strict=True) if e))
-            for exps, c in polynomial.to_dict().items()
-        )
-    )
-
-
-def coefficients(polynomial: Polynomial, i: int) -> dict[int, Polynomial]:
-    """Return the coefficients of the powers of unknown i, as polynomials that do not contain it."""
-    parts: dict[int, dict[tuple[int, ...], Any]] = {}
-    for exps, c in polynomial.to_dict().items():
-        parts.setdefault(exps[i], {})[(*exps[:i], 0, *exps[i + 1 :])] = c
-    ctx = polynomial.context()
-    return {e: ctx.from_dict(part) for e, part in parts.items()}
-
-
-def cancel(num: Polynomial, den: Polynomial) -> Fraction:
-    """Return the fraction in lowest terms with a positive leading coefficient below."""
-    if den.is_one():
-        return num, den
-    common = num.gcd(den)
-    if not common.is_one():
-        num, den = num / common, den / common
-    return (-num, -den) if den.leading_coefficient() < 0 else (num, den)
-
-
-def _collect(expr: sp.Expr, found: dict[Key, set[sp.Rational]], seen: set[sp.Expr]) -> None:
-    if expr.is_Rational or expr in seen:
-        return
-    seen.add(expr)
-    if expr.is_Add or expr.is_Mul:
-        for child in expr.args:
-            _collect(child, found, seen)
-    elif expr.is_Pow and expr.exp.is_Integer and expr.base is not sp.E:
-        _collect(expr.base, found, seen)
-    elif isinstance(expr, (sp.log, sp.binomial)) and (simpler := rewrite(expr)) is not None:
-        _collect(simpler, found, seen)
-    else:
-        for key, exponent in powers_of(expr):
-            found.setdefault(key, set()).add(exponent)
-            if Generator(*key, sp.Rational(1, exponent.q)).root:
-                _collect(key[0], found, seen)
 
 
 class Ring:
     """The polynomial ring in all generators of some expressions, and the reading of expressions in it."""
 
-    def __init__(self, expressions: Iterable[sp.Expr]) -> None:
+    def __init__(self, expressions: Iterable[sp.Expr], quotient: Normaliser) -> None:
+        self._quotient = quotient
         found: dict[Key, set[sp.Rational]] = {}
         seen: set[sp.Expr] = set()
         for e in expressions:
-            _collect(e, found, seen)
+            self._collect(e, found, seen)
         made = [Generator(*key, unit_of(key, exponents)) for key, exponents in found.items()]
         self.generators = tuple(sorted(made, key=lambda g: sp.default_sort_key(g.expr)))
         self.position = {g.key: i for i, g in enumerate(self.generators)}
@@ -89,6 +35,23 @@ class Ring:
         self.variables = self.ctx.gens()
         self.one = self.ctx.constant(1)
         self._memo: dict[sp.Expr, Fraction] = {}
+
+    def _collect(self, expr: sp.Expr, found: dict[Key, set[sp.Rational]], seen: set[sp.Expr]) -> None:
+        if expr.is_Rational or expr in seen:
+            return
+        seen.add(expr)
+        if expr.is_Add or expr.is_Mul:
+            for child in expr.args:
+                self._collect(child, found, seen)
+        elif expr.is_Pow and expr.exp.is_Integer and expr.base is not sp.E:
+            self._collect(expr.base, found, seen)
+        elif isinstance(expr, (sp.log, sp.binomial)) and (simpler := rewrite(expr, self._quotient)) is not None:
+            self._collect(simpler, found, seen)
+        else:
+            for key, exponent in powers_of(expr, self._quotient):
+                found.setdefault(key, set()).add(exponent)
+                if Generator(*key, sp.Rational(1, exponent.q)).root:
+                    self._collect(key[0], found, seen)
 
     def read(self, expr: sp.Expr) -> Fraction:
         """Return ``expr`` as a fraction; relations of radicals are not applied."""
@@ -114,10 +77,10 @@ class Ring:
             return num, den
         if expr.is_Pow and expr.exp.is_Integer and expr.base is not sp.E:
             return self._raise(self.read(expr.base), int(expr.exp), expr)
-        if isinstance(expr, (sp.log, sp.binomial)) and (simpler := rewrite(expr)) is not None:
+        if isinstance(expr, (sp.log, sp.binomial)) and (simpler := rewrite(expr, self._quotient)) is not None:
             return self.read(simpler)
         num, den = self.one, self.one
-        for key, exponent in powers_of(expr):
+        for key, exponent in powers_of(expr, self._quotient):
             i = self.position[key]
             n = int(exponent / self.generators[i].unit)
             if abs(n) > _LARGEST_DEGREE:
@@ -138,16 +101,3 @@ class Ring:
         if num == 0:
             raise ExpressionError("expression", str(expr), "an expression without division by zero")
         return cancel(den**-n, num**-n)
-
-
-def factorised(polynomial: Polynomial) -> tuple[int, list[tuple[Polynomial, int]]]:
-    """Return (content, [(factor, multiplicity), ...]), irreducible factors where python-flint finds them.
-
-    Its factorisation gives up on some large coefficients and exponents; then the polynomial itself is the one factor,
-    which is still canonical: equal polynomials get equal factors.
-    """
-    try:
-        content, factors = polynomial.factor()
-    except (OverflowError, RuntimeError):
-        return (1, [(polynomial, 1)])
-    return int(content), [(factor, int(multiplicity)) for factor, multiplicity in factors]

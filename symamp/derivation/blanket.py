@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from symamp.algebra.normal_form import normal
 from symamp.derivation.decomposition import Decomposition, merged
+from symamp.derivation.derived import derived
 from symamp.derivation.infimum import infimum
 from symamp.derivation.randomizer import LocalRandomizer
 
 
-@lru_cache(maxsize=4096)
+@derived
 def blanket(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Decomposition:
     """Return the triple A0 = R(x0), A1 = R(x1), A2 = m (and a null symbol of mass 1 - gamma), merged.
 
@@ -21,9 +20,6 @@ def blanket(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Decomposition:
     The components are exact. The divergence of the triple at n users is at least that of the shuffled reports of
     any two data sets that differ in one user's input x0 or x1. Proof: docs/proofs/blanket_reduction.md.
     """
-    general, values = mechanism.general()
-    if values:
-        return blanket(general, pair).put(values, mechanism.parameters)
     parts = []
     for orbit in mechanism.orbits(pair):
         least = infimum(orbit, mechanism.parameters)

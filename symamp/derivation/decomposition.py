@@ -13,6 +13,7 @@ from flint import arb
 
 from symamp.algebra.normal_form import normal
 from symamp.algebra.parameter import Parameter
+from symamp.derivation.printing import decomposition_latex, decomposition_text
 from symamp.errors import ArgumentError
 from symamp.numbers.exact_number import exact_number, printable_number
 from symamp.numbers.systems import FLINT, MPMATH, NUMPY, NumberSystem, compile_expression
@@ -104,25 +105,23 @@ class Decomposition:
 
     def put(self, values: Mapping[sp.Symbol, sp.Expr], parameters: tuple[Parameter, ...]) -> Decomposition:
         """Return the decomposition with numbers for some symbols, not multiplied out: for large exponents."""
-        return Decomposition(
+        found = Decomposition(
             tuple(Component(*(e.subs(values) for e in c)) for c in self.components),
             tuple((a.subs(values), b.subs(values)) for a, b in self.singular),
             parameters,
             self.pair,
         )
+        found.__dict__["gamma"] = self.gamma.subs(values)  # the sum of the masses would be multiplied out
+        return found
 
     def signature(self) -> tuple[frozenset[Component], frozenset[tuple[sp.Expr, sp.Expr]]]:
         """Return what two decompositions share exactly if they are the same component list."""
         return frozenset(self.components), frozenset(self.singular)
 
     def _repr_latex_(self) -> str:
-        from symamp.derivation.printing import decomposition_latex
-
         return decomposition_latex(self)
 
     def __str__(self) -> str:
-        from symamp.derivation.printing import decomposition_text
-
         return decomposition_text(self)
 
 

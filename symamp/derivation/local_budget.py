@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import sympy as sp
 
+from symamp.algebra.arrangement import arranged
 from symamp.algebra.normal_form import normal
 from symamp.algebra.order import maximum
+from symamp.derivation.derived import derived
 from symamp.derivation.infimum import densities, infimum, supremum
 from symamp.derivation.randomizer import LocalRandomizer
 from symamp.errors import UndecidedOrderError
 
 
-@lru_cache(maxsize=1024)
+@derived
 def largest_ratio(mechanism: LocalRandomizer) -> sp.Expr:
     """Return e^eps0 = max over messages and inputs of R(x)(y)/R(x')(y): ``oo`` if a zero meets a nonzero.
 
     Max(...) of the candidates if their order depends on the parameters. Raises UndecidedOrderError if a density that
     only some messages of an orbit have would decide it.
     """
-    general, values = mechanism.general()
-    if values:
-        return largest_ratio(general).subs(values)
     # One pair shows everything: density and rest together list all inputs on every message.
     sure: list[sp.Expr] = []
     possible: list[sp.Expr] = []
@@ -55,4 +52,5 @@ def local_epsilon(mechanism: LocalRandomizer) -> sp.Expr:
     ratio = largest_ratio(mechanism)
     if ratio is sp.oo:
         return sp.oo
-    return sp.log(ratio) if ratio.has(sp.Max) else sp.expand_log(sp.log(sp.powsimp(ratio)), force=False)
+    budget = sp.log(ratio) if ratio.has(sp.Max) else sp.expand_log(sp.log(sp.powsimp(ratio)), force=False)
+    return arranged(budget, mechanism.parameters)

@@ -5,19 +5,50 @@ Both are set as in the papers: t for e^eps0 (s for e^(eps0/2) where that occurs)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import sympy as sp
+from sympy.printing.latex import LatexPrinter
+from sympy.printing.precedence import PRECEDENCE
+from sympy.printing.pretty.pretty import PrettyPrinter
 from sympy.printing.str import StrPrinter
+
+from symamp.algebra.arrangement import arranged
+from symamp.algebra.parameter import Parameter
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from symamp.derivation.decomposition import Decomposition
-
 _EPS0 = sp.Symbol("eps0", real=True)
-_T, _S, _E = sp.Symbol("t", positive=True), sp.Symbol("s", positive=True), sp.Symbol("E", positive=True)
+_T, _S = Parameter("t", lower=sp.Integer(1)), Parameter("s", lower=sp.Integer(1))
+_E = sp.Symbol("E", positive=True)
 _LATEX_NAMES = {"eps0": r"\varepsilon_0", "eps": r"\varepsilon"}
+
+
+class Components(Protocol):
+    """What is shown of a decomposition."""
+
+    @property
+    def components(self) -> Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]:
+        """Triples (ratio0, ratio1, mass)."""
+
+    @property
+    def singular(self) -> Sequence[tuple[sp.Expr, sp.Expr]]:
+        """Masses under R(x0) and R(x1) without blanket."""
+
+    @property
+    def gamma(self) -> sp.Expr:
+        """Total mass of the components."""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that are still symbols."""
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The inputs (x0, x1)."""
 
 
 class Setting(NamedTuple):
@@ -30,7 +61,7 @@ class Setting(NamedTuple):
     legend: tuple[tuple[sp.Symbol, sp.Expr], ...]
 
 
-def setting(decomposition: Decomposition) -> Setting:
+def setting(decomposition: Components) -> Setting:
     """Return the decomposition in the short symbols of the papers, with their legend.
 
     >>> import symamp as sa
@@ -42,31 +73,53 @@ def setting(decomposition: Decomposition) -> Setting:
     letter, value = (_S, _EPS0 / 2) if half else (_T, _EPS0)
     usable = letter.name not in names and "eps0" in names
 
+    parameters = (letter, *decomposition.parameters) if usable else decomposition.parameters
+
     def short(expr: sp.Expr) -> sp.Expr:
-        if not usable:
-            return expr
-        power = sp.Wild("power", exclude=[_EPS0])
-        return sp.factor(expr.replace(sp.exp(power * value), letter**power))
+        if usable:
+            power = sp.Wild("power", exclude=[_EPS0])
+            expr = expr.replace(sp.exp(power * value), letter.symbol**power)
+        return arranged(expr, parameters, (text, _widest, _visible))
 
     rows = tuple(
-        (short(c.ratio0), short(c.ratio1), short(c.mass), short(c.ratio0) - _E * short(c.ratio1))
-        for c in decomposition.components
+        (short(r0), short(r1), short(mass), short(r0) - _E * short(r1)) for r0, r1, mass in decomposition.components
     )
-    legend = ((letter, sp.exp(value)),) if usable else ()
+    legend = ((letter.symbol, sp.exp(value)),) if usable else ()
     return Setting(
         rows,
-        short(sp.factor(1 - decomposition.gamma)),
+        short(1 - decomposition.gamma),
         short(decomposition.gamma),
         tuple((short(a), short(b)) for a, b in decomposition.singular),
         (*legend, (_E, sp.exp(sp.Symbol("eps", real=True)))),
     )
 
 
-class _TextPrinter(StrPrinter):  # type: ignore[misc]
-    """SymPy's text with exp(1) for Euler's number, because E is e^eps in this field."""
+class _PositiveFirst:
+    """Sums start with a term without a minus where there is one: k - d rather than -d + k."""
+
+    def _as_ordered_terms(self, expr: sp.Expr, order: str | None = None) -> list[sp.Expr]:
+        terms = list(super()._as_ordered_terms(expr, order))  # type: ignore[misc]
+        return sorted(terms, key=lambda t: bool(t.as_coeff_Mul()[0] < 0)) if terms[0].as_coeff_Mul()[0] < 0 else terms
+
+
+class _Text(_PositiveFirst, StrPrinter):  # type: ignore[misc]
+    """SymPy's text with exp(1) for Euler's number, because E is e^eps in this field, and 1/x**2 for x**(-2)."""
 
     def _print_Exp1(self, expr: sp.Expr) -> str:  # noqa: N802
         return "exp(1)"
+
+    def _print_Pow(self, expr: sp.Expr, rational: bool = False) -> str:  # noqa: N802
+        if expr.exp.could_extract_minus_sign() and not expr.exp.is_Add and expr.exp != -1:
+            return f"1/{self.parenthesize(1 / expr, PRECEDENCE['Mul'])}"
+        return str(super()._print_Pow(expr, rational))
+
+
+class _Latex(_PositiveFirst, LatexPrinter):  # type: ignore[misc]
+    pass
+
+
+class _Pretty(_PositiveFirst, PrettyPrinter):  # type: ignore[misc]
+    pass
 
 
 def text(expr: sp.Expr) -> str:
@@ -75,7 +128,7 @@ def text(expr: sp.Expr) -> str:
     >>> text(1 + sp.E)
     '1 + exp(1)'
     """
-    return str(_TextPrinter().doprint(expr))
+    return str(_Text().doprint(expr))
 
 
 def latex(expr: sp.Expr) -> str:
@@ -85,10 +138,20 @@ def latex(expr: sp.Expr) -> str:
     'e^{\\\\varepsilon_0}'
     """
     names = {s: _LATEX_NAMES[s.name] for s in expr.free_symbols if s.name in _LATEX_NAMES}
-    return str(sp.latex(expr, symbol_names=names))
+    return str(_Latex({"symbol_names": names}).doprint(expr))
 
 
-def decomposition_latex(decomposition: Decomposition) -> str:
+def _widest(expr: sp.Expr) -> str:
+    """The longest line of the formula in Unicode."""
+    return max(_pretty(expr).splitlines(), key=len)
+
+
+def _visible(expr: sp.Expr) -> str:
+    """The LaTeX of the formula without what only places it: its length is that of what is seen."""
+    return re.sub(r"\\left|\\right|\\frac|[{}\s]", "", latex(expr))
+
+
+def decomposition_latex(decomposition: Components) -> str:
     """Return a LaTeX table of components and GPARV values, with gamma and the legend."""
     shown = setting(decomposition)
     rows = [" & ".join(latex(cell) for cell in row) for row in shown.rows]
@@ -103,7 +166,7 @@ def decomposition_latex(decomposition: Decomposition) -> str:
     return r"$\displaystyle \begin{array}{l}" + r" \\[1em] ".join(lines) + r"\end{array}$"
 
 
-def decomposition_table(decomposition: Decomposition) -> Table:
+def decomposition_table(decomposition: Components) -> Table:
     """Return a table for rich of components, masses and GPARV values."""
     from rich.table import Table
 
@@ -119,7 +182,7 @@ def decomposition_table(decomposition: Decomposition) -> Table:
     return table
 
 
-def decomposition_text(decomposition: Decomposition) -> str:
+def decomposition_text(decomposition: Components) -> str:
     """Return the table as plain Unicode text, with gamma and the legend below it."""
     from io import StringIO
 
@@ -132,7 +195,7 @@ def decomposition_text(decomposition: Decomposition) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
-def gamma_line(decomposition: Decomposition) -> str:
+def gamma_line(decomposition: Components) -> str:
     """Return one line that states gamma, the legend and the ranges of the free parameters.
 
     >>> import symamp as sa
@@ -147,4 +210,4 @@ def gamma_line(decomposition: Decomposition) -> str:
 
 
 def _pretty(expr: sp.Expr) -> str:
-    return str(sp.pretty(expr, use_unicode=True))
+    return str(_Pretty({"use_unicode": True}).doprint(expr))

@@ -7,9 +7,11 @@ from contextlib import suppress
 
 import sympy as sp
 
-from symamp.algebra.normal_form import normal
+from symamp.algebra.arrangement import arranged
+from symamp.algebra.normal_form import normal, quotient
 from symamp.algebra.order import maximum, sign
 from symamp.algebra.parameter import Parameter
+from symamp.derivation.derived import derived
 from symamp.derivation.pairs import pair_classes
 from symamp.derivation.randomizer import LocalRandomizer
 from symamp.errors import UndecidedOrderError
@@ -20,11 +22,9 @@ def inverse_square(components: tuple[tuple[sp.Expr, sp.Expr, sp.Expr], ...]) -> 
     return normal(sp.Add(*(m * (r0 - r1) ** 2 for r0, r1, m in components)))
 
 
+@derived
 def shuffle_index(mechanism: LocalRandomizer) -> sp.Expr:
     """Return the least chi over ordered pairs; 0 where a message names its sender; Min(...) if undecided."""
-    general, fixed = mechanism.general()
-    if fixed:
-        return shuffle_index(general).subs(fixed)
     classes = pair_classes(mechanism)
     if any(a != b for c in classes for a, b in c.decomposition.singular):
         return sp.Integer(0)
@@ -36,12 +36,13 @@ def shuffle_index(mechanism: LocalRandomizer) -> sp.Expr:
 
 def _inverse_root(value: sp.Expr, parameters: Sequence[Parameter]) -> sp.Expr:
     """Return value^(-1/2) for a positive value, with squares taken out of the root where their sign is proved."""
-    outside, inside = sp.Integer(1), sp.Integer(1)
-    for base, exponent in sp.factor(1 / value).as_powers_dict().items():
-        pairs, odd = divmod(int(exponent), 2) if exponent.is_Integer else (0, exponent)
-        inside *= base**odd
-        outside *= _absolute(base, parameters) ** pairs
-    return outside * sp.sqrt(inside)
+    content, factors = quotient(value).factored
+    outside, inside = sp.Integer(1), 1 / content
+    for base, exponent in factors:
+        pairs = int(exponent / 2)  # towards 0: x**(-1/2) stays below the root
+        inside *= base ** (2 * pairs - exponent)
+        outside *= _absolute(base, parameters) ** -pairs
+    return min((outside * sp.sqrt(x) for x in (inside, arranged(inside, tuple(parameters)))), key=lambda e: len(str(e)))
 
 
 def _absolute(base: sp.Expr, parameters: Sequence[Parameter]) -> sp.Expr:

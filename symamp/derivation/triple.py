@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 import sympy as sp
 
 from symamp.algebra.normal_form import normal
 from symamp.derivation.decomposition import Decomposition, merged
+from symamp.derivation.derived import derived
 from symamp.derivation.randomizer import LocalRandomizer
 from symamp.errors import ArgumentError, UnknownInputError
 from symamp.numbers.exact_number import exact_number
@@ -16,7 +16,7 @@ from symamp.numbers.exact_number import exact_number
 Weights = tuple[tuple[str, sp.Rational], ...]
 
 
-@lru_cache(maxsize=8192)
+@derived
 def triple(mechanism: LocalRandomizer, pair: tuple[str, str], others: Weights) -> Decomposition:
     """Return the merged triple in which every other user holds one of the inputs ``others``, with their weights.
 
@@ -24,9 +24,6 @@ def triple(mechanism: LocalRandomizer, pair: tuple[str, str], others: Weights) -
     >>> triple(sa.RandomizedResponse(k=4), ("x0", "x1"), (("x2", sp.Integer(1)),)).gamma
     1
     """
-    general, values = mechanism.general()
-    if values:
-        return triple(general, pair, others).put(values, mechanism.parameters)
     distinguished = tuple(dict.fromkeys([*pair, *(x for x, _ in others)]))
     at = {x: i for i, x in enumerate(distinguished)}
     parts = []

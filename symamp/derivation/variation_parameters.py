@@ -10,6 +10,7 @@ import sympy as sp
 from symamp.algebra.normal_form import normal
 from symamp.algebra.order import maximum, sign
 from symamp.algebra.parameter import Parameter
+from symamp.derivation.derived import derived
 from symamp.derivation.infimum import infimum
 from symamp.derivation.local_budget import largest_ratio
 from symamp.derivation.randomizer import LocalRandomizer
@@ -23,15 +24,13 @@ class VariationRatio(NamedTuple):
     q: sp.Expr
 
 
+@derived
 def variation_ratio(mechanism: LocalRandomizer) -> VariationRatio:
     """Return (p, beta, q), each the maximum over the pairs that the description lists.
 
     p and q are ``oo`` when a message has probability 0 on one input and not on another.
     Raises UndecidedOrderError if an order cannot be proved.
     """
-    general, values = mechanism.general()
-    if values:
-        return VariationRatio(*(e.subs(values) for e in variation_ratio(general)))
     parameters = mechanism.parameters
     ratios: list[sp.Expr] = []
     variations: list[sp.Expr] = []

@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy as sp
 
-from symamp.algebra.ring import Fraction, Polynomial, coefficients
+from symamp.algebra.polynomials import Fraction, Polynomial, coefficients
 
 _DEPTH = 8  # a failing proof stops at the first piece that is too deep, so depth is cheap
 _TERMS = 400
