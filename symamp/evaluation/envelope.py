@@ -1,0 +1,87 @@
+"""The envelope bound: one law that dominates the laws of G for every input that another user may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import flint
+from flint import arb
+
+from symamp.evaluation.divergence import (
+    Enclosure,
+    Settings,
+    enclose_law,
+    estimate_log_law,
+    positive_part,
+)
+from symamp.evaluation.dominating_law import DominatingLaw, dominating_law
+from symamp.evaluation.gparv import BallGparv, ball_gparv, float_gparv
+from symamp.evaluation.law import Law, Level
+from symamp.numbers.precision import working_precision
+
+_FEW_NODES = 128
+_BITS = 256
+
+
+def envelope_law(laws: Sequence[Law], level: Level, most_nodes: int | None = None) -> DominatingLaw:
+    """Return a dyadic law that dominates G = (R(x0) - E R(x1))/R(x) of each law, at twice the ambient precision.
+
+    Twice, because the working precision suits relative errors of the divergence, and rounding the law costs an
+    absolute one. ``most_nodes`` is at least 128 and twice the atoms of the largest law unless given.
+    """
+    most = most_nodes or max(_FEW_NODES, 2 * max((len(law.atoms) for law in laws), default=0))
+    with working_precision(2 * flint.ctx.prec):
+        return dominating_law([ball_gparv(law, level) for law in laws], most)
+
+
+def enclose_envelope(
+    laws: Sequence[Law], level: Level, n: int, settings: Settings | None = None, most_nodes: int | None = None
+) -> Enclosure:
+    """Return an enclosure of the envelope bound U_n = E[S_+]/n, S the sum of n copies of the dominating law.
+
+    ``laws`` are the triples (R(x0), R(x1), R(x)), one for each class of inputs x that other users may hold, x0 and x1
+    included. The lower end is one for the bound, not for the mechanism; where values had to be merged, it is one for
+    the merged law.
+
+    Guarantee
+    ---------
+    ``upper.upper()`` is at least the divergence of the histograms of every two data sets that differ in one user's
+    input x0 or x1 while every other user's message has one of the laws A2. Proof: docs/proofs/envelope.md.
+
+    Raises ArgumentError without a law, PrecisionError if rounding dominates at the largest working precision.
+
+    >>> from symamp.evaluation.law import Atom
+    >>> def number(p, q=1): return lambda: arb(p) / q
+    >>> def law(*atoms): return Law(tuple(Atom(*(number(*x) for x in atom)) for atom in atoms), complete=True)
+    >>> own = law(((1,), (1, 3), (3, 4)), ((1,), (3,), (1, 4)))
+    >>> other = law(((3,), (1,), (1, 4)), ((1, 3), (1,), (3, 4)))
+    >>> enclose_envelope([own, other], Level.of_float(0.5), 10).upper.str(5, radius=False)
+    '0.040703'
+    """
+    settings = settings or Settings()
+    if not _may_be_positive(laws, level):
+        with working_precision(_BITS):
+            law = envelope_law(laws, level, most_nodes).enclosing
+            return Enclosure(law.singular, law.singular + positive_part(law), "no positive value", _BITS)
+
+    def source() -> BallGparv:
+        return envelope_law(laws, level, most_nodes).enclosing
+
+    return enclose_law(source, n, settings)
+
+
+def estimate_log_envelope(laws: Sequence[Law], level: Level, n: int, settings: Settings | None = None) -> float:
+    """Return an estimate of log U_n, computed in floats; -inf for zero. Not a bound."""
+    if not _may_be_positive(laws, level):
+        return float("-inf")
+    return estimate_log_law(lambda: envelope_law(laws, level).law, n, settings or Settings())
+
+
+def _may_be_positive(laws: Sequence[Law], level: Level) -> bool:
+    """Whether some G is positive or has a singular part: a value that is 0 by its formula must not be rounded up."""
+    with working_precision(_BITS):
+        for law in laws:
+            g = ball_gparv(law, level)
+            if g.singular > 0 or any(v > 0 for v in g.values):
+                return True
+    return any(float_gparv(law, level).is_positive for law in laws)
