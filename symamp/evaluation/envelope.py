@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import flint
-from flint import arb
 
 from symamp.evaluation.divergence import (
     Enclosure,
