@@ -30,12 +30,6 @@ class DominatingLaw:
     rounding: arb
     merging: arb
 
-    @property
-    def enclosing(self) -> BallGparv:
-        """The law with the singular part widened downward by the rounding: its divergence encloses the true one."""
-        below = self.law.singular - self.rounding
-        return BallGparv(self.law.values, self.law.masses, self.law.null_mass, below.union(self.law.singular))
-
 
 def dominating_law(laws: Sequence[BallGparv], most_nodes: int | None = None) -> DominatingLaw:
     """Return a law whose stop-loss transform is at least that of every given law, everywhere.
@@ -68,7 +62,7 @@ def dominating_law(laws: Sequence[BallGparv], most_nodes: int | None = None) -> 
     if not all(x.is_finite() for x in numbers):
         raise ArgumentError("laws", "a ball that is not finite", "finite numbers")
     precision = flint.ctx.prec
-    size = max(_binary_size(v) for law in atoms for v, _ in law)
+    size = max(binary_size(v) for law in atoms for v, _ in law)
     grid = precision - size
     with working_precision(precision + _SPARE_BITS):
         found = [_on_grid(law, g.singular, grid, precision) for law, g in zip(atoms, laws, strict=True)]
@@ -144,7 +138,12 @@ def _ceiling(x: arb, bits: int) -> int:
     return m << shift if shift >= 0 else -(-m >> -shift)
 
 
-def _binary_size(x: arb) -> int:
+def binary_size(x: arb) -> int:
+    """Return e such that |x| < 2^e for every number of the ball; very small for 0.
+
+    >>> binary_size(arb(5))
+    3
+    """
     mantissa, exponent = abs(x).upper().man_exp()
     m = int(mantissa)
     return m.bit_length() + int(exponent) if m else -flint.ctx.prec

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import flint
+from flint import arb
 
 from symamp.evaluation.divergence import (
     Enclosure,
@@ -13,8 +14,8 @@ from symamp.evaluation.divergence import (
     estimate_log_law,
     positive_part,
 )
-from symamp.evaluation.dominating_law import DominatingLaw, dominating_law
-from symamp.evaluation.gparv import BallGparv, ball_gparv, float_gparv
+from symamp.evaluation.dominating_law import DominatingLaw, binary_size, dominating_law
+from symamp.evaluation.gparv import ball_gparv, float_gparv
 from symamp.evaluation.law import Law, Level
 from symamp.numbers.precision import working_precision
 
@@ -23,13 +24,15 @@ _BITS = 256
 
 
 def envelope_law(laws: Sequence[Law], level: Level, most_nodes: int | None = None) -> DominatingLaw:
-    """Return a dyadic law that dominates G = (R(x0) - E R(x1))/R(x) of each law, at twice the ambient precision.
+    """Return a dyadic law that dominates G = (R(x0) - E R(x1))/R(x) of each law, at more than the ambient precision.
 
-    Twice, because the working precision suits relative errors of the divergence, and rounding the law costs an
-    absolute one. ``most_nodes`` is at least 128 and twice the atoms of the largest law unless given.
+    More, because the working precision suits relative errors, and rounding the law costs an absolute one, of the order
+    of the largest value. ``most_nodes`` is at least 128 and twice the atoms of the largest law unless given.
     """
     most = most_nodes or max(_FEW_NODES, 2 * max((len(law.atoms) for law in laws), default=0))
-    with working_precision(2 * flint.ctx.prec):
+    bits = 2 * flint.ctx.prec
+    size = max((binary_size(v) for law in laws for v in ball_gparv(law, level).values), default=0)
+    with working_precision(bits + 2 * max(0, size)):
         return dominating_law([ball_gparv(law, level) for law in laws], most)
 
 
@@ -39,8 +42,8 @@ def enclose_envelope(
     """Return an enclosure of the envelope bound U_n = E[S_+]/n, S the sum of n copies of the dominating law.
 
     ``laws`` are the triples (R(x0), R(x1), R(x)), one for each class of inputs x that other users may hold, x0 and x1
-    included. The lower end is one for the bound, not for the mechanism; where values had to be merged, it is one for
-    the merged law.
+    included. What is enclosed is the divergence of the dominating law, whose transform ``envelope_law`` compares with
+    those that were given; the lower end is none for the mechanism.
 
     Guarantee
     ---------
@@ -58,15 +61,15 @@ def enclose_envelope(
     '0.040703'
     """
     settings = settings or Settings()
-    if not _may_be_positive(laws, level):
-        with working_precision(_BITS):
-            law = envelope_law(laws, level, most_nodes).enclosing
-            return Enclosure(law.singular, law.singular + positive_part(law), "no positive value", _BITS)
-
-    def source() -> BallGparv:
-        return envelope_law(laws, level, most_nodes).enclosing
-
-    return enclose_law(source, n, settings)
+    if not laws or _may_be_positive(laws, level):
+        return enclose_law(lambda: envelope_law(laws, level, most_nodes).law, n, settings)
+    with working_precision(_BITS):
+        # The bound falls with n, and at n = 1 it is the largest E[G_+].
+        upper = arb(0)
+        for law in laws:
+            g = ball_gparv(law, level)
+            upper = upper.max(positive_part(g) + g.singular)
+        return Enclosure(arb(0), upper, "no positive value", _BITS)
 
 
 def estimate_log_envelope(laws: Sequence[Law], level: Level, n: int, settings: Settings | None = None) -> float:
