@@ -381,9 +381,7 @@ def test_every_form_of_eps(eps, exact):
     table, n = normalised([[6, 3, 3], [2, 6, 4], [1, 3, 8]]), 5
     answer = sa.delta(as_mechanism(table), n=n, eps=eps)
     low, high = exp_bounds(exact)
-    assert_tight_enclosure(
-        answer.bound, exact_bound(table, "blanket", n, high), exact_bound(table, "blanket", n, low)
-    )
+    assert_tight_enclosure(answer.bound, exact_bound(table, "blanket", n, high), exact_bound(table, "blanket", n, low))
     assert Fraction(answer.lower) <= worst_true_divergence(table, n, low)[0]
     assert Fraction(answer.upper) >= worst_true_divergence(table, n, high)[0]
 

@@ -166,6 +166,37 @@ def decomposition_latex(decomposition: Components) -> str:
     return r"$\displaystyle \begin{array}{l}" + r" \\[1em] ".join(lines) + r"\end{array}$"
 
 
+def triple_latex(others: tuple[str, ...], triples: tuple[Components, ...]) -> str:
+    """Return a LaTeX table of the triples (R(x0), R(x1), R(x)), one block of rows for each other input x."""
+    head = r"x & R(x_0)/R(x) & R(x_1)/R(x) & \text{mass} & G "
+    body = ""
+    for x, law in zip(others, triples, strict=True):
+        shown = setting(law)
+        cells = [" & ".join(latex(cell) for cell in row) for row in shown.rows]
+        cells += [rf"\infty & \infty & R(x_0) = {latex(a)},\ R(x_1) = {latex(b)} & " for a, b in shown.singular]
+        body += r"\\ \hline " + r" \\ ".join(rf"\text{{{x if i == 0 else ''}}} & {row}" for i, row in enumerate(cells))
+    legend = r",\quad ".join(rf"{latex(symbol)} = {latex(value)}" for symbol, value in setting(triples[0]).legend)
+    table = r"\begin{array}{ccccc}" + head + body + r"\end{array}"
+    return r"$\displaystyle \begin{array}{l}" + table + r" \\[1em] " + legend + r"\end{array}$"
+
+
+def triple_text(others: tuple[str, ...], triples: tuple[Components, ...]) -> str:
+    """Return the same as plain Unicode text."""
+    from rich.table import Table
+
+    pair = triples[0].pair
+    table = Table(title=f"envelope for inputs {pair[0]}, {pair[1]}")
+    for column in ("x", "R(x0)/R(x)", "R(x1)/R(x)", "mass", "GPARV value"):
+        table.add_column(column, vertical="middle")
+    for x, law in zip(others, triples, strict=True):
+        shown = setting(law)
+        for i, row in enumerate(shown.rows):
+            table.add_row(x if i == 0 else "", *(_pretty(cell) for cell in row), end_section=i == len(shown.rows) - 1)
+        for a, b in shown.singular:
+            table.add_row("", "oo", "oo", f"{_pretty(a)}\nand\n{_pretty(b)}", "names its sender")
+    return _rendered(table, ", ".join(_legend(triples[0])))
+
+
 def decomposition_table(decomposition: Components) -> Table:
     """Return a table for rich of components, masses and GPARV values."""
     from rich.table import Table
@@ -184,15 +215,19 @@ def decomposition_table(decomposition: Components) -> Table:
 
 def decomposition_text(decomposition: Components) -> str:
     """Return the table as plain Unicode text, with gamma and the legend below it."""
+    return _rendered(decomposition_table(decomposition), gamma_line(decomposition))
+
+
+def _rendered(table: Table, line: str) -> str:
     from io import StringIO
 
     from rich.console import Console
 
     out = StringIO()
     console = Console(file=out, width=110, color_system=None)
-    console.print(decomposition_table(decomposition))
-    console.print(gamma_line(decomposition), highlight=False)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    console.print(table)
+    console.print(line, highlight=False)
+    return "\n".join(row.rstrip() for row in out.getvalue().splitlines())
 
 
 def gamma_line(decomposition: Components) -> str:
@@ -203,10 +238,13 @@ def gamma_line(decomposition: Components) -> str:
     'gamma = k/(k - 1 + exp(1)), E = exp(eps), for integer k >= 2'
     """
     shown = setting(decomposition)
-    parts = [f"gamma = {text(shown.gamma)}"]
-    parts += [f"{symbol} = {text(value)}" for symbol, value in shown.legend]
+    return ", ".join([f"gamma = {text(shown.gamma)}", *_legend(decomposition)])
+
+
+def _legend(decomposition: Components) -> list[str]:
+    parts = [f"{symbol} = {text(value)}" for symbol, value in setting(decomposition).legend]
     ranges = ", ".join(p.describe() for p in decomposition.parameters)
-    return ", ".join(parts) + (f", for {ranges}" if ranges else "")
+    return [*parts[:-1], f"{parts[-1]}, for {ranges}" if ranges else parts[-1]]
 
 
 def _pretty(expr: sp.Expr) -> str:

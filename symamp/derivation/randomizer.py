@@ -36,6 +36,14 @@ class LocalRandomizer(ABC):
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
         """Inputs outside the pair, at least one of each class under the symmetries that fix the pair."""
 
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """Inputs of other users that stand for all, the pair included; None if the description does not say enough.
+
+        Whatever ordered pair the victim has and whatever input x another user holds, the stop-loss transform of
+        (R(x0) - E R(x1))/R(x) lies below the largest of those for a pair of ``pairs`` and one of these inputs.
+        """
+        return (*pair, *self.further_inputs(pair))
+
     @abstractmethod
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Orbits of messages with densities at the distinguished (different) inputs, and at the rest."""

@@ -237,7 +237,7 @@ class _BinomialTail:
             self._raise()
         m, k, p = self._m, self._k, self._p
         result = (m * p - x) * self._tail + self._q * k * self._point
-        if 0 < k and not x >= k - 1:
+        if k > 0 and not x >= k - 1:
             # The ball does not tell whether k - 1 counts; if it does, then for little.
             point = p**m if k == m + 1 else self._point * k * self._against / (m - k + 1)
             result += point * (k - 1 - x).max(arb(0)).union(arb(0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf, log
 
@@ -14,7 +15,7 @@ from symamp.evaluation.certified import certified_sum
 from symamp.evaluation.enumeration import count_outcomes, enumerated_sum
 from symamp.evaluation.exact import exact_divergence
 from symamp.evaluation.fast import float_sum
-from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, float_gparv
+from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, nearest_doubles
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.plan import Plan
 
@@ -93,14 +94,23 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
         exact = exact_divergence(law.rational, level.rational, n)
         with flint.ctx.workprec(bits):
             return Enclosure(arb(exact), arb(exact), "exact", bits, exact=exact)
-    rough = float_gparv(law, level, bits)
+    return enclose_law(lambda: ball_gparv(law, level), n, settings)
+
+
+def enclose_law(source: Callable[[], BallGparv], n: int, settings: Settings) -> Enclosure:
+    """Return an enclosure of E[S_+]/n plus the singular part for the law that ``source`` gives at any precision.
+
+    The guarantee is that of ``enclose_divergence``, for whatever the balls contain.
+    """
+    bits = starting_precision(n, settings.gap)
+    rough = nearest_doubles(source, bits)
     most = settings.most_outcomes
     few = n == 1 or (rough.is_positive and count_outcomes(rough, n, most) <= most)
     gap = max(settings.gap, KERNEL_GAP)
     plan = None if few or not rough.is_positive else float_sum(rough, n, gap, settings.most_frequencies)
     while True:
         with flint.ctx.workprec(bits):
-            g = ball_gparv(law, level)
+            g = source()
             if not rough.is_positive:
                 found = Enclosure(g.singular, g.singular + positive_part(g), "no positive value", bits)
             elif plan is None:
@@ -121,13 +131,17 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
 
 def estimate_log_divergence(law: Law, level: Level, n: int, settings: Settings | None = None) -> float:
     """Return an estimate of log D_E(P0 || P1), computed in floats; -inf for zero. Not a bound."""
-    settings = settings or Settings()
-    g = float_gparv(law, level)
+    return estimate_log_law(lambda: ball_gparv(law, level), n, settings or Settings())
+
+
+def estimate_log_law(source: Callable[[], BallGparv], n: int, settings: Settings) -> float:
+    """Return an estimate of the logarithm of what ``enclose_law`` encloses; -inf for zero. Not a bound."""
+    g = nearest_doubles(source)
     value = -inf
     if g.is_positive:
         if n == 1 or count_outcomes(g, n, ENUMERATE_AT_ONCE) <= ENUMERATE_AT_ONCE:
             with flint.ctx.workprec(128):
-                positive = _expectation(ball_gparv(law, level), n)
+                positive = _expectation(source(), n)
                 value = float(positive.log()) - log(n) if positive > 0 else -inf
         else:
             value = float_sum(g, n, settings.gap, settings.most_frequencies).log_value - log(n)

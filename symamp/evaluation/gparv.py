@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, log
 from typing import Any
@@ -82,9 +83,14 @@ def ball_gparv(law: Law, level: Level) -> BallGparv:
 
 def float_gparv(law: Law, level: Level, bits: int = 128) -> FloatGparv:
     """Return G in doubles, raising the precision until every value is resolved (or is zero for all purposes)."""
+    return nearest_doubles(lambda: ball_gparv(law, level), bits)
+
+
+def nearest_doubles(source: Callable[[], BallGparv], bits: int = 128) -> FloatGparv:
+    """Return the law that ``source`` gives in balls at the ambient precision in doubles, as ``float_gparv`` does."""
     while True:
         with flint.ctx.workprec(bits):
-            balls = ball_gparv(law, level)
+            balls = source()
             resolved = all(v.rel_accuracy_bits() > 60 for v in balls.values)
             if resolved or bits >= _LARGEST_SEARCH_PRECISION:
                 mean = total([v * w for v, w in zip(balls.values, balls.masses, strict=True)])

@@ -8,6 +8,7 @@ import sympy as sp
 
 from symamp.derivation.blanket import blanket
 from symamp.derivation.decomposition import Decomposition
+from symamp.derivation.envelope import Envelope, envelope
 from symamp.derivation.local_budget import largest_ratio, local_epsilon
 from symamp.derivation.pairs import only_pair
 from symamp.derivation.randomizer import LocalRandomizer
@@ -33,11 +34,27 @@ class Mechanism(LocalRandomizer):
         >>> sa.RandomizedResponse().blanket().gamma
         k/(k + exp(eps0) - 1)
         """
+        return blanket(self, self._pair(x0, x1))
+
+    def envelope(self, x0: str | None = None, x1: str | None = None) -> Envelope:
+        """Return the triples (R(x0), R(x1), R(x)) for each class of inputs x that another user may hold.
+
+        The largest of their stop-loss transforms gives a bound that is never looser than the blanket
+        (docs/proofs/envelope.md). The pair may be left out as for ``blanket``. Raises UnknownInputError as there, and
+        SupportMismatchError for the few families whose description shows their worst pair only.
+
+        >>> import symamp as sa
+        >>> sa.HadamardResponse().envelope().two_level.gamma
+        (exp(eps0) + 3)/(2*(exp(eps0) + 1))
+        """
+        return envelope(self, self._pair(x0, x1))
+
+    def _pair(self, x0: str | None, x1: str | None) -> tuple[str, str]:
         if x0 is None and x1 is None:
-            return blanket(self, only_pair(self))
+            return only_pair(self)
         if x0 is None or x1 is None:
             raise UnknownInputError("pair", f"({x0}, {x1})", "two different inputs, or none")
-        return blanket(self, self.checked_pair(x0, x1))
+        return self.checked_pair(x0, x1)
 
     def local_epsilon(self) -> sp.Expr:
         """Return the exact local budget, the logarithm of the largest ratio of probabilities, as a formula.

@@ -60,6 +60,10 @@ class DBitFlip(Family):
         """All buckets outside the pair are alike; two are given so that mixtures can be formed."""
         return tuple(x for x in self.inputs if x not in pair)
 
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """The pair and a third bucket, which there is for all symbols k."""
+        return ("x0", "x1") if self["k"] == 2 else ("x0", "x1", "x2")
+
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Which distinguished buckets are drawn and with what bits, and whether some other drawn bucket has bit 0.
 

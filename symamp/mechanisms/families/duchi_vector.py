@@ -155,6 +155,10 @@ class EvenDuchiVector(_EvenDimension):
         """The other inputs."""
         return tuple(x for x in self.inputs if x not in pair)
 
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """Corners that differ from both of the pair elsewhere are not described."""
+        return None
+
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """y is seen through its sums over the blocks of coordinates on which the distinguished corners agree."""
         d, tie = 2 * int(self["m"]), self.ties()

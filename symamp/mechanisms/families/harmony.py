@@ -56,6 +56,13 @@ class Harmony(StateChannel):
         """The opposite pair."""
         return (("x0", "x1"),)
 
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """The opposite pair alone: corners have two levels, none are further apart, and other inputs mix corners.
+
+        Proof: docs/proofs/envelope.md, section 4.
+        """
+        return pair if set(pair) == {"x0", "x1"} else None
+
     def table(self) -> FiniteMechanism:
         """Return the table over (j, sign) for all inputs in {-1, 0, 1}^d."""
         d, t = int(self["d"]), sp.exp(self["eps0"])

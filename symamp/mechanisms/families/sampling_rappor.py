@@ -79,6 +79,10 @@ class SamplingRappor(Family):
         """The third set."""
         return tuple(x for x in self.inputs if x not in pair)
 
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """Sets that share items with the pair are not described."""
+        return None
+
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """A message is seen through its ones on each set, and its zeros elsewhere as far as an s-set can use them."""
         s, a = int(self["s"]), sp.exp(self["eps0"] / 2)

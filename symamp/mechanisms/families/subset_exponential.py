@@ -50,6 +50,13 @@ class SubsetExponential(ExchangeableSets):
         fit = self["d"] / self["s"]
         return tuple(f"x{i}" for i in range(min(int(fit), 3) if fit.is_Rational else 2))
 
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """The disjoint pair alone: there are two levels, and no inputs are further apart.
+
+        Proof: docs/proofs/envelope.md, section 4.
+        """
+        return pair
+
     def levels(self) -> tuple[sp.Expr, sp.Expr]:
         """The reference measure is the law of a message that misses all sets: weight 1 over the total weight."""
         return sp.exp(self["eps0"]), sp.Integer(1)

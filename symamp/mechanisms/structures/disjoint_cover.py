@@ -58,6 +58,13 @@ class DisjointCover(Family):
         """The inputs whose sets have least in common; a symmetry exchanges them."""
         return (("x0", "x1"),)
 
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """The worst pair alone: no inputs are further apart, and all ratios to ``low`` lie in [1, t].
+
+        Proof: docs/proofs/envelope.md, section 4.
+        """
+        return pair if set(pair) == {"x0", "x1"} else None
+
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
         """The input that is left."""
         return tuple(x for x in self.inputs if x not in pair)

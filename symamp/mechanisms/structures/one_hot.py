@@ -46,6 +46,11 @@ class OneHot(Family):
         """All inputs outside the pair are alike."""
         return tuple(x for x in self.inputs if x not in pair)
 
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """The pair and a third input, which two letters can do without (docs/proofs/envelope.md, section 4)."""
+        described = len(self.inputs) > 2 or self[self.size] == 2 or len(self.letters()) == 2
+        return (*pair, *self.further_inputs(pair)) if described else None
+
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """One orbit for each word at the distinguished coordinates and first letter among the others."""
         letters = self.letters()

@@ -46,6 +46,10 @@ class StateChannel(Family):
         """The other inputs whose joint counts are given."""
         return tuple(x for x in self.inputs if x not in pair)
 
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """Inputs whose states are mixed otherwise are not described."""
+        return None
+
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """One orbit for each combination of states and each z."""
         d, channel = self.coordinate_number(), self.channel()
