@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symamp.evaluation.gparv import FloatGparv, Floats
+from symamp.evaluation.gparv import BallGparv, Floats
 from symamp.evaluation.tilted import exp_minus_linear, sine_minus_argument
 
 
@@ -24,13 +24,13 @@ class FloatClasses:
     gain: float
 
     @staticmethod
-    def of(laws: Sequence[FloatGparv], mean: float) -> FloatClasses:
+    def of(laws: Sequence[BallGparv], mean: float) -> FloatClasses:
         """Stack the laws; ``mean`` is their common mean 1 - E."""
         width = max(len(g.values) for g in laws)
         values, masses = np.zeros((2, len(laws), width))
         for row, g in enumerate(laws):
-            values[row, : len(g.values)] = g.values
-            masses[row, : len(g.values)] = g.masses
+            values[row, : len(g.values)] = [float(v) for v in g.values]
+            masses[row, : len(g.values)] = [float(p) for p in g.masses]
         return FloatClasses(values, masses, mean, float(masses[0] @ np.maximum(values[0], 0.0)))
 
     def only(self, rows: Floats | Sequence[int]) -> FloatClasses:
