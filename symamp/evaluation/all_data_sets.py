@@ -19,7 +19,7 @@ from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.law import Law, Level, total
 from symamp.numbers.precision import working_precision
 
-_SLACK = 5e-4  # relative, of one cell
+_SLACK = 1e-3  # relative, of one cell
 _NEGLIGIBLE = 3e-6  # of a term, for one cell
 _MOST_CELLS = 3_000
 
@@ -157,7 +157,7 @@ def _marched(line: TermBalls, negligible: float, slack: float) -> tuple[arb, Cel
     for _ in range(_MOST_CELLS):
         lo = ends[-1]
         hi = min(lo + size, top)
-        bound = line.coarse(lo, hi)
+        bound = line.coarse(lo, hi, most=negligible)
         if not bound.upper < negligible:
             bound = line.fine(lo, hi) if size <= 2.0 * lobe else CellBound(arb("inf"), 1.0, inf)
             excess = float(bound.upper.upper()) - bound.ideal

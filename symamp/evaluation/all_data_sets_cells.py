@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isfinite, log
 
 import numpy as np
 from flint import arb
@@ -46,6 +46,7 @@ class TermBalls:
         self.classes = [ClassTransforms(g, gain, term, p_lo) for g in laws]
         self.log_mgf = [self.N * c.mgf.log() for c in self.classes]
         floats = [float(x) for x in self.log_mgf]
+        self.order = sorted(range(len(laws)), key=lambda i: -floats[i])
         self.far = [x < max(floats) - _FAR for x in floats]
 
     @property
@@ -54,20 +55,26 @@ class TermBalls:
         spread = max(float(c.deviation) for c, far in zip(self.classes, self.far, strict=True) if not far)
         return float(1.0 / np.sqrt(float(self.N) * spread**2 + 2.0 / self.term.s**2))
 
-    def coarse(self, lo: float, hi: float, scale: float | None = None) -> CellBound:
-        """Return a bound from |M| <= M(s) (1 - distance^2)^(1/2): cheap, and good where the integrand is negligible."""
+    def coarse(self, lo: float, hi: float, scale: float | None = None, most: float = inf) -> CellBound:
+        """Return a bound from |M| <= M(s) (1 - distance^2)^(1/2): cheap, and good where the integrand is negligible.
+
+        inf as soon as one class shows that it will be above ``most``.
+        """
         left, right = arb(lo), arb(hi)
         modulus2 = self.s**2 + right**2
         exponents, alphas = [], []
-        floor = (-_FLOOR / self.N).exp()
-        for c, height in zip(self.classes, self.log_mgf, strict=True):
+        floor, common = (-_FLOOR / self.N).exp(), self._log_weight(left) - self.unit
+        limit = log(most / (hi - lo)) - float(common)
+        for i in self.order:
+            c = self.classes[i]
             share = c.relative_modulus(left, right).max(floor)
-            exponents.append(height + self.N * share.log())
+            exponents.append(self.log_mgf[i] + self.N * share.log())
             alphas.append(self.N * c.largest_size(modulus2) / (c.mgf * share))
+            if float(exponents[-1] + alphas[-1].log()) > limit:
+                return CellBound(arb("inf"), 1.0, inf)
         scale = scale or self._scale(exponents, alphas)
         top = _maximum([e + a / arb(scale) for e, a in zip(exponents, alphas, strict=True)])
-        upper = (right - left) * arb(scale) * (top - 1 + self._log_weight(left) - self.unit).exp()
-        return CellBound(upper, scale, inf)
+        return CellBound((right - left) * arb(scale) * (top - 1 + common).exp(), scale, inf)
 
     def fine(self, lo: float, hi: float, scale: float | None = None) -> CellBound:
         """Return a bound from second-order expansions of the exponent of every class at the middle of the cell."""
@@ -106,8 +113,13 @@ class TermBalls:
 
     def _scale(self, exponents: Sequence[arb], alphas: Sequence[arb]) -> float:
         top = max(exponents, key=float)
-        differences = np.array([float(e - top) for e in exponents])
-        v = float(best_inverse_scale(differences, np.array([max(float(a), 1e-300) for a in alphas])))
+        lines = [(float(e - top), max(float(a), 1e-300)) for e, a in zip(exponents, alphas, strict=True)]
+        for e, a in sorted(lines, reverse=True):
+            # Where one class alone is the maximum, its own alpha is the best c.
+            if isfinite(a) and all(other + slope / a <= e + 1.0 for other, slope in lines):
+                return a
+        pair = np.array(lines)
+        v = float(best_inverse_scale(pair[:, 0], pair[:, 1]))
         return 1.0 / v if isfinite(v) and v > 0.0 and isfinite(1.0 / v) else 1.0
 
     def _expanded(self, i: int, middle: arb, across: arb) -> tuple[arb, arb, _Logs | None]:

@@ -11,7 +11,7 @@ from flint import arb
 from symamp.evaluation.all_data_sets_plan import Parameters, Term
 from symamp.evaluation.law import total
 
-_RATIO = 1.01
+_RATIO = 1.002
 _MOST_CELLS = 5_000
 _ROUNDING = 1e-12
 

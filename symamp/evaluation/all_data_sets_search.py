@@ -16,6 +16,7 @@ _BAD_SHARE = 0.002
 _SMOOTHING = 0.0014  # sigma^2 s^2
 REACH = 5.5  # frequencies up to REACH / sigma
 _GRID = 400
+_SCREEN = 3
 
 
 @dataclass(frozen=True)
@@ -112,9 +113,14 @@ def _log_term(g: FloatClasses, n: int, term: Term, p_lo: float, reach: float | N
         top = REACH / term.sigma if reach is None else min(reach * width, REACH / term.sigma)
         steps = int(np.ceil(2.5 * top / width))
         u = np.linspace(0.0, top, steps + 1)
+        if len(g.values) > _SCREEN and reach is None:
+            # Where the classes with the largest M(s) are negligible, the others are taken to be so too.
+            heights = g.log_mgf(np.array([term.s]), np.array([term.lam]))[0]
+            screen, _ = g.only(np.argsort(heights)[-_SCREEN:]).transforms(term.s, term.lam, term.sigma, p_lo, u)
+            u = u[((n - 1) * (screen - screen[0])).max(axis=1) > -30.0]
         parts = [
             log_integrand(*g.transforms(term.s, term.lam, term.sigma, p_lo, part), n)
-            for part in np.array_split(u, max(1, steps * g.values.size // 200_000))
+            for part in np.array_split(u, max(1, len(u) * g.values.size // 200_000))
         ]
         value = np.concatenate(parts) + 0.5 * term.sigma**2 * (term.s**2 - u * u) - np.log(term.s**2 + u * u)
         peak = float(value.max())
@@ -130,7 +136,8 @@ def _majorant(p_lo: float, P: float, log_costs: Floats) -> Floats | None:
     from scipy.optimize import linprog  # here, because it doubles the time of ``import symamp``
 
     top = 4.0 * P + 2.0 * p_lo
-    x = np.concatenate([np.geomspace(p_lo, top, _GRID), [1.5 * top]]) / P
+    # Denser near p_lo, where the steepest exponentials bend.
+    x = np.append(p_lo * (top / p_lo) ** (np.linspace(0.0, 1.0, _GRID) ** 1.5), 1.5 * top) / P
     log_columns = 2.0 * np.log(x)[:, None] - np.outer(x - 1.0, _RATES)
     largest = log_columns.max(axis=0)  # of x^2 e^(-lam (x - 1)), so that every column has maximum 1
     columns = np.exp(log_columns - largest)

@@ -54,11 +54,12 @@ class ClassTransforms:
         for k in range(4):
             rows.append(zeros + [w * z**k for (z, _), w in zip(negative, below, strict=True)])
         self.weights = arb_mat(rows)
-        self.whole = [a + b for a, b in zip(rows[0], rows[7], strict=True)]
+        whole = [a + b for a, b in zip(rows[0], rows[7], strict=True)]
+        self.whole = arb_mat([whole])
         self.plain = total(plain)
-        self.mgf = self.null + total(self.whole)
-        mean = total([w * z for w, z in zip(self.whole, self.values, strict=True)]) / self.mgf
-        second = total([w * z * z for w, z in zip(self.whole, self.values, strict=True)]) / self.mgf
+        self.mgf = self.null + total(whole)
+        mean = total([w * z for w, z in zip(whole, self.values, strict=True)]) / self.mgf
+        second = total([w * z * z for w, z in zip(whole, self.values, strict=True)]) / self.mgf
         self.deviation = (second - mean * mean).max(arb(0)).sqrt()
         lost = -total(rows[8])  # E[z- e^(-s z-)]
         self.size = gain * total(rows[1]) + (total(rows[4]) + self.plain) * lost
@@ -71,11 +72,8 @@ class ClassTransforms:
     def relative_modulus(self, lo: arb, hi: arb) -> arb:
         """Return a bound on |M(s + iu)|/M(s) for lo <= u <= hi."""
         middle = (lo + hi) / 2
-        re, im = self.null, arb(0)
-        for w, z in zip(self.whole, self.values, strict=True):
-            sine, cosine = (middle * z).sin_cos()
-            re += w * cosine
-            im += w * sine
+        ((im, re),) = (self.whole * arb_mat([(middle * z).sin_cos() for z in self.values])).tolist()
+        re += self.null
         modulus2 = (re * re + im * im) / (self.mgf * self.mgf)
         distance = (1 - modulus2).max(arb(0)).sqrt() - self.deviation * (hi - lo) / 2
         distance = distance.max(arb(0)).min(arb(1))
