@@ -55,7 +55,7 @@ def enclose_all_data_sets(
     found = _searched(distinct, level, n)
     with working_precision(bits):
         everywhere = gain.upper()
-        if found is not None:
+        if found is not None and found.log_value < float(everywhere.log()):
             parameters = raised_to_majorant(found.parameters)
             if parameters is not None:
                 upper, cells = _certified(distinct, gain, parameters, found, n)
@@ -143,6 +143,8 @@ def _certified(
         unit = log_term - log(term.a)
         line = TermBalls(laws, gain, term, parameters.p_lo, n, unit)
         share = exp(min(found.log_value - log_term, 12.0))  # small terms need not be sharp
+        if not result < gain:
+            break
         integral, chosen = _marched(line, _NEGLIGIBLE * share, _SLACK * max(1.0, 0.1 * share))
         result += arb(term.a) / arb.pi() * integral * arb(unit).exp()
         cells.append(chosen)

@@ -30,6 +30,11 @@ class Found:
 
 def search(g: FloatClasses, n: int) -> Found | None:
     """Return good parameters, None if there are none: too few positive messages are expected."""
+    with np.errstate(all="ignore"):  # what overflows is no candidate
+        return _search(g, n)
+
+
+def _search(g: FloatClasses, n: int) -> Found | None:
     worst, v = _saddle(g, n)
     log_size = _log_size(g.only([worst]), n, v)
     bad = _bad_part(g, n, v, log_size + log(_BAD_SHARE))
@@ -55,8 +60,7 @@ def _saddle(g: FloatClasses, n: int) -> tuple[int, float]:
     guess = (-g.mean + sqrt(g.mean**2 + 8.0 * variance / n)) / (2.0 * variance)
     grid = min(guess, 300.0 / float(g.values.max())) * np.geomspace(0.03, 30.0, 60)
     for _ in range(3):
-        with np.errstate(over="ignore", invalid="ignore"):
-            height = (n - 1) * g.log_mgf(grid, np.zeros(1)) - 2.0 * np.log(grid)[:, None]
+        height = (n - 1) * g.log_mgf(grid, np.zeros(1)) - 2.0 * np.log(grid)[:, None]
         height = np.where(np.isfinite(height), height, np.inf)
         x = int(height.min(axis=0).argmax())
         i = int(height[:, x].argmin())
@@ -108,27 +112,26 @@ def _log_term(g: FloatClasses, n: int, term: Term, p_lo: float, reach: float | N
 
     ``reach`` restricts it to so many widths of the main lobe: enough for choosing parameters.
     """
-    with np.errstate(all="ignore"):
-        width = 1.0 / sqrt((n - 1) * float(g.variance(term.s, term.lam).max()) + 2.0 / term.s**2)
-        top = REACH / term.sigma if reach is None else min(reach * width, REACH / term.sigma)
-        steps = int(np.ceil(2.5 * top / width))
-        u = np.linspace(0.0, top, steps + 1)
-        if len(g.values) > _SCREEN and reach is None:
-            # Where the classes with the largest M(s) are negligible, the others are taken to be so too.
-            heights = g.log_mgf(np.array([term.s]), np.array([term.lam]))[0]
-            screen, _ = g.only(np.argsort(heights)[-_SCREEN:]).transforms(term.s, term.lam, term.sigma, p_lo, u)
-            u = u[((n - 1) * (screen - screen[0])).max(axis=1) > -30.0]
-        parts = [
-            log_integrand(*g.transforms(term.s, term.lam, term.sigma, p_lo, part), n)
-            for part in np.array_split(u, max(1, len(u) * g.values.size // 200_000))
-        ]
-        value = np.concatenate(parts) + 0.5 * term.sigma**2 * (term.s**2 - u * u) - np.log(term.s**2 + u * u)
-        peak = float(value.max())
-        if not isfinite(peak):
-            return float("inf")
-        sizes = np.exp(value - peak)
-        # Twice the half line: the integrand is even.
-        return peak + log((sizes.sum() - 0.5 * sizes[0]) * (top / steps) / pi)
+    width = 1.0 / sqrt((n - 1) * float(g.variance(term.s, term.lam).max()) + 2.0 / term.s**2)
+    top = REACH / term.sigma if reach is None else min(reach * width, REACH / term.sigma)
+    steps = int(np.ceil(2.5 * top / width))
+    u = np.linspace(0.0, top, steps + 1)
+    if len(g.values) > _SCREEN and reach is None:
+        # Where the classes with the largest M(s) are negligible, the others are taken to be so too.
+        heights = g.log_mgf(np.array([term.s]), np.array([term.lam]))[0]
+        screen, _ = g.only(np.argsort(heights)[-_SCREEN:]).transforms(term.s, term.lam, term.sigma, p_lo, u)
+        u = u[((n - 1) * (screen - screen[0])).max(axis=1) > -30.0]
+    parts = [
+        log_integrand(*g.transforms(term.s, term.lam, term.sigma, p_lo, part), n)
+        for part in np.array_split(u, max(1, len(u) * g.values.size // 200_000))
+    ]
+    value = np.concatenate(parts) + 0.5 * term.sigma**2 * (term.s**2 - u * u) - np.log(term.s**2 + u * u)
+    peak = float(value.max())
+    if not isfinite(peak):
+        return float("inf")
+    sizes = np.exp(value - peak)
+    # Twice the half line: the integrand is even.
+    return peak + log((sizes.sum() - 0.5 * sizes[0]) * (top / steps) / pi)
 
 
 def _majorant(p_lo: float, P: float, log_costs: Floats) -> Floats | None:
@@ -146,7 +149,7 @@ def _majorant(p_lo: float, P: float, log_costs: Floats) -> Floats | None:
     usable = np.isfinite(cost) & (cost < np.min(cost[np.isfinite(cost)], initial=np.inf) + 200.0)
     if not usable[0]:
         return None
-    cost = np.exp(cost - cost[usable].min())
+    cost = np.where(usable, np.exp(np.minimum(cost - cost[usable].min(), 200.0)), 0.0)
     solution = linprog(cost[usable], A_ub=-columns[:, usable], b_ub=-np.ones(len(x)), method="highs")
     if solution.status != 0:
         return None
