@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import exp, inf, log
 
 from flint import arb
@@ -82,7 +83,7 @@ def recomputed_bound(laws: Sequence[Law], level: Level, n: int, evidence: AllDat
     for term, cells in zip(evidence.parameters.terms, evidence.cells, strict=True):
         line = TermBalls(balls, gain, term, evidence.parameters.p_lo, n, 0.0)
         parts = [line.tail(cells.ends[-1], cells.tail_scale).upper]
-        for lo, hi, scale in zip(cells.ends, cells.ends[1:], cells.scales, strict=True):
+        for (lo, hi), scale in zip(pairwise(cells.ends), cells.scales, strict=True):
             parts.append(line.coarse(lo, hi, scale).upper.min(line.fine(lo, hi, scale).upper))
         result += arb(term.a) / arb.pi() * total(parts)
     return result

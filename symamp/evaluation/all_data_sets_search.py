@@ -12,8 +12,9 @@ from symamp.evaluation.all_data_sets_plan import Parameters, Term
 from symamp.evaluation.gparv import Floats
 
 _RATES = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0])
-_BAD_SHARE = 0.002
-_SMOOTHING = 0.0014  # sigma^2 s^2
+_BAD_SHARES = (0.002, 0.02, 0.1, 0.3)  # of the bound; more than the first only with few positive messages
+_FEW_POSITIVE = 100.0
+_SMOOTHING, _FEW = 0.0014, 150.0  # sigma^2 s^2, more of it with few users, who cost more frequencies
 REACH = 5.5  # frequencies up to REACH / sigma
 _GRID = 400
 _SCREEN = 3
@@ -37,9 +38,17 @@ def search(g: FloatClasses, n: int) -> Found | None:
 def _search(g: FloatClasses, n: int) -> Found | None:
     worst, v = _saddle(g, n)
     log_size = _log_size(g.only([worst]), n, v)
-    bad = _bad_part(g, n, v, log_size + log(_BAD_SHARE))
-    if bad is None:
-        return None
+    best: Found | None = None
+    for share in _BAD_SHARES if (n - 1) * g.gain < _FEW_POSITIVE else _BAD_SHARES[:1]:
+        bad = _bad_part(g, n, v, log_size + log(share))
+        found = None if bad is None else _with_bad_part(g, n, worst, v, bad)
+        if found is not None and (best is None or found.log_value < best.log_value):
+            best = found
+    return best
+
+
+def _with_bad_part(g: FloatClasses, n: int, worst: int, v: float, bad: tuple[float, float, float]) -> Found | None:
+    """Return the best parameters for a given (p_lo, a, b)."""
     p_lo, tilt_a, tilt_b = bad
     P = (n - 1) * g.gain
     lines = [_line(g.only([worst]), n, float(rate) / P, p_lo, v) for rate in _RATES]
@@ -98,9 +107,12 @@ def _bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[flo
 
 def _line(g: FloatClasses, n: int, lam: float, p_lo: float, v: float) -> Term:
     """Return the line of integration for one rate that is best for one class."""
-    candidates = v * np.geomspace(0.7, 3.0, 14)
+    smoothing = sqrt(_SMOOTHING * (1.0 + _FEW / n))
+    grid = np.geomspace(0.3 * v, 3.0 * (v + lam), 60)
+    height = (n - 1) * g.log_mgf(grid, np.full_like(grid, lam))[:, 0] - 2.0 * np.log(grid)
+    candidates = float(grid[int(np.nanargmin(height))]) * np.geomspace(0.6, 1.6, 12)
     for _ in range(2):
-        terms = [Term(1.0, lam, float(s), sqrt(_SMOOTHING) / float(s)) for s in candidates]
+        terms = [Term(1.0, lam, float(s), smoothing / float(s)) for s in candidates]
         values = [_log_term(g, n, t, p_lo, reach=6.0) for t in terms]
         i = int(np.argmin(values))
         candidates = np.geomspace(candidates[max(i - 1, 0)], candidates[min(i + 1, len(candidates) - 1)], 7)
