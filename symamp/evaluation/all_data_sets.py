@@ -84,7 +84,8 @@ def recomputed_bound(laws: Sequence[Law], level: Level, n: int, evidence: AllDat
         line = TermBalls(balls, gain, term, evidence.parameters.p_lo, n, 0.0)
         parts = [line.tail(cells.ends[-1], cells.tail_scale).upper]
         for (lo, hi), scale in zip(pairwise(cells.ends), cells.scales, strict=True):
-            parts.append(line.coarse(lo, hi, scale).upper.min(line.fine(lo, hi, scale).upper))
+            bounds = [line.coarse(lo, hi, scale).upper, line.fine(lo, hi, scale).upper]
+            parts.append(min((b.upper() for b in bounds if b.is_finite()), key=float, default=arb("inf")))
         result += arb(term.a) / arb.pi() * total(parts)
     return result
 

@@ -56,7 +56,14 @@ def _with_bad_part(g: FloatClasses, n: int, worst: int, v: float, bad: tuple[flo
     weights = _majorant(p_lo, P, costs)
     if weights is None:
         return None
-    chosen = [Term(float(a), t.lam, t.s, t.sigma) for a, t in zip(weights, lines, strict=True) if a > 0.0]
+    whole = np.log(weights, where=weights > 0.0, out=np.full(len(weights), -np.inf)) + costs
+    shares = np.exp(whole - np.logaddexp.reduce(whole))
+    # A term that is a small share of the bound bears more smoothing, and needs fewer frequencies then.
+    chosen = [
+        Term(float(a), t.lam, t.s, t.sigma * sqrt(min(max(0.2 / share, 1.0), 200.0)))
+        for a, t, share in zip(weights, lines, shares, strict=True)
+        if a > 0.0
+    ]
     parameters = Parameters(p_lo, tilt_a, tilt_b, tuple(chosen))
     log_terms = tuple(log(t.a) + _log_term(g, n, t, p_lo) for t in chosen)
     value = float(np.logaddexp.reduce([_log_bad(g, n, p_lo, tilt_a, tilt_b), *log_terms]))
