@@ -1,0 +1,192 @@
+"""The bound over all data sets at once: whatever inputs the other users hold (docs/proofs/all_data_sets.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import exp, inf, log
+
+from flint import arb
+
+from symamp.errors import ArgumentError
+from symamp.evaluation.all_data_sets_cells import CellBound, TermBalls
+from symamp.evaluation.all_data_sets_floats import FloatClasses
+from symamp.evaluation.all_data_sets_majorant import raised_to_majorant
+from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence, Cells, Parameters
+from symamp.evaluation.all_data_sets_search import REACH, Found, search
+from symamp.evaluation.divergence import Enclosure, Settings, positive_part, starting_precision
+from symamp.evaluation.gparv import BallGparv, ball_gparv
+from symamp.evaluation.law import Law, Level, total
+from symamp.numbers.precision import working_precision
+
+_SLACK = 1e-3  # relative, of one cell
+_NEGLIGIBLE = 3e-6  # of a term, for one cell
+_MOST_CELLS = 3_000
+
+
+@dataclass(frozen=True)
+class AllDataSetsEnclosure(Enclosure):
+    """An upper bound on the divergence of every data set, with 0 below it, and what it can be recomputed from.
+
+    ``evidence`` is None where the bound is that of one user, E[G_+]: no better one was found.
+    """
+
+    evidence: AllDataSetsEvidence | None = field(default=None, repr=False)
+
+
+def enclose_all_data_sets(
+    laws: Sequence[Law], level: Level, n: int, settings: Settings | None = None
+) -> AllDataSetsEnclosure:
+    """Return an enclosure of the divergence for every data set of the other n - 1 users, 0 at the lower end.
+
+    ``laws`` are those of G^x = (R(x0) - E R(x1))/R(x) under R(x), one for every input x that another user may hold,
+    each complete; classes of inputs with the same law may be given once.
+
+    Guarantee
+    ---------
+    For every choice of inputs, one for each of the n - 1 other users, the divergence D_E of the two shuffled
+    histograms is at most ``upper.upper()``. Parameters and cells are searched in floats; that is sound because all of
+    them give valid bounds, and the last evaluation is in balls. Proof: docs/proofs/all_data_sets.md.
+
+    Raises ArgumentError if the laws have a null symbol or cannot belong to one pair of inputs.
+    """
+    bits = starting_precision(n, (settings or Settings()).gap)
+    distinct, gain = _prepared(laws, level, bits)
+    found = _searched(distinct, level, n)
+    with working_precision(bits):
+        everywhere = gain.upper()
+        if found is not None and found.log_value < float(everywhere.log()):
+            parameters = raised_to_majorant(found.parameters)
+            if parameters is not None:
+                upper, cells = _certified(distinct, gain, parameters, found, n)
+                if upper < everywhere:
+                    evidence = AllDataSetsEvidence(parameters, cells)
+                    return AllDataSetsEnclosure(arb(0), upper, "all data sets", bits, evidence=evidence)
+        return AllDataSetsEnclosure(arb(0), everywhere, "one user", bits)
+
+
+def estimate_log_all_data_sets(laws: Sequence[Law], level: Level, n: int) -> float:
+    """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
+    distinct, gain = _prepared(laws, level, 128)
+    found = _searched(distinct, level, n)
+    with working_precision(128):
+        trivial = float(gain.log()) if gain > 0 else -inf
+    return trivial if found is None else min(found.log_value, trivial)
+
+
+def recomputed_bound(laws: Sequence[Law], level: Level, n: int, evidence: AllDataSetsEvidence) -> arb:
+    """Return the bound for given parameters and cells, at the ambient precision; without their majorant's proof."""
+    balls = [ball_gparv(law, level) for law in laws]
+    gain = positive_part(balls[0])
+    result = _bad_part(balls, evidence.parameters, n)
+    for term, cells in zip(evidence.parameters.terms, evidence.cells, strict=True):
+        line = TermBalls(balls, gain, term, evidence.parameters.p_lo, n, 0.0)
+        parts = [line.tail(cells.ends[-1], cells.tail_scale).upper]
+        for (lo, hi), scale in zip(pairwise(cells.ends), cells.scales, strict=True):
+            bounds = [line.coarse(lo, hi, scale).upper, line.fine(lo, hi, scale).upper]
+            parts.append(min((b.upper() for b in bounds if b.is_finite()), key=float, default=arb("inf")))
+        result += arb(term.a) / arb.pi() * total(parts)
+    return result
+
+
+def _prepared(laws: Sequence[Law], level: Level, bits: int) -> tuple[list[BallGparv], arb]:
+    """Return the distinct laws and G+; the singular part, if any, is in G+ only."""
+    if not laws:
+        raise ArgumentError("laws", "none", "the law of at least one input")
+    if not all(law.complete for law in laws):
+        raise ArgumentError("laws", "a law with a null symbol", "laws of messages under a real input")
+    with working_precision(bits):
+        balls = [ball_gparv(law, level) for law in laws]
+        gains = [positive_part(g) + g.singular for g in balls]
+        if not all(gain.overlaps(gains[0]) for gain in gains):
+            raise ArgumentError("laws", "laws with different E[G_+]", "laws that belong to one pair of inputs")
+        gain = min(gains, key=lambda x: float(x.rad()))
+        return _merged(balls), gain
+
+
+def _merged(laws: Sequence[BallGparv]) -> list[BallGparv]:
+    """Return the laws without repetitions: laws whose balls overlap become one, of the unions of the balls."""
+    result: list[BallGparv] = []
+    for g in laws:
+        order = sorted(range(len(g.values)), key=lambda k: (float(g.values[k]), float(g.masses[k])))
+        law = BallGparv(tuple(g.values[k] for k in order), tuple(g.masses[k] for k in order), g.null_mass, g.singular)
+        for i, other in enumerate(result):
+            pairs = list(zip(_numbers(law), _numbers(other), strict=False))
+            if len(law.values) == len(other.values) and all(a.overlaps(b) for a, b in pairs):
+                both = [a.union(b) for a, b in pairs]
+                k = len(law.values)
+                result[i] = BallGparv(tuple(both[:k]), tuple(both[k : 2 * k]), both[-2], both[-1])
+                break
+        else:
+            result.append(law)
+    return result
+
+
+def _numbers(g: BallGparv) -> tuple[arb, ...]:
+    return (*g.values, *g.masses, g.null_mass, g.singular)
+
+
+def _searched(laws: Sequence[BallGparv], level: Level, n: int) -> Found | None:
+    if n < 2 or any(not g.singular.is_zero() for g in laws):
+        return None
+    if any(v.contains(0) for g in laws for v in g.values) or not all(any(v > 0 for v in g.values) for g in laws):
+        return None
+    with working_precision(128):
+        mean = -float(level.exponential_minus_one())
+    return search(FloatClasses.of(laws, mean), n)
+
+
+def _certified(
+    laws: Sequence[BallGparv], gain: arb, parameters: Parameters, found: Found, n: int
+) -> tuple[arb, tuple[Cells, ...]]:
+    result, cells = _bad_part(laws, parameters, n), []
+    for term, log_term in zip(parameters.terms, found.log_terms, strict=True):
+        unit = log_term - log(term.a)
+        line = TermBalls(laws, gain, term, parameters.p_lo, n, unit)
+        share = exp(min(found.log_value - log_term, 12.0))  # small terms need not be sharp
+        if not result < gain:
+            break
+        integral, chosen = _marched(line, _NEGLIGIBLE * share, _SLACK * max(1.0, 0.1 * share))
+        result += arb(term.a) / arb.pi() * integral * arb(unit).exp()
+        cells.append(chosen)
+    return result, tuple(cells)
+
+
+def _marched(line: TermBalls, negligible: float, slack: float) -> tuple[arb, Cells]:
+    """Return a bound on one integral over u > 0, cell by cell, each as wide as the wanted sharpness allows."""
+    top, lobe = REACH / line.term.sigma, line.width
+    ends, scales, result = [0.0], [], arb(0)
+    size = lobe / 2.0
+    for _ in range(_MOST_CELLS):
+        lo = ends[-1]
+        hi = min(lo + size, top)
+        bound = line.coarse(lo, hi, most=negligible)
+        if not bound.upper < negligible:
+            bound = line.fine(lo, hi) if size <= 2.0 * lobe else CellBound(arb("inf"), 1.0, inf)
+            excess = float(bound.upper.upper()) - bound.ideal
+            if not excess <= max(slack * bound.ideal, negligible) and size > 1e-3 * lobe:
+                size *= 0.5
+                continue
+            growth = 1.5 if excess < 0.2 * max(slack * bound.ideal, negligible) else 1.0
+        else:
+            growth = 2.0
+        result += bound.upper
+        ends.append(hi)
+        scales.append(bound.scale)
+        if hi >= top:
+            tail = line.tail(top)
+            return result + tail.upper, Cells(tuple(ends), tuple(scales), tail.scale)
+        size *= growth
+    return arb("inf"), Cells(tuple(ends), tuple(scales), 1.0)
+
+
+def _bad_part(laws: Sequence[BallGparv], parameters: Parameters, n: int) -> arb:
+    """Return max_x E[z+ e^(b z)] e^(a p_lo) (max_x E[e^(b z - a z+)])^N."""
+    a, b = arb(parameters.tilt_a), arb(parameters.tilt_b)
+    victim, others = arb(0), arb(0)
+    for g in laws:
+        atoms = list(zip(g.values, g.masses, strict=True))
+        victim = victim.max(total([p * z * (b * z).exp() for z, p in atoms if z > 0]))
+        others = others.max(g.null_mass + total([p * (b * z - a * z.max(arb(0))).exp() for z, p in atoms]))
+    return victim * (a * arb(parameters.p_lo) + (n - 1) * others.log()).exp()

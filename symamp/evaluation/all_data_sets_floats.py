@@ -1,0 +1,106 @@
+"""The transforms M_x and A_x of the bound over all data sets, in floats and for all classes of inputs at once.
+
+n multiplies every error in log|M|, so M - 1 is summed from differences (docs/proofs/kernel_sandwich.md, rounding).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from symamp.evaluation.gparv import BallGparv, Floats
+from symamp.evaluation.tilted import exp_minus_linear, sine_minus_argument
+
+
+@dataclass(frozen=True)
+class FloatClasses:
+    """The laws of G^x, one row a class of inputs, padded with atoms of mass 0; ``gain`` is G+, common to all."""
+
+    values: Floats
+    masses: Floats
+    mean: float
+    gain: float
+
+    @staticmethod
+    def of(laws: Sequence[BallGparv], mean: float) -> FloatClasses:
+        """Stack the laws; ``mean`` is their common mean 1 - E."""
+        width = max(len(g.values) for g in laws)
+        values, masses = np.zeros((2, len(laws), width))
+        for row, g in enumerate(laws):
+            values[row, : len(g.values)] = [float(v) for v in g.values]
+            masses[row, : len(g.values)] = [float(p) for p in g.masses]
+        return FloatClasses(values, masses, mean, float(masses[0] @ np.maximum(values[0], 0.0)))
+
+    def only(self, rows: Floats | Sequence[int]) -> FloatClasses:
+        """Return some of the classes."""
+        chosen = np.asarray(rows)
+        return FloatClasses(self.values[chosen], self.masses[chosen], self.mean, self.gain)
+
+    def log_mgf(self, s: Floats, lam: Floats) -> Floats:
+        """Return log M_x(s) = log E[e^(s z - lam z+)] for arrays s, lam of one shape; the classes are the last axis."""
+        s, lam = np.broadcast_arrays(s, lam)
+        x = s[..., None, None] * self.values - lam[..., None, None] * np.maximum(self.values, 0.0)
+        linear = s * self.mean - lam * self.gain
+        return np.asarray(np.log1p(linear[..., None] + np.einsum("...xk,xk->...x", exp_minus_linear(x), self.masses)))
+
+    def variance(self, s: float, lam: float) -> Floats:
+        """Return the variance of z under the tilt e^(s z - lam z+), for each class."""
+        weights = self.masses * np.exp(s * self.values - lam * np.maximum(self.values, 0.0))
+        whole = 1.0 - self.masses.sum(axis=1) + weights.sum(axis=1)
+        first = (weights * self.values).sum(axis=1) / whole
+        second = (weights * self.values**2).sum(axis=1) / whole
+        return np.asarray(second - first**2)
+
+    def transforms(self, s: float, lam: float, sigma: float, p_lo: float, u: Floats) -> tuple[Floats, Floats]:
+        """Return (log|M_x|, |A_x|) at s + iu, arrays of shape (frequencies, classes)."""
+        z, p = self.values, self.masses
+        plus = np.maximum(z, 0.0)
+        x = s * z - lam * plus
+        phase = u[:, None, None] * z
+        half = np.sin(0.5 * phase)
+        sine = np.sin(phase)
+        grown, weights = p * np.expm1(x), p * np.exp(x)
+        re = s * self.mean - lam * self.gain + (p * exp_minus_linear(x)).sum(axis=1)
+        re = re - 2.0 * np.einsum("uxk,xk->ux", half * half, weights)
+        im = u[:, None] * self.mean + np.einsum("uxk,xk->ux", sine, grown)
+        im = im + np.einsum("uxk,xk->ux", sine_minus_argument(phase), p)
+        with np.errstate(divide="ignore"):
+            log_m = 0.5 * np.log1p(np.maximum(2.0 * re + re * re + im * im, -1.0))
+        zeta = (s + 1j * u)[:, None]
+        turned = 1.0 - 2.0 * half * half + 1j * sine  # e^(iuz)
+        slow = p * plus * np.exp(-lam * plus / (1.0 + np.sqrt(1.0 + plus / p_lo)))
+        positive = np.einsum("uxk,xk->ux", turned, plus * weights)
+        mixed = np.einsum("uxk,xk->ux", turned, slow * np.exp(s * plus)) + slow.sum(axis=1) * ((sigma * zeta) ** 2 - 1.0)
+        negative = np.einsum("uxk,xk->ux", turned, np.where(z < 0.0, -z, 0.0) * weights)
+        return log_m, np.abs(self.gain * positive + mixed * negative)
+
+
+def best_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
+    """Return v = 1/c that minimises -log v + max_x (exponents_x + alphas_x v), classes on the last axis.
+
+    The exponents are n L_x and the alphas n alpha_x; the function is convex in v, and the least is between the
+    smallest and the largest 1/alpha.
+    """
+    if exponents.shape[-1] == 1:
+        return np.asarray(1.0 / alphas[..., 0])
+    low, high = -np.log(alphas.max(axis=-1)), -np.log(alphas.min(axis=-1))
+
+    def value(y: Floats) -> Floats:
+        return np.asarray((exponents + alphas * np.exp(y)[..., None]).max(axis=-1) - y)
+
+    for _ in range(24):
+        left, right = low + 0.382 * (high - low), high - 0.382 * (high - low)
+        lower = value(left) <= value(right)
+        low, high = np.where(lower, low, left), np.where(lower, right, high)
+    return np.asarray(np.exp(0.5 * (low + high)))
+
+
+def log_integrand(log_m: Floats, size: Floats, n: int) -> Floats:
+    """Return log of (c/e) e^(N m) at the best c, for log|M| and |A| of shape (frequencies, classes); N = n - 1."""
+    top = log_m.max(axis=1, keepdims=True)
+    floored = np.maximum(log_m, top - 80.0 / (n - 1))  # any larger value than |M| is allowed; zeros are not
+    exponents, alphas = (n - 1) * floored, (n - 1) * np.maximum(size, 1e-300) * np.exp(-floored)
+    v = best_inverse_scale(exponents, alphas)
+    return np.asarray((exponents + alphas * v[:, None]).max(axis=1) - np.log(v) - 1.0)

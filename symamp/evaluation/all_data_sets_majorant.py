@@ -1,0 +1,62 @@
+"""A sum of exponentials proved to be at least 1/p^2 on a half-line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+
+from flint import arb
+
+from symamp.evaluation.all_data_sets_plan import Parameters, Term
+from symamp.evaluation.law import total
+
+_RATIO = 1.002
+_MOST_CELLS = 5_000
+_ROUNDING = 1e-12
+
+
+def raised_to_majorant(parameters: Parameters) -> Parameters | None:
+    """Return the parameters with every a_i raised by one factor such that q >= 1/p^2 is proved; None without success.
+
+    Guarantee
+    ---------
+    For the returned weights q(p) = sum a_i e^(-lam_i p) >= 1/p^2 for all p >= p_lo. Proof: docs/proofs/all_data_sets.md.
+    """
+    for _ in range(3):
+        factor = missing_factor(parameters.terms, parameters.p_lo)
+        if factor <= 1.0:
+            return parameters
+        if factor == inf:
+            return None
+        raised = tuple(replace(t, a=t.a * factor * (1.0 + _ROUNDING)) for t in parameters.terms)
+        parameters = replace(parameters, terms=raised)
+    return None
+
+
+def missing_factor(terms: Sequence[Term], p_lo: float) -> float:
+    """Return a factor, 1 or less if none is needed, by which q must grow for the proof of q >= 1/p^2; inf for failure.
+
+    q is convex, so above its tangent at the middle of a cell; 1/p^2 is convex, so below its chord there: two affine
+    functions, compared at both ends of the cell. From 1/sqrt(a) on, a the constant term, nothing remains to prove.
+    """
+    constant = total([arb(t.a) for t in terms if t.lam == 0.0])
+    if not constant > 0:
+        return inf
+    left, worst = arb(p_lo), 0.0
+    rates = [(arb(t.a), arb(t.lam)) for t in terms]
+    for _ in range(_MOST_CELLS):
+        if left * left * constant >= 1:
+            return worst
+        right = arb((left * _RATIO).mid())
+        middle, half = (left + right) / 2, (right - left) / 2
+        parts = [(a * (-lam * middle).exp(), lam) for a, lam in rates]
+        value, slope = total([q for q, _ in parts]), total([q * lam for q, lam in parts])
+        for end, tangent in ((left, value + slope * half), (right, value - slope * half)):
+            if not tangent > 0:
+                return inf
+            needed = 1 / (end * end * tangent)
+            if not needed <= 1:
+                worst = max(worst, float(needed.upper()) * (1.0 + _ROUNDING))
+        left = right
+    return inf

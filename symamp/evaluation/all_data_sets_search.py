@@ -1,0 +1,180 @@
+"""The parameters of the bound over all data sets, searched in floats: poor ones give poor bounds, never wrong ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, isfinite, log, pi, sqrt
+
+import numpy as np
+
+from symamp.evaluation.all_data_sets_floats import FloatClasses, log_integrand
+from symamp.evaluation.all_data_sets_plan import Parameters, Term
+from symamp.evaluation.gparv import Floats
+
+_RATES = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0])
+_BAD_SHARES = (0.002, 0.02, 0.1, 0.3)  # of the bound; more than the first only with few positive messages
+_FEW_POSITIVE = 100.0
+_SMOOTHING, _FEW = 0.0014, 150.0  # sigma^2 s^2, more of it with few users, who cost more frequencies
+REACH = 5.5  # frequencies up to REACH / sigma
+_GRID = 400
+_SCREEN = 3
+
+
+@dataclass(frozen=True)
+class Found:
+    """Parameters, the logarithm of the bound they give, and that of each term, all estimated in floats."""
+
+    parameters: Parameters
+    log_value: float
+    log_terms: tuple[float, ...]
+
+
+def search(g: FloatClasses, n: int) -> Found | None:
+    """Return good parameters, None if there are none: too few positive messages are expected."""
+    with np.errstate(all="ignore"):  # what overflows is no candidate
+        return _search(g, n)
+
+
+def _search(g: FloatClasses, n: int) -> Found | None:
+    worst, v = _saddle(g, n)
+    log_size = _log_size(g.only([worst]), n, v)
+    best: Found | None = None
+    for share in _BAD_SHARES if (n - 1) * g.gain < _FEW_POSITIVE else _BAD_SHARES[:1]:
+        bad = _bad_part(g, n, v, log_size + log(share))
+        found = None if bad is None else _with_bad_part(g, n, worst, v, bad)
+        if found is not None and (best is None or found.log_value < best.log_value):
+            best = found
+    return best
+
+
+def _with_bad_part(g: FloatClasses, n: int, worst: int, v: float, bad: tuple[float, float, float]) -> Found | None:
+    """Return the best parameters for a given (p_lo, a, b)."""
+    p_lo, tilt_a, tilt_b = bad
+    P = (n - 1) * g.gain
+    lines = [_line(g.only([worst]), n, float(rate) / P, p_lo, v) for rate in _RATES]
+    costs = np.array([_log_term(g, n, t, p_lo, reach=6.0) for t in lines])
+    weights = _majorant(p_lo, P, costs)
+    if weights is None:
+        return None
+    whole = np.log(weights, where=weights > 0.0, out=np.full(len(weights), -np.inf)) + costs
+    shares = np.exp(whole - np.logaddexp.reduce(whole))
+    # A term that is a small share of the bound bears more smoothing, and needs fewer frequencies then.
+    chosen = [
+        Term(float(a), t.lam, t.s, t.sigma * sqrt(min(max(0.2 / share, 1.0), 200.0)))
+        for a, t, share in zip(weights, lines, shares, strict=True)
+        if a > 0.0
+    ]
+    parameters = Parameters(p_lo, tilt_a, tilt_b, tuple(chosen))
+    log_terms = tuple(log(t.a) + _log_term(g, n, t, p_lo) for t in chosen)
+    value = float(np.logaddexp.reduce([_log_bad(g, n, p_lo, tilt_a, tilt_b), *log_terms]))
+    return Found(parameters, value, log_terms) if isfinite(value) else None
+
+
+def _saddle(g: FloatClasses, n: int) -> tuple[int, float]:
+    """Return the class with the largest min over v of N log M(v) - 2 log v, and the minimiser."""
+    variance = g.variance(0.0, 0.0).max()
+    guess = (-g.mean + sqrt(g.mean**2 + 8.0 * variance / n)) / (2.0 * variance)
+    grid = min(guess, 300.0 / float(g.values.max())) * np.geomspace(0.03, 30.0, 60)
+    for _ in range(3):
+        height = (n - 1) * g.log_mgf(grid, np.zeros(1)) - 2.0 * np.log(grid)[:, None]
+        height = np.where(np.isfinite(height), height, np.inf)
+        x = int(height.min(axis=0).argmax())
+        i = int(height[:, x].argmin())
+        grid = np.geomspace(grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)], 21)
+    return x, float(grid[10])
+
+
+def _log_size(g: FloatClasses, n: int, v: float) -> float:
+    """Return the saddle-point estimate of log E[S_+]/n."""
+    curvature = (n - 1) * float(g.variance(v, 0.0)[0]) + 2.0 / v**2
+    top = (n - 1) * float(g.log_mgf(np.array([v]), np.zeros(1))[0, 0]) - 2.0 * log(v)
+    return top - 0.5 * log(2.0 * pi * curvature) - log(n)
+
+
+def _log_bad(g: FloatClasses, n: int, p_lo: float, a: float, b: float) -> float:
+    victim = (g.masses * np.maximum(g.values, 0.0) * np.exp(b * g.values)).sum(axis=1).max()
+    return float(a * p_lo + log(victim) + (n - 1) * g.log_mgf(np.array([b]), np.array([a])).max())
+
+
+def _bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[float, float, float] | None:
+    """Return (p_lo, a, b) with the largest p_lo whose bad part is at most the target."""
+    plus = np.maximum(g.values, 0.0)
+    scale = g.gain / float((g.masses * plus**2).sum(axis=1).max())
+    best = (0.0, 0.0, 0.0)
+    for b in v * np.linspace(0.0, 1.2, 7):
+        victim = float((g.masses * plus * np.exp(b * g.values)).sum(axis=1).max())
+        tilts = scale * np.geomspace(1e-3, 30.0, 40)
+        for _ in range(2):
+            p = (log_target - log(victim) - (n - 1) * g.log_mgf(np.full_like(tilts, b), tilts).max(axis=1)) / tilts
+            i = int(np.nanargmax(p))
+            best = max(best, (float(p[i]), float(tilts[i]), float(b)))
+            tilts = np.geomspace(tilts[max(i - 1, 0)], tilts[min(i + 1, 39)], 40)
+    return best if best[0] > 0.0 else None
+
+
+def _line(g: FloatClasses, n: int, lam: float, p_lo: float, v: float) -> Term:
+    """Return the line of integration for one rate that is best for one class."""
+    smoothing = sqrt(_SMOOTHING * (1.0 + _FEW / n))
+    grid = np.geomspace(0.3 * v, 3.0 * (v + lam), 60)
+    height = (n - 1) * g.log_mgf(grid, np.full_like(grid, lam))[:, 0] - 2.0 * np.log(grid)
+    candidates = float(grid[int(np.nanargmin(height))]) * np.geomspace(0.6, 1.6, 12)
+    for _ in range(2):
+        terms = [Term(1.0, lam, float(s), smoothing / float(s)) for s in candidates]
+        values = [_log_term(g, n, t, p_lo, reach=6.0) for t in terms]
+        i = int(np.argmin(values))
+        candidates = np.geomspace(candidates[max(i - 1, 0)], candidates[min(i + 1, len(candidates) - 1)], 7)
+    return terms[i]
+
+
+def _log_term(g: FloatClasses, n: int, term: Term, p_lo: float, reach: float | None = None) -> float:
+    """Return log of the integral of one term with a = 1, by the trapezoidal rule.
+
+    ``reach`` restricts it to so many widths of the main lobe: enough for choosing parameters.
+    """
+    width = 1.0 / sqrt((n - 1) * float(g.variance(term.s, term.lam).max()) + 2.0 / term.s**2)
+    top = REACH / term.sigma if reach is None else min(reach * width, REACH / term.sigma)
+    steps = int(np.ceil(2.5 * top / width))
+    u = np.linspace(0.0, top, steps + 1)
+    if len(g.values) > _SCREEN and reach is None:
+        # Where the classes with the largest M(s) are negligible, the others are taken to be so too.
+        heights = g.log_mgf(np.array([term.s]), np.array([term.lam]))[0]
+        screen, _ = g.only(np.argsort(heights)[-_SCREEN:]).transforms(term.s, term.lam, term.sigma, p_lo, u)
+        u = u[((n - 1) * (screen - screen[0])).max(axis=1) > -30.0]
+    parts = [
+        log_integrand(*g.transforms(term.s, term.lam, term.sigma, p_lo, part), n)
+        for part in np.array_split(u, max(1, len(u) * g.values.size // 200_000))
+    ]
+    value = np.concatenate(parts) + 0.5 * term.sigma**2 * (term.s**2 - u * u) - np.log(term.s**2 + u * u)
+    peak = float(value.max())
+    if not isfinite(peak):
+        return float("inf")
+    sizes = np.exp(value - peak)
+    # Twice the half line: the integrand is even.
+    return peak + log((sizes.sum() - 0.5 * sizes[0]) * (top / steps) / pi)
+
+
+def _majorant(p_lo: float, P: float, log_costs: Floats) -> Floats | None:
+    """Return a_i >= 0 with sum a_i e^(-lam_i p) >= 1/p^2 on a grid of p >= p_lo, of least total cost."""
+    from scipy.optimize import linprog  # here, because it doubles the time of ``import symamp``
+
+    top = 4.0 * P + 2.0 * p_lo
+    # Denser near p_lo, where the steepest exponentials bend.
+    x = np.append(p_lo * (top / p_lo) ** (np.linspace(0.0, 1.0, _GRID) ** 1.5), 1.5 * top) / P
+    log_columns = 2.0 * np.log(x)[:, None] - np.outer(x - 1.0, _RATES)
+    largest = log_columns.max(axis=0)  # of x^2 e^(-lam (x - 1)), so that every column has maximum 1
+    columns = np.exp(log_columns - largest)
+    columns[-1, 1:] = 0.0  # beyond the grid the constant term alone
+    cost = log_costs - largest + _RATES
+    usable = np.isfinite(cost) & (cost < np.min(cost[np.isfinite(cost)], initial=np.inf) + 200.0)
+    if not usable[0]:
+        return None
+    cost = np.where(usable, np.exp(np.minimum(cost - cost[usable].min(), 200.0)), 0.0)
+    solution = linprog(cost[usable], A_ub=-columns[:, usable], b_ub=-np.ones(len(x)), method="highs")
+    if solution.status != 0:
+        return None
+    weights = np.zeros(len(_RATES))
+    weights[usable] = np.maximum(solution.x, 0.0)
+    # x^2 sum w_i e^(-rate_i (x-1) - largest_i) >= 1 with x = p/P
+    a = weights * np.exp(_RATES - largest) / P**2
+    share = weights * cost
+    return np.where((share > 1e-7 * share.sum()) | (_RATES == 0.0), a, 0.0)
