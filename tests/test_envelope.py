@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from symamp.errors import ArgumentError
 from symamp.evaluation.divergence import Settings, enclose_divergence, estimate_log_divergence
-from symamp.evaluation.envelope import enclose_envelope, envelope_law, estimate_log_envelope
+from symamp.evaluation.envelope_law import enclose_envelope, envelope_law, estimate_log_envelope
 from symamp.evaluation.law import Atom, Law, Level, Number
 from symamp.numbers.rounding import float_above, float_below
 from tests.oracle.envelope import (

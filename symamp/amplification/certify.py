@@ -30,7 +30,7 @@ def epsilon_above(
     if guess == inf:
         return inf, ()
     slope = _slope(worst, guess, n)
-    shift = 0.0 if guess == 0.0 else 0.6 * settings.gap / slope
+    shift = 0.0 if guess == 0.0 else max(0.6 * settings.gap, worst.accuracy) / slope
     for _ in range(_STEPS):
         eps = guess if guess == shift == 0.0 else nextafter(guess + shift, inf)
         found = bound.evidence(Level.of_float(eps), n, settings, delta, worst)

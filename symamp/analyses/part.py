@@ -41,6 +41,10 @@ class Part(Protocol):
         """The ordered pair of inputs (x0, x1) that is compared."""
 
     @property
+    def accuracy(self) -> float:
+        """The relative distance of estimates from certified values; 0 where the gap of the question decides."""
+
+    @property
     def signature(self) -> Hashable:
         """What parts with the same divergence share."""
 

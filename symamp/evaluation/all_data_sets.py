@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import exp, inf, log
 
+import flint
 from flint import arb
 
 from symamp.errors import ArgumentError
@@ -18,7 +19,6 @@ from symamp.evaluation.all_data_sets_search import REACH, Found, search
 from symamp.evaluation.divergence import Enclosure, Settings, positive_part, starting_precision
 from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.law import Law, Level, total
-from symamp.numbers.precision import working_precision
 
 _SLACK = 1e-3  # relative, of one cell
 _NEGLIGIBLE = 3e-6  # of a term, for one cell
@@ -54,7 +54,7 @@ def enclose_all_data_sets(
     bits = starting_precision(n, (settings or Settings()).gap)
     distinct, gain = _prepared(laws, level, bits)
     found = _searched(distinct, level, n)
-    with working_precision(bits):
+    with flint.ctx.workprec(bits):
         everywhere = gain.upper()
         if found is not None and found.log_value < float(everywhere.log()):
             parameters = raised_to_majorant(found.parameters)
@@ -70,7 +70,7 @@ def estimate_log_all_data_sets(laws: Sequence[Law], level: Level, n: int) -> flo
     """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
     distinct, gain = _prepared(laws, level, 128)
     found = _searched(distinct, level, n)
-    with working_precision(128):
+    with flint.ctx.workprec(128):
         trivial = float(gain.log()) if gain > 0 else -inf
     return trivial if found is None else min(found.log_value, trivial)
 
@@ -96,7 +96,7 @@ def _prepared(laws: Sequence[Law], level: Level, bits: int) -> tuple[list[BallGp
         raise ArgumentError("laws", "none", "the law of at least one input")
     if not all(law.complete for law in laws):
         raise ArgumentError("laws", "a law with a null symbol", "laws of messages under a real input")
-    with working_precision(bits):
+    with flint.ctx.workprec(bits):
         balls = [ball_gparv(law, level) for law in laws]
         gains = [positive_part(g) + g.singular for g in balls]
         if not all(gain.overlaps(gains[0]) for gain in gains):
@@ -132,7 +132,7 @@ def _searched(laws: Sequence[BallGparv], level: Level, n: int) -> Found | None:
         return None
     if any(v.contains(0) for g in laws for v in g.values) or not all(any(v > 0 for v in g.values) for g in laws):
         return None
-    with working_precision(128):
+    with flint.ctx.workprec(128):
         mean = -float(level.exponential_minus_one())
     return search(FloatClasses.of(laws, mean), n)
 

@@ -166,7 +166,9 @@ def _integral(parabolas: Sequence[_Parabola], top: _Parabola, half: arb) -> arb:
     for side in (-1, 1):
         # A class that bends less is raised, so that all share one bend; one that bends upward is raised to a chord.
         ends.append(
-            _maximum([q.height + side * q.slope * half + (bend - q.bend.lower()).max(zero) * square / 2 for q in parabolas])
+            _maximum(
+                [q.height + side * q.slope * half + (bend - q.bend.lower()).max(zero) * square / 2 for q in parabolas]
+            )
         )
     middle, spread = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
     curve = bend * square

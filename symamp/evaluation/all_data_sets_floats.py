@@ -72,7 +72,9 @@ class FloatClasses:
         turned = 1.0 - 2.0 * half * half + 1j * sine  # e^(iuz)
         slow = p * plus * np.exp(-lam * plus / (1.0 + np.sqrt(1.0 + plus / p_lo)))
         positive = np.einsum("uxk,xk->ux", turned, plus * weights)
-        mixed = np.einsum("uxk,xk->ux", turned, slow * np.exp(s * plus)) + slow.sum(axis=1) * ((sigma * zeta) ** 2 - 1.0)
+        mixed = np.einsum("uxk,xk->ux", turned, slow * np.exp(s * plus)) + slow.sum(axis=1) * (
+            (sigma * zeta) ** 2 - 1.0
+        )
         negative = np.einsum("uxk,xk->ux", turned, np.where(z < 0.0, -z, 0.0) * weights)
         return log_m, np.abs(self.gain * positive + mixed * negative)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, isfinite, log, pi, sqrt
+from math import isfinite, log, pi, sqrt
 
 import numpy as np
 

@@ -1,0 +1,48 @@
+"""The envelope bound: one law that dominates those of every other input, never looser than the blanket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from symamp.analyses.analysis import Analysis
+from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_described, pairs_of_inputs
+from symamp.analyses.standing import Standing
+from symamp.analyses.subject import Subject
+from symamp.evaluation.divergence import Enclosure, Settings
+from symamp.evaluation.envelope_law import enclose_envelope, estimate_log_envelope
+from symamp.evaluation.law import Level
+
+SOURCE = "Theorem E (docs/proofs/envelope.md)"
+
+
+@dataclass(frozen=True)
+class EnvelopePart(PairOfInputs):
+    """The envelope of one pair of inputs."""
+
+    method: ClassVar[str] = "envelope"
+    source: ClassVar[str] = SOURCE
+
+    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        return estimate_log_envelope(self.laws, level, n, settings)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the bound of the dominating law.
+
+        Guarantee
+        ---------
+        The upper end is at least the divergence for this pair, whatever inputs the other users hold.
+        Proof: docs/proofs/envelope.md.
+        """
+        return enclose_envelope(self.laws, level, n, settings)
+
+
+def _parts(subject: Subject) -> Iterator[EnvelopePart]:
+    return (EnvelopePart(triples) for triples in pairs_of_inputs(subject))
+
+
+ENVELOPE = Analysis(
+    "envelope", Standing.PROVED, SOURCE, "a law above those of all other inputs", _parts, all_inputs_described, rank=1
+)

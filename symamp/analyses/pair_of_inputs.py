@@ -1,0 +1,133 @@
+"""What the analyses beyond the blanket are given: for a pair of inputs, the laws under every other input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf, isfinite
+from typing import ClassVar
+
+import sympy as sp
+from scipy.optimize import brentq
+
+from symamp.analyses.bound import ROUGH
+from symamp.analyses.data_sets import dataset_reduction
+from symamp.analyses.part import Part
+from symamp.analyses.reduction import Reduction
+from symamp.analyses.standing import Standing
+from symamp.analyses.subject import Subject
+from symamp.derivation.envelope import envelope_classes
+from symamp.errors import SupportMismatchError
+from symamp.evaluation.divergence import Enclosure, Settings
+from symamp.evaluation.inversion import LARGEST_EPS, largest_epsilon
+from symamp.evaluation.law import Law, Level
+
+_STEPS = 8
+_FAR, _CLOSE = 1e6, 1e-3
+
+
+def pairs_of_inputs(subject: Subject) -> Iterator[tuple[Reduction, ...]]:
+    """Yield, for each class of ordered pairs, the triples (R(x0), R(x1), R(x)) over all classes of other inputs x."""
+    mechanism = subject.mechanism
+    assert mechanism is not None
+    one = sp.Integer(1)
+    for found in envelope_classes(mechanism):
+        yield tuple(dataset_reduction(mechanism, found.pair, ((x, one),)) for x in found.others)
+
+
+def all_inputs_described(subject: Subject) -> str | None:
+    """Return why an analysis of all other inputs does not apply, None if it does."""
+    if subject.mechanism is None:
+        return "a mechanism: of this subject nothing is known but its budget"
+    try:
+        envelope_classes(subject.mechanism)
+    except SupportMismatchError as error:
+        return error.accepted
+    return None
+
+
+@dataclass(frozen=True)
+class PairOfInputs:
+    """A part of a bound that knows a pair of inputs by its laws under every other input, and nothing else.
+
+    ``triples`` lists one data set (x0, x, ..., x) for each class of inputs x that another user may hold. ``accuracy``
+    is the relative distance of its estimates from its certified values.
+    """
+
+    triples: tuple[Reduction, ...]
+
+    method: ClassVar[str]
+    standing: ClassVar[Standing] = Standing.PROVED
+    source: ClassVar[str]
+    accuracy: ClassVar[float] = 0.0
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The ordered pair of inputs (x0, x1) that is compared."""
+        return self.triples[0].pair
+
+    @property
+    def signature(self) -> Hashable:
+        """The set of laws, and which analysis it is."""
+        return self.method, frozenset(t.signature for t in self.triples)
+
+    @cached_property
+    def laws(self) -> tuple[Law, ...]:
+        """The laws that cross to the evaluation, each complete."""
+        return tuple(t.law for t in self.triples)
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
+        lowest, worst = max(((t.root(n, log_delta, ROUGH), t) for t in self.triples), key=lambda found: found[0])
+        if lowest in (0.0, inf):  # no data set says where to look
+            return start if start is not None and lowest == 0.0 else lowest
+
+        def miss(eps: float) -> float:
+            return max(self.log_estimate(Level.of_float(eps), n), -_FAR) - log_delta
+
+        first = lowest * (1.0 + _CLOSE)
+        below, above = (worst.log_estimate(Level.of_float(x), n, ROUGH) for x in (lowest, first))
+        slope = max((below - above) / (first - lowest), 1e-3)
+        top = max(largest_epsilon(law) for law in self.laws)
+        return falling_root(miss, first, slope, top, max(0.02 * settings.gap, self.accuracy))
+
+    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        raise NotImplementedError
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the bound."""
+        raise NotImplementedError
+
+    def settles(self, other: Part, level: Level) -> bool:
+        """Return False: every pair is evaluated by itself."""
+        return False
+
+
+def falling_root(miss: Callable[[float], float], start: float, slope: float, top: float, tolerance: float) -> float:
+    """Return where a decreasing function is about 0, in few evaluations: secant steps, the first with a given slope.
+
+    inf if it is still positive at ``top`` or far out. Floats: what is found is certified afterwards.
+    """
+    x, value = start, miss(start)
+    for _ in range(_STEPS):
+        if abs(value) <= tolerance:
+            return x
+        following = x + value / slope
+        if not 0.0 < following < top or following == x:
+            break
+        there = miss(following)
+        steeper = (value - there) / (following - x)
+        slope = steeper if isfinite(steeper) and steeper > 0.0 else slope
+        x, value = following, there
+    low = high = x
+    while miss(low) < 0.0:
+        if low < 1e-300:
+            return 0.0
+        low *= 0.8
+    while miss(high) > 0.0:
+        if high >= top or high > LARGEST_EPS:
+            return high if isfinite(top) else inf
+        high = min(1.25 * high, top)
+    return low if low == high else float(brentq(miss, low, high, rtol=max(1e-13, 1e-3 * tolerance)))
