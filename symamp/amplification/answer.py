@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf, isfinite, log10
 from typing import Any
 
@@ -17,6 +18,8 @@ from symamp.analyses.part import Evidence
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
+from symamp.derivation.envelope import envelope
+from symamp.errors import SymampError
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rounding import float_above, float_below
 
@@ -115,6 +118,28 @@ class Answer:
         part = self.evidence_below[0].part if self.evidence_below else None
         return DataSets.of(part) if isinstance(part, Reduction) else None
 
+    @cached_property
+    def worst_data_set(self) -> DataSets | None:
+        """The neighbouring data sets that are proved to be the worst of all at this question; None if none are proved.
+
+        They are where one input attains the envelope everywhere (docs/proofs/envelope.md): then the data set in which
+        all other users hold it is worse than every other one, and the envelope bound is its divergence.
+        """
+        mechanism = self.question.subject.mechanism
+        if mechanism is None or self.pair is None:
+            return None
+        try:
+            x = envelope(mechanism, self.pair).attained_by(self.evidence_above[0].eps)
+        except SymampError:  # inputs that are not described, or an order that is not proved
+            return None
+        return None if x is None else DataSets(*self.pair, ((x, "1"),))
+
+    @property
+    def tight(self) -> bool:
+        """Whether the upper bound is proved to be the truth, so that the width of the bracket is numerical only."""
+        exact = bool(self.evidence_above) and self.evidence_above[0].part.method == "envelope"
+        return exact and self.worst_data_set is not None
+
     @property
     def log10_lower(self) -> float:
         """log10 of the lower bound, rounded down: right also below the smallest double."""
@@ -192,6 +217,8 @@ class Answer:
             "standing": self.standing.value,
             "source": self.source,
             "pair": self.pair,
+            "tight": self.tight,
+            "worst_data_set": None if self.worst_data_set is None else str(self.worst_data_set),
             "dataset": None if self.dataset is None else str(self.dataset),
             "parameters": self.parameters,
         }

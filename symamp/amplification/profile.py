@@ -77,7 +77,7 @@ class Profile:
         # The divergence decreases in eps: a smaller eps bounds it from above, its limit from below.
         level = level_of(sp.Integer(int(LARGEST_EPS)) if beyond else exact)
         low_value, best = self._below.largest_value(level, self.n)
-        value, bound, worst = self._ladder.least_value(level, self.n, low_value)
+        value, bound, worst = self._ladder.least_value(level, self.n, low_value, wanted is not None)
         if low_value < value - LOOSE:
             low_value, best = self._below.largest_mixed_value(level, self.n)
         above = bound.evidence(level, self.n, settings, None, worst)
@@ -110,7 +110,7 @@ class Profile:
         start = None if self._last is None else self._last[0]
         hopeless = self._below.never_below(self.n, target)
         low, best = (inf, hopeless) if hopeless else self._below.largest_root(self.n, log_delta, settings, start)
-        guess, bound, worst = self._ladder.least_root(self.n, log_delta, settings, low)
+        guess, bound, worst = self._ladder.least_root(self.n, log_delta, settings, low, wanted is not None)
         if low < (1.0 - LOOSE) * guess:
             low, best = self._below.largest_mixed_root(self.n, log_delta, settings, low)
         upper, above = epsilon_above(bound, worst, self.n, target, guess, settings)

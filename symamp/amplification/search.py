@@ -41,10 +41,17 @@ class Ladder:
         """The cheapest bound."""
         return next(iter(self))
 
-    def least_root(self, n: int, log_delta: float, settings: Settings, low: float) -> tuple[float, Bound, Part]:
-        """Return (eps, bound, part) of the bound with the least estimated eps, down to about ``low``."""
+    def least_root(
+        self, n: int, log_delta: float, settings: Settings, low: float, exact: bool = False
+    ) -> tuple[float, Bound, Part]:
+        """Return (eps, bound, part) of the bound with the least estimated eps, down to about ``low``.
+
+        ``exact`` leaves out analyses that no gap makes sharper.
+        """
         best: tuple[float, Bound, Part] | None = None
         for bound in self:
+            if exact and best is not None and bound.parts[0].accuracy > 0.0:
+                continue
             start = None if best is None else best[0]
             root, part = bound.root(n, log_delta, settings, start)
             if best is None or root < best[0]:
@@ -54,10 +61,12 @@ class Ladder:
         assert best is not None
         return best
 
-    def least_value(self, level: Level, n: int, low: float) -> tuple[float, Bound, Part]:
+    def least_value(self, level: Level, n: int, low: float, exact: bool = False) -> tuple[float, Bound, Part]:
         """Return (log divergence, bound, part) of the bound with the least estimate, down to about ``low``."""
         best: tuple[float, Bound, Part] | None = None
         for bound in self:
+            if exact and best is not None and bound.parts[0].accuracy > 0.0:
+                continue
             part = bound.ranked(level, n)[0]
             value = part.log_estimate(level, n)
             if best is None or value < best[0]:

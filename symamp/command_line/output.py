@@ -57,6 +57,8 @@ def print_answer(answer: Answer, as_json: bool) -> None:
         print_line(str(answer))
         if answer.dataset is not None:
             print_line(f"lower bound attained by {answer.dataset}")
+        if answer.tight:
+            print_line("this is the worst of all data sets (proved): the width of the bracket is numerical only")
         return
     print_json(answer.to_dict())
 
