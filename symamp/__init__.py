@@ -1,6 +1,6 @@
 """symamp: privacy amplification by shuffling, derived as formulas and evaluated with a guarantee."""
 
-from symamp import errors, exact
+from symamp import describe, errors, exact
 from symamp.algebra.parameter import Parameter
 from symamp.amplification.answer import Answer
 from symamp.amplification.curve import Curve
@@ -69,6 +69,7 @@ __all__ = [
     "UnaryEncoding",
     "Wheel",
     "delta",
+    "describe",
     "epsilon",
     "errors",
     "estimate",

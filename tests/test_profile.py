@@ -1,0 +1,101 @@
+"""Profiles: prepared once, asked often; answers and curves travel."""
+
+import copy
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+import pytest
+
+import symamp as sa
+
+KRR = sa.RandomizedResponse(k=10, eps0=1)
+
+
+def asked(delta):
+    return sa.epsilon(KRR, n=10**6, delta=delta)
+
+
+def drawn(points):
+    return sa.profile(KRR, n=10**4).curve(eps=points)
+
+
+def test_answers_travel_between_processes():
+    with ProcessPoolExecutor(1) as pool:
+        for delta in ("1e-8", "1e-400"):
+            there, here = pool.submit(asked, delta).result(), asked(delta)
+            assert there == here
+            assert hash(there) == hash(here)
+            assert str(there) == str(here)
+            assert there.certificate() == here.certificate()
+        curve = pool.submit(drawn, ("0.01", "0.02")).result()
+    assert curve == drawn(("0.01", "0.02"))
+
+
+def test_answers_are_plain_data():
+    answer = asked("1e-8")
+    for other in (pickle.loads(pickle.dumps(answer)), copy.deepcopy(answer)):
+        assert other == answer
+        assert other.bound == answer.bound
+        assert other.evidence_above[0].plan == answer.evidence_above[0].plan
+    assert answer != asked("1e-9")
+    assert len({answer, asked("1e-8")}) == 1
+
+
+def test_a_profile_gives_what_the_questions_give():
+    profile = sa.profile(KRR, n=10**4)
+    assert profile.delta("0.02") == sa.delta(KRR, n=10**4, eps="0.02")
+    first = profile.epsilon("1e-6")
+    assert first.upper == pytest.approx(sa.epsilon(KRR, n=10**4, delta="1e-6").upper, rel=1e-6)
+    assert profile.epsilon("1e-8").lower > first.upper
+
+
+def test_a_curve_falls_and_brackets():
+    curve = sa.profile(KRR, n=10**4).curve(eps=np.linspace(0.005, 0.05, 12))
+    assert (curve.lower <= curve.upper).all()
+    assert (np.diff(curve.upper) < 0).all()
+    assert (np.diff(curve.log10_lower) < 0).all()
+    assert len(curve) == len(curve.methods) == 12
+
+
+def test_a_curve_as_a_file_and_a_plot(tmp_path):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    curve = sa.profile(KRR, n=1000).curve(eps=["0.01", "0.05", 2])
+    assert curve.upper[-1] == 0.0  # beyond the local budget
+    curve.to_csv(tmp_path / "curve.csv")
+    lines = (tmp_path / "curve.csv").read_text().splitlines()
+    assert lines[0].startswith("eps,lower,upper")
+    assert float(lines[1].split(",")[2]) == curve.upper[0]
+    assert curve.plot().get_xlabel() == "central ε"
+
+
+def test_any_randomizer_answers_to_its_own_name():
+    assert sa.epsilon(sa.PureLDP(eps0=1), n=1000, delta="1e-6", method="generic").method == "generic"
+    with pytest.raises(sa.errors.SupportMismatchError, match="nothing is known but its budget"):
+        sa.epsilon(sa.PureLDP(eps0=1), n=1000, delta="1e-6", method="blanket")
+
+
+def test_a_refuted_analysis_leaves_the_bracket_alone():
+    five = sa.RandomizedResponse(k=5, eps0="log(6)")
+    answer = sa.delta(five, n=4, eps="log(11/2)", method="variation_ratio_2023")
+    assert answer.lower <= 27 / 2500 <= answer.upper
+    assert answer.claimed.upper < answer.lower
+    assert not answer.standing.is_guarantee
+
+
+def test_digits_are_had_or_refused():
+    two = sa.RandomizedResponse(k=2, eps0=1)
+    assert sa.delta(two, n=1000, eps="0.1", digits=20, method="blanket").digits >= 20
+    assert sa.epsilon(two, n=1000, delta="1e-6", digits=9, method="blanket").digits >= 9
+    with pytest.raises(sa.errors.PrecisionError, match="digits: got 16; accepted: at most 15"):
+        sa.epsilon(two, n=1000, delta="1e-6", digits=16)
+
+
+def test_the_least_bound_is_taken():
+    """Never looser than any one analysis, up to the gaps of the enclosures."""
+    for mechanism, n, eps in ((KRR, 100, "0.2"), (sa.HadamardResponse(K=8, eps0=4), 1000, 1)):
+        best = sa.delta(mechanism, n=n, eps=eps)
+        for method in ("blanket", "envelope", "all_data_sets", "generic"):
+            assert best.upper <= sa.delta(mechanism, n=n, eps=eps, method=method).upper * (1 + 2e-3)
+        assert best.lower <= best.upper
