@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import flint
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

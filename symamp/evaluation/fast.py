@@ -45,17 +45,18 @@ class FloatSum:
         return self.log_scale + log(middle) if middle > 0.0 else -np.inf
 
 
-def float_sum(g: FloatGparv, n: int, gap: float, most: int) -> FloatSum:
+def float_sum(g: FloatGparv, n: int, gap: float, most: int, saddle: float | None = None) -> FloatSum:
     """Estimate E[S_+] from both sides, refining until the relative gap is met or ``most`` frequencies are needed.
 
-    An estimate: rounding is kept small but is not bounded. G must take a positive value.
+    An estimate: rounding is kept small but is not bounded. G must take a positive value. ``saddle`` is the saddle
+    point if it is known.
     """
     with np.errstate(all="ignore"):
-        return _search(g, n, gap, most)
+        return _search(g, n, gap, most, saddle_tilt(g, n) if saddle is None else saddle)
 
 
-def _search(g: FloatGparv, n: int, gap: float, most: int) -> FloatSum:
-    tilted = TiltedLaw.of(g, raised_tilt(g, n, saddle_tilt(g, n)))
+def _search(g: FloatGparv, n: int, gap: float, most: int, saddle: float) -> FloatSum:
+    tilted = TiltedLaw.of(g, raised_tilt(g, n, saddle))
     estimate = gaussian_estimate(tilted, n)
     window = choose_window(tilted, n, float(-np.log(0.01 * gap * estimate)))
     d = float(np.sqrt(n) * tilted.deviation * np.sqrt(6.8 * gap * relative_overshoot(tilted, n)))

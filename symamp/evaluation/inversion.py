@@ -14,9 +14,8 @@ from symamp.evaluation.divergence import (
     Settings,
     enclose_divergence,
     estimate_log_divergence,
-    positive_part,
 )
-from symamp.evaluation.gparv import ball_gparv, float_gparv
+from symamp.evaluation.gparv import float_gparv
 from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
 from symamp.evaluation.tilted import TiltedLaw
@@ -44,12 +43,6 @@ def limit_divergence(law: Law, n: int) -> arb:
     hidden = (1 - total(rest)).max(arb(0)) ** (n - 1)
     revealed = total([a() for a, b in law.singular if b().is_zero()])
     return total([m * r for m, r in zero]) * hidden + revealed
-
-
-def one_user_divergence(law: Law, level: Level) -> arb:
-    """Return a ball around E[G_+] and the singular part: the divergence at n = 1, the largest over all n."""
-    g = ball_gparv(law, level)
-    return positive_part(g) + g.singular
 
 
 def approximate_log_divergence(law: Law, eps: float, n: int) -> float:
@@ -102,7 +95,8 @@ def _bracketed(miss: Callable[[float], float], top: float, accuracy: float = 1e-
         if isfinite(top) or high > LARGEST_EPS:
             return high if isfinite(top) else inf
         high *= 2.0
-    return float(brentq(miss, 0.0, high, xtol=1e-300, rtol=accuracy))
+    # A root far below the bracket is found to an absolute accuracy only: it is a guess, and is certified afterwards.
+    return float(brentq(miss, 0.0, high, xtol=1e-18 * high, rtol=accuracy, disp=False))
 
 
 def _polished(
