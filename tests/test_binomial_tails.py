@@ -9,6 +9,7 @@ import pytest
 from flint import arb, fmpq
 from test_evaluation import by_convolution, contains, krr, law_of, level_of, random_law
 
+import symamp as sa
 from symamp.evaluation.binomial_tails import TailPlan, plan_tails, tail_sum, tail_work
 from symamp.evaluation.divergence import Settings, enclose_divergence
 from symamp.evaluation.gparv import ball_gparv, float_gparv
@@ -135,3 +136,27 @@ def test_a_plateau_of_one_user_is_exact():
     assert found.exact == 2 * third
     assert found.is_at_most(2 * third)
     assert not found.is_above(2 * third)
+
+
+@pytest.mark.parametrize(
+    ("k", "eps0", "n", "delta"),
+    [(2, "1e-12", 1000, "1e-14"), (3, "1e-12", 10, "1e-16"), (2, "40", 1000, "1e-6"), (3, "200", 10**6, "0.3")]
+    + [(10**6, "1e-6", 10**6, "1e-15"), (10, "1", 1000, "0.0089500074551")],
+)
+def test_epsilon_is_bracketed_at_tiny_and_large_budgets(k, eps0, n, delta):
+    """The last delta is just below the divergence at eps = 0, where a root search used to give up."""
+    found = sa.epsilon(sa.RandomizedResponse(k=k, eps0=eps0), n=n, delta=delta)
+    width = found.upper - found.lower
+    assert width <= 2e-6 * found.upper or width <= 1e-6 / n**0.5
+
+
+@pytest.mark.parametrize(("n", "delta"), [(1, "2/3"), (2, "2/3"), (100, "2/3")])
+def test_a_total_variation_that_is_not_dyadic_is_a_tie(n, delta):
+    table = {"a": {"x": "1/3", "y": "2/3"}, "b": {"y": "1/3", "z": "2/3"}}
+    found = sa.epsilon(sa.FiniteMechanism(table), n=n, delta=delta)
+    assert (found.lower, found.upper) == (0.0, 0.0)
+
+
+def test_delta_is_at_most_that_of_one_user():
+    found = sa.delta(sa.RandomizedResponse(k=3, eps0=60), n=10**9, eps=59)
+    assert 0.63 < found.lower <= found.upper < 0.6322
