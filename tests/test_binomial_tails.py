@@ -115,7 +115,7 @@ def test_no_bound_is_worse_than_that_of_fewer_users(k, eps0, eps):
         found = enclose_divergence(law, level, n)
         if n == 1:
             one = found.upper.upper()
-        assert found.upper.upper() <= one
+        assert found.upper.upper() <= one * arb("1.000000000001")
         assert lowest is None or found.lower.lower() <= lowest
         lowest = found.upper.upper()
 
@@ -140,8 +140,14 @@ def test_a_plateau_of_one_user_is_exact():
 
 @pytest.mark.parametrize(
     ("k", "eps0", "n", "delta"),
-    [(2, "1e-12", 1000, "1e-14"), (3, "1e-12", 10, "1e-16"), (2, "40", 1000, "1e-6"), (3, "200", 10**6, "0.3")]
-    + [(10**6, "1e-6", 10**6, "1e-15"), (10, "1", 1000, "0.0089500074551")],
+    [
+        (2, "1e-12", 1000, "1e-14"),
+        (3, "1e-12", 10, "1e-16"),
+        (2, "40", 1000, "1e-6"),
+        (3, "200", 10**6, "0.3"),
+        (10**6, "1e-6", 10**6, "1e-15"),
+        (10, "1", 1000, "0.0089500074551"),
+    ],
 )
 def test_epsilon_is_bracketed_at_tiny_and_large_budgets(k, eps0, n, delta):
     """The last delta is just below the divergence at eps = 0, where a root search used to give up."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import flint
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
