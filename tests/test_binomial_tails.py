@@ -111,13 +111,14 @@ def test_no_bound_is_worse_than_that_of_fewer_users(k, eps0, eps):
     """The divergence falls with n; whatever is evaluated, the ends do not contradict that, nor exceed n = 1."""
     law, level = krr_of(k, eps0), Level.of_float(eps)
     lowest = None
-    for n in (1, 2, 10, 1000, 10**6, 10**9, 10**12):
-        found = enclose_divergence(law, level, n)
-        if n == 1:
-            one = found.upper.upper()
-        assert found.upper.upper() <= one * arb("1.000000000001")
-        assert lowest is None or found.lower.lower() <= lowest
-        lowest = found.upper.upper()
+    with flint.ctx.workprec(200):
+        for n in (1, 2, 10, 1000, 10**6, 10**9, 10**12):
+            found = enclose_divergence(law, level, n)
+            if n == 1:
+                one = found.upper.upper() * (1 + arb(2) ** -100)
+            assert found.upper.upper() <= one
+            assert lowest is None or found.lower.lower() <= lowest
+            lowest = found.upper.upper()
 
 
 def test_upper_bounds_fall_with_eps():
