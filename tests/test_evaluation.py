@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
-from symamp.evaluation import kernel
 from symamp.evaluation.certified import certified_sum
 from symamp.evaluation.divergence import Settings, enclose_divergence, estimate_log_divergence
 from symamp.evaluation.enumeration import enumerated_sum
@@ -18,8 +17,10 @@ from symamp.evaluation.exact import exact_divergence
 from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gaussian import gaussian_sum
 from symamp.evaluation.gparv import ball_gparv, float_gparv
+from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.law import Atom, Law, Level, RationalLaw
 from symamp.evaluation.tilted import exp_minus_linear, sine_minus_argument
+from symamp.numbers.number_system import NUMPY
 from symamp.numbers.rounding import float_above, float_below
 
 
@@ -99,20 +100,17 @@ def test_every_evaluator_contains_the_exact_value(seed):
 @pytest.mark.parametrize(("theta", "d"), [(0.3, 0.7), (2.0, 0.1), (0.05, 0.2), (5.0, 2.0)])
 def test_kernel_is_the_transform_of_a_majorant_and_a_minorant(theta, d):
     """Invert B+ and B- numerically: the functions must lie above and below x_+ e^(-theta x), and nearly touch it."""
-    lam, t = theta * d, 2 * np.pi / d
-    alpha, c = kernel.upper_shift(lam, np.expm1), kernel.lower_slope(lam, np.expm1)
+    t, kernel = 2 * np.pi / d, Kernel(NUMPY, theta, 20.0 * d, 20)
     u = (np.arange(20000) + 0.5) * t / 20000
-    s = theta + 1j * u
-    above = kernel.majorant(s, d, s / t, t, alpha, 1j, np.expm1, np.exp)
-    below = kernel.minorant(s, d, s / t, t, c, 1j, np.expm1)
+    above, below = kernel.at(u)
     scale = 1 / theta
     for x in np.concatenate([np.linspace(-6 * d, 6 * d, 41), np.linspace(0, 8 / theta, 30)]):
         f = max(x, 0.0) * np.exp(-theta * x)
         high = float((above * np.exp(1j * u * x)).real.sum()) * (t / 20000) / np.pi
         low = float((below * np.exp(1j * u * x)).real.sum()) * (t / 20000) / np.pi
         assert low - 1e-6 * scale <= f <= high + 1e-6 * scale
-    assert kernel.majorant_at_zero(theta, d, alpha, np.expm1, np.exp) == pytest.approx(1 / theta**2, abs=d * d / 20)
-    assert kernel.minorant_at_zero(theta, d, np.expm1) == pytest.approx(1 / theta**2, abs=d * d / 10)
+    assert kernel.majorant_at_zero() == pytest.approx(1 / theta**2, abs=d * d / 20)
+    assert kernel.minorant_at_zero() == pytest.approx(1 / theta**2, abs=d * d / 10)
 
 
 def krr(k: int, eps0: int = 1) -> Law:

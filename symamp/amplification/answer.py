@@ -183,17 +183,14 @@ class Answer:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Evaluator, precision, tilt, window, smoothing and number of frequencies of the evaluation of ``upper``."""
+        """Evaluator, precision and parameters of the evaluation of ``upper``, such as tilt, window and frequencies."""
         if not self.evidence_above:
             return {"evaluator": "exact"}
         found = self.evidence_above[0]
         shown: dict[str, Any] = {"evaluator": found.evaluator, "precision": found.precision}
         shown["relative_gap"] = found.relative_gap
         if found.plan is not None:
-            plan = found.plan
-            shown |= {"theta": plan.window.theta, "W": plan.window.length, "terms": plan.terms}
-            shown["frequencies"] = plan.blocks.evaluations
-            shown["dropped_blocks"] = len(plan.blocks.dropped)
+            shown |= found.plan.parameters
         return shown
 
     def certificate(self) -> dict[str, Any]:

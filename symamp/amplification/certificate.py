@@ -23,8 +23,8 @@ from symamp.analyses.standing import Standing
 from symamp.derivation.crossing import level_of, number
 from symamp.derivation.decomposition import Component
 from symamp.errors import ArgumentError, PrecisionError, UndecidedOrderError
-from symamp.evaluation.divergence import Enclosure, Settings
-from symamp.evaluation.inversion import LARGEST_EPS, one_user_divergence
+from symamp.evaluation.divergence import Enclosure, Settings, one_user_divergence
+from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
 from symamp.numbers.dyadic import Dyadic
@@ -185,6 +185,9 @@ def _rounded(x: Dyadic, bits: int, *, up: bool) -> tuple[str, arb]:
 
 def _evidence(reduction: Reduction, at: _At, found: Evidence, more_bits: int) -> dict[str, Any]:
     decomposition = reduction.decomposition
+    plan = found.plan if isinstance(found.plan, Plan) else None
+    # Binomial tails are a way to sum what the verifier enumerates, if there is not too much of it.
+    evaluator = found.evaluator if plan is found.plan else "enumeration"
     return {
         "method": reduction.method,
         "standing": reduction.standing.value,
@@ -193,9 +196,9 @@ def _evidence(reduction: Reduction, at: _At, found: Evidence, more_bits: int) ->
         "components": [_component(c, at) for c in decomposition.components],
         "singular": [[expression_text(a), expression_text(b)] for a, b in decomposition.singular],
         "eps": at.text,
-        "evaluator": found.evaluator if at is not _LIMIT else "limit",
+        "evaluator": evaluator if at is not _LIMIT else "limit",
         "precision": min(found.precision + more_bits, MOST_PRECISION),
-        "plan": None if found.plan is None else _plan(found.plan),
+        "plan": None if plan is None else _plan(plan),
     }
 
 

@@ -14,6 +14,7 @@ from symamp.numbers.dyadic import Dyadic
 
 _STEPS = 40
 _LEAST = 2e-16
+_STEP_SIZES, _SMALL = (1e-4, 1e-7, 1e-10), 1e-3
 
 
 def epsilon_above(
@@ -76,7 +77,11 @@ def _further(shift: float, value: Dyadic, delta: fmpq, slope: float, guess: floa
 
 def _slope(part: Part, eps: float, n: int) -> float:
     """Return a positive float near -d log D / d eps, for choosing a first step."""
-    step = max(1e-4 * eps, 1e-12)
-    a, b = (part.log_estimate(Level.of_float(x), n, ROUGH) for x in (eps, eps + step))
-    slope = (a - b) / step
-    return slope if isfinite(slope) and slope > 0.0 else 1.0 / max(eps, 1e-3)
+    b = part.log_estimate(Level.of_float(eps), n, ROUGH)
+    for relative in _STEP_SIZES:
+        # Near the local budget the divergence vanishes a short way on: then the next step is smaller.
+        step = relative * (eps or _SMALL)
+        slope = (b - part.log_estimate(Level.of_float(eps + step), n, ROUGH)) / step
+        if isfinite(slope) and slope > 0.0:
+            return slope
+    return 1.0 / (eps or _SMALL)

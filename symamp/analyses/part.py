@@ -10,6 +10,7 @@ import flint
 from flint import arb, fmpq
 
 from symamp.analyses.standing import Standing
+from symamp.evaluation.binomial_tails import TailPlan
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
@@ -75,7 +76,7 @@ class Evidence:
     upper: Dyadic
     evaluator: str
     precision: int
-    plan: Plan | None = field(default=None, repr=False)
+    plan: Plan | TailPlan | None = field(default=None, repr=False)
     exact: tuple[int, int] | None = field(default=None, repr=False)
 
     @staticmethod

@@ -17,11 +17,13 @@ from flint import arb
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.tilted import TiltedLaw
 
-_PREFIX_WORK = 12
+_PREFIX_WORK = 40
 """What one choice of the outer counts costs besides its steps, in steps."""
 _EXACT_BINOMIAL = 64
 _MOST_ATOMS = 24
 _LARGEST_STEP = 200.0
+_LONGEST_WALK = 64
+"""From so many steps of the threshold on a tail is summed afresh."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ class TailPlan:
     radius: float
     order: tuple[int, ...]
     tilted: tuple[float, ...]
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """What there is to tell of the plan, by name."""
+        return {"theta": self.theta, "radius": self.radius, "values": len(self.order)}
 
     def widened(self, excess: float) -> TailPlan:
         """Return the plan that leaves out less by a factor of ``excess``, and some more."""
@@ -231,6 +238,8 @@ class _BinomialTail:
 
     def excess(self, x: arb) -> arb:
         """Return E[(a - x)_+]; the threshold moves with x."""
+        if abs(self._k - min(max(_floor(x) + 1, 0), self._m + 1)) > _LONGEST_WALK:
+            self._restart(x)
         while self._k > 0 and x < self._k - 1:
             self._lower()
         while self._k <= self._m and not x < self._k:

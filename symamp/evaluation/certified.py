@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from flint import acb, arb
+from flint import arb
 
-from symamp.evaluation import kernel
 from symamp.evaluation.gparv import BallGparv
+from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.plan import Plan
 from symamp.evaluation.tilted_balls import TiltedBalls
+from symamp.numbers.number_system import FLINT
 
 
 def certified_sum(g: BallGparv, n: int, plan: Plan) -> tuple[arb, arb]:
@@ -21,23 +22,12 @@ def certified_sum(g: BallGparv, n: int, plan: Plan) -> tuple[arb, arb]:
     """
     tilted = TiltedBalls.of(g, n, plan.window.theta)
     theta, w = tilted.theta, arb(plan.window.length)
-    d = w / plan.terms
-    step, t = 2 * arb.pi() / w, 2 * arb.pi() / d
-    alpha = kernel.upper_shift(theta * d, arb.expm1)
-    c = kernel.lower_slope(theta * d, arb.expm1)
-    at_zero_above = kernel.majorant_at_zero(theta, d, alpha, arb.expm1, arb.exp)
-    at_zero_below = kernel.minorant_at_zero(theta, d, arb.expm1)
-    above, below = at_zero_above * (1 - tilted.null_n) / 2, at_zero_below * (1 - tilted.null_n) / 2
-    i = acb(0, 1)
-    for first, last in plan.blocks.evaluated:
-        for j in range(first, last + 1):
-            u = step * j
-            s, power = acb(theta, u), tilted.power(u)
-            above += (kernel.majorant(s, d, s / t, t, alpha, i, acb.expm1, acb.exp) * power).real
-            below += (kernel.minorant(s, d, s / t, t, c, i, acb.expm1) * power).real
+    kernel = Kernel(FLINT, theta, w, plan.terms)
+    indices = (j for first, last in plan.blocks.evaluated for j in range(first, last + 1))
+    below, above = kernel.sums(indices, tilted.power, 1 - tilted.null_n)
     square = theta**-2
     dropped_above, dropped_below = _dropped(
-        tilted, plan, step, abs(at_zero_above - square), abs(at_zero_below - square)
+        tilted, plan, kernel.step, abs(kernel.majorant_at_zero() - square), abs(kernel.minorant_at_zero() - square)
     )
     scale = tilted.m**n
     upper = scale * 2 / w * (above + dropped_above)

@@ -4,47 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import inf, log
+from math import inf, log, log10
 
 import flint
 import numpy as np
 from flint import arb, fmpq
 
 from symamp.errors import PrecisionError
+from symamp.evaluation.binomial_tails import TailPlan, plan_tails, tail_sum, tail_work
 from symamp.evaluation.certified import certified_sum
 from symamp.evaluation.enumeration import count_outcomes, enumerated_sum
-from symamp.evaluation.exact import exact_divergence
-from symamp.evaluation.fast import float_sum
+from symamp.evaluation.exact import exact_divergence, exact_plateau
+from symamp.evaluation.fast import FloatSum, float_sum
 from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, nearest_doubles
-from symamp.evaluation.law import Law, Level
-from symamp.evaluation.plan import Plan
+from symamp.evaluation.law import Law, Level, total
+from symamp.evaluation.plan import Plan, gaussian_estimate, saddle_tilt
+from symamp.evaluation.tilted import TiltedLaw
 
 ENUMERATE_AT_ONCE = 1_500
 ENUMERATE_AT_MOST = 300_000
 ENUMERATE_FOR_DIGITS = 3_000_000
 KERNEL_GAP = 1e-10
 """The least relative gap that the kernels aim at: the number of frequencies grows with its inverse square root."""
-_LARGEST_PRECISION = 8192
-_EXACT_USERS, _EXACT_USERS_FOR_DIGITS = 3, 24
+_LARGEST_PRECISION, _LARGEST_FOR_TAILS = 8192, 2048
+_EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
+_STEPS_FOR_DIGITS = 3_000_000
+_CHEAP_FREQUENCIES = 400
+_WIDER = 3
+"""How often the counts that binomial tails list are widened until the gap is met."""
+_STEPS_PER_FREQUENCY = 12
+"""How many steps of a binomial tail take the time of one frequency in balls."""
+_NO_POSITIVE_VALUE, _ENUMERATION = "no positive value", "enumeration"
+_TAILS, _KERNEL = "binomial tails", "compact kernel"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What an evaluation aims at: the relative gap, and how many frequencies and outcomes it may evaluate.
+    """What an evaluation aims at: the relative gap, and how many frequencies, outcomes and steps it may evaluate.
 
-    ``most_outcomes`` is what enumeration may cost before the kernel is tried; a gap that no kernel reaches is left to
-    enumeration alone.
+    ``most_outcomes`` and ``most_steps`` are what enumeration and binomial tails may cost where the kernel does not
+    reach the gap.
     """
 
     gap: float = 1e-6
     most_frequencies: int = 20_000
-    most_outcomes: int = ENUMERATE_AT_ONCE
+    most_outcomes: int = ENUMERATE_AT_MOST
+    most_steps: int = 100_000
 
     @staticmethod
     def of_digits(digits: int) -> Settings:
         """Return the settings for so many significant digits: beyond what kernels reach, enumerate if feasible."""
         gap = 10.0**-digits
-        return Settings(gap, 60_000, ENUMERATE_AT_ONCE if gap >= KERNEL_GAP else ENUMERATE_FOR_DIGITS)
+        if gap >= KERNEL_GAP:
+            return Settings(gap, 60_000)
+        return Settings(gap, 60_000, ENUMERATE_FOR_DIGITS, _STEPS_FOR_DIGITS)
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,7 @@ class Enclosure:
     upper: arb
     evaluator: str
     precision: int
-    plan: Plan | None = field(default=None, repr=False)
+    plan: Plan | TailPlan | None = field(default=None, repr=False)
     exact: fmpq | None = field(default=None, repr=False)
 
     def is_at_most(self, delta: fmpq) -> bool:
@@ -69,11 +82,20 @@ class Enclosure:
     @property
     def relative_gap(self) -> float:
         """(upper - lower)/upper, outer ends, as a float for judging quality; 0 for an exact zero."""
+        return self._width(self.upper.upper())
+
+    @property
+    def digits(self) -> float:
+        """How many significant decimal digits are proved; inf where the value is known exactly."""
+        gap = self.relative_gap
+        return -log10(gap) if gap > 0.0 else inf
+
+    def _width(self, scale: arb) -> float:
         if self.exact is not None:
             return 0.0
         with flint.ctx.workprec(self.precision + 64):
-            upper = self.upper.upper()
-            return float((upper - self.lower.lower()) / upper) if upper > 0 else 0.0
+            width = self.upper.upper() - self.lower.lower()
+            return float(width / scale) if scale > 0 else (inf if width > 0 else 0.0)
 
 
 def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None = None) -> Enclosure:
@@ -81,17 +103,17 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
 
     Guarantee
     ---------
-    ``lower.lower() <= D_E(P0 || P1) <= upper.upper()``. The plan is searched in floats; that is sound because every
-    plan gives a valid bound and the last evaluation is in balls. Proof: docs/proofs/kernel_sandwich.md, and
-    docs/proofs/enumeration.md for few users.
+    ``lower.lower() <= D_E(P0 || P1) <= upper.upper()``. What is evaluated is chosen in floats; that is sound because
+    every plan gives a valid bound and the last evaluation is in balls. The bounds of one user (the divergence falls
+    with n) and of the mean (Jensen) are used where they are better. Proof: docs/proofs/kernel_sandwich.md,
+    docs/proofs/binomial_tails.md, and docs/proofs/enumeration.md for few users.
 
     Raises PrecisionError if rounding still dominates the gap at the largest working precision.
     """
     settings = settings or Settings()
     bits = starting_precision(n, settings.gap)
-    exact_users = _EXACT_USERS if settings.gap >= KERNEL_GAP else _EXACT_USERS_FOR_DIGITS
-    if law.rational is not None and level.rational is not None and n <= exact_users and len(law.atoms) <= 6:
-        exact = exact_divergence(law.rational, level.rational, n)
+    exact = _exact_value(law, level, n, settings)
+    if exact is not None:
         with flint.ctx.workprec(bits):
             return Enclosure(arb(exact), arb(exact), "exact", bits, exact=exact)
     return enclose_law(lambda: ball_gparv(law, level), n, settings)
@@ -104,50 +126,122 @@ def enclose_law(source: Callable[[], BallGparv], n: int, settings: Settings) -> 
     """
     bits = starting_precision(n, settings.gap)
     rough = nearest_doubles(source, bits)
-    most = settings.most_outcomes
-    few = n == 1 or (rough.is_positive and count_outcomes(rough, n, most) <= most)
-    gap = max(settings.gap, KERNEL_GAP)
-    plan = None if few or not rough.is_positive else float_sum(rough, n, gap, settings.most_frequencies)
-    while True:
-        with flint.ctx.workprec(bits):
-            g = source()
-            if not rough.is_positive:
-                found = Enclosure(g.singular, g.singular + positive_part(g), "no positive value", bits)
-            elif plan is None:
-                found = _enumerated(g, n, bits)
-            else:
-                found = _summed(g, n, plan.plan, bits)
-                if found.relative_gap > settings.gap and _worth_enumerating(rough, n):
-                    found = _narrower(found, _enumerated(g, n, bits))
-            noise = max(_radius_share(found.lower, found.upper), _radius_share(found.upper, found.upper))
-        if noise < 0.01 * (settings.gap if found.plan is None else max(settings.gap, found.relative_gap)):
-            return found
-        bits *= 2
-        if bits > _LARGEST_PRECISION and found.evaluator == "no positive value":
-            return found
-        if bits > _LARGEST_PRECISION:
-            raise PrecisionError("precision", bits, f"at most {_LARGEST_PRECISION} bits")
+    return _enclosed(source, n, settings, rough, _choose(rough, n, settings), bits)
+
+
+def one_user_divergence(law: Law, level: Level) -> arb:
+    """Return a ball around E[G_+] and the singular part: the divergence at n = 1, the largest over all n."""
+    g = ball_gparv(law, level)
+    return positive_part(g) + g.singular
 
 
 def estimate_log_divergence(law: Law, level: Level, n: int, settings: Settings | None = None) -> float:
-    """Return an estimate of log D_E(P0 || P1), computed in floats; -inf for zero. Not a bound."""
+    """Return an estimate of log D_E(P0 || P1), computed in floats where they suffice; -inf for zero. Not a bound."""
     return estimate_log_law(lambda: ball_gparv(law, level), n, settings or Settings())
 
 
 def estimate_log_law(source: Callable[[], BallGparv], n: int, settings: Settings) -> float:
     """Return an estimate of the logarithm of what ``enclose_law`` encloses; -inf for zero. Not a bound."""
     g = nearest_doubles(source)
-    value = -inf
-    if g.is_positive:
-        if n == 1 or count_outcomes(g, n, ENUMERATE_AT_ONCE) <= ENUMERATE_AT_ONCE:
-            with flint.ctx.workprec(128):
-                positive = _expectation(source(), n)
-                value = float(positive.log()) - log(n) if positive > 0 else -inf
-        else:
-            value = float_sum(g, n, settings.gap, settings.most_frequencies).log_value - log(n)
-            value = max(value, g.log_mean)
     singular = log(g.singular) if g.singular > 0.0 else -inf
-    return float(np.logaddexp(value, singular)) if max(value, singular) > -inf else -inf
+    choice = _choose(g, n, settings)
+    if isinstance(choice, FloatSum):
+        return float(np.logaddexp(max(choice.log_value - log(n), g.log_mean), singular))
+    if choice == _NO_POSITIVE_VALUE:
+        return singular
+    found = _enclosed(source, n, settings, g, choice, 128)
+    with flint.ctx.workprec(found.precision):
+        middle = (found.lower + found.upper) / 2
+        return float(middle.mid().log()) if middle.mid() > 0 else -inf
+
+
+def _enclosed(
+    source: Callable[[], BallGparv], n: int, settings: Settings, rough: FloatGparv, choice: _Choice, bits: int
+) -> Enclosure:
+    """Return the evaluation of a choice, with as many bits and as wide a range as the gap needs."""
+    wider = _WIDER
+    while True:
+        with flint.ctx.workprec(bits):
+            found = _evaluated(source(), n, choice, bits)
+            if not _is_settled(found, settings.gap):
+                bits *= 2
+            elif isinstance(choice, TailPlan) and found.relative_gap > settings.gap and wider:
+                choice, wider = choice.widened(found._width(found.lower.lower()) / settings.gap), wider - 1
+            else:
+                return found
+        if isinstance(choice, TailPlan) and bits > _LARGEST_FOR_TAILS:
+            choice = float_sum(rough, n, max(settings.gap, KERNEL_GAP), settings.most_frequencies)
+            bits = starting_precision(n, settings.gap)
+        elif bits > _LARGEST_PRECISION and found.evaluator == _NO_POSITIVE_VALUE:
+            return found
+        elif bits > _LARGEST_PRECISION:
+            raise PrecisionError("precision", bits, f"at most {_LARGEST_PRECISION} bits")
+
+
+def _exact_value(law: Law, level: Level, n: int, settings: Settings) -> fmpq | None:
+    if law.rational is None:
+        return None
+    if level.rational is not None:
+        most = _EXACT_USERS if settings.gap >= KERNEL_GAP else _EXACT_USERS_FOR_DIGITS
+        few = n == 1 or (n <= most and len(law.atoms) <= _EXACT_VALUES)
+        return exact_divergence(law.rational, level.rational, n) if few else None
+    return exact_plateau(law.rational, level.exponential()) if n == 1 else None
+
+
+_Choice = FloatSum | TailPlan | str
+"""What is evaluated: the kernel, binomial tails, or what the name says."""
+
+
+def _choose(g: FloatGparv, n: int, settings: Settings) -> _Choice:
+    if n == 1 or not g.is_positive:
+        return _ENUMERATION if n == 1 else _NO_POSITIVE_VALUE
+    if count_outcomes(g, n, ENUMERATE_AT_ONCE) <= ENUMERATE_AT_ONCE:
+        return _ENUMERATION
+    tilted = TiltedLaw.of(g, saddle_tilt(g, n))
+    tails = plan_tails(tilted, settings.gap * gaussian_estimate(tilted, n))
+    gap = max(settings.gap, KERNEL_GAP)
+    if settings.gap >= gap:
+        # A kernel that needs few frequencies is tried first, because its sums are short to check.
+        kernel = float_sum(g, n, gap, min(settings.most_frequencies, _CHEAP_FREQUENCIES), tilted.theta)
+        if kernel.gap <= gap:
+            return kernel
+    work = settings.most_steps + 1 if tails is None else tail_work(tails, n, settings.most_steps)
+    more = min(settings.most_frequencies, work // _STEPS_PER_FREQUENCY)
+    if settings.gap >= gap and more > _CHEAP_FREQUENCIES:
+        kernel = float_sum(g, n, gap, more, tilted.theta)
+        if kernel.gap <= gap:
+            return kernel
+    if tails is not None and work <= settings.most_steps:
+        return tails
+    if count_outcomes(g, n, settings.most_outcomes) <= settings.most_outcomes:
+        return _ENUMERATION
+    return float_sum(g, n, gap, settings.most_frequencies, tilted.theta)
+
+
+def _evaluated(g: BallGparv, n: int, choice: _Choice, bits: int) -> Enclosure:
+    one, mean = positive_part(g), total([v * w for v, w in zip(g.values, g.masses, strict=True)])
+    plan: Plan | TailPlan | None = None
+    if isinstance(choice, str):
+        name = choice
+        lower = upper = one if n == 1 or name == _NO_POSITIVE_VALUE else enumerated_sum(g, n) / n
+        lower = arb(0) if name == _NO_POSITIVE_VALUE else lower
+    elif isinstance(choice, TailPlan):
+        name, plan = _TAILS, choice
+        lower, upper = tail_sum(g, n, plan)
+    else:
+        name, plan = _KERNEL, choice.plan
+        lower, upper = certified_sum(g, n, plan)
+    if plan is not None:
+        # The mean (Jensen) from below and one user from above; where a sum overflows they are all there is.
+        lower, upper = (lower / n).max(mean) if lower.is_finite() else mean.max(arb(0)), upper / n
+        upper = upper.min(one) if upper.is_finite() else one
+    return Enclosure(lower + g.singular, upper + g.singular, name, bits, plan)
+
+
+def _is_settled(found: Enclosure, gap: float) -> bool:
+    """Return whether rounding is far below the gap."""
+    noise = max(_radius_share(found.lower, found.upper), _radius_share(found.upper, found.upper))
+    return noise < 0.01 * (gap if found.plan is None else max(gap, found.relative_gap))
 
 
 def starting_precision(n: int, gap: float) -> int:
@@ -158,28 +252,6 @@ def starting_precision(n: int, gap: float) -> int:
     """
     needed = n.bit_length() + int(-np.log2(gap)) + 44
     return max(128, 32 * (needed // 32 + 1))
-
-
-def _summed(g: BallGparv, n: int, plan: Plan, bits: int) -> Enclosure:
-    lower, upper = certified_sum(g, n, plan)
-    return Enclosure(lower / n + g.singular, upper / n + g.singular, "compact kernel", bits, plan)
-
-
-def _enumerated(g: BallGparv, n: int, bits: int) -> Enclosure:
-    value = _expectation(g, n) / n + g.singular
-    return Enclosure(value, value, "enumeration", bits)
-
-
-def _expectation(g: BallGparv, n: int) -> arb:
-    return positive_part(g) if n == 1 else enumerated_sum(g, n)
-
-
-def _narrower(a: Enclosure, b: Enclosure) -> Enclosure:
-    return a if a.relative_gap <= b.relative_gap else b
-
-
-def _worth_enumerating(g: FloatGparv, n: int) -> bool:
-    return count_outcomes(g, n, ENUMERATE_AT_MOST) <= ENUMERATE_AT_MOST
 
 
 def positive_part(g: BallGparv) -> arb:

@@ -6,11 +6,12 @@ For few users that is all there is to do; deep in the tail only a handful of out
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from flint import arb
 
 from symamp.evaluation.gparv import BallGparv, FloatGparv
+from symamp.numbers.number_system import FLINT, NumberSystem
 
 _MOST_VALUES = 200
 _MOST_TABULATED = 5_000
@@ -44,21 +45,6 @@ def count_outcomes(g: FloatGparv, n: int, most: int) -> int:
     return seen if not values or (values[0] > 0.0 and visit(0, n, 0.0)) else most + 1
 
 
-class Numbers(NamedTuple):
-    """What the enumeration needs of a number system; one formula serves balls and mpmath."""
-
-    zero: Any
-    one: Any
-    maximum: Callable[[Any, Any], Any]
-    binomial: Callable[[int, int], Any]
-    factorial: Callable[[int], Any]
-
-
-BALLS = Numbers(
-    arb(0), arb(1), lambda a, b: a.max(b), lambda n, k: arb.bin_uiui(n, min(k, n - k)), lambda n: arb(n).fac()
-)
-
-
 def enumerated_sum(g: BallGparv, n: int) -> arb:
     """Return a ball around E[S_+], S the sum of n copies of G.
 
@@ -70,13 +56,13 @@ def enumerated_sum(g: BallGparv, n: int) -> arb:
     law = list(zip(g.values, g.masses, strict=True))
     if not g.null_mass.is_zero():
         law.append((arb(0), g.null_mass))
-    return positive_expectation(law, n, BALLS)
+    return positive_expectation(law, n, FLINT)
 
 
-def positive_expectation(law: list[tuple[Any, Any]], n: int, numbers: Numbers) -> Any:
+def positive_expectation(law: list[tuple[Any, Any]], n: int, numbers: NumberSystem) -> Any:
     """Return E[S_+] of a law of (value, probability) pairs that includes the value 0, in any number system."""
     law = sorted(law, key=lambda atom: float(atom[0]), reverse=True)
-    zero = numbers.zero
+    zero = numbers.rational(0, 1)
     weight = _weights([mass for _, mass in law], n, numbers)
     # The largest value from the j-th on; a maximum of balls, because balls that overlap may be out of order.
     largest = [value for value, _ in law]
@@ -103,7 +89,7 @@ def positive_expectation(law: list[tuple[Any, Any]], n: int, numbers: Numbers) -
     return expected(0, n, zero) * (numbers.factorial(n) if n <= _MOST_TABULATED else 1)
 
 
-def _weights(masses: list[Any], n: int, numbers: Numbers) -> Callable[[int, int, int], Any]:
+def _weights(masses: list[Any], n: int, numbers: NumberSystem) -> Callable[[int, int, int], Any]:
     """Return the factor of c draws of the j-th value among ``left``: mass^c/c! from a table for moderate n.
 
     The factor n! then comes at the end. For large n only few c are needed, and binomials are taken directly.
@@ -112,7 +98,7 @@ def _weights(masses: list[Any], n: int, numbers: Numbers) -> Callable[[int, int,
         return lambda j, c, left: numbers.binomial(left, c) * masses[j] ** c
     tables = []
     for mass in masses:
-        powers = [numbers.one]
+        powers = [numbers.rational(1, 1)]
         for c in range(1, n + 1):
             powers.append(powers[-1] * mass / c)
         tables.append(powers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from symamp.errors import ArgumentError
 from symamp.evaluation.law import RationalLaw
@@ -37,6 +37,18 @@ def exact_divergence(law: RationalLaw, e: fmpq, n: int) -> fmpq:
     positive = sum((p * s for s, p in total.items() if s > 0), zero)
     singular = sum((max(a0 - e * a1, zero) for a0, a1 in law.singular), zero)
     return positive / n + singular
+
+
+def exact_plateau(law: RationalLaw, e: arb) -> fmpq | None:
+    """Return the divergence of one user where it does not depend on E, None where it does or might.
+
+    >>> exact_plateau(RationalLaw((), ((fmpq(2, 3), fmpq(0)), (fmpq(1, 3), fmpq(1)))), arb(2).sqrt())
+    2/3
+    """
+    terms = [(mass * r0, mass * r1) for r0, r1, mass in law.atoms] + list(law.singular)
+    if any(a1 > 0 and not a0 - e * a1 <= 0 for a0, a1 in terms):
+        return None
+    return sum((a0 for a0, a1 in terms if a1 == 0), fmpq(0))
 
 
 def _convolved(left: dict[fmpq, fmpq], right: dict[fmpq, fmpq]) -> dict[fmpq, fmpq]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
+from typing import Any
 
 import numpy as np
 
-from symamp.evaluation import kernel
 from symamp.evaluation.blocks import Blocks, partition
-from symamp.evaluation.gparv import FloatGparv
+from symamp.evaluation.gparv import FloatGparv, Floats
+from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.plan import (
     Plan,
     Window,
@@ -20,6 +21,7 @@ from symamp.evaluation.plan import (
     saddle_tilt,
 )
 from symamp.evaluation.tilted import TiltedLaw, log_mgf
+from symamp.numbers.number_system import NUMPY
 
 _ROUNDS = 12
 
@@ -45,17 +47,18 @@ class FloatSum:
         return self.log_scale + log(middle) if middle > 0.0 else -np.inf
 
 
-def float_sum(g: FloatGparv, n: int, gap: float, most: int) -> FloatSum:
+def float_sum(g: FloatGparv, n: int, gap: float, most: int, saddle: float | None = None) -> FloatSum:
     """Estimate E[S_+] from both sides, refining until the relative gap is met or ``most`` frequencies are needed.
 
-    An estimate: rounding is kept small but is not bounded. G must take a positive value.
+    An estimate: rounding is kept small but is not bounded. G must take a positive value. ``saddle`` is the saddle
+    point if it is known.
     """
     with np.errstate(all="ignore"):
-        return _search(g, n, gap, most)
+        return _search(g, n, gap, most, saddle_tilt(g, n) if saddle is None else saddle)
 
 
-def _search(g: FloatGparv, n: int, gap: float, most: int) -> FloatSum:
-    tilted = TiltedLaw.of(g, raised_tilt(g, n, saddle_tilt(g, n)))
+def _search(g: FloatGparv, n: int, gap: float, most: int, saddle: float) -> FloatSum:
+    tilted = TiltedLaw.of(g, raised_tilt(g, n, saddle))
     estimate = gaussian_estimate(tilted, n)
     window = choose_window(tilted, n, float(-np.log(0.01 * gap * estimate)))
     d = float(np.sqrt(n) * tilted.deviation * np.sqrt(6.8 * gap * relative_overshoot(tilted, n)))
@@ -93,30 +96,25 @@ def _sum(
     if found is None:
         return None
     blocks, dropped = found
-    lower, upper = _bounds(tilted, n, window, window.length / terms, blocks, null_n)
+    lower, upper = _bounds(tilted, n, window, terms, blocks, null_n)
     plan = Plan(window.in_units(tilted.g.exponent), terms, blocks)
     return FloatSum(lower - dropped, upper + dropped, n * tilted.cumulants.k0 + tilted.g.log_unit, plan)
 
 
-def _bounds(tilted: TiltedLaw, n: int, window: Window, d: float, blocks: Blocks, null_n: float) -> tuple[float, float]:
+def _bounds(
+    tilted: TiltedLaw, n: int, window: Window, terms: int, blocks: Blocks, null_n: float
+) -> tuple[float, float]:
     theta, w = window.theta, window.length
-    step, t = 2.0 * np.pi / w, 2.0 * np.pi / d
-    u = step * np.concatenate([np.arange(a, b + 1, dtype=np.float64) for a, b in blocks.evaluated] or [np.empty(0)])
-    s = theta + 1j * u
-    lam = theta * d
-    alpha = float(kernel.upper_shift(lam, np.expm1)) if lam > 1e-3 else 0.5 - lam / 12.0 + lam**3 / 720.0
-    c = float(kernel.lower_slope(lam, np.expm1)) if lam > 1e-3 else 0.5 - lam / 6.0 + lam**3 / 180.0
-    modulus, phase = tilted.log_phi(u)
-    power = np.exp(n * modulus + 1j * (n * phase)) - null_n
-    above0 = float(kernel.majorant_at_zero(theta, d, alpha, np.expm1, np.exp))
-    below0 = float(kernel.minorant_at_zero(theta, d, np.expm1))
-    above = float((kernel.majorant(s, d, s / t, t, alpha, 1j, np.expm1, np.exp) * power).real.sum())
-    below = float((kernel.minorant(s, d, s / t, t, c, 1j, np.expm1) * power).real.sum())
+    indices = np.concatenate([np.arange(a, b + 1, dtype=np.float64) for a, b in blocks.evaluated] or [np.empty(0)])
+
+    def power(u: Floats) -> Any:
+        modulus, phase = tilted.log_phi(u)
+        return np.exp(n * modulus + 1j * (n * phase)) - null_n
+
+    low, high = Kernel(NUMPY, theta, w, terms).sums([indices], power, 1.0 - null_n)
     k = log_mgf(tilted.g, np.array([window.theta_above, window.theta_below])) - tilted.cumulants.k0
     aliasing = sum(
         np.exp(n * float(kk) - 1.0 - abs(other - theta) * w) / other / -np.expm1(-abs(other - theta) * w)
         for kk, other in zip(k, (window.theta_above, window.theta_below), strict=True)
     )
-    upper = (above0 * (1.0 - null_n) + 2.0 * above) / w
-    lower = (below0 * (1.0 - null_n) + 2.0 * below) / w - aliasing
-    return lower, upper
+    return float(2.0 * low / w - aliasing), float(2.0 * high / w)

@@ -1,27 +1,20 @@
-"""eps from delta: search in floats, then certify one evaluation on each side."""
+"""eps from delta: the search in floats, and the limits that it starts from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import inf, isfinite, log, nextafter
+from collections.abc import Callable
+from math import inf, isfinite, log
 
 import flint
 import numpy as np
 from flint import arb, fmpq
 
-from symamp.evaluation.divergence import (
-    Enclosure,
-    Settings,
-    enclose_divergence,
-    estimate_log_divergence,
-    positive_part,
-)
-from symamp.evaluation.gparv import ball_gparv, float_gparv
+from symamp.evaluation.divergence import Settings, estimate_log_divergence
+from symamp.evaluation.gparv import float_gparv
 from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
 from symamp.evaluation.tilted import TiltedLaw
 
-_STEPS = 40
 LARGEST_EPS = 300.0
 _FEW_USERS = 12
 _STUCK = 1e-3
@@ -44,12 +37,6 @@ def limit_divergence(law: Law, n: int) -> arb:
     hidden = (1 - total(rest)).max(arb(0)) ** (n - 1)
     revealed = total([a() for a, b in law.singular if b().is_zero()])
     return total([m * r for m, r in zero]) * hidden + revealed
-
-
-def one_user_divergence(law: Law, level: Level) -> arb:
-    """Return a ball around E[G_+] and the singular part: the divergence at n = 1, the largest over all n."""
-    g = ball_gparv(law, level)
-    return positive_part(g) + g.singular
 
 
 def approximate_log_divergence(law: Law, eps: float, n: int) -> float:
@@ -80,8 +67,8 @@ def estimate_epsilon(law: Law, n: int, log_delta: float, settings: Settings, sta
     top = largest_epsilon(law)
     if top == inf and log_of_ball(limit_divergence(law, n)) > log_delta:
         return inf
-    at_zero = rough(0.0)
-    if (miss(0.0) if abs(at_zero) < 1.0 else at_zero) <= 0.0:
+    # A normal shape is assumed for the rough value: where there is none it may be far too low.
+    if rough(0.0) < 1.0 and miss(0.0) <= 0.0:
         return 0.0
     if n <= _FEW_USERS or top == inf:
         return _bracketed(miss, top)
@@ -102,7 +89,8 @@ def _bracketed(miss: Callable[[float], float], top: float, accuracy: float = 1e-
         if isfinite(top) or high > LARGEST_EPS:
             return high if isfinite(top) else inf
         high *= 2.0
-    return float(brentq(miss, 0.0, high, xtol=1e-300, rtol=accuracy))
+    # A root far below the bracket is found to an absolute accuracy only: it is a guess, and is certified afterwards.
+    return float(brentq(miss, 0.0, high, xtol=1e-18 * high, rtol=accuracy, disp=False))
 
 
 def _polished(
@@ -128,90 +116,6 @@ def _polished(
         slope = (next_value - value) / (following - eps)
         eps, value = following, next_value
     return _bracketed(miss, top)
-
-
-def certify_above(
-    laws: Sequence[Law], n: int, delta: fmpq, eps: float, settings: Settings
-) -> tuple[float, tuple[Enclosure, ...]]:
-    """Return a double eps' >= eps, as close as can be certified, at which every law has divergence <= delta.
-
-    Guarantee
-    ---------
-    At the returned eps' the right end of every enclosure is <= delta; the divergence decreases in eps, so this holds
-    for all larger eps. (inf, ()) if no eps' is certified. Proof: docs/proofs/inversion.md.
-    """
-
-    def holds(e: Enclosure) -> bool:
-        return e.is_at_most(delta)
-
-    return _certify(laws, n, delta, eps, settings, +1, holds)
-
-
-def certify_below(law: Law, n: int, delta: fmpq, eps: float, settings: Settings) -> tuple[float, tuple[Enclosure, ...]]:
-    """Return a double eps' <= eps, as close as can be certified, at which the law has divergence > delta; 0 if none.
-
-    Guarantee
-    ---------
-    At the returned eps' > 0 the left end of the enclosure is > delta, and so for all smaller eps.
-    Proof: docs/proofs/inversion.md.
-    """
-
-    def holds(e: Enclosure) -> bool:
-        # Strictly: where the divergence has a plateau at delta itself, every eps on it is private.
-        return e.is_above(delta)
-
-    return _certify([law], n, delta, eps, settings, -1, holds)
-
-
-def _certify(
-    laws: Sequence[Law],
-    n: int,
-    delta: fmpq,
-    eps: float,
-    settings: Settings,
-    side: int,
-    holds: Callable[[Enclosure], bool],
-) -> tuple[float, tuple[Enclosure, ...]]:
-    if eps == inf:
-        return inf, ()
-    slope = _slope(laws[0], eps, n)
-    shift = 0.6 * settings.gap / slope
-    for _ in range(_STEPS):
-        candidate = nextafter(eps + side * shift, side * inf)
-        if candidate <= 0.0:
-            if side < 0:
-                return 0.0, ()
-            candidate = nextafter(0.0, 1.0)
-        level = Level.of_float(candidate)
-        found: list[Enclosure] = []
-        worst = 0.0
-        for law in laws:
-            enclosure = enclose_divergence(law, level, n, settings)
-            found.append(enclosure)
-            if not holds(enclosure):
-                worst = max(worst, _log_miss(enclosure, delta, side))
-                break
-        else:
-            return candidate, tuple(found)
-        shift = max(2.0 * shift, shift + 1.1 * worst / slope, abs(eps) * 2e-16)
-    if side > 0:
-        return inf, ()
-    return 0.0, ()
-
-
-def _slope(law: Law, eps: float, n: int) -> float:
-    """Return a positive float near -d log D / d eps, for choosing a first step."""
-    step = max(1e-4 * eps, 1e-12)
-    a, b = approximate_log_divergence(law, eps, n), approximate_log_divergence(law, eps + step, n)
-    slope = (a - b) / step
-    return slope if isfinite(slope) and slope > 0.0 else 1.0 / max(eps, 1e-3)
-
-
-def _log_miss(enclosure: Enclosure, delta: fmpq, side: int) -> float:
-    value = enclosure.upper.upper() if side > 0 else enclosure.lower.lower()
-    if not value > 0:
-        return 1.0
-    return min(abs(float((value / arb(delta)).log())), 50.0)
 
 
 def log_of(delta: fmpq) -> float:

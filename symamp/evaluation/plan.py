@@ -42,6 +42,13 @@ class Plan:
     terms: int
     blocks: Blocks
 
+    @property
+    def parameters(self) -> dict[str, float]:
+        """What there is to tell of the plan, by name."""
+        window, blocks = self.window, self.blocks
+        counts = {"frequencies": blocks.evaluations, "dropped_blocks": len(blocks.dropped)}
+        return {"theta": window.theta, "W": window.length, "terms": self.terms} | counts
+
 
 def saddle_tilt(g: FloatGparv, n: int) -> float:
     """Return theta0, the solution of n theta K'(theta) = 2 (the saddle point of M(theta)^n / theta^2)."""

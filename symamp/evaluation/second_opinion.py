@@ -6,18 +6,19 @@ import flint
 import mpmath
 from flint import arb
 
-from symamp.evaluation import kernel
 from symamp.evaluation.divergence import (
     ENUMERATE_FOR_DIGITS,
     KERNEL_GAP,
     Settings,
     positive_part,
 )
-from symamp.evaluation.enumeration import Numbers, count_outcomes, positive_expectation
+from symamp.evaluation.enumeration import count_outcomes, positive_expectation
 from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gparv import BallGparv, ball_gparv, float_gparv
+from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.plan import Plan
+from symamp.numbers.number_system import MPMATH
 
 _GUARD_DIGITS = 20
 
@@ -37,8 +38,7 @@ def mpmath_divergence(law: Law, level: Level, n: int, digits: int) -> mpmath.mpf
         most = Settings.of_digits(digits).most_outcomes
         if count_outcomes(rough, n, most) <= min(most, ENUMERATE_FOR_DIGITS):
             law_mp = [(as_mpf(v), as_mpf(p)) for v, p in zip(g.values, g.masses, strict=True)]
-            numbers = Numbers(mpmath.mpf(0), mpmath.mpf(1), max, mpmath.binomial, mpmath.factorial)
-            return positive_expectation([*law_mp, (mpmath.mpf(0), as_mpf(g.null_mass))], n, numbers) / n + singular
+            return positive_expectation([*law_mp, (mpmath.mpf(0), as_mpf(g.null_mass))], n, MPMATH) / n + singular
         plan = float_sum(rough, n, max(10.0**-digits, KERNEL_GAP), Settings().most_frequencies).plan
         low, high = _kernel_sums(g, n, plan)
         return (low + high) / (2 * n) + singular
@@ -56,22 +56,14 @@ def _kernel_sums(g: BallGparv, n: int, plan: Plan) -> tuple[mpmath.mpf, mpmath.m
     values, masses = [as_mpf(v) for v in g.values], [as_mpf(p) for p in g.masses]
     null = as_mpf(g.null_mass)
     theta, w = mp.mpf(plan.window.theta), mp.mpf(plan.window.length)
-    d, step = w / plan.terms, 2 * mp.pi / w
-    t = 2 * mp.pi / d
     m = null + mp.fsum(p * mp.exp(theta * v) for v, p in zip(values, masses, strict=True))
     tilted = [p * mp.exp(theta * v) / m for v, p in zip(values, masses, strict=True)]
     null_n = (null / m) ** n
-    alpha, c = kernel.upper_shift(theta * d, mp.expm1), kernel.lower_slope(theta * d, mp.expm1)
-    above = kernel.majorant_at_zero(theta, d, alpha, mp.expm1, mp.exp) * (1 - null_n) / 2
-    below = kernel.minorant_at_zero(theta, d, mp.expm1) * (1 - null_n) / 2
-    i = mp.mpc(0, 1)
-    for first, last in plan.blocks.evaluated:
-        for j in range(first, last + 1):
-            u = step * j
-            s = mp.mpc(theta, u)
-            phi = null / m + mp.fsum(p * mp.expj(u * v) for v, p in zip(values, tilted, strict=True))
-            power = phi**n - null_n
-            above += (kernel.majorant(s, d, s / t, t, alpha, i, mp.expm1, mp.exp) * power).real
-            below += (kernel.minorant(s, d, s / t, t, c, i, mp.expm1) * power).real
+
+    def power(u: mpmath.mpf) -> mpmath.mpc:
+        return (null / m + mp.fsum(p * mp.expj(u * v) for v, p in zip(values, tilted, strict=True))) ** n - null_n
+
+    indices = (j for first, last in plan.blocks.evaluated for j in range(first, last + 1))
+    below, above = Kernel(MPMATH, theta, w, plan.terms).sums(indices, power, 1 - null_n)
     scale = m**n * 2 / w
     return scale * below, scale * above

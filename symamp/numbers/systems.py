@@ -4,81 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import flint
-import mpmath
-import numpy as np
 import sympy as sp
 
 from symamp.errors import ExpressionError
+from symamp.numbers.number_system import FLINT as FLINT
+from symamp.numbers.number_system import MPMATH as MPMATH
+from symamp.numbers.number_system import NUMPY as NUMPY
+from symamp.numbers.number_system import Number
+from symamp.numbers.number_system import NumberSystem as NumberSystem
 
 _ACCEPTED = "rational numbers, + - * /, powers, exp, log, sqrt, binomial, pi and declared symbols"
-
-
-Number = Any  # of whichever system: flint.arb, mpmath.mpf, numpy.float64 or an array of them
-
-
-@dataclass(frozen=True)
-class NumberSystem:
-    """The operations that a compiled expression needs; ``power`` takes a Python int or a number of the system.
-
-    >>> MPMATH.rational(1, 4) + MPMATH.sqrt(MPMATH.rational(1, 4))
-    mpf('0.75')
-    """
-
-    name: str
-    rational: Callable[[int, int], Number]
-    exp: Callable[[Number], Number]
-    log: Callable[[Number], Number]
-    sqrt: Callable[[Number], Number]
-    power: Callable[[Number, Number], Number]
-    pi: Callable[[], Number]
-
-
-def _flint_power(base: Number, exponent: Number) -> Number:
-    return flint.arb(base) ** (flint.fmpz(exponent) if isinstance(exponent, int) else exponent)
-
-
-def _numpy_power(base: Number, exponent: Number) -> Number:
-    return np.power(base, np.float64(exponent)) if isinstance(exponent, int) else np.power(base, exponent)
 
 
 def _no_exact(*_: Number) -> NoReturn:
     raise ExpressionError("argument of binomial", "an irrational number", "integers")
 
 
-FLINT = NumberSystem(
-    "flint",
-    lambda p, q: flint.arb(p) if q == 1 else flint.arb(flint.fmpq(p, q)),
-    lambda x: flint.arb(x).exp(),
-    lambda x: flint.arb(x).log(),
-    lambda x: flint.arb(x).sqrt(),
-    _flint_power,
-    flint.arb.pi,
+_EXACT = replace(
+    NUMPY,
+    name="exact",
+    rational=Fraction,
+    power=lambda x, n: Fraction(x) ** n,
+    **dict.fromkeys(("exp", "log", "sqrt", "pi"), _no_exact),
 )
-"""Balls of python-flint at the precision of ``flint.ctx``: every result contains the true value."""
-
-MPMATH = NumberSystem(
-    "mpmath",
-    lambda p, q: mpmath.mpf(p) / q,
-    mpmath.exp,
-    mpmath.log,
-    mpmath.sqrt,
-    lambda x, n: mpmath.power(x, n),
-    lambda: +mpmath.pi,
-)
-"""Numbers of mpmath at the precision of ``mpmath.mp``: rounded to nearest, no guarantee."""
-
-NUMPY = NumberSystem(
-    "numpy", lambda p, q: np.float64(p / q), np.exp, np.log, np.sqrt, _numpy_power, lambda: np.float64(math.pi)
-)
-"""Doubles (scalars or arrays): fast, no guarantee."""
-
-_EXACT = NumberSystem("exact", Fraction, _no_exact, _no_exact, _no_exact, lambda x, n: Fraction(x) ** n, _no_exact)
 
 Compiled = Callable[[NumberSystem, Mapping[str, Number]], Number]
 
