@@ -25,7 +25,7 @@ def gallery() -> Iterator[str]:
         "Generated from the catalogue by `docs/gallery.py`; nothing on this page is written by hand.",
         f"Certified brackets of the central epsilon are for n = {N:,} users and delta = {DELTA}.",
         "",
-        "![central epsilon over the number of users, for every family](generated/amplification.svg)",
+        "![central epsilon times the root of the number of users, for every family](generated/amplification.svg)",
         "",
         "| name | mechanism | parameters | local budget | central epsilon |",
         "| --- | --- | --- | --- | --- |",

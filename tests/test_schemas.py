@@ -4,14 +4,17 @@ import copy
 import json
 import keyword
 import re
+from decimal import Decimal
 from pathlib import Path
 
 import jsonschema
+import numpy as np
 import pytest
+from flint import fmpq
 
 import symamp as sa
 from symamp import verifier
-from symamp.errors import ArgumentError, FormatError
+from symamp.errors import ArgumentError, FormatError, SymampError
 from symamp.schemas.validation import check_document, schema_names, schema_text
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,9 +24,9 @@ EXAMPLES = {
     for name, page in {"mechanism": "mechanism_format.md", "family": "family_format.md"}.items()
 }
 EXAMPLES["certificate"] = [
-    sa.delta(sa.RandomizedResponse(k=3, eps0=1), n=1000, eps="0.1").certificate(),
-    sa.epsilon(sa.RandomizedResponse(k=2, eps0=1), n=5, delta="1e-3").certificate(),
-    sa.epsilon(sa.PureLDP(eps0=1), n=1000, delta="1e-6", gap=1e-2).certificate(),
+    sa.delta(sa.RandomizedResponse(k=3, eps0=1), n=1000, eps="0.1", method="blanket").certificate(),
+    sa.epsilon(sa.RandomizedResponse(k=2, eps0=1), n=5, delta="1e-3", method="blanket").certificate(),
+    sa.epsilon(sa.PureLDP(eps0=1), n=1000, delta="1e-6", gap=1e-2, method="generic").certificate(),
 ]
 
 
@@ -138,3 +141,13 @@ def test_places_with_dots_and_brackets_in_labels():
     with pytest.raises(FormatError) as refusal:
         check_document(example, "mechanism")
     assert refusal.value.argument == r'table["a.b[\"c\"][0]"]["x.y"]'
+
+
+@pytest.mark.parametrize("name", ["mechanism", "family"])
+def test_values_that_no_json_file_holds_are_refused(name):
+    hostile = (np.array([1, 2]), np.array([]), Decimal("sNaN"), fmpq(1, 2), b"1", {1}, (1, 2), object(), 1j)
+    for document in EXAMPLES[name]:
+        for key in document:
+            for value in hostile:
+                with pytest.raises(SymampError):
+                    sa.mechanism_from_json({**document, key: value})
