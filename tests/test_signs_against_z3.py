@@ -144,15 +144,21 @@ def verdict(expr, parameters, outcome):
     """Return "agreed", "undecided" or "contradiction"."""
     for integers in (False, True):
         question = Question(expr, parameters, integers)
-        solver = z3.Solver() if integers else z3.SolverFor("QF_NRA")
-        solver.set("rlimit", STEPS)
-        solver.add(*question.facts, against(outcome, question.value))
+        assert limited(question).check() != z3.unsat, "facts that exclude every point would agree with anything"
+        solver = limited(question, against(outcome, question.value))
         found = solver.check()
         if found == z3.unsat:
             return "agreed"
         if found == z3.sat and is_counterexample(expr, parameters, outcome, question.point(solver.model())):
             return "contradiction"
     return "undecided"
+
+
+def limited(question, *more):
+    solver = z3.Solver() if question.integers else z3.SolverFor("QF_NRA")
+    solver.set("rlimit", STEPS)
+    solver.add(*question.facts, *more)
+    return solver
 
 
 def is_counterexample(expr, parameters, outcome, values):
