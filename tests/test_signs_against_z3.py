@@ -12,7 +12,6 @@ from contextlib import suppress
 
 import pytest
 import sympy as sp
-import z3
 
 from symamp.algebra import order, sign_proof
 from symamp.algebra.parameter import EPS0, Parameter
@@ -20,6 +19,8 @@ from symamp.derivation.pairs import pair_classes
 from symamp.derivation.validity import check_probabilities
 from symamp.errors import SymampError
 from symamp.mechanisms.catalogue import catalogue
+
+z3 = pytest.importorskip("z3")
 
 STEPS = 400_000
 
