@@ -44,9 +44,11 @@ def arranged(expr: sp.Expr, parameters: tuple[Parameter, ...] = (), writers: tup
         plain, *others = [f.xreplace(values) for f in _arrangements(symbolic, parameters, writers[0])]
     except ExpressionError:
         return expr
-    lengths = {f: [len(write(f)) for write in writers] for f in (plain, *others)}
-    fit = (f for f in others if all(n <= most for n, most in zip(lengths[f], lengths[plain], strict=True)))
-    return min(fit, key=lambda f: lengths[f][0], default=plain)
+    others = [f for f in dict.fromkeys(others) if f != plain]
+    for found in sorted(others, key=lambda f: len(writers[0](f))):
+        if all(len(write(found)) <= len(write(plain)) for write in writers):
+            return found
+    return plain
 
 
 def _with_symbolic_powers(expr: sp.Expr) -> tuple[sp.Expr, dict[sp.Symbol, sp.Integer]]:

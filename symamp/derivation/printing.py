@@ -122,13 +122,27 @@ class _Pretty(_PositiveFirst, PrettyPrinter):  # type: ignore[misc]
     pass
 
 
+def _as_typed(expr: sp.Expr) -> sp.Expr:
+    """Put names such as 0.1 for the fractions that doubles are, where the fraction is longer."""
+    swap = {}
+    for number in expr.atoms(sp.Rational):
+        size = abs(number)
+        if size.q.bit_count() == 1 and size.q.bit_length() < 1000 and size.p.bit_length() <= 53:
+            name = repr(float(size))
+            if len(name) < len(str(size)) and "e" not in name:
+                swap[number] = sp.Symbol(name, positive=True) * sp.sign(number)
+    return expr.xreplace(swap) if swap else expr
+
+
 def text(expr: sp.Expr) -> str:
     """Return the formula on one line.
 
-    >>> text(1 + sp.E)
-    '1 + exp(1)'
+    A number that is a double, such as 0.1 typed as a float, is written as that: 0.1, which is not the exact 1/10.
+
+    >>> text(1 + sp.E), text(sp.exp(sp.Rational(*(0.1).as_integer_ratio()))), text(sp.Rational(1, 10))
+    ('1 + exp(1)', 'exp(0.1)', '1/10')
     """
-    return str(_Text().doprint(expr))
+    return str(_Text().doprint(_as_typed(expr)))
 
 
 def latex(expr: sp.Expr) -> str:
@@ -138,7 +152,7 @@ def latex(expr: sp.Expr) -> str:
     'e^{\\\\varepsilon_0}'
     """
     names = {s: _LATEX_NAMES[s.name] for s in expr.free_symbols if s.name in _LATEX_NAMES}
-    return str(_Latex({"symbol_names": names}).doprint(expr))
+    return str(_Latex({"symbol_names": names}).doprint(_as_typed(expr)))
 
 
 def _widest(expr: sp.Expr) -> str:
@@ -248,4 +262,4 @@ def _legend(decomposition: Components) -> list[str]:
 
 
 def _pretty(expr: sp.Expr) -> str:
-    return str(_Pretty({"use_unicode": True}).doprint(expr))
+    return str(_Pretty({"use_unicode": True}).doprint(_as_typed(expr)))

@@ -15,6 +15,7 @@ from symamp.algebra.normal_form import normal
 from symamp.algebra.order import is_zero, sign, strictly_positive
 from symamp.algebra.parameter import Parameter
 from symamp.derivation.orbit import Orbit
+from symamp.derivation.printing import text
 from symamp.derivation.validity import check_probabilities
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.family_description import Description, check_description, expressions
@@ -117,7 +118,7 @@ class DescribedFamily(Family):
         return {**self.values, **{p.name: p for p in self.parameters}}
 
     def __repr__(self) -> str:
-        return f"DescribedFamily({', '.join([repr(self.name), *(f'{k}={v}' for k, v in self.values.items())])})"
+        return f"DescribedFamily({', '.join([repr(self.name), *(f'{k}={text(v)}' for k, v in self.values.items())])})"
 
     def __reduce__(self) -> tuple[object, ...]:
         return member, (self.data, self._given())

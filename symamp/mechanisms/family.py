@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import sympy as sp
 
 from symamp.algebra.parameter import Parameter, check_range
+from symamp.derivation.printing import text
 from symamp.errors import ArgumentError
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.mechanisms.mechanism import Mechanism
@@ -105,7 +106,7 @@ class Parametrised:
         return min(int(lower), most) if lower is not None and lower.is_Integer else 2
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in self.values.items())})"
+        return f"{type(self).__name__}({', '.join(f'{k}={text(v)}' for k, v in self.values.items())})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Parametrised) and self.key() == other.key()
