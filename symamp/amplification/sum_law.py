@@ -123,7 +123,7 @@ class SumLaw:
     def outside(self) -> Interval:
         """How much of the law is not accounted for: 1 less what is proved to lie on the points of ``grid``."""
         lower, upper = self._pointwise[2:]
-        with working_precision(self._sum.precision):
+        with flint.ctx.workprec(self._sum.precision):
             return Interval(max(0.0, float_below(1 - upper)), float_above((1 - lower).min(arb(1))))
 
     def probability(self, x: object) -> Interval:
@@ -132,7 +132,7 @@ class SumLaw:
         Raises ArgumentError if x is not a real number.
         """
         place = number(exact_number(x, "x"))
-        with working_precision(self._sum.precision):
+        with flint.ctx.workprec(self._sum.precision):
             low, high = self._sum.points.at(int((place() / arb(self.step) + 0.5).mid().floor().unique_fmpz()))
             return Interval(max(0.0, float_below(low)), float_above(high))
 
@@ -162,7 +162,7 @@ class SumLaw:
     @cached_property
     def _pointwise(self) -> tuple[Floats, Floats, arb, arb]:
         points = self._sum.points
-        with working_precision(self._sum.precision):
+        with flint.ctx.workprec(self._sum.precision):
             return points.in_doubles() if self.context == "numpy" else points.in_balls()
 
     def _outline(self) -> tuple[Floats, Floats, Floats]:

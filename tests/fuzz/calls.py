@@ -218,8 +218,10 @@ class Draw:
     def command_line(self):
         """The words of a command, run in this process."""
         name, family = self.one(catalogue().items())
-        words = [self.one(("derive", "epsilon", "delta", "verify", "audit", "mechanisms", "--version", "-h", "no"))]
-        if words[0] in ("audit",):
+        words = [self.one(("derive", "epsilon", "delta", "verify", "mechanisms", "--version", "-h", "no"))]
+        if self.chance(0.01):
+            words = ["audit"]
+        if words[0] == "audit":
             words.append("--json" if self.chance(0.5) else "--no")
         else:
             values = dict(self.one(family.small))
@@ -246,10 +248,14 @@ class Draw:
                 case 2:
                     words.insert(
                         self.random.randint(0, len(words)),
-                        self.one(("--json", "--", "-", "-x", "--n=", "--k", "--pair", "x0,x1", "--help", "\ud800", "é")),
+                        self.one(
+                            ("--json", "--", "-", "-x", "--n=", "--k", "--pair", "x0,x1", "--help", "\ud800", "é")
+                        ),
                     )
                 case _:
-                    words.insert(self.random.randint(0, len(words)), "--" + self.plain(TEXTS) + "=" + self.plain(NUMBERS))
+                    words.insert(
+                        self.random.randint(0, len(words)), "--" + self.plain(TEXTS) + "=" + self.plain(NUMBERS)
+                    )
             words = words or ["epsilon"]
         return f"command({words!r})"
 
@@ -260,9 +266,9 @@ class Draw:
 
     def call(self):
         kinds = {
-            self.epsilon: 12, self.delta: 14, self.sum_law: 10, self.method_check: 2, self.asked_of_mechanism: 14,
-            self.exact: 8, self.parameter: 4, self.document: 12, self.loading: 2, self.follow_up: 6,
-            self.certificate: 16, self.command_line: 12,
+            self.epsilon: 4, self.delta: 10, self.sum_law: 8, self.method_check: 2, self.asked_of_mechanism: 16,
+            self.exact: 14, self.parameter: 10, self.document: 20, self.loading: 4, self.follow_up: 3,
+            self.certificate: 10, self.command_line: 8,
         }  # fmt: skip
         return self.random.choices(list(kinds), list(kinds.values()))[0]()
 

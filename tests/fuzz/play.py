@@ -32,6 +32,7 @@ from symamp.command_line.cli import main
 from symamp.mechanisms.catalogue import catalogue
 
 SECONDS = 10
+"""Of processor time: other work on the machine does not count."""
 GIBIBYTE = 2**30
 _PACKAGE = Path(sa.__file__).parent
 
@@ -94,9 +95,9 @@ def play(call, seconds=SECONDS):
     """Evaluate the call; return a Failure, or None if it kept what is promised."""
     before = flint.ctx.prec, mpmath.mp.prec
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    previous = signal.signal(signal.SIGALRM, _stop)
+    previous = signal.signal(signal.SIGPROF, _stop)
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -104,7 +105,7 @@ def play(call, seconds=SECONDS):
         except sa.errors.SymampError as refusal:
             str(refusal), repr(refusal)
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
     except TooLong:
         return Failure("over time", call, f"more than {seconds} s, in {_innermost(sys.exc_info()[2])}")
     except BaseException as error:
@@ -114,8 +115,8 @@ def play(call, seconds=SECONDS):
             return None  # the language's own refusal: a keyword that is missing, a value that Python cannot make
         return Failure(f"{type(error).__name__} in {_innermost(error.__traceback__)}", call, str(error)[:300])
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
         after, flint.ctx.prec, mpmath.mp.prec = (flint.ctx.prec, mpmath.mp.prec), *before
     if after != before:
         return Failure("a precision leaked", call, f"{before} became {after}")

@@ -21,9 +21,9 @@ sys.path.insert(0, str(TESTS))
 from fuzz.calls import random_call  # noqa: E402
 
 KEPT = Path(__file__).with_name("cases") / "found.jsonl"
-_PATIENCE = 40
+_PATIENCE = 150
 """Seconds after which a process that does not answer is ended: it hangs where no signal reaches it."""
-_LIFE = 2000
+_LIFE = 10_000
 """Calls after which a fresh process takes over."""
 
 
