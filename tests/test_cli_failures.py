@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import symamp as sa
 from symamp.command_line import cli, failure
 from symamp.verifier import verify
 
@@ -16,7 +17,8 @@ QUESTION = ["delta", "krr", "--k", "2", "--eps0", "1", "--n", "10", "--eps", "0.
 
 
 def run(words, **streams):
-    return subprocess.run([*COMMAND, *words], stderr=subprocess.PIPE, text=True, check=False, timeout=300, **streams)
+    here = os.environ | {"PYTHONPATH": str(Path(sa.__file__).parents[1])}
+    return subprocess.run([*COMMAND, *words], stderr=subprocess.PIPE, text=True, check=False, env=here, **streams)
 
 
 def test_a_reader_that_has_gone_ends_the_command_in_silence():
@@ -66,3 +68,12 @@ def test_other_failures_of_streams_are_one_line(capsys):
         failure.guarded(failing, [])
     assert end.value.code == 2
     assert capsys.readouterr().err == "symamp: cannot write: Input/output error\n"
+
+
+@pytest.mark.parametrize("command", [["epsilon", "--delta", "1e-6"], ["delta", "--eps", "0.1"]])
+def test_the_law_of_the_sum_is_no_method(command, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["symamp", *command, "krr", "--k=2", "--eps0=1", "--n=100", "--method", "fft"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 2
+    assert capsys.readouterr().err.startswith("symamp: method: got fft; accepted: ")

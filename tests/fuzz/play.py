@@ -70,18 +70,27 @@ def from_text(text):
 
 def command(words):
     """The exit code of the command line in this process, which may not fail in another way."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        out, errors = io.StringIO(), io.StringIO()
-        with mock.patch.object(sys, "argv", ["symamp", *words]), mock.patch("sys.stdin", io.StringIO()):
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-                try:
-                    main()
-                except SystemExit as end:
-                    assert end.code in (0, 1, 2, None), end.code
-                    said = errors.getvalue()
-                    assert end.code != 2 or "verify" in words or said.count("\n") == 1, said
-                    assert "nan" not in out.getvalue().split(), out.getvalue()
-                    return end.code
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        stack.enter_context(contextlib.chdir(folder))
+        stack.enter_context(mock.patch.object(sys, "argv", ["symamp", *words]))
+        stack.enter_context(mock.patch("sys.stdin", io.StringIO()))
+        stack.enter_context(contextlib.redirect_stdout(out))
+        stack.enter_context(contextlib.redirect_stderr(errors))
+        code = _exit_code()
+    said = errors.getvalue()
+    assert code in (0, 1, 2), code
+    assert code != 2 or "verify" in words or said.count("\n") == 1, said
+    assert "nan" not in out.getvalue().split(), out.getvalue()
+    return code
+
+
+def _exit_code():
+    try:
+        main()
+    except SystemExit as end:
+        return end.code or 0
     raise AssertionError("no exit")
 
 
@@ -136,7 +145,13 @@ def _innermost(trace):
 
 
 def _is_ours(frame):
-    return Path(frame.filename).is_relative_to(_PACKAGE) or frame.name in ("_inspect", "_answer", "_law", "command")
+    return Path(frame.filename).is_relative_to(_PACKAGE) or frame.name in (
+        "_inspect",
+        "_answer",
+        "_law",
+        "command",
+        "_exit_code",
+    )
 
 
 def _inspect(found, depth=0):
@@ -183,7 +198,8 @@ def _law(law):
     if law.grid.size > 5000:
         return
     low, high = law.log_probabilities
-    assert not np.isnan(low).any() and not np.isnan(high).any(), "NaN"
+    assert not np.isnan(low).any(), "NaN"
+    assert not np.isnan(high).any(), "NaN"
     assert (low <= high).all(), "a probability with lower above upper"
     _inspect(law.outside)
     assert law.outside.upper <= 1.0
