@@ -99,12 +99,12 @@ class Draw:
     def table(self):
         """A table of rationals, of floats, or of formulas; rows may be off by a little."""
         inputs, messages = self.random.randint(1, 4), self.random.randint(1, 5)
-        rows = []
+        rows, odd = [], self.chance(0.3)
         for _ in range(inputs):
             weights = [self.random.choice((0, 1, 1, 2, 3, 7)) for _ in range(messages)]
             if self.chance(0.9):
                 weights[0] += 1
-            kind = self.one(("fraction", "fraction", "fraction", "float", "odd"))
+            kind = self.one(("fraction", "fraction", "fraction", "float", "odd" if odd else "fraction"))
             total = sum(weights) or 1
             row = [f"'{w}/{total}'" for w in weights]
             if kind == "float":
@@ -112,7 +112,7 @@ class Draw:
             if kind == "odd":
                 row[self.random.randrange(messages)] = self.value()
             rows.append(row)
-        if self.chance(0.1):
+        if self.chance(0.1) and not odd:
             return "sp.Matrix([" + ", ".join("[" + ", ".join(f"sp.S({x})" for x in row) + "]" for row in rows) + "])"
         if self.chance(0.1 * self.wild):
             return "np.array([" + ", ".join("[" + ", ".join(row) + "]" for row in rows) + "])"
