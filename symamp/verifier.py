@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import ast
 import json
-import operator
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache, reduce
 from itertools import accumulate, cycle
+from operator import add, mul, sub, truediv
 from typing import Any, NamedTuple
 
 from flint import acb, arb, ctx, fmpq
 
 MOST_CHARACTERS, MOST_ENTRIES, MOST_USERS, MOST_PRECISION = 2**24, 10**6, 10**18, 8192
-MOST_FRACTION, MOST_WORK = 2**19, 10**8  # bits of an exact fraction; operations on balls, or words of fractions
+MOST_FRACTION, MOST_WORK = 2**19, 10**7  # bits of an exact fraction; operations, about a microsecond each
 _TEXT = re.compile(r"(?:[0-9a-fx+\-*/() ]|exp|log|sqrt|E|pi){1,400000}", re.ASCII)
 _PLAN: dict[str, Any] = dict.fromkeys(("theta", "W", "theta_above", "theta_below"), str)
 _PLAN |= {"N": int, "evaluated": [(int, int)], "dropped": [(int, int)]}
@@ -100,20 +100,19 @@ def _power(x: Number, y: Number) -> Number:
     return x**exponent if small else arb(x) ** exponent
 
 
-_BINARY: dict[type, Callable[[Any, Any], Any]] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
-_BINARY |= {ast.Div: operator.truediv, ast.Pow: _power}
+_BINARY: dict[type, Any] = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Pow: _power}
 
 
 class _Check:
     work = 0
 
-    def spend(self, operations: int) -> None:
-        self.work += operations * (1 + ctx.prec // 512)
+    def spend(self, operations: int, hard: bool = False) -> None:
+        self.work += operations * (2 + (ctx.prec // 512) ** 2 if hard else 1)
         _require(self.work <= MOST_WORK, "too large: too many operations to check it")
 
     def limited(self, x: Number) -> Number:
         bits = x.p.bit_length() + x.q.bit_length() if isinstance(x, fmpq) else 0
-        self.spend(1 + bits // 64)
+        self.spend(1 + bits // 32, hard=bits == 0)
         return x if bits <= 2 * MOST_FRACTION else arb(x)
 
     def total(self, numbers: Iterable[Number]) -> Number:
@@ -123,6 +122,7 @@ class _Check:
         """Return the value of an expression of + - * / ** exp log sqrt E pi and integers, or +inf for "inf"."""
         if text == "inf":
             return _INFINITY
+        self.spend(len(text))
         _require(_TEXT.fullmatch(text), f"not an expression: {text[:40]!a}")
         try:
             value = self.value(ast.parse(text.strip(), mode="eval").body)
@@ -203,16 +203,15 @@ class _Check:
         minus = 1 - e if isinstance(e, fmpq) else -arb(self.number(eps)).expm1()  # 1 - E
         for (text0, text1, _), (r0, r1, mass) in zip(data["components"], components, strict=True):
             # Equal texts are equal numbers: then the difference is exact where balls would only see a small one.
-            value = r0 * minus if text0 == text1 else _ZERO if text0 == f"exp({eps})*({text1})" else r0 - e * r1
+            same = len(text0) == len(eps) + len(text1) + 8 and text0 == f"exp({eps})*({text1})"  # cheap if it is not
+            value = r0 * minus if text0 == text1 else _ZERO if same else r0 - e * r1
             null += mass if value == 0 else 0
             atoms += [] if value == 0 or mass == 0 else [(value, mass)]
         visible = self.total(_larger(a0 - e * a1) for a0, a1 in singular)
         one = self.total(m * _larger(v) for v, m in atoms) + visible
         if name == "no positive value" or (n == 1 and name == "enumeration"):
             return one if n == 1 or side == "above" else visible  # E[S_+] <= n E[G_+]
-        exact = all(
-            isinstance(x, fmpq) and x.q.bit_length() < 999 for x in (null, *(x for atom in atoms for x in atom))
-        )
+        exact = all(isinstance(x, fmpq) and x.q.bit_length() < 999 for x in [null, *(x for a in atoms for x in a)])
         if not (exact and name == "exact" and n <= 64):
             atoms, null = [(arb(v), arb(m)) for v, m in atoms], arb(null)
         if name == "compact kernel" and data["plan"] is not None:
@@ -228,14 +227,16 @@ class _Check:
         """Return E[S_+], exact or as a ball: only sums proved to be <= 0 are left out (docs/proofs/enumeration.md)."""
         atoms = sorted(atoms, key=lambda atom: float(arb(atom[0]).mid()), reverse=True)
         largest = list(accumulate((v for v, _ in atoms[::-1]), _larger))[::-1]  # balls may be out of order
-        power = lru_cache(10**5)(lambda j, c: atoms[j][1] ** c)
+        power = lru_cache(3 * 10**4)(lambda j, c: atoms[j][1] ** c)
+        size = n * max((x.q.bit_length() for atom in atoms for x in atom if isinstance(x, fmpq)), default=0)
+        node = 5 + ctx.prec // 512 + size // 100 + (size // 1000) ** 2
 
         def expected(j: int, left: int, partial: Number, reach: Number) -> Number:
             if j == len(atoms) - 1:
                 return power(j, left) * (reach if reach > 0 else _larger(reach))
             value, result, binomial = atoms[j][0], _ZERO, power(j, 0)
             for c in range(left, -1, -1):
-                self.spend(20)
+                self.spend(node)
                 here = partial + c * value
                 reach = here + (left - c) * largest[j + 1]
                 if not reach <= 0:
@@ -254,7 +255,7 @@ class _Check:
         good = [a for a, _ in blocks] + [terms] == [1, *(b + 1 for _, b in blocks)] and all(a <= b for a, b in blocks)
         _require(good, f"{what}: the blocks do not cover 1..N-1 without overlap", "invalid")
         _require(0 < lesser < theta < higher < _INFINITY and 0 < w < _INFINITY, f"{what}: theta or W wrong", "invalid")
-        self.spend((sum(b - a + 1 for a, b in plan["evaluated"]) + len(blocks) + 4) * 3 * (len(atoms) + 6))
+        self.spend((sum(b - a + 1 for a, b in plan["evaluated"]) + len(blocks) + 4) * (len(atoms) + 6), hard=True)
         mgf = sum((m * (theta * v).exp() for v, m in atoms), null)
         tilted, null, null_n = [(v, m * (theta * v).exp() / mgf) for v, m in atoms], null / mgf, (null / mgf) ** n
         d, step = w / terms, 2 * arb.pi() / w

@@ -1,16 +1,26 @@
-"""Every test runs at a random global precision, and must leave it as it was."""
+"""Every test runs at some global precision, and must leave it as it was; what is drawn is the same in every run.
 
-import random
+``HYPOTHESIS_PROFILE=explore`` (as ``make fuzz`` sets it) draws anew each time.
+"""
+
+import os
+from random import Random
 
 import flint
 import pytest
+from hypothesis import settings
+
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None)
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "same")
+settings.load_profile(PROFILE)
 
 
 @pytest.fixture(autouse=True)
-def random_precision():
+def random_precision(request):
     """Nothing in the package may depend on the global precision of python-flint, or change it."""
     before = flint.ctx.prec
-    precision = random.choice([30, 53, 64, 113, 300])
+    precision = Random(request.node.nodeid if PROFILE == "same" else None).choice([30, 53, 64, 113, 300])
     flint.ctx.prec = precision
     yield
     after, flint.ctx.prec = flint.ctx.prec, before

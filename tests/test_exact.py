@@ -5,7 +5,9 @@ import importlib.util
 import itertools
 import math
 import re
+from collections import Counter
 from fractions import Fraction
+from itertools import permutations
 from math import comb
 from pathlib import Path
 from random import Random
@@ -24,7 +26,7 @@ from oracle.histograms import (
 
 import symamp as sa
 from symamp.errors import ArgumentError, FormatError, SymampError, UnknownInputError
-from symamp.exact.symmetry import automorphisms, pair_representatives, representatives
+from symamp.exact.symmetry import Symmetries
 from symamp.exact.weights import finite_table, merged_columns
 
 FINDINGS = Path(__file__).resolve().parent.parent / "docs" / "findings"
@@ -237,11 +239,33 @@ def test_twenty_users_on_four_messages():
 # ----------------------------------------------------------------------------------------------------------- symmetry
 
 
+def whole_group(symmetries):
+    """All products of the generators."""
+    identity = tuple(range(symmetries.inputs))
+    group = waiting = {identity}
+    while waiting:
+        waiting = {tuple(g[i] for i in h) for g in waiting for h in symmetries.generators()} - group
+        group = group | waiting
+    return group
+
+
+def all_symmetries(columns):
+    """By trial of all permutations."""
+    every = Counter(columns)
+    inputs = range(len(columns[0]))
+    return {g for g in permutations(inputs) if Counter(tuple(c[i] for i in g) for c in columns) == every}
+
+
 def orbit(group, counts, pair):
     return {
         (tuple(counts[images.index(i)] for i in range(len(counts))), images[pair[0]], images[pair[1]])
         for images in group
     }
+
+
+CYCLE = [[int((i - j) % 6 in (1, 5)) + 1 for j in range(6)] for i in range(6)]
+SQUARES = [[1 + (i ^ j) % 3 for j in range(8)] for i in range(6)]
+PAIRS = [[5, 5, 1, 1, 1, 1], [5, 5, 1, 1, 1, 1], [1, 1, 5, 5, 1, 1], [1, 1, 5, 5, 1, 1], [1, 1, 1, 1, 5, 5]]
 
 
 @pytest.mark.parametrize(
@@ -252,27 +276,53 @@ def orbit(group, counts, pair):
         (normalised([[5, 2, 1], [1, 5, 2], [1, 2, 6]]), 1),
         (normalised([[4, 1, 1], [1, 4, 1], [1, 2, 3]]), 1),
         (normalised([[4, 1, 2], [1, 4, 2], [2, 2, 3]]), 2),
+        (normalised(CYCLE), 72),
+        (normalised(SQUARES), None),
+        (normalised(PAIRS), None),
+        (unary_encoding(3, Fraction(3, 4), Fraction(1, 4)), 6),
     ],
 )
 def test_symmetries_and_representatives(table, size):
-    """Each class of neighbouring data sets is represented exactly once."""
+    """All symmetries are found, and each class of neighbouring data sets is represented exactly once."""
     columns = list(zip(*table, strict=True))
-    group = automorphisms(columns)
-    assert len(group) == size
+    symmetries = Symmetries(columns)
+    group = whole_group(symmetries)
+    assert group == all_symmetries(columns)
+    assert size is None or len(group) == size
     inputs, users = len(table), 3
     seen = set()
-    for counts in representatives(users, group):
-        for pair in pair_representatives(counts, group):
+    assert sum(1 for _ in symmetries.representatives(users)) <= symmetries.count(users)
+    for counts in symmetries.representatives(users):
+        assert counts == max(other for other, _, _ in orbit(group, counts, (0, 1)))
+        for pair in symmetries.pair_representatives(counts):
             members = orbit(group, counts, pair)
             assert not seen & members
             seen |= members
     assert len(seen) == comb(users + inputs - 1, inputs - 1) * inputs * (inputs - 1)
 
 
-def test_no_symmetry_is_sought_among_many_inputs():
-    assert automorphisms([(1,) * 8]) == (tuple(range(8)),)
-    worst = sa.exact.worst_dataset(sa.RandomizedResponse(k=9, eps0="log(3)"), 2, 0)
-    assert worst.examined == worst.total == 9 * 9 * 8
+@pytest.mark.parametrize("k", [8, 9, 10, 30])
+def test_symmetry_is_used_at_any_number_of_inputs(k):
+    """As many data sets are examined whatever k is, and the value is the oracle's for one of them."""
+    worst = sa.exact.worst_dataset(sa.RandomizedResponse(k=k, eps0="log(6)"), 4, "log(11/2)")
+    assert worst.examined == 14
+    assert worst.total == comb(k + 2, 3) * k * (k - 1)
+    best = worst.maximisers[0]
+    assert len(worst.maximisers) == 1
+    sizes = [int(label[1:]) for label in (*best.data0, *best.data1)]
+    assert max(sizes) < k
+    table = randomized_response(k, Fraction(6))
+    if k < 10:
+        data = ([int(label[1:]) for label in labels] for labels in (best.data0, best.data1))
+        assert as_fraction(worst.value.exact) == true_divergence(table, *data, Fraction(11, 2))
+
+
+def test_many_inputs_without_any_symmetry_are_all_examined():
+    weights = [[1 + (3 * i * i + 5 * i * j + 7 * j) % 11 for j in range(3)] for i in range(8)]
+    worst = sa.exact.worst_dataset(as_mechanism(normalised(weights)), 2, 0)
+    columns = list(zip(*normalised(weights), strict=True))
+    assert len(whole_group(Symmetries(columns))) == 1
+    assert worst.examined == worst.total == 8 * 8 * 7
 
 
 # ------------------------------------------------------------------------------------------ progress, interrupted runs
@@ -332,7 +382,7 @@ def test_keyboard_interrupt_keeps_what_is_finished(tmp_path):
         lambda text: re.sub(r'"done": (\d+)', '"done": 0', text),
         lambda text: "[]",
         lambda text: "[" * 100_000,
-        lambda text: text.replace("worst_dataset 1", "worst_dataset 2"),
+        lambda text: text.replace("worst_dataset 2", "worst_dataset 3"),
     ],
 )
 def test_a_damaged_checkpoint_is_refused(tmp_path, damage):

@@ -1,7 +1,10 @@
 """The FFT engines: one contract for all engines, their rounding and lattice bounds one by one, and the law itself."""
 
+import math
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 from math import comb
 from random import Random
@@ -13,6 +16,7 @@ import pytest
 from flint import arb, fmpq
 
 import symamp as sa
+from symamp.amplification.evidence import Interval
 from symamp.evaluation.divergence import Settings, enclose_divergence
 from symamp.evaluation.enumeration import count_outcomes, enumerated_sum
 from symamp.evaluation.exact import exact_divergence
@@ -341,21 +345,73 @@ def found():
 
 
 def test_the_law_adds_up_to_what_it_encloses(found):
-    p = np.exp(found.log_probabilities)
-    assert found.grid.size == found.tilted.size == p.size
-    assert found.tilted.sum() == pytest.approx(1.0)
-    delta = float(p @ np.maximum(found.grid, 0.0)) / found.n
-    assert delta == pytest.approx(found.upper, rel=found.budget.wrap_around + 1e-9)
+    lower, upper = (np.exp(ends) for ends in found.log_probabilities)
+    assert found.grid.size == lower.size == upper.size
+    low, high = (float(p @ np.maximum(found.grid, 0.0)) / found.n for p in (lower, upper))
+    assert low <= found.upper * (1 + 1e-9)
+    assert high >= found.upper * (1 - found.budget.wrap_around - 1e-9)
+    assert high - low < 1e-3 * high
     assert found.lower < found.upper
-    assert found.threshold == 0.0
     budget = found.budget
     assert found.relative_gap == pytest.approx((found.upper - found.lower) / found.upper, rel=1e-6)
     assert budget.lattice + budget.wrap_around + budget.rounding == found.relative_gap
     low, high = found.log10_bounds
     assert low == pytest.approx(np.log10(found.lower))
     assert high == pytest.approx(np.log10(found.upper))
-    tail = float(p[found.grid > 0.0].sum())
-    assert tail == pytest.approx(sum(found.probability(x) for x in found.grid[found.grid > 0.0][:5000]), rel=1e-3)
+
+
+# G of binary response with t = 3 at E = 3/2, in steps of 1/2, with weights in quarters.
+COIN = {3: 1, -7: 1, 0: 2}
+
+
+@cache
+def exact_law(n):
+    """P(S = k/2) by multiplication of integer polynomials: no tilt, no window."""
+    law = {0: 1}
+    for _ in range(n):
+        following = Counter()
+        for k, p in law.items():
+            for v, w in COIN.items():
+                following[k + v] += p * w
+        law = following
+    return {k: Fraction(p, 4**n) for k, p in law.items()}
+
+
+@pytest.mark.parametrize("context", ["flint", "numpy", "mpmath"])
+@pytest.mark.parametrize("n", [8, 200])
+def test_every_probability_shown_encloses_the_exact_one(n, context):
+    found = sa.sum_law(sa.RandomizedResponse(k=2, eps0="log(3)"), n=n, eps="log(3/2)", context=context)
+    exact = exact_law(n)
+    places = [round(2 * x) for x in found.grid]
+    assert found.step == 0.5
+    logs = found.log_probabilities
+    for k, low, high in zip(places, *logs, strict=True):
+        true = exact.get(k, Fraction(0))
+        assert Fraction(math.exp(low)) <= true * (1 + Fraction(1, 10**9))
+        assert Fraction(math.exp(high)) >= true * (1 - Fraction(1, 10**9))
+    shown = {k for k, low in zip(places, logs[0], strict=True) if low > -math.inf}
+    missing = 1 - sum(exact.get(k, Fraction(0)) for k in shown)
+    assert Fraction(found.outside.upper) >= missing
+    assert Fraction(found.outside.lower) <= 1 - sum(exact.get(k, Fraction(0)) for k in places)
+    middle = [i for i, k in enumerate(places) if -20 <= k <= 20 and exact.get(k)]
+    assert middle
+    assert all(logs[1][i] - logs[0][i] < 1e-6 for i in middle)
+
+
+@pytest.mark.parametrize("context", ["flint", "numpy", "mpmath"])
+def test_probability_encloses_inside_and_outside_the_window(context):
+    found = sa.sum_law(sa.RandomizedResponse(k=2, eps0="log(3)"), n=200, eps="log(3/2)", context=context)
+    exact = exact_law(200)
+    for k in (*range(-1410, 610, 11), -1401, -1400, 600, 601, 10**9):
+        chance = found.probability(Fraction(k, 2))
+        assert Fraction(chance.lower) <= exact.get(k, Fraction(0)) <= Fraction(chance.upper), k
+    assert found.probability(301) == Interval(0.0, 0.0)
+    assert found.probability("1e500") == Interval(0.0, 0.0)
+    first = found.probability(found.grid[0])  # most of what the window wraps around to its edge is somewhere else
+    assert first.upper <= 1.0
+    for wrong in (math.nan, "x", None, [1], np.array([0.5, 1.0])):
+        with pytest.raises(sa.errors.SymampError):
+            found.probability(wrong)
 
 
 def test_bounds_below_the_smallest_double_keep_their_logarithms():
@@ -370,12 +426,14 @@ def test_plot_shows_law_threshold_and_tail(found):
     plt.switch_backend("Agg")
     ax = found.plot()
     try:
-        assert len(ax.lines) == 2
-        assert len(ax.collections) == 1
+        assert len(ax.lines) == 1
+        assert len(ax.collections) == 2
         labels = [text.get_text() for text in ax.get_legend().get_texts()]
         assert any("delta" in label for label in labels)
         assert "threshold" in labels
-        assert np.isfinite(ax.lines[0].get_ydata()).all()
+        assert any("not shown" in label for label in labels)
+        band = ax.collections[0].get_paths()[0].vertices
+        assert np.isfinite(band).all()
         assert found.plot(ax) is ax
     finally:
         plt.close(ax.figure)
@@ -396,6 +454,7 @@ def test_the_law_of_an_analysis_carries_its_standing():
     ("arguments", "error", "argument"),
     [
         ({"context": "decimal"}, sa.errors.ArgumentError, "context"),
+        ({"context": np.array([1.0, 2.0])}, sa.errors.ArgumentError, "context"),
         ({"context": "numpy", "digits": 20}, sa.errors.ArgumentError, "digits"),
         ({"digits": 0}, sa.errors.ArgumentError, "digits"),
         ({"gap": 0.5}, sa.errors.ArgumentError, "gap"),

@@ -770,3 +770,23 @@ def test_verifier_and_evaluator_agree_on_1000_random_laws(seed):
     rng = random.Random(seed)
     for _ in range(100):
         agrees(rng)
+
+
+def test_an_enumeration_too_large_is_given_up_early(monkeypatch):
+    """A mutated number of users made ten times as many outcomes as any answer has before it was refused."""
+    evidence = {
+        "method": "blanket", "standing": "proved", "pair": ["x0", "x1"], "others": [], "singular": [],
+        "components": [["3", "1", "1/6"], ["1", "3", "1/6"], ["1", "1", "1/3"]],
+        "eps": "log(3/2)", "evaluator": "enumeration", "precision": 128, "plan": None,
+    }  # fmt: skip
+    data = {
+        "format": "symamp-certificate", "version": 1, "mechanism": "m", "method": "blanket", "standing": "proved",
+        "source": "s", "above": [evidence], "below": [],
+        "claim": {"quantity": "delta", "n": 10**12, "eps": "log(3/2)", "lower": "0", "upper": "1/2"},
+    }  # fmt: skip
+    visited = []
+    spend = verifier._Check.spend
+    monkeypatch.setattr(verifier._Check, "spend", lambda *given, **kind: (visited.append(1), spend(*given, **kind)))
+    verdict = verifier.verify(json.dumps(data))
+    assert (verdict.status, "too large" in verdict.reason) == ("malformed", True)
+    assert len(visited) < 2_500_000

@@ -12,6 +12,7 @@ from flint import arb, fmpq
 
 from symamp.algebra.order import sign
 from symamp.amplification.estimate import worst_triple
+from symamp.amplification.evidence import Interval
 from symamp.amplification.question import Question
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.subject import Subject
@@ -31,17 +32,25 @@ _DRAWN = 2000
 class SumLaw:
     """The law of S = G_1 + ... + G_n on a lattice, and an enclosure of delta = E[S_+]/n + ``singular``.
 
-    ``grid`` are the lattice points of the window, ``tilted`` their probabilities under the tilt ``theta``, and
-    ``log_probabilities`` the natural logarithms of their probabilities proper. The lattice law is above G in the
-    increasing convex order; ``lower`` and ``upper`` enclose delta of G itself, and ``budget`` says what parts of
-    their distance come from the lattice, the wrap-around and rounding.
+    ``grid`` are the lattice points of a window, ``log_probabilities`` enclose the law on them, and ``outside`` says
+    what mass is not accounted for. The lattice law is above G in the increasing convex order, and the law of G itself
+    where all values are on the lattice. ``lower`` and ``upper`` enclose delta of G itself; ``budget`` says what parts
+    of their distance come from the lattice, the wrap-around and rounding.
+
+    Guarantee
+    ---------
+    If ``certified``, ``log_probabilities``, ``probability`` and ``outside`` enclose the law on the lattice.
+    Proof: docs/proofs/fft.md, section 3.
 
     delta is that of one analysis, ``method``; what it says of the mechanism depends on its ``standing``.
 
     >>> import symamp as sa
     >>> found = sa.sum_law(sa.RandomizedResponse(k=2, eps0="log(3)"), n=8, eps="log(3/2)")
-    >>> found.step, found.certified, found.probability(0.5)
-    (0.5, True, 0.005126953125...)
+    >>> found.step, found.certified
+    (0.5, True)
+    >>> chance = found.probability(0.5)  # 21/4096
+    >>> chance.lower <= 21 / 4096 <= chance.upper, chance.upper - chance.lower < 1e-15
+    (True, True)
     >>> print(found)
     delta in [0.07611846923828..., 0.07611846923828...]  (n = 8, eps = log(3/2); blanket, proved; flint, step 0.5)
     """
@@ -96,69 +105,74 @@ class SumLaw:
         """The distance of two lattice points."""
         return self._sum.step
 
-    @property
-    def theta(self) -> float:
-        """The tilt."""
-        return self._sum.theta / self.step
-
-    @property
-    def threshold(self) -> float:
-        """delta counts what lies above it."""
-        return 0.0
-
     @cached_property
     def grid(self) -> Floats:
         """The lattice points of the window."""
-        return self.step * self._points
+        wrapped = self._sum.points.wrapped
+        return self.step * np.arange(wrapped.first, wrapped.last + 1, dtype=np.float64)
 
-    @cached_property
-    def tilted(self) -> Floats:
-        """The probability of each point under the tilt."""
-        return self._sum.wrapped.floats()
+    @property
+    def log_probabilities(self) -> tuple[Floats, Floats]:
+        """The natural logarithm of the probability of each point of ``grid``: bounds from below and from above.
 
-    @cached_property
-    def log_probabilities(self) -> Floats:
-        """The logarithm of the probability of each point, -inf where it is not above the rounding error."""
-        resolved = self.tilted > self._sum.wrapped.noise
-        logs = np.log(np.where(resolved, self.tilted, 1.0)) + (self._sum.log_scale - self._sum.theta * self._points)
-        return np.where(resolved, logs, -np.inf)
+        The bound from below is -inf where nothing is proved, the one from above where the sum cannot be.
+        """
+        return self._pointwise[:2]
 
-    def probability(self, x: float) -> float:
-        """Return the probability of the lattice point nearest to x, 0 outside the window."""
-        index = round(x / self.step) - self._sum.wrapped.first
-        return float(np.exp(self.log_probabilities[index])) if 0 <= index < self.grid.size else 0.0
+    @property
+    def outside(self) -> Interval:
+        """How much of the law is not accounted for: 1 less what is proved to lie on the points of ``grid``."""
+        lower, upper = self._pointwise[2:]
+        with flint.ctx.workprec(self._sum.precision):
+            return Interval(max(0.0, float_below(1 - upper)), float_above((1 - lower).min(arb(1))))
+
+    def probability(self, x: object) -> Interval:
+        """Return an enclosure of the probability of the lattice point nearest to x, also outside the window.
+
+        Raises ArgumentError if x is not a real number.
+        """
+        place = number(exact_number(x, "x"))
+        with flint.ctx.workprec(self._sum.precision):
+            low, high = self._sum.points.at(int((place() / arb(self.step) + 0.5).mid().floor().unique_fmpz()))
+            return Interval(max(0.0, float_below(low)), float_above(high))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the law, the threshold and the tail that is delta; return the matplotlib Axes."""
+        """Draw the law as a band between its bounds, and the part that makes delta; return the matplotlib Axes.
+
+        Points for which nothing is proved are not drawn; the legend says what mass is not accounted for.
+        """
         import matplotlib.pyplot as plt
 
         if ax is None:
             _, ax = plt.subplots()
-        x, y = self._outline()
+        x, below, above = self._outline()
         low, high = self.log10_bounds
-        ax.plot(x, y, color="0.3", linewidth=1, label=f"law of S, lattice of step {self.step:.3g}")
-        tail = x >= self.threshold
+        label = f"law of S, lattice of step {self.step:.3g}; mass not shown in {self.outside}"
+        ax.fill_between(x, below, above, color="0.3", linewidth=1, label=label)
+        tail = x > 0.0
         label = f"S > 0: log10 delta in [{low:.6g}, {high:.6g}]"
-        ax.fill_between(x[tail], y.min(), y[tail], color="tab:red", alpha=0.4, linewidth=0, label=label)
-        ax.axvline(self.threshold, color="tab:red", linewidth=1, linestyle="--", label="threshold")
+        least = below.min(initial=0.0)
+        ax.fill_between(x[tail], least, below[tail], color="tab:red", alpha=0.4, linewidth=0, label=label)
+        ax.axvline(0.0, color="tab:red", linewidth=1, linestyle="--", label="threshold")
         ax.set_xlabel(f"S, sum of n = {self.n:,} GPARVs at eps = {self.eps}")
         ax.set_ylabel("log10 P(S)")
         ax.legend()
         return ax
 
-    @property
-    def _points(self) -> Floats:
-        wrapped = self._sum.wrapped
-        return np.arange(wrapped.first, wrapped.last + 1, dtype=np.float64)
+    @cached_property
+    def _pointwise(self) -> tuple[Floats, Floats, arb, arb]:
+        points = self._sum.points
+        with flint.ctx.workprec(self._sum.precision):
+            return points.in_doubles() if self.context == "numpy" else points.in_balls()
 
-    def _outline(self) -> tuple[Floats, Floats]:
-        """Return at most _DRAWN points (x, log10 P): of each run of lattice points the likeliest."""
+    def _outline(self) -> tuple[Floats, Floats, Floats]:
+        """Return at most _DRAWN points (x, log10 P from below and above): of each run of points the likeliest."""
+        lower, upper = self.log_probabilities
         run = -(-self.grid.size // _DRAWN)
         whole = self.grid.size // run * run
-        logs = self.log_probabilities[:whole].reshape(-1, run)
-        best = np.arange(0, whole, run) + logs.argmax(axis=1)
-        seen = best[np.isfinite(self.log_probabilities[best])]
-        return self.grid[seen], self.log_probabilities[seen] / np.log(10.0)
+        best = np.arange(0, whole, run) + lower[:whole].reshape(-1, run).argmax(axis=1)
+        seen = best[np.isfinite(lower[best])]
+        return self.grid[seen], lower[seen] / np.log(10.0), upper[seen] / np.log(10.0)
 
     def __str__(self) -> str:
         claim = f"delta in [{self.lower!r}, {self.upper!r}]"
@@ -202,7 +216,7 @@ def sum_law(
     >>> found.relative_gap < 1e-3
     True
     """
-    if context not in ENGINES:
+    if not isinstance(context, str) or context not in ENGINES:
         raise ArgumentError("context", context, f"one of {', '.join(ENGINES)}")
     if digits is not None and context == "numpy":
         raise ArgumentError("digits", digits, "none with context='numpy', whose numbers are doubles")

@@ -50,7 +50,11 @@ def question(command: Callable[..., Any]) -> Callable[..., Any]:
             "--method", metavar="NAME", shell_complete=_complete_method, help=f"One of {', '.join(ANALYSES)}."
         ),
         click.option("--gap", default="1e-6", metavar="NUMBER", help="Relative width in delta to aim at."),
-        click.option("--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`."),
+        click.option(
+            "--certificate",
+            type=click.Path(path_type=Path),
+            help="Write a certificate for `symamp verify`; - prints it.",
+        ),
         as_json,
     )
     for option in reversed(options):
@@ -90,8 +94,8 @@ def epsilon(
 ) -> None:
     """Certified bracket of the central epsilon of n shuffled users."""
     answer = questions.epsilon(found, n=n, delta=delta, method=method, gap=read_gap(gap))
-    write_certificate(answer, certificate)
-    print_answer(answer, as_json)
+    if not write_certificate(answer, certificate):
+        print_answer(answer, as_json)
 
 
 @app.command(cls=MechanismCommand)
@@ -102,8 +106,8 @@ def delta(
 ) -> None:
     """Certified bracket of delta at a central epsilon."""
     answer = questions.delta(found, n=n, eps=eps, method=method, gap=read_gap(gap))
-    write_certificate(answer, certificate)
-    print_answer(answer, as_json)
+    if not write_certificate(answer, certificate):
+        print_answer(answer, as_json)
 
 
 @app.command()

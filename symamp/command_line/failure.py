@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import Never
 
@@ -28,18 +29,28 @@ def guarded(run: Callable[[list[str]], object], words: list[str]) -> Never:
         sys.stdout.reconfigure(errors="replace")  # tables on terminals that know no lines
     try:
         code = run(words)
+        print(end="", flush=True)  # a full disk is found out here, not when the interpreter ends
     except SymampError as error:
         _fail(str(error))
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         _fail("interrupted", 130)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(1)
+    except OSError as error:
+        _drop_output()
+        _fail(f"cannot write: {error.strerror or error}")
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f" (see `{context.command_path} --help`)" if context is not None else ""
         _fail(error.format_message().rstrip(".") + hint)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _drop_output() -> None:
+    """Send what is still to be written nowhere, so that the interpreter does not fail on it when it ends."""
+    with suppress(OSError):  # a stream without a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int = 2) -> Never:

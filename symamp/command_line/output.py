@@ -63,14 +63,18 @@ def print_answer(answer: Answer, as_json: bool) -> None:
     print_json(answer.to_dict())
 
 
-def write_certificate(answer: Answer, file: Path | None) -> None:
-    """Write the certificate of an answer to the file, if one is named."""
+def write_certificate(answer: Answer, file: Path | None) -> bool:
+    """Write the certificate of an answer to the file, if one is named; return whether it went to standard output."""
     if file is not None:
         text = json.dumps(answer.certificate())
+        if str(file) == "-":
+            print(text)
+            return True
         try:
             file.write_text(text + "\n", encoding="utf-8")
         except OSError as error:
             raise ArgumentError("certificate", str(file), f"a file that can be written ({error.strerror})") from None
+    return False
 
 
 def print_findings(findings: Sequence[Finding], as_json: bool) -> None:

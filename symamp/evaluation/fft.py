@@ -27,11 +27,12 @@ from symamp.evaluation.lattice import (
     rational_values,
     upper_law,
 )
-from symamp.evaluation.law import Law, Level, total
+from symamp.evaluation.law import Law, Level
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
+from symamp.evaluation.pointwise import Pointwise, Tail
 from symamp.evaluation.tilted import TiltedLaw, log_mgf
 from symamp.evaluation.tilted_balls import TiltedBalls
-from symamp.evaluation.wrapped import Engine, Weight, Wrapped, wrap_flint, wrap_mpmath, wrap_numpy
+from symamp.evaluation.wrapped import Engine, Weight, wrap_flint, wrap_mpmath, wrap_numpy
 from symamp.numbers.rounding import float_above
 
 ENGINES: dict[str, tuple[Engine, int]] = {
@@ -78,15 +79,13 @@ class ErrorBudget:
 
 @dataclass(frozen=True)
 class FftSum:
-    """An enclosure of a divergence with the lattice law that it comes from, tilted by theta and wrapped on a window."""
+    """An enclosure of a divergence with the lattice law of the sum that it comes from, point by point on a window."""
 
     lower: arb
     upper: arb
     budget: ErrorBudget
-    wrapped: Wrapped
+    points: Pointwise
     step: float
-    theta: float
-    log_scale: float
     precision: int
 
     @property
@@ -161,10 +160,8 @@ def _enclose(law: Law, level: Level, n: int, lattice: Lattice, settings: FftSett
             lower,
             upper,
             _budget(lower, upper, 2 * unit * up.scale * up.missed),
-            up.wrapped,
+            up.points,
             float(g.step),
-            up.theta,
-            float(up.tilted.m.log()) * n,
             bits,
         )
 
@@ -197,10 +194,8 @@ class _Summation:
     law: LatticeLaw
     n: int
     tilted: TiltedBalls
-    theta: float
-    wrapped: Wrapped
+    points: Pointwise
     positive: arb
-    outside: arb
 
     @staticmethod
     def of(law: LatticeLaw, n: int, settings: FftSettings) -> _Summation:
@@ -220,9 +215,10 @@ class _Summation:
         positive = arb(0)
         if wrapped.last > 0:
             positive = wrapped.expectation(Weight(search.theta), max(first, 1), wrapped.last)
-        outside = _tail(tilted, window.above, first + length, n * max(law.masses) + 1)
-        outside += _tail(tilted, window.below, first - 1, n * min(law.masses) - 1)
-        return _Summation(law, n, tilted, search.theta, wrapped, positive, outside)
+        above = Tail.of(tilted, window.above, n * max(law.masses) + 1)
+        below = Tail.of(tilted, window.below, n * min(law.masses) - 1)
+        points = Pointwise(wrapped, below, above, search.theta, tilted.m.log() * n)
+        return _Summation(law, n, tilted, points, positive)
 
     @property
     def scale(self) -> arb:
@@ -232,7 +228,7 @@ class _Summation:
     @property
     def missed(self) -> arb:
         """What the mass outside the window may add to ``positive`` or take from it: x e^(-theta x) <= 1/(e theta)."""
-        return self.outside / (self.theta * arb.const_e())
+        return self.points.outside() / (self.tilted.theta * arb.const_e())
 
     def correction(self, g: PlacedLaw) -> arb:
         """Return what E_theta[S_+ e^(-theta S)] exceeds that of G itself by at most, S the sum on the lattice.
@@ -242,7 +238,7 @@ class _Summation:
         scale * correction is at least E[S'_+] - E[S_+], S' the sum on the lattice and S that of G, in steps.
         Proof: docs/proofs/fft.md, section 5.
         """
-        offsets, wrapped = self.law.offsets, self.wrapped
+        offsets, wrapped, theta = self.law.offsets, self.points.wrapped, self.points.theta
         variance = self.n * _largest([arb(0), *(f * (1 - f) for f in offsets)]).upper()
         if not variance > 0:
             return self.n * self.law.lift
@@ -253,35 +249,36 @@ class _Summation:
         exponential = _growth(offsets, arb(rate)) ** self.n / (arb.const_e() * rate)
         bump = moment ** (1 - arb(power)) * exponential**power
         # Beyond this many steps the weight is below the working precision.
-        reach = ceil(0.7 * flint.ctx.prec / (narrow - self.theta)) + 1
+        reach = ceil(0.7 * flint.ctx.prec / (narrow - theta)) + 1
         low, high = max(wrapped.first, -reach), min(wrapped.last, reach)
-        expected = 2 * self.outside + 2 * ((arb(self.theta) - arb(narrow)) * reach).exp() - null
+        expected = 2 * self.points.outside() + 2 * ((arb(theta) - arb(narrow)) * reach).exp() - null
         if low <= high:
-            expected += wrapped.expectation(Weight(self.theta, narrow), low, high)
+            expected += wrapped.expectation(Weight(theta, narrow), low, high)
         return _growth(offsets, arb(narrow)) ** self.n * bump * expected + self.n * self.law.lift
 
     def _choose_rates(self, null: float) -> tuple[float, float]:
         """Return lambda and tau of the correction, by the smallest estimate of it; tau is a power of two."""
+        wrapped, theta = self.points.wrapped, self.points.theta
         offsets = np.array([float(f) for f in self.law.offsets])
         variance = self.n * float((offsets * (1.0 - offsets)).max())
-        probabilities = self.wrapped.floats()
-        noise = self.wrapped.noise + _UNIT * null
+        probabilities = wrapped.floats()
+        noise = wrapped.noise + _UNIT * null
         moment = min(variance, 0.5 * np.sqrt(variance))
-        best, chosen = inf, (4.0 * self.theta, 0.5)
+        best, chosen = inf, (4.0 * theta, 0.5)
         natural = 1.0 / np.sqrt(variance) if variance > 0.0 else inf
         for rate in [*(natural * np.geomspace(0.4, 2.0, 8)), *(2.0 ** np.arange(-2, 5))]:
             for power in (1.0, 0.5, 0.25, 0.125, 0.0625):
                 narrow = rate * power
-                if not (1.1 * self.theta < narrow and rate < 40.0):
+                if not (1.1 * theta < narrow and rate < 40.0):
                     continue
-                reach = int(min(40.0 / (narrow - self.theta), 1e9)) + 1
-                low, high = max(self.wrapped.first, -reach), min(self.wrapped.last, reach)
+                reach = int(min(40.0 / (narrow - theta), 1e9)) + 1
+                low, high = max(wrapped.first, -reach), min(wrapped.last, reach)
                 if low > high:
                     continue
                 stride = (high - low) // 2000 + 1
                 k = np.arange(-(-low // stride) * stride, high + 1, stride)
-                weight, _ = Weight(self.theta, narrow).array(k.astype(np.float64))
-                expected = stride * float(weight @ probabilities[k - self.wrapped.first]) - null
+                weight, _ = Weight(theta, narrow).array(k.astype(np.float64))
+                expected = stride * float(weight @ probabilities[k - wrapped.first]) - null
                 growth = self.n * (_log_growth(offsets, rate) * power + _log_growth(offsets, narrow))
                 cost = (1.0 - power) * log(max(moment, 1e-300)) - power * (1.0 + log(rate)) + growth
                 cost += log(max(expected, noise, 1e-300))
@@ -314,16 +311,6 @@ def _choose_window(tilted: TiltedLaw, law: LatticeLaw, n: int, log_allowance: fl
     last = min(ceil(above[i]), n * max(law.masses))
     first = max(floor(-below[j]), n * min(law.masses))
     return _Window(min(first, last), last, theta - float(down[j]), theta + float(up[i]))
-
-
-def _tail(tilted: TiltedBalls, tilt: float, edge: int, impossible: int) -> arb:
-    """Return Chernoff's bound on the tilted mass at and beyond an edge; 0 at and beyond the impossible."""
-    if abs(edge) >= abs(impossible) and edge * impossible > 0:
-        return arb(0)
-    other = arb(tilt)
-    weights = [p * (other * v).exp() for v, p in zip(tilted.g.values, tilted.g.masses, strict=True)]
-    ratio = (tilted.g.null_mass + total(weights)) / tilted.m
-    return (ratio**tilted.n * ((tilted.theta - other) * edge).exp()).min(arb(1))
 
 
 def _growth(offsets: tuple[arb, ...], x: arb) -> arb:

@@ -66,6 +66,10 @@ class Wrapped(ABC):
         """Return a ball around the sum of weight times probability over low <= k <= high, inside the window."""
 
     @abstractmethod
+    def ball(self, k: int) -> arb:
+        """Return a ball around the probability of a point of the window."""
+
+    @abstractmethod
     def floats(self) -> Floats:
         """Return the probabilities in doubles, in the order of the window."""
 
@@ -93,6 +97,9 @@ class _Listed(Wrapped):
         slack = self._error * square.sqrt()
         return result + slack.union(-slack)
 
+    def ball(self, k: int) -> arb:
+        return self._probabilities[k % self.length] + self._error.union(-self._error)
+
     def floats(self) -> Floats:
         return np.roll([float(p) for p in self._probabilities], -(self.first % self.length))
 
@@ -117,6 +124,9 @@ class _Doubles(Wrapped):
         error = float(size @ relative) + self._error * float(np.linalg.norm(values))
         error += 2.0 * (k.size + 2) * _UNIT * float(size.sum())
         return arb(float(terms.sum()), 1.01 * error + 1e-300)
+
+    def ball(self, k: int) -> arb:
+        return arb(float(self._probabilities[k % self.length]), self._error)
 
     def floats(self) -> Floats:
         return np.roll(self._probabilities, -(self.first % self.length))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from symamp.errors import ArgumentError, FormatError
 
-_FORMAT = "symamp worst_dataset 1"
+_FORMAT = "symamp worst_dataset 2"
 
 Case = tuple[int, int, tuple[int, ...]]
 """Indices of x0 and x1, and how many other users hold each input."""

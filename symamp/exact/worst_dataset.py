@@ -16,8 +16,8 @@ from symamp.errors import ArgumentError
 from symamp.exact.checkpoint import Case, State, load, save
 from symamp.exact.histograms import Divergence, as_divergence, check_size, divergence, excess_of_pair
 from symamp.exact.laws import HistogramLaw, HistogramLaws
-from symamp.exact.symmetry import Counts, automorphisms, pair_representatives, representatives
-from symamp.exact.weights import Column, finite_table, level_of_budget, merged_columns, weights_of
+from symamp.exact.symmetry import Counts, Symmetries
+from symamp.exact.weights import Column, Weights, finite_table, level_of_budget, merged_columns, weights_of
 from symamp.numbers.arguments import budget, users
 
 Progress: TypeAlias = Callable[[int, int], None] | bool | None
@@ -73,8 +73,8 @@ def worst_dataset(
 ) -> WorstDataset:
     """Return the maximum of D_E, E = e^eps, over all ordered pairs of neighbouring data sets of n users.
 
-    The other users' inputs are enumerated up to their order and up to the symmetries of the mechanism (permutations of
-    inputs that permute the columns of its table; sought for up to 7 inputs). ``progress`` is True for a bar, or a
+    The other users' inputs are enumerated up to their order and up to the symmetries of the mechanism: permutations of
+    inputs that permute the columns of its table. ``progress`` is True for a bar, or a
     function of (finished, all) groups of data sets. ``resume`` is a checkpoint file: made if missing, kept up to date,
     and used to go on where an interrupted run stopped.
 
@@ -95,10 +95,13 @@ def worst_dataset(
     columns = merged_columns(table, table.inputs)
     inputs = len(table.inputs)
     total = comb(number + inputs - 2, inputs - 1) * inputs * (inputs - 1)
-    if total > _MOST_DATA_SETS:
-        accepted = f"at most {_MOST_DATA_SETS} pairs of data sets"
+    weights = weights_of(columns, _BITS)
+    check_size("n", number, weights, max(1, number * inputs // len(columns)))
+    symmetries = Symmetries(columns)
+    if symmetries.count(number - 1) * inputs * (inputs - 1) > _MOST_DATA_SETS:
+        accepted = f"at most {_MOST_DATA_SETS} pairs of data sets that differ by more than an exchange of inputs"
         raise ArgumentError("n", f"{number} users with {inputs} inputs", accepted)
-    search = _Search(columns, number, level)
+    search = _Search(columns, weights, symmetries, number, level)
     path = None if resume is None else Path(resume)
     question = repr((table.inputs, columns, number, level))
     if path is not None:
@@ -127,25 +130,20 @@ def worst_dataset(
 class _Search:
     """All cases of one question, and the laws that they share."""
 
-    def __init__(self, columns: Sequence[Column], n: int, eps: sp.Expr) -> None:
-        self.weights, level = weights_of(columns, _BITS), level_of_budget(eps, _BITS)
-        check_size("n", n, self.weights, max(1, n * len(columns[0]) // len(columns)))
-        self.is_exact = self.weights.is_exact and level.is_exact
-        self.scale = self.weights.scale**n * level.scale
-        self.laws = HistogramLaws(self.weights)
-        self.group = automorphisms(columns)
-        self.cases = list(representatives(n - 1, self.group))
-        inputs = range(len(columns[0]))
-        self.excess = {
-            (x0, x1): excess_of_pair(self.laws, columns, self.weights, (x0, x1), level)
-            for x0 in inputs
-            for x1 in inputs
-            if x0 != x1
-        }
+    def __init__(
+        self, columns: Sequence[Column], weights: Weights, symmetries: Symmetries, n: int, eps: sp.Expr
+    ) -> None:
+        self.columns, self.weights, self.level = columns, weights, level_of_budget(eps, _BITS)
+        self.is_exact = weights.is_exact and self.level.is_exact
+        self.scale = weights.scale**n * self.level.scale
+        self.laws = HistogramLaws(weights)
+        self.symmetries = symmetries
+        self.cases = list(symmetries.representatives(n - 1))
         self.state = State()
         self._prefixes: list[tuple[Counts, HistogramLaw]] = [((), self.laws.one)]
         self._best = (0, 0)
         self._bounds: dict[Case, tuple[int, int]] = {}
+        self._excess: dict[tuple[int, int], HistogramLaw] = {}
 
     @property
     def value(self) -> Divergence:
@@ -155,15 +153,20 @@ class _Search:
     def run(self) -> Iterator[State]:
         """Work through the cases that are not finished, and yield the state after each."""
         for x0, x1, counts in self.state.best:  # of an earlier run: only the cases are kept, not their values
-            self._consider((x0, x1, counts), self.laws.hockey_stick(self._law(counts), self.excess[x0, x1]))
+            self._consider((x0, x1, counts), self.laws.hockey_stick(self._law(counts), self._excess_of((x0, x1))))
         for counts in self.cases[self.state.done :]:
             common = self._law(counts)
-            pairs = list(pair_representatives(counts, self.group))
+            pairs = list(self.symmetries.pair_representatives(counts))
             for pair in pairs:
-                self._consider((*pair, counts), self.laws.hockey_stick(common, self.excess[pair]))
+                self._consider((*pair, counts), self.laws.hockey_stick(common, self._excess_of(pair)))
             # One assignment: an interruption finds the state before this case or after it.
             self.state = State(self.state.done + 1, self.state.examined + len(pairs), tuple(self._bounds))
             yield self.state
+
+    def _excess_of(self, pair: tuple[int, int]) -> HistogramLaw:
+        if pair not in self._excess:
+            self._excess[pair] = excess_of_pair(self.laws, self.columns, self.weights, pair, self.level)
+        return self._excess[pair]
 
     def _law(self, counts: Counts) -> HistogramLaw:
         """Return the law of the other users' reports; what consecutive cases have in common is kept."""

@@ -18,7 +18,8 @@ def float_below(x: arb) -> float:
     >>> float_below(arb(1) / 3) <= 1 / 3
     True
     """
-    return 0.0 - float_above(-x)  # 0.0 and not -0.0
+    with flint.ctx.workprec(_BITS):  # at a lower ambient precision -x would be rounded coarsely
+        return 0.0 - float_above(-x)  # 0.0 and not -0.0
 
 
 def float_above(x: arb) -> float:
