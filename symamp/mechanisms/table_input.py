@@ -38,7 +38,7 @@ def rows_of(table: object) -> dict[str, dict[str, object]]:
         if table.ndim != 2:
             raise FormatError("table", f"an array with {table.ndim} axes", _SHAPE)
         return _numbered(table.tolist())
-    if type(table).__module__.partition(".")[0] == "pandas" and getattr(table, "ndim", 0) == 2:
+    if str(type(table).__module__).partition(".")[0] == "pandas" and getattr(table, "ndim", 0) == 2:
         return _framed(table)
     if not _is_row(table):
         raise FormatError("table", type(table).__name__, _SHAPE)
