@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+import flint
 import numpy as np
 from flint import arb, arb_mat
 
-from symamp.analyses.pair_ranking import chi_squares, log_divergences, log_moments, singular_parts, tilts
+from symamp.analyses.pair_kernel import kernel_bounds
+from symamp.analyses.pair_ranking import best, chi_squares, log_divergences, log_moments, singular_parts, tilts
 from symamp.derivation.numeric_table import Floats, NumericTable
+from symamp.evaluation.fast import float_sum
+from symamp.evaluation.gparv import float_gparv
 from symamp.evaluation.inversion import log_of_ball
-from symamp.evaluation.law import Level
-from symamp.numbers.precision import working_precision
+from symamp.evaluation.law import Law, Level
 
 Pair = tuple[int, int]
+_KERNEL_GAP, _MOST_FREQUENCIES = 0.05, 400
 
 
 def worst_pairs(table: NumericTable, level: Level, n: int, most: int) -> list[Pair]:
     """Return the ordered pairs of rows whose blanket has the largest divergence, by estimates in doubles."""
     scores = log_divergences(table.floats, table.least_floats, _minus_one(level), n)
     return best(scores, most)
-
-
-def best(scores: Floats, most: int) -> list[Pair]:
-    """Return the positions of the largest entries, largest first; -inf is left out."""
-    flat = scores.ravel()
-    some = np.argpartition(-flat, most)[:most] if most < flat.size else np.arange(flat.size)
-    order = some[np.argsort(-flat[some], kind="stable")]
-    return [(int(i // len(scores)), int(i % len(scores))) for i in order if flat[i] > -np.inf]
 
 
 def open_pairs(table: NumericTable, level: Level, n: int, bound: arb) -> list[Pair]:
@@ -44,16 +40,39 @@ def open_pairs(table: NumericTable, level: Level, n: int, bound: arb) -> list[Pa
     different = ~np.eye(size, dtype=bool)
     if theta is None:
         return [(int(i), int(j)) for i, j in np.argwhere(different)]
-    with working_precision(128 + 2 * n.bit_length()):
+    with flint.ctx.workprec(128 + 2 * n.bit_length()):
         moments, missing = _moments(table, level, arb(theta))
         factor = n * theta * arb(1).exp()
-        lone = _singular_above(table, level)
+        lone = singular_above(table, level)
         common = _root(bound * factor, n)
         closed = [
             [m + missing <= (_root((bound - s) * factor, n) if s else common) for m, s in zip(row, parts, strict=True)]
             for row, parts in zip(moments.tolist(), lone.tolist(), strict=True)
         ]
     return [(int(i), int(j)) for i, j in np.argwhere(different & ~np.array(closed, dtype=bool))]
+
+
+def narrowed(table: NumericTable, level: Level, n: int, bound: arb, pairs: list[Pair], worst: Law) -> list[Pair]:
+    """Return those of the pairs that are still not proved to have a divergence of at most ``bound``.
+
+    The divergence of one user alone is tried first, as it bounds that of n; then the compact kernel with the plan that
+    suits ``worst``, the law of one of the worst pairs.
+
+    Guarantee
+    ---------
+    Every pair that is left out has D_E <= ``bound`` at n users. Proof: docs/proofs/all_pairs.md.
+    """
+    room = (len(table.messages) + 8) * 2.0**-50 * (1.0 + _e(level))
+    alone = [float(np.maximum(table.floats[i] - _e(level) * table.floats[j], 0.0).sum()) + room for i, j in pairs]
+    left = [pair for pair, value in zip(pairs, alone, strict=True) if not arb(value) <= bound]
+    rough = float_gparv(worst, level)
+    if not left or not rough.is_positive:
+        return left
+    with flint.ctx.workprec(128 + 2 * n.bit_length()):
+        plan = float_sum(rough, n, _KERNEL_GAP, _MOST_FREQUENCIES).plan
+        bounds = kernel_bounds(table, level, n, left, plan)
+        lone = singular_above(table, level)
+        return [p for p, value in zip(left, bounds, strict=True) if not value.upper() + float(lone[p]) <= bound]
 
 
 def _root(x: arb, n: int) -> arb:
@@ -75,9 +94,9 @@ def _moments(table: NumericTable, level: Level, theta: arb) -> tuple[arb_mat, ar
     return arb_mat(up) * arb_mat(down).transpose(), missing.max(arb(0))
 
 
-def _singular_above(table: NumericTable, level: Level) -> Floats:
+def singular_above(table: NumericTable, level: Level) -> Floats:
     """Return upper bounds on the singular parts: sums of doubles with room for all their roundings."""
-    e = float(level.exponential())
+    e = _e(level)
     alone = table.floats[:, [table.is_null(int(r)) for r in table.least]]
     room = (len(table.messages) + 8) * 2.0**-50 * (1.0 + e)
     found = singular_parts(table.floats, table.least_floats, e) + room
@@ -99,6 +118,10 @@ def _tilt(table: NumericTable, level: Level, n: int, bound: arb) -> float | None
     return theta if found and found[theta] > 0 else None
 
 
+def _e(level: Level) -> float:
+    return 1.0 + _minus_one(level)
+
+
 def _minus_one(level: Level) -> float:
-    with working_precision(128):
+    with flint.ctx.workprec(128):
         return float(level.exponential_minus_one())

@@ -69,3 +69,11 @@ def log_moments(rows: Floats, hidden: Floats, e_minus_one: float, theta: float) 
     up, down = np.expm1(ratios), np.expm1(-(1.0 + e_minus_one) * ratios)
     weighted = up * hidden[seen]
     return np.asarray(np.log1p(weighted @ down.T + weighted.sum(axis=1)[:, None] + (down @ hidden[seen])[None, :]))
+
+
+def best(scores: Floats, most: int) -> list[Pair]:
+    """Return the positions of the largest entries, largest first; -inf is left out."""
+    flat = scores.ravel()
+    some = np.argpartition(-flat, most)[:most] if most < flat.size else np.arange(flat.size)
+    order = some[np.argsort(-flat[some], kind="stable")]
+    return [(int(i // len(scores)), int(i % len(scores))) for i in order if flat[i] > -np.inf]
