@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import flint
@@ -25,6 +26,8 @@ from symamp.mechanisms.mechanism import Mechanism
 
 _REFINED = 8
 """How many triples of the ranking are estimated one by one."""
+_FEW_INPUTS = 4
+"""Up to so many inputs all triples are estimated one by one: for few users no ranking is to be trusted."""
 _MOST_HIDING = 100
 """Up to so many inputs each is tried for the other users; of more, those with the largest chi-square."""
 _MOST_MIXED, _DENOMINATOR = 6, 4096
@@ -66,8 +69,11 @@ class DataSetBound(SearchedBound):
 
 
 def _proposed(mechanism: Mechanism, level: Level, n: int) -> Iterator[Reduction]:
+    size = len(mechanism.inputs)
     if mechanism.numeric is None:
         return _all(mechanism)
+    if size <= _FEW_INPUTS:
+        return (_triple(mechanism, (i, j, k)) for i, j in permutations(range(size), 2) for k in range(size))
     return (_triple(mechanism, found) for found in worst_triples(mechanism.numeric, level, n, _REFINED))
 
 
