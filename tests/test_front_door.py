@@ -428,7 +428,8 @@ REFUSALS = {
     "one input": (
         lambda: sa.FiniteMechanism({"a": {"0": 1}}), errors.FormatError, "table", "1 inputs", "2 to 400 inputs",
     ),
-    "no mapping": (lambda: sa.FiniteMechanism([[1]]), errors.FormatError, "table", "list", "mapping"),
+    "one row": (lambda: sa.FiniteMechanism([[1]]), errors.FormatError, "table", "1 inputs", "2 to 400 inputs"),
+    "no table": (lambda: sa.FiniteMechanism({1, 2}), errors.FormatError, "table", "set", "mapping"),
     "undecided order": (
         lambda: sa.FiniteMechanism(
             {"a": {"0": "p", "1": "1 - p"}, "b": {"0": "q", "1": "1 - q"}},

@@ -79,7 +79,7 @@ class Profile:
         low_value, best = self._below.largest_value(level, self.n)
         value, bound, worst = self._ladder.least_value(level, self.n, low_value, wanted is not None)
         if low_value < value - LOOSE:
-            low_value, best = self._below.largest_mixed_value(level, self.n)
+            low_value, best = self._below.largest_mixed_value(level, self.n, best)
         above = bound.evidence(level, self.n, settings, None, worst)
         below = (self._limit(best) if beyond else Evidence.of(best, level, best.enclose(level, self.n, settings)),)
         low, high = below[0].lower, _largest(e.upper for e in above)
@@ -112,7 +112,7 @@ class Profile:
         low, best = (inf, hopeless) if hopeless else self._below.largest_root(self.n, log_delta, settings, start)
         guess, bound, worst = self._ladder.least_root(self.n, log_delta, settings, low, wanted is not None)
         if low < (1.0 - LOOSE) * guess:
-            low, best = self._below.largest_mixed_root(self.n, log_delta, settings, low)
+            low, best = self._below.largest_mixed_root(self.n, log_delta, settings, best, low)
         upper, above = epsilon_above(bound, worst, self.n, target, guess, settings)
         upper, above = self._capped(upper, above)
         own, _ = epsilon_below(worst, self.n, target, guess, settings)
@@ -163,7 +163,7 @@ class Profile:
     @cached_property
     def _alone_at_zero(self) -> tuple[Evidence, ...]:
         zero = Level.of_float(0.0)
-        return tuple(Evidence.of(p, zero, p.enclose(zero, 1, ROUGH)) for p in self._ladder.first.parts)
+        return self._ladder.first.evidence(zero, 1, ROUGH)
 
     def _no_user_exceeds(self, target: fmpq) -> bool:
         """Return whether even one user alone has divergence <= delta at eps = 0; no number of users has more."""

@@ -9,7 +9,7 @@ import flint
 from flint import arb, fmpq
 
 from symamp.analyses.bound import ROUGH, Bound
-from symamp.analyses.lower_bounds import lower_reductions, mixed_lower_reductions
+from symamp.analyses.lower_bounds import DataSetBound
 from symamp.analyses.part import Part
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.registry import analysis, by_default
@@ -82,49 +82,37 @@ class DataSetSearch:
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
-        self._simple: Bound | None = None
-        self._mixed: Bound | None = None
+        self._simple = DataSetBound(subject)
         self._hopeless: dict[int, tuple[tuple[Reduction, arb], ...]] = {}
-
-    @property
-    def simple(self) -> Bound:
-        """All other users hold the same input."""
-        if self._simple is None:
-            self._simple = Bound.of(lower_reductions(self._subject))
-        return self._simple
-
-    @property
-    def mixed(self) -> Bound:
-        """The other users hold one of several inputs."""
-        if self._mixed is None:
-            self._mixed = Bound.of((*self.simple.parts, *mixed_lower_reductions(self._subject)))
-        return self._mixed
 
     def largest_root(
         self, n: int, log_delta: float, settings: Settings, start: float | None = None
     ) -> tuple[float, Reduction]:
         """Return (eps, data set) with the largest estimated eps among the simple data sets."""
-        return _reduction(self.simple.root(n, log_delta, settings, start))
+        return _reduction(self._simple.root(n, log_delta, settings, start))
 
     def largest_mixed_root(
-        self, n: int, log_delta: float, settings: Settings, start: float | None = None
+        self, n: int, log_delta: float, settings: Settings, best: Reduction, root: float
     ) -> tuple[float, Reduction]:
-        """Return (eps, data set) with the largest estimated eps among all data sets."""
-        return _reduction(self.mixed.root(n, log_delta, settings, start))
+        """Return (eps, data set) with the largest estimated eps among the mixtures for the pair of the best one."""
+        if not 0.0 < root < inf:
+            return root, best
+        mixed = Bound.of((best, *self._simple.mixtures(best, Level.of_float(root), n)))
+        return _reduction(mixed.root(n, log_delta, settings, root))
 
     def largest_value(self, level: Level, n: int) -> tuple[float, Reduction]:
         """Return (log divergence, data set) with the largest estimate among the simple data sets."""
-        return _largest(self.simple, level, n)
+        return _largest(self._simple, level, n)
 
-    def largest_mixed_value(self, level: Level, n: int) -> tuple[float, Reduction]:
-        """Return (log divergence, data set) with the largest estimate among all data sets."""
-        return _largest(self.mixed, level, n)
+    def largest_mixed_value(self, level: Level, n: int, best: Reduction) -> tuple[float, Reduction]:
+        """Return (log divergence, data set) with the largest estimate among the mixtures for the pair of the best."""
+        return _largest(Bound.of((best, *self._simple.mixtures(best, level, n))), level, n)
 
     def never_below(self, n: int, delta: fmpq) -> Reduction | None:
         """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
         if n not in self._hopeless:
             with flint.ctx.workprec(256):
-                parts = (_reduction((0.0, p))[1] for p in self.simple.parts)
+                parts = (_reduction((0.0, p))[1] for p in self._simple.parts)
                 limits = ((p, limit_divergence(p.law, n)) for p in parts if largest_epsilon(p.law) == inf)
                 self._hopeless[n] = tuple((p, limit) for p, limit in limits if limit > 0)
         with flint.ctx.workprec(256):

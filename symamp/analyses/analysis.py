@@ -47,7 +47,7 @@ class Analysis:
     standing: Standing
     source: str
     summary: str
-    parts: Callable[[Subject], Iterable[Part]] = field(repr=False)
+    parts: Callable[[Subject], Iterable[Part] | Bound] = field(repr=False)
     lacks: Lack = field(repr=False, default=finite_budget)
     rank: int | None = None
     needless: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
@@ -58,4 +58,5 @@ class Analysis:
 
     def bound(self, subject: Subject) -> Bound:
         """Return the bound for a subject that is supported."""
-        return Bound.of(self.parts(subject))
+        found = self.parts(subject)
+        return found if isinstance(found, Bound) else Bound.of(found)

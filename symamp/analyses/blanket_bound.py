@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from symamp.analyses.analysis import Analysis, one_mechanism
+from symamp.analyses.bound import Bound
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
+from symamp.analyses.table_bound import TableBound
+from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.pairs import pair_classes
+from symamp.derivation.table_decomposition import table_blanket
 
 SOURCE = "Su, Cheng, Wang 2025, Theorems 5 to 7 and 12"
 
 
-def blanket_reductions(subject: Subject) -> tuple[Reduction, ...]:
-    """Return one reduction per class of ordered pairs; the bound is the maximum over them.
+def blanket_bound(subject: Subject) -> Bound:
+    """Return the bound with one reduction per class of ordered pairs: the maximum over them.
 
     Guarantee
     ---------
@@ -20,10 +24,16 @@ def blanket_reductions(subject: Subject) -> tuple[Reduction, ...]:
     neighbouring data sets. Proof: docs/proofs/blanket_reduction.md.
     """
     assert subject.mechanism is not None
-    classes = pair_classes(subject.mechanism)
-    return tuple(Reduction("blanket", Standing.PROVED, SOURCE, c.decomposition) for c in classes)
+    table = subject.mechanism.numeric
+    if table is not None:
+        return TableBound(table, lambda rows: _reduction(table_blanket(table, rows)))
+    return Bound.of(_reduction(c.decomposition) for c in pair_classes(subject.mechanism))
+
+
+def _reduction(decomposition: Decomposition) -> Reduction:
+    return Reduction("blanket", Standing.PROVED, SOURCE, decomposition)
 
 
 BLANKET = Analysis(
-    "blanket", Standing.PROVED, SOURCE, "optimal decomposition", blanket_reductions, lacks=one_mechanism, rank=0
+    "blanket", Standing.PROVED, SOURCE, "optimal decomposition", blanket_bound, lacks=one_mechanism, rank=0
 )

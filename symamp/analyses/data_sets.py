@@ -1,4 +1,4 @@
-"""Lower bounds: data sets (x0, x*, ..., x*) against (x1, x*, ..., x*), x* an input or a mixture of two."""
+"""Lower bounds: data sets (x0, x*, ..., x*) against (x1, x*, ..., x*), x* an input or a mixture of some."""
 
 from __future__ import annotations
 
@@ -31,15 +31,3 @@ def pure_datasets(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Iterator
     one = sp.Integer(1)
     for x in (*mechanism.further_inputs(pair), *pair):
         yield dataset_reduction(mechanism, pair, ((x, one),))
-
-
-def mixed_datasets(
-    mechanism: LocalRandomizer, pair: tuple[str, str], steps: int = 4, most_inputs: int = 6
-) -> Iterator[Reduction]:
-    """Yield reductions in which the other users hold one of two inputs, with weights on a grid."""
-    inputs = (*pair, *mechanism.further_inputs(pair))[:most_inputs]
-    for i, a in enumerate(inputs):
-        for b in inputs[i + 1 :]:
-            for c in range(1, steps):
-                weight = sp.Rational(c, steps)
-                yield dataset_reduction(mechanism, pair, ((a, weight), (b, 1 - weight)))

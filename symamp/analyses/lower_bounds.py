@@ -1,35 +1,136 @@
-"""Which data sets are tried for the lower bound."""
+"""Which data sets are tried for the lower bound: all that hide a pair of inputs badly, by a ranking of all triples."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import Any
 
-from symamp.analyses.data_sets import mixed_datasets, pure_datasets
+import flint
+import numpy as np
+import sympy as sp
+
+from symamp.analyses.data_sets import dataset_reduction, pure_datasets
+from symamp.analyses.mixed_others import ascent, rounded
+from symamp.analyses.pair_ranking import best, chi_squares, log_divergences
+from symamp.analyses.part import Part
 from symamp.analyses.reduction import Reduction
+from symamp.analyses.searched_bound import SearchedBound
 from symamp.analyses.subject import Subject
+from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.pairs import pair_classes
+from symamp.derivation.seen_table import seen_table
+from symamp.evaluation.law import Level
 from symamp.mechanisms.mechanism import Mechanism
 
-
-def lower_reductions(subject: Subject, most_pairs: int = 12) -> Iterator[Reduction]:
-    """Yield the data sets (x0, x*, ..., x*) whose divergence the mechanism has at least."""
-    return chain.from_iterable(_of(m, pure_datasets(m, pair), subject) for m, pair in _pairs(subject, most_pairs))
-
-
-def mixed_lower_reductions(subject: Subject, most_pairs: int = 4) -> Iterator[Reduction]:
-    """Yield mixtures of two inputs for the other users: averages of data sets."""
-    return chain.from_iterable(_of(m, mixed_datasets(m, pair), subject) for m, pair in _pairs(subject, most_pairs))
+_REFINED = 8
+"""How many triples of the ranking are estimated one by one."""
+_FEW_INPUTS = 4
+"""Up to so many inputs all triples are estimated one by one: for few users no ranking is to be trusted."""
+_MOST_HIDING = 100
+"""Up to so many inputs each is tried for the other users; of more, those with the largest chi-square."""
+_MOST_MIXED, _DENOMINATOR = 6, 4096
 
 
-def _of(mechanism: Mechanism, reductions: Iterator[Reduction], subject: Subject) -> Iterator[Reduction]:
-    if subject.mechanism is not None:
-        return reductions
-    return (replace(reduction, member=repr(mechanism)) for reduction in reductions)
+@dataclass(frozen=True, init=False)
+class DataSetBound(SearchedBound):
+    """The data sets (x0, x*, ..., x*) of a subject, x0, x1 and x* any inputs, the worst ones proposed first."""
+
+    subject: Any
+
+    def __init__(self, subject: Subject) -> None:
+        object.__setattr__(self, "subject", subject)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:  # type: ignore[override]
+        """The data sets of all pairs of a description, or those of a table in which a message may name its sender."""
+        return tuple(r for m in self.subject.members() for r in self._revealing(m))
+
+    def proposed(self, level: Level, n: int) -> Sequence[Reduction]:
+        """Return a few data sets for each mechanism of the subject."""
+        return [r for m in self.subject.members() for r in self._of(m, _proposed(m, level, n))]
+
+    def mixtures(self, reduction: Reduction, level: Level, n: int) -> Iterator[Reduction]:
+        """Yield data sets for the same pair in which the other users draw their inputs, weights found by ascent."""
+        for m in self.subject.members():
+            if reduction.member in ("", repr(m)):
+                yield from self._of(m, _mixed(m, reduction, level, n))
+
+    def _of(self, mechanism: Mechanism, reductions: Iterator[Reduction]) -> Iterator[Reduction]:
+        one = self.subject.mechanism is not None
+        return reductions if one else (replace(r, member=repr(mechanism)) for r in reductions)
+
+    def _revealing(self, mechanism: Mechanism) -> Iterator[Reduction]:
+        table = mechanism.numeric
+        if table is None:
+            return self._of(mechanism, _all(mechanism))
+        return self._of(mechanism, (_triple(mechanism, (*pair, pair[1])) for pair in _most_revealing(table)))
 
 
-def _pairs(subject: Subject, most: int) -> Iterator[tuple[Mechanism, tuple[str, str]]]:
-    for mechanism in subject.members():
-        for pair_class in pair_classes(mechanism)[:most]:
-            yield mechanism, pair_class.pairs[0]
+def _proposed(mechanism: Mechanism, level: Level, n: int) -> Iterator[Reduction]:
+    size = len(mechanism.inputs)
+    if mechanism.numeric is None:
+        return _all(mechanism)
+    if size <= _FEW_INPUTS:
+        return (_triple(mechanism, (i, j, k)) for i, j in permutations(range(size), 2) for k in range(size))
+    return (_triple(mechanism, found) for found in worst_triples(mechanism.numeric, level, n, _REFINED))
+
+
+def _all(mechanism: Mechanism) -> Iterator[Reduction]:
+    """Yield the data sets of a description, which names few inputs: all of them."""
+    return (r for c in pair_classes(mechanism) for r in pure_datasets(mechanism, c.pairs[0]))
+
+
+def _triple(mechanism: Mechanism, rows: tuple[int, int, int]) -> Reduction:
+    x0, x1, other = (mechanism.inputs[i] for i in rows)
+    return dataset_reduction(mechanism, (x0, x1), ((other, sp.Integer(1)),))
+
+
+def worst_triples(table: NumericTable, level: Level, n: int, most: int) -> list[tuple[int, int, int]]:
+    """Return triples (x0, x1, x*) of rows with a large divergence of (x0, x*, ...) against (x1, x*, ...), by estimates.
+
+    All of them are ranked: the chi-square sum over messages of (R(x0) - R(x1))^2/R(x*) chooses x* where there are many
+    inputs, saddle points choose among the triples.
+
+    >>> import symamp as sa
+    >>> worst_triples(sa.RandomizedResponse(k=3, eps0=1).table().numeric, Level.of_float(0.01), 1000, 1)
+    [(0, 1, 2)]
+    """
+    rows, found = table.floats, list[tuple[float, tuple[int, int, int]]]()
+    with flint.ctx.workprec(128):
+        minus_one = float(level.exponential_minus_one())
+    for other in _hiding(rows):
+        scores = log_divergences(rows, rows[other], minus_one, n)
+        # A tie goes to an input outside the pair: that is the data set that papers name.
+        found += [(scores[i, j] - 1e-9 * (other in (i, j)), (i, j, other)) for i, j in best(scores, most)]
+    found.sort(key=lambda item: (-item[0], item[1]))
+    return [triple for _, triple in found[:most]] or [(0, 1, 0)]
+
+
+def _hiding(rows: Any) -> list[int]:
+    if len(rows) <= _MOST_HIDING:
+        return list(range(len(rows)))
+    with np.errstate(all="ignore"):
+        largest = [float(chi_squares(rows, row).max()) for row in rows]
+    return [int(i) for i in np.argsort(largest)[::-1][: _MOST_HIDING // 4]]
+
+
+def _most_revealing(table: NumericTable) -> list[tuple[int, int]]:
+    """Return the pairs where x0 has most mass on messages that x1 never sends: there others at x1 hide nothing."""
+    never = table.floats == 0.0
+    masses = table.floats @ never.T
+    return best(np.where(masses > 0.0, masses, -np.inf), 2)
+
+
+def _mixed(mechanism: Mechanism, reduction: Reduction, level: Level, n: int) -> Iterator[Reduction]:
+    pair = reduction.pair
+    table = mechanism.numeric or seen_table(mechanism, pair)
+    place = {x: i for i, x in enumerate(table.inputs)}
+    with flint.ctx.workprec(128):
+        minus_one = float(level.exponential_minus_one())
+    rows = place[pair[0]], place[pair[1]]
+    for start in dict.fromkeys([place[reduction.dataset[0][0]], *rows]):
+        weights = rounded(ascent(table.floats, rows, minus_one, n, start), _MOST_MIXED, _DENOMINATOR)
+        others = tuple((table.inputs[i], sp.Rational(w, _DENOMINATOR)) for i, w in weights.items())
+        yield dataset_reduction(mechanism, pair, others)

@@ -7,6 +7,7 @@ from symamp.derivation.decomposition import Decomposition, merged
 from symamp.derivation.derived import derived
 from symamp.derivation.infimum import infimum
 from symamp.derivation.randomizer import LocalRandomizer
+from symamp.derivation.table_decomposition import table_blanket
 
 
 @derived
@@ -20,6 +21,9 @@ def blanket(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Decomposition:
     The components are exact. The divergence of the triple at n users is at least that of the shuffled reports of
     any two data sets that differ in one user's input x0 or x1. Proof: docs/proofs/blanket_reduction.md.
     """
+    if mechanism.numeric is not None:
+        rows = mechanism.inputs.index(pair[0]), mechanism.inputs.index(pair[1])
+        return table_blanket(mechanism.numeric, rows)
     parts = []
     for orbit in mechanism.orbits(pair):
         least = infimum(orbit, mechanism.parameters)

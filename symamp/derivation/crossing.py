@@ -19,6 +19,8 @@ def law_of(decomposition: Decomposition, complete: bool = False) -> Law:
 
     ``complete`` says that A2 is known to be a probability, without a null symbol.
     """
+    if decomposition.numeric_law is not None:
+        return decomposition.numeric_law
     if decomposition.parameters:
         missing = ", ".join(p.describe() for p in decomposition.parameters)
         raise ArgumentError("parameters", f"{missing} still free", "a number for each, e.g. mechanism.at(eps0=1)")

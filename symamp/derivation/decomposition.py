@@ -15,6 +15,7 @@ from symamp.algebra.normal_form import normal
 from symamp.algebra.parameter import Parameter
 from symamp.derivation.printing import decomposition_latex, decomposition_text
 from symamp.errors import ArgumentError
+from symamp.evaluation.law import Law
 from symamp.numbers.exact_number import exact_number, printable_number
 from symamp.numbers.systems import FLINT, MPMATH, NUMPY, NumberSystem, compile_expression
 
@@ -47,6 +48,11 @@ class Decomposition:
     singular: tuple[tuple[sp.Expr, sp.Expr], ...] = ()
     parameters: tuple[Parameter, ...] = ()
     pair: tuple[str, str] = ("x0", "x1")
+
+    @property
+    def numeric_law(self) -> Law | None:
+        """The law, where it is known without the formulas."""
+        return None
 
     @cached_property
     def gamma(self) -> sp.Expr:

@@ -20,6 +20,8 @@ def largest_ratio(mechanism: LocalRandomizer) -> sp.Expr:
     Max(...) of the candidates if their order depends on the parameters. Raises UndecidedOrderError if a density that
     only some messages of an orbit have would decide it.
     """
+    if mechanism.numeric is not None:
+        return mechanism.numeric.largest_ratio()
     # One pair shows everything: density and rest together list all inputs on every message.
     sure: list[sp.Expr] = []
     possible: list[sp.Expr] = []

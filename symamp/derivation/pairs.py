@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from symamp.derivation.blanket import blanket
 from symamp.derivation.decomposition import Decomposition
+from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.randomizer import LocalRandomizer
 from symamp.errors import UnknownInputError
+
+_FEW = 64
+"""Up to so many groups of pairs are compared by their merged components, too."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,8 @@ def pair_classes(mechanism: LocalRandomizer) -> tuple[PairClass, ...]:
     >>> len(pair_classes(sa.RandomizedResponse()))
     1
     """
+    if mechanism.numeric is not None:
+        return _table_classes(mechanism, mechanism.numeric)
     groups: dict[object, list[tuple[str, str]]] = {}
     first: dict[object, Decomposition] = {}
     both_orders = dict.fromkeys(p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
@@ -38,6 +47,39 @@ def pair_classes(mechanism: LocalRandomizer) -> tuple[PairClass, ...]:
         groups.setdefault(signature, []).append(pair)
         first.setdefault(signature, decomposition)
     return tuple(PairClass(first[s], tuple(pairs)) for s, pairs in groups.items())
+
+
+def _table_classes(mechanism: LocalRandomizer, table: NumericTable) -> tuple[PairClass, ...]:
+    x = mechanism.inputs
+    groups = distinct_pairs(table, [(i, j) for i in range(len(x)) for j in range(len(x)) if i != j])
+    merged: dict[object, list[list[tuple[int, int]]]] = {}
+    for group in groups:
+        key = blanket(mechanism, (x[group[0][0]], x[group[0][1]])).signature() if len(groups) <= _FEW else group[0]
+        merged.setdefault(key, []).append(group)
+    return tuple(
+        PairClass(blanket(mechanism, pairs[0]), pairs)
+        for same in merged.values()
+        for pairs in [tuple((x[i], x[j]) for group in same for i, j in group)]
+    )
+
+
+def distinct_pairs(table: NumericTable, pairs: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Return the ordered pairs of rows in groups: those of a group have the same blanket, exactly.
+
+    Each message stands for (R(i), R(j), m) by ranks, so that pairs are alike if these triples are a rearrangement of
+    each other. Pairs whose components agree only after merging may be in different groups.
+
+    >>> import symamp as sa
+    >>> distinct_pairs(sa.RandomizedResponse(k=3, eps0="log(2)").table().numeric, [(0, 1), (1, 0), (1, 2)])
+    [[(0, 1), (1, 0), (1, 2)]]
+    """
+    ranks, size = table.ranks.astype(np.int64), len(table.numbers)
+    _, least = np.unique(table.least, return_inverse=True)
+    groups: dict[bytes, list[tuple[int, int]]] = {}
+    for i, j in pairs:
+        messages = np.sort((ranks[i] * size + ranks[j]) * (int(least.max()) + 1) + least)
+        groups.setdefault(messages.tobytes(), []).append((i, j))
+    return list(groups.values())
 
 
 def only_pair(mechanism: LocalRandomizer) -> tuple[str, str]:

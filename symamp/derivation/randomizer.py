@@ -8,6 +8,7 @@ from typing import Self
 import sympy as sp
 
 from symamp.algebra.parameter import Parameter
+from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.orbit import Orbit
 from symamp.errors import UnknownInputError
 
@@ -51,6 +52,11 @@ class LocalRandomizer(ABC):
     @abstractmethod
     def key(self) -> tuple[object, ...]:
         """What identifies the mechanism: equal keys mean equal mechanisms."""
+
+    @property
+    def numeric(self) -> NumericTable | None:
+        """The mechanism as a table of numbers over ``inputs``, where it is one: then nothing needs formulas."""
+        return None
 
     def general(self) -> tuple[Self, dict[sp.Symbol, sp.Expr]]:
         """Return a mechanism with fewer parameters fixed, and their values: what is derived for it holds here, too."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import sympy as sp
+from flint import fmpq
 
 from symamp.algebra.normal_form import normal
 from symamp.derivation.decomposition import Decomposition, merged
 from symamp.derivation.derived import derived
 from symamp.derivation.randomizer import LocalRandomizer
+from symamp.derivation.table_decomposition import TableDecomposition
 from symamp.errors import ArgumentError, UnknownInputError
 from symamp.numbers.exact_number import exact_number
 
@@ -24,6 +26,10 @@ def triple(mechanism: LocalRandomizer, pair: tuple[str, str], others: Weights) -
     >>> triple(sa.RandomizedResponse(k=4), ("x0", "x1"), (("x2", sp.Integer(1)),)).gamma
     1
     """
+    if mechanism.numeric is not None:
+        index = {x: i for i, x in enumerate(mechanism.inputs)}
+        share = tuple((index[x], fmpq(int(w.p), int(w.q))) for x, w in others)
+        return TableDecomposition(mechanism.numeric, (index[pair[0]], index[pair[1]]), share)
     distinguished = tuple(dict.fromkeys([*pair, *(x for x, _ in others)]))
     at = {x: i for i, x in enumerate(distinguished)}
     parts = []

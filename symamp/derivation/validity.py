@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
 import sympy as sp
 
 from symamp.algebra.normal_form import normal
 from symamp.algebra.order import is_zero, sign
+from symamp.derivation.numeric_table import NumericTable, expression
 from symamp.derivation.randomizer import LocalRandomizer
 from symamp.errors import NegativeProbabilityError, RowSumError, UndecidedOrderError, shown
 
@@ -21,6 +23,9 @@ def check_probabilities(mechanism: LocalRandomizer) -> None:
     >>> import symamp as sa
     >>> check_probabilities(sa.RandomizedResponse())
     """
+    if mechanism.numeric is not None:
+        _check_table(mechanism.numeric)
+        return
     inputs = tuple(dict.fromkeys(x for pair in mechanism.pairs() for x in pair))
     signs: dict[sp.Expr, int] = {}
     for x in inputs:
@@ -33,10 +38,29 @@ def check_probabilities(mechanism: LocalRandomizer) -> None:
             raise RowSumError(f'row of input "{x}"', f"sum {shown(row)}", f"probabilities that sum to 1{_hint(row)}")
 
 
+def _check_table(table: NumericTable) -> None:
+    if table.ball(0) < 0:
+        x, y = (int(i) for i in np.argwhere(table.ranks == 0)[0])
+        place = f'table["{table.inputs[x]}"]["{table.messages[y]}"]'
+        raise NegativeProbabilityError(place, expression(table.numbers[0]), "probabilities >= 0")
+    right: set[bytes] = set()
+    for i, x in enumerate(table.inputs):
+        key = np.sort(table.ranks[i]).tobytes()
+        if key in right:
+            continue
+        if not table.sums_to_one(i):
+            row = normal(expression(table.row_sum(i)))
+            raise RowSumError(f'row of input "{x}"', f"sum {shown(row)}", f"probabilities that sum to 1{_hint(row)}")
+        right.add(key)
+
+
 def _hint(row: sp.Expr) -> str:
     """Return what to do about floats: their sum is a binary fraction close to 1."""
     if row.is_Rational and abs(row - 1) < sp.Rational(1, 10**9) and int(row.q).bit_count() == 1:
-        return '; floats count as the binary fractions they are: write decimals as text, "0.3", or use Fraction(3, 10)'
+        return (
+            '; floats count as the binary fractions they are: write decimals as text, "0.3", use Fraction(3, 10), or '
+            "normalise=True, which divides each row by its exact sum"
+        )
     return ""
 
 

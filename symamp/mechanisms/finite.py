@@ -3,46 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Self
 
 import sympy as sp
+from flint import fmpq
 
 from symamp.algebra.parameter import EPS0, Parameter, check_range
+from symamp.derivation.numeric_table import Exact, NumericTable, expression
 from symamp.derivation.orbit import Orbit
 from symamp.derivation.validity import check_probabilities
 from symamp.errors import ArgumentError, FormatError
 from symamp.mechanisms.mechanism import Mechanism
+from symamp.mechanisms.table_input import normalised, rational, rows_of
 from symamp.numbers.exact_number import exact_number, printable_number
 from symamp.numbers.expression import parse_expression
 from symamp.numbers.formula_size import check_formula
 
-_MOST_INPUTS, _MOST_MESSAGES, _MOST_ENTRIES = 400, 4000, 40_000
+_MOST_INPUTS, _MOST_MESSAGES, _MOST_ENTRIES = 400, 4000, 160_000
 
 
 class FiniteMechanism(Mechanism):
     """A finite local randomizer: the probability of each message on each input, as exact expressions.
 
-    ``table`` is {input: {message: entry}} (a message that is left out has probability 0) or a SymPy matrix with one
-    row per input. Entries are numbers (a float counts as the binary fraction it is), SymPy expressions, or strings
-    such as ``"exp(eps0)/(exp(eps0) + 1)"``. Symbols are parameters: ``eps0`` is positive unless declared otherwise;
-    a SymPy symbol brings its own sign; others are declared with ``parameters``.
+    ``table`` is {input: {message: entry}} (a message that is left out has probability 0), or rows in a list, a NumPy
+    array, a SymPy matrix or a pandas frame; without labels, inputs are x0, x1, ... and messages y0, y1, ... Entries
+    are numbers (a float counts as the binary fraction it is), SymPy expressions, or strings such as
+    ``"exp(eps0)/(exp(eps0) + 1)"``. Symbols are parameters: ``eps0`` is positive unless declared otherwise; a SymPy
+    symbol brings its own sign; others are declared with ``parameters``.
 
     Rows are proved to sum to 1 and entries to be nonnegative under the assumptions: RowSumError,
-    NegativeProbabilityError or UndecidedOrderError otherwise; FormatError for a table of the wrong shape.
+    NegativeProbabilityError or UndecidedOrderError otherwise; FormatError for a table of the wrong shape. Rows of
+    floats rarely sum to exactly 1: with ``normalise=True`` each row of numbers that does within 2**-20 is divided by
+    its exact sum, and the mechanism is the one with these probabilities.
 
     >>> coin = FiniteMechanism({"a": {"0": "2/3", "1": "1/3"}, "b": {"0": "1/3", "1": "2/3"}})
     >>> coin.local_epsilon()
     log(2)
+    >>> FiniteMechanism([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2]], normalise=True).messages
+    ('y0', 'y1', 'y2')
     """
 
     def __init__(
         self,
-        table: Mapping[str, Mapping[str, object]] | sp.MatrixBase,
+        table: object,
         *,
         parameters: Sequence[Parameter] = (),
         name: str = "finite mechanism",
+        normalise: bool = False,
     ) -> None:
-        rows = _rows(table)
+        rows = rows_of(table)
         declared = _declared(parameters)
         if not isinstance(name, str):
             raise FormatError("name", name, "text")
@@ -52,11 +62,14 @@ class FiniteMechanism(Mechanism):
         _check_size(len(self._inputs), len(self._messages))
         read = _Entries(declared)
         entries = {
-            (x, y): read.entry(value, f'table["{x}"]["{y}"]') for x, row in rows.items() for y, value in row.items()
+            x: {y: _exact(value, read, x, y) for y, value in row.items()}
+            for x, row in (normalised(rows) if normalise else rows).items()
         }
-        zero = sp.Integer(0)
-        self._table = tuple(tuple(entries.get((x, y), zero) for y in self._messages) for x in self._inputs)
+        zero = fmpq(0)
+        values = [[entries[x].get(y, zero) for y in self._messages] for x in self._inputs]
         self.parameters = tuple({**read.found, **declared}[n] for n in {**declared, **read.found})
+        self._values = values
+        self._numeric = None if self.parameters else NumericTable(self._inputs, self._messages, values)
         check_probabilities(self)
 
     @property
@@ -69,10 +82,16 @@ class FiniteMechanism(Mechanism):
         """The labels of the columns."""
         return self._messages
 
-    @property
+    @cached_property
     def rows(self) -> tuple[tuple[sp.Expr, ...], ...]:
         """The probabilities, one tuple per input, in the order of ``messages``."""
-        return self._table
+        made = {value: expression(value) for row in self._values for value in row}
+        return tuple(tuple(made[value] for value in row) for row in self._values)
+
+    @property
+    def numeric(self) -> NumericTable | None:
+        """The table as exact numbers, None if a parameter is free."""
+        return self._numeric
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """All ordered pairs: a table promises no symmetry."""
@@ -88,13 +107,29 @@ class FiniteMechanism(Mechanism):
         rest = [i for i in range(len(self._inputs)) if i not in chosen]
         one = sp.Integer(1)
         return tuple(
-            Orbit(y, one, tuple(self._table[i][j] for i in chosen), tuple((self._table[i][j], one) for i in rest))
+            Orbit(y, one, tuple(self.rows[i][j] for i in chosen), tuple((self.rows[i][j], one) for i in rest))
             for j, y in enumerate(self._messages)
         )
 
     def key(self) -> tuple[object, ...]:
         """Return labels, entries and assumptions."""
-        return ("FiniteMechanism", self._inputs, self._messages, self._table, self.parameters)
+        return self._key
+
+    @cached_property
+    def _key(self) -> tuple[object, ...]:
+        if self._numeric is None:
+            return ("FiniteMechanism", self._inputs, self._messages, self.rows, self.parameters)
+        return ("FiniteMechanism", self._inputs, self._messages, self._numeric.key)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def at(self, /, **values: object) -> Self:
         """Return the mechanism with some parameters fixed.
@@ -116,7 +151,7 @@ class FiniteMechanism(Mechanism):
         for name, number in numbers.items():
             check_range(by_name[name], number, swap)
         table = {
-            x: {y: self._table[i][j].subs(swap) for j, y in enumerate(self._messages)}
+            x: {y: self.rows[i][j].subs(swap) for j, y in enumerate(self._messages)}
             for i, x in enumerate(self._inputs)
         }
         left = tuple(
@@ -134,29 +169,12 @@ def _fixed(bound: sp.Expr | None, swap: dict[sp.Symbol, sp.Expr]) -> sp.Expr | N
     return None if bound is None else bound.subs(swap)
 
 
-def _rows(table: object) -> dict[str, dict[str, object]]:
-    if isinstance(table, sp.MatrixBase):
-        return {f"x{i}": {f"y{j}": table[i, j] for j in range(table.cols)} for i in range(table.rows)}
-    shape = "a mapping {input: {message: probability}} or a SymPy matrix"
-    if not isinstance(table, Mapping):
-        raise FormatError("table", type(table).__name__, shape)
-    rows: dict[str, dict[str, object]] = {}
-    for key, row in table.items():
-        x = _label(key)
-        if not isinstance(row, Mapping):
-            raise FormatError(f'table["{x}"]', type(row).__name__, "a mapping {message: probability}")
-        entries = {_label(y): value for y, value in row.items()}
-        if x in rows or len(entries) != len(row):
-            raise FormatError(f'table["{x}"]', x, "labels that differ as strings")
-        rows[x] = entries
-    return rows
-
-
-def _label(key: object) -> str:
-    try:
-        return str(key)
-    except Exception:  # Python refuses to print integers of more than 4300 digits, and this may be anyone's code
-        raise FormatError("label", key, "a label that can be printed") from None
+def _exact(value: object, read: _Entries, x: str, y: str) -> Exact:
+    number = rational(value)
+    if number is not None:
+        return number
+    entry = read.entry(value, f'table["{x}"]["{y}"]')
+    return fmpq(int(entry.p), int(entry.q)) if entry.is_Rational else entry
 
 
 def _declared(parameters: object) -> dict[str, Parameter]:

@@ -1,0 +1,127 @@
+"""All ordered pairs of rows of a table at once: which are worst, and which are proved to lie below a bound."""
+
+from __future__ import annotations
+
+import flint
+import numpy as np
+from flint import arb, arb_mat
+
+from symamp.analyses.pair_kernel import kernel_bounds
+from symamp.analyses.pair_ranking import best, chi_squares, log_divergences, log_moments, singular_parts, tilts
+from symamp.derivation.numeric_table import Floats, NumericTable
+from symamp.evaluation.fast import float_sum
+from symamp.evaluation.gparv import float_gparv
+from symamp.evaluation.inversion import log_of_ball
+from symamp.evaluation.law import Law, Level
+
+Pair = tuple[int, int]
+_KERNEL_GAP, _MOST_FREQUENCIES = 0.05, 400
+
+
+def worst_pairs(table: NumericTable, level: Level, n: int, most: int) -> list[Pair]:
+    """Return the ordered pairs of rows whose blanket has the largest divergence, by estimates in doubles."""
+    scores = log_divergences(table.floats, table.least_floats, _minus_one(level), n)
+    return best(scores, most)
+
+
+def open_pairs(table: NumericTable, level: Level, n: int, bound: arb) -> list[Pair]:
+    """Return the ordered pairs of rows that are not proved to have a divergence of at most ``bound`` by their blanket.
+
+    One tilt theta serves all of them: x_+ <= e^(theta x)/(e theta), so that E[S_+]/n <= M(theta)^n/(n e theta), and
+    all M(theta) are the entries of one product of two matrices of balls. Pairs near the worst stay open.
+
+    Guarantee
+    ---------
+    Every ordered pair of different rows that is not returned has D_E <= ``bound`` at n users.
+    Proof: docs/proofs/all_pairs.md.
+    """
+    theta = _tilt(table, level, n, bound)
+    size = len(table.inputs)
+    different = ~np.eye(size, dtype=bool)
+    if theta is None:
+        return [(int(i), int(j)) for i, j in np.argwhere(different)]
+    with flint.ctx.workprec(128 + 2 * n.bit_length()):
+        moments, missing = _moments(table, level, arb(theta))
+        factor = n * theta * arb(1).exp()
+        lone = singular_above(table, level)
+        common = _root(bound * factor, n)
+        closed = [
+            [m + missing <= (_root((bound - s) * factor, n) if s else common) for m, s in zip(row, parts, strict=True)]
+            for row, parts in zip(moments.tolist(), lone.tolist(), strict=True)
+        ]
+    return [(int(i), int(j)) for i, j in np.argwhere(different & ~np.array(closed, dtype=bool))]
+
+
+def narrowed(table: NumericTable, level: Level, n: int, bound: arb, pairs: list[Pair], worst: Law) -> list[Pair]:
+    """Return those of the pairs that are still not proved to have a divergence of at most ``bound``.
+
+    The divergence of one user alone is tried first, as it bounds that of n; then the compact kernel with the plan that
+    suits ``worst``, the law of one of the worst pairs.
+
+    Guarantee
+    ---------
+    Every pair that is left out has D_E <= ``bound`` at n users. Proof: docs/proofs/all_pairs.md.
+    """
+    room = (len(table.messages) + 8) * 2.0**-50 * (1.0 + _e(level))
+    alone = [float(np.maximum(table.floats[i] - _e(level) * table.floats[j], 0.0).sum()) + room for i, j in pairs]
+    left = [pair for pair, value in zip(pairs, alone, strict=True) if not arb(value) <= bound]
+    rough = float_gparv(worst, level)
+    if not left or not rough.is_positive:
+        return left
+    with flint.ctx.workprec(128 + 2 * n.bit_length()):
+        plan = float_sum(rough, n, _KERNEL_GAP, _MOST_FREQUENCIES).plan
+        bounds = kernel_bounds(table, level, n, left, plan)
+        lone = singular_above(table, level)
+        return [p for p, value in zip(left, bounds, strict=True) if not value.upper() + float(lone[p]) <= bound]
+
+
+def _root(x: arb, n: int) -> arb:
+    """Return a number whose n-th power is at most x, for the comparison with moments; -1 if there is none."""
+    return (x.log() / n).exp().lower() if x > 0 else arb(-1)
+
+
+def _moments(table: NumericTable, level: Level, theta: arb) -> tuple[arb_mat, arb]:
+    """Return sum over y of m(y) e^(theta (r0 - E r1)) for all pairs, and the mass of the null symbol."""
+    e = level.exponential()
+    hidden = [table.ball(int(r)) for r in table.least]
+    seen = [y for y, r in enumerate(table.least) if not table.is_null(int(r))]
+    up, down = [], []
+    for x in range(len(table.inputs)):
+        ratios = [theta * table.ball(int(table.ranks[x, y])) / hidden[y] for y in seen]
+        up.append([hidden[y] * r.exp() for y, r in zip(seen, ratios, strict=True)])
+        down.append([(-e * r).exp() for r in ratios])
+    missing = 1 - sum((hidden[y] for y in seen), arb(0))
+    return arb_mat(up) * arb_mat(down).transpose(), missing.max(arb(0))
+
+
+def singular_above(table: NumericTable, level: Level) -> Floats:
+    """Return upper bounds on the singular parts: sums of doubles with room for all their roundings."""
+    e = _e(level)
+    alone = table.floats[:, [table.is_null(int(r)) for r in table.least]]
+    room = (len(table.messages) + 8) * 2.0**-50 * (1.0 + e)
+    found = singular_parts(table.floats, table.least_floats, e) + room
+    # A row that is 0 wherever the blanket is has no singular part at all.
+    return np.asarray(np.where((alone > 0.0).any(axis=1)[:, None], found, 0.0))
+
+
+def _tilt(table: NumericTable, level: Level, n: int, bound: arb) -> float | None:
+    """Return a tilt at which many pairs are closed, by doubles; None if it closes none."""
+    minus_one, log_bound = _minus_one(level), log_of_ball(bound)
+    rows, hidden = table.floats, table.least_floats
+    grid = tilts(rows, hidden, minus_one, n, float(chi_squares(rows, hidden).max()))
+    found: dict[float, int] = {}
+    for factors in (np.ones(1), np.exp2(np.linspace(-0.4, 0.4, 5))):
+        for theta in np.outer(factors, max(found, key=found.__getitem__) if found else grid).ravel():
+            logs = n * log_moments(rows, hidden, minus_one, theta) - 1.0 - np.log(n * theta)
+            found[float(theta)] = int((logs <= log_bound).sum())
+    theta = max(found, key=found.__getitem__, default=0.0)
+    return theta if found and found[theta] > 0 else None
+
+
+def _e(level: Level) -> float:
+    return 1.0 + _minus_one(level)
+
+
+def _minus_one(level: Level) -> float:
+    with flint.ctx.workprec(128):
+        return float(level.exponential_minus_one())

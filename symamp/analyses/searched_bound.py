@@ -1,0 +1,44 @@
+"""A bound whose parts are too many to be evaluated one by one: a common ranking proposes the worst of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+from symamp.analyses.bound import ROUGH, Bound
+from symamp.analyses.part import Part
+from symamp.evaluation.divergence import Settings
+from symamp.evaluation.law import Level
+
+
+class SearchedBound(Bound):
+    """A bound with ``proposed`` parts for each level and number of users in place of a list of all."""
+
+    def proposed(self, level: Level, n: int) -> Sequence[Part]:
+        """Return a few parts, among them those with the largest divergence by a rough ranking; at least one."""
+        raise NotImplementedError
+
+    def ranked(self, level: Level, n: int) -> tuple[Part, ...]:
+        """Return the proposed parts, largest estimated divergence first."""
+        return Bound.of(self.proposed(level, n)).ranked(level, n)
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> tuple[float, Part]:
+        """Return (eps, part) with the largest estimated eps at which a part has divergence delta.
+
+        What is proposed depends on eps: it is asked for again at each eps that is found.
+        """
+        root = 0.0 if start is None or start == inf else start
+        tried: dict[object, Part] = {}
+        best: Part | None = None
+        while True:
+            proposed = self.proposed(Level.of_float(root), n)
+            new = {part.signature: part for part in proposed if part.signature not in tried}
+            if best is not None and (proposed[0].signature in tried or not new):
+                return root, best
+            tried.update(new)
+            some = list(new.values()) if best is None else [best, *new.values()]
+            root, best = Bound.of(some).root(n, log_delta, settings, root or start)
+            if root in (0.0, inf):
+                # At eps = 0 all candidates of the first ranking were compared.
+                value = {id(p): p.log_estimate(Level.of_float(0.0), n, ROUGH) for p in some}
+                return root, best if root == inf else max(some, key=lambda p: value[id(p)])

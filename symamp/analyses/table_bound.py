@@ -1,0 +1,104 @@
+"""The largest divergence over all pairs of rows of a table: the worst one evaluated, the others settled together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import flint
+from flint import arb, fmpq
+
+from symamp.analyses.pair_bounds import Pair, narrowed, open_pairs, worst_pairs
+from symamp.analyses.part import Evidence, Part
+from symamp.analyses.searched_bound import SearchedBound
+from symamp.derivation.crossing import law_of
+from symamp.derivation.numeric_table import NumericTable
+from symamp.derivation.pairs import distinct_pairs
+from symamp.derivation.table_decomposition import table_blanket
+from symamp.evaluation.divergence import Settings
+from symamp.evaluation.law import Level
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+_GAPS = (0.05, 0.005)
+"""Accuracies that may settle a pair below the worst one, before it is evaluated with care."""
+_REFINED = 6
+"""How many pairs of the ranking are estimated one by one."""
+
+
+@dataclass(frozen=True, init=False)
+class TableBound(SearchedBound):
+    """The bound of an analysis over all ordered pairs of rows of a table, whose parts are made when they are needed.
+
+    ``part`` makes the part of a pair of rows; its divergence must be at most that of the blanket of the pair, since
+    pairs are ranked and settled by their blankets. ``progress`` is told (settled, all) of the pairs that need an
+    evaluation of their own.
+    """
+
+    table: NumericTable
+    part: Callable[[Pair], Part]
+    progress: Progress | None = None
+
+    def __init__(self, table: NumericTable, part: Callable[[Pair], Part], progress: Progress | None = None) -> None:
+        for name, value in {"table": table, "part": part, "progress": progress}.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:  # type: ignore[override]
+        """One part for each class of pairs: all of them, which may be many."""
+        size = len(self.table.inputs)
+        pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
+        return tuple(self.part(group[0]) for group in distinct_pairs(self.table, pairs))
+
+    def proposed(self, level: Level, n: int) -> list[Part]:
+        """Return the parts of the pairs that a common ranking of the blankets finds worst."""
+        return [self.part(pair) for pair in worst_pairs(self.table, level, n, _REFINED) or [(0, 1)]]
+
+    def evidence(
+        self, level: Level, n: int, settings: Settings, goal: fmpq | None = None, first: Part | None = None
+    ) -> tuple[Evidence, ...]:
+        """Return certified evaluations whose largest upper end bounds the divergence of every pair at this level.
+
+        Pairs that are proved to lie below the goal, or below what is already found, leave no evidence. With a ``goal``
+        the search ends at the first evaluation that is not proved to be at most the goal.
+
+        Guarantee
+        ---------
+        Every ordered pair of inputs has a divergence of at most the largest ``upper`` of the result, or of the goal if
+        that is larger, unless the last of them is above the goal. Proof: docs/proofs/all_pairs.md.
+        """
+        worst = self.ranked(level, n)[0] if first is None else first
+        found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]
+        if goal is not None and not found[0].is_at_most(goal):
+            return tuple(found)
+        limit = found[0].upper.fraction if goal is None else goal
+        for part in self._others(level, n, limit, worst):
+            tried = self._settled(part, level, n, limit, settings)
+            if tried is not None:
+                found.append(tried)
+                if goal is not None:
+                    break
+                limit = max(limit, tried.upper.fraction)
+        return tuple(found)
+
+    def _others(self, level: Level, n: int, limit: fmpq, worst: Part) -> Iterator[Part]:
+        """Yield one part for each law among the pairs that no common bound settles."""
+        first = self.table.inputs.index(worst.pair[0]), self.table.inputs.index(worst.pair[1])
+        with flint.ctx.workprec(256):
+            rest = open_pairs(self.table, level, n, arb(limit))
+            if len(rest) > 1:
+                rest = narrowed(self.table, level, n, arb(limit), rest, law_of(table_blanket(self.table, first)))
+        groups = [group for group in distinct_pairs(self.table, [first, *rest]) if first not in group]
+        for done, group in enumerate(groups):
+            if self.progress is not None:
+                self.progress(done, len(groups))
+            yield self.part(group[0])
+
+    def _settled(self, part: Part, level: Level, n: int, limit: fmpq, settings: Settings) -> Evidence | None:
+        """Return None if an evaluation, as rough as it may be, proves the limit, else the careful one."""
+        for gap in (*(gap for gap in _GAPS if gap > settings.gap), settings.gap):
+            found = Evidence.of(part, level, part.enclose(level, n, replace(settings, gap=gap)))
+            if found.is_at_most(limit):
+                return None
+        return found

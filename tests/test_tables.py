@@ -1,0 +1,321 @@
+"""Tables of numbers: exact laws, checks, all pairs and all data sets at once, against exact enumeration."""
+
+import itertools
+from fractions import Fraction
+from random import Random
+
+import flint
+import numpy as np
+import pytest
+import sympy as sp
+from flint import arb, fmpq
+
+import symamp as sa
+from symamp import errors
+from symamp.analyses.blanket_bound import BLANKET
+from symamp.analyses.data_sets import dataset_reduction
+from symamp.analyses.lower_bounds import worst_triples
+from symamp.analyses.mixed_others import ascent
+from symamp.analyses.pair_bounds import narrowed, open_pairs, singular_above, worst_pairs
+from symamp.analyses.pair_kernel import kernel_bounds
+from symamp.analyses.pair_ranking import chi_squares
+from symamp.derivation.crossing import law_of, level_of
+from symamp.derivation.decomposition import Decomposition, merged
+from symamp.derivation.pairs import distinct_pairs, pair_classes
+from symamp.derivation.seen_table import seen_table
+from symamp.evaluation.divergence import Settings
+from symamp.evaluation.fast import float_sum
+from symamp.evaluation.gparv import float_gparv
+from symamp.evaluation.law import Level
+from tests.oracle import histograms as oracle
+
+SEEDS = range(60)
+
+
+def mechanism_of(table):
+    return sa.FiniteMechanism({f"x{i}": {f"y{j}": p for j, p in enumerate(row)} for i, row in enumerate(table)})
+
+
+def table_of(seed):
+    return oracle.random_table(Random(seed), zeros=seed % 3 == 0, symmetric=seed % 4 == 1)
+
+
+def level_at(E):
+    return level_of(sp.log(sp.Rational(E.numerator, E.denominator)))
+
+
+def ratio_of(table):
+    return oracle.local_ratio(table) or Fraction(9)
+
+
+# ------------------------------------------------------------------------------------------------------------- laws
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_law_of_a_pair_is_the_merged_one(seed):
+    table = table_of(seed)
+    mechanism = mechanism_of(table)
+    for i, j in itertools.permutations(range(len(table)), 2):
+        law = mechanism.blanket(f"x{i}", f"x{j}").numeric_law
+        components, singular = oracle.blanket_components(table, i, j)
+        found = {tuple(Fraction(int(e.p), int(e.q)) for e in atom[:2]): atom[2] for atom in law.rational.atoms}
+        assert found == {ratios: fmpq(m.numerator, m.denominator) for ratios, m in components.items()}
+        assert sum(a for a, _ in law.rational.singular) == sum(fmpq(a.numerator, a.denominator) for a, _ in singular)
+        assert [atom.equal_ratios for atom in law.atoms] == [r0 == r1 for r0, r1 in found]
+
+
+def formulas(mechanism, pair, others=()):
+    """The decomposition through SymPy, entry by entry, as for a table with parameters."""
+    index = [mechanism.inputs.index(x) for x in pair]
+    parts = []
+    for column in zip(*mechanism.rows, strict=True):
+        hidden = sum(w * column[mechanism.inputs.index(x)] for x, w in others) if others else sp.Min(*column)
+        parts.append((column[index[0]], column[index[1]], hidden))
+    return merged(parts, (), pair)
+
+
+CONSTANTS = {
+    "exponentials": [["exp(1/2)", 1, 1], [1, "exp(1/2)", 1], [1, 1, "exp(1/2)"]],
+    "proportional columns": [["exp(1/3)", "2*exp(1/3)", 1], [1, 2, "exp(1/3)"], ["exp(1/3)", "2*exp(1/3)", 2]],
+    "roots": [["sqrt(2)", 1, "sqrt(3)"], [1, "sqrt(3)", "sqrt(2)"]],
+    "zeros": [["exp(1)", 0, 1], [1, "exp(1)", 0], [1, 1, 1]],
+}
+
+
+def constant_mechanism(name):
+    weights = [[sp.sympify(w) for w in row] for row in CONSTANTS[name]]
+    return sa.FiniteMechanism([[w / sp.Add(*row) for w in row] for row in weights])
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_laws_of_constants_are_those_of_the_formulas(name):
+    mechanism = constant_mechanism(name)
+    for pair in itertools.permutations(mechanism.inputs, 2):
+        for others in ((), (("x0", sp.Integer(1)),), (("x0", sp.Rational(1, 3)), ("x1", sp.Rational(2, 3)))):
+            found = mechanism.dataset(*pair, dict(others)) if others else mechanism.blanket(*pair)
+            expected = formulas(mechanism, pair, others)
+            laws = found.numeric_law, law_of(expected, bool(others))
+            assert Decomposition.signature(found) == expected.signature()
+            with flint.ctx.workprec(128):
+                values = [sorted((float(a.ratio0()), float(a.ratio1()), float(a.mass())) for a in x.atoms) for x in laws]
+                assert len(values[0]) == len(values[1])
+                assert np.allclose(values[0], values[1], rtol=1e-12)
+                assert sorted(a.equal_ratios for a in laws[0].atoms) == sorted(a.equal_ratios for a in laws[1].atoms)
+                assert len(laws[0].singular) >= len(laws[1].singular)
+                assert sum(float(a()) for a, _ in laws[0].singular) == pytest.approx(
+                    sum(float(a()) for a, _ in laws[1].singular), rel=1e-12
+                )
+
+
+def test_numbers_that_are_equal_in_disguise_are_one_number():
+    half, same = "sqrt(2)*sqrt(3)/(sqrt(6) + sqrt(24)/2)", "1/2"
+    mechanism = sa.FiniteMechanism([[half, same], [same, half]])
+    assert len(mechanism.numeric.numbers) == 1
+    assert mechanism.local_epsilon() == 0
+
+
+def test_rows_of_constants_are_proved_to_sum_to_one():
+    with pytest.raises(errors.RowSumError, match='row of input "x1"'):
+        sa.FiniteMechanism([["1/2", "1/2"], ["exp(-1)", "1 - exp(-1) + 1e-200"]])
+    with pytest.raises(errors.NegativeProbabilityError, match='table..x0....y1'):
+        sa.FiniteMechanism([["exp(1)/2", "1 - exp(1)/2"], ["1/2", "1/2"]])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_local_budget_of_a_table(seed):
+    table = table_of(seed)
+    expected = oracle.local_ratio(table)
+    assert sp.exp(mechanism_of(table).local_epsilon()) == (sp.oo if expected is None else sp.Rational(str(expected)))
+
+
+def test_classes_of_pairs_are_found_exactly():
+    assert len(pair_classes(sa.RandomizedResponse(k=6, eps0=1).table())) == 1
+    table = mechanism_of(table_of(2)).numeric
+    pairs = list(itertools.permutations(range(len(table.inputs)), 2))
+    assert sorted(p for group in distinct_pairs(table, pairs) for p in group) == sorted(pairs)
+
+
+# ------------------------------------------------------------------------------------------------------ all pairs
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_pair_that_is_closed_lies_below_the_bound(seed):
+    rng, table = Random(1000 + seed), table_of(seed)
+    n, E = rng.choice((1, 2, 4, 6)), 1 + (ratio_of(table) - 1) * Fraction(rng.randint(0, 6), 10)
+    pairs = list(itertools.permutations(range(len(table)), 2))
+    exact = {pair: oracle.blanket_divergence(table, *pair, n, E) for pair in pairs}
+    numeric, level = mechanism_of(table).numeric, level_at(E)
+    worst = worst_pairs(numeric, level, n, 1)
+    for factor in (Fraction(1, 3), Fraction(1), Fraction(3)):
+        for bound in {value * factor for value in exact.values() if value > 0}:
+            with flint.ctx.workprec(256):
+                ball = arb(fmpq(bound.numerator, bound.denominator))
+                left = open_pairs(numeric, level, n, ball)
+                assert all(exact[pair] <= bound for pair in pairs if pair not in left)
+                if left and worst:
+                    law = mechanism_of(table).blanket(*(f"x{i}" for i in worst[0])).numeric_law
+                    fewer = narrowed(numeric, level, n, ball, left, law)
+                    assert set(fewer) <= set(left)
+                    assert all(exact[pair] <= bound for pair in pairs if pair not in fewer)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_plan_bounds_all_pairs(seed):
+    table = table_of(seed)
+    n, E = 2 + seed % 5, 1 + (ratio_of(table) - 1) / 4
+    numeric, level = mechanism_of(table).numeric, level_at(E)
+    pairs = list(itertools.permutations(range(len(table)), 2))
+    worst = worst_pairs(numeric, level, n, 1)
+    rough = float_gparv(numeric.blanket_law(worst[0] if worst else (0, 1)), level)
+    if not rough.is_positive:
+        return
+    plan = float_sum(rough, n, 0.05, 400).plan
+    with flint.ctx.workprec(160):
+        bounds = kernel_bounds(numeric, level, n, pairs, plan)
+        lone = singular_above(numeric, level)
+        for pair, bound in zip(pairs, bounds, strict=True):
+            exact = oracle.blanket_divergence(table, *pair, n, E)
+            assert (bound + float(lone[pair])).upper() >= arb(fmpq(exact.numerator, exact.denominator)).lower()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_bound_of_a_table_is_the_largest_over_its_pairs(seed):
+    table = table_of(seed)
+    n, E = 1 + seed % 6, 1 + (ratio_of(table) - 1) / 5
+    exact, _ = oracle.worst_blanket_divergence(table, n, E)
+    found = BLANKET.bound(mechanism_of(table)).evidence(level_at(E), n, Settings())
+    upper = max(e.upper.fraction for e in found)
+    assert fmpq(exact.numerator, exact.denominator) <= upper
+    assert upper <= fmpq(exact.numerator, exact.denominator) * fmpq(10001, 10000) + fmpq(1, 10**30)
+
+
+def test_the_ranking_knows_the_chi_squares():
+    rows = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])
+    expected = [[((a - b) ** 2 / rows.min(axis=0)).sum() for b in rows] for a in rows]
+    assert np.allclose(chi_squares(rows, rows.min(axis=0)), expected)
+
+
+# ------------------------------------------------------------------------------------------------------ data sets
+
+
+def geometric(size, eps0=1):
+    q = sp.exp(-sp.Rational(eps0, size - 1))
+    weights = [[q ** abs(x - y) for y in range(size)] for x in range(size)]
+    return sa.FiniteMechanism([[w / sp.Add(*row) for w in row] for row in weights])
+
+
+def test_the_worst_data_set_of_a_large_table_is_found():
+    """The end points, hidden by the middle: far from the first pairs of the table."""
+    answer = sa.epsilon(geometric(16), n=10**4, delta="1e-6", gap=1e-3)
+    assert answer.lower > 0.0211
+    assert {answer.dataset.x0, answer.dataset.x1} == {"x0", "x15"}
+    assert answer.dataset.others[0][0] in ("x7", "x8")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_ranking_of_triples_finds_the_worst_constant_data_set(seed):
+    """All triples, estimated one by one, hold none that is much worse than the best of the ranking."""
+    table = oracle.random_table(Random(seed), symmetric=seed % 4 == 1)
+    mechanism, inputs, n = mechanism_of(table), range(len(table)), 1000
+    level = level_at(1 + (ratio_of(table) - 1) / 20)
+    every = {
+        (i, j, k): dataset_reduction(mechanism, (f"x{i}", f"x{j}"), ((f"x{k}", sp.Integer(1)),)).log_estimate(level, n)
+        for i, j in itertools.permutations(inputs, 2)
+        for k in inputs
+    }
+    found = worst_triples(mechanism.numeric, level, n, 8)
+    assert max(every[t] for t in found) >= max(every.values()) - 0.05
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_bracket_contains_the_worst_of_all_data_sets(seed):
+    table = table_of(seed)
+    n, E = 3, 1 + (ratio_of(table) - 1) / 5
+    mechanism = mechanism_of(table)
+    truth = sa.exact.worst_dataset(mechanism, n, f"log({E})").value
+    answer = sa.delta(mechanism, n=n, eps=f"log({E})")
+    assert answer.lower <= truth.upper
+    assert answer.upper >= truth.lower
+
+
+def test_an_ascent_stays_at_the_best_input():
+    table = geometric(8).numeric
+    weights = ascent(table.floats, (0, 7), 0.02, 10**4, 3)
+    assert weights[3] + weights[4] > 0.99
+    assert weights.sum() == pytest.approx(1.0)
+
+
+def test_a_family_is_seen_as_a_table():
+    family = sa.LocalHashing(l=2, D=100, eps0=4)
+    table = seen_table(family, ("x0", "x1"))
+    assert np.allclose(table.floats.sum(axis=1), 1.0)
+    others = ((table.inputs[2], sp.Integer(1)),)
+    expected = law_of(family.dataset("x0", "x1", dict(others)), True)
+    with flint.ctx.workprec(128):
+        found = table.dataset_law((0, 1), ((2, fmpq(1)),))
+        sums = [sum(float(a.mass()) * (float(a.ratio0()) - float(a.ratio1())) ** 2 for a in x.atoms) for x in (found, expected)]
+    assert sums[0] == pytest.approx(sums[1], rel=1e-12)
+
+
+# --------------------------------------------------------------------------------------------------- what is a table
+
+
+FLOATS = [[0.3, 0.6, 0.1], [0.1, 0.3, 0.6], [0.6, 0.1, 0.3]]
+
+
+def test_arrays_lists_and_frames_are_tables():
+    pandas = pytest.importorskip("pandas")
+    made = sa.FiniteMechanism(FLOATS, normalise=True)
+    assert made.inputs == ("x0", "x1", "x2")
+    assert made.messages == ("y0", "y1", "y2")
+    assert made == sa.FiniteMechanism(np.array(FLOATS), normalise=True)
+    assert made == sa.FiniteMechanism([np.array(row) for row in FLOATS], normalise=True)
+    frame = pandas.DataFrame(FLOATS, index=list("abc"), columns=["no", "yes", "?"])
+    framed = sa.FiniteMechanism(frame, normalise=True)
+    assert (framed.inputs, framed.messages) == (("a", "b", "c"), ("no", "yes", "?"))
+    assert framed.rows == made.rows
+    exact = [[Fraction(1, 3), "2/3"], ["2/3", Fraction(1, 3)]]
+    assert sa.FiniteMechanism(exact) == sa.FiniteMechanism(pandas.DataFrame(exact).rename("x{}".format).rename("y{}".format, axis=1))
+
+
+def test_rows_of_floats_are_divided_by_their_exact_sum():
+    made = sa.FiniteMechanism(FLOATS, normalise=True)
+    for row, given in zip(made.rows, FLOATS, strict=True):
+        exact = [Fraction(*p.as_integer_ratio()) for p in given]
+        assert [Fraction(str(p)) for p in row] == [p / sum(exact) for p in exact]
+    with pytest.raises(errors.RowSumError, match="normalise=True"):
+        sa.FiniteMechanism(FLOATS)
+    with pytest.raises(errors.RowSumError, match="2\\*\\*-20"):
+        sa.FiniteMechanism([[0.3, 0.3], [0.5, 0.5]], normalise=True)
+    assert sa.FiniteMechanism([["1/3", "2/3"], [0.5, 0.5]], normalise=True).rows[0][0] == sp.Rational(1, 3)
+
+
+@pytest.mark.parametrize(
+    "table", [[[1, 0], [1]], [[1, 0], "10"], np.ones(3), np.ones((2, 2, 2)), 5, "table", [1, 2], [[], []]], ids=str
+)
+def test_what_is_no_table_is_refused(table):
+    with pytest.raises(errors.FormatError):
+        sa.FiniteMechanism(table)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None, 1j, True])
+def test_entries_that_are_no_numbers_are_refused(value):
+    with pytest.raises(errors.SymampError):
+        sa.FiniteMechanism(np.array([[value, 0], [0, 1]], dtype=object), normalise=True)
+
+
+def test_a_large_table_of_floats_is_ranked_and_settled():
+    """Too many pairs for one evaluation each: 24 rows, 552 ordered pairs."""
+    rng = np.random.default_rng(7)
+    weights = rng.random((24, 12)) + 0.5
+    mechanism = sa.FiniteMechanism(weights / weights.sum(axis=1, keepdims=True), normalise=True)
+    told = []
+    bound = BLANKET.bound(mechanism)
+    object.__setattr__(bound, "progress", lambda done, every: told.append((done, every)))
+    answer = sa.epsilon(mechanism, n=10**4, delta="1e-6", gap=1e-3)
+    assert 0 < answer.lower < answer.upper
+    level = Level.of_float(answer.upper)
+    worst = bound.ranked(level, 10**4)[0]
+    assert worst.pair == answer.pair
+    assert all(e.is_at_most(fmpq(1, 10**6)) for e in bound.evidence(level, 10**4, Settings(gap=1e-3), fmpq(1, 10**6)))
+    assert len(told) < 20
