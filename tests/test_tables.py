@@ -97,7 +97,9 @@ def test_laws_of_constants_are_those_of_the_formulas(name):
             laws = found.numeric_law, law_of(expected, bool(others))
             assert Decomposition.signature(found) == expected.signature()
             with flint.ctx.workprec(128):
-                values = [sorted((float(a.ratio0()), float(a.ratio1()), float(a.mass())) for a in x.atoms) for x in laws]
+                values = [
+                    sorted((float(a.ratio0()), float(a.ratio1()), float(a.mass())) for a in x.atoms) for x in laws
+                ]
                 assert len(values[0]) == len(values[1])
                 assert np.allclose(values[0], values[1], rtol=1e-12)
                 assert sorted(a.equal_ratios for a in laws[0].atoms) == sorted(a.equal_ratios for a in laws[1].atoms)
@@ -117,7 +119,7 @@ def test_numbers_that_are_equal_in_disguise_are_one_number():
 def test_rows_of_constants_are_proved_to_sum_to_one():
     with pytest.raises(errors.RowSumError, match='row of input "x1"'):
         sa.FiniteMechanism([["1/2", "1/2"], ["exp(-1)", "1 - exp(-1) + 1e-200"]])
-    with pytest.raises(errors.NegativeProbabilityError, match='table..x0....y1'):
+    with pytest.raises(errors.NegativeProbabilityError, match="table..x0....y1"):
         sa.FiniteMechanism([["exp(1)/2", "1 - exp(1)/2"], ["1/2", "1/2"]])
 
 
@@ -253,7 +255,10 @@ def test_a_family_is_seen_as_a_table():
     expected = law_of(family.dataset("x0", "x1", dict(others)), True)
     with flint.ctx.workprec(128):
         found = table.dataset_law((0, 1), ((2, fmpq(1)),))
-        sums = [sum(float(a.mass()) * (float(a.ratio0()) - float(a.ratio1())) ** 2 for a in x.atoms) for x in (found, expected)]
+        sums = [
+            sum(float(a.mass()) * (float(a.ratio0()) - float(a.ratio1())) ** 2 for a in x.atoms)
+            for x in (found, expected)
+        ]
     assert sums[0] == pytest.approx(sums[1], rel=1e-12)
 
 
@@ -275,7 +280,9 @@ def test_arrays_lists_and_frames_are_tables():
     assert (framed.inputs, framed.messages) == (("a", "b", "c"), ("no", "yes", "?"))
     assert framed.rows == made.rows
     exact = [[Fraction(1, 3), "2/3"], ["2/3", Fraction(1, 3)]]
-    assert sa.FiniteMechanism(exact) == sa.FiniteMechanism(pandas.DataFrame(exact).rename("x{}".format).rename("y{}".format, axis=1))
+    assert sa.FiniteMechanism(exact) == sa.FiniteMechanism(
+        pandas.DataFrame(exact).rename("x{}".format).rename("y{}".format, axis=1)
+    )
 
 
 def test_rows_of_floats_are_divided_by_their_exact_sum():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import flint
 import sympy as sp
@@ -15,11 +15,13 @@ from symamp.algebra.normal_form import normal
 from symamp.algebra.order import sign
 from symamp.algebra.parameter import Parameter
 from symamp.derivation.blanket import blanket
+from symamp.derivation.crossing import law_of
 from symamp.derivation.decomposition import Component, Decomposition
 from symamp.derivation.printing import triple_latex, triple_text
 from symamp.derivation.randomizer import LocalRandomizer
 from symamp.derivation.triple import triple
 from symamp.errors import ArgumentError, SupportMismatchError, UndecidedOrderError
+from symamp.evaluation.law import Law, total
 from symamp.numbers.exact_number import printable_number
 from symamp.numbers.systems import FLINT, compile_expression
 
@@ -61,6 +63,11 @@ class Envelope:
     def components(self) -> dict[str, tuple[Component, ...]]:
         """Return {x: ((R(x0)/R(x), R(x1)/R(x), mass under R(x)), ...)}."""
         return {x: t.components for x, t in zip(self.others, self.triples, strict=True)}
+
+    @property
+    def laws(self) -> tuple[Law, ...]:
+        """The laws that cross to the evaluation; ArgumentError if a parameter is still a symbol."""
+        return tuple(law_of(t, complete=True) for t in self.triples)
 
     def lambdify(self, system: str = "numpy") -> Callable[..., dict[str, list[tuple[Any, ...]]]]:
         """Return a function of the free parameters that gives the components of each x as numbers.
@@ -106,10 +113,11 @@ class Envelope:
         """
         _refuse_symbols(self.parameters)
         e = sp.exp(printable_number(eps, "eps"))
-        laws = [_atoms(t, e) for t in self.triples]
-        for x, law in zip(self.others, laws, strict=True):
-            if all(other is law or _at_least(law, other) for other in laws):
-                return x
+        with flint.ctx.workprec(_BITS):
+            laws = [_exact(t, e) for t in self.triples]
+            for x, law in zip(self.others, laws, strict=True):
+                if all(other is law or _at_least(law, other) for other in laws):
+                    return x
         return None
 
     def plot(self, eps: object, ax: Axes | None = None, **values: object) -> Axes:
@@ -250,44 +258,55 @@ def _is_nonnegative(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> bool:
         return False
 
 
-def _atoms(law: Decomposition, e: sp.Expr) -> list[tuple[sp.Expr, sp.Expr]]:
-    """Return (value of G, mass), the singular part as a value oo with the mass that it adds to the transform."""
-    atoms = [(normal(c.ratio0 - e * c.ratio1), c.mass) for c in law.components]
-    return atoms + [(sp.oo, value) for a, b in law.singular if _sign(value := normal(a - e * b)) > 0]
+class _Value(NamedTuple):
+    """A constant as a ball and as a formula: the formula is asked only where the ball contains 0."""
+
+    ball: arb
+    formula: sp.Expr
+
+    def sign(self) -> int:
+        if self.ball > 0 or self.ball < 0:
+            return 1 if self.ball > 0 else -1
+        return constant_sign(self.formula)
+
+    def __sub__(self, other: _Value) -> _Value:
+        return _Value(self.ball - other.ball, sp.Add(self.formula, -other.formula, evaluate=False))
 
 
-def _at_least(larger: list[tuple[sp.Expr, sp.Expr]], smaller: list[tuple[sp.Expr, sp.Expr]]) -> bool:
+class _Exact(NamedTuple):
+    """The law of G: its atoms (value, mass), and the limit of its stop-loss transform at infinity."""
+
+    atoms: tuple[tuple[_Value, _Value], ...]
+    limit: _Value
+
+
+def _exact(law: Decomposition, e: sp.Expr) -> _Exact:
+    singular = [v for a, b in law.singular if (v := _value(a - e * b)).sign() > 0]
+    atoms = tuple((_value(c.ratio0 - e * c.ratio1), _value(c.mass)) for c in law.components)
+    return _Exact(atoms, _sum(singular))
+
+
+def _value(expr: sp.Expr) -> _Value:
+    return _Value(compile_expression(expr, ())(FLINT, {}), expr)
+
+
+def _sum(values: list[_Value]) -> _Value:
+    return _Value(total([v.ball for v in values]), sp.Add(*(v.formula for v in values), evaluate=False))
+
+
+def _at_least(larger: _Exact, smaller: _Exact) -> bool:
     """Whether the stop-loss transform of the first law is proved to be at least that of the second, everywhere.
 
-    It is enough to compare at the values of the first, and at both ends: the masses of each law sum to 1.
+    It is enough to compare at the values of the first (docs/proofs/convex_order.md, Lemma 1). Balls refute most; only
+    where they contain 0 are formulas compared.
     """
-    kinks = [v for v, _ in larger if v != sp.oo]
-    ends = _infinite(larger) - _infinite(smaller), _total(larger) - _total(smaller)
-    return all(_sign(d) >= 0 for d in ends) and all(
-        _sign(_transform(larger, u) - _transform(smaller, u)) >= 0 for u in kinks
-    )
+    gains = [_transform(larger, u) - _transform(smaller, u) for u, _ in larger.atoms]
+    return not any(gain.ball < 0 for gain in gains) and all(gain.sign() >= 0 for gain in gains)
 
 
-def _infinite(law: list[tuple[sp.Expr, sp.Expr]]) -> sp.Expr:
-    return sp.Add(*(m for v, m in law if v == sp.oo))
-
-
-def _total(law: list[tuple[sp.Expr, sp.Expr]]) -> sp.Expr:
-    return sp.Add(*(m if v == sp.oo else v * m for v, m in law))
-
-
-def _transform(law: list[tuple[sp.Expr, sp.Expr]], u: sp.Expr) -> sp.Expr:
-    return sp.Add(*(m if v == sp.oo else (v - u) * m for v, m in law if v == sp.oo or _sign(v - u) > 0))
-
-
-@lru_cache(maxsize=16384)
-def _sign(expr: sp.Expr) -> int:
-    """Return the sign of a constant: by balls, and by the normal form where they contain 0."""
-    with flint.ctx.workprec(_BITS):
-        ball: arb = compile_expression(expr, ())(FLINT, {})
-        if not ball.contains(0):
-            return 1 if ball > 0 else -1
-    return constant_sign(normal(expr))
+def _transform(law: _Exact, u: _Value) -> _Value:
+    gains = [(d, m) for v, m in law.atoms if v.formula != u.formula and (d := v - u).sign() > 0]
+    return _sum([law.limit, *(_Value(d.ball * m.ball, d.formula * m.formula) for d, m in gains)])
 
 
 def _refuse_symbols(parameters: tuple[Parameter, ...]) -> None:

@@ -15,11 +15,13 @@ from symamp.evaluation.divergence import (
     positive_part,
 )
 from symamp.evaluation.dominating_law import DominatingLaw, binary_size, dominating_law
-from symamp.evaluation.gparv import ball_gparv, float_gparv
+from symamp.evaluation.gparv import BallGparv, ball_gparv, float_gparv, nearest_doubles
+from symamp.evaluation.inversion import approximate_log_law, estimate_root, largest_epsilon
 from symamp.evaluation.law import Law, Level
 
 _FEW_NODES = 128
 _BITS = 256
+_USUAL_SIZE = 16
 
 
 def envelope_law(laws: Sequence[Law], level: Level, most_nodes: int | None = None) -> DominatingLaw:
@@ -30,8 +32,12 @@ def envelope_law(laws: Sequence[Law], level: Level, most_nodes: int | None = Non
     """
     most = most_nodes or max(_FEW_NODES, 2 * max((len(law.atoms) for law in laws), default=0))
     bits = 2 * flint.ctx.prec
-    size = max((binary_size(v) for law in laws for v in ball_gparv(law, level).values), default=0)
-    with flint.ctx.workprec(bits + 2 * max(0, size)):
+    with flint.ctx.workprec(bits):
+        balls = [ball_gparv(law, level) for law in laws]
+        size = max((binary_size(v) for g in balls for v in g.values), default=0)
+        if size <= _USUAL_SIZE:
+            return dominating_law(balls, most)
+    with flint.ctx.workprec(bits + 2 * size):
         return dominating_law([ball_gparv(law, level) for law in laws], most)
 
 
@@ -61,7 +67,16 @@ def enclose_envelope(
     """
     settings = settings or Settings()
     if not laws or _may_be_positive(laws, level):
-        return enclose_law(lambda: envelope_law(laws, level, most_nodes).law, n, settings)
+        # The floats are searched on the law that is then certified: it is built once for each precision.
+        known: dict[int, BallGparv] = {}
+
+        def source() -> BallGparv:
+            bits = flint.ctx.prec
+            if bits not in known:
+                known[bits] = envelope_law(laws, level, most_nodes).law
+            return known[bits]
+
+        return enclose_law(source, n, settings)
     with flint.ctx.workprec(_BITS):
         # The bound falls with n, and at n = 1 it is the largest E[G_+].
         upper = arb(0)
@@ -78,9 +93,31 @@ def estimate_log_envelope(laws: Sequence[Law], level: Level, n: int, settings: S
     return estimate_log_law(lambda: envelope_law(laws, level).law, n, settings or Settings())
 
 
+def estimate_envelope_epsilon(
+    laws: Sequence[Law], n: int, log_delta: float, settings: Settings, start: float | None = None
+) -> float:
+    """Return an estimate of the eps at which U_n is delta: 0 if it is less at eps = 0, inf if nowhere. Not a bound."""
+
+    def rough(eps: float) -> float:
+        level = Level.of_float(eps)
+        if not _may_be_positive(laws, level):
+            return float("-inf")
+        return approximate_log_law(nearest_doubles(lambda: envelope_law(laws, level).law), n)
+
+    return estimate_root(
+        lambda eps: estimate_log_envelope(laws, Level.of_float(eps), n, settings),
+        rough,
+        n,
+        log_delta,
+        settings,
+        max(largest_epsilon(law) for law in laws),
+        start,
+    )
+
+
 def _may_be_positive(laws: Sequence[Law], level: Level) -> bool:
     """Whether some G is positive or has a singular part: a value that is 0 by its formula must not be rounded up."""
-    with flint.ctx.workprec(_BITS):
+    with flint.ctx.workprec(64):
         for law in laws:
             g = ball_gparv(law, level)
             if g.singular > 0 or any(v > 0 for v in g.values):

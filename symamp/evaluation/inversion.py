@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb, fmpq
 
 from symamp.evaluation.divergence import Settings, estimate_log_divergence
-from symamp.evaluation.gparv import float_gparv
+from symamp.evaluation.gparv import FloatGparv, float_gparv
 from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
 from symamp.evaluation.tilted import TiltedLaw
@@ -41,7 +41,11 @@ def limit_divergence(law: Law, n: int) -> arb:
 
 def approximate_log_divergence(law: Law, eps: float, n: int) -> float:
     """Return the saddle-point approximation of log D_E, cheap and good to a few per cent; -inf for zero."""
-    g = float_gparv(law, Level.of_float(eps))
+    return approximate_log_law(float_gparv(law, Level.of_float(eps)), n)
+
+
+def approximate_log_law(g: FloatGparv, n: int) -> float:
+    """Return the saddle-point approximation of log(E[S_+]/n + singular part); -inf for zero."""
     value = -inf
     if g.is_positive:
         tilted = TiltedLaw.of(g, saddle_tilt(g, n))
@@ -55,18 +59,40 @@ def estimate_epsilon(law: Law, n: int, log_delta: float, settings: Settings, sta
 
     inf if the divergence stays above delta. Not a bound.
     """
-
-    def miss(eps: float) -> float:
-        value = estimate_log_divergence(law, Level.of_float(eps), n, settings)
-        return (value if value > -inf else -1e300) - log_delta
-
-    def rough(eps: float) -> float:
-        value = approximate_log_divergence(law, eps, n)
-        return (value if value > -inf else -1e300) - log_delta
-
     top = largest_epsilon(law)
     if top == inf and log_of_ball(limit_divergence(law, n)) > log_delta:
         return inf
+    return estimate_root(
+        lambda eps: estimate_log_divergence(law, Level.of_float(eps), n, settings),
+        lambda eps: approximate_log_divergence(law, eps, n),
+        n,
+        log_delta,
+        settings,
+        top,
+        start,
+    )
+
+
+def estimate_root(
+    log_value: Callable[[float], float],
+    log_rough: Callable[[float], float],
+    n: int,
+    log_delta: float,
+    settings: Settings,
+    top: float,
+    start: float | None = None,
+) -> float:
+    """Return an estimate of the eps at which a falling curve, given by two estimates of its logarithm, is delta.
+
+    0 if it is below delta at eps = 0; ``top`` is where it reaches 0, inf if nowhere. Not a bound.
+    """
+
+    def miss(eps: float) -> float:
+        return max(log_value(eps), -1e300) - log_delta
+
+    def rough(eps: float) -> float:
+        return max(log_rough(eps), -1e300) - log_delta
+
     # A normal shape is assumed for the rough value: where there is none it may be far too low.
     if rough(0.0) < 1.0 and miss(0.0) <= 0.0:
         return 0.0

@@ -151,8 +151,7 @@ class FiniteMechanism(Mechanism):
         for name, number in numbers.items():
             check_range(by_name[name], number, swap)
         table = {
-            x: {y: self.rows[i][j].subs(swap) for j, y in enumerate(self._messages)}
-            for i, x in enumerate(self._inputs)
+            x: {y: self.rows[i][j].subs(swap) for j, y in enumerate(self._messages)} for i, x in enumerate(self._inputs)
         }
         left = tuple(
             Parameter(p.name, _fixed(p.lower, swap), _fixed(p.upper, swap), p.integer)

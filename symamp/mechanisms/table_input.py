@@ -59,7 +59,9 @@ def normalised(rows: dict[str, dict[str, object]]) -> dict[str, dict[str, object
             continue
         whole = sum(exact.values(), fmpq(0))
         if not abs(whole - 1) <= _WITHIN:
-            raise RowSumError(f'row of input "{x}"', f"sum {float(fraction(whole) or 0):.9g}", "rows within 2**-20 of 1")
+            raise RowSumError(
+                f'row of input "{x}"', f"sum {float(fraction(whole) or 0):.9g}", "rows within 2**-20 of 1"
+            )
         result[x] = {y: number / whole for y, number in exact.items()}
     return result
 
@@ -110,7 +112,9 @@ def _framed(frame: Any) -> dict[str, dict[str, object]]:
 
 
 def _is_row(row: object) -> bool:
-    return isinstance(row, np.ndarray) and row.ndim == 1 or (isinstance(row, Sequence) and not isinstance(row, str | bytes))
+    return (isinstance(row, np.ndarray) and row.ndim == 1) or (
+        isinstance(row, Sequence) and not isinstance(row, str | bytes)
+    )
 
 
 def _label(key: object) -> str:
