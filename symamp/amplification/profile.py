@@ -83,7 +83,7 @@ class Profile:
         above = bound.evidence(level, self.n, settings, None, worst)
         below = (self._limit(best) if beyond else Evidence.of(best, level, best.enclose(level, self.n, settings)),)
         low, high = below[0].lower, _largest(e.upper for e in above)
-        low, high = (low if low.mantissa > 0 else ZERO), (high if high.fraction < 1 else _ONE)
+        low, high = (low if low.mantissa > 0 else ZERO), (_ONE if high.exceeds(fmpq(1)) else high)
         own = _largest((Evidence.of(e.part, "", self._at_limit(e.part)) if beyond else e).lower for e in above)
         claimed = None
         if self._claimed is not None:
@@ -205,7 +205,7 @@ class Profile:
 
 
 def _largest(values: Iterable[Dyadic]) -> Dyadic:
-    return max(values, key=lambda x: x.fraction)
+    return max(values)
 
 
 def _outer(evidence: tuple[Evidence, ...]) -> Interval:

@@ -96,12 +96,12 @@ class Evidence:
     def is_at_most(self, delta: fmpq) -> bool:
         """Whether the divergence is proved to be at most delta; a tie is decided if it is known exactly."""
         exact = self.fraction
-        return bool(exact <= delta) if exact is not None else self.upper.fraction <= delta
+        return bool(exact <= delta) if exact is not None else self.upper.at_most(delta)
 
     def is_above(self, delta: fmpq) -> bool:
         """Whether the divergence is proved to be above delta."""
         exact = self.fraction
-        return bool(exact > delta) if exact is not None else self.lower.fraction > delta
+        return bool(exact > delta) if exact is not None else self.lower.exceeds(delta)
 
     @property
     def relative_gap(self) -> float:

@@ -11,6 +11,7 @@ from flint import arb, fmpq
 from symamp.numbers.rounding import float_above, float_below
 
 _BITS = 64
+_LONG_EXPONENT = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,31 @@ class Dyadic:
             raise OverflowError("an infinite number has no fraction")
         shift = self.exponent
         return fmpq(self.mantissa << shift) if shift >= 0 else fmpq(self.mantissa, 1 << -shift)
+
+    def at_most(self, x: fmpq) -> bool:
+        """Return whether the number is at most x: decided exactly, but for exponents that no fraction can carry.
+
+        >>> Dyadic(1, -10**18).at_most(fmpq(0)), Dyadic(1, -2).at_most(fmpq(1, 4))
+        (False, True)
+        """
+        if self.exponent is None:
+            return False
+        if abs(self.exponent) < _LONG_EXPONENT:
+            return bool(self.fraction <= x)
+        with flint.ctx.workprec(max(_BITS, self.mantissa.bit_length()) + _BITS):
+            return bool(self.ball <= arb(x))
+
+    def exceeds(self, x: fmpq) -> bool:
+        """Return whether the number is proved to be larger than x."""
+        if self.exponent is None:
+            return True
+        if abs(self.exponent) < _LONG_EXPONENT:
+            return bool(self.fraction > x)
+        with flint.ctx.workprec(max(_BITS, self.mantissa.bit_length()) + _BITS):
+            return bool(self.ball > arb(x))
+
+    def __lt__(self, other: Dyadic) -> bool:
+        return bool(self.ball < other.ball)
 
     @property
     def ball(self) -> arb:
