@@ -6,7 +6,7 @@ BASE := $(VENV)/.base
 DEV := $(VENV)/.dev
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-all test-oldest lint docs bench package-check clean
+.PHONY: demo test test-all test-oldest lint docs bench fuzz package-check clean
 
 demo: $(BASE)
 	$(BIN)/python -m symamp.command_line.demo
@@ -36,6 +36,9 @@ bench: $(DEV)
 
 package-check: $(DEV)
 	$(BIN)/python -m pytest -q -p no:xdist -m slow tests/test_package.py
+
+fuzz: $(DEV)
+	SYMAMP_FUZZ_SECONDS=$${SYMAMP_FUZZ_SECONDS:-600} $(BIN)/python -m pytest tests/fuzz -q -s -p no:xdist
 
 clean:
 	rm -rf $(VENV) $(OLDEST) docs/_build docs/generated docs/gallery.md docs/audit.md build dist *.egg-info

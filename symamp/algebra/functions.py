@@ -8,6 +8,7 @@ import sympy as sp
 
 from symamp.algebra.powers import prime_powers, refused
 from symamp.algebra.quotient import Normaliser
+from symamp.numbers.inert import binomial
 
 _SHIFT = 64  # binomial(n + a, k + b) is reduced to binomial(n, k) for |a|, |b| up to this
 
@@ -29,6 +30,8 @@ def rewrite(expr: sp.Expr, quotient: Normaliser) -> sp.Expr | None:
         return None if result == expr else result
     if not isinstance(expr, sp.binomial):
         raise refused(expr)
+    if all(a.is_Integer for a in expr.args) and isinstance(expr, binomial):
+        return None  # too long to be written out
     n, k = (sp.expand(quotient(a).expr) for a in expr.args)
     (a, core_n), (b, core_k) = n.as_coeff_Add(), k.as_coeff_Add()
     if core_k == 0:
@@ -48,5 +51,5 @@ def rewrite(expr: sp.Expr, quotient: Normaliser) -> sp.Expr | None:
         factor *= (core_n - core_k - i) / (core_k + i + 1)
     for i in range(1, -int(b) + 1):
         factor *= (core_k - i + 1) / (core_n - core_k + i)
-    result = sp.binomial(core_n, core_k, evaluate=False) * factor
+    result = binomial(core_n, core_k, evaluate=False) * factor
     return None if result == expr else result

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import sympy as sp
 
+from symamp.numbers.inert import power
+
 Key = tuple[sp.Expr, sp.Expr]  # (base, core): the powers base**(c*core) with rational c share one generator
 
 
@@ -50,7 +52,7 @@ class Generator:
 
 def is_atom(base: sp.Expr) -> bool:
     """Return whether ``base`` is a generator by itself rather than a polynomial in generators."""
-    return bool(base.is_Symbol or base in (sp.E, sp.pi)) or isinstance(base, (sp.log, sp.binomial))
+    return bool(base.is_Symbol or base in (sp.E, sp.pi)) or isinstance(base, (sp.log, sp.binomial, power))
 
 
 def unit_of(key: Key, exponents: set[sp.Rational]) -> sp.Rational:

@@ -18,6 +18,7 @@ from symamp.algebra.parameter import Parameter
 from symamp.algebra.sign_by_ranges import Outcome
 from symamp.algebra.sign_proof import proved_sign
 from symamp.errors import UndecidedOrderError
+from symamp.numbers.substitution import put
 
 _ARGUMENT = "order"
 
@@ -54,7 +55,7 @@ def _is_zero(expr: sp.Expr) -> bool:
     for start in (2, 3, 5):
         point = {s: sp.Integer(start + i) if s.is_integer else sp.Rational(1, start + i) for i, s in enumerate(symbols)}
         try:
-            if constant_sign(q.expr.subs(point)):
+            if constant_sign(put(q.expr, point)):
                 return False
         except ValueError:  # outside the domain, or undecided there: try the next point
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import sympy as sp
@@ -11,6 +12,7 @@ from symamp.algebra.normal_form import normal
 from symamp.algebra.parameter import Parameter
 from symamp.algebra.sign_by_ranges import Outcome, Proof
 from symamp.errors import ArgumentError, ExpressionError, UndecidedOrderError
+from symamp.numbers.substitution import put
 
 _INTEGER_STEPS = 3
 
@@ -42,24 +44,21 @@ def _by_cases(expr: sp.Expr, parameters: tuple[Parameter, ...], steps: int) -> O
             continue
         if p.lower is None or not p.lower.is_Integer or p.lower == p.upper:
             continue
-        rest = tuple(_specialise(q, p.symbol, p.lower) for j, q in enumerate(parameters) if j != i)
         try:
-            first = _decide(normal(expr.subs(p.symbol, p.lower)), rest, steps - 1)
+            rest = tuple(q.given({p.symbol: p.lower}) for j, q in enumerate(parameters) if j != i)
+            first = _decide(normal(put(expr, {p.symbol: p.lower})), rest, steps - 1)
+        except ArgumentError:  # the range of another parameter is empty there
+            first = Outcome(0, True)
         except ExpressionError:  # the expression may have a pole there
             continue
         if first.sign is None:
             continue
-        above = (*parameters[:i], Parameter(p.name, p.lower + 1, p.upper, True), *parameters[i + 1 :])
+        above = (*parameters[:i], replace(p, lower=p.lower + 1, predicate=None), *parameters[i + 1 :])
         other = _attempt(expr, above)
         found = other if other.sign is not None else _by_cases(expr, above, steps - 1)
         if found is not None and found.sign is not None and found.sign * first.sign >= 0:
             return Outcome(found.sign or first.sign, found.strict and first.strict)
     return None
-
-
-def _specialise(p: Parameter, symbol: sp.Symbol, value: sp.Expr) -> Parameter:
-    lower, upper = (None if b is None else b.subs(symbol, value) for b in (p.lower, p.upper))
-    return Parameter(p.name, lower, upper, p.integer)
 
 
 def _check(parameters: tuple[Parameter, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symamp.algebra.normal_form import normal
+from symamp.derivation.ball_check import checked, least
 from symamp.derivation.decomposition import Decomposition, merged
 from symamp.derivation.derived import derived
 from symamp.derivation.infimum import infimum
@@ -25,7 +26,8 @@ def blanket(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Decomposition:
         rows = mechanism.inputs.index(pair[0]), mechanism.inputs.index(pair[1])
         return table_blanket(mechanism.numeric, rows)
     parts = []
-    for orbit in mechanism.orbits(pair):
-        least = infimum(orbit, mechanism.parameters)
-        parts.append((normal(orbit.mass(0)), normal(orbit.mass(1)), normal(orbit.measure * least)))
-    return merged(parts, mechanism.parameters, pair)
+    orbits = mechanism.orbits(pair)
+    for orbit in orbits:
+        lowest = infimum(orbit, mechanism.parameters)
+        parts.append((normal(orbit.mass(0)), normal(orbit.mass(1)), normal(orbit.measure * lowest)))
+    return checked(merged(parts, mechanism.parameters, pair), orbits, least)

@@ -17,6 +17,7 @@ from symamp.derivation.printing import decomposition_latex, decomposition_text
 from symamp.errors import ArgumentError
 from symamp.evaluation.law import Law
 from symamp.numbers.exact_number import exact_number, printable_number
+from symamp.numbers.substitution import put
 from symamp.numbers.systems import FLINT, MPMATH, NUMPY, NumberSystem, compile_expression
 
 _SYSTEMS = {"numpy": NUMPY, "mpmath": MPMATH, "flint": FLINT}
@@ -112,12 +113,12 @@ class Decomposition:
     def put(self, values: Mapping[sp.Symbol, sp.Expr], parameters: tuple[Parameter, ...]) -> Decomposition:
         """Return the decomposition with numbers for some symbols, not multiplied out: for large exponents."""
         found = Decomposition(
-            tuple(Component(*(e.subs(values) for e in c)) for c in self.components),
-            tuple((a.subs(values), b.subs(values)) for a, b in self.singular),
+            tuple(Component(*(put(e, values) for e in c)) for c in self.components),
+            tuple((put(a, values), put(b, values)) for a, b in self.singular),
             parameters,
             self.pair,
         )
-        found.__dict__["gamma"] = self.gamma.subs(values)  # the sum of the masses would be multiplied out
+        found.__dict__["gamma"] = put(self.gamma, values)  # the sum of the masses would be multiplied out
         return found
 
     def signature(self) -> tuple[frozenset[Component], frozenset[tuple[sp.Expr, sp.Expr]]]:

@@ -11,6 +11,7 @@ import sympy as sp
 from symamp.algebra.parameter import Parameter
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.randomizer import LocalRandomizer
+from symamp.numbers.substitution import put
 
 Ts = TypeVarTuple("Ts")
 R = TypeVar("R")
@@ -36,5 +37,5 @@ def _put(result: Any, values: Mapping[sp.Symbol, sp.Expr], parameters: tuple[Par
         case Decomposition():
             return result.put(values, parameters)
         case tuple():
-            return type(result)(*(e.subs(values) for e in result))
-    return result.subs(values)
+            return type(result)(*(put(e, values) for e in result))
+    return put(result, values)

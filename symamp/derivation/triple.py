@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import sympy as sp
-from flint import fmpq
+from flint import arb, fmpq
 
 from symamp.algebra.normal_form import normal
+from symamp.derivation.ball_check import Value, checked
 from symamp.derivation.decomposition import Decomposition, merged
 from symamp.derivation.derived import derived
+from symamp.derivation.orbit import Orbit
 from symamp.derivation.randomizer import LocalRandomizer
 from symamp.derivation.table_decomposition import TableDecomposition
 from symamp.errors import ArgumentError, UnknownInputError
@@ -33,10 +35,15 @@ def triple(mechanism: LocalRandomizer, pair: tuple[str, str], others: Weights) -
     distinguished = tuple(dict.fromkeys([*pair, *(x for x, _ in others)]))
     at = {x: i for i, x in enumerate(distinguished)}
     parts = []
-    for orbit in mechanism.orbits(distinguished):
+    orbits = mechanism.orbits(distinguished)
+    for orbit in orbits:
         hiding = sp.Add(*(w * orbit.mass(at[x]) for x, w in others))
         parts.append((normal(orbit.mass(0)), normal(orbit.mass(1)), normal(hiding)))
-    return merged(parts, mechanism.parameters, pair)
+
+    def hidden(orbit: Orbit, value: Value) -> arb:
+        return sum((value(w) * value(orbit.density[at[x]]) for x, w in others), arb(0))
+
+    return checked(merged(parts, mechanism.parameters, pair), orbits, hidden)
 
 
 def checked_weights(mechanism: LocalRandomizer, others: str | Mapping[str, object]) -> Weights:

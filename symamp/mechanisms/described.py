@@ -22,6 +22,7 @@ from symamp.mechanisms.family_description import Description, check_description,
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.mechanisms.structures.exchangeable import ExchangeableSets, Share
 from symamp.mechanisms.structures.one_hot import Letter, OneHot
+from symamp.numbers.substitution import put
 
 _MOST_EXPONENT = 1000
 
@@ -95,7 +96,7 @@ class DescribedFamily(Family):
 
     def put(self, expr: sp.Expr | int) -> sp.Expr:
         """Return an expression of the description at the values of this member."""
-        value = sp.Integer(expr) if isinstance(expr, int) else expr.subs(self._swap) if self._swap else expr
+        value = sp.Integer(expr) if isinstance(expr, int) else put(expr, self._swap)
         if value.has(sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I):
             raise errors.ExpressionError("parameters", f"{expr} at {self!r}", "values at which this is a real number")
         return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from inspect import signature
 from typing import ClassVar, Self
 
@@ -33,8 +34,8 @@ class Parametrised:
         for parameter in self.declared:
             value = given.get(parameter.name)
             if isinstance(value, Parameter) or value is None or _is_symbol(value, parameter):
-                kept = value if isinstance(value, Parameter) else parameter
-                self.values[parameter.name] = _narrowed(parameter, kept).symbol
+                kept = _narrowed(parameter, value if isinstance(value, Parameter) else parameter)
+                self.values[parameter.name] = kept.symbol
                 free.append(kept)
             else:
                 number = printable_number(value, parameter.name)
@@ -178,6 +179,7 @@ def _is_large(value: sp.Expr) -> bool:
 
 
 def _narrowed(declared: Parameter, given: Parameter) -> Parameter:
-    if given.name != declared.name or (declared.integer and not given.integer):
+    other = given.predicate is not None and declared.predicate not in (None, given.predicate)
+    if given.name != declared.name or (declared.integer and not given.integer) or other:
         raise ArgumentError(declared.name, given.describe(), f"a range for {declared.describe()}")
-    return given
+    return replace(given, predicate=given.predicate or declared.predicate)

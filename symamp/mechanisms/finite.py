@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import Self
 
 import sympy as sp
 from flint import fmpq
 
-from symamp.algebra.parameter import EPS0, Parameter, check_range
+from symamp.algebra.parameter import EPS0, Parameter, admissible_points, check_range
 from symamp.derivation.numeric_table import Exact, NumericTable, expression
 from symamp.derivation.orbit import Orbit
 from symamp.derivation.validity import check_probabilities
 from symamp.errors import ArgumentError, FormatError
 from symamp.mechanisms.mechanism import Mechanism
 from symamp.mechanisms.table_input import normalised, rational, rows_of
-from symamp.numbers.exact_number import exact_number, printable_number
+from symamp.numbers.exact_number import printable_number
 from symamp.numbers.expression import parse_expression
-from symamp.numbers.formula_size import check_formula
+from symamp.numbers.reading import read_formula
+from symamp.numbers.substitution import put
 
 _MOST_INPUTS, _MOST_MESSAGES, _MOST_ENTRIES = 400, 4000, 160_000
 
@@ -151,21 +153,13 @@ class FiniteMechanism(Mechanism):
         for name, number in numbers.items():
             check_range(by_name[name], number, swap)
         table = {
-            x: {y: self.rows[i][j].subs(swap) for j, y in enumerate(self._messages)} for i, x in enumerate(self._inputs)
+            x: {y: put(self.rows[i][j], swap) for j, y in enumerate(self._messages)} for i, x in enumerate(self._inputs)
         }
-        left = tuple(
-            Parameter(p.name, _fixed(p.lower, swap), _fixed(p.upper, swap), p.integer)
-            for p in self.parameters
-            if p.name not in numbers
-        )
+        left = tuple(p.given(swap) for p in self.parameters if p.name not in numbers)
         return type(self)(table, parameters=left, name=self.name)
 
     def __repr__(self) -> str:
         return f"FiniteMechanism({self.name!r}, {len(self._inputs)} inputs, {len(self._messages)} messages)"
-
-
-def _fixed(bound: sp.Expr | None, swap: dict[sp.Symbol, sp.Expr]) -> sp.Expr | None:
-    return None if bound is None else bound.subs(swap)
 
 
 def _exact(value: object, read: _Entries, x: str, y: str) -> Exact:
@@ -201,34 +195,43 @@ class _Entries:
         self.declared = declared
         self.found: dict[str, Parameter] = {}
         self.symbols: dict[str, sp.Symbol] = {}
-        self.seen: dict[sp.Expr, sp.Expr] = {}
+        self.seen: dict[object, sp.Expr] = {}
+        self.points: dict[tuple[str, ...], list[dict[str, Fraction]]] = {}
 
     def entry(self, value: object, place: str) -> sp.Expr:
-        if isinstance(value, str):
-            return self.text(value, place)
-        if isinstance(value, sp.Expr) and value.free_symbols:
-            if value not in self.seen:
-                self.seen[value] = self.formula(value, place)
-            return self.seen[value]
-        return printable_number(value, place)
+        if not (isinstance(value, str) or (isinstance(value, sp.Expr) and value.free_symbols)):
+            return printable_number(value, place)
+        if value not in self.seen:
+            self.seen[value] = self.text(value, place) if isinstance(value, str) else self.formula(value, place)
+        return self.seen[value]
 
     def text(self, value: str, place: str) -> sp.Expr:
-        known = {EPS0.name: EPS0, **self.found, **self.declared}
-        entry = parse_expression(value, {n: p.symbol for n, p in known.items()}, argument=place)
+        known = self.known()
+        symbols = {n: p.symbol for n, p in known.items()}
+        entry = parse_expression(value, symbols, argument=place, points=self.admissible())
         for symbol in sorted(entry.free_symbols, key=str):
             self.found.setdefault(symbol.name, known[symbol.name])
         return entry
 
     def formula(self, value: sp.Expr, place: str) -> sp.Expr:
-        exact = value.xreplace({f: exact_number(f, place) for f in value.atoms(sp.Float)})
-        check_formula(exact, place)
         swap = {}
-        for symbol in sorted(exact.free_symbols, key=str):
+        for symbol in sorted(value.free_symbols, key=str):
             if self.symbols.setdefault(symbol.name, symbol) != symbol:
                 raise FormatError(place, f"two different SymPy symbols named {symbol.name}", "one symbol for each name")
             parameter = self.declared.get(symbol.name) or self.found.setdefault(symbol.name, _assumed(symbol))
             swap[symbol] = parameter.symbol
-        return exact.xreplace(swap)
+        return read_formula(value, place, swap, self.admissible(), floats=True)
+
+    def known(self) -> dict[str, Parameter]:
+        return {EPS0.name: EPS0, **self.found, **self.declared}
+
+    def admissible(self) -> list[dict[str, Fraction]]:
+        """Return points at which what SymPy makes of an entry is compared with the entry."""
+        known = self.known()
+        names = tuple(known)
+        if names not in self.points:
+            self.points[names] = admissible_points(tuple(known.values()))
+        return self.points[names]
 
 
 def _assumed(symbol: sp.Symbol) -> Parameter:

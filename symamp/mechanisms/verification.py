@@ -14,6 +14,7 @@ from symamp.derivation.validity import check_probabilities
 from symamp.errors import VerificationError
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.mechanisms.mechanism import Mechanism
+from symamp.numbers.substitution import put as substituted
 
 
 def verify(family: Mechanism, member: Mechanism, table: FiniteMechanism, swap: Mapping[sp.Expr, sp.Expr]) -> str:
@@ -44,7 +45,7 @@ def _at(family: Mechanism, swap: Mapping[sp.Expr, sp.Expr], pair: tuple[str, str
     closed = blanket(family, pair)
 
     def put(expr: sp.Expr) -> sp.Expr:
-        return normal(expr.subs(swap, simultaneous=True))
+        return normal(substituted(expr, swap))
 
     parts = [(put(m * r0), put(m * r1), put(m)) for r0, r1, m in closed.components]
     parts += [(put(a), put(b), sp.Integer(0)) for a, b in closed.singular]

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 import re
+from fractions import Fraction
 
 import sympy as sp
 
 from symamp.errors import ArgumentError, ExpressionError
-from symamp.numbers.enclosure import is_settled
-from symamp.numbers.expression import MOST_TOKENS, NUMBER, is_known, parse_expression
+from symamp.numbers.expression import NUMBER, parse_expression
+from symamp.numbers.formula_size import PRINTABLE_BITS
 from symamp.numbers.rationals import MOST_NUMBER_EXPONENT, binary, decimal, described, fits, fraction
+from symamp.numbers.reading import read_formula
 
 _PLAIN_NUMBER = re.compile(rf"[+-]?{NUMBER}", re.ASCII)
 _REAL = (
     "a finite real number below 2**5000 (int, float, Fraction, Decimal, NumPy, mpmath, SymPy, text such as '1e-300')"
 )
 
-PRINTABLE_BITS = 13_289  # of 10**4000
 _TEXT = "a number such as 10, 0.1, 1e-300, 1/3 or log(3)"
 
 
@@ -45,9 +45,7 @@ def exact_number(value: object, argument: str, *, accepted: str = _REAL) -> sp.E
         case sp.Float():
             number = binary(value._mpf_)
         case sp.Basic():
-            if _is_real_constant(value):
-                return value
-            raise ArgumentError(argument, described(value), accepted)
+            return _constant(value, argument, accepted)
         case _:
             number = fraction(value)
     if number is None or not fits(number):
@@ -75,12 +73,13 @@ def _parsed(text: str, argument: str) -> sp.Expr:
         raise ExpressionError(argument, error.value, f"{_TEXT}{why}") from None
 
 
-def _is_real_constant(value: sp.Basic) -> bool:
-    """Return whether the SymPy object is a constant that ``parse_expression`` could have made."""
-    most = 5 * MOST_TOKENS  # a quotient x/y has five nodes
+def _constant(value: sp.Basic, argument: str, accepted: str) -> sp.Expr:
+    """Return a SymPy constant that text could denote, compared with its own tree."""
+    if isinstance(value, sp.Rational) and fits(Fraction(int(value.p), int(value.q))):
+        return value
     try:
-        nodes = list(itertools.islice(sp.preorder_traversal(value), most + 1))
-        known = all(is_known(node) and not isinstance(node, sp.Symbol | sp.binomial) for node in nodes)
-        return len(nodes) <= most and known and (value.is_Rational or is_settled(value))
-    except RecursionError:
-        return False
+        if not value.free_symbols:
+            return read_formula(value, argument, {})
+    except (ExpressionError, RecursionError):
+        pass
+    raise ArgumentError(argument, described(value), accepted)

@@ -1,98 +1,206 @@
-"""SymPy expressions from the outside: the same nodes as in text, and limits on their size.
+"""The one check of a formula, before SymPy sees any of it: sizes, and where powers and logarithms are defined.
 
-The limits are those of docs/mechanism_format.md as far as a product of several factors may exhaust them: SymPy joins
-``x**900*x**900`` to ``x**1800``.
+SymPy evaluates while it builds (``exp(10**9*log(2))`` becomes an integer of a billion bits, ``sqrt`` of an integer is
+factored), so every part carries bounds that hold whatever it does next; they only ever overestimate. Rational parts
+are computed here, exactly. Text is held to tighter limits than SymPy objects, which may be products of formulas.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import NamedTuple, Never
 
-import sympy as sp
+from symamp.numbers.enclosure import sign_of
+from symamp.numbers.formula import Formula
+from symamp.numbers.rationals import fits
 
-from symamp.errors import ExpressionError
-from symamp.numbers.exact_number import PRINTABLE_BITS
-from symamp.numbers.expression import is_known
+PRINTABLE_BITS = 13_289  # of 10**4000
+_HEIGHT = 2
+_CHOICE = 5000
 
-_MOST_DEPTH, _MOST_NODES, _MOST_HEIGHT = 160, 20_000, 2
-_MOST_EXPONENT, _EXPONENT_BITS = 10_000, 2000
-_POWER_BITS, _TOTAL_BITS = 10_000, 50_000
+
+class Limits(NamedTuple):
+    """What a formula may hold; bits are those of all numbers in it, after powers have been carried out."""
+
+    depth: int
+    nodes: int
+    exponent: int
+    root: int
+    exponent_bits: int
+    power_bits: int
+    total_bits: int
+    root_bits: int
+
+
+# Python refuses to print integers of more than 4300 digits; SymPy factors what stands under a root, and fails beyond
+# the range of a double.
+TEXT = Limits(64, 4096, 1000, 100, 200, 5000, 10_000, 1000)
+OBJECT = Limits(160, 20_000, 10_000, 10_000, 2000, 10_000, 50_000, 50_000)
 
 
 class _Size(NamedTuple):
-    bits: int = 1  # of all numbers, after powers have been carried out; a symbol counts as one bit
-    scale: int = 1  # numerators and denominators of all numbers, multiplied together
+    bits: int = 1  # of all numbers in it, after powers and products have been carried out; a symbol counts as one
+    scale: int = 1  # numerators and denominators of its coefficients
+    roots: int = 0  # bits under fractional powers
     height: int = 0  # of exp within exp
-    plain: bool = True  # fit to be an exponent
+    plain: bool = True  # rational in numbers and symbols, hence fit to be an exponent
+    logs: bool = False  # SymPy turns exp(c*log(b)) into b**c
+    constant: bool = True
+    whole: bool = False  # certainly an integer
+    number: Fraction | None = None
 
 
-def check_formula(expr: sp.Expr, argument: str) -> None:
-    """Raise ExpressionError for a SymPy expression with other nodes than text can have, or beyond its limits.
+Refuse = Callable[[Formula, str], Never]
 
-    >>> check_formula(sp.Symbol("x") ** (10**9), "entry")
-    Traceback (most recent call last):
-    ...
-    symamp.errors.ExpressionError: entry: got x**1000000000; accepted: numbers in exponents of at most 10000, ...
+
+def checked(formula: Formula, limits: Limits, integers: frozenset[str], refuse: Refuse) -> dict[int, Fraction]:
+    """Return the exact values of the rational parts, by the id of the node; call ``refuse`` for what is beyond limits.
+
+    ``integers`` are the names of the symbols that stand for integers.
     """
-    _Walk(argument).size(expr, 0)
+    walk = _Walk(limits, integers, refuse)
+    walk.size(formula, 0)
+    return {key: size.number for key, size in walk.known.items() if size.number is not None}
 
 
 class _Walk:
-    """One expression, taken apart; equal parts are measured once."""
+    """One formula, taken apart; equal parts are measured once."""
 
-    def __init__(self, argument: str) -> None:
-        self.argument, self.nodes = argument, 0
-        self.known: dict[sp.Basic, _Size] = {}
+    def __init__(self, limits: Limits, integers: frozenset[str], refuse: Refuse) -> None:
+        self.limits, self.integers, self.refuse = limits, integers, refuse
+        self.known: dict[int, _Size] = {}
+        self.nodes = 0
 
-    def size(self, expr: sp.Basic, depth: int) -> _Size:
-        found = self.known.get(expr)
+    def size(self, f: Formula, depth: int) -> _Size:
+        found = self.known.get(id(f))
         if found is None:
             self.nodes += 1
-            if depth > _MOST_DEPTH or self.nodes > _MOST_NODES:
-                self.refuse(expr, f"at most {_MOST_DEPTH} levels of nesting and {_MOST_NODES} parts")
-            if not is_known(expr):
-                self.refuse(expr, "numbers, symbols, + - * /, powers, exp, log, sqrt, binomial")
-            found = self.known[expr] = self.measured(expr, [self.size(arg, depth + 1) for arg in expr.args])
+            if depth > self.limits.depth or self.nodes > self.limits.nodes:
+                self.refuse(f, f"at most {self.limits.depth} levels of nesting and {self.limits.nodes} parts")
+            found = self.known[id(f)] = self.measured(f, [self.size(part, depth + 1) for part in f.parts])
         return found
 
-    def measured(self, expr: sp.Basic, parts: list[_Size]) -> _Size:
-        if isinstance(expr, sp.Rational):
-            p, q = abs(int(expr.p)), int(expr.q)
-            if q.bit_length() > PRINTABLE_BITS:
-                self.refuse(expr, "numbers of at most 4000 digits")
-            return _Size(p.bit_length() + q.bit_length() - 1, max(p, q))
-        if not parts:
-            return _Size(plain=isinstance(expr, sp.Symbol))
-        bits, height = sum(part.bits for part in parts), max(part.height for part in parts)
-        if bits > _TOTAL_BITS:
-            self.refuse(expr, f"numbers of at most {_TOTAL_BITS} bits in all")
-        scale = 1
+    def measured(self, f: Formula, parts: list[_Size]) -> _Size:
+        match f.kind:
+            case "number":
+                return self.number(f, f.number)
+            case "symbol":
+                return _Size(constant=False, whole=f.name in self.integers)
+            case "**":
+                return self.power(f, parts[0], parts[1])
+        return getattr(self, f"_{_METHODS[f.kind]}")(f, parts, self.joined(f, parts))  # type: ignore[no-any-return]
+
+    def number(self, f: Formula, value: Fraction) -> _Size:
+        p, q = abs(value.numerator), value.denominator
+        if not fits(value) or q.bit_length() > PRINTABLE_BITS:
+            self.refuse(f, "numbers below 2**5000 in size, of at most 4000 digits")
+        return _Size(p.bit_length() + q.bit_length() - 1, max(p, q), whole=q == 1, number=value)
+
+    def joined(self, f: Formula, parts: list[_Size]) -> _Size:
+        """Return the bounds of a product of the parts, or refuse it."""
+        limits = self.limits
+        bits, roots = sum(p.bits for p in parts), sum(p.roots for p in parts)
+        if bits > limits.total_bits or roots > limits.root_bits:
+            accepted = f"numbers of at most {limits.total_bits} bits in all, {limits.root_bits} of them under roots"
+            self.refuse(f, accepted)
+        return _Size(
+            bits,
+            min(math.prod(p.scale for p in parts), 2**limits.total_bits),
+            roots,
+            max(p.height for p in parts),
+            all(p.plain for p in parts),
+            any(p.logs for p in parts),
+            all(p.constant for p in parts),
+        )
+
+    def _sum(self, f: Formula, parts: list[_Size], all_: _Size) -> _Size:
+        numbers = [p.number for p in parts if p.number is not None]
+        together = self.number(f, sum(numbers, Fraction(0)))
+        if len(numbers) == len(parts):
+            return together
+        return all_._replace(scale=len(parts) * all_.scale, whole=all(p.whole for p in parts))
+
+    def _product(self, f: Formula, parts: list[_Size], all_: _Size) -> _Size:
+        coefficient = math.prod((p.number for p in parts if p.number is not None), start=Fraction(1))
+        rest = [p for p in parts if p.number is None]
+        together = self.number(f, coefficient)
+        if not rest:
+            return together
+        return all_._replace(whole=coefficient.denominator == 1 and all(p.whole for p in rest))
+
+    def power(self, f: Formula, base: _Size, exponent: _Size) -> _Size:
+        limits, e = self.limits, exponent.number
+        # SymPy turns exp(sqrt(2)*log(2)) into 2**sqrt(2), so that objects may have such constants.
+        fit = exponent.plain or (exponent.constant and limits is OBJECT)
+        if not fit or exponent.bits > limits.exponent_bits:
+            self.refuse(f, "exponents that are short sums, products or quotients of numbers and symbols")
+        if e is not None and not (abs(e.numerator) <= limits.exponent and e.denominator <= limits.root):
+            accepted = f"exponents of at most {limits.exponent} in size, denominators of at most {limits.root}"
+            self.refuse(f, accepted)
+        scale = max(1, exponent.scale)
+        if scale > limits.exponent:
+            self.refuse(f, f"numbers in exponents of at most {limits.exponent}, multiplied together")
+        if base.bits * scale > limits.power_bits and e not in (1, -1):
+            self.refuse(f, f"powers of at most {limits.power_bits} bits, with small numbers in the exponent")
+        whole = exponent.whole
+        sign = None if e is not None and e > 0 and whole else self.sign(f.parts[0], base)
+        if sign == 0 and not (e is not None and e > 0):
+            self.refuse(f, "a denominator other than 0" if e == -1 else "powers of 0 with positive exponents only")
+        if sign == -1 and not whole:
+            self.refuse(f, "powers of negative numbers with integer exponents only")
+        if base.number is not None and e is not None and whole:
+            return self.number(f, base.number ** int(e))
+        raised = base._replace(
+            bits=base.bits * scale,
+            scale=base.scale if e in (1, -1) else min(base.scale**scale, 2**limits.total_bits),
+            roots=base.roots if e is not None and whole else base.roots + base.bits,
+            plain=base.plain and e is not None and whole,
+            number=None,
+        )
+        positive = e is not None and e > 0 and whole
+        return self.joined(f, [raised])._replace(
+            constant=base.constant and exponent.constant, whole=base.whole and positive
+        )
+
+    def sign(self, f: Formula, size: _Size) -> int | None:
+        if size.number is not None:
+            return (size.number > 0) - (size.number < 0)
+        return sign_of(f, size.constant)
+
+    def _exp(self, f: Formula, parts: list[_Size], all_: _Size) -> _Size:
+        x = parts[0]
+        if x.height == _HEIGHT:
+            self.refuse(f, f"at most {_HEIGHT} levels of exp within exp")
+        roots, bits = x.roots, x.bits
+        if x.logs:
+            roots, bits = roots + x.bits, x.bits * x.scale
+            if bits > self.limits.power_bits or roots > self.limits.root_bits:
+                accepted = f"powers of at most {self.limits.power_bits} bits, also when written with exp and log"
+                self.refuse(f, accepted)
+        return all_._replace(bits=bits, roots=roots, height=x.height + 1, plain=False)
+
+    def _log(self, f: Formula, parts: list[_Size], all_: _Size) -> _Size:
+        x = parts[0]
+        if self.sign(f.parts[0], x) in (0, -1):
+            self.refuse(f, "logarithms of positive numbers only")
+        scale = x.scale if x.height or x.logs else 1
+        return all_._replace(scale=scale, height=max(0, x.height - 1), plain=False, logs=True)
+
+    def _abs(self, _: Formula, __: list[_Size], all_: _Size) -> _Size:
+        return all_._replace(plain=False)
+
+    def _binomial(self, f: Formula, parts: list[_Size], all_: _Size) -> _Size:
         for part in parts:
-            scale = min(scale * part.scale, 2**_TOTAL_BITS)
-        plain = all(part.plain for part in parts)
-        if isinstance(expr, sp.Pow):
-            return self.power(expr, *parts)
-        if isinstance(expr, sp.exp):
-            if height == _MOST_HEIGHT:
-                self.refuse(expr, f"at most {_MOST_HEIGHT} levels of exp within exp")
-            if expr.args[0].has(sp.log) and bits * scale > _POWER_BITS:
-                self.refuse(expr, f"powers of at most {_POWER_BITS} bits, also when written with exp and log")
-            return _Size(bits, scale, height + 1, False)
-        if isinstance(expr, sp.Add | sp.Mul):
-            return _Size(bits, scale, height, plain)
-        return _Size(bits, scale, height, False)
+            if not part.whole or (part.number is not None and not 0 <= part.number <= _CHOICE):
+                self.refuse(f, f"binomial of integer parameters and of numbers from 0 to {_CHOICE}")
+        n, k = (part.number for part in parts)
+        if n is not None and k is not None:
+            return self.number(f, Fraction(math.comb(int(n), int(k))))
+        return all_._replace(plain=False, whole=True)
 
-    def power(self, expr: sp.Pow, base: _Size, exponent: _Size) -> _Size:
-        e = expr.exp
-        if not exponent.plain or exponent.bits > _EXPONENT_BITS:
-            self.refuse(expr, "exponents that are short sums, products or quotients of numbers and symbols")
-        if exponent.scale > _MOST_EXPONENT:
-            self.refuse(expr, f"numbers in exponents of at most {_MOST_EXPONENT}, multiplied together")
-        bits = base.bits if e in (1, -1) else base.bits * exponent.scale
-        if bits > _POWER_BITS and e not in (1, -1):
-            self.refuse(expr, f"powers of at most {_POWER_BITS} bits")
-        scale = base.scale if e in (1, -1) else min(base.scale**exponent.scale, 2**_TOTAL_BITS)
-        return _Size(bits, scale, base.height, base.plain and isinstance(e, sp.Integer))
 
-    def refuse(self, part: sp.Basic, accepted: str) -> Never:
-        raise ExpressionError(self.argument, part, accepted)
+_METHODS: Mapping[str, str] = {
+    "+": "sum", "*": "product", "exp": "exp", "log": "log", "abs": "abs", "binomial": "binomial",
+}  # fmt: skip

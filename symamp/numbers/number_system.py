@@ -34,6 +34,7 @@ class NumberSystem:
     maximum: Callable[[Number, Number], Number]
     binomial: Callable[[int, int], Number]
     factorial: Callable[[int], Number]
+    log_gamma: Callable[[Number], Number]
 
 
 def _flint_power(base: Number, exponent: Number) -> Number:
@@ -57,6 +58,7 @@ FLINT = NumberSystem(
     lambda x, y: x.max(y),
     lambda n, k: flint.arb.bin_uiui(n, min(k, n - k)),
     lambda n: flint.arb(n).fac(),
+    lambda x: flint.arb(x).lgamma(),
 )
 """Balls of python-flint at the precision of ``flint.ctx``: every result contains the true value."""
 
@@ -73,6 +75,7 @@ MPMATH = NumberSystem(
     max,
     mpmath.binomial,
     mpmath.factorial,
+    mpmath.loggamma,
 )
 """Numbers of mpmath at the precision of ``mpmath.mp``: rounded to nearest, no guarantee."""
 
@@ -89,5 +92,6 @@ NUMPY = NumberSystem(
     np.maximum,
     lambda n, k: np.float64(math.comb(n, k)),
     lambda n: np.float64(math.factorial(n)),
+    lambda x: np.float64(math.lgamma(x)),
 )
 """Doubles (scalars or arrays): fast, no guarantee."""

@@ -13,12 +13,14 @@ import flint
 import sympy as sp
 
 from symamp.errors import ExpressionError
+from symamp.numbers.inert import power
 from symamp.numbers.number_system import FLINT as FLINT
 from symamp.numbers.number_system import MPMATH as MPMATH
 from symamp.numbers.number_system import NUMPY as NUMPY
 from symamp.numbers.number_system import Number
 from symamp.numbers.number_system import NumberSystem as NumberSystem
 
+_LARGEST_CHOICE = 10_000
 _ACCEPTED = "rational numbers, + - * /, powers, exp, log, sqrt, binomial, pi and declared symbols"
 
 
@@ -31,7 +33,7 @@ _EXACT = replace(
     name="exact",
     rational=Fraction,
     power=lambda x, n: Fraction(x) ** n,
-    **dict.fromkeys(("exp", "log", "sqrt", "pi"), _no_exact),
+    **dict.fromkeys(("exp", "log", "sqrt", "pi", "log_gamma"), _no_exact),
 )
 
 Compiled = Callable[[NumberSystem, Mapping[str, Number]], Number]
@@ -46,6 +48,9 @@ def _binomial(n: Compiled, k: Compiled, k_expr: sp.Expr) -> Compiled:
             whole = top.denominator == bottom.denominator == 1 and top >= 0
         except (TypeError, ValueError, ArithmeticError):
             whole = False
+        if whole and min(bottom, top - bottom) > _LARGEST_CHOICE:
+            n_, k_ = (ns.rational(int(v), 1) for v in (top, bottom))
+            return ns.exp(ns.log_gamma(n_ + 1) - ns.log_gamma(k_ + 1) - ns.log_gamma(n_ - k_ + 1))
         if whole:
             return ns.rational(math.comb(int(top), int(bottom)) if bottom >= 0 else 0, 1)
         if not k_expr.is_Integer:
@@ -102,8 +107,8 @@ def _node(expr: sp.Expr, names: frozenset[str], memo: dict[sp.Expr, Compiled]) -
     elif isinstance(expr, sp.log) and len(expr.args) == 1:
         inner = node(expr.args[0])
         result = lambda ns, env: ns.log(inner(ns, env))  # noqa: E731
-    elif expr.is_Pow:
-        result = _power(expr.base, expr.exp, node)
+    elif isinstance(expr, sp.Pow | power):
+        result = _power(expr.args[0], expr.args[1], node)
     elif expr is sp.pi:
         result = lambda ns, env: ns.pi()  # noqa: E731
     elif isinstance(expr, sp.binomial):

@@ -8,7 +8,7 @@ from symamp.algebra.parameter import EPS0, Parameter
 from symamp.derivation.orbit import Orbit
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.structures.hadamard import check_power_of_two, sign_patterns, sylvester
+from symamp.mechanisms.structures.hadamard import sign_patterns, sylvester
 
 
 class BlockHadamardResponse(Family):
@@ -30,14 +30,13 @@ class BlockHadamardResponse(Family):
     typical = {"B": 4, "b": 16}
     declared = (
         Parameter("B", lower=sp.Integer(2), integer=True),
-        Parameter("b", lower=sp.Integer(2), integer=True),
+        Parameter("b", lower=sp.Integer(2), integer=True, predicate="a power of two"),
         EPS0,
     )
 
     def __init__(self, *, B: object = None, b: object = None, eps0: object = None) -> None:
         # From b = 4 on there are pairs of inputs in one block, so that one description serves all of these sizes.
         super().__init__(B=B, b=Parameter("b", lower=sp.Integer(4), integer=True) if b is None else b, eps0=eps0)
-        check_power_of_two("b", self["b"])
 
     @property
     def inputs(self) -> tuple[str, ...]:

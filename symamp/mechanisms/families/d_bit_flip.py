@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import sympy as sp
@@ -117,7 +118,7 @@ def _some_drawn(d: object, k: object) -> object:
     given = d if isinstance(d, Parameter) else Parameter("d", lower=sp.Integer(2), integer=True)
     if given.upper is not None or k is None or isinstance(k, Parameter | sp.Symbol):
         return given
-    return Parameter(given.name, given.lower, exact_number(k, "k") - 1, given.integer)
+    return replace(given, upper=exact_number(k, "k") - 1)
 
 
 def _some_not_drawn(k: object, d: object) -> object:
@@ -125,4 +126,4 @@ def _some_not_drawn(k: object, d: object) -> object:
     given = Parameter("k", lower=_DRAWN + 1, integer=True) if k is None or isinstance(k, sp.Symbol) else k
     if not isinstance(given, Parameter) or given.lower is None or d is None or isinstance(d, Parameter | sp.Symbol):
         return given
-    return Parameter(given.name, given.lower.subs(_DRAWN, exact_number(d, "d")), given.upper, given.integer)
+    return given.given({_DRAWN: exact_number(d, "d")})

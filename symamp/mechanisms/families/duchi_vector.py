@@ -14,8 +14,12 @@ from symamp.errors import ArgumentError
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.mechanisms.structures.disjoint_cover import AVERAGE, DisjointCover, with_average
+from symamp.numbers.inert import binomial
+from symamp.numbers.substitution import long_power
 
 _Corner = tuple[int, ...]
+
+_MOST_PAIRS = 500
 
 
 def _table(family: Family, d: int, sides: tuple[sp.Expr, bool, bool], names: Mapping[_Corner, str]) -> FiniteMechanism:
@@ -89,10 +93,10 @@ class _EvenDimension(Family):
         """Check the closed form in eps0 of each m against the explicit tables."""
         return tuple(line for size in sizes for line in Family.verify(self.at(m=size.get("m", self["m"])), size))
 
-    def ties(self) -> sp.Rational:
+    def ties(self) -> sp.Expr:
         """The share of the corners y with <y, v> = 0."""
         d = 2 * int(self["m"])
-        return sp.binomial(d, d // 2) / sp.Integer(2) ** d
+        return binomial(d, d // 2) / long_power(sp.Integer(2), d)
 
 
 class CorrectedDuchiVector(_EvenDimension, DisjointCover):
@@ -118,7 +122,7 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
     def table(self) -> FiniteMechanism:
         """Return the table over all corners."""
         d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
-        side = sp.Integer(2) ** (d - 1) - sp.binomial(d, d // 2) / 2
+        side = sp.Integer(2) ** (d - 1) - binomial(d, d // 2) / 2
         chance = t * side / ((t - 1) * side + sp.Integer(2) ** d)
         return _table(self, d, (chance, False, True), {(1,) * d: "x0", (-1,) * d: "x1"})
 
@@ -141,6 +145,11 @@ class EvenDuchiVector(_EvenDimension):
     slug = "duchi-vector-even"
     source = "Duchi, Jordan, Wainwright 2013"
     typical = {"m": 2}
+
+    def __init__(self, *, m: object = 2, eps0: object = None) -> None:
+        super().__init__(m=m, eps0=eps0)
+        if self["m"] > _MOST_PAIRS:
+            raise ArgumentError("m", self["m"], f"a number of at most {_MOST_PAIRS}: all pairs of corners are listed")
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -172,7 +181,7 @@ class EvenDuchiVector(_EvenDimension):
         for sums in product(*(range(start - end, end - start + 1, 2) for start, end in blocks)):
             sizes = [end - start for start, end in blocks]
             ways = reduce(
-                lambda n, block: n * int(sp.binomial(block[0], (block[0] + block[1]) // 2)),
+                lambda n, block: n * int(binomial(block[0], (block[0] + block[1]) // 2)),
                 zip(sizes, sums, strict=True),
                 1,
             )

@@ -9,7 +9,7 @@ from symamp.derivation.orbit import Orbit
 from symamp.errors import ArgumentError
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.structures.hadamard import check_power_of_two, sign_patterns, sylvester
+from symamp.mechanisms.structures.hadamard import sign_patterns, sylvester
 from symamp.numbers.exact_number import exact_number
 
 
@@ -34,14 +34,13 @@ class HadamardResponse(Family):
         for K, eps0 in ((4, "log(3)"), (4, "log(5/2)"), (8, "log(3)"), (8, "log(7)"), (16, "log(3)"), (32, "log(3)"))
     )
     typical = {"K": 16}
-    declared = (Parameter("K", lower=sp.Integer(4), integer=True), EPS0)
+    declared = (Parameter("K", lower=sp.Integer(4), integer=True, predicate="a power of two"), EPS0)
 
     def __init__(self, *, K: object = None, eps0: object = None, D: object = None) -> None:
         self.last_row = None if D is None else _checked_last_row(D)
         if K is None and self.last_row is not None:
             K = Parameter("K", lower=sp.Integer(max(4, 2 ** self.last_row.bit_length())), integer=True)
         super().__init__(K=K, eps0=eps0)
-        check_power_of_two("K", self["K"])
         if self.last_row is not None:
             if self["K"].is_Integer and self.last_row >= self["K"]:
                 raise ArgumentError("D", self.last_row, f"at most {self['K'] - 1}, the number of rows besides row 0")

@@ -10,7 +10,7 @@ from symamp.algebra.parameter import EPS0, Parameter
 from symamp.derivation.orbit import Orbit
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.structures.hadamard import check_power_of_two, sylvester
+from symamp.mechanisms.structures.hadamard import sylvester
 
 
 class HadamardCountMeanSketch(Family):
@@ -33,13 +33,12 @@ class HadamardCountMeanSketch(Family):
     typical = {"k": 65536, "m": 1024}
     declared = (
         Parameter("k", lower=sp.Integer(1), integer=True),
-        Parameter("m", lower=sp.Integer(2), integer=True),
+        Parameter("m", lower=sp.Integer(2), integer=True, predicate="a power of two"),
         EPS0,
     )
 
     def __init__(self, *, k: object = None, m: object = None, eps0: object = None) -> None:
         super().__init__(k=k, m=m, eps0=eps0)
-        check_power_of_two("m", self["m"])
 
     @property
     def inputs(self) -> tuple[str, ...]:

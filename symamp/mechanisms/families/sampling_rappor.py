@@ -13,6 +13,7 @@ from symamp.derivation.orbit import Orbit
 from symamp.errors import ArgumentError
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
+from symamp.numbers.inert import binomial
 
 
 class SamplingRappor(Family):
@@ -90,7 +91,7 @@ class SamplingRappor(Family):
         rest = self["d"] - s * len(distinguished)
         found = []
         for ones in product(range(s + 1), repeat=len(distinguished)):
-            word = sp.Mul(*(sp.binomial(s, k) * (1 - kept) ** k * kept ** (s - k) for k in ones))
+            word = sp.Mul(*(binomial(s, k) * (1 - kept) ** k * kept ** (s - k) for k in ones))
             density = tuple(self._density(k) for k in ones)
             zeros = s * len(ones) - sum(ones)
             if len(distinguished) == 1:  # what the other options say matters only for pairs
@@ -114,7 +115,7 @@ class SamplingRappor(Family):
         """Yield (label, share, zeros) for the other options: each number of zeros below ``wanted``, and all above."""
         total = sp.Integer(0)
         for zeros in range(wanted):
-            share = sp.binomial(rest, zeros) * kept**zeros * (1 - kept) ** (rest - zeros)
+            share = binomial(rest, zeros) * kept**zeros * (1 - kept) ** (rest - zeros)
             total += share
             yield f", {zeros} zeros elsewhere", share, zeros
         yield (f", {wanted} zeros or more elsewhere" if wanted > 0 else ""), 1 - total, max(wanted, 0)

@@ -9,6 +9,7 @@ import sympy as sp
 from symamp.algebra.parameter import EPS0, Parameter
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.mechanisms.structures.exchangeable import ExchangeableSets, Share
+from symamp.numbers.inert import binomial
 
 _S, _D = sp.Symbol("s", integer=True), sp.Symbol("d", integer=True)
 
@@ -64,15 +65,15 @@ class SubsetExponential(ExchangeableSets):
     def shares(self, inside: int, outside: int) -> tuple[Share, ...]:
         """A uniform k-subset meets ``inside`` given disjoint sets and misses ``outside`` others: sieve."""
         d, s, k, t = self["d"], self["s"], self["k"], sp.exp(self["eps0"])
-        chance = sp.Add(*((-1) ** i * sp.binomial(inside, i) * self._miss(outside + i) for i in range(inside + 1)))
+        chance = sp.Add(*((-1) ** i * binomial(inside, i) * self._miss(outside + i) for i in range(inside + 1)))
         total = t * (1 - self._miss(1)) + self._miss(1)
-        missing = sp.binomial(d - k, s)
-        return (Share("", chance / total, sp.binomial(d, s) - missing - inside, missing - outside),)
+        missing = binomial(d - k, s)
+        return (Share("", chance / total, binomial(d, s) - missing - inside, missing - outside),)
 
     def _miss(self, sets: int) -> sp.Expr:
         """The chance that a uniform k-subset avoids so many disjoint s-sets."""
         d, s, k = self["d"], self["s"], self["k"]
-        return sp.binomial(d - sets * s, k) / sp.binomial(d, k)
+        return binomial(d - sets * s, k) / binomial(d, k)
 
     def table(self) -> FiniteMechanism:
         """Return the table over all k-subsets, for all s-subsets."""

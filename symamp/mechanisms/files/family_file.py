@@ -7,7 +7,7 @@ from typing import Any
 import sympy as sp
 
 from symamp.algebra.order import sign
-from symamp.algebra.parameter import Parameter
+from symamp.algebra.parameter import Parameter, admissible_points
 from symamp.derivation.orbit import Orbit
 from symamp.errors import FormatError
 from symamp.mechanisms.described import DescribedFamily, described_family
@@ -16,6 +16,7 @@ from symamp.mechanisms.family_description import COUNTS, SIZE, Description, norm
 from symamp.mechanisms.files.reading import read_document, read_expression, read_label
 from symamp.mechanisms.structures.exchangeable import Share
 from symamp.mechanisms.structures.one_hot import Letter
+from symamp.numbers.substitution import put as substituted
 from symamp.schemas.validation import refuse
 
 
@@ -53,6 +54,7 @@ class _Reader:
     def __init__(self, parameters: tuple[Parameter, ...]) -> None:
         self.parameters = parameters
         self.symbols = {p.name: p.symbol for p in parameters}
+        self.points = admissible_points(parameters)
         self.seen: dict[str, sp.Expr] = {}
 
     def one_hot(self, value: dict[str, Any], place: str) -> dict[str, Any]:
@@ -86,7 +88,7 @@ class _Reader:
         swap = dict(zip((p.symbol for p in LocalHashing.declared[:2]), (values, self.symbols[size]), strict=True))
 
         def put(expr: sp.Expr | None) -> sp.Expr | None:
-            return None if expr is None else expr.subs(swap, simultaneous=True)
+            return None if expr is None else substituted(expr, swap)
 
         shares = tuple(
             (counts, tuple(Share(s.label, *(put(e) for e in s[1:])) for s in LocalHashing().shares(*counts)))
@@ -120,4 +122,4 @@ class _Reader:
 
     def _entry(self, value: object, place: str) -> Any:
         """Return the expression, or None where null stands (and the schema admits it)."""
-        return None if value is None else read_expression(value, place, self.symbols, self.seen)
+        return None if value is None else read_expression(value, place, self.symbols, self.seen, self.points)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import sympy as sp
 
 from symamp.algebra.parameter import Parameter
-from symamp.errors import FormatError
+from symamp.errors import ArgumentError, FormatError
+from symamp.numbers.enclosure import Point
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.expression import parse_expression
 from symamp.schemas.validation import check_document, refuse
@@ -35,22 +37,24 @@ def read_parameters(declared: dict[str, Any]) -> tuple[Parameter, ...]:
             for side in ("lower", "upper")
         )
         integer = members.get("integer", False)
-        gap = sp.Integer(1) if lower is None or upper is None else upper - lower
-        if (gap == 0 and not integer) or (gap.is_Rational and gap.p < 0):
-            raise FormatError(place, f"lower {lower}, upper {upper}", "a range that is not empty")
-        found.append(Parameter(name, lower, upper, integer))
+        try:
+            found.append(Parameter(name, lower, upper, integer))
+        except ArgumentError as error:
+            raise FormatError(place, str(error.value), error.accepted) from None
     return tuple(found)
 
 
-def read_expression(value: object, place: str, symbols: Symbols, seen: dict[str, sp.Expr]) -> sp.Expr:
+def read_expression(
+    value: object, place: str, symbols: Symbols, seen: dict[str, sp.Expr], points: Sequence[Point] = ()
+) -> sp.Expr:
     """Return the number or expression; ``seen`` remembers what has been parsed.
 
-    A float counts as the shortest decimal that denotes it.
+    A float counts as the shortest decimal that denotes it. ``points`` are admissible values of the symbols.
     """
     if not isinstance(value, str):
         return exact_number(repr(value) if isinstance(value, float) else value, place)
     if value not in seen:
-        seen[value] = parse_expression(value, symbols, argument=place)
+        seen[value] = parse_expression(value, symbols, argument=place, points=points)
     return seen[value]
 
 

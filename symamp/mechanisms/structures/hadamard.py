@@ -10,8 +10,6 @@ from operator import xor
 
 import sympy as sp
 
-from symamp.errors import ArgumentError
-
 
 def sign_patterns(rows: Sequence[int]) -> list[tuple[tuple[int, ...], sp.Rational]]:
     """Return the signs that rows of a Sylvester matrix may have in one column, each with its share of the columns.
@@ -40,9 +38,3 @@ def sylvester(size: int) -> list[list[int]]:
     while len(matrix) < size:
         matrix = [row + row for row in matrix] + [row + [-entry for entry in row] for row in matrix]
     return matrix
-
-
-def check_power_of_two(name: str, value: sp.Expr) -> None:
-    """Raise ArgumentError for a number that is not a power of two; a symbol stands for one."""
-    if value.is_Integer and int(value) & (int(value) - 1):
-        raise ArgumentError(name, value, "a power of two")
