@@ -17,7 +17,8 @@ from symamp.command_line.cli import main
 from symamp.derivation import ball_check
 from symamp.derivation.decomposition import Component, Decomposition
 from symamp.errors import ArgumentError, ExpressionError, SymampError, VerificationError
-from symamp.mechanisms.families.duchi_vector import CorrectedDuchiVector
+from symamp.mechanisms.families.duchi_vector import CorrectedDuchiVector, EvenDuchiVector
+from symamp.mechanisms.families.sampling_rappor import SamplingRappor
 from symamp.numbers import formula, reading
 from symamp.numbers.expression import parse_expression
 from symamp.numbers.inert import binomial, power
@@ -143,6 +144,20 @@ def test_huge_sizes_are_answered(member, size):
     assert max(len(repr(found)), len(str(found.gamma)), len(str(mechanism.local_epsilon()))) < 5000
     answer = sa.epsilon(mechanism, n=10**6, delta=1e-8, method="blanket")
     assert 0 < answer.lower <= answer.upper < 2
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        lambda: sa.LocalHashing(D=10**18 + 1, l=2, eps0=1),
+        lambda: sa.UnaryEncoding(D=10**300, p="1/2", q="1/4"),
+        lambda: EvenDuchiVector(m=10**6, eps0=1),
+        lambda: SamplingRappor(s=10**6, d=10**7, eps0=1),
+    ],
+)
+def test_sizes_without_an_answer_are_refused_at_once(member):
+    with pytest.raises(ArgumentError, match="at most"):
+        member()
 
 
 def test_huge_sizes_have_the_limit_of_large_ones():

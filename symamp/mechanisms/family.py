@@ -18,7 +18,7 @@ from symamp.mechanisms.mechanism import Mechanism
 from symamp.mechanisms.verification import verify
 from symamp.numbers.exact_number import printable_number
 
-_LARGEST_EXPANDED = 24
+_LARGEST_EXPANDED, _LARGEST_EXPONENT = 24, 10**18
 
 
 class Parametrised:
@@ -26,6 +26,7 @@ class Parametrised:
 
     name: str
     declared: ClassVar[tuple[Parameter, ...]]
+    exponents: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, **given: object) -> None:
         self.check_names(given)
@@ -42,6 +43,8 @@ class Parametrised:
                 check_range(
                     parameter, number, {p.symbol: self.values[p.name] for p in self.declared if p.name in self.values}
                 )
+                if parameter.name in self.exponents and number > _LARGEST_EXPONENT:
+                    raise ArgumentError(parameter.name, value, f"a size of at most {_LARGEST_EXPONENT}")
                 self.values[parameter.name] = number
         known_values = {p.symbol: self.values[p.name] for p in self.declared if not self.values[p.name].free_symbols}
         self.parameters = tuple(p.given(known_values) for p in free)
@@ -133,7 +136,6 @@ class Family(Parametrised, Mechanism):
     source: ClassVar[str]
     small: ClassVar[tuple[Mapping[str, object], ...]]
     typical: ClassVar[Mapping[str, object]]
-    exponents: ClassVar[tuple[str, ...]] = ()
 
     def general(self) -> tuple[Self, dict[sp.Symbol, sp.Expr]]:
         """Return the family with large exponents as symbols, and their values; (self, {}) if there are none."""

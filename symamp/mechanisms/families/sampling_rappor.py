@@ -15,6 +15,8 @@ from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.numbers.inert import binomial
 
+_MOST_ITEMS = 200
+
 
 class SamplingRappor(Family):
     """Sample one of the user's s items, out of d options, and send its one-hot vector through RAPPOR.
@@ -58,6 +60,8 @@ class SamplingRappor(Family):
         super().__init__(s=s, d=d, eps0=eps0)
         if not self["s"].is_Integer:
             raise ArgumentError("s", self["s"], "a number >= 1: closed forms in s are not known")
+        if self["s"] > _MOST_ITEMS:
+            raise ArgumentError("s", self["s"], f"a number of at most {_MOST_ITEMS}: closed forms list all counts")
 
     def at(self, **values: object) -> Self:
         """Return the member of the family with the given parameters fixed; with another s, d has its full range."""
