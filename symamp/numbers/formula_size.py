@@ -39,6 +39,8 @@ class Limits(NamedTuple):
 TEXT = Limits(64, 4096, 1000, 100, 200, 5000, 10_000, 1000)
 OBJECT = Limits(160, 20_000, 10_000, 10_000, 2000, 10_000, 50_000, 50_000)
 
+_LARGEST_SCALE = 2**50_000
+
 
 class _Size(NamedTuple):
     bits: int = 1  # of all numbers in it, after powers and products have been carried out; a symbol counts as one
@@ -107,7 +109,7 @@ class _Walk:
             self.refuse(f, accepted)
         return _Size(
             bits,
-            min(math.prod(p.scale for p in parts), 2**limits.total_bits),
+            min(math.prod(p.scale for p in parts), _LARGEST_SCALE),
             roots,
             max(p.height for p in parts),
             all(p.plain for p in parts),
@@ -154,7 +156,7 @@ class _Walk:
             return self.number(f, base.number ** int(e))
         raised = base._replace(
             bits=base.bits * scale,
-            scale=base.scale if e in (1, -1) else min(base.scale**scale, 2**limits.total_bits),
+            scale=base.scale if e in (1, -1) else min(base.scale**scale, _LARGEST_SCALE),
             roots=base.roots if e is not None and whole else base.roots + base.bits,
             plain=base.plain and e is not None and whole,
             number=None,
