@@ -7,9 +7,9 @@ from functools import cached_property
 from math import inf
 from typing import Any, TypeAlias
 
-import flint
 import numpy as np
 import sympy as sp
+import flint
 from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 

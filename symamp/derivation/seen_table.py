@@ -8,6 +8,7 @@ from flint import fmpq
 
 from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.randomizer import LocalRandomizer
+from symamp.numbers.substitution import put
 
 
 @lru_cache(maxsize=256)
@@ -24,6 +25,6 @@ def seen_table(mechanism: LocalRandomizer, pair: tuple[str, str]) -> NumericTabl
     general, values = mechanism.general()
     inputs = (*pair, *mechanism.further_inputs(pair))
     orbits = general.orbits(inputs)
-    rows = [[orbit.mass(i).subs(values) for orbit in orbits] for i in range(len(inputs))]
+    rows = [[put(orbit.mass(i), values) for orbit in orbits] for i in range(len(inputs))]
     exact = [[fmpq(int(e.p), int(e.q)) if e.is_Rational else e for e in row] for row in rows]
     return NumericTable(inputs, [orbit.label for orbit in orbits], exact)

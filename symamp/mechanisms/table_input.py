@@ -11,7 +11,7 @@ import sympy as sp
 from flint import fmpq
 
 from symamp.errors import FormatError, RowSumError
-from symamp.numbers.exact_number import PRINTABLE_BITS
+from symamp.numbers.formula_size import PRINTABLE_BITS
 from symamp.numbers.rationals import fits, fraction
 
 _SHAPE = (
