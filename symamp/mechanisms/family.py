@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from dataclasses import replace
 from inspect import signature
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import sympy as sp
 
@@ -48,6 +49,8 @@ class Parametrised:
                 self.values[parameter.name] = number
         known_values = {p.symbol: self.values[p.name] for p in self.declared if not self.values[p.name].free_symbols}
         self.parameters = tuple(p.given(known_values) for p in free)
+
+    __iter__ = None  # values are found by name: without this, whoever tries to iterate would ask for 0, 1, ...
 
     def __getitem__(self, name: str) -> sp.Expr:
         return self.values[name]
@@ -147,6 +150,10 @@ class Family(Parametrised, Mechanism):
         general = type(self)(**{**free, **kept, **{p.name: p for p in large.values()}})
         return general, {p.symbol: self.values[p.name] for p in large.values()}
 
+    def __init_subclass__(cls) -> None:
+        if "table" in vars(cls):
+            cls.table = _of_numbers(cls.table)  # type: ignore[method-assign]
+
     @abstractmethod
     def table(self) -> FiniteMechanism:
         """Return the explicit table of this member, whose parameters are all numbers (and whose sizes are small).
@@ -170,6 +177,19 @@ class Family(Parametrised, Mechanism):
             swap = {self.values[name]: member.values[name] for name in self.values}
             lines.append(verify(self, member, member.table(), swap))
         return tuple(lines)
+
+
+def _of_numbers(table: Callable[[Any], FiniteMechanism]) -> Callable[[Any], FiniteMechanism]:
+    """Return the function that writes a member out, with a refusal where a parameter is still a symbol."""
+
+    @wraps(table)
+    def written_out(self: Family) -> FiniteMechanism:
+        if self.parameters:
+            free = ", ".join(p.name for p in self.parameters)
+            raise ArgumentError("table", f"{self!r} with {free} free", "numbers for all parameters")
+        return table(self)
+
+    return written_out
 
 
 def _is_symbol(value: object, parameter: Parameter) -> bool:
