@@ -152,7 +152,7 @@ class Family(Parametrised, Mechanism):
 
     def __init_subclass__(cls) -> None:
         if "table" in vars(cls):
-            cls.table = _of_numbers(cls.table)  # type: ignore[method-assign]
+            cls.table = _of_numbers(cls.table)  # type: ignore[assignment]
 
     @abstractmethod
     def table(self) -> FiniteMechanism:
