@@ -39,6 +39,7 @@ package-check: $(DEV)
 
 fuzz: $(DEV)
 	SYMAMP_FUZZ_SECONDS=$${SYMAMP_FUZZ_SECONDS:-600} $(BIN)/python -m pytest tests/fuzz -q -s -p no:xdist
+	$(BIN)/python tests/fuzz/run.py --minutes 10
 
 clean:
 	rm -rf $(VENV) $(OLDEST) docs/_build docs/generated docs/gallery.md docs/audit.md build dist *.egg-info
