@@ -69,13 +69,14 @@ def deployment() -> Figure:
 
 
 def amplification(members: dict[str, Family]) -> Figure:
-    """Draw the certified upper bound over n for the members, by name, times sqrt(n): else all lines are parallel."""
+    """Draw the blanket bound over n for the members, by name, times sqrt(n): else all lines are parallel."""
     figure, ax = _axes((8, 5))
     styles = ("-", "--", ":")
     for i, (slug, member) in enumerate(members.items()):
-        bounds = [sa.epsilon(member, n=n, delta=DELTA, gap=1e-2).upper * n**0.5 for n in USERS]
+        answers = [sa.epsilon(member, n=n, delta=DELTA, gap=1e-2, method="blanket") for n in USERS]
+        bounds = [a.upper * a.n**0.5 for a in answers]
         ax.plot(USERS, bounds, styles[i // 10 % 3], color=f"C{i % 10}", label=slug)
-    ax.set(xscale="log", xlabel="users n", ylabel=f"central ε times √n, δ = {DELTA}")
+    ax.set(xscale="log", xlabel="users n", ylabel=f"central ε (blanket) times √n, δ = {DELTA}")
     figure.legend(loc="outside right", fontsize="x-small")
     return figure
 
