@@ -138,7 +138,7 @@ def _log_term(g: FloatClasses, n: int, term: Term, p_lo: float, reach: float | N
     if len(g.values) > _SCREEN and reach is None:
         # Where the classes with the largest M(s) are negligible, the others are taken to be so too.
         heights = g.log_mgf(np.array([term.s]), np.array([term.lam]))[0]
-        screen, _ = g.only(np.argsort(heights)[-_SCREEN:]).transforms(term.s, term.lam, term.sigma, p_lo, u)
+        screen, _ = g.only(np.argsort(heights)[-_SCREEN:].tolist()).transforms(term.s, term.lam, term.sigma, p_lo, u)
         u = u[((n - 1) * (screen - screen[0])).max(axis=1) > -30.0]
     parts = [
         log_integrand(*g.transforms(term.s, term.lam, term.sigma, p_lo, part), n)
@@ -176,5 +176,4 @@ def _majorant(p_lo: float, P: float, log_costs: Floats) -> Floats | None:
     weights[usable] = np.maximum(solution.x, 0.0)
     # x^2 sum w_i e^(-rate_i (x-1) - largest_i) >= 1 with x = p/P
     a = weights * np.exp(_RATES - largest) / P**2
-    share = weights * cost
-    return np.where((share > 1e-7 * share.sum()) | (_RATES == 0.0), a, 0.0)
+    return np.asarray(a)
