@@ -39,7 +39,9 @@ def _search(g: FloatClasses, n: int) -> Found | None:
     worst, v = _saddle(g, n)
     log_size = _log_size(g.only([worst]), n, v)
     best: Found | None = None
-    for share in _BAD_SHARES if (n - 1) * g.gain < _FEW_POSITIVE else _BAD_SHARES[:1]:
+    for share in _BAD_SHARES:
+        if best is not None and (n - 1) * g.gain > _FEW_POSITIVE:
+            break
         bad = _bad_part(g, n, v, log_size + log(share))
         found = None if bad is None else _with_bad_part(g, n, worst, v, bad)
         if found is not None and (best is None or found.log_value < best.log_value):
