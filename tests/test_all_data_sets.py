@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import e, exp, pi
 
+import flint
 import numpy as np
 import pytest
 import sympy as sp
@@ -20,7 +21,6 @@ from symamp.evaluation.all_data_sets_majorant import missing_factor, raised_to_m
 from symamp.evaluation.all_data_sets_plan import Parameters, Term
 from symamp.evaluation.divergence import enclose_divergence
 from symamp.evaluation.law import Atom, Law, Level
-from symamp.numbers.precision import working_precision
 
 # ------------------------------------------------------------------------------------------- oracles, without symamp
 
@@ -157,7 +157,7 @@ BINARY_E = [[e / (1 + e), 1 / (1 + e)], [1 / (1 + e), e / (1 + e)]]
 
 
 def upper_of(enclosure):
-    with working_precision(128):
+    with flint.ctx.workprec(128):
         return float(enclosure.upper.upper())
 
 
@@ -259,7 +259,7 @@ def test_other_parameters_also_bound_every_data_set():
                 replace(t, s=t.s * factors[0], sigma=t.sigma * factors[1], lam=t.lam * factors[2]) for t in old.terms
             )
             parameters = Parameters(old.p_lo * factors[3], old.tilt_a * factors[4], old.tilt_b * factors[5], terms)
-            with working_precision(128):
+            with flint.ctx.workprec(128):
                 parameters = raised_to_majorant(parameters)
                 moved = replace(enclosure.evidence, parameters=parameters)
                 other = float(recomputed_bound(laws, level_of(E), n, moved).upper())
@@ -282,7 +282,7 @@ def test_evaluation_in_balls_against_quadrature(table, pair, E, n):
     enclosure = enclose_all_data_sets(laws, level_of(E), n)
     plain = full_bound(float_laws(table, pair, float(E)), n, enclosure.evidence.parameters)
     assert plain * (1 - 1e-6) < upper_of(enclosure) < plain * 1.002
-    with working_precision(160):
+    with flint.ctx.workprec(160):
         again = recomputed_bound(laws, level_of(E), n, enclosure.evidence)
         assert again.upper() < enclosure.upper.upper() * (1 + arb(1e-12))
         assert again.upper() > enclosure.upper.upper() * (1 - arb(2e-3))
