@@ -12,7 +12,7 @@ from symamp.evaluation.all_data_sets_plan import Parameters, Term
 from symamp.evaluation.gparv import Floats
 
 _RATES = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0])
-_BAD_SHARES = (0.002, 0.03, 0.2)  # of the bound; more than the first only with few positive messages
+_BAD_SHARES = (0.002, 0.03, 0.3)  # of the bound; more than the first only with few positive messages
 _FEW_POSITIVE = 100.0
 _SMOOTHING, _FEW = 0.0014, 150.0  # sigma^2 s^2, more of it with few users, who cost more frequencies
 REACH = 5.5  # frequencies up to REACH / sigma
