@@ -163,12 +163,15 @@ def _marched(line: TermBalls, negligible: float, slack: float) -> tuple[arb, Cel
         hi = min(lo + size, top)
         bound = line.coarse(lo, hi, most=negligible)
         if not bound.upper < negligible:
-            bound = line.fine(lo, hi) if size <= 2.0 * lobe else CellBound(arb("inf"), 1.0, inf)
-            excess = float(bound.upper.upper()) - bound.ideal
-            if not excess <= max(slack * bound.ideal, negligible) and size > 1e-3 * lobe:
+            bound = line.fine(lo, hi) if size <= 2.0 * lobe else CellBound(arb("inf"), 1.0, 0.0)
+            excess = float(bound.upper.upper()) - bound.ideal if bound.upper.is_finite() else inf
+            allowed = max(slack * min(bound.ideal, 1.0), negligible)
+            if excess > allowed and size > 1e-3 * lobe:
                 size *= 0.5
                 continue
-            growth = 1.5 if excess < 0.2 * max(slack * bound.ideal, negligible) else 1.0
+            if excess == inf:
+                break
+            growth = 1.5 if excess < 0.2 * allowed else 1.0
         else:
             growth = 2.0
         result += bound.upper

@@ -37,6 +37,18 @@ class _Parabola:
     bend: arb
 
 
+@dataclass(frozen=True)
+class _Expansion:
+    """N log|M| and N alpha in the middle, the slopes of log|M| and log|A| there, and both with derivatives across."""
+
+    height: arb
+    alpha: arb
+    slope_m: arb
+    slope_a: arb
+    log_m_all: tuple[arb, arb, arb]
+    log_a_all: tuple[arb, arb, arb]
+
+
 class TermBalls:
     """One term and all classes; every bound is in units of e^unit."""
 
@@ -47,7 +59,9 @@ class TermBalls:
         self.log_mgf = [self.N * c.mgf.log() for c in self.classes]
         floats = [float(x) for x in self.log_mgf]
         self.order = sorted(range(len(laws)), key=lambda i: -floats[i])
-        self.far = [x < max(floats) - _FAR for x in floats]
+        sizes = [float(c.size / c.mgf) for c in self.classes]
+        largest = sizes[self.order[0]]
+        self.far = [x < max(floats) - _FAR and a < 20.0 * largest for x, a in zip(floats, sizes, strict=True)]
 
     @property
     def width(self) -> float:
@@ -61,16 +75,14 @@ class TermBalls:
         inf as soon as one class shows that it will be above ``most``.
         """
         left, right = arb(lo), arb(hi)
-        modulus2 = self.s**2 + right**2
         exponents, alphas = [], []
-        floor, common = (-_FLOOR / self.N).exp(), self._log_weight(left) - self.unit
+        common = self._log_weight(left) - self.unit
         limit = log(most / (hi - lo)) - float(common)
         for i in self.order:
-            c = self.classes[i]
-            share = c.relative_modulus(left, right).max(floor)
-            exponents.append(self.log_mgf[i] + self.N * share.log())
-            alphas.append(self.N * c.largest_size(modulus2) / (c.mgf * share))
-            if float(exponents[-1] + alphas[-1].log()) > limit:
+            exponent, alpha = self._crude(i, left, right)
+            exponents.append(exponent)
+            alphas.append(alpha)
+            if float(exponent + alpha.log()) > limit:
                 return CellBound(arb("inf"), 1.0, inf)
         scale = scale or self._scale(exponents, alphas)
         top = _maximum([e + a / arb(scale) for e, a in zip(exponents, alphas, strict=True)])
@@ -81,26 +93,25 @@ class TermBalls:
         left, right = arb(lo), arb(hi)
         middle, half = (left + right) / 2, (right - left) / 2
         across = left.union(right)
-        near = [i for i in range(len(self.classes)) if not self.far[i]]
+        near = [i for i in self.order if not self.far[i]]
         found = {i: self._expanded(i, middle, across) for i in near}
-        heights = [found[i][0] for i in near]
-        alphas = [found[i][1] for i in near]
-        if not all(h.is_finite() and a.is_finite() for h, a in zip(heights, alphas, strict=True)):
-            return CellBound(arb("inf"), 1.0, inf)
-        scale = scale or self._scale(heights, alphas)
+        crude = {i: self._crude(i, left, right) for i in near if found[i] is None}
+        rough = [(x.height, x.alpha) if x is not None else crude[i] for i, x in found.items()]
+        scale = scale or self._scale(*zip(*rough, strict=True))
         c, weight = arb(scale), self._weight_parabola(middle, across)
-        parabolas = [self._parabola(found[i], c, weight) for i in near]
+        common = self._log_weight(left) - self.unit + c.log() - 1
+        parabolas = [self._parabola(x, c, weight) for x in found.values() if x is not None]
+        parabolas += [_Parabola(e + a / c + common, arb(0), arb(0)) for e, a in crude.values()]
         top = max(parabolas, key=lambda q: float(q.height))
-        modulus2 = self.s**2 + right**2
+        resolved = not any(q is top for q in parabolas[len(found) - len(crude) :])
         for i, is_far in enumerate(self.far):
             if is_far:
-                size = self.N * self.classes[i].largest_size(modulus2) / self.classes[i].mgf
-                height = self.log_mgf[i] + size / c - 1 + c.log() + self._log_weight(left) - self.unit
-                if not height < top.height - 20:
-                    parabolas.append(self._parabola(self._expanded(i, middle, across), c, weight))
-                else:
-                    parabolas.append(_Parabola(height, arb(0), arb(0)))
-        return CellBound(_integral(parabolas, top, half), scale, _ideal(top, float(half)))
+                transforms = self.classes[i]
+                size = self.N * transforms.largest_size(self.s**2 + right**2) / transforms.mgf
+                bound = _Parabola(self.log_mgf[i] + size / c + common, arb(0), arb(0))
+                expansion = None if bound.height < top.height - 20 else self._expanded(i, middle, across)
+                parabolas.append(bound if expansion is None else self._parabola(expansion, c, weight))
+        return CellBound(_integral(parabolas, top, half), scale, _ideal(top, float(half)) if resolved else 0.0)
 
     def tail(self, start: float, scale: float | None = None) -> CellBound:
         """Return a bound on the integral beyond ``start``, from |M| <= M(s), with c = scale (1 + sigma^2 |zeta|^2)."""
@@ -122,25 +133,29 @@ class TermBalls:
         v = float(best_inverse_scale(pair[:, 0], pair[:, 1]))
         return 1.0 / v if isfinite(v) and v > 0.0 and isfinite(1.0 / v) else 1.0
 
-    def _expanded(self, i: int, middle: arb, across: arb) -> tuple[arb, arb, _Logs | None]:
-        """Return N log|M| and N alpha in the middle, and log|M|, log|A| with derivatives there and across."""
-        (m, a), (m_all, a_all) = self.classes[i].at(middle, across)
-        logs = [f.log_modulus() for f in (m, a, m_all, a_all)]
-        if any(x is None for x in logs):
-            return arb("inf"), arb("inf"), None
-        return self.N * logs[0][0], self.N * (logs[1][0] - logs[0][0]).exp(), logs  # type: ignore[index, return-value]
+    def _crude(self, i: int, left: arb, right: arb) -> tuple[arb, arb]:
+        """Return N log Mhat and N |A|/Mhat for a constant Mhat >= |M| on the cell."""
+        transforms = self.classes[i]
+        share = transforms.relative_modulus(left, right).max((-_FLOOR / self.N).exp())
+        size = transforms.largest_size(self.s**2 + right**2)
+        return self.log_mgf[i] + self.N * share.log(), self.N * size / (transforms.mgf * share)
 
-    def _parabola(self, expanded: tuple[arb, arb, _Logs | None], c: arb, weight: _Parabola) -> _Parabola:
-        height, alpha, logs = expanded
-        if logs is None:
-            return _Parabola(arb("inf"), arb(0), arb(0))
-        (_, l1, _), (_, a1, _), (m0, m1, m2), (b0, b1, b2) = logs
-        share = alpha / c
-        share_all = self.N * (b0 - m0).exp() / c
-        bend = -(self.N * m2 + share_all * (b2 - m2 + (b1 - m1) ** 2))
+    def _expanded(self, i: int, middle: arb, across: arb) -> _Expansion | None:
+        """Return log|M| and log|A| with derivatives in the middle and across the cell; None near a zero."""
+        (m, a), (m_all, a_all) = self.classes[i].at(middle, across)
+        log_m, log_a, log_m_all, log_a_all = (f.log_modulus() for f in (m, a, m_all, a_all))
+        if log_m is None or log_a is None or log_m_all is None or log_a_all is None:
+            return None
+        alpha = self.N * (log_a[0] - log_m[0]).exp()
+        return _Expansion(self.N * log_m[0], alpha, log_m[1], log_a[1], log_m_all, log_a_all)
+
+    def _parabola(self, x: _Expansion, c: arb, weight: _Parabola) -> _Parabola:
+        (m0, m1, m2), (a0, a1, a2) = x.log_m_all, x.log_a_all
+        share, share_all = x.alpha / c, self.N * (a0 - m0).exp() / c
+        bend = -(self.N * m2 + share_all * (a2 - m2 + (a1 - m1) ** 2))
         return _Parabola(
-            height + share - 1 + c.log() + weight.height - self.unit,
-            self.N * l1 + share * (a1 - l1) + weight.slope,
+            x.height + share - 1 + c.log() + weight.height - self.unit,
+            self.N * x.slope_m + share * (x.slope_a - x.slope_m) + weight.slope,
             bend + weight.bend,
         )
 
@@ -154,22 +169,16 @@ class TermBalls:
         return _Parabola(self._log_weight(middle), slope, bend)
 
 
-_Logs = list[tuple[arb, arb, arb]]
-
-
 def _integral(parabolas: Sequence[_Parabola], top: _Parabola, half: arb) -> arb:
     """Return a bound on the integral of exp(max of the parabolas) over the cell."""
     zero = arb(0)
     square = half * half
     bend = top.bend.lower().max(zero)
     ends = []
-    for side in (-1, 1):
-        # A class that bends less is raised, so that all share one bend; one that bends upward is raised to a chord.
-        ends.append(
-            _maximum(
-                [q.height + side * q.slope * half + (bend - q.bend.lower()).max(zero) * square / 2 for q in parabolas]
-            )
-        )
+    # A class that bends less is raised, so that all share one bend; one that bends upward is raised to a chord.
+    raised = [q.height + (bend - q.bend.lower()).max(zero) * square / 2 for q in parabolas]
+    for side in (-half, half):
+        ends.append(_maximum([height + side * q.slope for height, q in zip(raised, parabolas, strict=True)]))
     middle, spread = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
     curve = bend * square
     flattened = (1 - curve / 6 + curve * curve / 40).min(arb(1))

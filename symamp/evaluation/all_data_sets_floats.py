@@ -33,9 +33,9 @@ class FloatClasses:
             masses[row, : len(g.values)] = [float(p) for p in g.masses]
         return FloatClasses(values, masses, mean, float(masses[0] @ np.maximum(values[0], 0.0)))
 
-    def only(self, rows: Floats | Sequence[int]) -> FloatClasses:
+    def only(self, rows: Sequence[int]) -> FloatClasses:
         """Return some of the classes."""
-        chosen = np.asarray(rows)
+        chosen = list(rows)
         return FloatClasses(self.values[chosen], self.masses[chosen], self.mean, self.gain)
 
     def log_mgf(self, s: Floats, lam: Floats) -> Floats:
@@ -72,9 +72,8 @@ class FloatClasses:
         turned = 1.0 - 2.0 * half * half + 1j * sine  # e^(iuz)
         slow = p * plus * np.exp(-lam * plus / (1.0 + np.sqrt(1.0 + plus / p_lo)))
         positive = np.einsum("uxk,xk->ux", turned, plus * weights)
-        mixed = np.einsum("uxk,xk->ux", turned, slow * np.exp(s * plus)) + slow.sum(axis=1) * (
-            (sigma * zeta) ** 2 - 1.0
-        )
+        mixed = np.einsum("uxk,xk->ux", turned, slow * np.exp(s * plus))
+        mixed = mixed + slow.sum(axis=1) * ((sigma * zeta) ** 2 - 1.0)
         negative = np.einsum("uxk,xk->ux", turned, np.where(z < 0.0, -z, 0.0) * weights)
         return log_m, np.abs(self.gain * positive + mixed * negative)
 

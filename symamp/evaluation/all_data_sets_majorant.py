@@ -21,7 +21,8 @@ def raised_to_majorant(parameters: Parameters) -> Parameters | None:
 
     Guarantee
     ---------
-    For the returned weights q(p) = sum a_i e^(-lam_i p) >= 1/p^2 for all p >= p_lo. Proof: docs/proofs/all_data_sets.md.
+    For the returned weights q(p) = sum a_i e^(-lam_i p) >= 1/p^2 for all p >= p_lo.
+    Proof: docs/proofs/all_data_sets.md.
     """
     for _ in range(3):
         factor = missing_factor(parameters.terms, parameters.p_lo)

@@ -12,7 +12,7 @@ from symamp.evaluation.all_data_sets_plan import Parameters, Term
 from symamp.evaluation.gparv import Floats
 
 _RATES = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0])
-_BAD_SHARES = (0.002, 0.02, 0.1, 0.3)  # of the bound; more than the first only with few positive messages
+_BAD_SHARES = (0.002, 0.03, 0.3)  # of the bound; more than the first only with few positive messages
 _FEW_POSITIVE = 100.0
 _SMOOTHING, _FEW = 0.0014, 150.0  # sigma^2 s^2, more of it with few users, who cost more frequencies
 REACH = 5.5  # frequencies up to REACH / sigma
@@ -39,7 +39,9 @@ def _search(g: FloatClasses, n: int) -> Found | None:
     worst, v = _saddle(g, n)
     log_size = _log_size(g.only([worst]), n, v)
     best: Found | None = None
-    for share in _BAD_SHARES if (n - 1) * g.gain < _FEW_POSITIVE else _BAD_SHARES[:1]:
+    for share in _BAD_SHARES:
+        if best is not None and (n - 1) * g.gain > _FEW_POSITIVE:
+            break
         bad = _bad_part(g, n, v, log_size + log(share))
         found = None if bad is None else _with_bad_part(g, n, worst, v, bad)
         if found is not None and (best is None or found.log_value < best.log_value):
@@ -51,7 +53,7 @@ def _with_bad_part(g: FloatClasses, n: int, worst: int, v: float, bad: tuple[flo
     """Return the best parameters for a given (p_lo, a, b)."""
     p_lo, tilt_a, tilt_b = bad
     P = (n - 1) * g.gain
-    lines = [_line(g.only([worst]), n, float(rate) / P, p_lo, v) for rate in _RATES]
+    lines = _lines(g.only([worst]), n, _RATES / P, v)
     costs = np.array([_log_term(g, n, t, p_lo, reach=6.0) for t in lines])
     weights = _majorant(p_lo, P, costs)
     if weights is None:
@@ -112,18 +114,29 @@ def _bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[flo
     return best if best[0] > 0.0 else None
 
 
-def _line(g: FloatClasses, n: int, lam: float, p_lo: float, v: float) -> Term:
-    """Return the line of integration for one rate that is best for one class."""
+def _lines(g: FloatClasses, n: int, rates: Floats, v: float) -> list[Term]:
+    """Return for each rate the line of integration that is best for one class.
+
+    With |M|^N taken as normal in u, the integral of |M|^N/|zeta|^2 is e^(N K) pi erfcx(s (N K''/2)^(1/2))/s.
+    """
+    from scipy.special import erfcx  # here, because it doubles the time of ``import symamp``
+
     smoothing = sqrt(_SMOOTHING * (1.0 + _FEW / n))
-    grid = np.geomspace(0.3 * v, 3.0 * (v + lam), 60)
-    height = (n - 1) * g.log_mgf(grid, np.full_like(grid, lam))[:, 0] - 2.0 * np.log(grid)
-    candidates = float(grid[int(np.nanargmin(height))]) * np.geomspace(0.6, 1.6, 12)
-    for _ in range(2):
-        terms = [Term(1.0, lam, float(s), smoothing / float(s)) for s in candidates]
-        values = [_log_term(g, n, t, p_lo, reach=6.0) for t in terms]
-        i = int(np.argmin(values))
-        candidates = np.geomspace(candidates[max(i - 1, 0)], candidates[min(i + 1, len(candidates) - 1)], 7)
-    return terms[i]
+    plus, weights = np.maximum(g.values[0], 0.0), g.masses[0] * np.maximum(g.values[0], 0.0)
+    lam = np.repeat(rates[:, None], 60, axis=1)
+    s = np.geomspace(0.3 * v, 3.0 * (v + rates), 60).T
+    for points in (60, 25, 25):
+        lam = lam[:, :points]
+        height = g.log_mgf(s, lam)[..., 0]
+        tilted = g.masses[0] * np.exp(s[..., None] * g.values[0] - lam[..., None] * plus - height[..., None])
+        curvature = (n - 1) * (tilted @ g.values[0] ** 2 - (tilted @ g.values[0]) ** 2)
+        size = np.exp((s - lam)[..., None] * plus) @ weights
+        value = (n - 1) * height + np.log(size * erfcx(s * np.sqrt(0.5 * np.maximum(curvature, 0.0))) / s)
+        i = np.where(np.isfinite(value), value, np.inf).argmin(axis=1)
+        rows = np.arange(len(rates))
+        best = s[rows, i]
+        s = np.geomspace(s[rows, np.maximum(i - 1, 0)], s[rows, np.minimum(i + 1, points - 1)], 25).T
+    return [Term(1.0, float(rate), float(x), smoothing / float(x)) for rate, x in zip(rates, best, strict=True)]
 
 
 def _log_term(g: FloatClasses, n: int, term: Term, p_lo: float, reach: float | None = None) -> float:
@@ -138,7 +151,7 @@ def _log_term(g: FloatClasses, n: int, term: Term, p_lo: float, reach: float | N
     if len(g.values) > _SCREEN and reach is None:
         # Where the classes with the largest M(s) are negligible, the others are taken to be so too.
         heights = g.log_mgf(np.array([term.s]), np.array([term.lam]))[0]
-        screen, _ = g.only(np.argsort(heights)[-_SCREEN:]).transforms(term.s, term.lam, term.sigma, p_lo, u)
+        screen, _ = g.only(np.argsort(heights)[-_SCREEN:].tolist()).transforms(term.s, term.lam, term.sigma, p_lo, u)
         u = u[((n - 1) * (screen - screen[0])).max(axis=1) > -30.0]
     parts = [
         log_integrand(*g.transforms(term.s, term.lam, term.sigma, p_lo, part), n)
@@ -176,5 +189,4 @@ def _majorant(p_lo: float, P: float, log_costs: Floats) -> Floats | None:
     weights[usable] = np.maximum(solution.x, 0.0)
     # x^2 sum w_i e^(-rate_i (x-1) - largest_i) >= 1 with x = p/P
     a = weights * np.exp(_RATES - largest) / P**2
-    share = weights * cost
-    return np.where((share > 1e-7 * share.sum()) | (_RATES == 0.0), a, 0.0)
+    return np.asarray(a)
