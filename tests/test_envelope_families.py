@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import pytest
 import sympy as sp
-from symamp.evaluation.envelope import enclose_envelope, envelope_law
 
 import symamp as sa
 from symamp.algebra.normal_form import normal
