@@ -2,6 +2,7 @@
 
 import itertools
 from fractions import Fraction
+from random import Random
 
 import pytest
 import sympy as sp
@@ -17,6 +18,7 @@ from symamp.evaluation.envelope_law import enclose_envelope, envelope_law
 from symamp.evaluation.law import Level
 from symamp.mechanisms.catalogue import catalogue
 from tests.oracle.envelope import difference, kinks, own_law, transform
+from tests.oracle.histograms import local_ratio, normalised, worst_true_divergence
 
 FAMILIES = list(catalogue().values())
 INCOMPLETE = {"priv-kv", "sampling-rappor", "duchi-vector-even"}
@@ -210,6 +212,38 @@ def test_certified_numbers_of_published_tables():
         found = enclose_envelope(laws, Level.of_float(eps), 10**4, settings)
         assert float(found.upper) == pytest.approx(1e-6, rel=slack)
         assert float(found.lower) == pytest.approx(1e-6, rel=slack)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_two_level_analysis_bounds_the_truth(seed):
+    """Against the worst of all neighbouring data sets, in exact fractions, for tables with any ratios."""
+    rng = Random(seed)
+    rows = normalised([[rng.choice((1, 2, 3, 5)) for _ in range(3)] for _ in range(rng.randint(2, 3))])
+    table = sa.FiniteMechanism(
+        {
+            f"x{i}": {str(y): sp.Rational(p.numerator, p.denominator) for y, p in enumerate(r)}
+            for i, r in enumerate(rows)
+        }
+    )
+    ratio = local_ratio(rows)
+    if ratio == 1:
+        return
+    E = 1 + (ratio - 1) * Fraction(rng.randint(0, 3), 4)
+    eps = sp.log(sp.Rational(E.numerator, E.denominator))
+    for n in (1, 2, 4):
+        truth = worst_true_divergence(rows, n, E)[0]
+        assert sa.delta(table, n=n, eps=eps, method="two_level").upper >= truth
+
+
+def test_two_level_analysis_is_never_looser_than_the_generic_bound():
+    for mechanism in (
+        sa.HadamardResponse(K=8, eps0=4),
+        sa.DBitFlip(k=6, d=2, eps0=2),
+        sa.RandomizedResponse(k=2, eps0=1),
+    ):
+        for n in (10, 10**4):
+            two, generic = (sa.delta(mechanism, n=n, eps="1/10", method=m) for m in ("two_level", "generic"))
+            assert two.upper <= generic.upper * (1 + 1e-5)
 
 
 def test_lambdify_and_printing():
