@@ -1,6 +1,7 @@
 """The envelope bound (docs/proofs/envelope.md): against exact truths, the blanket, and printed reference values."""
 
 import itertools
+import math
 from fractions import Fraction
 from random import Random
 
@@ -12,7 +13,12 @@ from hypothesis import strategies as st
 
 from symamp.errors import ArgumentError
 from symamp.evaluation.divergence import Settings, enclose_divergence, estimate_log_divergence
-from symamp.evaluation.envelope_law import enclose_envelope, envelope_law, estimate_log_envelope
+from symamp.evaluation.envelope_law import (
+    enclose_envelope,
+    envelope_law,
+    estimate_envelope_epsilon,
+    estimate_log_envelope,
+)
 from symamp.evaluation.law import Atom, Law, Level, Number
 from symamp.numbers.rounding import float_above, float_below
 from tests.oracle.envelope import (
@@ -314,6 +320,26 @@ def test_estimate_is_near_the_enclosure(eps, n):
     found = enclose_envelope(laws, at, n)
     middle = (found.lower + found.upper) / 2
     assert estimate_log_envelope(laws, at, n) == pytest.approx(float(middle.log()), rel=1e-5)
+
+
+@pytest.mark.parametrize(("n", "delta"), [(1, 0.3), (5, 1e-3), (10**3, 1e-6), (10**6, 1e-12)])
+def test_root(n, delta):
+    rows = randomized_response(4, Fraction(7))
+    laws = [as_law(rows, 0, 1, x) for x in range(3)]
+    root = estimate_envelope_epsilon(laws, n, math.log(delta), Settings())
+    found = enclose_envelope(laws, Level.of_float(root), n)
+    assert float(found.upper) == pytest.approx(delta, rel=1e-5)
+    near = estimate_envelope_epsilon(laws, n, math.log(delta), Settings(), start=1.3 * root)
+    assert near == pytest.approx(root, rel=1e-6)
+
+
+def test_root_at_the_ends():
+    rows = randomized_response(3, Fraction(3))
+    laws = [as_law(rows, 0, 1, x) for x in range(3)]
+    assert estimate_envelope_epsilon(laws, 10**4, math.log(0.5), Settings()) == 0.0
+    revealing = [[ONE / 2, ONE / 2, ONE * 0], [ONE / 2, ONE * 0, ONE / 2]]
+    laws = [as_law(revealing, 0, 1, x) for x in range(2)]
+    assert estimate_envelope_epsilon(laws, 10, math.log(1e-3), Settings()) == math.inf
 
 
 def test_one_law_is_its_own_envelope():

@@ -11,7 +11,7 @@ from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_described, p
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.evaluation.divergence import Enclosure, Settings
-from symamp.evaluation.envelope_law import enclose_envelope, estimate_log_envelope
+from symamp.evaluation.envelope_law import enclose_envelope, estimate_envelope_epsilon, estimate_log_envelope
 from symamp.evaluation.law import Level
 
 SOURCE = "Theorem E (docs/proofs/envelope.md)"
@@ -27,6 +27,10 @@ class EnvelopePart(PairOfInputs):
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         return estimate_log_envelope(self.laws, level, n, settings)
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
+        return estimate_envelope_epsilon(self.laws, n, log_delta, settings, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the bound of the dominating law.

@@ -217,7 +217,7 @@ def two_level_law(t: sp.Expr, distance: sp.Expr) -> Decomposition:
     Component(ratio0=1, ratio1=1, mass=0)
     """
     one = sp.Integer(1)
-    p = normal(distance / (t - 1))
+    p = sp.Integer(0) if distance == 0 else normal(distance / (t - 1))
     parts = ((t, one, p), (one, t, p), (one, one, normal(1 - p - t * p)))
     return Decomposition(tuple(Component(*part) for part in parts))
 

@@ -45,6 +45,15 @@ class LocalRandomizer(ABC):
         """
         return (*pair, *self.further_inputs(pair))
 
+    @property
+    def lists_all_inputs(self) -> bool:
+        """Whether ``pairs`` and ``further_inputs`` show every class of pairs and of other inputs, up to mixtures.
+
+        Otherwise they show those that are worst for the blanket, and ``covering_inputs`` those for the envelope: what
+        is no function of stop-loss transforms may then not be read off from them.
+        """
+        return True
+
     @abstractmethod
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Orbits of messages with densities at the distinguished (different) inputs, and at the rest."""

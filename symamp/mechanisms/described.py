@@ -142,6 +142,10 @@ class _Orbits(DescribedFamily):
         described = len(self.inputs) > 2 or (bool(self.size) and self[self.size] == 2)
         return (*pair, *self.further_inputs(pair)) if described else None
 
+    @property
+    def lists_all_inputs(self) -> bool:
+        return self.covering_inputs(("x0", "x1")) is not None
+
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         places = [("x0", "x1", "x2").index(x) for x in distinguished]
         if len(places) < 3 and 2 in places:  # inputs are alike: x2 stands where x0 or x1 is missing

@@ -164,6 +164,11 @@ class EvenDuchiVector(_EvenDimension):
         """The other inputs."""
         return tuple(x for x in self.inputs if x not in pair)
 
+    @property
+    def lists_all_inputs(self) -> bool:
+        """False: corners that differ from both of a pair elsewhere are not shown."""
+        return False
+
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """Corners that differ from both of the pair elsewhere are not described."""
         return None

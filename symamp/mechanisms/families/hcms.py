@@ -53,6 +53,11 @@ class HadamardCountMeanSketch(Family):
         """Inputs that do not collide with the pair are alike."""
         return tuple(x for x in self.inputs if x not in pair)
 
+    @property
+    def lists_all_inputs(self) -> bool:
+        """False: inputs that collide under some hash function are not shown."""
+        return False
+
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Which inputs' entries the sign agrees with; the reference measure is uniform on the messages (j, l, sign).
 

@@ -84,6 +84,11 @@ class SamplingRappor(Family):
         """The third set."""
         return tuple(x for x in self.inputs if x not in pair)
 
+    @property
+    def lists_all_inputs(self) -> bool:
+        """False: sets that overlap are not shown."""
+        return False
+
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """Sets that share items with the pair are not described."""
         return None

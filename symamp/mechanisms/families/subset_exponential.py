@@ -51,6 +51,11 @@ class SubsetExponential(ExchangeableSets):
         fit = self["d"] / self["s"]
         return tuple(f"x{i}" for i in range(min(int(fit), 3) if fit.is_Rational else 2))
 
+    @property
+    def lists_all_inputs(self) -> bool:
+        """False: sets that overlap are not shown."""
+        return False
+
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The disjoint pair alone: there are two levels, and no inputs are further apart.
 

@@ -53,6 +53,11 @@ class ExchangeableSets(Family):
         """All inputs outside the pair are alike; two are given so that mixtures can be formed."""
         return tuple(x for x in self.inputs if x not in pair)
 
+    @property
+    def lists_all_inputs(self) -> bool:
+        """Whether a third input is shown, or there are but two."""
+        return len(self.inputs) > 2 or bool(self[self.size] == 2)
+
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """One orbit for each pattern of membership, and each share of it."""
         high, low = self.levels()

@@ -51,6 +51,11 @@ class OneHot(Family):
         described = len(self.inputs) > 2 or self[self.size] == 2 or len(self.letters()) == 2
         return (*pair, *self.further_inputs(pair)) if described else None
 
+    @property
+    def lists_all_inputs(self) -> bool:
+        """Whether a third input is shown, or there are but two."""
+        return len(self.inputs) > 2 or bool(self[self.size] == 2)
+
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """One orbit for each word at the distinguished coordinates and first letter among the others."""
         letters = self.letters()

@@ -46,6 +46,11 @@ class StateChannel(Family):
         """The other inputs whose joint counts are given."""
         return tuple(x for x in self.inputs if x not in pair)
 
+    @property
+    def lists_all_inputs(self) -> bool:
+        """False: vectors that mix states otherwise are not shown."""
+        return False
+
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """Inputs whose states are mixed otherwise are not described."""
         return None
