@@ -6,7 +6,7 @@ BASE := $(VENV)/.base
 DEV := $(VENV)/.dev
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-all test-oldest lint docs bench fuzz package-check clean
+.PHONY: demo test test-all test-oldest test-portable fuzz lint docs bench package-check clean
 
 demo: $(BASE)
 	$(BIN)/python -m symamp.command_line.demo
@@ -21,6 +21,9 @@ test-all: lint
 
 test-oldest: $(OLDEST)/.test
 	$(OLDEST)/bin/python -m pytest -n 2 -q
+
+test-portable: $(DEV)
+	PYTHON=$(BIN)/python tests/portability.sh
 
 lint: $(DEV)
 	$(BIN)/ruff check .
@@ -39,7 +42,7 @@ package-check: $(DEV)
 
 fuzz: $(DEV)
 	SYMAMP_FUZZ_SECONDS=$${SYMAMP_FUZZ_SECONDS:-600} $(BIN)/python -m pytest tests/fuzz -q -s -p no:xdist
-	$(BIN)/python tests/fuzz/run.py --minutes 10
+	$(BIN)/python tests/fuzz/run.py
 
 clean:
 	rm -rf $(VENV) $(OLDEST) docs/_build docs/generated docs/gallery.md docs/audit.md build dist *.egg-info

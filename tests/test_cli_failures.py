@@ -47,12 +47,13 @@ def test_a_certificate_for_standard_output_is_all_that_is_printed(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("place", ["refuse_repeated", "app"])
+@pytest.mark.parametrize("place", ["refuse_repeated", "main"])
 def test_an_interruption_ends_with_130(monkeypatch, capsys, place):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, place, interrupted)
+    target = cli.app if place == "main" else cli
+    monkeypatch.setattr(target, place, interrupted)
     monkeypatch.setattr(sys, "argv", ["symamp", "mechanisms"])
     with pytest.raises(SystemExit) as end:
         cli.main()

@@ -90,8 +90,8 @@ def certificates():
     """Certificates of answers by each evaluator."""
     response = sa.RandomizedResponse(k=4, eps0="log(3)")
     answers = (
-        sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**6, delta="1e-8"),
-        sa.delta(sa.UnaryEncoding.rappor(D=16, eps0=1), n=10**4, eps="0.05"),
+        sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**6, delta="1e-8", method="blanket"),
+        sa.delta(sa.UnaryEncoding.rappor(D=16, eps0=1), n=10**4, eps="0.05", method="blanket"),
         sa.delta(response, n=40, eps="log(3/2)"),
         sa.delta(response, n=8, eps="log(3/2)", digits=20),
         sa.delta(sa.RandomizedResponse(k=3, eps0=1), n=100, eps=2),

@@ -1,4 +1,4 @@
-"""Fuzz with fresh seeds: ``python tests/fuzz/run.py --minutes 10``. What fails is kept in tests/fuzz/cases/found.jsonl.
+"""Fuzz with fresh seeds: ``python tests/fuzz/run.py --seconds 600``. What fails is kept in tests/fuzz/cases/found.jsonl.
 
 The calls run in a process of their own, so that nothing they do ends the search; of each kind of failure the shortest
 call is kept, and ``make test`` plays it from then on.
@@ -56,12 +56,12 @@ class Player:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--seconds", type=float, default=float(os.environ.get("SYMAMP_FUZZ_SECONDS", "600")))
     parser.add_argument("--seed", type=int, default=None, help="the first seed; a fresh one if left out")
     parser.add_argument("--keep", type=Path, default=KEPT)
     asked = parser.parse_args()
     first = secrets.randbelow(10**15) if asked.seed is None else asked.seed
-    end = time.monotonic() + 60.0 * asked.minutes
+    end = time.monotonic() + asked.seconds
     found, seen, played = {}, Counter(), 0
     player = Player()
     try:
