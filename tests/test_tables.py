@@ -119,7 +119,7 @@ def test_numbers_that_are_equal_in_disguise_are_one_number():
 def test_rows_of_constants_are_proved_to_sum_to_one():
     with pytest.raises(errors.RowSumError, match='row of input "x1"'):
         sa.FiniteMechanism([["1/2", "1/2"], ["exp(-1)", "1 - exp(-1) + 1e-200"]])
-    with pytest.raises(errors.NegativeProbabilityError, match="table..x0....y1"):
+    with pytest.raises(errors.NegativeProbabilityError, match=r"table..x0....y1"):
         sa.FiniteMechanism([["exp(1)/2", "1 - exp(1)/2"], ["1/2", "1/2"]])
 
 

@@ -42,8 +42,8 @@ class DataSetBound(SearchedBound):
     def __init__(self, subject: Subject) -> None:
         object.__setattr__(self, "subject", subject)
 
-    @property
-    def parts(self) -> tuple[Part, ...]:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def parts(self) -> tuple[Part, ...]:
         """The data sets of all pairs of a description, or those of a table in which a message may name its sender."""
         return tuple(r for m in self.subject.members() for r in self._revealing(m))
 

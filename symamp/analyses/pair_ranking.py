@@ -71,7 +71,7 @@ def log_moments(rows: Floats, hidden: Floats, e_minus_one: float, theta: float) 
     return np.asarray(np.log1p(weighted @ down.T + weighted.sum(axis=1)[:, None] + (down @ hidden[seen])[None, :]))
 
 
-def best(scores: Floats, most: int) -> list[Pair]:
+def best(scores: Floats, most: int) -> list[tuple[int, int]]:
     """Return the positions of the largest entries, largest first; -inf is left out."""
     flat = scores.ravel()
     some = np.argpartition(-flat, most)[:most] if most < flat.size else np.arange(flat.size)

@@ -44,8 +44,8 @@ class TableBound(SearchedBound):
         for name, value in {"table": table, "part": part, "progress": progress}.items():
             object.__setattr__(self, name, value)
 
-    @property
-    def parts(self) -> tuple[Part, ...]:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def parts(self) -> tuple[Part, ...]:
         """One part for each class of pairs: all of them, which may be many."""
         size = len(self.table.inputs)
         pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
