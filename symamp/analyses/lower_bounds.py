@@ -13,6 +13,7 @@ import sympy as sp
 
 from symamp.analyses.data_sets import dataset_reduction, pure_datasets
 from symamp.analyses.mixed_others import ascent, rounded
+from symamp.analyses.own_law import OwnLaw
 from symamp.analyses.pair_ranking import best, chi_squares, log_divergences
 from symamp.analyses.part import Part
 from symamp.analyses.reduction import Reduction
@@ -45,10 +46,14 @@ class DataSetBound(SearchedBound):
     @property  # type: ignore[misc]
     def parts(self) -> tuple[Part, ...]:
         """The data sets of all pairs of a description, or those of a table in which a message may name its sender."""
+        if isinstance(self.subject, OwnLaw):
+            return self.subject.reductions()
         return tuple(r for m in self.subject.members() for r in self._revealing(m))
 
     def proposed(self, level: Level, n: int) -> Sequence[Reduction]:
         """Return a few data sets for each mechanism of the subject."""
+        if isinstance(self.subject, OwnLaw):
+            return self.subject.reductions()
         return [r for m in self.subject.members() for r in self._of(m, _proposed(m, level, n))]
 
     def mixtures(self, reduction: Reduction, level: Level, n: int) -> Iterator[Reduction]:

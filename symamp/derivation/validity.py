@@ -50,7 +50,8 @@ def _check_table(table: NumericTable) -> None:
             continue
         if not table.sums_to_one(i):
             whole = normal(expression(table.row_sum(i)))
-            raise RowSumError(f'row of input "{x}"', f"sum {shown(whole)}", f"probabilities that sum to 1{_hint(whole)}")
+            accepted = f"probabilities that sum to 1{_hint(whole)}"
+            raise RowSumError(f'row of input "{x}"', f"sum {shown(whole)}", accepted)
         right.add(key)
 
 
