@@ -9,6 +9,7 @@ from flint import arb, arb_mat
 from symamp.analyses.pair_kernel import kernel_bounds
 from symamp.analyses.pair_ranking import best, chi_squares, log_divergences, log_moments, singular_parts, tilts
 from symamp.derivation.numeric_table import Floats, NumericTable
+from symamp.errors import PrecisionError
 from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gparv import float_gparv
 from symamp.evaluation.inversion import log_of_ball
@@ -70,7 +71,10 @@ def narrowed(table: NumericTable, level: Level, n: int, bound: arb, pairs: list[
         return left
     with flint.ctx.workprec(128 + 2 * n.bit_length()):
         plan = float_sum(rough, n, _KERNEL_GAP, _MOST_FREQUENCIES).plan
-        bounds = kernel_bounds(table, level, n, left, plan)
+        try:
+            bounds = kernel_bounds(table, level, n, left, plan)
+        except PrecisionError:  # then each pair is evaluated by itself
+            return left
         lone = singular_above(table, level)
         return [p for p, value in zip(left, bounds, strict=True) if not value.upper() + float(lone[p]) <= bound]
 

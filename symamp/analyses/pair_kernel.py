@@ -18,6 +18,7 @@ from symamp.numbers.number_system import FLINT
 Pair = tuple[int, int]
 _ROUNDINGS = 2.0**-50
 _TINY = arb(2) ** -60
+_SMALLEST, _LARGEST = 1e-100, 1e100
 
 
 def kernel_bounds(table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], plan: Plan) -> list[arb]:
@@ -104,5 +105,7 @@ def _side(
         if any(g.rel_accuracy_bits() < 60 for g in grown) or any(s.rad() > _TINY for s, _ in circle):
             raise PrecisionError("table", "entries with few digits", "at least 60 bits at the working precision")
         sizes.append([float(g) for g in grown])
+        if not all(_SMALLEST < size < _LARGEST for size in sizes[-1]):
+            raise PrecisionError("table", "moments beyond doubles", "a tilt that keeps them within 1e-100 and 1e100")
         turns.append([complex(float(c), float(s)) for s, c in circle])
     return np.array(sizes), np.array(turns)
