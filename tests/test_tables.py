@@ -16,6 +16,7 @@ from symamp.analyses.blanket_bound import BLANKET
 from symamp.analyses.data_sets import dataset_reduction
 from symamp.analyses.lower_bounds import worst_triples
 from symamp.analyses.mixed_others import ascent
+from symamp.analyses.own_law import own_law
 from symamp.analyses.pair_bounds import narrowed, open_pairs, singular_above, worst_pairs
 from symamp.analyses.pair_kernel import kernel_bounds
 from symamp.analyses.pair_ranking import chi_squares
@@ -119,7 +120,7 @@ def test_numbers_that_are_equal_in_disguise_are_one_number():
 def test_rows_of_constants_are_proved_to_sum_to_one():
     with pytest.raises(errors.RowSumError, match='row of input "x1"'):
         sa.FiniteMechanism([["1/2", "1/2"], ["exp(-1)", "1 - exp(-1) + 1e-200"]])
-    with pytest.raises(errors.NegativeProbabilityError, match="table..x0....y1"):
+    with pytest.raises(errors.NegativeProbabilityError, match=r"table..x0....y1"):
         sa.FiniteMechanism([["exp(1)/2", "1 - exp(1)/2"], ["1/2", "1/2"]])
 
 
@@ -235,7 +236,7 @@ def test_the_bracket_contains_the_worst_of_all_data_sets(seed):
     n, E = 3, 1 + (ratio_of(table) - 1) / 5
     mechanism = mechanism_of(table)
     truth = sa.exact.worst_dataset(mechanism, n, f"log({E})").value
-    answer = sa.delta(mechanism, n=n, eps=f"log({E})")
+    answer = sa.delta(mechanism, n=n, eps=f"log({E})", method="blanket")
     assert answer.lower <= truth.upper
     assert answer.upper >= truth.lower
 
@@ -260,6 +261,30 @@ def test_a_family_is_seen_as_a_table():
             for x in (found, expected)
         ]
     assert sums[0] == pytest.approx(sums[1], rel=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------------- own laws
+
+
+def test_a_law_of_ones_own_has_the_divergence_of_its_triple():
+    mechanism = sa.RandomizedResponse(k=4, eps0="log(3)")
+    blanket = mechanism.blanket()
+    rows = [tuple(c) for c in blanket.components]
+    for given in (blanket, rows):
+        answer = sa.delta(own_law(given), n=100, eps="1/5", method="own_law")
+        expected = sa.delta(mechanism, n=100, eps="1/5", method="blanket")
+        assert answer.bound.upper == pytest.approx(expected.upper, rel=1e-5)
+        assert answer.upper >= expected.lower
+
+
+@pytest.mark.parametrize(
+    ("given", "singular"),
+    [([(2, 1, "1/2")], ()), ([(1, 1, 2)], ()), ([(-1, 1, 1)], ()), ([(1, 1)], ()), (5, ()), ("abc", ()), ([1], ())],
+    ids=str,
+)
+def test_laws_that_are_no_triples_are_refused(given, singular):
+    with pytest.raises(errors.SymampError):
+        own_law(given, singular)
 
 
 # --------------------------------------------------------------------------------------------------- what is a table

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from symamp.analyses.analysis import Analysis
-from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_described, pairs_of_inputs
+from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_described, has_many_pairs, pairs_of_inputs
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.evaluation.all_data_sets import enclose_all_data_sets, estimate_log_all_data_sets
@@ -52,5 +52,12 @@ def _parts(subject: Subject) -> Iterator[AllDataSetsPart]:
 
 
 ALL_DATA_SETS = Analysis(
-    "all_data_sets", Standing.PROVED, SOURCE, "all data sets at once", _parts, _all_inputs_listed, rank=2
+    "all_data_sets",
+    Standing.PROVED,
+    SOURCE,
+    "all data sets at once",
+    _parts,
+    _all_inputs_listed,
+    rank=2,
+    needless=has_many_pairs,
 )

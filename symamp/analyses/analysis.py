@@ -35,7 +35,7 @@ class Analysis:
     ``parts`` gives the parts of the bound (triples, or anything else with the methods of ``Part``) for a subject that
     it supports. ``lacks`` says why a subject is not supported. ``rank`` places it in the search for the least upper
     bound: cheap ones first, None if it is evaluated on request only; ``needless`` tells
-    where another one is known to be at least as good.
+    where another one is known to be at least as good, or where it takes too long to be a default.
 
     >>> from symamp.analyses.registry import ANALYSES
     >>> import symamp as sa

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from symamp.analyses.analysis import Analysis
-from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_described, pairs_of_inputs
+from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_described, has_many_pairs, pairs_of_inputs
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.evaluation.divergence import Enclosure, Settings
@@ -48,5 +48,12 @@ def _parts(subject: Subject) -> Iterator[EnvelopePart]:
 
 
 ENVELOPE = Analysis(
-    "envelope", Standing.PROVED, SOURCE, "a law above those of all other inputs", _parts, all_inputs_described, rank=1
+    "envelope",
+    Standing.PROVED,
+    SOURCE,
+    "a law above those of all other inputs",
+    _parts,
+    all_inputs_described,
+    rank=1,
+    needless=has_many_pairs,
 )

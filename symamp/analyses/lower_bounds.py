@@ -13,6 +13,7 @@ import sympy as sp
 
 from symamp.analyses.data_sets import dataset_reduction, pure_datasets
 from symamp.analyses.mixed_others import ascent, rounded
+from symamp.analyses.own_law import OwnLaw
 from symamp.analyses.pair_ranking import best, chi_squares, log_divergences
 from symamp.analyses.part import Part
 from symamp.analyses.reduction import Reduction
@@ -42,13 +43,17 @@ class DataSetBound(SearchedBound):
     def __init__(self, subject: Subject) -> None:
         object.__setattr__(self, "subject", subject)
 
-    @property
-    def parts(self) -> tuple[Part, ...]:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def parts(self) -> tuple[Part, ...]:
         """The data sets of all pairs of a description, or those of a table in which a message may name its sender."""
+        if isinstance(self.subject, OwnLaw):
+            return self.subject.reductions()
         return tuple(r for m in self.subject.members() for r in self._revealing(m))
 
     def proposed(self, level: Level, n: int) -> Sequence[Reduction]:
         """Return a few data sets for each mechanism of the subject."""
+        if isinstance(self.subject, OwnLaw):
+            return self.subject.reductions()
         return [r for m in self.subject.members() for r in self._of(m, _proposed(m, level, n))]
 
     def mixtures(self, reduction: Reduction, level: Level, n: int) -> Iterator[Reduction]:
@@ -94,8 +99,9 @@ def worst_triples(table: NumericTable, level: Level, n: int, most: int) -> list[
     inputs, saddle points choose among the triples.
 
     >>> import symamp as sa
-    >>> worst_triples(sa.RandomizedResponse(k=3, eps0=1).table().numeric, Level.of_float(0.01), 1000, 1)
-    [(0, 1, 2)]
+    >>> [found] = worst_triples(sa.RandomizedResponse(k=3, eps0=1).table().numeric, Level.of_float(0.01), 1000, 1)
+    >>> sorted(found)
+    [0, 1, 2]
     """
     rows, found = table.floats, list[tuple[float, tuple[int, int, int]]]()
     with flint.ctx.workprec(128):

@@ -9,6 +9,7 @@ from flint import arb, arb_mat
 from symamp.analyses.pair_kernel import kernel_bounds
 from symamp.analyses.pair_ranking import best, chi_squares, log_divergences, log_moments, singular_parts, tilts
 from symamp.derivation.numeric_table import Floats, NumericTable
+from symamp.errors import PrecisionError
 from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gparv import float_gparv
 from symamp.evaluation.inversion import log_of_ball
@@ -37,7 +38,7 @@ def open_pairs(table: NumericTable, level: Level, n: int, bound: arb) -> list[Pa
     """
     theta = _tilt(table, level, n, bound)
     size = len(table.inputs)
-    different = ~np.eye(size, dtype=bool)
+    different = np.eye(size) == 0.0
     if theta is None:
         return [(int(i), int(j)) for i, j in np.argwhere(different)]
     with flint.ctx.workprec(128 + 2 * n.bit_length()):
@@ -49,7 +50,7 @@ def open_pairs(table: NumericTable, level: Level, n: int, bound: arb) -> list[Pa
             [m + missing <= (_root((bound - s) * factor, n) if s else common) for m, s in zip(row, parts, strict=True)]
             for row, parts in zip(moments.tolist(), lone.tolist(), strict=True)
         ]
-    return [(int(i), int(j)) for i, j in np.argwhere(different & ~np.array(closed, dtype=bool))]
+    return [(int(i), int(j)) for i, j in np.argwhere(different & ~np.array(closed, dtype=np.bool_))]
 
 
 def narrowed(table: NumericTable, level: Level, n: int, bound: arb, pairs: list[Pair], worst: Law) -> list[Pair]:
@@ -70,7 +71,10 @@ def narrowed(table: NumericTable, level: Level, n: int, bound: arb, pairs: list[
         return left
     with flint.ctx.workprec(128 + 2 * n.bit_length()):
         plan = float_sum(rough, n, _KERNEL_GAP, _MOST_FREQUENCIES).plan
-        bounds = kernel_bounds(table, level, n, left, plan)
+        try:
+            bounds = kernel_bounds(table, level, n, left, plan)
+        except PrecisionError:  # then each pair is evaluated by itself
+            return left
         lone = singular_above(table, level)
         return [p for p, value in zip(left, bounds, strict=True) if not value.upper() + float(lone[p]) <= bound]
 
@@ -101,7 +105,7 @@ def singular_above(table: NumericTable, level: Level) -> Floats:
     room = (len(table.messages) + 8) * 2.0**-50 * (1.0 + e)
     found = singular_parts(table.floats, table.least_floats, e) + room
     # A row that is 0 wherever the blanket is has no singular part at all.
-    return np.asarray(np.where((alone > 0.0).any(axis=1)[:, None], found, 0.0))
+    return np.asarray(np.where(np.any(alone > 0.0, axis=1, keepdims=True), found, 0.0))
 
 
 def _tilt(table: NumericTable, level: Level, n: int, bound: arb) -> float | None:

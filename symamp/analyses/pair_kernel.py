@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from symamp.derivation.numeric_table import Floats, NumericTable
 from symamp.errors import PrecisionError
-from symamp.evaluation import kernel
+from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
+from symamp.numbers.number_system import FLINT
 
 Pair = tuple[int, int]
 _ROUNDINGS = 2.0**-50
 _TINY = arb(2) ** -60
+_SMALLEST, _LARGEST = 1e-100, 1e100
 
 
 def kernel_bounds(table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], plan: Plan) -> list[arb]:
@@ -31,14 +33,12 @@ def kernel_bounds(table: NumericTable, level: Level, n: int, pairs: Sequence[Pai
     Every upper end is at least E[S_+]/n of its pair. Proof: docs/proofs/all_pairs.md.
     """
     theta, w = arb(plan.window.theta), arb(plan.window.length)
-    d, step = w / plan.terms, 2 * arb.pi() / w
-    period, alpha = 2 * arb.pi() / d, kernel.upper_shift(theta * d, arb.expm1)
-    moments = _Moments(table, level, theta, step, pairs)
+    kernel = Kernel(FLINT, theta, w, plan.terms)
+    moments = _Moments(table, level, theta, kernel.step, pairs)
     scale = moments.at_zero
-    sums = [kernel.majorant_at_zero(theta, d, alpha, arb.expm1, arb.exp) / 2 for _ in pairs]
+    sums = [kernel.majorant_at_zero() / 2 for _ in pairs]
     for j in range(1, plan.terms):
-        s = acb(theta, step * j)
-        weight = kernel.majorant(s, d, s / period, period, alpha, acb(0, 1), acb.expm1, acb.exp)
+        weight, _ = kernel.at(kernel.step * j)
         for i, moment in enumerate(moments.following()):
             sums[i] += (weight * _power(moment / scale[i], n)).real
     return [2 / w * value.max(arb(0)) * z**n / n for value, z in zip(sums, scale, strict=True)]
@@ -105,5 +105,7 @@ def _side(
         if any(g.rel_accuracy_bits() < 60 for g in grown) or any(s.rad() > _TINY for s, _ in circle):
             raise PrecisionError("table", "entries with few digits", "at least 60 bits at the working precision")
         sizes.append([float(g) for g in grown])
+        if not all(_SMALLEST < size < _LARGEST for size in sizes[-1]):
+            raise PrecisionError("table", "moments beyond doubles", "a tilt that keeps them within 1e-100 and 1e100")
         turns.append([complex(float(c), float(s)) for s, c in circle])
     return np.array(sizes), np.array(turns)

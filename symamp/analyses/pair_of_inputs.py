@@ -24,6 +24,7 @@ from symamp.evaluation.inversion import LARGEST_EPS, largest_epsilon
 from symamp.evaluation.law import Law, Level
 
 _STEPS = 8
+_MOST_INPUTS = 6
 _FAR, _CLOSE = 1e6, 1e-3
 
 
@@ -45,6 +46,12 @@ def all_inputs_described(subject: Subject) -> str | None:
     except SupportMismatchError as error:
         return error.accepted
     return None
+
+
+def has_many_pairs(subject: Subject) -> bool:
+    """Return whether the subject is a table with so many pairs of inputs that one evaluation for each takes long."""
+    mechanism = subject.mechanism
+    return mechanism is not None and mechanism.numeric is not None and len(mechanism.inputs) > _MOST_INPUTS
 
 
 @dataclass(frozen=True)

@@ -66,12 +66,13 @@ def log_moments(rows: Floats, hidden: Floats, e_minus_one: float, theta: float) 
     """
     seen = hidden > 0.0
     ratios = theta * rows[:, seen] / hidden[seen]
-    up, down = np.expm1(ratios), np.expm1(-(1.0 + e_minus_one) * ratios)
-    weighted = up * hidden[seen]
-    return np.asarray(np.log1p(weighted @ down.T + weighted.sum(axis=1)[:, None] + (down @ hidden[seen])[None, :]))
+    with np.errstate(all="ignore"):
+        up, down = np.expm1(ratios), np.expm1(-(1.0 + e_minus_one) * ratios)
+        weighted = up * hidden[seen]
+        return np.asarray(np.log1p(weighted @ down.T + weighted.sum(axis=1)[:, None] + (down @ hidden[seen])[None, :]))
 
 
-def best(scores: Floats, most: int) -> list[Pair]:
+def best(scores: Floats, most: int) -> list[tuple[int, int]]:
     """Return the positions of the largest entries, largest first; -inf is left out."""
     flat = scores.ravel()
     some = np.argpartition(-flat, most)[:most] if most < flat.size else np.arange(flat.size)

@@ -49,7 +49,7 @@ def by_default(subject: Subject) -> tuple[Analysis, ...]:
     Raises SupportMismatchError if none applies.
     """
     ranked = [a for a in ANALYSES.values() if a.rank is not None and a.standing.is_guarantee]
-    found = tuple(a for a in ranked if a.supports(subject) is None and not a.needless(subject))
+    found = tuple(a for a in ranked if not a.needless(subject) and a.supports(subject) is None)
     if not found:
         reasons = "; ".join(f"{a.name}: {a.supports(subject)}" for a in ranked)
         raise SupportMismatchError("mechanism", repr(subject), reasons)

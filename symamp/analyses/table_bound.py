@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import TypeAlias
 
 import flint
@@ -23,6 +24,8 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 _GAPS = (0.05, 0.005)
 """Accuracies that may settle a pair below the worst one, before it is evaluated with care."""
+_FEW_INPUTS = 5
+"""Up to so many inputs all pairs are estimated one by one: for few users no ranking is to be trusted."""
 _REFINED = 6
 """How many pairs of the ranking are estimated one by one."""
 
@@ -44,8 +47,8 @@ class TableBound(SearchedBound):
         for name, value in {"table": table, "part": part, "progress": progress}.items():
             object.__setattr__(self, name, value)
 
-    @property
-    def parts(self) -> tuple[Part, ...]:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def parts(self) -> tuple[Part, ...]:
         """One part for each class of pairs: all of them, which may be many."""
         size = len(self.table.inputs)
         pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
@@ -53,6 +56,9 @@ class TableBound(SearchedBound):
 
     def proposed(self, level: Level, n: int) -> list[Part]:
         """Return the parts of the pairs that a common ranking of the blankets finds worst."""
+        size = len(self.table.inputs)
+        if size <= _FEW_INPUTS:
+            return [self.part(pair) for pair in permutations(range(size), 2)]
         return [self.part(pair) for pair in worst_pairs(self.table, level, n, _REFINED) or [(0, 1)]]
 
     def evidence(
@@ -80,7 +86,7 @@ class TableBound(SearchedBound):
                 if goal is not None:
                     break
                 limit = max(limit, tried.upper.fraction)
-        return tuple(found)
+        return tuple(sorted(found, key=lambda e: e.upper.fraction, reverse=True) if goal is None else found)
 
     def _others(self, level: Level, n: int, limit: fmpq, worst: Part) -> Iterator[Part]:
         """Yield one part for each law among the pairs that no common bound settles."""

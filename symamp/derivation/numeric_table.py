@@ -7,10 +7,10 @@ from functools import cached_property
 from math import inf
 from typing import Any, TypeAlias
 
+import flint
 import numpy as np
 import sympy as sp
-import flint
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from symamp.algebra.normal_form import normal
@@ -195,11 +195,11 @@ class NumericTable:
         number = self.numbers[rank]
         if isinstance(number, fmpq):
             return arb(number)
-        found = self._balls.get((rank, ctx.prec))
+        found = self._balls.get((rank, flint.ctx.prec))
         if found is None:
             if rank not in self._compiled:
                 self._compiled[rank] = value_of(number)
-            found = self._balls[rank, ctx.prec] = self._compiled[rank]()
+            found = self._balls[rank, flint.ctx.prec] = self._compiled[rank]()
         return found
 
 
@@ -264,6 +264,7 @@ def _ordered_constants(flat: list[Exact]) -> tuple[list[Exact], list[int]]:
         balls = {entry: value_of(entry)() for entry in flat}
         numbers: list[Exact] = []
         position: dict[Exact, int] = {}
+        last = arb(-1)
         for entry in sorted(balls, key=lambda e: balls[e].mid()):
             near = balls[entry]
             if near.contains(0) and is_zero(expression(entry)):

@@ -31,12 +31,12 @@ class TableDecomposition(Decomposition):
         return self.table.blanket_law(self.rows)
 
     @cached_property
-    def components(self) -> tuple[Component, ...]:  # type: ignore[override]
+    def components(self) -> tuple[Component, ...]:
         """The merged components as SymPy expressions."""
         return self._formulas.components
 
     @cached_property
-    def singular(self) -> tuple[tuple[sp.Expr, sp.Expr], ...]:  # type: ignore[override]
+    def singular(self) -> tuple[tuple[sp.Expr, sp.Expr], ...]:
         """(A0 mass, A1 mass) of the messages where A2 vanishes."""
         return self._formulas.singular
 

@@ -40,8 +40,8 @@ def check_probabilities(mechanism: LocalRandomizer) -> None:
 
 def _check_table(table: NumericTable) -> None:
     if table.ball(0) < 0:
-        x, y = (int(i) for i in np.argwhere(table.ranks == 0)[0])
-        place = f'table["{table.inputs[x]}"]["{table.messages[y]}"]'
+        row, column = (int(i) for i in np.argwhere(table.ranks == 0)[0])
+        place = f'table["{table.inputs[row]}"]["{table.messages[column]}"]'
         raise NegativeProbabilityError(place, expression(table.numbers[0]), "probabilities >= 0")
     right: set[bytes] = set()
     for i, x in enumerate(table.inputs):
@@ -49,8 +49,9 @@ def _check_table(table: NumericTable) -> None:
         if key in right:
             continue
         if not table.sums_to_one(i):
-            row = normal(expression(table.row_sum(i)))
-            raise RowSumError(f'row of input "{x}"', f"sum {shown(row)}", f"probabilities that sum to 1{_hint(row)}")
+            whole = normal(expression(table.row_sum(i)))
+            accepted = f"probabilities that sum to 1{_hint(whole)}"
+            raise RowSumError(f'row of input "{x}"', f"sum {shown(whole)}", accepted)
         right.add(key)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
 from dataclasses import replace
+from functools import wraps
 from inspect import signature
 from typing import Any, ClassVar, Self
 

@@ -112,9 +112,9 @@ def _framed(frame: Any) -> dict[str, dict[str, object]]:
 
 
 def _is_row(row: object) -> bool:
-    return (isinstance(row, np.ndarray) and row.ndim == 1) or (
-        isinstance(row, Sequence) and not isinstance(row, str | bytes)
-    )
+    if isinstance(row, np.ndarray):
+        return bool(row.ndim == 1)
+    return isinstance(row, Sequence) and not isinstance(row, str | bytes)
 
 
 def _label(key: object) -> str:
