@@ -1,4 +1,4 @@
-"""Fuzz with fresh seeds: ``python tests/fuzz/run.py --seconds 600``. What fails is kept in tests/fuzz/cases/found.jsonl.
+"""Fuzz with fresh seeds: ``python tests/fuzz/run.py --seconds 600``. What fails is kept in tests/fuzz/cases.
 
 The calls run in a process of their own, so that nothing they do ends the search; of each kind of failure the shortest
 call is kept, and ``make test`` plays it from then on.
