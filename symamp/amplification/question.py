@@ -9,9 +9,11 @@ import flint
 import sympy as sp
 from flint import fmpq
 
+from symamp.analyses.own_law import own_law
 from symamp.analyses.registry import analysis
 from symamp.analyses.subject import Subject
 from symamp.derivation.crossing import number
+from symamp.derivation.decomposition import Decomposition
 from symamp.errors import ArgumentError
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import LARGEST_EPS
@@ -32,10 +34,13 @@ class Question:
     def of(subject: object, n: object, method: object) -> Question:
         """Return the question, after checking that it can be asked.
 
+        A ``Decomposition``, or a list of (ratio0, ratio1, mass), is a subject, too: the question is then about this
+        triple, whatever mechanism has it (``symamp.analyses.own_law``).
+
         Raises ArgumentError for what is no mechanism, parameters that are still free, a local budget beyond what
         can be evaluated, n out of range and unknown methods, SupportMismatchError for a method that does not apply.
         """
-        checked = checked_subject(subject)
+        checked = checked_subject(own_law(subject) if isinstance(subject, Decomposition | list | tuple) else subject)
         if method is not None:
             method = analysis(method, checked).name
         return Question(checked, users(n), method)

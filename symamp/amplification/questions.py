@@ -37,6 +37,9 @@ def delta(
     ``upper`` is the least of all proved upper bounds; ``method`` asks for one analysis: METHODS. One that is no
     guarantee leaves the bracket alone and says what it claims in ``Answer.claimed``.
 
+    ``mechanism`` may also be a numeric ``Decomposition`` or a list of (ratio0, ratio1, mass): both ends of the answer
+    are then for that triple itself, whatever mechanism has it.
+
     ``digits`` asks for so many digits of the bound instead of a gap: they are proved, or refused with what can be had.
 
     Raises ArgumentError for arguments out of range, UndecidedOrderError if the decomposition cannot be proved,

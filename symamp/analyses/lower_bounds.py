@@ -27,7 +27,7 @@ from symamp.mechanisms.mechanism import Mechanism
 
 _REFINED = 8
 """How many triples of the ranking are estimated one by one."""
-_FEW_INPUTS = 4
+_FEW_INPUTS = 6
 """Up to so many inputs all triples are estimated one by one: for few users no ranking is to be trusted."""
 _MOST_HIDING = 100
 """Up to so many inputs each is tried for the other users; of more, those with the largest chi-square."""

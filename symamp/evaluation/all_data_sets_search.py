@@ -18,6 +18,7 @@ _SMOOTHING, _FEW = 0.0014, 150.0  # sigma^2 s^2, more of it with few users, who 
 REACH = 5.5  # frequencies up to REACH / sigma
 _GRID = 400
 _SCREEN = 3
+_MOST_STEPS = 1e6
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,8 @@ def _bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[flo
         tilts = scale * np.geomspace(1e-3, 30.0, 40)
         for _ in range(2):
             p = (log_target - log(victim) - (n - 1) * g.log_mgf(np.full_like(tilts, b), tilts).max(axis=1)) / tilts
+            if np.isnan(p).all():  # beyond the range of doubles
+                break
             i = int(np.nanargmax(p))
             best = max(best, (float(p[i]), float(tilts[i]), float(b)))
             tilts = np.geomspace(tilts[max(i - 1, 0)], tilts[min(i + 1, 39)], 40)
@@ -144,8 +147,13 @@ def _log_term(g: FloatClasses, n: int, term: Term, p_lo: float, reach: float | N
 
     ``reach`` restricts it to so many widths of the main lobe: enough for choosing parameters.
     """
-    width = 1.0 / sqrt((n - 1) * float(g.variance(term.s, term.lam).max()) + 2.0 / term.s**2)
+    variance = (n - 1) * float(g.variance(term.s, term.lam).max()) + 2.0 / term.s**2
+    if not 0.0 < variance < float("inf"):  # beyond the range of doubles: such a term is not used
+        return float("inf")
+    width = 1.0 / sqrt(variance)
     top = REACH / term.sigma if reach is None else min(reach * width, REACH / term.sigma)
+    if not 0.0 < top / width < _MOST_STEPS:
+        return float("inf")
     steps = int(np.ceil(2.5 * top / width))
     u = np.linspace(0.0, top, steps + 1)
     if len(g.values) > _SCREEN and reach is None:
