@@ -114,7 +114,7 @@ def check_truth(seeds, users=(2, 3, 4)):
         t = local_ratio(table)
         rows = {f"x{i}": {f"y{j}": p for j, p in enumerate(row)} for i, row in enumerate(table)}
         mechanism, binary = sa.FiniteMechanism(rows), sa.RandomizedResponse(k=2, eps0=f"log({t})")
-        law = generic_reduction(sp.Rational(t.numerator, t.denominator)).law.rational
+        law = generic_reduction(sa.PureLDP(eps0=sp.log(sp.Rational(t.numerator, t.denominator)))).law.rational
         for n in users:
             for share in (Fraction(0), Fraction(1, 4), Fraction(3, 4)):
                 E = 1 + (t - 1) * share

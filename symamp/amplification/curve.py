@@ -25,8 +25,8 @@ class Curve:
 
     >>> import symamp as sa
     >>> curve = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=1000).curve(eps=[0.05, 0.1])
-    >>> curve.upper
-    array([0.0035..., 2.4...e-05])
+    >>> [float(f"{x:.1e}") for x in curve.upper]
+    [0.0013, 2.6e-05]
     """
 
     subject: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
@@ -22,6 +23,7 @@ from symamp.analyses.subject import Subject
 from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.pairs import pair_classes
 from symamp.derivation.seen_table import seen_table
+from symamp.errors import UndecidedOrderError
 from symamp.evaluation.law import Level
 from symamp.mechanisms.mechanism import Mechanism
 
@@ -60,7 +62,9 @@ class DataSetBound(SearchedBound):
         """Yield data sets for the same pair in which the other users draw their inputs, weights found by ascent."""
         for m in self.subject.members():
             if reduction.member in ("", repr(m)):
-                yield from self._of(m, _mixed(m, reduction, level, n))
+                # Entries too close to be ordered: the search goes without mixtures.
+                with suppress(UndecidedOrderError):
+                    yield from self._of(m, _mixed(m, reduction, level, n))
 
     def _of(self, mechanism: Mechanism, reductions: Iterator[Reduction]) -> Iterator[Reduction]:
         one = self.subject.mechanism is not None

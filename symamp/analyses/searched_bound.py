@@ -32,7 +32,9 @@ class SearchedBound(Bound):
         best: Part | None = None
         while True:
             proposed = self.proposed(Level.of_float(root), n)
-            new = {part.signature: part for part in proposed if part.signature not in tried}
+            # Reversed: of parts that are alike the first is kept.
+            new = {part.signature: part for part in reversed(proposed) if part.signature not in tried}
+            new = dict(reversed(new.items()))
             if best is not None and (proposed[0].signature in tried or not new):
                 return root, best
             tried.update(new)

@@ -20,7 +20,7 @@ def seen_table(mechanism: LocalRandomizer, pair: tuple[str, str]) -> NumericTabl
 
     >>> import symamp as sa
     >>> seen_table(sa.RandomizedResponse(k=100, eps0="log(3)"), ("x0", "x1")).floats.shape
-    (3, 4)
+    (4, 5)
     """
     general, values = mechanism.general()
     inputs = (*pair, *mechanism.further_inputs(pair))
