@@ -56,7 +56,7 @@ class FloatCounts:
     def __init__(self, gain: float, minus_one: float, ones: Sequence[float], zeros: Sequence[float]) -> None:
         self.gain, self.minus_one = gain, minus_one
         self._ones, self._zeros = np.array(ones), np.array(zeros)
-        self.tilt = min(log1p(minus_one / gain), _LARGEST_TILT)
+        self.tilt = min(log1p(minus_one / gain), _LARGEST_TILT) if gain > 0.0 else _LARGEST_TILT
 
     def log_divergence(self, users: Sequence[int], gap: float = 1e-9) -> float:
         """Return an estimate of log D for groups of so many users; -inf if floats do not see it. Not a bound."""

@@ -1,4 +1,4 @@
-"""Reports of two messages: the largest divergence over all data sets, by boxes of counts (docs/proofs/two_messages.md)."""
+"""Reports of two messages: the largest divergence over all data sets, by boxes of counts."""
 
 from __future__ import annotations
 
