@@ -179,14 +179,14 @@ def _sums(victim: Victim, groups: Sequence[Group], plan: CountPlan) -> tuple[dic
     for g in groups:
         scale *= (1 + g.one * theta.expm1()) ** g.users
     # What the other frequencies and the wrap-around bring, on either side.
-    unseen, either = scale * _beyond(groups, shares, plan), arb(0, 1)
+    hidden, either = scale * unseen(groups, shares, plan), arb(0, 1)
     left, right = inverse**period / (1 - inverse**period), _Right(groups, plan)
-    around = unseen * (gain + minus_one * inverse / (1 - inverse)) + right.bound(k - 1) * loss
+    around = hidden * (gain + minus_one * inverse / (1 - inverse)) + right.bound(k - 1) * loss
     around += left * (minus_one + (gain if k > period else 0))
     enclosed = []
     for i, step in zip(_NEAR, steps, strict=True):
         wrapped = (left if k + i >= period else 0) + right.bound(k + i - 1)
-        enclosed.append(scale * step.real + (unseen * inverse**i + wrapped) * (gain + loss) * either)
+        enclosed.append(scale * step.real + (hidden * inverse**i + wrapped) * (gain + loss) * either)
     return _around(scale * value.real + around * either, enclosed), dict(zip(_NEAR, enclosed, strict=True))
 
 
@@ -205,7 +205,7 @@ class _Right:
         return self._size * (-self._further * first).exp() if first <= self._most else arb(0)
 
 
-def _beyond(groups: Sequence[Group], shares: Sequence[arb], plan: CountPlan) -> arb:
+def unseen(groups: Sequence[Group], shares: Sequence[arb], plan: CountPlan) -> arb:
     """Return a bound on the sum of |phi| over the frequencies last < j <= period/2: blocks that double."""
     variance = total([g.users * w * (1 - w) for g, w in zip(groups, shares, strict=True)])
     first, end, result = plan.last + 1, plan.period // 2, arb(0)

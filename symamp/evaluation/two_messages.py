@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import expm1, inf, log, log1p
+from math import inf, log1p
 
 import flint
 from flint import arb
@@ -13,10 +12,11 @@ from flint import arb
 from symamp.evaluation.divergence import Enclosure, Settings, starting_precision
 from symamp.evaluation.law import Level, Number
 from symamp.evaluation.two_binomials import CountPlan, FloatCounts, Group, Victim, enclosed_divergence
+from symamp.evaluation.two_messages_spread import Range, spread_bound
 
 BOX_GAP = 5e-5
 """Relative accuracy in delta of the boxes: what a box may lie above the largest divergence found."""
-_MOST_BOXES = 400
+_MOST_BOXES = 1000
 _EVALUATION_GAP = 1e-9
 _NEAR, _GRID = 8, 16
 Counts = tuple[int, int]
@@ -46,12 +46,13 @@ class TwoMessages:
 class Box:
     """The data sets with ``first`` to ``last`` of the other users at the largest probability, all others at the least.
 
-    ``plan`` evaluates the data set of all users that these have in common; none of them has a larger divergence.
+    ``plan`` evaluates the data set of all users that these have in common, or the spread bound.
     """
 
     first: int
     last: int
     plan: CountPlan
+    spread: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,14 +80,13 @@ def enclose_two_messages(
         if not victim.gain > 0:
             return TwoMessagesEnclosure(arb(0), victim.gain.max(arb(0)), "no positive value", bits)
         search = _Search.of(reports, level, n)
-        counts, log_best = search.best
+        counts, _ = search.best
         planned = search.floats.planned(counts, _EVALUATION_GAP)
         lower, _ = enclosed_divergence(victim, reports.groups(counts), planned[0])
-        upper, boxes = arb(0), tuple(search.boxes(log_best))
-        for box in boxes:
-            common = reports.groups((box.first, n - 1 - box.last))
-            upper = upper.max(enclosed_divergence(victim, common, box.plan)[1])
-        return TwoMessagesEnclosure(lower, upper, "boxes of counts", bits, counts=counts, boxes=boxes)
+        cover = _Cover(reports, victim, search, n)
+        return TwoMessagesEnclosure(
+            lower, cover.upper, "boxes of counts", bits, counts=counts, boxes=tuple(cover.boxes)
+        )
 
 
 def enclose_counts(reports: TwoMessages, level: Level, n: int, counts: Counts) -> Enclosure:
@@ -154,47 +154,45 @@ class _Search:
     def _of(self, c: int) -> float:
         return self._value((c, self._others - c))
 
-    def boxes(self, log_best: float) -> Iterator[Box]:
-        """Yield boxes that cover all compositions, each as long as its common users allow."""
-        c, m, goal, length = 0, self._others, log_best + log1p(self._gap(log_best)), 1
-        while c <= m:
-            length = self._longest(c, length, goal)
-            last = min(c + length - 1, m)
-            yield Box(c, last, self.floats.planned((c, m - last), _EVALUATION_GAP)[0])
-            c = last + 1
 
-    def _longest(self, c: int, guess: int, goal: float) -> int:
-        """Return about the largest length of a box from c on whose common users stay below the goal; at least 1."""
-        m = self._others
+class _Cover:
+    """Boxes that cover all compositions, halved until their bounds are about the largest divergence found."""
 
-        def fits(length: int) -> bool:
-            return length == 1 or self.at((c, max(m - c - length + 1, 0))) <= goal
+    def __init__(self, reports: TwoMessages, victim: Victim, search: _Search, n: int) -> None:
+        self._reports, self._victim, self._search, self._others = reports, victim, search, n - 1
+        self._log_goal = search.best[1] + log1p(BOX_GAP)
+        self._goal = arb(self._log_goal).exp()
+        self.boxes: list[Box] = []
+        self.upper = arb(0)
+        todo = [(0, n - 1)]
+        while todo:
+            first, last = todo.pop()
+            if not self._settled(first, last, len(self.boxes) + len(todo) >= _MOST_BOXES):
+                middle = (first + last) // 2
+                todo += [(first, middle), (middle + 1, last)]
 
-        low, high = 0, guess
-        while fits(high):
-            if c + high > m:
-                return high
-            low, high = high, 2 * high
-        while high > 1 and high > 1.15 * low:
-            middle = low + (high - low + 1) // 2 if low else (high + 1) // 2
-            if middle == high:
-                break
-            low, high = (middle, high) if fits(middle) else (low, middle)
-        return max(low, 1)
+    def _settled(self, first: int, last: int, anyhow: bool) -> bool:
+        """Whether a bound on these compositions is small enough, or is taken anyhow."""
+        common = first, self._others - last
+        plan, log_value = self._search.floats.planned(common, _EVALUATION_GAP)
+        if first == last or log_value <= self._log_goal:
+            self._take(Box(first, last, plan), self._removed(common, plan))
+            return True
+        middle = (first + last) // 2
+        plan, log_value = self._search.floats.planned((middle, self._others - middle), _EVALUATION_GAP)
+        if log_value <= self._log_goal:
+            ones = self._reports.most(), self._reports.least()
+            value = spread_bound(self._victim, ones, Range(first, last, self._others), plan)
+            if anyhow or value <= self._goal:
+                self._take(Box(first, last, plan, spread=True), value)
+                return True
+        if anyhow:
+            self._take(Box(first, last, plan), self._removed(common, plan))
+        return anyhow
 
-    def _gap(self, log_best: float) -> float:
-        """Return the least gap, from that wanted on, for which the boxes are not too many by an estimate."""
-        m, gap, most = self._others, BOX_GAP, _MOST_BOXES
-        if m <= most:
-            return expm1(1e-12)
-        points = [(m * i // _GRID, m * (i + 1) // _GRID) for i in range(_GRID)]
-        losses = [self.at((a, m - b)) - self._of(a) for a, b in points]  # of so many users
-        drops = [tuple(max(log_best - self._of(c), 0.0) for c in ends) for ends in points]
-        while sum(loss * _mean_inverse(a + gap, b + gap) for loss, (a, b) in zip(losses, drops, strict=True)) > most:
-            gap *= 2.0
-        return gap
+    def _removed(self, common: Counts, plan: CountPlan) -> arb:
+        return enclosed_divergence(self._victim, self._reports.groups(common), plan)[1]
 
-
-def _mean_inverse(a: float, b: float) -> float:
-    """Return the mean of 1/x between two positive numbers."""
-    return log(b / a) / (b - a) if abs(b - a) > 1e-6 * a else 1.0 / a
+    def _take(self, box: Box, value: arb) -> None:
+        self.boxes.append(box)
+        self.upper = self.upper.max(value.upper() if value.is_finite() else self._victim.gain)
