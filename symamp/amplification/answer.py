@@ -14,6 +14,7 @@ from flint import arb
 from symamp.amplification.certificate import Claim, certificate
 from symamp.amplification.evidence import DataSets, Interval
 from symamp.amplification.question import Asked, Question
+from symamp.analyses.fixed_counts import FixedCounts
 from symamp.analyses.part import Evidence
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.registry import ANALYSES
@@ -116,7 +117,7 @@ class Answer:
     def dataset(self) -> DataSets | None:
         """The data sets that attain the lower bound; None where it is trivial."""
         part = self.evidence_below[0].part if self.evidence_below else None
-        return DataSets.of(part) if isinstance(part, Reduction) else None
+        return DataSets.of(part) if isinstance(part, Reduction | FixedCounts) else None
 
     @cached_property
     def worst_data_set(self) -> DataSets | None:

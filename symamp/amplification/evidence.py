@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from symamp.analyses.fixed_counts import FixedCounts
 from symamp.analyses.reduction import Reduction
 
 
@@ -22,20 +23,28 @@ class Interval:
 class DataSets:
     """Two neighbouring data sets: the first user holds x0 or x1, all others an input drawn with the given weights.
 
-    ``member`` is the mechanism, where the question was about many (``PureLDP``).
+    ``member`` is the mechanism, where the question was about many (``PureLDP``). Where ``counted``, weights are numbers
+    of users and nothing is drawn.
     """
 
     x0: str
     x1: str
     others: tuple[tuple[str, str], ...]
     member: str = ""
+    counted: bool = False
 
     @staticmethod
-    def of(reduction: Reduction) -> DataSets:
-        """Return the data sets of a lower bound's triple."""
+    def of(reduction: Reduction | FixedCounts) -> DataSets:
+        """Return the data sets of a lower bound."""
+        if isinstance(reduction, FixedCounts):
+            held = tuple((x, str(c)) for x, c in zip(reduction.inputs, reduction.counts, strict=True) if c)
+            return DataSets(*reduction.pair, held, counted=True)
         return DataSets(*reduction.pair, tuple((x, str(w)) for x, w in reduction.dataset), reduction.member)
 
     def __str__(self) -> str:
+        if self.counted and len(self.others) > 1:
+            held = " and ".join(f"{w} user{'s' * (w != '1')} at {x}" for x, w in self.others)
+            return f"({self.x0}, {held}) against ({self.x1}, {held})"
         rest = (
             self.others[0][0] if len(self.others) == 1 else "{" + ", ".join(f"{x}: {w}" for x, w in self.others) + "}"
         )

@@ -80,8 +80,11 @@ class Profile:
         value, bound, worst = self._ladder.least_value(level, self.n, low_value, wanted is not None)
         if low_value < value - LOOSE:
             low_value, best = self._below.largest_mixed_value(level, self.n, best)
+        _, attained = self._below.attained_value(level, self.n, worst, best, low_value)
         above = bound.evidence(level, self.n, settings, None, worst)
-        below = (self._limit(best) if beyond else Evidence.of(best, level, best.enclose(level, self.n, settings)),)
+        below = (
+            self._limit(best) if beyond else Evidence.of(attained, level, attained.enclose(level, self.n, settings)),
+        )
         low, high = below[0].lower, _largest(e.upper for e in above)
         low, high = (low if low.mantissa > 0 else ZERO), (_ONE if high.exceeds(fmpq(1)) else high)
         own = _largest((Evidence.of(e.part, "", self._at_limit(e.part)) if beyond else e).lower for e in above)
@@ -113,10 +116,11 @@ class Profile:
         guess, bound, worst = self._ladder.least_root(self.n, log_delta, settings, low, wanted is not None)
         if low < (1.0 - LOOSE) * guess:
             low, best = self._below.largest_mixed_root(self.n, log_delta, settings, best, low)
+        low, attained = self._below.attained_root(self.n, log_delta, settings, worst, guess, best, low)
         upper, above = epsilon_above(bound, worst, self.n, target, guess, settings)
         upper, above = self._capped(upper, above)
         own, _ = epsilon_below(worst, self.n, target, guess, settings)
-        lower, below = (inf, ()) if hopeless else epsilon_below(best, self.n, target, low, settings)
+        lower, below = (inf, ()) if hopeless else epsilon_below(attained, self.n, target, low, settings)
         if hopeless:
             below = (self._limit(hopeless),)
         self._last = (guess, log_delta)

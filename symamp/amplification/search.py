@@ -14,6 +14,7 @@ from symamp.analyses.part import Part
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.registry import analysis, by_default
 from symamp.analyses.subject import Subject
+from symamp.analyses.two_messages import TwoMessagesPart
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import largest_epsilon, limit_divergence
 from symamp.evaluation.law import Level
@@ -107,6 +108,24 @@ class DataSetSearch:
     def largest_mixed_value(self, level: Level, n: int, best: Reduction) -> tuple[float, Reduction]:
         """Return (log divergence, data set) with the largest estimate among the mixtures for the pair of the best."""
         return _largest(Bound.of((best, *self._simple.mixtures(best, level, n))), level, n)
+
+    def attained_root(
+        self, n: int, log_delta: float, settings: Settings, worst: Part, root: float, best: Part, low: float
+    ) -> tuple[float, Part]:
+        """Return (eps, data set): that by which the upper bound itself is attained, if there is one and it is above."""
+        if not isinstance(worst, TwoMessagesPart) or not 0.0 < root < inf:
+            return low, best
+        found = worst.data_set(Level.of_float(root), n)
+        value = found.root(n, log_delta, settings, root)
+        return (value, found) if value > low else (low, best)
+
+    def attained_value(self, level: Level, n: int, worst: Part, best: Part, low: float) -> tuple[float, Part]:
+        """Return (log divergence, data set) in the same way."""
+        if not isinstance(worst, TwoMessagesPart):
+            return low, best
+        found = worst.data_set(level, n)
+        value = found.log_estimate(level, n)
+        return (value, found) if value > low else (low, best)
 
     def never_below(self, n: int, delta: fmpq) -> Reduction | None:
         """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from symamp.analyses.analysis import Analysis
-from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_described, has_many_pairs, pairs_of_inputs
+from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_listed, has_many_pairs, pairs_of_inputs
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.evaluation.all_data_sets import enclose_all_data_sets, estimate_log_all_data_sets
@@ -40,13 +40,6 @@ class AllDataSetsPart(PairOfInputs):
         return enclose_all_data_sets(self.laws, level, n, settings)
 
 
-def _all_inputs_listed(subject: Subject) -> str | None:
-    """Return why the analysis does not apply: it is no function of stop-loss transforms, so no input may be missing."""
-    if subject.mechanism is not None and not subject.mechanism.lists_all_inputs:
-        return "a mechanism whose description shows every class of inputs, not the worst ones only"
-    return all_inputs_described(subject)
-
-
 def _parts(subject: Subject) -> Iterator[AllDataSetsPart]:
     return (AllDataSetsPart(triples) for triples in pairs_of_inputs(subject))
 
@@ -57,7 +50,7 @@ ALL_DATA_SETS = Analysis(
     SOURCE,
     "all data sets at once",
     _parts,
-    _all_inputs_listed,
-    rank=2,
+    all_inputs_listed,
+    rank=3,
     needless=has_many_pairs,
 )

@@ -48,6 +48,13 @@ def all_inputs_described(subject: Subject) -> str | None:
     return None
 
 
+def all_inputs_listed(subject: Subject) -> str | None:
+    """Return why an analysis that is no function of stop-loss transforms does not apply: no input may be missing."""
+    if subject.mechanism is not None and not subject.mechanism.lists_all_inputs:
+        return "a mechanism whose description shows every class of inputs, not the worst ones only"
+    return all_inputs_described(subject)
+
+
 def has_many_pairs(subject: Subject) -> bool:
     """Return whether the subject is a table with so many pairs of inputs that one evaluation for each takes long."""
     mechanism = subject.mechanism

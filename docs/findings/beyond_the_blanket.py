@@ -1,0 +1,251 @@
+"""How far the blanket is from the truth: certified bounds over the catalogue, cell by cell.
+
+Run: python docs/findings/beyond_the_blanket.py (hours in all; finished cells are kept in beyond_the_blanket.csv and
+never computed again, so it can be stopped at any time). ``--cells REGEX`` computes those whose name matches, such as
+"krr .* n=1000 "; ``--no-cells`` only writes the tables and the plot of the finding from what is finished.
+"""
+
+import argparse
+import csv
+import re
+import signal
+import time
+from collections import Counter, defaultdict
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import symamp as sa
+from symamp.errors import SymampError
+from symamp.mechanisms.catalogue import by_name, catalogue
+
+HERE = Path(__file__).parent
+TABLE, PAGE, PLOT = (HERE / f"beyond_the_blanket.{end}" for end in ("csv", "md", "svg"))
+BUDGETS, USERS, DELTAS = ("1/2", "1", "2", "4", "8"), (10**4, 10**3, 10**6, 10**9), ("1e-6", "1e-12")
+FIELDS = ("mechanism", "sizes", "eps0", "n", "delta", "blanket", "envelope", "all_data_sets", "two_messages")
+FIELDS += ("upper", "method", "lower", "data_set", "seconds")
+METHODS = FIELDS[5:9]
+GAP, MOST_SECONDS = 1e-5, 600
+LOCAL = "local-hashing"
+PRINTED = {
+    "envelope": [
+        *(("hadamard-response", {"K": 128}, e, 10**4) for e in ("6", "8", "12")),
+        *((LOCAL, {"l": 2, "D": 100}, e, 10**4) for e in ("4", "6", "8")),
+        (LOCAL, {"l": 4, "D": 100}, "12", 10**6),
+        ("rappor", {"D": 100}, "8", 10**4),
+        *(("d-bit-flip", {"k": 100, "d": 4}, e, 10**6) for e in ("1", "2", "4", "8")),
+    ],
+    "all data sets": [
+        (slug, sizes, eps0, n)
+        for slug, sizes in (
+            ("krr", {"k": 2}),
+            (LOCAL, {"l": 2, "D": 100}),
+            (LOCAL, {"l": 4, "D": 100}),
+            ("oue", {"D": 100}),
+        )
+        for eps0, n in (("1", 10**3), ("2", 10**3), ("4", 10**4), ("4", 10**5), ("6", 10**6), ("8", 10**6))
+    ],
+}
+
+
+class Cell(NamedTuple):
+    """A mechanism of the catalogue, a number of users and a delta."""
+
+    slug: str
+    sizes: tuple[tuple[str, object], ...]
+    eps0: str
+    n: int
+    delta: str
+
+    @property
+    def shown_sizes(self):
+        return ", ".join(f"{name} = {value}" for name, value in self.sizes)
+
+    def __str__(self):
+        sizes = " ".join(f"{name}={value}" for name, value in self.sizes)
+        return f"{self.slug} {sizes} eps0={self.eps0} n={self.n} delta={self.delta} "
+
+    @property
+    def key(self):
+        return self.slug, self.shown_sizes, self.eps0, str(self.n), self.delta
+
+    @property
+    def mechanism(self):
+        budget = {"eps0": self.eps0} if self.eps0 else {}
+        return by_name(self.slug)(**dict(self.sizes), **budget)
+
+
+def cells():
+    """All cells; the first ones cover all mechanisms."""
+    members = [(slug, cls.typical, any(p.name == "eps0" for p in cls.declared)) for slug, cls in catalogue().items()]
+    members.append(("krr", {"k": 2}, True))
+    for delta in DELTAS:
+        for n in USERS:
+            for eps0 in ("1", "4", "2", "8", "1/2"):
+                for slug, sizes, has_budget in members:
+                    if has_budget or eps0 == "1":
+                        yield Cell(slug, tuple(sizes.items()), eps0 if has_budget else "", n, delta)
+        if delta == DELTAS[0]:
+            for rows in PRINTED.values():
+                yield from (Cell(slug, tuple(sizes.items()), eps0, n, delta) for slug, sizes, eps0, n in rows)
+
+
+@contextmanager
+def at_most(seconds):
+    def stop(*_):
+        raise TimeoutError
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+def computed(cell):
+    """The row of a cell; a bound is empty where the analysis does not apply, or takes too long."""
+    started, mechanism = time.perf_counter(), cell.mechanism
+    found = {}
+    for method in METHODS:
+        try:
+            with at_most(MOST_SECONDS):
+                found[method] = sa.epsilon(mechanism, n=cell.n, delta=cell.delta, method=method, gap=GAP).upper
+        except (SymampError, TimeoutError):
+            found[method] = None
+    with at_most(2 * MOST_SECONDS):
+        answer = sa.epsilon(mechanism, n=cell.n, delta=cell.delta, gap=GAP)
+    least = min((v, m) for m, v in [*found.items(), (answer.method, answer.upper)] if v is not None)
+    bounds = ["" if v is None else f"{v:.6g}" for v in found.values()]
+    lower = [f"{least[0]:.6g}", least[1], f"{answer.lower:.6g}", str(answer.dataset or "")]
+    return [*cell.key, *bounds, *lower, f"{time.perf_counter() - started:.1f}"]
+
+
+def finished():
+    if not TABLE.exists():
+        return {}
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return {tuple(row[name] for name in FIELDS[:5]): row for row in csv.DictReader(file)}
+
+
+def run(pattern):
+    done = finished()
+    todo = [c for c in dict.fromkeys(cells()) if c.key not in done and re.search(pattern, str(c))]
+    with TABLE.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if not done:
+            writer.writerow(FIELDS)
+        for i, cell in enumerate(todo):
+            try:
+                row = computed(cell)
+            except (SymampError, TimeoutError) as error:
+                print(f"{i + 1}/{len(todo)} {cell}: {error!r}", flush=True)
+                continue
+            writer.writerow(row)
+            file.flush()
+            print(f"{i + 1}/{len(todo)} {cell}: {' '.join(row[5:])}", flush=True)
+
+
+# ----------------------------------------------------------------------------------------------------------- the page
+
+
+def number(row, name):
+    return float(row[name]) if row[name] else None
+
+
+def ratio(row, name="upper"):
+    value, lower = number(row, name), number(row, "lower")
+    return value / lower if value is not None and lower and value < float("inf") else None
+
+
+def quartiles(values):
+    ordered = sorted(v for v in values if v is not None)
+    return (ordered[0], ordered[len(ordered) // 2], ordered[-1]) if ordered else None
+
+
+def in_catalogue(rows):
+    keys = {c.key for c in cells()} - {c.key for group in PRINTED.values() for c in as_cells(group)}
+    return [row for key, row in rows.items() if key in keys]
+
+
+def as_cells(group):
+    return [Cell(slug, tuple(sizes.items()), eps0, n, DELTAS[0]) for slug, sizes, eps0, n in group]
+
+
+def summary(rows):
+    """How many cells are within 1 % and 5 %, per mechanism and in all, before and after."""
+    groups = defaultdict(list)
+    for row in in_catalogue(rows):
+        groups[f"{row['mechanism']} ({row['sizes']})" if row["sizes"] else row["mechanism"]].append(row)
+    groups = {**dict(sorted(groups.items())), "**all**": [row for some in groups.values() for row in some]}
+    yield "| mechanism | cells | blanket/lower: least, median, largest | least upper/lower | within 1 % (blanket) | within 5 % (blanket) | which bound is least |"  # noqa: E501
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for name, some in groups.items():
+        texts = []
+        for column in ("blanket", "upper"):
+            found = quartiles(ratio(row, column) for row in some)
+            texts.append(", ".join(f"{v:.4f}" for v in found) if found else "")
+        counts = []
+        for share in (1.01, 1.05):
+            both = [sum((ratio(r, c) or 9.0) <= share for r in some) for c in ("upper", "blanket")]
+            counts.append(f"{both[0]} ({both[1]})")
+        methods = ", ".join(f"{m} {c}" for m, c in Counter(row["method"] for row in some).most_common())
+        yield f"| {name} | {len(some)} | {' | '.join([*texts, *counts])} | {methods} |"
+
+
+def printed(rows, group):
+    """Certified values of a table of reference values."""
+    yield "| mechanism | eps0 | n | blanket | envelope | all data sets | two messages | lower | upper/lower |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    for cell in as_cells(group):
+        if cell.key in rows:
+            row = rows[cell.key]
+            values = " | ".join(f"{number(row, m):.5f}" if row[m] else "" for m in (*METHODS, "lower"))
+            shown = ratio(row)
+            ends = "" if shown is None else f"{shown:.4f}"
+            yield f"| {cell.slug} ({cell.shown_sizes}) | {cell.eps0} | {cell.n:.0e} | {values} | {ends} |"
+
+
+def write(rows):
+    text = PAGE.read_text(encoding="utf-8")
+    tables = {"summary": summary(rows), **{name: printed(rows, group) for name, group in PRINTED.items()}}
+    for name, lines in tables.items():
+        block = "\n".join([f"<!-- {name} -->", "", *lines, "", "<!-- end -->"])
+        text = re.sub(rf"<!-- {name} -->.*?<!-- end -->", lambda _, b=block: b, text, flags=re.DOTALL)
+    PAGE.write_text(text, encoding="utf-8")
+    plot(in_catalogue(rows))
+
+
+def plot(rows):
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams.update({"svg.hashsalt": "symamp", "svg.fonttype": "none"})
+    from matplotlib import pyplot as plt
+
+    names = sorted({row["mechanism"] for row in rows}, reverse=True)
+    figure, axis = plt.subplots(figsize=(7, 6), layout="constrained")
+    for name, colour, label, shift in (
+        ("blanket", "#c0504d", "blanket", 0.15),
+        ("upper", "#4c9f70", "least bound", -0.15),
+    ):
+        points = [(max(ratio(r, name), 1.00001), names.index(r["mechanism"]) + shift) for r in rows if ratio(r, name)]
+        axis.plot(*zip(*points, strict=True), "o", color=colour, markersize=3, alpha=0.5, label=label)
+    axis.set_yticks(range(len(names)), names, fontsize=8)
+    axis.set(xscale="log", xlabel="upper bound / best lower bound on eps")
+    axis.legend(fontsize=8)
+    figure.savefig(PLOT, metadata={"Date": None})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cells", default="", help="regular expression of the cells to compute")
+    parser.add_argument("--no-cells", action="store_true", help="only write the tables and the plot")
+    options = parser.parse_args()
+    if not options.no_cells:
+        run(options.cells)
+    write(finished())
+
+
+if __name__ == "__main__":
+    main()

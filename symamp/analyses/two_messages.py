@@ -1,0 +1,141 @@
+"""Reports of two messages: the truth over all data sets, by boxes of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import sympy as sp
+from flint import arb
+
+from symamp.analyses.analysis import Analysis
+from symamp.analyses.data_sets import dataset_reduction
+from symamp.analyses.fixed_counts import FixedCounts
+from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_listed, pairs_of_inputs
+from symamp.analyses.reduction import Reduction
+from symamp.analyses.standing import Standing
+from symamp.analyses.subject import Subject
+from symamp.derivation.envelope import envelope_classes
+from symamp.derivation.numeric_table import NumericTable
+from symamp.evaluation.divergence import Enclosure, Settings
+from symamp.evaluation.inversion import largest_epsilon
+from symamp.evaluation.law import Law, Level, Number
+from symamp.evaluation.two_messages import TwoMessages, enclose_two_messages, worst_counts
+
+SOURCE = "Theorem T (docs/proofs/two_messages.md)"
+_ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class TwoMessagesPart(PairOfInputs):
+    """The largest divergence of one pair of inputs over all data sets, where there are two messages."""
+
+    method: ClassVar[str] = "two_messages"
+    source: ClassVar[str] = SOURCE
+    accuracy: ClassVar[float] = 1e-4
+
+    @cached_property
+    def reports(self) -> TwoMessages:
+        """The probabilities of the message that is likelier under x0 than under x1."""
+        place = _likelier(self.laws[0])
+        return TwoMessages(
+            lambda: _under(self.laws[0], place, 0),
+            lambda: _under(self.laws[0], place, 1),
+            lambda: -_least([-_own(law) for law in self.laws]),
+            lambda: _least([_own(law) for law in self.laws]),
+        )
+
+    def data_set(self, level: Level, n: int) -> FixedCounts:
+        """Return the worst data set that is found: so many users at the one extreme input, all others at the other."""
+        shares = [(float(_own(law)), t.dataset[0][0]) for law, t in zip(self.laws, self.triples, strict=True)]
+        counts, _ = worst_counts(self.reports, level, n)
+        return FixedCounts(self.pair, (max(shares)[1], min(shares)[1]), counts, self.reports)
+
+    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        return worst_counts(self.reports, level, n)[1]
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
+        top, root = largest_epsilon(self.laws[0]), start if start is not None and 0.0 < start < 50.0 else 0.0
+        seen: dict[Any, float] = {}
+        for _ in range(_ROUNDS):
+            data_set = self.data_set(Level.of_float(min(root, 0.999 * top)), n)
+            if data_set.counts in seen:
+                break
+            seen[data_set.counts] = data_set.root(n, log_delta, settings, root or None)
+            root = max(seen.values())
+        return root
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the largest divergence over all data sets, for this pair.
+
+        Guarantee
+        ---------
+        The upper end is at least the divergence for this pair, whatever inputs the other users hold; the lower one is
+        at most that of some data set. Proof: docs/proofs/two_messages.md.
+        """
+        return enclose_two_messages(self.reports, level, n, settings)
+
+
+def _messages(law: Law) -> list[tuple[Number, Number, Number]]:
+    """Return (R(x0), R(x1), R(x)) of each message."""
+    seen = [(lambda a=a: a.ratio0() * a.mass(), lambda a=a: a.ratio1() * a.mass(), a.mass) for a in law.atoms]
+    return [*seen, *((a, b, lambda: arb(0)) for a, b in law.singular)]
+
+
+def _likelier(law: Law) -> int:
+    first, second = _messages(law)
+    return 0 if first[0]() - first[1]() > second[0]() - second[1]() else 1
+
+
+def _under(law: Law, place: int, i: int) -> arb:
+    return _messages(law)[place][i]()
+
+
+def _own(law: Law) -> arb:
+    return _under(law, _likelier(law), 2)
+
+
+def _least(values: list[arb]) -> arb:
+    result = values[0]
+    for value in values[1:]:
+        result = result.min(value)
+    return result
+
+
+def _lacks(subject: Subject) -> str | None:
+    mechanism, needed = subject.mechanism, "a mechanism with two messages"
+    if mechanism is not None and mechanism.numeric is not None:
+        return None if _has_two(mechanism.numeric) else needed
+    if reason := all_inputs_listed(subject):
+        return reason
+    assert mechanism is not None
+    triples = (t for found in envelope_classes(mechanism) for t in found.triples)
+    return None if all(len(t.components) + len(t.singular) == 2 for t in triples) else needed
+
+
+def _has_two(table: NumericTable) -> bool:
+    return len(table.messages) == 2 and bool((table.ranks != table.ranks[0]).any())
+
+
+def _parts(subject: Subject) -> Iterator[TwoMessagesPart]:
+    mechanism = subject.mechanism
+    assert mechanism is not None
+    if mechanism.numeric is None:
+        return (TwoMessagesPart(triples) for triples in pairs_of_inputs(subject))
+    ends = [
+        mechanism.inputs[int(i)] for ranks in [mechanism.numeric.ranks[:, 0]] for i in (ranks.argmax(), ranks.argmin())
+    ]
+    return (TwoMessagesPart(tuple(_triple(mechanism, pair, x) for x in ends)) for pair in (ends, ends[::-1]))
+
+
+def _triple(mechanism: Any, pair: list[str], other: str) -> Reduction:
+    return dataset_reduction(mechanism, (pair[0], pair[1]), ((other, sp.Integer(1)),))
+
+
+TWO_MESSAGES = Analysis(
+    "two_messages", Standing.PROVED, SOURCE, "all compositions of two messages", _parts, _lacks, rank=2
+)
