@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import sympy as sp
 
@@ -54,7 +55,7 @@ class Reduction:
 
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
-        return estimate_log_divergence(self.law, level, n, settings)
+        return _estimated(self.decomposition, bool(self.dataset), level, n, settings or Settings())
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
@@ -67,7 +68,7 @@ class Reduction:
         ---------
         The divergence of the triple lies between the outer ends. Proof: docs/proofs/kernel_sandwich.md.
         """
-        return enclose_divergence(self.law, level, n, settings)
+        return _enclosed(self.decomposition, bool(self.dataset), level, n, settings)
 
     def settles(self, other: Part, level: Level) -> bool:
         """Return whether convex order proves that ``other`` is not worse at this level, for every n.
@@ -78,3 +79,14 @@ class Reduction:
         Proof: docs/proofs/convex_order.md.
         """
         return isinstance(other, Reduction) and is_worse(self.decomposition, other.decomposition, level)
+
+
+# A search comes back to the same triple at the same level: nothing is evaluated twice.
+@lru_cache(maxsize=8192)
+def _estimated(decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings) -> float:
+    return estimate_log_divergence(law_of(decomposition, complete), level, n, settings)
+
+
+@lru_cache(maxsize=1024)
+def _enclosed(decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings) -> Enclosure:
+    return enclose_divergence(law_of(decomposition, complete), level, n, settings)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TypeAlias
 
 from flint import arb, fmpq
@@ -63,9 +64,12 @@ class RationalLaw:
         return RationalLaw(tuple((b, a, m) for a, b, m in self.atoms), tuple((b, a) for a, b in self.singular))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Level:
-    """A central budget eps >= 0 as an exact number, how it is written, and E = e^eps as a fraction where it is one."""
+    """A central budget eps >= 0 as an exact number, how it is written, and E = e^eps as a fraction where it is one.
+
+    Levels are equal where they are written alike.
+    """
 
     eps: Number
     written: Callable[[], str]
@@ -76,10 +80,16 @@ class Level:
         """Return the level of a finite double, taken as the dyadic number that it is."""
         return Level(lambda: arb(eps), lambda: str(Fraction(eps)), fmpq(1) if eps == 0.0 else None)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The exact number eps as an expression."""
         return self.written()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Level) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
     def exponential(self) -> arb:
         """Return a ball around E = e^eps."""
