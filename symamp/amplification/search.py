@@ -22,6 +22,9 @@ from symamp.evaluation.law import Level
 LOOSE = 1e-3
 """Relative distance of the bounds from which on more is tried: dearer analyses above, mixtures of inputs below."""
 
+_PATIENCE = 3
+"""How often mixtures are tried by one profile before it does without."""
+
 
 class Ladder:
     """The upper bounds of a subject, made when they are needed: the named one, or all proved ones, cheap first."""
@@ -84,6 +87,7 @@ class DataSetSearch:
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
         self._simple = DataSetBound(subject)
+        self._in_vain = 0
         self._hopeless: dict[int, tuple[tuple[Reduction, arb], ...]] = {}
 
     def largest_root(
@@ -96,10 +100,10 @@ class DataSetSearch:
         self, n: int, log_delta: float, settings: Settings, best: Reduction, root: float
     ) -> tuple[float, Reduction]:
         """Return (eps, data set) with the largest estimated eps among the mixtures for the pair of the best one."""
-        if not 0.0 < root < inf:
+        if not 0.0 < root < inf or self._in_vain >= _PATIENCE:
             return root, best
         mixed = Bound.of((best, *self._simple.mixtures(best, Level.of_float(root), n)))
-        return _reduction(mixed.root(n, log_delta, settings, root))
+        return self._told(_reduction(mixed.root(n, log_delta, settings, root)))
 
     def largest_value(self, level: Level, n: int) -> tuple[float, Reduction]:
         """Return (log divergence, data set) with the largest estimate among the simple data sets."""
@@ -107,7 +111,14 @@ class DataSetSearch:
 
     def largest_mixed_value(self, level: Level, n: int, best: Reduction) -> tuple[float, Reduction]:
         """Return (log divergence, data set) with the largest estimate among the mixtures for the pair of the best."""
-        return _largest(Bound.of((best, *self._simple.mixtures(best, level, n))), level, n)
+        if self._in_vain >= _PATIENCE:
+            return _largest(Bound((best,)), level, n)
+        return self._told(_largest(Bound.of((best, *self._simple.mixtures(best, level, n))), level, n))
+
+    def _told(self, found: tuple[float, Reduction]) -> tuple[float, Reduction]:
+        """Remember whether a mixture has won: where several have not, further questions go without them."""
+        self._in_vain = 0 if len(found[1].dataset) > 1 else self._in_vain + 1
+        return found
 
     def attained_root(
         self, n: int, log_delta: float, settings: Settings, worst: Part, root: float, best: Part, low: float
