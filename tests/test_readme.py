@@ -88,6 +88,8 @@ def test_command_line_examples_of_the_quickstart(command, printed, monkeypatch, 
     assert code == 0, output
     assert output
     lines = printed.strip().splitlines()
+    if not lines:
+        return
     start = next(i for i, line in enumerate(output.splitlines()) if line[:12] == lines[0][:12])
     assert_alike("\n".join(output.splitlines()[start : start + len(lines)]).rstrip(), printed.strip())
 
