@@ -5,6 +5,7 @@
 PROVED: each listed triple (A0, A1, A2) is one, and its divergence D(eps) = E[S_+]/n + singular part, S the sum of n
 copies of r0 - e^eps r1 drawn under A2, satisfies the claim. epsilon: D <= delta from ``upper`` on for the triples
 ``above``, D > delta up to ``lower`` for those ``below``. delta: D <= ``upper`` and D >= ``lower`` at ``eps``.
+Version 2 may list other bounds above, for all inputs of the other users or all pairs: verifier_beyond.py checks them.
 NOT CHECKED: that these are the triples of the mechanism, for all pairs of inputs, and the reduction's ``standing``.
 That is the derivation, which is exact and can be repeated. See docs/certificates.md.
 """
@@ -17,8 +18,10 @@ import re
 import sys
 from collections.abc import Iterable
 from functools import lru_cache, reduce
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import accumulate, cycle
 from operator import add, mul, sub, truediv
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from flint import acb, arb, ctx, fmpq
@@ -32,7 +35,7 @@ _EVIDENCE: dict[str, Any] = dict.fromkeys(("method", "standing", "eps", "evaluat
 _EVIDENCE |= {"pair": (str, str), "others": [(str, str)], "components": [(str, str, str)], "singular": [(str, str)]}
 _EVIDENCE |= {"plan": _PLAN, "precision": int}
 _CERTIFICATE: dict[str, Any] = dict.fromkeys(("format", "mechanism", "method", "standing", "source"), str)
-_CERTIFICATE |= {"version": int, "claim": dict, "above": [_EVIDENCE], "below": [_EVIDENCE]}
+_CERTIFICATE |= {"version": int, "claim": dict, "above": [dict], "below": [dict]}
 
 Number = Any  # an exact fraction (fmpq) where possible, else a ball (arb) at the working precision
 _ZERO, _INFINITY = fmpq(0), arb("inf")
@@ -58,6 +61,14 @@ def verify(text: str) -> Verdict:
         return Verdict(refusal.args[0], " ".join(refusal.args[1].split())[:300])
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         return Verdict("malformed", f"not JSON, or too large or deep ({type(error).__name__})")
+
+
+@lru_cache
+def _beyond() -> Any:
+    spec = spec_from_file_location("verifier_beyond", Path(__file__).with_name("verifier_beyond.py"))
+    _require(spec and spec.loader and Path(str(spec.origin)).exists(), "version 2 needs verifier_beyond.py beside this")
+    spec.loader.exec_module(module := module_from_spec(spec))  # type: ignore[union-attr, arg-type]
+    return module
 
 
 def _require(condition: object, reason: str, status: str = "malformed") -> None:
@@ -105,6 +116,7 @@ _BINARY: dict[type, Any] = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: 
 
 class _Check:
     work = 0
+    require = staticmethod(_require)
 
     def spend(self, operations: int, hard: bool = False) -> None:
         self.work += operations * (2 + (ctx.prec // 512) ** 2 if hard else 1)
@@ -156,7 +168,12 @@ class _Check:
         claim, is_epsilon = data["claim"], data["claim"].get("quantity") == "epsilon"
         given = "delta" if is_epsilon else "eps"
         _shaped(claim, {"quantity": str, "n": int, "lower": str, "upper": str, given: str}, "claim")
-        _require((data["format"], data["version"]) == ("symamp-certificate", 1), "not symamp-certificate, version 1")
+        self.version = data["version"]
+        _require(data["format"] == "symamp-certificate" and self.version in (1, 2), "not symamp-certificate 1 or 2")
+        for side in ("above", "below"):
+            for i, evidence in enumerate(data[side]):
+                shape = _EVIDENCE if self.version == 1 else _beyond().shape(evidence, _EVIDENCE, side)
+                _shaped(evidence, shape, f"certificate.{side}[{i}]")
         _require(claim["quantity"] in ("epsilon", "delta") and 1 <= claim["n"] <= MOST_USERS, "claim: quantity or n")
         with ctx.workprec(256):
             lower, upper, at = (self.number(claim[key]) for key in ("lower", "upper", given))
@@ -173,11 +190,13 @@ class _Check:
                     here, there, value = (self.number(x) for x in (evidence["eps"], eps, level))
                     good = evidence["eps"] == eps or (here <= there if side == "above" else here >= there)
                     _require(good and here >= 0, f"{side}[{i}]: eps is on the wrong side of the claim's", "invalid")
-                    found = self.divergence(evidence, claim["n"], side, f"{side}[{i}]")
+                    check = self.divergence if "components" in evidence else _beyond().bound_of(self, value)
+                    found = check(evidence, claim["n"], side, f"{side}[{i}]")
                     good = found <= value if side == "above" else found > value if is_epsilon else found >= value
                     _require(good, f"{side}[{i}]: the divergence is not proved to be as claimed", "invalid")
         said = f"{claim['quantity']} in [{low}, {high}] (rounded), n = {claim['n']}, {given} = {about}"
-        return f"{said}; {len(data['above'])} + {len(data['below'])} triples, standing {data['standing'][:40]!a}"
+        listed = "triples" if self.version == 1 else "pieces of evidence"
+        return f"{said}; {len(data['above'])} + {len(data['below'])} {listed}, standing {data['standing'][:40]!a}"
 
     def triple(self, data: dict[str, Any], what: str) -> tuple[list[tuple[Number, ...]], list[tuple[Number, ...]]]:
         """Return components and singular part as numbers, after a check that they are those of a triple."""
@@ -199,6 +218,14 @@ class _Check:
             alone = [(m * r0, m) for r0, r1, m in components if r1 == 0]
             hidden = self.total(x for x, _ in alone) * arb(self.total(m for _, m in alone)) ** (n - 1)
             return hidden + self.total(a0 for a0, a1 in singular if a1 == 0)
+        atoms, null, visible = self.values(data, components, singular, eps)
+        one = self.total(m * _larger(v) for v, m in atoms) + visible
+        if name == "no positive value" or (n == 1 and name == "enumeration"):
+            return one if n == 1 or side == "above" else visible  # E[S_+] <= n E[G_+]
+        return self.evaluated(name, data["plan"], atoms, null, n, side == "above", what) / n + visible
+
+    def values(self, data: Any, components: Any, singular: Any, eps: str) -> tuple[list[Any], Number, Number]:
+        """Return the nonzero values of G with their masses, the mass of 0, and the singular part."""
         e, null, atoms = self.number(f"exp({eps})"), _larger(1 - self.total(m for *_, m in components)), []
         minus = 1 - e if isinstance(e, fmpq) else -arb(self.number(eps)).expm1()  # 1 - E
         for (text0, text1, _), (r0, r1, mass) in zip(data["components"], components, strict=True):
@@ -207,21 +234,21 @@ class _Check:
             value = r0 * minus if text0 == text1 else _ZERO if same else r0 - e * r1
             null += mass if value == 0 else 0
             atoms += [] if value == 0 or mass == 0 else [(value, mass)]
-        visible = self.total(_larger(a0 - e * a1) for a0, a1 in singular)
-        one = self.total(m * _larger(v) for v, m in atoms) + visible
-        if name == "no positive value" or (n == 1 and name == "enumeration"):
-            return one if n == 1 or side == "above" else visible  # E[S_+] <= n E[G_+]
+        return atoms, null, self.total(_larger(a0 - e * a1) for a0, a1 in singular)
+
+    def evaluated(self, name: str, plan: Any, atoms: list[Any], null: Number, n: int, up: bool, what: str) -> Number:
+        """Return a number whose upper or lower end bounds E[S_+]."""
         exact = all(isinstance(x, fmpq) and x.q.bit_length() < 999 for x in [null, *(x for a in atoms for x in a)])
         if not (exact and name == "exact" and n <= 64):
             atoms, null = [(arb(v), arb(m)) for v, m in atoms], arb(null)
-        if name == "compact kernel" and data["plan"] is not None:
-            value = self.kernel(atoms, null, n, data["plan"], side == "above", what)
-        else:
-            _require(name in ("enumeration", "exact"), f"{what}: unknown evaluator {name[:40]!a}")
-            if null > 0 or (side == "above" and arb(null).rad() > 0):  # from below it may be left out
-                atoms.append((0 * null, null))
-            value = self.enumerated(atoms, n)
-        return value / n + visible
+        if name == "compact kernel" and plan is not None and "W" in plan:
+            return self.kernel(atoms, null, n, plan, up, what)
+        if name == "binomial tails" and plan is not None and "windows" in plan:
+            return _beyond().tails(self, atoms, null, n, plan, up, what)
+        _require(name in ("enumeration", "exact"), f"{what}: unknown evaluator {name[:40]!a}")
+        if null > 0 or (up and arb(null).rad() > 0):  # from below it may be left out
+            atoms.append((0 * null, null))
+        return self.enumerated(atoms, n)
 
     def enumerated(self, atoms: list[Any], n: int) -> Number:
         """Return E[S_+], exact or as a ball: only sums proved to be <= 0 are left out (docs/proofs/enumeration.md)."""

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, log2
+from itertools import pairwise
+from math import frexp, inf, ldexp, log2
 from typing import Any
 
 import flint
@@ -17,24 +18,30 @@ from sympy.printing.str import StrPrinter
 from symamp.algebra.order import is_zero
 from symamp.amplification.question import Asked, Question
 from symamp.amplification.search import Ladder
+from symamp.analyses.pair_of_inputs import PairOfInputs
 from symamp.analyses.part import Evidence, Part
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.derivation.crossing import level_of, number
 from symamp.derivation.decomposition import Component
 from symamp.errors import ArgumentError, PrecisionError, UndecidedOrderError
+from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence
+from symamp.evaluation.binomial_tails import TailPlan
 from symamp.evaluation.divergence import Enclosure, Settings, one_user_divergence
+from symamp.evaluation.envelope_law import envelope_law
 from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
 from symamp.numbers.dyadic import Dyadic
 from symamp.verifier import MOST_PRECISION, verify
 
-FORMAT, VERSION = "symamp-certificate", 1
+FORMAT = "symamp-certificate"
 _MORE_BITS = (0, 32, 512, 4096)
 """How many bits a certificate has beyond the evaluation that it repeats: the first for which it is accepted."""
 _GAPS = (1e-2, 1e-4, 1e-7, 1e-10)
 """Relative gaps for triples that convex order or the local budget has settled, so that there is no evaluation yet."""
+_TAILS, _WIDER = "binomial tails", 10.0
+"""The evaluator whose windows of counts are made wider by e^-10: what the verifier leaves out is bounded more simply."""
 _LONG_INTEGER = 10**4000
 """From here on integers are written in base 16: Python reads decimal ones of up to 4300 digits only."""
 
@@ -87,22 +94,23 @@ def certificate(claim: Claim, method: str, standing: Standing, source: str) -> d
     for more in _MORE_BITS:
         data = {
             "format": FORMAT,
-            "version": VERSION,
+            "version": 1,
             "mechanism": repr(claim.question.subject),
             "method": method,
             "standing": standing.value,
             "source": source,
             "claim": {"quantity": quantity, "n": claim.question.n, **stated},
-            "above": [_evidence(*found, more) for found in sides[0]],
-            "below": [_evidence(*found, more) for found in sides[1]],
+            "above": [_evidence(*found, claim.question.n, more) for found in sides[0]],
+            "below": [_evidence(*found, claim.question.n, more) for found in sides[1]],
         }
+        data["version"] = 1 if all(_is_of_version_1(e) for e in (*data["above"], *data["below"])) else 2
         verdict = verify(json.dumps(data))
         if verdict.status == "valid":
             return data
     raise PrecisionError("certificate", verdict.reason, f"a claim that can be checked within {MOST_PRECISION} bits")
 
 
-_Found = tuple[Reduction, _At, Evidence]
+_Found = tuple[Part, _At, Evidence]
 
 
 def _epsilon(claim: Claim) -> tuple[dict[str, str], tuple[list[_Found], list[_Found]]]:
@@ -142,7 +150,7 @@ def _above(claim: Claim, at: _At, bound: fmpq | arb) -> Iterator[_Found]:
     method = claim.above[0].part.method if claim.above else None
     for part in Ladder(claim.question.subject, method).first.parts:
         found = known.get(part.signature) or _evaluated(part, at.level, claim.question.n, bound)
-        yield _triple(found), at, found
+        yield found.part, at, found
 
 
 def _evaluated(part: Part, level: Level | None, n: int, bound: fmpq | arb) -> Evidence:
@@ -183,22 +191,41 @@ def _rounded(x: Dyadic, bits: int, *, up: bool) -> tuple[str, arb]:
         return f"{_integer(mantissa)}*2**({exponent})", arb(mantissa) * arb(2) ** exponent
 
 
-def _evidence(reduction: Reduction, at: _At, found: Evidence, more_bits: int) -> dict[str, Any]:
+def _is_of_version_1(evidence: dict[str, Any]) -> bool:
+    return "components" in evidence and evidence["evaluator"] != _TAILS
+
+
+def _evidence(part: Part, at: _At, found: Evidence, n: int, more_bits: int) -> dict[str, Any]:
+    bits = min(found.precision + more_bits, MOST_PRECISION)
+    data: dict[str, Any] = {"method": part.method, "standing": part.standing.value, "pair": list(part.pair)}
+    how = {"eps": at.text, "evaluator": found.evaluator, "precision": bits, "plan": _plan(found, n)}
+    if isinstance(part, Reduction):
+        others = {"others": [[x, str(w)] for x, w in part.dataset]}
+        return data | others | _law(part, at) | how | ({"evaluator": "limit"} if at is _LIMIT else {})
+    if not isinstance(part, PairOfInputs):
+        raise ArgumentError("certificate", part.method, "an analysis by triples, or of pairs of inputs")
+    laws = {json.dumps(sorted(law["components"])): (x, law) for x, law in ((t, _law(t, at)) for t in part.triples)}
+    data |= {"laws": [{"other": t.dataset[0][0], **law} for t, law in laws.values()], "dominating": None}
+    if found.evaluator in ("no positive value", "one user"):
+        return data | how | {"evaluator": "one user"}
+    if found.details is None:
+        assert at.level is not None
+        with flint.ctx.workprec(found.precision):
+            law = envelope_law(part.laws, at.level).law
+        atoms = [(v, m) for v, m in zip(law.values, law.masses, strict=True) if not m.is_zero()]
+        atoms += [] if law.null_mass.is_zero() else [(arb(0), law.null_mass)]
+        numbers = [[Dyadic.of(x) for x in column] for column in zip(*atoms, strict=True)]
+        texts = [[_dyadic(x) for x in column] for column in numbers]
+        data["dominating"] = {"values": texts[0], "masses": texts[1], "singular": _dyadic(Dyadic.of(law.singular))}
+        how["precision"] = min(max(x.mantissa.bit_length() for y in numbers for x in y) + 64 + bits, MOST_PRECISION)
+    return data | how
+
+
+def _law(reduction: Reduction, at: _At) -> dict[str, Any]:
     decomposition = reduction.decomposition
-    plan = found.plan if isinstance(found.plan, Plan) else None
-    # Binomial tails are a way to sum what the verifier enumerates, if there is not too much of it.
-    evaluator = found.evaluator if plan is found.plan else "enumeration"
     return {
-        "method": reduction.method,
-        "standing": reduction.standing.value,
-        "pair": list(decomposition.pair),
-        "others": [[x, str(w)] for x, w in reduction.dataset],
         "components": [_component(c, at) for c in decomposition.components],
         "singular": [[expression_text(a), expression_text(b)] for a, b in decomposition.singular],
-        "eps": at.text,
-        "evaluator": evaluator if at is not _LIMIT else "limit",
-        "precision": min(found.precision + more_bits, MOST_PRECISION),
-        "plan": None if plan is None else _plan(plan),
     }
 
 
@@ -218,17 +245,43 @@ def _component(c: Component, at: _At) -> list[str]:
     return texts
 
 
-def _plan(plan: Plan) -> dict[str, Any]:
-    window = plan.window
+def _plan(found: Evidence, n: int) -> dict[str, Any] | None:
+    if found.details is not None:
+        return _all_data_sets_plan(found.details)
+    if isinstance(found.plan, TailPlan):
+        windows = found.plan.windows(n, _WIDER)
+        return {"theta": exact_double(found.plan.theta), "windows": [list(w) for w in windows]}
+    if found.plan is None:
+        return None
+    window = found.plan.window
     return {
         "theta": exact_double(window.theta),
         "W": exact_double(window.length),
         "theta_above": exact_double(window.theta_above),
         "theta_below": exact_double(window.theta_below),
-        "N": plan.terms,
-        "evaluated": [list(r) for r in plan.blocks.evaluated],
-        "dropped": [list(r) for r in plan.blocks.dropped],
+        "N": found.plan.terms,
+        "evaluated": [list(r) for r in found.plan.blocks.evaluated],
+        "dropped": [list(r) for r in found.plan.blocks.dropped],
     }
+
+
+def _all_data_sets_plan(found: AllDataSetsEvidence) -> dict[str, Any]:
+    """Return the parameters, with each cell halved: the verifier's bounds are simpler, and must not be looser."""
+    terms = []
+    for term, cells in zip(found.parameters.terms, found.cells, strict=True):
+        numbers = {key: exact_double(getattr(term, key)) for key in ("a", "lam", "s", "sigma")}
+        ends = [x for lo, hi in pairwise(cells.ends) for x in (lo, (lo + hi) / 2)] + [cells.ends[-1]]
+        scales = [exact_double(_short(c)) for c in cells.scales for _ in (0, 1)]
+        numbers["tail"] = exact_double(_short(cells.tail_scale))
+        terms.append({**numbers, "ends": [exact_double(x) for x in ends], "scales": scales})
+    p = found.parameters
+    return {"p_lo": exact_double(p.p_lo), "a": exact_double(p.tilt_a), "b": exact_double(p.tilt_b), "terms": terms}
+
+
+def _short(x: float) -> float:
+    """Return a positive double rounded to 24 bits: the best c is a minimum, where such an error costs nothing."""
+    mantissa, exponent = frexp(x)
+    return ldexp(round(mantissa * 2**24), exponent - 24)
 
 
 def exact_double(x: float) -> str:
@@ -260,6 +313,13 @@ class _Printer(StrPrinter):  # type: ignore[misc]
 def _fraction(x: Any) -> str:
     p, q = (x.numerator, x.denominator) if isinstance(x, Fraction) else (int(x.p), int(x.q))
     return _integer(p) if q == 1 else f"{_integer(p)}/{_integer(q)}"
+
+
+def _dyadic(x: Dyadic) -> str:
+    assert x.exponent is not None
+    shift = 2 ** abs(x.exponent)
+    whole = x.exponent >= 0
+    return _integer(x.mantissa * shift) if whole else _fraction(Fraction(x.mantissa, shift))
 
 
 def _integer(x: int) -> str:

@@ -10,6 +10,8 @@ import flint
 from flint import arb, fmpq
 
 from symamp.analyses.standing import Standing
+from symamp.evaluation.all_data_sets import AllDataSetsEnclosure
+from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence
 from symamp.evaluation.binomial_tails import TailPlan
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.law import Level
@@ -78,6 +80,7 @@ class Evidence:
     precision: int
     plan: Plan | TailPlan | None = field(default=None, repr=False)
     exact: tuple[int, int] | None = field(default=None, repr=False)
+    details: AllDataSetsEvidence | None = field(default=None, repr=False)
 
     @staticmethod
     def of(part: Part, eps: Level | str, found: Enclosure) -> Evidence:
@@ -86,7 +89,8 @@ class Evidence:
         with flint.ctx.workprec(found.precision + _GUARD):  # at a lower one the ends themselves would be rounded
             ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
         text = eps if isinstance(eps, str) else eps.text
-        return Evidence(part, text, *ends, found.evaluator, found.precision, found.plan, exact)
+        details = found.evidence if isinstance(found, AllDataSetsEnclosure) else None
+        return Evidence(part, text, *ends, found.evaluator, found.precision, found.plan, exact, details)
 
     @property
     def fraction(self) -> fmpq | None:

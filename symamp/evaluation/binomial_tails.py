@@ -48,6 +48,10 @@ class TailPlan:
         """Return the plan that leaves out less by a factor of ``excess``, and some more."""
         return replace(self, radius=self.radius + min(max(log(excess), 0.0) + 3.0, _LARGEST_STEP))
 
+    def windows(self, n: int, more: float) -> list[tuple[int, int]]:
+        """Return windows of counts of the values that are listed: each alone within the radius, and ``more``."""
+        return [_window(n, min(p / sum(self.tilted), 1.0), self.radius + more) for p in self.tilted[2:]]
+
 
 def plan_tails(tilted: TiltedLaw, allowance: float) -> TailPlan | None:
     """Return the plan for which what is left out is about ``allowance`` times M^n; None for unsuitable laws.
