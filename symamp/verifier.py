@@ -1,11 +1,13 @@
 """Check a certificate of symamp: python-flint and the standard library, no search, nothing of symamp itself.
 
+It needs verifier_sums.py, verifier_beyond.py and verifier_table.py in its own folder, and nothing else.
+
 ``python verifier.py cert.json`` prints one line; exit code 0: valid, 1: invalid, 2: malformed or too large to check.
 
 PROVED: each listed triple (A0, A1, A2) is one, and its divergence D(eps) = E[S_+]/n + singular part, S the sum of n
 copies of r0 - e^eps r1 drawn under A2, satisfies the claim. epsilon: D <= delta from ``upper`` on for the triples
 ``above``, D > delta up to ``lower`` for those ``below``. delta: D <= ``upper`` and D >= ``lower`` at ``eps``.
-Version 2 may list other bounds above, for all inputs of the other users or all pairs: verifier_beyond.py checks them.
+Version 2 may list other bounds above, for all inputs of the other users or all pairs of a table at once.
 NOT CHECKED: that these are the triples of the mechanism, for all pairs of inputs, and the reduction's ``standing``.
 That is the derivation, which is exact and can be repeated. See docs/certificates.md.
 """
@@ -19,18 +21,19 @@ import sys
 from collections.abc import Iterable
 from functools import lru_cache, reduce
 from importlib.util import module_from_spec, spec_from_file_location
-from itertools import accumulate, cycle
+from itertools import cycle
 from operator import add, mul, sub, truediv
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flint import acb, arb, ctx, fmpq
+from flint import arb, ctx, fmpq
 
 MOST_CHARACTERS, MOST_ENTRIES, MOST_USERS, MOST_PRECISION = 2**24, 10**6, 10**18, 8192
 MOST_FRACTION, MOST_WORK = 2**19, 10**7  # bits of an exact fraction; operations, about a microsecond each
 _TEXT = re.compile(r"(?:[0-9a-fx+\-*/() ]|exp|log|sqrt|E|pi){1,400000}", re.ASCII)
 _PLAN: dict[str, Any] = dict.fromkeys(("theta", "W", "theta_above", "theta_below"), str)
 _PLAN |= {"N": int, "evaluated": [(int, int)], "dropped": [(int, int)]}
+_TAILS: dict[str, Any] = {"theta": str, "windows": [(int, int)]}
 _EVIDENCE: dict[str, Any] = dict.fromkeys(("method", "standing", "eps", "evaluator"), str)
 _EVIDENCE |= {"pair": (str, str), "others": [(str, str)], "components": [(str, str, str)], "singular": [(str, str)]}
 _EVIDENCE |= {"plan": _PLAN, "precision": int}
@@ -64,9 +67,10 @@ def verify(text: str) -> Verdict:
 
 
 @lru_cache
-def _beyond() -> Any:
-    spec = spec_from_file_location("verifier_beyond", Path(__file__).with_name("verifier_beyond.py"))
-    _require(spec and spec.loader and Path(str(spec.origin)).exists(), "version 2 needs verifier_beyond.py beside this")
+def _file(name: str) -> Any:
+    """Return one of the three files that belong to this one, from the folder of this one."""
+    spec = spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    _require(spec is not None and Path(str(spec.origin)).exists(), f"{name}.py is not in the folder of verifier.py")
     spec.loader.exec_module(module := module_from_spec(spec))  # type: ignore[union-attr, arg-type]
     return module
 
@@ -116,7 +120,7 @@ _BINARY: dict[type, Any] = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: 
 
 class _Check:
     work = 0
-    require = staticmethod(_require)
+    require, larger = staticmethod(_require), staticmethod(_larger)
 
     def spend(self, operations: int, hard: bool = False) -> None:
         self.work += operations * (2 + (ctx.prec // 512) ** 2 if hard else 1)
@@ -172,9 +176,7 @@ class _Check:
         _require(data["format"] == "symamp-certificate" and self.version in (1, 2), "not symamp-certificate 1 or 2")
         for side in ("above", "below"):
             for i, evidence in enumerate(data[side]):
-                shape = _EVIDENCE if self.version == 1 else _beyond().shape(evidence, _EVIDENCE, side)
-                _shaped(evidence, shape, f"certificate.{side}[{i}]")
-        _require(claim["quantity"] in ("epsilon", "delta") and 1 <= claim["n"] <= MOST_USERS, "claim: quantity or n")
+                _shaped(evidence, self.shape(evidence, side == "above"), f"certificate.{side}[{i}]")
         with ctx.workprec(256):
             lower, upper, at = (self.number(claim[key]) for key in ("lower", "upper", given))
             inside = 0 < at < 1 if is_epsilon else 0 <= at < _INFINITY
@@ -190,13 +192,28 @@ class _Check:
                     here, there, value = (self.number(x) for x in (evidence["eps"], eps, level))
                     good = evidence["eps"] == eps or (here <= there if side == "above" else here >= there)
                     _require(good and here >= 0, f"{side}[{i}]: eps is on the wrong side of the claim's", "invalid")
-                    check = self.divergence if "components" in evidence else _beyond().bound_of(self, value)
-                    found = check(evidence, claim["n"], side, f"{side}[{i}]")
+                    what, n = f"{side}[{i}]", claim["n"]
+                    if "rows" in evidence:
+                        found = _file("verifier_table").bound(self, evidence, n, value, what)
+                    elif "laws" in evidence:
+                        found = _file("verifier_beyond").bound(self, evidence, n, what)
+                    else:
+                        found = self.divergence(evidence, n, side, what)
                     good = found <= value if side == "above" else found > value if is_epsilon else found >= value
                     _require(good, f"{side}[{i}]: the divergence is not proved to be as claimed", "invalid")
         said = f"{claim['quantity']} in [{low}, {high}] (rounded), n = {claim['n']}, {given} = {about}"
         listed = "triples" if self.version == 1 else "pieces of evidence"
         return f"{said}; {len(data['above'])} + {len(data['below'])} {listed}, standing {data['standing'][:40]!a}"
+
+    def shape(self, evidence: dict[str, Any], above: bool) -> Any:
+        def triple(item: Any) -> dict[str, Any]:
+            tails = type(item) is dict and item.get("evaluator") == "binomial tails" and self.version == 2
+            return _EVIDENCE | {"plan": _TAILS if tails else _PLAN}
+
+        if above and self.version == 2 and "rows" in evidence:
+            return _file("verifier_table").shape(evidence, triple)
+        beyond = above and self.version == 2 and "laws" in evidence
+        return _file("verifier_beyond").shape(evidence, triple(evidence)) if beyond else triple(evidence)
 
     def triple(self, data: dict[str, Any], what: str) -> tuple[list[tuple[Number, ...]], list[tuple[Number, ...]]]:
         """Return components and singular part as numbers, after a check that they are those of a triple."""
@@ -222,7 +239,10 @@ class _Check:
         one = self.total(m * _larger(v) for v, m in atoms) + visible
         if name == "no positive value" or (n == 1 and name == "enumeration"):
             return one if n == 1 or side == "above" else visible  # E[S_+] <= n E[G_+]
-        return self.evaluated(name, data["plan"], atoms, null, n, side == "above", what) / n + visible
+        value = self.evaluated(name, data["plan"], atoms, null, n, side == "above", what) / n + visible
+        if side == "above":
+            return -_larger(-value, -one)
+        return _larger(value, self.total(m * v for v, m in atoms) + visible)  # Jensen
 
     def values(self, data: Any, components: Any, singular: Any, eps: str) -> tuple[list[Any], Number, Number]:
         """Return the nonzero values of G with their masses, the mass of 0, and the singular part."""
@@ -242,73 +262,13 @@ class _Check:
         if not (exact and name == "exact" and n <= 64):
             atoms, null = [(arb(v), arb(m)) for v, m in atoms], arb(null)
         if name == "compact kernel" and plan is not None and "W" in plan:
-            return self.kernel(atoms, null, n, plan, up, what)
+            return _file("verifier_sums").kernel(self, atoms, null, n, plan, up, what)
         if name == "binomial tails" and plan is not None and "windows" in plan:
-            return _beyond().tails(self, atoms, null, n, plan, up, what)
+            return _file("verifier_sums").tails(self, atoms, null, n, plan, up, what)
         _require(name in ("enumeration", "exact"), f"{what}: unknown evaluator {name[:40]!a}")
         if null > 0 or (up and arb(null).rad() > 0):  # from below it may be left out
             atoms.append((0 * null, null))
-        return self.enumerated(atoms, n)
-
-    def enumerated(self, atoms: list[Any], n: int) -> Number:
-        """Return E[S_+], exact or as a ball: only sums proved to be <= 0 are left out (docs/proofs/enumeration.md)."""
-        atoms = sorted(atoms, key=lambda atom: float(arb(atom[0]).mid()), reverse=True)
-        largest = list(accumulate((v for v, _ in atoms[::-1]), _larger))[::-1]  # balls may be out of order
-        power = lru_cache(3 * 10**4)(lambda j, c: atoms[j][1] ** c)
-        size = n * max((x.q.bit_length() for atom in atoms for x in atom if isinstance(x, fmpq)), default=0)
-        node = 5 + ctx.prec // 512 + size // 100 + (size // 1000) ** 2
-
-        def expected(j: int, left: int, partial: Number, reach: Number) -> Number:
-            if j == len(atoms) - 1:
-                return power(j, left) * (reach if reach > 0 else _larger(reach))
-            value, result, binomial = atoms[j][0], _ZERO, power(j, 0)
-            for c in range(left, -1, -1):
-                self.spend(node)
-                here = partial + c * value
-                reach = here + (left - c) * largest[j + 1]
-                if not reach <= 0:
-                    result += binomial * power(j, c) * expected(j + 1, left - c, here, reach)
-                elif value >= largest[j + 1]:
-                    break  # what is within reach falls with c
-                binomial = binomial * c / (left - c + 1)
-            return result
-
-        return expected(0, n, _ZERO, n * largest[0]) if atoms else _ZERO
-
-    def kernel(self, atoms: list[Any], null: arb, n: int, plan: dict[str, Any], up: bool, what: str) -> arb:
-        """Return a ball whose upper or lower end bounds E[S_+], for every plan (docs/proofs/kernel_sandwich.md)."""
-        theta, higher, lesser, w = (arb(self.number(plan[k])) for k in ("theta", "theta_above", "theta_below", "W"))
-        blocks, terms = sorted(plan["evaluated"] + plan["dropped"]), plan["N"]
-        good = [a for a, _ in blocks] + [terms] == [1, *(b + 1 for _, b in blocks)] and all(a <= b for a, b in blocks)
-        _require(good, f"{what}: the blocks do not cover 1..N-1 without overlap", "invalid")
-        _require(0 < lesser < theta < higher < _INFINITY and 0 < w < _INFINITY, f"{what}: theta or W wrong", "invalid")
-        self.spend((sum(b - a + 1 for a, b in plan["evaluated"]) + len(blocks) + 4) * (len(atoms) + 6), hard=True)
-        mgf = sum((m * (theta * v).exp() for v, m in atoms), null)
-        tilted, null, null_n = [(v, m * (theta * v).exp() / mgf) for v, m in atoms], null / mgf, (null / mgf) ** n
-        d, step = w / terms, 2 * arb.pi() / w
-        lam, inverse = theta * d, -1 / (-theta * d).expm1()  # inverse = 1/(1 - q), here and below
-        alpha, slope, over_t = 1 / lam - inverse + 1, (inverse - 1) * (lam * inverse - 1), d / (step * terms)
-        at_zero = d / theta * (-lam * alpha).exp() * inverse if up else d * d * (inverse - 1) * inverse
-        result = at_zero * (1 - null_n) / 2
-        for j in (j for a, b in plan["evaluated"] for j in range(a, b + 1)):
-            u = step * j
-            phi, x = sum((p * acb(0, u * v).exp() for v, p in tilted), acb(null)), acb(-lam, -u * d)  # x = -s d
-            power = ((phi.log() * n).exp() if phi.real > 0 else phi**n) - null_n
-            inverse = -1 / x.expm1()
-            z0 = (x * alpha).exp() * inverse if up else inverse - 1
-            z1, z2 = ((alpha + inverse - 1) * z0, z0) if up else (z0 * inverse, slope + z0)
-            result += ((acb(d - u * over_t, theta * over_t) * d * z1 - acb(0, over_t) * z2) * power).real
-        deviation = _larger(sum(p * v**2 for v, p in tilted) - sum(p * v for v, p in tilted) ** 2).sqrt()
-        half, reach, excess = step / 2, deviation * step / 2, abs(at_zero - theta**-2)
-        for a, b in plan["dropped"]:  # |phi|^n in a block from its middle: sqrt(1 - |phi|^2) is Lipschitz
-            phi = sum((p * acb(0, half * (a + b) * v).exp() for v, p in tilted), acb(null))
-            distance = _larger(_larger(1 - abs(phi) ** 2).sqrt() - reach * (b - a)).min(arb(1))
-            most = (1 / abs(acb(theta, step * a)) ** 2 + excess) * (_larger(1 - distance**2).sqrt() ** n + null_n)
-            result += most * (b - a + 1) if up else most * (a - b - 1)
-        for x in () if up else (higher, lesser):  # aliasing
-            ratio = sum((m * (x * v).exp() for v, m in atoms), null * mgf) / mgf
-            result -= w / 2 * ratio**n / (arb.const_e() * x * (abs(x - theta) * w).expm1())
-        return _larger(mgf**n * 2 / w * result)
+        return _file("verifier_sums").enumerated(self, atoms, n)
 
 
 def main(path: str) -> int:

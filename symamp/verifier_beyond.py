@@ -4,53 +4,37 @@ PROVED, of a pair of inputs: the triples (R(x0), R(x1), R(x)) listed for the cla
 pair, and at ``eps`` no data set of the other users with these laws has a larger divergence than the number that is
 compared with the claim: by a law above all of theirs in increasing convex order (docs/proofs/envelope.md), by the
 integrals over all data sets (docs/proofs/all_data_sets.md), or by one user alone.
-PROVED, of a table: the blanket bound of every ordered pair of rows (docs/proofs/all_pairs.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import pairwise, product
-from math import prod
+from collections.abc import Iterator
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
-from flint import acb, acb_series, arb, arb_mat, arb_series, ctx, fmpq
+from flint import acb, acb_series, arb, arb_mat, arb_series, fmpq
 
-_TAILS: dict[str, Any] = {"theta": str, "windows": [(int, int)]}
 _TERM: dict[str, Any] = dict.fromkeys(("a", "lam", "s", "sigma", "tail"), str) | {"ends": [str], "scales": [str]}
 _ALL: dict[str, Any] = {"p_lo": str, "a": str, "b": str, "terms": [_TERM]}
 _LAW: dict[str, Any] = {"other": str, "components": [(str, str, str)], "singular": [(str, str)]}
 _DOMINATING: dict[str, Any] = {"values": [str], "masses": [str], "singular": str}
-_RANGE, _MOST_LAWS, _MOST_INPUTS = 2**16, 1024, 64
+_RANGE, _MOST_LAWS = 2**16, 1024
 _FLOOR, _SMALL = 70, 1e-5  # |M|^N is not followed below e^-70 of its largest value; cells that need not be sharp
 
 Number = Any
 _ZERO, _ONE = arb(0), arb(1)
 
 
-def shape(data: Any, triple: dict[str, Any], side: str) -> Any:
-    """Return the shape that a piece of evidence must have."""
-    plan = data.get("plan")
-    plans = {"windows": _TAILS, "terms": _ALL}
-    here = next((s for key, s in plans.items() if type(plan) is dict and key in plan), triple["plan"])
-    common = {key: triple[key] for key in ("method", "standing", "eps", "evaluator", "precision")} | {"plan": here}
-    if side == "above" and "laws" in data:
-        law = _DOMINATING if data.get("dominating") is not None else type(None)
-        return common | {"pair": triple["pair"], "laws": [_LAW], "dominating": law}
-    return triple | {"plan": here}
+def shape(data: dict[str, Any], triple: dict[str, Any]) -> dict[str, Any]:
+    """Return the shape of the evidence for a pair of inputs."""
+    common = {key: triple[key] for key in ("method", "standing", "pair", "eps", "evaluator", "precision")}
+    plan = _ALL if data.get("evaluator") == "all data sets" else triple["plan"]
+    return common | {"plan": plan, "laws": [_LAW], "dominating": _DOMINATING if data.get("dominating") else type(None)}
 
 
-def bound_of(check: Any, value: Number) -> Callable[..., Number]:
-    """Return the function that bounds the divergences that a piece of evidence is about; ``value`` is the claim."""
-
-    def bound(data: dict[str, Any], n: int, side: str, what: str) -> Number:
-        return _pair(check, data, n, what)
-
-    return bound
-
-
-def _pair(check: Any, data: dict[str, Any], n: int, what: str) -> Number:
+def bound(check: Any, data: dict[str, Any], n: int, what: str) -> Number:
+    """Return a number whose upper end bounds the divergence of the pair for all data sets of the other users."""
     require, name, plan = check.require, data["evaluator"], data["plan"]
     require(0 < len(data["laws"]) <= _MOST_LAWS, f"{what}: no laws, or more than {_MOST_LAWS}")
     require(sum(len(law["components"]) for law in data["laws"]) <= 10**5, f"{what}: too large: laws")
@@ -62,7 +46,7 @@ def _pair(check: Any, data: dict[str, Any], n: int, what: str) -> Number:
         require(good, f"{what}: a law of the other users' messages has not the mass 1", "invalid")
         laws.append(check.values(law, components, singular, data["eps"]))
         atoms, _, visible = laws[-1]
-        ones.append(check.total(m * v for v, m in atoms if not v <= 0) + visible)
+        ones.append(check.total(m * check.larger(v) for v, m in atoms) + visible)
     same = all(arb(x).overlaps(arb(ones[0])) and arb(x - ones[0]).rad() < arb(2) ** -80 for x in ones)
     require(same, f"{what}: the laws do not belong to one pair of inputs", "invalid")
     if name == "one user":
@@ -91,14 +75,16 @@ def _dominating(check: Any, laws: list[Any], data: dict[str, Any], what: str) ->
     singular = check.number(data["singular"])
     check.require(len(values) == len(masses) > 0, f"{what}: values and masses of different length")
     exact = all(isinstance(x, fmpq) for x in [*values, *masses, singular])
-    good = exact and all(m >= 0 for m in masses) and sum(masses, fmpq(0)) == 1 and singular >= 0
+    good = exact and all(m >= 0 for m in masses) and check.total(masses) == 1 and singular >= 0
     check.require(good, f"{what}: the dominating law is not exact, nonnegative and of mass 1", "invalid")
     nodes = sorted(set(values), reverse=True)
     own = list(_transform(check, list(zip(values, masses, strict=True)), singular, nodes))
     for atoms, null, alone in laws:
         raised = [(_upper(check, v), m) for v, m in [*atoms, (fmpq(0), null)]]
         theirs = _transform(check, raised, alone, nodes)
-        check.require(all(x <= y for x, y in zip(theirs, own, strict=True)), f"{what}: a law is not dominated", "invalid")
+        check.require(
+            all(x <= y for x, y in zip(theirs, own, strict=True)), f"{what}: a law is not dominated", "invalid"
+        )
     atoms = [(v, m) for v, m in zip(values, masses, strict=True) if v != 0 and m != 0]
     return atoms, sum((m for v, m in zip(values, masses, strict=True) if v == 0), fmpq(0)), singular
 
@@ -109,9 +95,9 @@ def _transform(check: Any, atoms: list[Any], singular: Number, nodes: list[fmpq]
     for node in nodes:
         check.spend(6, hard=True)
         while k < len(atoms) and atoms[k][0] > node:
-            mass, first = mass + atoms[k][1], check.limited(first + atoms[k][0] * atoms[k][1])
+            mass, first = check.limited(mass + atoms[k][1]), check.limited(first + atoms[k][0] * atoms[k][1])
             k += 1
-        yield first - node * mass
+        yield check.limited(first - node * mass)
 
 
 def _upper(check: Any, x: Number) -> fmpq:
@@ -137,10 +123,20 @@ class _AllDataSets:
             numbers = {key: arb(check.number(term[key])) for key in ("a", "lam", "s", "sigma", "tail")}
             numbers |= {key: [arb(check.number(x)) for x in term[key]] for key in ("ends", "scales")}
             self.terms.append(numbers)
-        every = [self.p_lo, self.a, self.b, *(x for t in self.terms for y in t.values() for x in (y if type(y) is list else [y]))]
+        every = [
+            self.p_lo,
+            self.a,
+            self.b,
+            *(x for t in self.terms for y in t.values() for x in (y if type(y) is list else [y])),
+        ]
         good = all(x.is_finite() for x in every) and self.p_lo > 0 and self.a >= 0 and self.b >= 0
         for t in self.terms:
-            good = good and t["a"] >= 0 and t["lam"] >= 0 and all(x > 0 for x in (t["s"], t["sigma"], t["tail"], *t["scales"]))
+            good = (
+                good
+                and t["a"] >= 0
+                and t["lam"] >= 0
+                and all(x > 0 for x in (t["s"], t["sigma"], t["tail"], *t["scales"]))
+            )
             good = good and len(t["ends"]) == len(t["scales"]) + 1 > 1 and t["ends"][0] == 0
             good = good and all(x < y for x, y in pairwise(t["ends"]))
         check.require(good, f"{what}: parameters or cells out of range", "invalid")
@@ -218,7 +214,11 @@ class _Class:
         second = sum((w * z * z for w, z in zip(whole, self.values, strict=True)), _ZERO) / self.mgf
         self.deviation = (second - mean**2).max(_ZERO).sqrt()
         self.size = gain * gained + (fast + self.plain) * lost  # |A| without its part in sigma^2 |zeta|^2
-        scaled = [[w * z**k / (2 if k == 2 else 1) for w, z in zip(row, self.values, strict=True)] for row in rows for k in range(3)]
+        scaled = [
+            [w * z**k / (2 if k == 2 else 1) for w, z in zip(row, self.values, strict=True)]
+            for row in rows
+            for k in range(3)
+        ]
         self.weights = arb_mat(scaled)
 
     def at(self, u: arb) -> tuple[acb_series, acb_series]:
@@ -241,7 +241,9 @@ class _Class:
         return N * (self.mgf * share).log() + N * size / (self.mgf * share * c)
 
 
-def _parabola(at: Any, over: Any, u: arb, across: arb, s: arb, square: arb, N: int, c: arb) -> tuple[arb, arb, arb] | None:
+def _parabola(
+    at: Any, over: Any, u: arb, across: arb, s: arb, square: arb, N: int, c: arb
+) -> tuple[arb, arb, arb] | None:
     """Return (e, f, g) with exponent(u + t) <= e + f t + g t^2 on the cell; None near a zero of M or A."""
     found = []
     for (m, a), x in ((at, u), (over, across)):
@@ -250,15 +252,17 @@ def _parabola(at: Any, over: Any, u: arb, across: arb, s: arb, square: arb, N: i
         log_m, log_a = (arb_series([f[k].real for k in range(3)], prec=3) for f in (m.log(), a.log()))
         v = arb_series([x, 1], prec=3)
         modulus = s**2 + v * v
-        found.append(N * (log_m + (log_a - log_m).exp() / c) + c.log() - 1 + square * (2 * s**2 - modulus) / 2 - modulus.log())
+        found.append(
+            N * (log_m + (log_a - log_m).exp() / c) + c.log() - 1 + square * (2 * s**2 - modulus) / 2 - modulus.log()
+        )
     e, f, g = arb(found[0][0]), arb(found[0][1]), arb(found[1][2])
     return (e, f, g) if e.is_finite() and f.is_finite() and g.is_finite() else None
 
 
 def _cell(parts: list[tuple[arb, arb, arb]], half: arb) -> arb:
     """Return a bound on the integral of exp(max of e + f t + g t^2) over |t| <= half."""
-    e, f, g = max(parts, key=lambda part: float(part[0].mid()))
-    common = g.upper().min(_ZERO)  # the others are raised so that all bend alike
+    highest = max(parts, key=lambda part: float(part[0].mid()))
+    common = highest[2].upper().min(_ZERO)  # the others are raised so that all bend alike
     raised = [(e + (g.upper() - common).max(_ZERO) * half**2, f) for e, f, g in parts]
     ends = [_largest([e + side * f * half for e, f in raised]) for side in (-1, 1)]
     tilt, bend = (ends[1] - ends[0]) / 2, -2 * common * half**2
@@ -270,118 +274,3 @@ def _largest(values: list[arb]) -> arb:
     for value in values[1:]:
         result = result.max(value)
     return result
-
-
-# --- binomial tails --------------------------------------------------------------------------------------------------
-
-
-def tails(check: Any, atoms: list[Any], null: arb, n: int, plan: dict[str, Any], up: bool, what: str) -> arb:
-    """Return a ball whose upper or lower end bounds E[S_+]: all values but two are counted within windows.
-
-    The two values that are likeliest after tilting by theta are summed in closed form (docs/proofs/binomial_tails.md);
-    the others have windows of counts in the order of their tilted masses, none where a window is missing.
-    """
-    theta = arb(check.number(plan["theta"]))
-    check.require(0 < theta < arb("inf"), f"{what}: theta wrong", "invalid")
-    law = [(v, m, m * (theta * v).exp()) for v, m in [*atoms, (_ZERO, null)]]
-    law.sort(key=lambda atom: -float(atom[2].mid()))
-    windows = [tuple(w) for w in plan["windows"]]
-    check.require(len(law) >= 2 and len(windows) <= len(law) - 2, f"{what}: more windows than values", "invalid")
-    check.require(all(0 <= low <= high <= n for low, high in windows), f"{what}: a window is not one", "invalid")
-    windows += [(0, 0)] * (len(law) - 2 - len(windows))
-    check.spend(min(prod(high - low + 1 for low, high in windows), 10**9) * 30, hard=True)
-    grown = sum((g for *_, g in law), _ZERO)
-    outside = sum((_outside(n, g / grown, *w) for (_, _, g), w in zip(law[2:], windows, strict=True)), _ZERO)
-    (v0, m0, _), (v1, m1, _) = law[:2] if law[0][0] > law[1][0] else law[1::-1]
-    check.require(v0 > v1, f"{what}: two values are not told apart", "invalid")
-    listed, pair, result = law[2:], m0 + m1, _ZERO
-    inner, span = (windows[0] if windows else (0, 0)), v0 - v1
-    value, mass = (listed[0][:2]) if listed else (_ZERO, _ZERO)
-    for counts in product(*(range(low, high + 1) for low, high in windows[1:])):
-        left, weight, offset = n - sum(counts), _ONE, _ZERO
-        users = n
-        for count, (v, m, _) in zip(counts, listed[1:], strict=True):
-            weight, offset, users = weight * _binomial(users, count) * m**count, offset + v * count, users - count
-        if left < inner[0]:
-            continue
-        tail, high = _Tail(check, m0 / pair), min(inner[1], left)
-        weight *= _binomial(left, high) * mass**high * pair ** (left - high)
-        for count in range(high, inner[0] - 1, -1):
-            k = left - count
-            result += weight * tail.excess(k, -(offset + value * count + k * v1) / span) * span
-            weight = weight * pair * count / (mass * (left - count + 1)) if count else weight
-    return result + grown**n * outside / (theta * arb.const_e()) if up else result
-
-
-def _outside(n: int, p: arb, low: int, high: int) -> arb:
-    """Return a bound on the probability that a binomial (n, p) count is not within low..high."""
-    q, result = 1 - p, _ZERO
-    for k, odds, rest in ((high + 1, p / q, n - high - 1), (low - 1, q / p, low - 1)):
-        if 0 <= k <= n and not p == 0:
-            ratio = odds * rest / (n - rest + 1)
-            result += _binomial(n, k) * p**k * q ** (n - k) / (1 - ratio) if ratio < 1 else _ONE
-    return result.min(_ONE) if result.is_finite() else _ONE
-
-
-def _binomial(n: int, k: int) -> arb:
-    with ctx.workprec(ctx.prec + 2 * n.bit_length() + 8):
-        few = min(k, n - k)
-        if few <= 64:
-            return arb(prod(range(n - few + 1, n + 1)) // prod(range(1, few + 1)))
-        return (arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()).exp()
-
-
-class _Tail:
-    """f = P(a = j) and t = P(a >= j) for a of the law binomial (k, p), moved by one draw or one count at a time."""
-
-    def __init__(self, check: Any, p: arb) -> None:
-        self.check, self.p, self.q, self.k, self.j = check, p, 1 - p, -1, 0
-        self.f = self.t = _ZERO
-
-    def excess(self, k: int, x: arb) -> arb:
-        """Return E[(a - x)_+]; a threshold that is not told from an integer costs a ball."""
-        self.check.require(x.is_finite(), "a threshold is not finite", "invalid")
-        j = int(x.mid().floor().unique_fmpz()) + 1
-        if j <= 0 or j > k:
-            self.k = -1
-            mean = k * self.p - x
-            return mean + _ball(x) if j <= 0 else _ball(k - x)
-        if self.k < 0 or abs(self.j - j) > 64 or k - self.k > 64 or self.j > k:
-            self.restart(k, j)
-        while self.k < k:
-            below = self.f * self.j * self.q / ((self.k - self.j + 1) * self.p)
-            self.t, self.f = self.t + self.p * below, self.f * (self.k + 1) * self.q / (self.k + 1 - self.j)
-            self.k += 1
-        while self.j != j:
-            self.check.spend(4, hard=True)
-            if self.j < j:
-                self.t, self.f = self.t - self.f, self.f * (k - self.j) * self.p / ((self.j + 1) * self.q)
-                self.j += 1
-            else:
-                self.f *= self.j * self.q / ((k - self.j + 1) * self.p)
-                self.t, self.j = self.t + self.f, self.j - 1
-        below = self.f * j * self.q / ((k - j + 1) * self.p)
-        return (k * self.p - x) * self.t + self.q * j * self.f + self.f * _ball(x - j) + below * _ball(j - 1 - x)
-
-    def restart(self, k: int, j: int) -> None:
-        p, q, self.k, self.j = self.p, self.q, k, j
-        self.f = _binomial(k, j) * p**j * q ** (k - j)
-        upward = j > k * float(p)
-        term, total, i = self.f, _ZERO, j
-        if not upward:
-            i, term = j - 1, self.f * j * q / ((k - j + 1) * p)
-        while 0 <= i <= k:
-            self.check.spend(4, hard=True)
-            total += term
-            ratio = (k - i) * p / ((i + 1) * q) if upward else i * q / ((k - i + 1) * p)
-            term *= ratio
-            i += 1 if upward else -1
-            if ratio < 1 and term < total * arb(2) ** -ctx.prec:
-                total += _ball(term / (1 - ratio))
-                break
-        self.t = total if upward else 1 - total
-
-
-def _ball(x: arb) -> arb:
-    """Return a ball around 0 and x, if x is positive."""
-    return x.max(_ZERO).union(_ZERO)

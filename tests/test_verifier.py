@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 
 import symamp as sa
 from symamp import verifier
-from symamp.amplification.certificate import _At, _evidence, _rounded
+from symamp.amplification.certificate import _rounded
+from symamp.amplification.certificate_evidence import At, evidence_data
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
@@ -737,9 +738,9 @@ def agrees(rng):
     """Check that the verifier accepts the ends of an enclosure, and no claim beyond the other end."""
     reduction = random_reduction(rng)
     n = rng.choice([1, 2, 5, 30, 100, 10**3, 10**4, 10**6, 10**9, 10**12])
-    at = _At.of(rng.choice([sp.Rational(rng.randint(0, 50), 10 * math.isqrt(n) + 10), sp.log(sp.Rational(11, 10))]))
+    at = At.of(rng.choice([sp.Rational(rng.randint(0, 50), 10 * math.isqrt(n) + 10), sp.log(sp.Rational(11, 10))]))
     found = enclose_divergence(reduction.law, at.level, n, Settings(gap=rng.choice([1e-2, 1e-4, 1e-6])))
-    evidence = _evidence(reduction, at, found, 32)
+    evidence = evidence_data(reduction, at, found, n, 32)
     with flint.ctx.workprec(found.precision + 64):
         lower, upper = found.lower.lower(), found.upper.upper()
         low, high = (_rounded(x, 60, up=up)[0] if x > 0 else "0" for x, up in ((lower, False), (upper, True)))

@@ -25,7 +25,7 @@ def worst_pairs(table: NumericTable, level: Level, n: int, most: int) -> list[Pa
     return best(scores, most)
 
 
-def open_pairs(table: NumericTable, level: Level, n: int, bound: arb) -> list[Pair]:
+def open_pairs(table: NumericTable, level: Level, n: int, bound: arb, theta: float | None = None) -> list[Pair]:
     """Return the ordered pairs of rows that are not proved to have a divergence of at most ``bound`` by their blanket.
 
     One tilt theta serves all of them: x_+ <= e^(theta x)/(e theta), so that E[S_+]/n <= M(theta)^n/(n e theta), and
@@ -36,7 +36,7 @@ def open_pairs(table: NumericTable, level: Level, n: int, bound: arb) -> list[Pa
     Every ordered pair of different rows that is not returned has D_E <= ``bound`` at n users.
     Proof: docs/proofs/all_pairs.md.
     """
-    theta = _tilt(table, level, n, bound)
+    theta = theta or common_tilt(table, level, n, bound)
     size = len(table.inputs)
     different = np.eye(size) == 0.0
     if theta is None:
@@ -108,7 +108,7 @@ def singular_above(table: NumericTable, level: Level) -> Floats:
     return np.asarray(np.where(np.any(alone > 0.0, axis=1, keepdims=True), found, 0.0))
 
 
-def _tilt(table: NumericTable, level: Level, n: int, bound: arb) -> float | None:
+def common_tilt(table: NumericTable, level: Level, n: int, bound: arb) -> float | None:
     """Return a tilt at which many pairs are closed, by doubles; None if it closes none."""
     minus_one, log_bound = _minus_one(level), log_of_ball(bound)
     rows, hidden = table.floats, table.least_floats

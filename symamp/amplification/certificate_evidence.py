@@ -1,0 +1,170 @@
+"""A certified evaluation as the evidence of a certificate: the laws, and what repeats it without a search."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from math import frexp, ldexp
+from typing import Any
+
+import flint
+import sympy as sp
+from flint import arb, fmpq
+
+from symamp.algebra.order import is_zero
+from symamp.amplification.certificate_text import dyadic_text, exact_double, expression_text, fraction_text
+from symamp.analyses.pair_bounds import Pair
+from symamp.analyses.pair_of_inputs import PairOfInputs
+from symamp.analyses.part import Evidence, Part
+from symamp.analyses.reduction import Reduction
+from symamp.derivation.crossing import level_of, number
+from symamp.derivation.decomposition import Component
+from symamp.derivation.numeric_table import NumericTable
+from symamp.errors import ArgumentError, UndecidedOrderError
+from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence
+from symamp.evaluation.binomial_tails import TailPlan
+from symamp.evaluation.envelope_law import envelope_law
+from symamp.evaluation.law import Level
+from symamp.numbers.dyadic import Dyadic
+from symamp.verifier import MOST_PRECISION
+
+_TAILS, _WIDER = "binomial tails", 10.0
+"""An evaluator, and how much wider its windows are made: the verifier bounds more simply what is left out."""
+
+
+@dataclass(frozen=True)
+class At:
+    """A level of evaluation: as a law sees it, as an expression (None for the limit of large eps) and as text."""
+
+    level: Level | None
+    eps: sp.Expr | None
+    text: str
+
+    @staticmethod
+    def of(eps: sp.Expr) -> At:
+        """Return the level of an exact eps."""
+        level = level_of(eps)
+        # exp(log(q)) is the one exponential that the verifier knows as a fraction.
+        exact = level.rational is not None and level.rational != 1
+        return At(level, eps, f"log({fraction_text(level.rational)})" if exact else expression_text(eps))
+
+
+LIMIT = At(None, None, "inf")
+
+
+def is_of_version_1(evidence: dict[str, Any]) -> bool:
+    """Return whether evidence is a triple that the first version of certificates can carry."""
+    return "components" in evidence and evidence["evaluator"] != _TAILS
+
+
+def evidence_data(part: Part, at: At, found: Evidence, n: int, more_bits: int) -> dict[str, Any]:
+    """Return a certified evaluation as data: that of a triple, or of a pair of inputs with all laws of the others."""
+    bits = min(found.precision + more_bits, MOST_PRECISION)
+    data: dict[str, Any] = {"method": part.method, "standing": part.standing.value, "pair": list(part.pair)}
+    how = {"eps": at.text, "evaluator": found.evaluator, "precision": bits, "plan": plan_data(found, n)}
+    if isinstance(part, Reduction):
+        others = {"others": [[x, str(w)] for x, w in part.dataset]}
+        return data | others | _law(part, at) | how | ({"evaluator": "limit"} if at is LIMIT else {})
+    if not isinstance(part, PairOfInputs):
+        raise ArgumentError("certificate", part.method, "an analysis by triples, or of pairs of inputs")
+    laws = {json.dumps(sorted(law["components"])): (x, law) for x, law in ((t, _law(t, at)) for t in part.triples)}
+    data |= {"laws": [{"other": t.dataset[0][0], **law} for t, law in laws.values()], "dominating": None}
+    if found.evaluator in ("no positive value", "one user"):
+        return data | how | {"evaluator": "one user"}
+    if found.details is None:
+        assert at.level is not None
+        with flint.ctx.workprec(found.precision):
+            law = envelope_law(part.laws, at.level).law
+        atoms = [(v, m) for v, m in zip(law.values, law.masses, strict=True) if not m.is_zero()]
+        atoms += [] if law.null_mass.is_zero() else [(arb(0), law.null_mass)]
+        numbers = [[Dyadic.of(x) for x in column] for column in zip(*atoms, strict=True)]
+        texts = [[dyadic_text(x) for x in column] for column in numbers]
+        data["dominating"] = {"values": texts[0], "masses": texts[1], "singular": dyadic_text(Dyadic.of(law.singular))}
+        how["precision"] = min(max(x.mantissa.bit_length() for y in numbers for x in y) + 64 + bits, MOST_PRECISION)
+    return data | how
+
+
+def table_data(
+    table: NumericTable, at: At, part: Part, theta: float, found: dict[Pair, Evidence], n: int, more_bits: int
+) -> dict[str, Any]:
+    """Return the evidence for all ordered pairs of rows of a table: those found one by one, the others by theta."""
+    entries = [[table.entry(x, y) for y in range(len(table.messages))] for x in range(len(table.inputs))]
+    bits = max((e.precision for e in found.values()), default=128) + more_bits
+    return {
+        "method": part.method,
+        "standing": part.standing.value,
+        "eps": at.text,
+        "evaluator": "common tilt",
+        "theta": exact_double(theta),
+        "precision": min(bits, MOST_PRECISION),
+        "rows": [[fraction_text(x) if isinstance(x, fmpq) else expression_text(x) for x in row] for row in entries],
+        "pairs": [
+            {"pair": [int(x) for x in pair], "evaluator": e.evaluator, "plan": plan_data(e, n)}
+            for pair, e in found.items()
+        ],
+    }
+
+
+def _law(reduction: Reduction, at: At) -> dict[str, Any]:
+    decomposition = reduction.decomposition
+    return {
+        "components": [_component(c, at) for c in decomposition.components],
+        "singular": [[expression_text(a), expression_text(b)] for a, b in decomposition.singular],
+    }
+
+
+def _component(c: Component, at: At) -> list[str]:
+    """Return the texts of a component; r0 as exp(eps)*(r1) where the two are proved equal, but not as texts."""
+    texts = [expression_text(e) for e in c]
+    if at.level is None or (c.ratio0.is_Rational and c.ratio1.is_Rational and at.level.rational is not None):
+        return texts
+    with flint.ctx.workprec(1024):
+        value = number(c.ratio0)() - at.level.exponential() * number(c.ratio1)()
+    if value.contains(0) and not (texts[0] == texts[1] and at.level.rational == 1):
+        try:
+            if is_zero(c.ratio0 - sp.exp(at.eps) * c.ratio1):
+                texts[0] = f"exp({at.text})*({texts[1]})"
+        except UndecidedOrderError:
+            pass  # then the ball around the difference has to do
+    return texts
+
+
+def plan_data(found: Evidence, n: int) -> dict[str, Any] | None:
+    """Return what the verifier needs besides the laws to repeat an evaluation."""
+    if found.details is not None:
+        return _all_data_sets_plan(found.details)
+    if isinstance(found.plan, TailPlan):
+        windows = found.plan.windows(n, _WIDER)
+        return {"theta": exact_double(found.plan.theta), "windows": [list(w) for w in windows]}
+    if found.plan is None:
+        return None
+    window = found.plan.window
+    return {
+        "theta": exact_double(window.theta),
+        "W": exact_double(window.length),
+        "theta_above": exact_double(window.theta_above),
+        "theta_below": exact_double(window.theta_below),
+        "N": found.plan.terms,
+        "evaluated": [list(r) for r in found.plan.blocks.evaluated],
+        "dropped": [list(r) for r in found.plan.blocks.dropped],
+    }
+
+
+def _all_data_sets_plan(found: AllDataSetsEvidence) -> dict[str, Any]:
+    """Return the parameters, with each cell halved: the verifier's bounds are simpler, and must not be looser."""
+    terms = []
+    for term, cells in zip(found.parameters.terms, found.cells, strict=True):
+        numbers = {key: exact_double(getattr(term, key)) for key in ("a", "lam", "s", "sigma")}
+        ends = [x for lo, hi in pairwise(cells.ends) for x in (lo, (lo + hi) / 2)] + [cells.ends[-1]]
+        scales = [exact_double(_short(c)) for c in cells.scales for _ in (0, 1)]
+        numbers["tail"] = exact_double(_short(cells.tail_scale))
+        terms.append({**numbers, "ends": [exact_double(x) for x in ends], "scales": scales})
+    p = found.parameters
+    return {"p_lo": exact_double(p.p_lo), "a": exact_double(p.tilt_a), "b": exact_double(p.tilt_b), "terms": terms}
+
+
+def _short(x: float) -> float:
+    """Return a positive double rounded to 24 bits: the best c is a minimum, where such an error costs nothing."""
+    mantissa, exponent = frexp(x)
+    return ldexp(round(mantissa * 2**24), exponent - 24)

@@ -1,0 +1,60 @@
+"""Numbers and expressions as the texts of a certificate: exact, and short to check."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import sympy as sp
+from sympy.printing.str import StrPrinter
+
+from symamp.numbers.dyadic import Dyadic
+
+_LONG_INTEGER = 10**4000
+"""From here on integers are written in base 16: Python reads decimal ones of up to 4300 digits only."""
+
+
+def exact_double(x: float) -> str:
+    """Return a double as an exact fraction, inf as "inf".
+
+    >>> exact_double(0.375)
+    '3/8'
+    """
+    return fraction_text(Fraction(x)) if x < inf else "inf"
+
+
+def expression_text(expr: sp.Expr) -> str:
+    """Return an expression as the verifier reads it.
+
+    >>> expression_text(sp.sqrt(2) / (sp.E + 9))
+    'sqrt(2)/(E + 9)'
+    """
+    return str(_Printer().doprint(expr))
+
+
+class _Printer(StrPrinter):  # type: ignore[misc]
+    def _print_Integer(self, expr: sp.Integer) -> str:  # noqa: N802
+        return integer_text(int(expr.p))
+
+    def _print_Rational(self, expr: sp.Rational) -> str:  # noqa: N802
+        return f"{integer_text(int(expr.p))}/{integer_text(int(expr.q))}"
+
+
+def fraction_text(x: Any) -> str:
+    """Return a fraction of Python or of FLINT as the verifier reads it."""
+    p, q = (x.numerator, x.denominator) if isinstance(x, Fraction) else (int(x.p), int(x.q))
+    return integer_text(p) if q == 1 else f"{integer_text(p)}/{integer_text(q)}"
+
+
+def dyadic_text(x: Dyadic) -> str:
+    """Return a finite dyadic number as a fraction."""
+    assert x.exponent is not None
+    shift = 2 ** abs(x.exponent)
+    whole = x.exponent >= 0
+    return integer_text(x.mantissa * shift) if whole else fraction_text(Fraction(x.mantissa, shift))
+
+
+def integer_text(x: int) -> str:
+    """Return an integer: decimal, or in base 16 where Python would not read it otherwise."""
+    return str(x) if abs(x) < _LONG_INTEGER else hex(x)

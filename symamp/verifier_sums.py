@@ -1,0 +1,194 @@
+"""The sums E[S_+] of verifier.py, which loads this file from its own folder: enumeration, kernel, binomial tails."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import accumulate, product
+from math import prod
+from typing import Any
+
+from flint import acb, arb, ctx, fmpq
+
+Number = Any  # an exact fraction (fmpq) where possible, else a ball (arb) at the working precision
+_EXACT_ZERO, _ZERO, _ONE = fmpq(0), arb(0), arb(1)
+
+
+def enumerated(check: Any, atoms: list[Any], n: int) -> Number:
+    """Return E[S_+], exact or as a ball: only sums proved to be <= 0 are left out (docs/proofs/enumeration.md)."""
+    atoms = sorted(atoms, key=lambda atom: float(arb(atom[0]).mid()), reverse=True)
+    largest = list(accumulate((v for v, _ in atoms[::-1]), check.larger))[::-1]  # balls may be out of order
+    power = lru_cache(3 * 10**4)(lambda j, c: atoms[j][1] ** c)
+    size = n * max((x.q.bit_length() for atom in atoms for x in atom if isinstance(x, fmpq)), default=0)
+    node = 5 + ctx.prec // 512 + size // 100 + (size // 1000) ** 2
+
+    def expected(j: int, left: int, partial: Number, reach: Number) -> Number:
+        if j == len(atoms) - 1:
+            return power(j, left) * (reach if reach > 0 else check.larger(reach))
+        value, result, binomial = atoms[j][0], _EXACT_ZERO, power(j, 0)
+        for c in range(left, -1, -1):
+            check.spend(node)
+            here = partial + c * value
+            reach = here + (left - c) * largest[j + 1]
+            if not reach <= 0:
+                result += binomial * power(j, c) * expected(j + 1, left - c, here, reach)
+            elif value >= largest[j + 1]:
+                break  # what is within reach falls with c
+            binomial = binomial * c / (left - c + 1)
+        return result
+
+    return expected(0, n, _EXACT_ZERO, n * largest[0]) if atoms else _EXACT_ZERO
+
+
+def kernel(check: Any, atoms: list[Any], null: arb, n: int, plan: dict[str, Any], up: bool, what: str) -> arb:
+    """Return a ball whose upper or lower end bounds E[S_+], for every plan (docs/proofs/kernel_sandwich.md)."""
+    theta, higher, lesser, w = (arb(check.number(plan[k])) for k in ("theta", "theta_above", "theta_below", "W"))
+    blocks, terms = sorted(plan["evaluated"] + plan["dropped"]), plan["N"]
+    good = [a for a, _ in blocks] + [terms] == [1, *(b + 1 for _, b in blocks)] and all(a <= b for a, b in blocks)
+    check.require(good, f"{what}: the blocks do not cover 1..N-1 without overlap", "invalid")
+    check.require(
+        0 < lesser < theta < higher < arb("inf") and 0 < w < arb("inf"), f"{what}: theta or W wrong", "invalid"
+    )
+    check.spend((sum(b - a + 1 for a, b in plan["evaluated"]) + len(blocks) + 4) * (len(atoms) + 6), hard=True)
+    mgf = sum((m * (theta * v).exp() for v, m in atoms), null)
+    tilted, null, null_n = [(v, m * (theta * v).exp() / mgf) for v, m in atoms], null / mgf, (null / mgf) ** n
+    d, step = w / terms, 2 * arb.pi() / w
+    lam, inverse = theta * d, -1 / (-theta * d).expm1()  # inverse = 1/(1 - q), here and below
+    alpha, slope, over_t = 1 / lam - inverse + 1, (inverse - 1) * (lam * inverse - 1), d / (step * terms)
+    at_zero = d / theta * (-lam * alpha).exp() * inverse if up else d * d * (inverse - 1) * inverse
+    result = at_zero * (1 - null_n) / 2
+    for j in (j for a, b in plan["evaluated"] for j in range(a, b + 1)):
+        u = step * j
+        phi, x = sum((p * acb(0, u * v).exp() for v, p in tilted), acb(null)), acb(-lam, -u * d)  # x = -s d
+        power = ((phi.log() * n).exp() if phi.real > 0 else phi**n) - null_n
+        inverse = -1 / x.expm1()
+        z0 = (x * alpha).exp() * inverse if up else inverse - 1
+        z1, z2 = ((alpha + inverse - 1) * z0, z0) if up else (z0 * inverse, slope + z0)
+        result += ((acb(d - u * over_t, theta * over_t) * d * z1 - acb(0, over_t) * z2) * power).real
+    deviation = check.larger(sum(p * v**2 for v, p in tilted) - sum(p * v for v, p in tilted) ** 2).sqrt()
+    half, reach, excess = step / 2, deviation * step / 2, abs(at_zero - theta**-2)
+    for a, b in plan["dropped"]:  # |phi|^n in a block from its middle: sqrt(1 - |phi|^2) is Lipschitz
+        phi = sum((p * acb(0, half * (a + b) * v).exp() for v, p in tilted), acb(null))
+        distance = check.larger(check.larger(1 - abs(phi) ** 2).sqrt() - reach * (b - a)).min(arb(1))
+        most = (1 / abs(acb(theta, step * a)) ** 2 + excess) * (check.larger(1 - distance**2).sqrt() ** n + null_n)
+        result += most * (b - a + 1) if up else most * (a - b - 1)
+    for x in () if up else (higher, lesser):  # aliasing
+        ratio = sum((m * (x * v).exp() for v, m in atoms), null * mgf) / mgf
+        result -= w / 2 * ratio**n / (arb.const_e() * x * (abs(x - theta) * w).expm1())
+    return check.larger(mgf**n * 2 / w * result)
+
+
+# --- binomial tails --------------------------------------------------------------------------------------------------
+
+
+def tails(check: Any, atoms: list[Any], null: arb, n: int, plan: dict[str, Any], up: bool, what: str) -> arb:
+    """Return a ball whose upper or lower end bounds E[S_+]: all values but two are counted within windows.
+
+    The two values that are likeliest after tilting by theta are summed in closed form (docs/proofs/binomial_tails.md);
+    the others have windows of counts in the order of their tilted masses, none where a window is missing.
+    """
+    theta = arb(check.number(plan["theta"]))
+    check.require(0 < theta < arb("inf"), f"{what}: theta wrong", "invalid")
+    law = [(v, m, m * (theta * v).exp()) for v, m in [*atoms, (_ZERO, null)]]
+    law.sort(key=lambda atom: -float(atom[2].mid()))
+    windows = [tuple(w) for w in plan["windows"]]
+    check.require(len(law) >= 2 and len(windows) <= len(law) - 2, f"{what}: more windows than values", "invalid")
+    check.require(all(0 <= low <= high <= n for low, high in windows), f"{what}: a window is not one", "invalid")
+    windows += [(0, 0)] * (len(law) - 2 - len(windows))
+    check.spend(min(prod(high - low + 1 for low, high in windows), 10**9) * 30, hard=True)
+    grown = sum((g for *_, g in law), _ZERO)
+    outside = sum((_outside(n, g / grown, *w) for (_, _, g), w in zip(law[2:], windows, strict=True)), _ZERO)
+    (v0, m0, _), (v1, m1, _) = law[:2] if law[0][0] > law[1][0] else law[1::-1]
+    check.require(v0 > v1, f"{what}: two values are not told apart", "invalid")
+    listed, pair, result = law[2:], m0 + m1, _ZERO
+    inner, span = (windows[0] if windows else (0, 0)), v0 - v1
+    value, mass = (listed[0][:2]) if listed else (_ZERO, _ZERO)
+    for counts in product(*(range(low, high + 1) for low, high in windows[1:])):
+        left, weight, offset = n - sum(counts), _ONE, _ZERO
+        users = n
+        for count, (v, m, _) in zip(counts, listed[1:], strict=True):
+            weight, offset, users = weight * _binomial(users, count) * m**count, offset + v * count, users - count
+        if left < inner[0]:
+            continue
+        tail, high = _Tail(check, m0 / pair), min(inner[1], left)
+        weight *= _binomial(left, high) * mass**high * pair ** (left - high)
+        for count in range(high, inner[0] - 1, -1):
+            k = left - count
+            result += weight * tail.excess(k, -(offset + value * count + k * v1) / span) * span
+            weight = weight * pair * count / (mass * (left - count + 1)) if count else weight
+    return result + grown**n * outside / (theta * arb.const_e()) if up else result
+
+
+def _outside(n: int, p: arb, low: int, high: int) -> arb:
+    """Return a bound on the probability that a binomial (n, p) count is not within low..high."""
+    q, result = 1 - p, _ZERO
+    for k, odds, rest in ((high + 1, p / q, n - high - 1), (low - 1, q / p, low - 1)):
+        if 0 <= k <= n and not p.is_zero():
+            ratio = odds * rest / (n - rest + 1)
+            result += _binomial(n, k) * p**k * q ** (n - k) / (1 - ratio) if ratio < 1 else _ONE
+    return result.min(_ONE) if result.is_finite() else _ONE
+
+
+def _binomial(n: int, k: int) -> arb:
+    with ctx.workprec(ctx.prec + 2 * n.bit_length() + 8):
+        few = min(k, n - k)
+        if few <= 64:
+            return arb(prod(range(n - few + 1, n + 1)) // prod(range(1, few + 1)))
+        return (arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()).exp()
+
+
+class _Tail:
+    """f = P(a = j) and t = P(a >= j) for a of the law binomial (k, p), moved by one draw or one count at a time."""
+
+    def __init__(self, check: Any, p: arb) -> None:
+        self.check, self.p, self.q, self.k, self.j = check, p, 1 - p, -1, 0
+        self.f = self.t = _ZERO
+
+    def excess(self, k: int, x: arb) -> arb:
+        """Return E[(a - x)_+]; a threshold that is not told from an integer costs a ball."""
+        if x < 0 or x > k:
+            return k * self.p - x if x < 0 else _ZERO
+        self.check.require(x.rad() < 1, "a threshold is not known well enough", "invalid")
+        j = int(x.mid().floor().unique_fmpz()) + 1
+        if j <= 0 or j > k:
+            self.k = -1
+            mean = k * self.p - x
+            return mean + _ball(x) if j <= 0 else _ball(k - x)
+        if self.k < 0 or abs(self.j - j) > 64 or k - self.k > 64 or self.j > k:
+            self.restart(k, j)
+        while self.k < k:
+            below = self.f * self.j * self.q / ((self.k - self.j + 1) * self.p)
+            self.t, self.f = self.t + self.p * below, self.f * (self.k + 1) * self.q / (self.k + 1 - self.j)
+            self.k += 1
+        while self.j != j:
+            self.check.spend(4, hard=True)
+            if self.j < j:
+                self.t, self.f = self.t - self.f, self.f * (k - self.j) * self.p / ((self.j + 1) * self.q)
+                self.j += 1
+            else:
+                self.f *= self.j * self.q / ((k - self.j + 1) * self.p)
+                self.t, self.j = self.t + self.f, self.j - 1
+        below = self.f * j * self.q / ((k - j + 1) * self.p)
+        return (k * self.p - x) * self.t + self.q * j * self.f + self.f * _ball(x - j) + below * _ball(j - 1 - x)
+
+    def restart(self, k: int, j: int) -> None:
+        p, q, self.k, self.j = self.p, self.q, k, j
+        self.f = _binomial(k, j) * p**j * q ** (k - j)
+        upward = j > k * float(p)
+        term, total, i = self.f, _ZERO, j
+        if not upward:
+            i, term = j - 1, self.f * j * q / ((k - j + 1) * p)
+        while 0 <= i <= k:
+            self.check.spend(4, hard=True)
+            total += term
+            ratio = (k - i) * p / ((i + 1) * q) if upward else i * q / ((k - i + 1) * p)
+            term *= ratio
+            i += 1 if upward else -1
+            if ratio < 1 and term < total * arb(2) ** -ctx.prec:
+                total += _ball(term / (1 - ratio))
+                break
+        self.t = total if upward else 1 - total
+
+
+def _ball(x: arb) -> arb:
+    """Return a ball around 0 and x, if x is positive."""
+    return x.max(_ZERO).union(_ZERO)
