@@ -140,8 +140,7 @@ class _AllDataSets:
             good = good and len(t["ends"]) == len(t["scales"]) + 1 > 1 and t["ends"][0] == 0
             good = good and all(x < y for x, y in pairwise(t["ends"]))
         check.require(good, f"{what}: parameters or cells out of range", "invalid")
-        size = sum(len(atoms) + 12 for atoms, _ in laws)
-        check.spend(sum(len(t["scales"]) for t in self.terms) * size * 3, hard=True)
+        check.spend(sum(len(t["scales"]) for t in self.terms) * len(laws), hard=True)
 
     def bound(self) -> arb:
         self.majorant()
@@ -174,6 +173,7 @@ class _AllDataSets:
         s, square, N = term["s"], term["sigma"] ** 2, self.N
         result = _ZERO
         for (lo, hi), c in zip(pairwise(term["ends"]), term["scales"], strict=True):
+            self.check.spend(sum(len(x.values) + 8 for x in classes), hard=True)
             middle, half = (lo + hi) / 2, (hi - lo) / 2
             across = lo.union(hi)
             weight = square * (s**2 - lo**2) / 2 - (s**2 + lo**2).log() + c.log() - 1
@@ -184,6 +184,7 @@ class _AllDataSets:
                 top = _largest(crude)
                 parts = []
                 for x, at, height in zip(classes, centres, crude, strict=True):
+                    self.check.spend(len(x.values) + 16, hard=True)
                     found = None if height < top - 40 else _parabola(at, x.at(across), middle, across, s, square, N, c)
                     parts.append(found or (height + weight, _ZERO, _ZERO))
                 curved = _cell(parts, half)

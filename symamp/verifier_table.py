@@ -79,6 +79,11 @@ class Table:
             found.setdefault(key, [self.numbers[i][y], self.numbers[j][y], self.least[y], 0])[3] += 1
         return found
 
+    def singular(self, i: int, j: int, e: Number) -> Number:
+        """Return the divergence of two rows where the blanket has no mass."""
+        rows = zip(self.numbers[i], self.numbers[j], self.least, strict=True)
+        return self.check.total(self.check.larger(a - e * b) for a, b, m in rows if m == 0 and a != 0)
+
     def divergence(self, i: int, j: int, name: str, plan: Any) -> Number:
         """Return a number whose upper end bounds the divergence of two rows' blanket; of one user without a name."""
         seen = [(k, v) for k, v in self.columns(i, j).items() if v[2] != 0]
@@ -93,8 +98,9 @@ class Table:
 
 def bound(check: Any, data: dict[str, Any], n: int, value: Number, what: str) -> Number:
     """Return the largest of the divergences that are evaluated, all others being at most ``value``."""
+    check.require(data["evaluator"] == "common tilt", f"{what}: unknown evaluator")
     table, size, level = Table(check, data, n, what), len(data["rows"]), arb(value)
-    theta, e = arb(check.number(data["theta"])), arb(check.number(f"exp({data['eps']})"))
+    theta, e = arb(check.number(data["theta"])), check.number(f"exp({data['eps']})")
     check.require(0 < theta < arb("inf") and value > 0, f"{what}: theta or the claim is not positive", "invalid")
     listed = {tuple(found["pair"]): found for found in data["pairs"]}
     good = len(listed) == len(data["pairs"]) <= _MOST_PAIRS and all(0 <= x < size for pair in listed for x in pair)
@@ -103,13 +109,10 @@ def bound(check: Any, data: dict[str, Any], n: int, value: Number, what: str) ->
     for (i, j), found in listed.items():
         evaluated.append(sorted((key, v[3]) for key, v in table.columns(i, j).items()))
         result = check.larger(result, table.divergence(i, j, found["evaluator"], found["plan"]))
-    moments, null = table.moments(theta, e)
-    naked = {
-        i for i in range(size) if any(m == 0 and x != 0 for x, m in zip(table.numbers[i], table.least, strict=True))
-    }
-    most = ((level * n * theta).log() + 1) / n
+    moments, null = table.moments(theta, arb(e))
     for i, j in ((i, j) for i in range(size) for j in range(size) if i != j and (i, j) not in listed):
-        if i not in naked and (moments[i][j] + null).log() <= most:
+        room = arb(level - table.singular(i, j, e))
+        if room > 0 and (moments[i][j] + null).log() <= ((room * n * theta).log() + 1) / n:
             continue
         if table.divergence(i, j, "", None) <= value:
             continue

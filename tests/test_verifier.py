@@ -23,6 +23,7 @@ import symamp as sa
 from symamp import verifier
 from symamp.amplification.certificate import _rounded
 from symamp.amplification.certificate_evidence import At, evidence_data
+from symamp.analyses.part import Evidence
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
@@ -179,7 +180,8 @@ def test_the_precision_outside_does_not_matter_and_does_not_change():
 
 def test_the_verifier_runs_by_itself(tmp_path):
     good = json.dumps(sa.epsilon(COIN, n=60, delta="1/100").certificate())
-    (tmp_path / "verifier.py").write_text(Path(verifier.__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    for source in Path(verifier.__file__).parent.glob("verifier*.py"):
+        (tmp_path / source.name).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "good.json").write_text(good, encoding="utf-8")
     (tmp_path / "bad.json").write_text(good.replace('"n": 60', '"n": 59'), encoding="utf-8")
     (tmp_path / "none.json").write_text("{}", encoding="utf-8")
@@ -322,24 +324,24 @@ def is_true(data):
 def rational_certificates():
     """Certificates of rational laws at small n, of all evaluators."""
     answers = [
-        sa.epsilon(COIN, n=60, delta="1/100"),
-        sa.epsilon(COIN, n=100, delta="1/1000", gap=1e-2),
-        sa.epsilon(COIN, n=100, delta="1/1000", gap=1e-1),
-        sa.epsilon(sa.RandomizedResponse(k=3, eps0="log(4)"), n=30, delta="1/50", gap=1e-2),
-        sa.epsilon(UNEVEN, n=20, delta="1/50"),
-        sa.epsilon(RARE, n=12, delta="1/20"),
-        sa.epsilon(RARE, n=12, delta="3/20"),
-        sa.epsilon(LEAK, n=5, delta="1/100"),
-        sa.epsilon(COIN, n=40, delta="1e-30"),
-        sa.epsilon(COIN, n=40, delta="9/10"),
-        sa.delta(COIN, n=100, eps="1/10", gap=1e-1),
-        sa.delta(COIN, n=100, eps="log(5/4)", gap=1e-3),
-        sa.delta(COIN, n=3, eps="log(2)"),
-        sa.delta(COIN, n=25, eps="log(3)"),
-        sa.delta(COIN, n=30, eps="1", digits=30),
-        sa.delta(UNEVEN, n=40, eps="1/7", gap=1e-2),
-        sa.delta(RARE, n=10, eps="1/4"),
-        sa.delta(LEAK, n=6, eps=0),
+        sa.epsilon(COIN, n=60, delta="1/100", method="blanket"),
+        sa.epsilon(COIN, n=100, delta="1/1000", gap=1e-2, method="blanket"),
+        sa.epsilon(COIN, n=100, delta="1/1000", gap=1e-1, method="blanket"),
+        sa.epsilon(sa.RandomizedResponse(k=3, eps0="log(4)"), n=30, delta="1/50", gap=1e-2, method="blanket"),
+        sa.epsilon(UNEVEN, n=20, delta="1/50", method="blanket"),
+        sa.epsilon(RARE, n=12, delta="1/20", method="blanket"),
+        sa.epsilon(RARE, n=12, delta="3/20", method="blanket"),
+        sa.epsilon(LEAK, n=5, delta="1/100", method="blanket"),
+        sa.epsilon(COIN, n=40, delta="1e-30", method="blanket"),
+        sa.epsilon(COIN, n=40, delta="9/10", method="blanket"),
+        sa.delta(COIN, n=100, eps="1/10", gap=1e-1, method="blanket"),
+        sa.delta(COIN, n=100, eps="log(5/4)", gap=1e-3, method="blanket"),
+        sa.delta(COIN, n=3, eps="log(2)", method="blanket"),
+        sa.delta(COIN, n=25, eps="log(3)", method="blanket"),
+        sa.delta(COIN, n=30, eps="1", digits=30, method="blanket"),
+        sa.delta(UNEVEN, n=40, eps="1/7", gap=1e-2, method="blanket"),
+        sa.delta(RARE, n=10, eps="1/4", method="blanket"),
+        sa.delta(LEAK, n=6, eps=0, method="blanket"),
     ]
     return [answer.certificate() for answer in answers]
 
@@ -655,7 +657,7 @@ def test_keys_and_types_are_strict():
         (n, '"n": null'),
         (n, n + ", " + n),
         (n, n + ', "m": 1'),
-        ('"version": 1', '"version": 2'),
+        ('"version": 1', '"version": 3'),
         ('"version": 1', '"version": true'),
         ('"format": "symamp-certificate"', '"format": "x"'),
         ('"quantity": "epsilon"', '"quantity": "x"'),
@@ -740,7 +742,7 @@ def agrees(rng):
     n = rng.choice([1, 2, 5, 30, 100, 10**3, 10**4, 10**6, 10**9, 10**12])
     at = At.of(rng.choice([sp.Rational(rng.randint(0, 50), 10 * math.isqrt(n) + 10), sp.log(sp.Rational(11, 10))]))
     found = enclose_divergence(reduction.law, at.level, n, Settings(gap=rng.choice([1e-2, 1e-4, 1e-6])))
-    evidence = evidence_data(reduction, at, found, n, 32)
+    evidence = evidence_data(reduction, at, Evidence.of(reduction, at.level, found), n, 32)
     with flint.ctx.workprec(found.precision + 64):
         lower, upper = found.lower.lower(), found.upper.upper()
         low, high = (_rounded(x, 60, up=up)[0] if x > 0 else "0" for x, up in ((lower, False), (upper, True)))
@@ -750,7 +752,7 @@ def agrees(rng):
     def status(lower, upper):
         claim = {"quantity": "delta", "n": n, "eps": at.text, "lower": lower, "upper": upper}
         head = dict.fromkeys(("mechanism", "method", "standing", "source"), "")
-        head |= {"format": "symamp-certificate", "version": 1, "claim": claim}
+        head |= {"format": "symamp-certificate", "version": 2, "claim": claim}
         return verify(json.dumps({**head, "above": [evidence], "below": [evidence]})).status
 
     assert status(low, high) == "valid", evidence

@@ -62,7 +62,12 @@ def evidence_data(part: Part, at: At, found: Evidence, n: int, more_bits: int) -
     """Return a certified evaluation as data: that of a triple, or of a pair of inputs with all laws of the others."""
     bits = min(found.precision + more_bits, MOST_PRECISION)
     data: dict[str, Any] = {"method": part.method, "standing": part.standing.value, "pair": list(part.pair)}
-    how = {"eps": at.text, "evaluator": found.evaluator, "precision": bits, "plan": plan_data(found, n)}
+    how = {
+        "eps": at.text,
+        "evaluator": found.evaluator,
+        "precision": bits,
+        "plan": plan_data(found, n, 2 if more_bits else 1),
+    }
     if isinstance(part, Reduction):
         others = {"others": [[x, str(w)] for x, w in part.dataset]}
         return data | others | _law(part, at) | how | ({"evaluator": "limit"} if at is LIMIT else {})
@@ -130,10 +135,10 @@ def _component(c: Component, at: At) -> list[str]:
     return texts
 
 
-def plan_data(found: Evidence, n: int) -> dict[str, Any] | None:
+def plan_data(found: Evidence, n: int, split: int = 1) -> dict[str, Any] | None:
     """Return what the verifier needs besides the laws to repeat an evaluation."""
     if found.details is not None:
-        return _all_data_sets_plan(found.details)
+        return _all_data_sets_plan(found.details, split)
     if isinstance(found.plan, TailPlan):
         windows = found.plan.windows(n, _WIDER)
         return {"theta": exact_double(found.plan.theta), "windows": [list(w) for w in windows]}
@@ -151,13 +156,13 @@ def plan_data(found: Evidence, n: int) -> dict[str, Any] | None:
     }
 
 
-def _all_data_sets_plan(found: AllDataSetsEvidence) -> dict[str, Any]:
-    """Return the parameters, with each cell halved: the verifier's bounds are simpler, and must not be looser."""
+def _all_data_sets_plan(found: AllDataSetsEvidence, split: int) -> dict[str, Any]:
+    """Return the parameters, each cell in so many: the verifier's bounds are its own, and must not be looser."""
     terms = []
     for term, cells in zip(found.parameters.terms, found.cells, strict=True):
         numbers = {key: exact_double(getattr(term, key)) for key in ("a", "lam", "s", "sigma")}
-        ends = [x for lo, hi in pairwise(cells.ends) for x in (lo, (lo + hi) / 2)] + [cells.ends[-1]]
-        scales = [exact_double(_short(c)) for c in cells.scales for _ in (0, 1)]
+        ends = [lo + (hi - lo) * k / split for lo, hi in pairwise(cells.ends) for k in range(split)] + [cells.ends[-1]]
+        scales = [text for c in cells.scales for text in [exact_double(_short(c))] * split]
         numbers["tail"] = exact_double(_short(cells.tail_scale))
         terms.append({**numbers, "ends": [exact_double(x) for x in ends], "scales": scales})
     p = found.parameters
