@@ -62,7 +62,7 @@ def verify(text: str) -> Verdict:
         return Verdict("valid", _Check().certificate(json.loads(text, object_pairs_hook=_unique)))
     except _Refusal as refusal:
         return Verdict(refusal.args[0], " ".join(refusal.args[1].split())[:300])
-    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+    except (ValueError, RecursionError, MemoryError, ArithmeticError) as error:
         return Verdict("malformed", f"not JSON, or too large or deep ({type(error).__name__})")
 
 
@@ -177,6 +177,7 @@ class _Check:
         for side in ("above", "below"):
             for i, evidence in enumerate(data[side]):
                 _shaped(evidence, self.shape(evidence, side == "above"), f"certificate.{side}[{i}]")
+        _require(claim["quantity"] in ("epsilon", "delta") and 1 <= claim["n"] <= MOST_USERS, "claim: quantity or n")
         with ctx.workprec(256):
             lower, upper, at = (self.number(claim[key]) for key in ("lower", "upper", given))
             inside = 0 < at < 1 if is_epsilon else 0 <= at < _INFINITY
