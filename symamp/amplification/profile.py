@@ -81,6 +81,10 @@ class Profile:
         if low_value < value - LOOSE:
             low_value, best = self._below.largest_mixed_value(level, self.n, best)
         above = bound.evidence(level, self.n, settings, None, worst)
+        if bound is not self._ladder.first and log_of(_largest(e.upper for e in above).fraction) > value + LOOSE:
+            # An estimate may be kept by no certified value: no answer is worse than that of the cheapest bound.
+            cheap = self._ladder.first.evidence(level, self.n, settings)
+            above = min(above, cheap, key=lambda found: _largest(e.upper for e in found))
         below = (self._limit(best) if beyond else Evidence.of(best, level, best.enclose(level, self.n, settings)),)
         low, high = below[0].lower, _largest(e.upper for e in above)
         low, high = (low if low.mantissa > 0 else ZERO), (_ONE if high.exceeds(fmpq(1)) else high)
@@ -114,6 +118,11 @@ class Profile:
         if low < (1.0 - LOOSE) * guess:
             low, best = self._below.largest_mixed_root(self.n, log_delta, settings, best, low)
         upper, above = epsilon_above(bound, worst, self.n, target, guess, settings)
+        if bound is not self._ladder.first and upper > guess * (1.0 + LOOSE):
+            root, first = self._ladder.first.root(self.n, log_delta, settings, guess)
+            if root < upper:
+                cheap = epsilon_above(self._ladder.first, first, self.n, target, root, settings)
+                upper, above = min((upper, above), cheap, key=lambda found: found[0])
         upper, above = self._capped(upper, above)
         own, _ = epsilon_below(worst, self.n, target, guess, settings)
         lower, below = (inf, ()) if hopeless else epsilon_below(best, self.n, target, low, settings)

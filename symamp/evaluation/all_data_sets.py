@@ -20,8 +20,9 @@ from symamp.evaluation.divergence import Enclosure, Settings, positive_part, sta
 from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.law import Law, Level, total
 
-_SLACK = 1e-3  # relative, of one cell
-_NEGLIGIBLE = 3e-6  # of a term, for one cell
+_SLACK, _MOST_SLACK = 1e-3, 0.03  # relative, of one cell
+_NEGLIGIBLE = 3e-3  # of a term, for one cell, in units of the slack
+_FEWEST_POSITIVE = 2.0
 _MOST_CELLS = 3_000
 
 
@@ -52,7 +53,8 @@ def enclose_all_data_sets(
 
     Raises ArgumentError if the laws have a null symbol or cannot belong to one pair of inputs.
     """
-    bits = starting_precision(n, (settings or Settings()).gap)
+    gap = (settings or Settings()).gap
+    bits, slack = starting_precision(n, gap), min(max(_SLACK, 0.5 * gap), _MOST_SLACK)
     distinct, gains = _prepared(laws, level, bits, mixed)
     found = _searched(distinct, level, n, mixed)
     with flint.ctx.workprec(bits):
@@ -60,7 +62,7 @@ def enclose_all_data_sets(
         if found is not None and found.log_value < float(everywhere.log()):
             parameters = raised_to_majorant(found.parameters)
             if parameters is not None:
-                upper, cells = _certified(distinct, gains, parameters, found, n, mixed)
+                upper, cells = _certified(distinct, gains, parameters, found, n, mixed, slack)
                 if upper < everywhere:
                     evidence = AllDataSetsEvidence(parameters, cells)
                     return AllDataSetsEnclosure(arb(0), upper, "all data sets", bits, evidence=evidence)
@@ -138,11 +140,18 @@ def _searched(laws: Sequence[BallGparv], level: Level, n: int, mixed: bool) -> F
         return None
     with flint.ctx.workprec(128):
         mean = -float(level.exponential_minus_one())
-    return search(FloatClasses.of(laws, mean, mixed), n)
+    classes = FloatClasses.of(laws, mean, mixed)
+    return search(classes, n) if (n - 1) * classes.gain > _FEWEST_POSITIVE else None
 
 
 def _certified(
-    laws: Sequence[BallGparv], gains: Sequence[arb], parameters: Parameters, found: Found, n: int, mixed: bool
+    laws: Sequence[BallGparv],
+    gains: Sequence[arb],
+    parameters: Parameters,
+    found: Found,
+    n: int,
+    mixed: bool,
+    slack: float,
 ) -> tuple[arb, tuple[Cells, ...]]:
     result, cells = _bad_part(laws, parameters, n), []
     for term, log_term in zip(parameters.terms, found.log_terms, strict=True):
@@ -151,7 +160,7 @@ def _certified(
         share = exp(min(found.log_value - log_term, 12.0))  # small terms need not be sharp
         if not any(result < gain for gain in gains):
             return arb("inf"), ()
-        integral, chosen = _marched(line, _NEGLIGIBLE * share, _SLACK * max(1.0, 0.1 * share))
+        integral, chosen = _marched(line, _NEGLIGIBLE * slack * share, slack * max(1.0, 0.1 * share))
         result += arb(term.a) / arb.pi() * integral * arb(unit).exp()
         cells.append(chosen)
     return result, tuple(cells)
