@@ -51,7 +51,7 @@ def epsilon_below(
     At the returned eps > 0 the left end of the evidence is > delta, and so for all smaller eps; (0, ()) if none is
     certified. Proof: docs/proofs/inversion.md.
     """
-    if guess in (0.0, inf):  # inf: not proved
+    if guess in (0.0, inf) or part.accuracy > 0.0:  # inf: not proved; accuracy: the part has no lower end
         return 0.0, ()
     slope = _slope(part, guess, n)
     shift = 0.6 * settings.gap / slope

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext, suppress
 from functools import cached_property
 from math import inf
 from typing import Any
@@ -25,7 +26,7 @@ from symamp.analyses.registry import ANALYSES
 from symamp.derivation.crossing import level_of, number
 from symamp.errors import PrecisionError, UndecidedOrderError
 from symamp.evaluation.divergence import Enclosure, Settings
-from symamp.evaluation.inversion import LARGEST_EPS, limit_divergence, log_of
+from symamp.evaluation.inversion import LARGEST_EPS, limit_divergence, log_of, log_of_ball
 from symamp.evaluation.law import Level
 from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
@@ -81,7 +82,7 @@ class Profile:
         if low_value < value - LOOSE:
             low_value, best = self._below.largest_mixed_value(level, self.n, best)
         _, attained = self._below.attained_value(level, self.n, worst, best, low_value)
-        above = bound.evidence(level, self.n, settings, None, worst)
+        above = self._values_above(level, settings, bound, worst, value)
         below = (
             self._limit(best) if beyond else Evidence.of(attained, level, attained.enclose(level, self.n, settings)),
         )
@@ -117,9 +118,11 @@ class Profile:
         if low < (1.0 - LOOSE) * guess:
             low, best = self._below.largest_mixed_root(self.n, log_delta, settings, best, low)
         low, attained = self._below.attained_root(self.n, log_delta, settings, worst, guess, best, low)
-        upper, above = epsilon_above(bound, worst, self.n, target, guess, settings)
+        upper, above = self._epsilon_above(target, settings, bound, worst, guess)
         upper, above = self._capped(upper, above)
-        own, _ = epsilon_below(worst, self.n, target, guess, settings)
+        own = 0.0
+        with suppress(PrecisionError):
+            own, _ = epsilon_below(worst, self.n, target, guess, settings)
         lower, below = (inf, ()) if hopeless else epsilon_below(attained, self.n, target, low, settings)
         if hopeless:
             below = (self._limit(hopeless),)
@@ -176,6 +179,33 @@ class Profile:
     def _capped(self, eps: float, above: tuple[Evidence, ...]) -> tuple[float, tuple[Evidence, ...]]:
         """Return eps0 where that is less: (eps0, 0)-private without any shuffling."""
         return (self._local_budget, ()) if self._local_budget <= eps else (eps, above)
+
+    def _values_above(
+        self, level: Level, settings: Settings, bound: Bound, worst: Part, value: float
+    ) -> tuple[Evidence, ...]:
+        """Return certified evaluations of a bound, or of the cheapest where an estimate is not kept: none is worse."""
+        first, found = self._ladder.first, tuple[Evidence, ...]()
+        with nullcontext() if bound is first else suppress(PrecisionError):
+            found = bound.evidence(level, self.n, settings, None, worst)
+        if bound is first or (found and log_of_ball(_largest(e.upper for e in found).ball) <= value + LOOSE):
+            return found
+        cheap = first.evidence(level, self.n, settings)
+        return min((e for e in (found, cheap) if e), key=lambda evidence: _largest(e.upper for e in evidence))
+
+    def _epsilon_above(
+        self, target: fmpq, settings: Settings, bound: Bound, worst: Part, guess: float
+    ) -> tuple[float, tuple[Evidence, ...]]:
+        """Return a certified upper bound on eps in the same way."""
+        first, upper, above = self._ladder.first, inf, tuple[Evidence, ...]()
+        with nullcontext() if bound is first else suppress(PrecisionError):
+            upper, above = epsilon_above(bound, worst, self.n, target, guess, settings)
+        if bound is first or upper <= guess * (1.0 + LOOSE):
+            return upper, above
+        root, part = first.root(self.n, log_of(target), settings, guess)
+        if root >= upper:
+            return upper, above
+        cheap = epsilon_above(first, part, self.n, target, root, settings)
+        return min((upper, above), cheap, key=lambda found: found[0])
 
     def _own_epsilon(self, bound: Bound, target: fmpq, settings: Settings) -> Interval:
         """Return an enclosure of the eps that an analysis gives by itself."""

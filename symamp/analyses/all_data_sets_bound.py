@@ -19,15 +19,19 @@ SOURCE = "Theorem G (docs/proofs/all_data_sets.md)"
 
 @dataclass(frozen=True)
 class AllDataSetsPart(PairOfInputs):
-    """The bound of one pair of inputs over all data sets of the other users."""
+    """The bound of one pair of inputs over all data sets of the other users.
+
+    ``mixed`` says that the laws of other inputs may be any mixtures of those of the triples.
+    """
 
     method: ClassVar[str] = "all_data_sets"
     source: ClassVar[str] = SOURCE
     accuracy: ClassVar[float] = 2e-3
+    mixed: ClassVar[bool] = False
 
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        return estimate_log_all_data_sets(self.laws, level, n)
+        return estimate_log_all_data_sets(self.laws, level, n, mixed=self.mixed)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
@@ -37,7 +41,7 @@ class AllDataSetsPart(PairOfInputs):
         The upper end is at least the divergence for this pair, whatever inputs the other users hold.
         Proof: docs/proofs/all_data_sets.md.
         """
-        return enclose_all_data_sets(self.laws, level, n, settings)
+        return enclose_all_data_sets(self.laws, level, n, settings, mixed=self.mixed)
 
 
 def _parts(subject: Subject) -> Iterator[AllDataSetsPart]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from flint import fmpq
@@ -14,6 +14,8 @@ from symamp.evaluation.law import Level
 
 ROUGH = Settings(gap=1e-3, most_frequencies=2_000)
 """Accuracy at which parts are compared: only the largest is evaluated with care."""
+_GAPS = (0.05, 0.005)
+"""Accuracies that may settle a part below the worst one, before it is evaluated with care."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ class Bound:
     ) -> tuple[Evidence, ...]:
         """Return certified evaluations whose largest upper end bounds every part at this level.
 
-        Parts that the first one settles by convex order, for every n, are not evaluated. With a ``goal`` the search
+        Parts that the first one settles by convex order, for every n, are not evaluated, and the others only as
+        sharply as it takes to see that they are not above the first one, or the goal. With a ``goal`` the search
         ends at the first evaluation that is not proved to be at most the goal. ``first`` is evaluated first.
 
         Guarantee
@@ -65,9 +68,20 @@ class Bound:
         """
         worst, *others = self.parts if first is None else (first, *(p for p in self.parts if p is not first))
         found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]
+        limit = found[0].upper.fraction if goal is None else goal
         for other in others:
             if goal is not None and not found[-1].is_at_most(goal):
                 break
             if not worst.settles(other, level):
-                found.append(Evidence.of(other, level, other.enclose(level, n, settings)))
+                found.append(sharp_enough(other, level, n, limit, settings))
         return tuple(found)
+
+
+def sharp_enough(part: Part, level: Level, n: int, limit: fmpq, settings: Settings) -> Evidence:
+    """Return an evaluation, as rough as it may be, that proves the limit, else the careful one."""
+    rough = _GAPS[:1] if part.accuracy > 0.0 else _GAPS
+    for gap in (*(gap for gap in rough if gap > settings.gap), settings.gap):
+        found = Evidence.of(part, level, part.enclose(level, n, replace(settings, gap=gap)))
+        if found.is_at_most(limit):
+            break
+    return found

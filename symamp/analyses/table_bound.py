@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import permutations
 from typing import TypeAlias
 
 import flint
 from flint import arb, fmpq
 
+from symamp.analyses.bound import sharp_enough
 from symamp.analyses.pair_bounds import Pair, narrowed, open_pairs, worst_pairs
 from symamp.analyses.part import Evidence, Part
 from symamp.analyses.searched_bound import SearchedBound
@@ -22,8 +23,6 @@ from symamp.evaluation.law import Level
 
 Progress: TypeAlias = Callable[[int, int], None]
 
-_GAPS = (0.05, 0.005)
-"""Accuracies that may settle a pair below the worst one, before it is evaluated with care."""
 _FEW_INPUTS = 5
 """Up to so many inputs all pairs are estimated one by one: for few users no ranking is to be trusted."""
 _REFINED = 6
@@ -80,8 +79,8 @@ class TableBound(SearchedBound):
             return tuple(found)
         limit = found[0].upper.fraction if goal is None else goal
         for part in self._others(level, n, limit, worst):
-            tried = self._settled(part, level, n, limit, settings)
-            if tried is not None:
+            tried = sharp_enough(part, level, n, limit, settings)
+            if not tried.is_at_most(limit):
                 found.append(tried)
                 if goal is not None:
                     break
@@ -100,11 +99,3 @@ class TableBound(SearchedBound):
             if self.progress is not None:
                 self.progress(done, len(groups))
             yield self.part(group[0])
-
-    def _settled(self, part: Part, level: Level, n: int, limit: fmpq, settings: Settings) -> Evidence | None:
-        """Return None if an evaluation, as rough as it may be, proves the limit, else the careful one."""
-        for gap in (*(gap for gap in _GAPS if gap > settings.gap), settings.gap):
-            found = Evidence.of(part, level, part.enclose(level, n, replace(settings, gap=gap)))
-            if found.is_at_most(limit):
-                return None
-        return found

@@ -20,8 +20,9 @@ from symamp.evaluation.divergence import Enclosure, Settings, positive_part, sta
 from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.law import Law, Level, total
 
-_SLACK = 1e-3  # relative, of one cell
-_NEGLIGIBLE = 3e-6  # of a term, for one cell
+_SLACK, _MOST_SLACK = 1e-3, 0.03  # relative, of one cell
+_NEGLIGIBLE = 3e-3  # of a term, for one cell, in units of the slack
+_FEWEST_POSITIVE = 2.0
 _MOST_CELLS = 3_000
 
 
@@ -36,12 +37,13 @@ class AllDataSetsEnclosure(Enclosure):
 
 
 def enclose_all_data_sets(
-    laws: Sequence[Law], level: Level, n: int, settings: Settings | None = None
+    laws: Sequence[Law], level: Level, n: int, settings: Settings | None = None, *, mixed: bool = False
 ) -> AllDataSetsEnclosure:
     """Return an enclosure of the divergence for every data set of the other n - 1 users, 0 at the lower end.
 
     ``laws`` are those of G^x = (R(x0) - E R(x1))/R(x) under R(x), one for every input x that another user may hold,
-    each complete; classes of inputs with the same law may be given once.
+    each complete; classes of inputs with the same law may be given once. ``mixed`` allows every mixture of the laws, as
+    the vertices of a polytope (docs/proofs/generic_all_data_sets.md): then they need not share E[G_+].
 
     Guarantee
     ---------
@@ -51,37 +53,40 @@ def enclose_all_data_sets(
 
     Raises ArgumentError if the laws have a null symbol or cannot belong to one pair of inputs.
     """
-    bits = starting_precision(n, (settings or Settings()).gap)
-    distinct, gain = _prepared(laws, level, bits)
-    found = _searched(distinct, level, n)
+    gap = (settings or Settings()).gap
+    bits, slack = starting_precision(n, gap), min(max(_SLACK, 0.5 * gap), _MOST_SLACK)
+    distinct, gains = _prepared(laws, level, bits, mixed)
+    found = _searched(distinct, level, n, mixed)
     with flint.ctx.workprec(bits):
-        everywhere = gain.upper()
+        everywhere = max(gains, key=lambda x: float(x.upper())).upper()
         if found is not None and found.log_value < float(everywhere.log()):
             parameters = raised_to_majorant(found.parameters)
             if parameters is not None:
-                upper, cells = _certified(distinct, gain, parameters, found, n)
+                upper, cells = _certified(distinct, gains, parameters, found, n, mixed, slack)
                 if upper < everywhere:
                     evidence = AllDataSetsEvidence(parameters, cells)
                     return AllDataSetsEnclosure(arb(0), upper, "all data sets", bits, evidence=evidence)
         return AllDataSetsEnclosure(arb(0), everywhere, "one user", bits)
 
 
-def estimate_log_all_data_sets(laws: Sequence[Law], level: Level, n: int) -> float:
+def estimate_log_all_data_sets(laws: Sequence[Law], level: Level, n: int, *, mixed: bool = False) -> float:
     """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
-    distinct, gain = _prepared(laws, level, 128)
-    found = _searched(distinct, level, n)
+    distinct, gains = _prepared(laws, level, 128, mixed)
+    found = _searched(distinct, level, n, mixed)
     with flint.ctx.workprec(128):
-        trivial = float(gain.log()) if gain > 0 else -inf
+        trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)
     return trivial if found is None else min(found.log_value, trivial)
 
 
-def recomputed_bound(laws: Sequence[Law], level: Level, n: int, evidence: AllDataSetsEvidence) -> arb:
+def recomputed_bound(
+    laws: Sequence[Law], level: Level, n: int, evidence: AllDataSetsEvidence, *, mixed: bool = False
+) -> arb:
     """Return the bound for given parameters and cells, at the ambient precision; without their majorant's proof."""
     balls = [ball_gparv(law, level) for law in laws]
-    gain = positive_part(balls[0])
+    gains = [positive_part(g) for g in (balls if mixed else balls[:1])]
     result = _bad_part(balls, evidence.parameters, n)
     for term, cells in zip(evidence.parameters.terms, evidence.cells, strict=True):
-        line = TermBalls(balls, gain, term, evidence.parameters.p_lo, n, 0.0)
+        line = TermBalls(balls, gains, term, evidence.parameters.p_lo, n, 0.0, mixed=mixed)
         parts = [line.tail(cells.ends[-1], cells.tail_scale).upper]
         for (lo, hi), scale in zip(pairwise(cells.ends), cells.scales, strict=True):
             bounds = [line.coarse(lo, hi, scale).upper, line.fine(lo, hi, scale).upper]
@@ -90,8 +95,8 @@ def recomputed_bound(laws: Sequence[Law], level: Level, n: int, evidence: AllDat
     return result
 
 
-def _prepared(laws: Sequence[Law], level: Level, bits: int) -> tuple[list[BallGparv], arb]:
-    """Return the distinct laws and G+; the singular part, if any, is in G+ only."""
+def _prepared(laws: Sequence[Law], level: Level, bits: int, mixed: bool) -> tuple[list[BallGparv], list[arb]]:
+    """Return the distinct laws and G+, one number if it is common; the singular part, if any, is in G+ only."""
     if not laws:
         raise ArgumentError("laws", "none", "the law of at least one input")
     if not all(law.complete for law in laws):
@@ -99,10 +104,11 @@ def _prepared(laws: Sequence[Law], level: Level, bits: int) -> tuple[list[BallGp
     with flint.ctx.workprec(bits):
         balls = [ball_gparv(law, level) for law in laws]
         gains = [positive_part(g) + g.singular for g in balls]
+        if mixed:
+            return _merged(balls), gains
         if not all(gain.overlaps(gains[0]) for gain in gains):
             raise ArgumentError("laws", "laws with different E[G_+]", "laws that belong to one pair of inputs")
-        gain = min(gains, key=lambda x: float(x.rad()))
-        return _merged(balls), gain
+        return _merged(balls), [min(gains, key=lambda x: float(x.rad()))]
 
 
 def _merged(laws: Sequence[BallGparv]) -> list[BallGparv]:
@@ -127,27 +133,34 @@ def _numbers(g: BallGparv) -> tuple[arb, ...]:
     return (*g.values, *g.masses, g.null_mass, g.singular)
 
 
-def _searched(laws: Sequence[BallGparv], level: Level, n: int) -> Found | None:
+def _searched(laws: Sequence[BallGparv], level: Level, n: int, mixed: bool) -> Found | None:
     if n < 2 or any(not g.singular.is_zero() for g in laws):
         return None
     if any(v.contains(0) for g in laws for v in g.values) or not all(any(v > 0 for v in g.values) for g in laws):
         return None
     with flint.ctx.workprec(128):
         mean = -float(level.exponential_minus_one())
-    return search(FloatClasses.of(laws, mean), n)
+    classes = FloatClasses.of(laws, mean, mixed)
+    return search(classes, n) if (n - 1) * classes.gain > _FEWEST_POSITIVE else None
 
 
 def _certified(
-    laws: Sequence[BallGparv], gain: arb, parameters: Parameters, found: Found, n: int
+    laws: Sequence[BallGparv],
+    gains: Sequence[arb],
+    parameters: Parameters,
+    found: Found,
+    n: int,
+    mixed: bool,
+    slack: float,
 ) -> tuple[arb, tuple[Cells, ...]]:
     result, cells = _bad_part(laws, parameters, n), []
     for term, log_term in zip(parameters.terms, found.log_terms, strict=True):
         unit = log_term - log(term.a)
-        line = TermBalls(laws, gain, term, parameters.p_lo, n, unit)
+        line = TermBalls(laws, gains, term, parameters.p_lo, n, unit, mixed=mixed)
         share = exp(min(found.log_value - log_term, 12.0))  # small terms need not be sharp
-        if not result < gain:
-            break
-        integral, chosen = _marched(line, _NEGLIGIBLE * share, _SLACK * max(1.0, 0.1 * share))
+        if not any(result < gain for gain in gains):
+            return arb("inf"), ()
+        integral, chosen = _marched(line, _NEGLIGIBLE * slack * share, slack * max(1.0, 0.1 * share))
         result += arb(term.a) / arb.pi() * integral * arb(unit).exp()
         cells.append(chosen)
     return result, tuple(cells)

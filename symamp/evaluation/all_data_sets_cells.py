@@ -11,7 +11,7 @@ from flint import arb
 
 from symamp.evaluation.all_data_sets_floats import best_inverse_scale
 from symamp.evaluation.all_data_sets_plan import Term
-from symamp.evaluation.all_data_sets_transforms import ClassTransforms
+from symamp.evaluation.all_data_sets_transforms import ClassTransforms, Derivatives, Transforms
 from symamp.evaluation.gparv import BallGparv
 
 _FLOOR = 70.0  # |M|^N is not followed below e^-70 of its largest value
@@ -39,7 +39,10 @@ class _Parabola:
 
 @dataclass(frozen=True)
 class _Expansion:
-    """N log|M| and N alpha in the middle, the slopes of log|M| and log|A| there, and both with derivatives across."""
+    """N log|M| and N alpha in the middle, the slopes of log|M| and log|A| there, and both with derivatives across.
+
+    alpha is ``raised`` by a constant factor where A is not that of the class alone.
+    """
 
     height: arb
     alpha: arb
@@ -47,21 +50,56 @@ class _Expansion:
     slope_a: arb
     log_m_all: tuple[arb, arb, arb]
     log_a_all: tuple[arb, arb, arb]
+    raised: arb
+
+
+@dataclass(frozen=True)
+class _Victim:
+    """R on one cell where the victim's class is any mixture: a middle one, there and across, and the distance to it."""
+
+    middle: Derivatives
+    across: Derivatives
+    spread: arb
 
 
 class TermBalls:
-    """One term and all classes; every bound is in units of e^unit."""
+    """One term and all classes; every bound is in units of e^unit.
 
-    def __init__(self, laws: Sequence[BallGparv], gain: arb, term: Term, p_lo: float, n: int, unit: float) -> None:
+    ``mixed`` says that all mixtures of the classes may occur too.
+    """
+
+    def __init__(
+        self,
+        laws: Sequence[BallGparv],
+        gains: Sequence[arb],
+        term: Term,
+        p_lo: float,
+        n: int,
+        unit: float,
+        *,
+        mixed: bool = False,
+    ) -> None:
         self.term, self.N, self.unit = term, arb(n - 1), arb(unit)
         self.s, self.square = arb(term.s), arb(term.sigma) ** 2
-        self.classes = [ClassTransforms(g, gain, term, p_lo) for g in laws]
+        self.classes = [ClassTransforms(g, term, p_lo) for g in laws]
+        self.most_gain, self.mixed = _maximum(gains), mixed
+        least = -_maximum([-gain for gain in gains])
+        self.gain, self.gain_spread = (self.most_gain + least) / 2, (self.most_gain - least) / 2
+        lost = [c.lost for c in self.classes]
+        self.lost = [_maximum(lost)] * len(lost) if mixed else lost
         self.log_mgf = [self.N * c.mgf.log() for c in self.classes]
         floats = [float(x) for x in self.log_mgf]
         self.order = sorted(range(len(laws)), key=lambda i: -floats[i])
-        sizes = [float(c.size / c.mgf) for c in self.classes]
+        sizes = [float(self._size(i, arb(0)) / c.mgf) for i, c in enumerate(self.classes)]
         largest = sizes[self.order[0]]
-        self.far = [x < max(floats) - _FAR and a < 20.0 * largest for x, a in zip(floats, sizes, strict=True)]
+        self.far = [
+            not mixed and x < max(floats) - _FAR and a < 20.0 * largest for x, a in zip(floats, sizes, strict=True)
+        ]
+
+    def _size(self, i: int, modulus2: arb) -> arb:
+        """Return a bound on |A| of one class where |zeta|^2 is at most ``modulus2``."""
+        c = self.classes[i]
+        return self.most_gain * c.positive + (c.mixed + self.square * modulus2 * c.plain) * self.lost[i]
 
     @property
     def width(self) -> float:
@@ -94,7 +132,9 @@ class TermBalls:
         middle, half = (left + right) / 2, (right - left) / 2
         across = left.union(right)
         near = [i for i in self.order if not self.far[i]]
-        found = {i: self._expanded(i, middle, across) for i in near}
+        known = {i: self.classes[i].at(middle, across) for i in near}
+        victim = self._victim(list(known.values()), half)
+        found = {i: self._expanded(*at, victim) for i, at in known.items()}
         crude = {i: self._crude(i, left, right) for i in near if found[i] is None}
         rough = [(x.height, x.alpha) if x is not None else crude[i] for i, x in found.items()]
         scale = scale or self._scale(*zip(*rough, strict=True))
@@ -107,16 +147,18 @@ class TermBalls:
         for i, is_far in enumerate(self.far):
             if is_far:
                 transforms = self.classes[i]
-                size = self.N * transforms.largest_size(self.s**2 + right**2) / transforms.mgf
+                size = self.N * self._size(i, self.s**2 + right**2) / transforms.mgf
                 bound = _Parabola(self.log_mgf[i] + size / c + common, arb(0), arb(0))
-                expansion = None if bound.height < top.height - 20 else self._expanded(i, middle, across)
+                negligible = bound.height < top.height - 20
+                expansion = None if negligible else self._expanded(*transforms.at(middle, across), victim)
                 parabolas.append(bound if expansion is None else self._parabola(expansion, c, weight))
         return CellBound(_integral(parabolas, top, half), scale, _ideal(top, float(half)) if resolved else 0.0)
 
     def tail(self, start: float, scale: float | None = None) -> CellBound:
         """Return a bound on the integral beyond ``start``, from |M| <= M(s), with c = scale (1 + sigma^2 |zeta|^2)."""
         u = arb(start)
-        alphas = [self.N * c.size.max(c.growth) / c.mgf for c in self.classes]
+        sizes = [self._size(i, arb(0)).max(c.plain * self.lost[i]) for i, c in enumerate(self.classes)]
+        alphas = [self.N * size / c.mgf for size, c in zip(sizes, self.classes, strict=True)]
         scale = scale or self._scale(self.log_mgf, alphas)
         top = _maximum([e + a / arb(scale) for e, a in zip(self.log_mgf, alphas, strict=True)])
         power = top - 1 + self.square * (self.s**2 - u * u) / 2 - self.unit
@@ -137,21 +179,34 @@ class TermBalls:
         """Return N log Mhat and N |A|/Mhat for a constant Mhat >= |M| on the cell."""
         transforms = self.classes[i]
         share = transforms.relative_modulus(left, right).max((-_FLOOR / self.N).exp())
-        size = transforms.largest_size(self.s**2 + right**2)
+        size = self._size(i, self.s**2 + right**2)
         return self.log_mgf[i] + self.N * share.log(), self.N * size / (transforms.mgf * share)
 
-    def _expanded(self, i: int, middle: arb, across: arb) -> _Expansion | None:
+    def _victim(self, known: Sequence[list[Transforms]], half: arb) -> _Victim | None:
+        """Return R of the victim where its class is any mixture, None where it is that of the other user."""
+        if not self.mixed:
+            return None
+        share = 1 / arb(len(known))
+        middle, across = (_sum([at[j].r for at in known]).scaled(share) for j in (0, 1))
+        spread = _maximum([abs(m.r.f0 - middle.f0) + half * abs(a.r.f1 - across.f1) for m, a in known])
+        return _Victim(middle, across, spread)
+
+    def _expanded(self, m: Transforms, a: Transforms, victim: _Victim | None) -> _Expansion | None:
         """Return log|M| and log|A| with derivatives in the middle and across the cell; None near a zero."""
-        (m, a), (m_all, a_all) = self.classes[i].at(middle, across)
-        log_m, log_a, log_m_all, log_a_all = (f.log_modulus() for f in (m, a, m_all, a_all))
+        r, r_all = (m.r, a.r) if victim is None else (victim.middle, victim.across)
+        size, size_all = m.p.scaled(self.gain) + m.q * r, a.p.scaled(self.gain) + a.q * r_all
+        log_m, log_a, log_m_all, log_a_all = (f.log_modulus() for f in (m.m, size, a.m, size_all))
         if log_m is None or log_a is None or log_m_all is None or log_a_all is None:
             return None
-        alpha = self.N * (log_a[0] - log_m[0]).exp()
-        return _Expansion(self.N * log_m[0], alpha, log_m[1], log_a[1], log_m_all, log_a_all)
+        raised = arb(1)
+        if victim is not None:
+            raised += (abs(a.p.f0) * self.gain_spread + abs(a.q.f0) * victim.spread) / log_a_all[0].exp()
+        alpha = self.N * (log_a[0] - log_m[0]).exp() * raised
+        return _Expansion(self.N * log_m[0], alpha, log_m[1], log_a[1], log_m_all, log_a_all, raised)
 
     def _parabola(self, x: _Expansion, c: arb, weight: _Parabola) -> _Parabola:
         (m0, m1, m2), (a0, a1, a2) = x.log_m_all, x.log_a_all
-        share, share_all = x.alpha / c, self.N * (a0 - m0).exp() / c
+        share, share_all = x.alpha / c, self.N * x.raised * (a0 - m0).exp() / c
         bend = -(self.N * m2 + share_all * (a2 - m2 + (a1 - m1) ** 2))
         return _Parabola(
             x.height + share - 1 + c.log() + weight.height - self.unit,
@@ -196,4 +251,11 @@ def _maximum(values: Sequence[arb]) -> arb:
     result = values[0]
     for value in values[1:]:
         result = result.max(value)
+    return result
+
+
+def _sum(terms: Sequence[Derivatives]) -> Derivatives:
+    result = terms[0]
+    for term in terms[1:]:
+        result = result + term
     return result

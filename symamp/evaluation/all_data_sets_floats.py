@@ -16,34 +16,47 @@ from symamp.evaluation.tilted import exp_minus_linear, sine_minus_argument
 
 @dataclass(frozen=True)
 class FloatClasses:
-    """The laws of G^x, one row a class of inputs, padded with atoms of mass 0; ``gain`` is G+, common to all."""
+    """The laws of G^x, one row a class of inputs, padded with atoms of mass 0; ``mean`` is their common mean 1 - E.
+
+    ``mixed`` says that all mixtures of the laws may occur too.
+    """
 
     values: Floats
     masses: Floats
     mean: float
-    gain: float
+    mixed: bool = False
+
+    @property
+    def gains(self) -> Floats:
+        """G+ = E[z+] of each class."""
+        return np.asarray((self.masses * np.maximum(self.values, 0.0)).sum(axis=1))
+
+    @property
+    def gain(self) -> float:
+        """G+, the middle of its values."""
+        return 0.5 * float(self.gains.min() + self.gains.max())
 
     @staticmethod
-    def of(laws: Sequence[BallGparv], mean: float) -> FloatClasses:
-        """Stack the laws; ``mean`` is their common mean 1 - E."""
+    def of(laws: Sequence[BallGparv], mean: float, mixed: bool = False) -> FloatClasses:
+        """Stack the laws."""
         width = max(len(g.values) for g in laws)
         values, masses = np.zeros((2, len(laws), width))
         for row, g in enumerate(laws):
             values[row, : len(g.values)] = [float(v) for v in g.values]
             masses[row, : len(g.values)] = [float(p) for p in g.masses]
-        return FloatClasses(values, masses, mean, float(masses[0] @ np.maximum(values[0], 0.0)))
+        return FloatClasses(values, masses, mean, mixed)
 
     def only(self, rows: Sequence[int]) -> FloatClasses:
         """Return some of the classes."""
         chosen = list(rows)
-        return FloatClasses(self.values[chosen], self.masses[chosen], self.mean, self.gain)
+        return FloatClasses(self.values[chosen], self.masses[chosen], self.mean, self.mixed)
 
     def log_mgf(self, s: Floats, lam: Floats) -> Floats:
         """Return log M_x(s) = log E[e^(s z - lam z+)] for arrays s, lam of one shape; the classes are the last axis."""
         s, lam = np.broadcast_arrays(s, lam)
         x = s[..., None, None] * self.values - lam[..., None, None] * np.maximum(self.values, 0.0)
-        linear = s * self.mean - lam * self.gain
-        return np.asarray(np.log1p(linear[..., None] + np.einsum("...xk,xk->...x", exp_minus_linear(x), self.masses)))
+        linear = s[..., None] * self.mean - lam[..., None] * self.gains
+        return np.asarray(np.log1p(linear + np.einsum("...xk,xk->...x", exp_minus_linear(x), self.masses)))
 
     def variance(self, s: float, lam: float) -> Floats:
         """Return the variance of z under the tilt e^(s z - lam z+), for each class."""
@@ -62,7 +75,7 @@ class FloatClasses:
         half = np.sin(0.5 * phase)
         sine = np.sin(phase)
         grown, weights = p * np.expm1(x), p * np.exp(x)
-        re = s * self.mean - lam * self.gain + (p * exp_minus_linear(x)).sum(axis=1)
+        re = s * self.mean - lam * self.gains + (p * exp_minus_linear(x)).sum(axis=1)
         re = re - 2.0 * np.einsum("uxk,xk->ux", half * half, weights)
         im = u[:, None] * self.mean + np.einsum("uxk,xk->ux", sine, grown)
         im = im + np.einsum("uxk,xk->ux", sine_minus_argument(phase), p)
@@ -75,7 +88,12 @@ class FloatClasses:
         mixed = np.einsum("uxk,xk->ux", turned, slow * np.exp(s * plus))
         mixed = mixed + slow.sum(axis=1) * ((sigma * zeta) ** 2 - 1.0)
         negative = np.einsum("uxk,xk->ux", turned, np.where(z < 0.0, -z, 0.0) * weights)
-        return log_m, np.abs(self.gain * positive + mixed * negative)
+        if not self.mixed:
+            return log_m, np.abs(self.gains * positive + mixed * negative)
+        middle = negative.mean(axis=1, keepdims=True)
+        spread = np.abs(negative - middle).max(axis=1, keepdims=True)
+        size = np.abs(self.gain * positive + mixed * middle) + spread * np.abs(mixed)
+        return log_m, size + 0.5 * np.ptp(self.gains) * np.abs(positive)
 
 
 def best_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:

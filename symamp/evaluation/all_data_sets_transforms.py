@@ -1,4 +1,4 @@
-"""The transforms M_x and A_x of one term and one class of inputs in balls, with their derivatives along the line."""
+"""The transforms M_x, and P, Q, R of A_x = G+ P + Q R, of one term and one class of inputs, with derivatives in u."""
 
 from __future__ import annotations
 
@@ -27,13 +27,34 @@ class Derivatives:
         ratio = self.f1 / self.f0
         return size.log(), ratio.real, (self.f2 / self.f0 - ratio * ratio).real
 
+    def __add__(self, other: Derivatives) -> Derivatives:
+        return Derivatives(self.f0 + other.f0, self.f1 + other.f1, self.f2 + other.f2)
+
+    def __mul__(self, other: Derivatives) -> Derivatives:
+        second = self.f2 * other.f0 + 2 * self.f1 * other.f1 + self.f0 * other.f2
+        return Derivatives(self.f0 * other.f0, self.f1 * other.f0 + self.f0 * other.f1, second)
+
+    def scaled(self, factor: arb) -> Derivatives:
+        """Return a multiple."""
+        return Derivatives(factor * self.f0, factor * self.f1, factor * self.f2)
+
+
+@dataclass(frozen=True)
+class Transforms:
+    """M_x and the three factors of A_x = G+ P + Q R at one ball of frequencies."""
+
+    m: Derivatives
+    p: Derivatives
+    q: Derivatives
+    r: Derivatives
+
 
 class ClassTransforms:
     """One class of inputs on the line s + iu of one term."""
 
-    def __init__(self, g: BallGparv, gain: arb, term: Term, p_lo: float) -> None:
+    def __init__(self, g: BallGparv, term: Term, p_lo: float) -> None:
         s, lam, sigma = arb(term.s), arb(term.lam), arb(term.sigma)
-        self.s, self.square, self.gain, self.null = s, sigma * sigma, gain, g.null_mass
+        self.s, self.square, self.null = s, sigma * sigma, g.null_mass
         positive = [(z, p) for z, p in zip(g.values, g.masses, strict=True) if z > 0]
         negative = [(z, p) for z, p in zip(g.values, g.masses, strict=True) if z < 0]
         self.values = [z for z, _ in positive + negative]
@@ -61,13 +82,9 @@ class ClassTransforms:
         mean = total([w * z for w, z in zip(whole, self.values, strict=True)]) / self.mgf
         second = total([w * z * z for w, z in zip(whole, self.values, strict=True)]) / self.mgf
         self.deviation = (second - mean * mean).max(arb(0)).sqrt()
-        lost = -total(rows[8])  # E[z- e^(-s z-)]
-        self.size = gain * total(rows[1]) + (total(rows[4]) + self.plain) * lost
-        self.growth = self.plain * lost
-
-    def largest_size(self, modulus2: arb) -> arb:
-        """Return a bound on |A_x| where |s + iu|^2 is at most ``modulus2``."""
-        return self.size + self.square * modulus2 * self.growth
+        self.positive = total(rows[1])  # E[z+ e^((s - lam) z+)], at least |P|
+        self.mixed = total(rows[4]) + self.plain  # with square |zeta|^2 plain at least |Q|
+        self.lost = -total(rows[8])  # E[z- e^(-s z-)], at least |R|
 
     def relative_modulus(self, lo: arb, hi: arb) -> arb:
         """Return a bound on |M(s + iu)|/M(s) for lo <= u <= hi."""
@@ -79,8 +96,8 @@ class ClassTransforms:
         distance = distance.max(arb(0)).min(arb(1))
         return (1 - distance * distance).max(arb(0)).sqrt()
 
-    def at(self, *frequencies: arb) -> list[tuple[Derivatives, Derivatives]]:
-        """Return M_x and A_x at some balls of frequencies."""
+    def at(self, *frequencies: arb) -> list[Transforms]:
+        """Return the transforms at some balls of frequencies."""
         columns = []
         for z in self.values:
             row = []
@@ -93,17 +110,12 @@ class ClassTransforms:
             self._assembled(u, [acb(row[2 * j], row[2 * j + 1]) for row in sums]) for j, u in enumerate(frequencies)
         ]
 
-    def _assembled(self, u: arb, e: list[acb]) -> tuple[Derivatives, Derivatives]:
+    def _assembled(self, u: arb, e: list[acb]) -> Transforms:
         i = acb(0, 1)
         zeta, square, plain = acb(self.s, u), self.square, self.plain
         m = Derivatives(self.null + e[0] + e[7], i * (e[1] + e[8]), -(e[2] + e[9]))
+        p = Derivatives(e[1], i * e[2], -e[3])
         q0 = e[4] + plain * (square * zeta * zeta - 1)
-        q1 = i * (e[5] + 2 * square * plain * zeta)
-        q2 = -(e[6] + 2 * square * plain)
-        r0, r1, r2 = -e[8], -i * e[9], e[10]
-        a = Derivatives(
-            self.gain * e[1] + q0 * r0,
-            self.gain * i * e[2] + q1 * r0 + q0 * r1,
-            -self.gain * e[3] + q2 * r0 + 2 * q1 * r1 + q0 * r2,
-        )
-        return m, a
+        q = Derivatives(q0, i * (e[5] + 2 * square * plain * zeta), -(e[6] + 2 * square * plain))
+        r = Derivatives(-e[8], -i * e[9], e[10])
+        return Transforms(m, p, q, r)

@@ -1,0 +1,132 @@
+"""The generic bound over all data sets: every eps0-LDP randomizer refined to messages of two levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil
+from typing import ClassVar
+
+import sympy as sp
+
+from symamp.algebra.normal_form import normal
+from symamp.analyses.all_data_sets_bound import AllDataSetsPart
+from symamp.analyses.analysis import Analysis
+from symamp.analyses.bound import Bound
+from symamp.analyses.part import Part
+from symamp.analyses.reduction import Reduction
+from symamp.analyses.standing import Standing
+from symamp.analyses.subject import Subject
+from symamp.derivation.decomposition import Component, Decomposition
+
+NAME = "generic_all_data_sets"
+SOURCE = "Theorem H (docs/proofs/generic_all_data_sets.md)"
+_CELLS = 12.0
+"""How many cells of p there would be at t = e^eps0 = 1; the range of p shrinks as 1/t."""
+_DENOMINATOR = 64
+
+Vertex = tuple[sp.Expr, sp.Expr, sp.Expr, sp.Expr]
+
+
+@dataclass(frozen=True)
+class PatternCell(AllDataSetsPart):
+    """All randomizers of messages of two levels whose pair of inputs is told apart by masses p of one cell.
+
+    ``triples`` are the vertices: every law that another input may have is a mixture of theirs.
+    """
+
+    method: ClassVar[str] = NAME
+    source: ClassVar[str] = SOURCE
+    mixed: ClassVar[bool] = True
+
+
+def generic_all_data_sets_bound(subject: Subject) -> Bound:
+    """Return the bound: the blanket for p <= 1/(t + 2), and a part for each cell of p between that and 1/(t + 1).
+
+    p is the mass of the blanket on messages that x0 sends with ratio t = e^eps0 and x1 with ratio 1, after the
+    randomizer has been refined so that there are no other ratios.
+
+    Guarantee
+    ---------
+    For 0 <= eps <= eps0 the largest divergence of the parts is at least that of the shuffled reports of every two
+    neighbouring data sets, for every eps0-LDP randomizer. Proof: docs/proofs/generic_all_data_sets.md.
+    """
+    return Bound.of(_parts(subject.local_ratio()))
+
+
+def _parts(t: sp.Expr) -> Iterator[Part]:
+    low, high = 1 / (t + 2), 1 / (t + 1)
+    grid = [normal(low + share * (high - low)) for share in _shares(float(t))]
+    for left, right in pairwise(grid):
+        yield PatternCell(tuple(_vertex_law(t, p, v) for p in (left, right) for v in vertices(t, p)))
+    yield _low_blanket(t, normal(low))
+
+
+def _shares(t: float) -> list[sp.Rational]:
+    """Return the ends of the cells, 0 to 1: finer at the worst p, which is the lower end above t = 2, else the upper.
+
+    At t = 2 all p are nearly as bad. Every choice is valid.
+    """
+    count = max(2, ceil(_CELLS / t))
+    power = 1.0 + min(1.0, abs(t - 2.0))
+    graded = {Fraction((k / count) ** power).limit_denominator(_DENOMINATOR) for k in range(count + 1)}
+    shares = graded if t > 2.0 else {1 - x for x in graded}
+    return [sp.Rational(x.numerator, x.denominator) for x in sorted(shares)]
+
+
+def vertices(t: sp.Expr, p: sp.Expr) -> tuple[Vertex, ...]:
+    """Return the vertices (x1, x2, f1, f2) of the laws of a third input, for 1/(t + 2) <= p <= 1/(t + 1).
+
+    x1 and x2 are the masses of the patterns (t, 1) and (1, t) that the third input has at ratio t; f1 is t times the
+    mass of (t, t) that it has at ratio 1, and f2 the mass of (1, 1) that it has at ratio t.
+    """
+    zero, rest = sp.Integer(0), 1 - p * (1 + t)
+    half = (
+        (p, zero, zero, zero),
+        (p, zero, t * rest / (1 + t), rest / (1 + t)),
+        (p, rest / t, rest, zero),
+        (p - rest, zero, zero, rest),
+    )
+    return tuple(v for x1, x2, f1, f2 in half for v in ((x1, x2, f1, f2), (x2, x1, f1, f2)))
+
+
+def _vertex_law(t: sp.Expr, p: sp.Expr, vertex: Vertex) -> Reduction:
+    """Return the triple (R(x0), R(x1), R(x)) for the third input of a vertex."""
+    x1, x2, f1, f2 = vertex
+    one, rest = sp.Integer(1), 1 - p * (1 + t)
+    atoms = (
+        (t, one, p - x1),
+        (one, 1 / t, t * x1),
+        (one, t, p - x2),
+        (1 / t, one, t * x2),
+        (t, t, f1 / t),
+        (one, one, rest - f1 - f2),
+        (1 / t, 1 / t, t * f2),
+    )
+    components = tuple(Component(r0, r1, mass) for r0, r1, m in atoms if (mass := normal(m)) != 0)
+    return Reduction(NAME, Standing.PROVED, SOURCE, Decomposition(components), (("x", one),))
+
+
+def _low_blanket(t: sp.Expr, p: sp.Expr) -> Reduction:
+    """Return the blanket with the largest divergence among those of masses up to p."""
+    one, rest = sp.Integer(1), normal((1 - p * (1 + t)) / t)
+    components = (Component(t, one, p), Component(one, t, p), Component(t, t, rest))
+    return Reduction(NAME, Standing.PROVED, SOURCE, Decomposition(components))
+
+
+def _needless(subject: Subject) -> bool:
+    """Return whether the mechanism is known: its own laws say more."""
+    return subject.mechanism is not None
+
+
+GENERIC_ALL_DATA_SETS = Analysis(
+    NAME,
+    Standing.PROVED,
+    SOURCE,
+    "any randomizer of the same budget, all data sets at once",
+    generic_all_data_sets_bound,
+    rank=2,
+    needless=_needless,
+)
