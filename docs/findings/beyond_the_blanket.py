@@ -105,19 +105,17 @@ def at_most(seconds):
 
 def computed(cell):
     """The row of a cell; a bound is empty where the analysis does not apply, or takes too long."""
-    started, mechanism = time.perf_counter(), cell.mechanism
-    found = {}
+    started, mechanism, found = time.perf_counter(), cell.mechanism, {}
     for method in METHODS:
         try:
             with at_most(MOST_SECONDS):
-                found[method] = sa.epsilon(mechanism, n=cell.n, delta=cell.delta, method=method, gap=GAP).upper
+                found[method] = sa.epsilon(mechanism, n=cell.n, delta=cell.delta, method=method, gap=GAP)
         except (SymampError, TimeoutError):
             found[method] = None
-    with at_most(2 * MOST_SECONDS):
-        answer = sa.epsilon(mechanism, n=cell.n, delta=cell.delta, gap=GAP)
-    least = min((v, m) for m, v in [*found.items(), (answer.method, answer.upper)] if v is not None)
-    bounds = ["" if v is None else f"{v:.6g}" for v in found.values()]
-    lower = [f"{least[0]:.6g}", least[1], f"{answer.lower:.6g}", str(answer.dataset or "")]
+    given = {m: a for m, a in found.items() if a is not None}
+    least, best = min((a.upper, m) for m, a in given.items()), max(given.values(), key=lambda a: a.lower)
+    bounds = ["" if a is None else f"{a.upper:.6g}" for a in found.values()]
+    lower = [f"{least[0]:.6g}", least[1], f"{best.lower:.6g}", str(best.dataset or "")]
     return [*cell.key, *bounds, *lower, f"{time.perf_counter() - started:.1f}"]
 
 
