@@ -12,6 +12,7 @@ import signal
 import time
 from collections import Counter, defaultdict
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,19 +106,17 @@ def at_most(seconds):
 
 def computed(cell):
     """The row of a cell; a bound is empty where the analysis does not apply, or takes too long."""
-    started, mechanism = time.perf_counter(), cell.mechanism
-    found = {}
+    started, mechanism, found = time.perf_counter(), cell.mechanism, {}
     for method in METHODS:
         try:
             with at_most(MOST_SECONDS):
-                found[method] = sa.epsilon(mechanism, n=cell.n, delta=cell.delta, method=method, gap=GAP).upper
+                found[method] = sa.epsilon(mechanism, n=cell.n, delta=cell.delta, method=method, gap=GAP)
         except (SymampError, TimeoutError):
             found[method] = None
-    with at_most(2 * MOST_SECONDS):
-        answer = sa.epsilon(mechanism, n=cell.n, delta=cell.delta, gap=GAP)
-    least = min((v, m) for m, v in [*found.items(), (answer.method, answer.upper)] if v is not None)
-    bounds = ["" if v is None else f"{v:.6g}" for v in found.values()]
-    lower = [f"{least[0]:.6g}", least[1], f"{answer.lower:.6g}", str(answer.dataset or "")]
+    given = {m: a for m, a in found.items() if a is not None}
+    least, best = min((a.upper, m) for m, a in given.items()), max(given.values(), key=lambda a: a.lower)
+    bounds = ["" if a is None else f"{a.upper:.6g}" for a in found.values()]
+    lower = [f"{least[0]:.6g}", least[1], f"{best.lower:.6g}", str(best.dataset or "")]
     return [*cell.key, *bounds, *lower, f"{time.perf_counter() - started:.1f}"]
 
 
@@ -144,6 +143,31 @@ def run(pattern):
             writer.writerow(row)
             file.flush()
             print(f"{i + 1}/{len(todo)} {cell}: {' '.join(row[5:])}", flush=True)
+
+
+# ------------------------------------------------------------------------------------------------------ exact instances
+
+
+def divergence_of_count(first, second, order, others):
+    """The divergence of the number of ones, in fractions: the others send a one with the given probabilities."""
+    law = [Fraction(1)]
+    for p in others:
+        law = [a * (1 - p) + b * p for a, b in zip([*law, 0], [0, *law], strict=True)]
+    gains = first - order * second, (1 - first) - order * (1 - second)
+    return sum(max(gains[0] * a + gains[1] * b, 0) for a, b in zip([0, *law], [*law, 0], strict=True))
+
+
+def binary_instance(t, n, order):
+    """(worst composition, users at the other input, constant) for binary response, exactly."""
+    one, zero = Fraction(t, t + 1), Fraction(1, t + 1)
+    values = [divergence_of_count(one, zero, order, [one] * (n - 1 - c) + [zero] * c) for c in range(n)]
+    return max(values), values.index(max(values)), max(values[0], values[-1])
+
+
+def exact_instances():
+    for t, n, order in ((2, 3, Fraction(21, 20)), (2, 5, Fraction(5, 4)), (3, 7, Fraction(7, 5))):
+        worst, moved, constant = binary_instance(t, n, order)
+        print(f"binary response, t = {t}, n = {n}, E = {order}: {worst} with {moved} moved, constant {constant}")
 
 
 # ----------------------------------------------------------------------------------------------------------- the page
@@ -242,6 +266,7 @@ def main():
     parser.add_argument("--cells", default="", help="regular expression of the cells to compute")
     parser.add_argument("--no-cells", action="store_true", help="only write the tables and the plot")
     options = parser.parse_args()
+    exact_instances()
     if not options.no_cells:
         run(options.cells)
     write(finished())

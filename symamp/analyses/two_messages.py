@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import Any, ClassVar
 
 import sympy as sp
@@ -20,7 +21,7 @@ from symamp.analyses.subject import Subject
 from symamp.derivation.envelope import envelope_classes
 from symamp.derivation.numeric_table import NumericTable
 from symamp.evaluation.divergence import Enclosure, Settings
-from symamp.evaluation.inversion import largest_epsilon
+from symamp.evaluation.inversion import LARGEST_EPS, largest_epsilon
 from symamp.evaluation.law import Law, Level, Number
 from symamp.evaluation.two_messages import TwoMessages, enclose_two_messages, worst_counts
 
@@ -59,7 +60,10 @@ class TwoMessagesPart(PairOfInputs):
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
-        top, root = largest_epsilon(self.laws[0]), start if start is not None and 0.0 < start < 50.0 else 0.0
+        top = min(largest_epsilon(self.laws[0]), LARGEST_EPS)
+        if top == LARGEST_EPS and self.log_estimate(Level.of_float(top), n) > log_delta:
+            return inf
+        root = start if start is not None and 0.0 < start < top else 0.0
         seen: dict[Any, float] = {}
         for _ in range(_ROUNDS):
             data_set = self.data_set(Level.of_float(min(root, 0.999 * top)), n)

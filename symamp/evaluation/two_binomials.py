@@ -7,7 +7,7 @@ what the rest and the wrap-around bring is bounded in balls (docs/proofs/two_mes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, exp, inf, log, log1p, sqrt
 from typing import Any
 
@@ -19,7 +19,7 @@ from symamp.evaluation.law import total
 
 _NEAR = range(-2, 3)
 """Thresholds tried around the guess: the mode of a sum of Bernoulli variables is within 1 of its mean."""
-_LARGEST_TILT, _MARGIN = 500.0, 8.0
+_LARGEST_TILT, _LARGEST, _MARGIN = 300.0, 1e300, 8.0
 _SHIFTS = np.geomspace(0.25, 32.0, 15)
 
 
@@ -41,10 +41,11 @@ class Group:
 
 @dataclass(frozen=True)
 class CountPlan:
-    """Threshold k, tilt theta, period N (odd), frequencies 0..J, and a further tilt that bounds the wrap-around."""
+    """Threshold k, tilt theta, period N (odd), frequencies 0..J; tilts on either side that bound the wrap-around."""
 
     k: int
     theta: float
+    nearer: float
     further: float
     period: int
     last: int
@@ -54,7 +55,7 @@ class FloatCounts:
     """The divergence in floats: for the search over data sets, and for the plans of balls."""
 
     def __init__(self, gain: float, minus_one: float, ones: Sequence[float], zeros: Sequence[float]) -> None:
-        self.gain, self.minus_one = gain, minus_one
+        self.gain, self.minus_one = gain, min(minus_one, _LARGEST)
         self._ones, self._zeros = np.array(ones), np.array(zeros)
         self.tilt = min(log1p(minus_one / gain), _LARGEST_TILT) if gain > 0.0 else _LARGEST_TILT
 
@@ -74,15 +75,16 @@ class FloatCounts:
         width = max(deviation, 1.0)
         log_size = scale + log(self.gain) - log(3.0 * width) - log1p((width * theta) ** 2)
         tolerance = log(min(gap, 1.0 / width**2)) - _MARGIN
-        left = log(self.gain + self.minus_one) - log_size - tolerance
-        further, right = self._right(counts, theta, k, width, log_size - scale + tolerance - log(self.gain))
-        period = max(ceil(left / theta), min(right, m + 4), 3) | 1
+        size = log_size - scale + tolerance - log(self.gain + self.minus_one)
+        further, right = self._period(counts, theta, theta + _SHIFTS / width, k, size)
+        nearer, left = self._period(counts, theta, np.maximum(theta - _SHIFTS / width, 0.0), k, size)
+        period = max(left, min(right, m + 4), 3) | 1
         share = self._shares(theta)
         variance = float(counts @ (share * (1.0 - share)))
         needed = -(tolerance - 2.0 * log(width * theta + 1.0)) + 2.0
         reach = np.pi if needed >= 2.0 * variance else 2.0 * np.arcsin(sqrt(0.5 * needed / variance))
         last = min(ceil(period * reach / (2.0 * np.pi)), (period - 1) // 2)
-        plan = CountPlan(k, theta, further, period, last)
+        plan = CountPlan(k, theta, nearer, further, period, last)
         return self._with_best(plan, counts, share, scale, m)
 
     def _with_best(
@@ -97,21 +99,22 @@ class FloatCounts:
         s = plan.theta + 1j * u
         terms = np.exp(modulus + 1j * phase) * (2.0 / plan.period)
         terms[0] *= 0.5
-        value = float(((self.gain - self.minus_one / np.expm1(s)) * terms).real.sum())
-        steps = [
-            float(((self.gain - (self.gain + self.minus_one) * np.exp(-s)) * np.exp(-i * s) * terms).real.sum())
-            for i in _NEAR
-        ]
+        with np.errstate(all="ignore"):  # what overflows is no number, and is left out
+            value = float(((self.gain - self.minus_one / np.expm1(s)) * terms).real.sum())
+            terms *= self.gain - (self.gain + self.minus_one) * np.exp(-s)
+            steps = [float((np.exp(-i * s) * terms).real.sum()) for i in _NEAR]
         values = _around(value, steps)
-        best = max((v, -abs(i), i) for i, v in values.items() if 1 <= plan.k + i <= m + 1)
-        found = CountPlan(plan.k + best[2], plan.theta, plan.further, plan.period, plan.last)
+        best = max(
+            ((v, -abs(i), i) for i, v in values.items() if 1 <= plan.k + i <= m + 1 and v > 0.0), default=(0.0, 0, 0)
+        )
+        found = replace(plan, k=plan.k + best[2])
         return found, scale + log(best[0]) if best[0] > 0.0 else -inf
 
-    def _right(self, counts: Floats, theta: float, k: int, width: float, log_size: float) -> tuple[float, int]:
-        """Return a further tilt and the period from which Chernoff's bound there is below a size in units of scale."""
-        tilts = theta + _SHIFTS / width
-        excess = [self._cumulant(counts, t) - self._cumulant(counts, theta) - (t - theta) * (k - 4) for t in tilts]
-        periods = (np.array(excess) - log_size) / (tilts - theta)
+    def _period(self, counts: Floats, theta: float, tilts: Floats, k: int, log_size: float) -> tuple[float, int]:
+        """Return a tilt and the period from which Chernoff's bound there is below a size in units of scale."""
+        base = self._cumulant(counts, theta)
+        excess = [self._cumulant(counts, t) - base - (t - theta) * (k - 1) + 3.0 * t for t in tilts]
+        periods = (np.array(excess) - log_size) / np.abs(tilts - theta)
         best = int(np.nanargmin(periods))
         return float(tilts[best]), max(ceil(float(periods[best])), 1)
 
@@ -139,8 +142,8 @@ def enclosed_divergence(victim: Victim, groups: Sequence[Group], plan: CountPlan
 
     Guarantee
     ---------
-    The left end of the first ball and the right end of the second enclose D for every plan with 0 < theta < further,
-    period >= 1, and 0 <= last <= period/2. Proof: docs/proofs/two_messages.md.
+    The left end of the first ball and the right end of the second enclose D for every plan with
+    0 <= nearer < theta < further, odd period and 0 <= last <= period/2. Proof: docs/proofs/two_messages.md.
     """
     values, steps = _sums(victim, groups, plan)
     m = sum(g.users for g in groups)
@@ -180,29 +183,40 @@ def _sums(victim: Victim, groups: Sequence[Group], plan: CountPlan) -> tuple[dic
         scale *= (1 + g.one * theta.expm1()) ** g.users
     # What the other frequencies and the wrap-around bring, on either side.
     hidden, either = scale * unseen(groups, shares, plan), arb(0, 1)
-    left, right = inverse**period / (1 - inverse**period), _Right(groups, plan)
-    around = hidden * (gain + minus_one * inverse / (1 - inverse)) + right.bound(k - 1) * loss
-    around += left * (minus_one + (gain if k > period else 0))
+    left, right = (Wrapped.of(groups, plan, tilt) for tilt in (plan.nearer, plan.further))
+    most = sum(g.users for g in groups) - period
+    around = hidden * (gain + minus_one * inverse / (1 - inverse)) + left.bound(k - 1) * loss
+    around += right.bound(k - 1) * loss if k - 1 <= most else 0
     enclosed = []
     for i, step in zip(_NEAR, steps, strict=True):
-        wrapped = (left if k + i >= period else 0) + right.bound(k + i - 1)
+        wrapped = left.bound(k + i - 1) if k + i >= period else arb(0)
+        wrapped += right.bound(k + i - 1) if k + i - 1 <= most else 0
         enclosed.append(scale * step.real + (hidden * inverse**i + wrapped) * (gain + loss) * either)
     return _around(scale * value.real + around * either, enclosed), dict(zip(_NEAR, enclosed, strict=True))
 
 
-class _Right:
-    """Chernoff's bound on sum over r > 0 of e^(theta r N) P(B >= first + r N)."""
+@dataclass(frozen=True)
+class Wrapped:
+    """Chernoff's bound on the sum over r > 0 of e^(theta r N) P(B >= first + r N), or over r < 0 of the same.
 
-    def __init__(self, groups: Sequence[Group], plan: CountPlan) -> None:
-        self._most = sum(g.users for g in groups) - plan.period
-        self._further = arb(plan.further)
-        ratio = ((arb(plan.theta) - self._further) * plan.period).exp()
-        self._size = ratio / (1 - ratio)
+    A tilt above theta is for r > 0; one from 0 to below theta is for r < 0.
+    """
+
+    size: arb
+    tilt: arb
+
+    @staticmethod
+    def of(groups: Sequence[Group], plan: CountPlan, tilt: float) -> Wrapped:
+        """Return the bound with this tilt."""
+        ratio = (-abs(arb(plan.theta) - arb(tilt)) * plan.period).exp()
+        size = ratio / (1 - ratio)
         for g in groups:
-            self._size *= (1 + g.one * self._further.expm1()) ** g.users
+            size *= (1 + g.one * arb(tilt).expm1()) ** g.users
+        return Wrapped(size, arb(tilt))
 
-    def bound(self, first: int) -> arb:
-        return self._size * (-self._further * first).exp() if first <= self._most else arb(0)
+    def bound(self, first: arb | int) -> arb:
+        """Return the bound for a threshold."""
+        return self.size * (-self.tilt * first).exp()
 
 
 def unseen(groups: Sequence[Group], shares: Sequence[arb], plan: CountPlan) -> arb:

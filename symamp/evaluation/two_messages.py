@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import inf, log1p
+from math import inf, log, log1p
 
 import flint
 from flint import arb
@@ -133,8 +133,11 @@ class _Search:
             return _Search(FloatCounts(gain, float(victim.minus_one), [float(p) for p in ones], zeros), n)
 
     def at(self, counts: Counts) -> float:
-        """Return an estimate of log D; -inf for zero."""
-        return self.floats.log_divergence(counts) if self.floats.gain > 0.0 else -inf
+        """Return an estimate of log D; -inf for zero, that of one user where doubles do not see more."""
+        if not self.floats.gain > 0.0:
+            return -inf
+        value = self.floats.log_divergence(counts)
+        return value if value > -inf else log(self.floats.gain)
 
     @property
     def best(self) -> tuple[Counts, float]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from flint import acb, arb
 
-from symamp.evaluation.two_binomials import CountPlan, Group, Victim, unseen
+from symamp.evaluation.two_binomials import CountPlan, Group, Victim, Wrapped, unseen
 
 _PIECES = 16
 """Into so many pieces the thresholds within 1 of the tilted mean are cut."""
@@ -38,8 +38,8 @@ def spread_bound(victim: Victim, ones: tuple[arb, arb], box: Range, plan: CountP
 
     Guarantee
     ---------
-    The upper end is at least D for every composition of the range, for every plan with 0 < theta < further, period odd
-    and 0 <= last <= period/2. Proof: docs/proofs/two_messages.md.
+    The upper end is at least D for every composition of the range, for every plan with 0 <= nearer < theta < further,
+    odd period and 0 <= last <= period/2. Proof: docs/proofs/two_messages.md.
     """
     theta, period, length = arb(plan.theta), plan.period, box.last - box.first
     gain, minus_one = victim.gain, victim.minus_one
@@ -61,13 +61,15 @@ def spread_bound(victim: Victim, ones: tuple[arb, arb], box: Range, plan: CountP
     scale = (box.first * cumulants[0] + (box.users - box.first) * cumulants[1] - middle * theta).exp()
     # From here on bounds that hold for all compositions and thresholds: logarithms are linear in the composition.
     most = scale * (1 + (length * drift).exp()) * theta.exp()
-    rest = arb(0)
+    rest, wrapped = arb(0), arb(0)
     for counts in box.ends:
         groups = [Group(p, c) for p, c in zip(ones, counts, strict=True)]
         rest = rest.max(unseen(groups, shares, plan))
+        mean = sum((c * p for c, p in zip(counts, own, strict=True)), arb(0))
+        around = [Wrapped.of(groups, plan, tilt).bound(mean - 1) for tilt in (plan.nearer, plan.further)]
+        wrapped = wrapped.max(2 * around[0].max(around[1]))
     result = 2 * scale / period * sums.bound() + 2 * most / period * rest * (gain + minus_one * inverse / (1 - inverse))
-    wrapped = (-theta * period).exp()
-    return result + wrapped / (1 - wrapped) * (gain + minus_one) + _right(ones, box, plan, own) * (gain + minus_one)
+    return result + wrapped * (gain + minus_one)
 
 
 class _Sums:
@@ -101,15 +103,3 @@ class _Sums:
             from_right = there.upper() + self._length * (-slope).upper().max(arb(0))
             result = result.max(from_left.min(from_right) + self._half * abs(turn).upper())
         return result
-
-
-def _right(ones: tuple[arb, arb], box: Range, plan: CountPlan, own: list[arb]) -> arb:
-    """Return Chernoff's bound on the wrap-around from the right: an upper bound for both ends and all between."""
-    further, result = arb(plan.further), arb(0)
-    ratio = ((arb(plan.theta) - further) * plan.period).exp()
-    for counts in box.ends:
-        exponent = further
-        for p, mean, users in zip(ones, own, counts, strict=True):
-            exponent += users * ((1 + p * further.expm1()).log() - mean * further)
-        result = result.max(exponent.exp())
-    return result * ratio / (1 - ratio)

@@ -1,0 +1,145 @@
+"""The least of all proved bounds: never looser than one of them, above every data set, and as sharp as promised."""
+
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+import symamp as sa
+from symamp.amplification.search import LOOSE
+from symamp.analyses.registry import ANALYSES
+from symamp.mechanisms.catalogue import catalogue
+
+PROVED = [name for name, a in ANALYSES.items() if a.standing.is_guarantee]
+SLOW = pytest.mark.slow
+
+
+def applicable(mechanism):
+    return [name for name in PROVED if ANALYSES[name].supports(mechanism) is None]
+
+
+def check_delta(mechanism, n, eps):
+    """Default against every proved analysis: what helps by less than the search looks for may be left out."""
+    answer = sa.delta(mechanism, n=n, eps=eps, gap=1e-4)
+    assert answer.lower <= answer.upper
+    assert answer.bound.lower <= answer.bound.upper
+    for method in applicable(mechanism):
+        single = sa.delta(mechanism, n=n, eps=eps, gap=1e-4, method=method)
+        assert answer.lower <= single.upper * (1 + 1e-12)
+        assert answer.upper <= single.upper * (1 + 2 * LOOSE)
+
+
+def check_epsilon(mechanism, n, delta):
+    answer = sa.epsilon(mechanism, n=n, delta=delta, gap=1e-4)
+    assert answer.lower <= answer.upper
+    for method in applicable(mechanism):
+        single = sa.epsilon(mechanism, n=n, delta=delta, gap=1e-4, method=method)
+        assert answer.lower <= single.upper * (1 + 1e-12)
+        assert answer.upper <= single.upper * (1 + 2 * LOOSE)
+
+
+def random_table(rng, most=3):
+    inputs, messages = rng.randint(2, most), rng.randint(2, most)
+    weights = [[rng.choice((1, 1, 2, 3, 5, 9)) for _ in range(messages)] for _ in range(inputs)]
+    rows = {f"x{i}": {str(y): Fraction(w, sum(row)) for y, w in enumerate(row)} for i, row in enumerate(weights)}
+    return sa.FiniteMechanism(rows) if any(row != rows["x0"] for row in rows.values()) else random_table(rng, most)
+
+
+def check_table(seed):
+    rng = Random(seed)
+    table, n = random_table(rng), rng.choice((1, 2, 3, 7, 40, 300))
+    order = 1 + Fraction(rng.randint(0, 8), rng.choice((5, 10, 40)))
+    check_delta(table, n, f"log({order})")
+    if n <= 3:
+        worst = float(Fraction(str(sa.exact.worst_dataset(table, n, f"log({order})").value.exact)))
+        answer = sa.delta(table, n=n, eps=f"log({order})")
+        assert answer.lower <= worst * (1 + 1e-12)
+        assert worst <= answer.upper * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_tables(seed):
+    check_table(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 220))
+def test_random_tables_in_bulk(seed):
+    check_table(seed)
+    check_epsilon(random_table(Random(seed)), 200, "1e-3")
+
+
+MEMBERS = [(slug, cls.small[0]) for slug, cls in catalogue().items()]
+
+
+@pytest.mark.parametrize(("slug", "sizes"), [m for m in MEMBERS if m[0] in ("krr", "one-bit-mean", "harmony")])
+def test_some_of_the_catalogue(slug, sizes):
+    check_delta(catalogue()[slug](**sizes), 200, "1/10")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("slug", "sizes"), MEMBERS)
+def test_the_catalogue(slug, sizes):
+    mechanism = catalogue()[slug](**sizes)
+    check_delta(mechanism, 50, "1/5")
+    check_epsilon(mechanism, 1000, "1e-4")
+
+
+# --------------------------------------------------------------------------------------------------- reference values
+
+
+def bracket(mechanism, n, **options):
+    return sa.epsilon(mechanism, n=n, delta="1e-6", gap=1e-4, **options)
+
+
+def test_hadamard_response_to_its_last_digits():
+    answer = bracket(sa.HadamardResponse(K=128, eps0=8), 10**4)
+    assert answer.lower <= 1.842384316963242 <= answer.upper
+    assert answer.upper - answer.lower < 1e-3
+    assert answer.upper == pytest.approx(1.8424, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("eps0", "n", "most", "blanket"),
+    [
+        (1, 10**3, 0.1270, 0.14867),
+        (2, 10**3, 0.32387, 0.39709),
+        (4, 10**4, 0.31485, 0.41081),
+        (4, 10**3, 1.6911, 1.8529),
+        (6, 10**6, 0.07302, 0.10305),
+        (8, 10**5, 1.0102, 1.1767),
+    ],
+)
+def test_binary_response(eps0, n, most, blanket):
+    mechanism = sa.RandomizedResponse(k=2, eps0=eps0)
+    answer = bracket(mechanism, n)
+    assert answer.upper <= most
+    assert answer.upper <= 1.0001 * answer.lower
+    assert bracket(mechanism, n, method="blanket").upper == pytest.approx(blanket, rel=1e-4)
+
+
+@pytest.mark.parametrize("n", [10**6, 10**9])
+def test_binary_response_of_many_users(n):
+    answer = bracket(sa.RandomizedResponse(k=2, eps0=1), n)
+    assert answer.upper <= 1.0001 * answer.lower
+
+
+def test_local_hashing():
+    answer = bracket(sa.LocalHashing(l=2, D=100, eps0=4), 10**4)
+    assert answer.upper <= 0.2013
+    assert answer.upper <= 1.002 * answer.lower
+
+
+@pytest.mark.parametrize(
+    ("slug", "sizes", "n", "most", "least"),
+    [
+        pytest.param("local-hashing", {"l": 4, "D": 100, "eps0": 6}, 10**6, 0.0758, 0.0755, marks=SLOW),
+        pytest.param("local-hashing", {"l": 2, "D": 100, "eps0": 1}, 10**3, 0.0850, 0.0847, marks=SLOW),
+        pytest.param("oue", {"D": 100, "eps0": 1}, 10**3, 0.0930, 0.0926, marks=SLOW),
+        pytest.param("rappor", {"D": 100, "eps0": 8}, 10**4, 4.5872, 4.5767, marks=SLOW),
+        pytest.param("d-bit-flip", {"k": 100, "d": 4, "eps0": 8}, 10**6, 0.0132, 0.0115, marks=SLOW),
+    ],
+)
+def test_other_mechanisms(slug, sizes, n, most, least):
+    answer = bracket(catalogue()[slug](**sizes), n)
+    assert least <= answer.lower <= answer.upper <= most
