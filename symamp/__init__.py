@@ -5,6 +5,7 @@ from symamp.algebra.parameter import Parameter
 from symamp.amplification.answer import Answer
 from symamp.amplification.curve import Curve
 from symamp.amplification.estimate import Estimate, estimate
+from symamp.amplification.inverse import Inverse, largest_eps0, least_n
 from symamp.amplification.method_check import method_check
 from symamp.amplification.profile import Profile
 from symamp.amplification.questions import delta, epsilon, profile
@@ -53,6 +54,7 @@ __all__ = [
     "HadamardCountMeanSketch",
     "HadamardResponse",
     "Harmony",
+    "Inverse",
     "LocalHashing",
     "OneBitMean",
     "Parameter",
@@ -74,6 +76,8 @@ __all__ = [
     "errors",
     "estimate",
     "exact",
+    "largest_eps0",
+    "least_n",
     "load_mechanism",
     "mechanism_from_json",
     "method_check",
