@@ -12,6 +12,7 @@ from symamp.amplification.questions import delta, epsilon, profile
 from symamp.amplification.sum_law import SumLaw, sum_law
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
+from symamp.mechanisms.combined import joint, parallel, poisson_subsample
 from symamp.mechanisms.families.block_hadamard import BlockHadamardResponse
 from symamp.mechanisms.families.cms import CountMeanSketch
 from symamp.mechanisms.families.collision import Collision
@@ -76,11 +77,14 @@ __all__ = [
     "errors",
     "estimate",
     "exact",
+    "joint",
     "largest_eps0",
     "least_n",
     "load_mechanism",
     "mechanism_from_json",
     "method_check",
+    "parallel",
+    "poisson_subsample",
     "profile",
     "sum_law",
 ]

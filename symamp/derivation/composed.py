@@ -91,21 +91,23 @@ class Composed(Decomposition):
     def _formulas(self) -> tuple[tuple[Component, ...], tuple[tuple[sp.Expr, sp.Expr], ...]]:
         found = self._structure
         masses = found.masses(_same)
-        components, singular = [], []
+        components: list[Component] = []
+        singular: dict[sp.Expr, list[tuple[sp.Expr, sp.Expr]]] = {}
         for row, (r0, r1), mass in zip(found.keys, found.ratios(), masses, strict=True):
             if row[0]:
-                singular.append((normal(mass * r0), normal(mass * r1)))
+                singular.setdefault(normal(r0 / (r0 + r1)), []).append((mass * r0, mass * r1))
             else:
                 components.append(Component(r0, r1, normal(mass)))
-        return tuple(components), tuple(singular)
+        alone = [tuple(normal(sp.Add(*(both[k] for both in group))) for k in (0, 1)) for group in singular.values()]
+        return tuple(components), tuple((a, b) for a, b in alone)
 
     @property
-    def components(self) -> tuple[Component, ...]:  # type: ignore[override]
+    def components(self) -> tuple[Component, ...]:
         """The merged components as SymPy expressions."""
         return self._formulas[0]
 
     @property
-    def singular(self) -> tuple[tuple[sp.Expr, sp.Expr], ...]:  # type: ignore[override]
+    def singular(self) -> tuple[tuple[sp.Expr, sp.Expr], ...]:
         """(A0 mass, A1 mass) of the messages where A2 vanishes."""
         return self._formulas[1]
 
@@ -187,7 +189,9 @@ class Composed(Decomposition):
         for part, number in zip(self.parts, how, strict=True):
             table = part._repr_latex_().strip("$").removeprefix(r"\displaystyle ")
             shown = sp.latex(number)
-            tables.append(rf"{shown}\cdot\left({table}\right)" if self.weights else rf"\left({table}\right)^{{{shown}}}")
+            tables.append(
+                rf"{shown}\cdot\left({table}\right)" if self.weights else rf"\left({table}\right)^{{{shown}}}"
+            )
         return rf"$\displaystyle {sign.join(tables)}$"
 
 
@@ -296,18 +300,19 @@ def _too_many(count: int) -> ArgumentError:
 
 
 class _Balls:
-    """Masses and ratios of all cells in balls, made once for each precision."""
+    """Masses and ratios of all cells in balls, made again only for a higher precision."""
 
     def __init__(self, structure: _Structure) -> None:
         self.structure = structure
         self.exponents = structure.exponents()
         self.compiled = [compile_expression(b, ()) for b in structure.basis.bases]
-        self.known: dict[int, tuple[list[arb], list[tuple[arb, arb]]]] = {}
+        self.bits = 0
+        self.known: tuple[list[arb], list[tuple[arb, arb]]] = ([], [])
 
     def at(self) -> tuple[list[arb], list[tuple[arb, arb]]]:
-        bits = flint.ctx.prec
-        if bits not in self.known:
-            with flint.ctx.workprec(bits + 32):
+        if flint.ctx.prec + 32 > self.bits:
+            self.bits = 2 * flint.ctx.prec + 64  # searches ask for more and more: what is finer serves them all
+            with flint.ctx.workprec(self.bits):
                 masses = self.structure.masses(_ball)
                 values = [f(FLINT, {}) for f in self.compiled]
                 roots = [
@@ -321,10 +326,8 @@ class _Balls:
                             for root, k in zip(roots, e, strict=True):
                                 product *= root**k
                             powers[e] = product
-                self.known = {bits: (masses, [(powers[a], powers[b]) for a, b in self.exponents])} | {
-                    k: self.known[k] for k in list(self.known)[:3]
-                }
-        return self.known[bits]
+                self.known = masses, [(powers[a], powers[b]) for a, b in self.exponents]
+        return self.known
 
 
 def _ball(expr: sp.Expr) -> arb:
@@ -389,7 +392,7 @@ def _fraction(expr: sp.Expr) -> fmpq:
 
 
 def same_input(found: Decomposition, which: int) -> Decomposition:
-    """Return the triple (A, A, A2) with A = A0 (``which`` 0) or A1 of a decomposition: both data sets hold one input."""
+    """Return the triple (A, A, A2), A = A0 (``which`` 0) or A1 of a decomposition: both data sets hold one input."""
     if isinstance(found, Composed):
         parts = [same_input(p, which) for p in found.parts]
         return found._with(parts, found.parameters, (found.pair[which],) * 2)

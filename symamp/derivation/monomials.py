@@ -25,7 +25,7 @@ def powers_of(ratio: sp.Expr) -> dict[sp.Expr, sp.Rational]:
     """Return {base: exponent} whose product is the positive expression: primes, exponentials, and whatever is left.
 
     >>> powers_of(sp.exp(sp.Symbol("eps0") / 2) * 12)
-    {exp(eps0): 1/2, 2: 2, 3: 1}
+    {2: 2, 3: 1, exp(eps0): 1/2}
     """
     found: dict[sp.Expr, sp.Rational] = {}
     for factor in sp.Mul.make_args(sp.powsimp(ratio) if ratio.is_Mul else ratio):
@@ -112,9 +112,11 @@ class Basis:
         rows[:, :FLAGS] = np.minimum(rows[:, :FLAGS], 1)
         for k in (0, 1):
             rows[rows[:, 1 + k] == 1, FLAGS + k * self.size : FLAGS + (k + 1) * self.size] = 0
-        keys, place = distinct(rows[(gone := (rows[:, 1] & rows[:, 2]) == 0)])
+        # What neither data set sends counts only where others send it: there it is part of the mass.
+        kept = (rows[:, 0] & rows[:, 1] & rows[:, 2]) == 0
+        keys, place = distinct(rows[kept])
         places = np.full(len(rows), -1, dtype=np.int64)
-        places[gone] = place
+        places[kept] = place
         return keys, places.reshape(len(a), len(b))
 
 
