@@ -5,12 +5,14 @@ from symamp.algebra.parameter import Parameter
 from symamp.amplification.answer import Answer
 from symamp.amplification.curve import Curve
 from symamp.amplification.estimate import Estimate, estimate
+from symamp.amplification.inverse import Inverse, largest_eps0, least_n
 from symamp.amplification.method_check import method_check
 from symamp.amplification.profile import Profile
 from symamp.amplification.questions import delta, epsilon, profile
 from symamp.amplification.sum_law import SumLaw, sum_law
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
+from symamp.mechanisms.combined import joint, parallel, poisson_subsample
 from symamp.mechanisms.families.block_hadamard import BlockHadamardResponse
 from symamp.mechanisms.families.cms import CountMeanSketch
 from symamp.mechanisms.families.collision import Collision
@@ -53,6 +55,7 @@ __all__ = [
     "HadamardCountMeanSketch",
     "HadamardResponse",
     "Harmony",
+    "Inverse",
     "LocalHashing",
     "OneBitMean",
     "Parameter",
@@ -74,9 +77,14 @@ __all__ = [
     "errors",
     "estimate",
     "exact",
+    "joint",
+    "largest_eps0",
+    "least_n",
     "load_mechanism",
     "mechanism_from_json",
     "method_check",
+    "parallel",
+    "poisson_subsample",
     "profile",
     "sum_law",
 ]

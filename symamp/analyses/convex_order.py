@@ -7,6 +7,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.algebra.normal_form import normal
+from symamp.derivation.composed import Composed
 from symamp.derivation.crossing import number
 from symamp.derivation.decomposition import Decomposition
 from symamp.evaluation.law import Level, total
@@ -29,6 +30,8 @@ def is_worse(worse: Decomposition, better: Decomposition, level: Level) -> bool:
     >>> is_worse(d, d, Level.of_float(0.5))
     True
     """
+    if any(isinstance(d, Composed) and d.is_large for d in (worse, better)):
+        return False  # each of so many components would be compared with each
     difference = _difference(worse, better)
     with flint.ctx.workprec(_BITS):
         e = level.exponential()

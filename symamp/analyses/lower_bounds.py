@@ -135,6 +135,8 @@ def _most_revealing(table: NumericTable) -> list[tuple[int, int]]:
 
 def _mixed(mechanism: Mechanism, reduction: Reduction, level: Level, n: int) -> Iterator[Reduction]:
     pair = reduction.pair
+    if mechanism.is_composed:  # a mixture of inputs is no product: constant data sets only
+        return
     table = mechanism.numeric or seen_table(mechanism, pair)
     place = {x: i for i, x in enumerate(table.inputs)}
     with flint.ctx.workprec(128):

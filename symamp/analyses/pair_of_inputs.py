@@ -91,6 +91,10 @@ class PairOfInputs:
         """The laws that cross to the evaluation, each complete."""
         return tuple(t.law for t in self.triples)
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return what travels: laws are functions, and are made again where they are needed."""
+        return {"triples": self.triples}
+
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
         lowest, worst = max(((t.root(n, log_delta, ROUGH), t) for t in self.triples), key=lambda found: found[0])

@@ -25,6 +25,8 @@ def blanket(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Decomposition:
     if mechanism.numeric is not None:
         rows = mechanism.inputs.index(pair[0]), mechanism.inputs.index(pair[1])
         return table_blanket(mechanism.numeric, rows)
+    if (found := mechanism.decomposed(pair, None)) is not None:
+        return found
     parts = []
     orbits = mechanism.orbits(pair)
     for orbit in orbits:

@@ -22,6 +22,8 @@ def largest_ratio(mechanism: LocalRandomizer) -> sp.Expr:
     """
     if mechanism.numeric is not None:
         return mechanism.numeric.largest_ratio()
+    if (composed := mechanism.composed_ratio()) is not None:
+        return composed
     # One pair shows everything: density and rest together list all inputs on every message.
     sure: list[sp.Expr] = []
     possible: list[sp.Expr] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import sympy as sp
 
@@ -11,6 +11,9 @@ from symamp.algebra.parameter import Parameter
 from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.orbit import Orbit
 from symamp.errors import UnknownInputError
+
+if TYPE_CHECKING:
+    from symamp.derivation.decomposition import Decomposition
 
 
 class LocalRandomizer(ABC):
@@ -65,6 +68,22 @@ class LocalRandomizer(ABC):
     @property
     def numeric(self) -> NumericTable | None:
         """The mechanism as a table of numbers over ``inputs``, where it is one: then nothing needs formulas."""
+        return None
+
+    @property
+    def is_composed(self) -> bool:
+        """Whether decompositions follow from those of parts (``decomposed``), and no messages are listed."""
+        return False
+
+    def decomposed(self, pair: tuple[str, str], other: str | None) -> Decomposition | None:
+        """Return the triple R(x0), R(x1) and the blanket (``other`` None) or R(other) from those of the parts.
+
+        None for a mechanism that lists its messages: then it is read off from them.
+        """
+        return None
+
+    def composed_ratio(self) -> sp.Expr | None:
+        """Return e^eps0 from those of the parts, None for a mechanism that lists its messages."""
         return None
 
     def general(self) -> tuple[Self, dict[sp.Symbol, sp.Expr]]:

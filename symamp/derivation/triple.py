@@ -32,6 +32,12 @@ def triple(mechanism: LocalRandomizer, pair: tuple[str, str], others: Weights) -
         index = {x: i for i, x in enumerate(mechanism.inputs)}
         share = tuple((index[x], fmpq(int(w.p), int(w.q))) for x, w in others)
         return TableDecomposition(mechanism.numeric, (index[pair[0]], index[pair[1]]), share)
+    if mechanism.is_composed:
+        if len(others) > 1:
+            raise ArgumentError("others", f"{len(others)} inputs", "one input, for a mechanism made of others")
+        found = mechanism.decomposed(pair, others[0][0])
+        assert found is not None
+        return found
     distinguished = tuple(dict.fromkeys([*pair, *(x for x, _ in others)]))
     at = {x: i for i, x in enumerate(distinguished)}
     parts = []

@@ -10,9 +10,11 @@ import sympy as sp
 from symamp.algebra.normal_form import normal
 from symamp.algebra.order import maximum, sign
 from symamp.algebra.parameter import Parameter
+from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.derived import derived
 from symamp.derivation.infimum import infimum
 from symamp.derivation.local_budget import largest_ratio
+from symamp.derivation.pairs import pair_classes
 from symamp.derivation.randomizer import LocalRandomizer
 
 
@@ -32,6 +34,10 @@ def variation_ratio(mechanism: LocalRandomizer) -> VariationRatio:
     Raises UndecidedOrderError if an order cannot be proved.
     """
     parameters = mechanism.parameters
+    if mechanism.is_composed:
+        t = largest_ratio(mechanism)
+        distances = [_distance(c.decomposition, parameters) for c in pair_classes(mechanism)]
+        return VariationRatio(t, _largest(distances, parameters), t)
     ratios: list[sp.Expr] = []
     variations: list[sp.Expr] = []
     reach: list[sp.Expr] = []
@@ -54,6 +60,12 @@ def variation_ratio(mechanism: LocalRandomizer) -> VariationRatio:
         _largest(variations, parameters),
         _largest([*reach, largest_ratio(mechanism)], parameters),
     )
+
+
+def _distance(found: Decomposition, parameters: Sequence[Parameter]) -> sp.Expr:
+    """Return the total variation of A0 and A1 from the components of their triple."""
+    excess = [m * (a - b) for a, b, m in found.components] + [a - b for a, b in found.singular]
+    return normal(sp.Add(*(e for e in excess if e != 0 and sign(e, parameters) > 0)))
 
 
 def _largest(values: list[sp.Expr], parameters: Sequence[Parameter]) -> sp.Expr:

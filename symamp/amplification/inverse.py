@@ -1,0 +1,288 @@
+"""The questions asked backwards: how large a local budget, or how few users, for a central guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import ceil, exp, floor, inf, isfinite, log
+from typing import Any
+
+import sympy as sp
+from flint import fmpq
+from scipy.optimize import brentq
+
+from symamp.amplification.answer import Answer
+from symamp.amplification.profile import Profile
+from symamp.amplification.question import Question, checked_subject
+from symamp.amplification.search import LOOSE, DataSetSearch, Ladder
+from symamp.analyses.subject import Subject
+from symamp.derivation.crossing import level_of
+from symamp.errors import ArgumentError
+from symamp.evaluation.inversion import LARGEST_EPS, log_of
+from symamp.evaluation.law import Level
+from symamp.mechanisms.budget_order import degradation
+from symamp.mechanisms.pure_ldp import PureLDP
+from symamp.numbers.arguments import LARGEST_N, budget, failure_probability, users
+
+_FAR, _LEAST_EPS0 = 1e4, 1e-9
+_STEPS = 24
+_FIRST_SHIFT = 1e-6
+_FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
+_LARGER_CLASS = "every randomizer with a smaller budget is one with a larger"
+
+
+@dataclass(frozen=True)
+class Inverse:
+    """A certified bracket of the largest eps0, or of the least n, at which (eps, delta)-privacy holds.
+
+    ``quantity`` is "eps0" or "n". ``private`` and ``not_private`` are the two answers for delta that prove the ends:
+    the first has ``upper`` <= delta, the second ``lower`` > delta; None where an end needs no proof or has none.
+    ``monotone`` says why privacy holds on the whole safe side and fails on the whole other side; it is None where that
+    is not proved, and then each end is a statement about itself alone.
+
+    Plain data: it can be pickled, compared and hashed.
+
+    >>> import symamp as sa
+    >>> found = sa.least_n(sa.RandomizedResponse(k=2, eps0=1), eps="0.1", delta="1e-6")
+    >>> found.safe == found.upper, found.monotone
+    (True, 'removing a user leaves a report that the larger data set can be turned into')
+    """
+
+    quantity: str
+    subject: str
+    asked: tuple[tuple[str, str], ...]
+    lower: float
+    upper: float
+    private: Answer | None = field(repr=False)
+    not_private: Answer | None = field(repr=False)
+    monotone: str | None = field(default=None, repr=False)
+
+    @property
+    def safe(self) -> float:
+        """The end at which the mechanism is proved to be private: the lower one for eps0, the upper one for n."""
+        return self.lower if self.quantity == "eps0" else self.upper
+
+    @property
+    def gap(self) -> float:
+        """(upper - lower)/upper."""
+        if self.lower == self.upper:
+            return 0.0
+        return (self.upper - self.lower) / self.upper if isfinite(self.upper) else 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the bracket for machines: numbers and texts only, infinities as "inf"."""
+        ends = {k: v if isfinite(v) else "inf" for k, v in (("lower", self.lower), ("upper", self.upper))}
+        proofs = {
+            name: None if found is None else found.to_dict()
+            for name, found in (("private", self.private), ("not_private", self.not_private))
+        }
+        return {
+            "quantity": self.quantity,
+            "mechanism": self.subject,
+            **dict(self.asked),
+            **ends,
+            "safe": self.safe if isfinite(self.safe) else "inf",
+            "monotone": self.monotone,
+            **proofs,
+        }
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{k} = {v}" for k, v in self.asked)
+        low, high = (f"{x:,}" if isinstance(x, int) else f"{x:.10g}" for x in (self.lower, self.upper))
+        what = "largest eps0" if self.quantity == "eps0" else "least n"
+        return f"{what} in [{low}, {high}]  ({self.subject}, {given}; private at {low if self._is_budget else high})"
+
+    @property
+    def _is_budget(self) -> bool:
+        return self.quantity == "eps0"
+
+
+def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, method: str | None = None) -> Inverse:
+    """Return a certified bracket of the largest local budget at which n shuffled users are (eps, delta)-private.
+
+    ``family`` is a mechanism whose only free parameter is ``eps0`` (``sa.RandomizedResponse(k=10)``), or
+    ``sa.PureLDP()``. ``method`` selects one proved analysis for the safe end.
+
+    Raises ArgumentError for a family with other parameters free and for arguments out of range.
+
+    Guarantee
+    ---------
+    At eps0 = ``lower`` the shuffled mechanism is (eps, delta)-private, at eps0 = ``upper`` it is not. If ``monotone``
+    is not None this holds for all eps0 <= ``lower``, and for all eps0 >= ``upper`` that the family admits.
+    Proof: docs/proofs/inverse_questions.md.
+
+    >>> import symamp as sa
+    >>> found = sa.largest_eps0(sa.RandomizedResponse(k=10), n=10**6, eps="0.01", delta="1e-8")
+    >>> print(found)
+    largest eps0 in [2.85..., 2.85...]  (RandomizedResponse(k=10, eps0=eps0), n = 1000000, eps = 0.01, ...)
+    """
+    count, level, target = users(n), budget(eps), failure_probability(delta)
+    free = [p.name for p in getattr(family, "parameters", ())]
+    if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
+        shown = f"{family!r} with {', '.join(free) or 'nothing'} free"
+        raise ArgumentError("family", shown, "a family with eps0 free and all other parameters fixed")
+    checked_subject(family.at(eps0=1))
+    reason = _LARGER_CLASS if isinstance(family, PureLDP) else degradation(family)  # type: ignore[arg-type]
+    floor_ = float(sp.N(level, 17)) * (1.0 - 1e-15)  # eps0 <= eps is private without shuffling
+    asked = (("n", str(count)), ("eps", str(eps)), ("delta", str(delta)))
+    ends = max(floor_, _LEAST_EPS0), LARGEST_EPS
+    if floor_ >= LARGEST_EPS:
+        raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS:g}")
+    search = _Search(lambda x: family.at(eps0=x), lambda _: count, level, target, method, ends)
+    high, low = search.roots(rising=True)
+    private, safe = search.first(high, -1, search.is_private, lambda x: x)
+    violated, unsafe = search.first(low, +1, search.is_violated, lambda x: x)
+    lower = safe if private is not None else floor_
+    upper = unsafe if violated is not None else inf
+    return Inverse("eps0", repr(family), asked, lower, upper, private, violated, reason)
+
+
+def least_n(mechanism: Subject, *, eps: object, delta: object, method: str | None = None) -> Inverse:
+    """Return a certified bracket of the least number of users at which shuffling gives (eps, delta)-privacy.
+
+    ``upper`` is inf if no number up to 10**18 suffices. The other arguments, and what is raised, are those of
+    ``symamp.delta``.
+
+    Guarantee
+    ---------
+    Every number of users n >= ``upper`` is (eps, delta)-private, and none below ``lower`` is.
+    Proof: docs/proofs/inverse_questions.md.
+
+    >>> import symamp as sa
+    >>> print(sa.least_n(sa.RandomizedResponse(k=10, eps0=1), eps="0.0027292", delta="1e-8"))
+    least n in [999,9..., 1,000,...]  (RandomizedResponse(k=10, eps0=1), eps = 0.0027292, delta = 1e-8; private at ...)
+    """
+    level, target = budget(eps), failure_probability(delta)
+    subject = Question.of(mechanism, 1, method).subject
+    search = _Search(lambda _: subject, round, level, target, method, (1.0, float(LARGEST_N)))
+    asked = (("eps", str(eps)), ("delta", str(delta)))
+    found = Profile(Question(subject, 1, method)).delta(level)
+    if found.most.at_most(target):
+        return Inverse("n", repr(subject), asked, 1, 1, found, None, _FEWER_USERS)
+    high, low = search.roots(rising=False)
+    private, safe = search.first(high, +1, search.is_private, lambda x: float(ceil(x)))
+    private, safe = search.fewer(private, safe)
+    violated, unsafe = search.first(low, -1, search.is_violated, lambda x: float(floor(x)))
+    lower = search.users(unsafe) + 1 if violated is not None else 1
+    upper: float = search.users(safe) if private is not None else inf
+    return Inverse("n", repr(subject), asked, lower, upper, private, violated, _FEWER_USERS)
+
+
+class _Search:
+    """delta at a fixed eps as a function of one unknown x: the local budget, or the number of users."""
+
+    def __init__(
+        self,
+        subject: Callable[[float], Subject],
+        users: Callable[[float], int],
+        eps: sp.Expr,
+        target: fmpq,
+        method: str | None,
+        ends: tuple[float, float],
+    ) -> None:
+        self.subject, self.users, self.eps, self.target, self.method = subject, users, eps, target, method
+        self.least, self.most = ends
+        self.level: Level = level_of(eps)
+        self.log_delta = log_of(target)
+        self._shift = _FIRST_SHIFT
+        self._kept: tuple[Any, Ladder, DataSetSearch] | None = None
+
+    def roots(self, *, rising: bool) -> tuple[float, float]:
+        """Return estimates of x where the least upper bound, and the largest lower bound, are delta."""
+        least, most = self.least, self.most
+        sign = 1.0 if rising else -1.0
+        high = _crossing(lambda x: sign * self._above(x, cheap=True), least, most)
+        low = _crossing(lambda x: sign * self._below(x), least, most, high)
+        if self.method is None and least < high < most and abs(log(low / high)) > LOOSE:
+            high = _crossing(lambda x: sign * self._above(x, cheap=False), least, most, high, 1e-4)
+        return high, low
+
+    def first(
+        self, root: float, direction: int, holds: Callable[[Answer], bool], admitted: Callable[[float], float]
+    ) -> tuple[Answer | None, float]:
+        """Return the first (answer, x) from the root in the direction for which ``holds`` is certified."""
+        shift, last = self._shift, None
+        for _ in range(_STEPS):
+            x = min(max(admitted(root * exp(direction * shift)), self.least), self.most)
+            if x == last:
+                break
+            answer = self._answer(x)
+            if holds(answer):
+                return answer, x
+            shift, last = 3.0 * shift, x
+        return None, root
+
+    def fewer(self, private: Answer | None, n: float) -> tuple[Answer | None, float]:
+        """Return (answer, n) with one or two users less where that is certified, too."""
+        for _ in range(2):
+            if private is None or n <= 1.0 or n > 1e9:
+                break
+            answer = self._answer(n - 1.0)
+            if not self.is_private(answer):
+                break
+            private, n = answer, n - 1.0
+        return private, n
+
+    def is_private(self, answer: Answer) -> bool:
+        """Whether delta is proved to suffice."""
+        return answer.most.at_most(self.target)
+
+    def is_violated(self, answer: Answer) -> bool:
+        """Whether delta is proved not to suffice."""
+        return answer.least.exceeds(self.target)
+
+    def _answer(self, x: float) -> Answer:
+        return Profile(Question.of(self.subject(x), self.users(x), self.method)).delta(self.eps)
+
+    def _searches(self, x: float) -> tuple[Ladder, DataSetSearch]:
+        subject = self.subject(x)
+        if self._kept is None or self._kept[0] != subject:
+            self._kept = subject, Ladder(subject, self.method), DataSetSearch(subject)
+        return self._kept[1:]
+
+    def _above(self, x: float, *, cheap: bool) -> float:
+        ladder, below = self._searches(x)
+        n = self.users(x)
+        if cheap:
+            value = ladder.first.ranked(self.level, n)[0].log_estimate(self.level, n)
+        else:
+            low, _ = below.largest_value(self.level, n)
+            value, _, part = ladder.least_value(self.level, n, low)
+            self._shift = max(_FIRST_SHIFT, 0.1 * part.accuracy)
+        return max(value - self.log_delta, -_FAR)
+
+    def _below(self, x: float) -> float:
+        value, _ = self._searches(x)[1].largest_value(self.level, self.users(x))
+        return max(value - self.log_delta, -_FAR)
+
+
+def _crossing(
+    miss: Callable[[float], float], least: float, most: float, start: float | None = None, accuracy: float = 1e-9
+) -> float:
+    """Return where an increasing function of log x is about 0 between two positive numbers; the nearer end if nowhere.
+
+    Floats: what is found is certified afterwards.
+    """
+    x = start if start is not None and least <= start <= most else min(max(1.0, 2.0 * least), most)
+    step = 0.02 if start is not None else 0.7
+
+    def at(z: float) -> float:
+        return miss(exp(z))
+
+    low = high = log(x)
+    first, last = log(least), log(most)
+    value = at(low)
+    if value == 0.0:
+        return x
+    while value < 0.0:
+        if high >= last:
+            return most
+        low, high, step = high, min(high + step, last), 2.0 * step
+        value = at(high)
+    if low == high:
+        while value > 0.0:
+            if low <= first:
+                return least
+            low, high, step = max(low - step, first), low, 2.0 * step
+            value = at(low)
+    return exp(float(brentq(at, low, high, xtol=accuracy, rtol=1e-12)))

@@ -1,0 +1,254 @@
+"""Combined mechanisms against explicit product tables in exact rationals, and against themselves."""
+
+import pickle
+from collections import Counter
+from fractions import Fraction
+from random import Random
+
+import pytest
+import sympy as sp
+from oracle.histograms import random_table, randomized_response, subset_selection, worst_true_divergence
+from oracle.joint import comparisons, components, joint_table, parallel_table
+
+import symamp as sa
+from symamp.derivation.composed import Composed
+from symamp.derivation.dominating_pair import dominating_pair
+from symamp.mechanisms.combined import part_triple
+
+RR2, RR3 = (sa.RandomizedResponse(k=k, eps0="log(3)") for k in (2, 3))
+SUBSETS = sa.SubsetSelection(d=4, k=2, eps0="log(3)")
+KNOWN = {RR2: randomized_response(2, Fraction(3)), RR3: randomized_response(3, Fraction(3))}
+KNOWN[SUBSETS] = subset_selection(4, 2, Fraction(3))
+
+
+def fractions(entries):
+    return [Fraction(int(e.p), int(e.q)) for e in entries]
+
+
+def exact(found):
+    law = Counter()
+    for r0, r1, mass in found.components:
+        a, b, m = fractions((r0, r1, mass))
+        assert (a, b) not in law
+        law[a, b] += m
+    return dict(law), sorted(tuple(fractions(both)) for both in found.singular)
+
+
+def table_of(rows):
+    return sa.FiniteMechanism([[sp.Rational(e.numerator, e.denominator) for e in row] for row in rows])
+
+
+def random_parts(seed, zeros=False):
+    rng = Random(seed)
+    tables = [random_table(rng, zeros=zeros) for _ in range(2)]
+    return [table_of(t) for t in tables], tables
+
+
+def labels(parts, choice):
+    return [p.inputs[i] for p, i in zip(parts, choice, strict=True)]
+
+
+def compare(combined, inputs, rows, most=12):
+    """Ordered pairs of inputs, drawn: blanket and data sets of the combination and of the product table."""
+    named = dict(zip(inputs, combined.inputs, strict=True))
+    pairs = [(i, j) for i in range(len(inputs)) for j in range(len(inputs)) if i != j]
+    for i, j in Random(len(pairs)).sample(pairs, min(most, len(pairs))):
+        x, z = named[inputs[i]], named[inputs[j]]
+        assert exact(combined.blanket(x, z)) == components(rows, i, j)
+        other = (i + j) % len(inputs)
+        assert exact(combined.dataset(x, z, named[inputs[other]])) == components(rows, i, j, other)
+
+
+@pytest.mark.parametrize("parts", [(RR2, RR3), (RR2, RR2), (RR2, RR2, RR2), (RR3, SUBSETS)])
+def test_a_joint_is_the_product_table(parts):
+    inputs, rows = joint_table([KNOWN[p] for p in parts])
+    combined = sa.joint(*parts)
+    compare(combined, inputs, rows)
+    x0, x1 = combined.pairs()[0]
+    assert exact(combined.blanket(x0, x1)) == components(rows, 0, len(inputs) - 1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("zeros", [False, True])
+def test_joints_and_parallels_of_random_tables(seed, zeros):
+    parts, tables = random_parts(seed, zeros)
+    inputs, rows = joint_table(tables)
+    compare(sa.joint(parts), inputs, rows, 6)
+    share = Fraction(2, 7)
+    inputs, rows = parallel_table([share, 1 - share], tables)
+    compare(sa.parallel([(share, parts[0]), (1 - share, parts[1])]), inputs, rows, 6)
+
+
+@pytest.mark.parametrize("parts", [(RR2, RR2), (RR2, RR3)])
+def test_tables_are_those_of_the_oracle(parts):
+    _, rows = joint_table([KNOWN[p] for p in parts])
+    assert [fractions(row) for row in sa.joint(*parts).table().rows] == rows
+
+
+@pytest.mark.parametrize(
+    ("combined", "table"),
+    [
+        (sa.joint(RR2, RR2), joint_table([KNOWN[RR2]] * 2)[1]),
+        (
+            sa.parallel([("1/3", RR2), ("2/3", RR2)]),
+            parallel_table([Fraction(1, 3), Fraction(2, 3)], [KNOWN[RR2]] * 2)[1],
+        ),
+        (
+            sa.poisson_subsample(RR3, "1/2"),
+            [[*(e / 2 for e in row), Fraction(1, 2)] for row in KNOWN[RR3]],
+        ),
+    ],
+)
+@pytest.mark.parametrize("E", [Fraction(1), Fraction(5, 4), Fraction(2), Fraction(7, 2)])
+def test_the_truth_lies_inside(combined, table, E):
+    for n in (1, 2, 3):
+        answer = sa.delta(combined, n=n, eps=sp.log(sp.Rational(E.numerator, E.denominator)))
+        true = worst_true_divergence(table, n, E)[0]
+        low, high = answer.least.fraction, answer.most.fraction
+        assert Fraction(int(low.p), int(low.q)) <= true <= Fraction(int(high.p), int(high.q))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_truth_lies_inside_for_random_tables(seed):
+    rng = Random(100 + seed)
+    tables = [
+        [[Fraction(a, a + b), Fraction(b, a + b)] for a, b in ((rng.randint(1, 9), rng.randint(1, 9)) for _ in "ab")]
+        for _ in "cd"
+    ]
+    combined = sa.joint([table_of(t) for t in tables])
+    _, rows = joint_table(tables)
+    for E in (Fraction(1), Fraction(5, 4)):
+        answer = sa.delta(combined, n=2, eps=sp.log(sp.Rational(E.numerator, E.denominator)))
+        true = float(worst_true_divergence(rows, 2, E)[0])
+        assert answer.lower <= true * (1 + 1e-12)
+        assert true <= answer.upper * (1 + 1e-12)
+
+
+def test_theorem_2_by_exact_comparisons():
+    found = list(comparisons((2, 3), (0.1, 1, 4), 6))
+    assert len(found) > 600
+    assert all(holds for *_, holds in found)
+
+
+@pytest.mark.parametrize(
+    ("m", "eps0", "eps", "low", "high"),
+    [
+        (sa.UnaryEncoding.rappor(D=16, eps0="1/32"), 1, ".00068", 4.07288620e-10, 4.07288971e-10),
+        (sa.UnaryEncoding.rappor(D=16, eps0="1/8"), 4, ".0055", 1.40076060e-8, 1.40076181e-8),
+        (sa.RandomizedResponse(k=10, eps0="1/8"), 4, ".0018", 6.38266539e-10, 6.38267088e-10),
+    ],
+)
+def test_reference_numbers_of_32_attributes(m, eps0, eps, low, high):
+    many = sa.joint([m] * 32)
+    assert many.local_ratio() == sp.exp(eps0)
+    answer = sa.delta(many, n=10**6, eps=eps, method="blanket")
+    assert low * (1 - 1e-8) <= answer.bound.upper
+    assert answer.bound.lower <= high * (1 + 1e-8)
+    assert answer.bound.upper / answer.bound.lower < 1 + 2e-6
+    assert many.blanket().size <= 33**2
+
+
+def test_only_pairs_that_differ_everywhere_are_compared_where_that_is_proved():
+    both = sa.joint(RR3, SUBSETS)
+    assert both.worst_is_all_different
+    assert both.pairs() == (("(x0, x0)", "(x1, x1)"),)
+    parts, _ = random_parts(1)
+    loose = sa.joint(parts)
+    assert all(dominating_pair(p) is None for p in parts)
+    assert not loose.worst_is_all_different
+    size = [len(p.inputs) for p in parts]
+    assert len(loose.pairs()) == size[0] ** 2 * size[1] ** 2 - size[0] * size[1]
+
+
+def test_one_attribute_protects_better_than_all():
+    parts = [sa.RandomizedResponse(k=3, eps0="1/4")] * 4
+    one, every = (sa.joint(parts, neighbours=kind) for kind in ("one_attribute", "all"))
+    assert one.local_ratio() == sp.exp(sp.Rational(1, 4))
+    assert len(one.pairs()) == 1
+    a, b = (sa.epsilon(m, n=10**4, delta="1e-6") for m in (one, every))
+    assert a.upper < b.upper
+    assert a.lower <= a.upper
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_trivial_combinations_and_order(seed):
+    (m, other), _ = random_parts(seed)
+    assert sa.joint(m) == m
+    assert sa.parallel([(1, m), (0, other)]) == m
+    assert sa.poisson_subsample(m, 1) == m
+    E = "1/20"
+    half = sa.delta(sa.parallel([("1/2", RR3), ("1/2", RR2)]), n=50, eps=E, method="blanket").bound
+    ends = sorted((sa.delta(x, n=50, eps=E, method="blanket").bound for x in (RR2, RR3)), key=lambda b: b.lower)
+    assert ends[0].lower <= half.upper
+    assert half.lower <= ends[1].upper
+
+
+def test_symbols_are_left_and_put_in():
+    k = sa.Parameter("k", lower=2, integer=True)
+    pair = sa.joint([sa.RandomizedResponse(k=k)] * 2)
+    assert [p.name for p in pair.parameters] == ["k", "eps0"]
+    derived = pair.blanket()
+    fixed = sa.joint([sa.RandomizedResponse(k=5, eps0="log(2)")] * 2)
+    assert pair.at(k=5, eps0="log(2)") == fixed
+    swap = {p.symbol: v for p, v in zip(pair.parameters, (5, sp.log(2)), strict=True)}
+    masses = Counter()
+    for c in derived.components:
+        masses[c.ratio0.subs(swap), c.ratio1.subs(swap)] += sp.simplify(c.mass.subs(swap))
+    assert dict(masses) == {(c.ratio0, c.ratio1): c.mass for c in fixed.blanket().components}
+
+
+def test_nested():
+    inner = sa.joint([RR2] * 2)
+    nested = sa.joint(inner, RR2)
+    flat = sa.joint([RR2] * 3)
+    assert nested.blanket().gamma == flat.blanket().gamma
+    assert exact(nested.blanket()) == exact(flat.blanket())
+    mixed = sa.poisson_subsample(sa.parallel([("1/2", inner), ("1/2", RR3)]), "1/3")
+    answer = sa.epsilon(mixed, n=10**4, delta="1e-6")
+    assert 0 < answer.lower < answer.upper < sa.epsilon(inner, n=10**4, delta="1e-6").upper
+
+
+def test_equal_inputs_of_a_part():
+    same = part_triple(RR3, "x0", "x0", None)
+    assert all(c.ratio0 == c.ratio1 for c in same.components)
+    assert sum(c.mass for c in same.components) == RR3.blanket().gamma
+
+
+def test_shown_and_sent():
+    many = sa.joint([sa.RandomizedResponse(k=10, eps0="1/8")] * 16)
+    derived = many.blanket()
+    assert isinstance(derived, Composed)
+    assert "taken 16 times" in str(derived)
+    assert "^{16}" in derived._repr_latex_()
+    answer = sa.delta(many, n=10**5, eps="1/100")
+    assert pickle.loads(pickle.dumps(answer)) == answer
+    assert repr(many).endswith("* 16)")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: sa.joint(), "1 to"),
+        (lambda: sa.joint(3), "a mechanism of symamp"),
+        (lambda: sa.joint(RR2, RR2, neighbours="some"), "all, one_attribute"),
+        (lambda: sa.parallel([("1/2", RR2)]), "sum to exactly 1"),
+        (lambda: sa.parallel([("-1/2", RR2), ("3/2", RR2)]), ">= 0"),
+        (lambda: sa.parallel([RR2]), "pairs"),
+        (lambda: sa.poisson_subsample(RR2, 0), r"\(0, 1\]"),
+        (
+            lambda: sa.joint(
+                sa.RandomizedResponse(k=2), sa.RandomizedResponse(k=sa.Parameter("k", lower=3, integer=True))
+            ).at(d=2),
+            "one of",
+        ),
+        (
+            lambda: sa.joint(
+                sa.RandomizedResponse(), sa.RandomizedResponse(k=sa.Parameter("k", lower=3, integer=True))
+            ),
+            "one range",
+        ),
+    ],
+)
+def test_refusals(make, message):
+    with pytest.raises(sa.errors.ArgumentError, match=message):
+        make()

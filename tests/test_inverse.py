@@ -1,0 +1,129 @@
+"""Questions asked backwards: against exact truths, and against the questions asked forwards."""
+
+import pickle
+from fractions import Fraction
+
+import pytest
+import sympy as sp
+from oracle.histograms import randomized_response, subset_selection, unary_encoding, worst_true_divergence
+
+import symamp as sa
+from symamp.mechanisms.budget_order import degradation
+
+MILLION = 10**6
+
+
+def truth(table, n, E):
+    return worst_true_divergence(table, n, E)[0]
+
+
+@pytest.mark.parametrize(
+    ("t", "E", "delta"), [(3, Fraction(3, 2), Fraction(1, 10)), (2, Fraction(6, 5), Fraction(1, 20))]
+)
+def test_the_least_number_of_users_against_every_data_set(t, E, delta):
+    table = randomized_response(3, Fraction(t))
+    least = next(n for n in range(1, 9) if truth(table, n, E) <= delta)
+    found = sa.least_n(sa.RandomizedResponse(k=3, eps0=f"log({t})"), eps=f"log({E})", delta=delta)
+    assert found.lower <= least <= found.upper
+    assert found.private.upper <= delta
+    assert found.not_private is None or found.not_private.lower > delta
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_the_largest_budget_against_every_data_set(n):
+    E, delta = Fraction(3, 2), Fraction(1, 10)
+    found = sa.largest_eps0(sa.RandomizedResponse(k=3), n=n, eps="log(3/2)", delta=delta)
+    for t, private in (
+        (Fraction(sp.Rational(str(round(2.718281828 ** (s * f), 9)))), f < 1)
+        for s, f in ((found.lower, 0.999), (found.upper, 1.001))
+    ):
+        assert (truth(randomized_response(3, t), n, E) <= delta) is private
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [sa.RandomizedResponse(k=10, eps0=1), sa.HadamardResponse(K=16, eps0=1), sa.PureLDP(eps0=1)],
+)
+def test_users_and_deltas_agree(mechanism):
+    eps, delta = "0.01", "1e-7"
+    found = sa.least_n(mechanism, eps=eps, delta=delta)
+    assert sa.delta(mechanism, n=found.upper, eps=eps).upper <= 1e-7
+    assert sa.delta(mechanism, n=found.lower - 1, eps=eps).lower > 1e-7
+    assert found.lower <= found.upper
+    assert isinstance(found.upper, int)
+    assert found.safe == found.upper
+
+
+@pytest.mark.parametrize("family", [sa.RandomizedResponse(k=10), sa.UnaryEncoding.oue(D=8), sa.PureLDP()])
+def test_budgets_and_deltas_agree(family):
+    found = sa.largest_eps0(family, n=MILLION, eps="0.01", delta="1e-8")
+    assert sa.delta(family.at(eps0=found.lower), n=MILLION, eps="0.01").upper <= 1e-8
+    assert sa.delta(family.at(eps0=found.upper), n=MILLION, eps="0.01").lower > 1e-8
+    assert 0 < found.lower < found.upper
+    assert found.safe == found.lower
+    assert found.monotone
+
+
+def test_there_and_back():
+    found = sa.largest_eps0(sa.RandomizedResponse(k=10), n=MILLION, eps="0.0027292", delta="1e-8")
+    assert found.lower < 1.0 + 1e-4
+    assert found.upper > 1.0 - 1e-4
+    assert found.gap < 1e-3
+
+
+def test_what_needs_no_search():
+    alone = sa.least_n(sa.RandomizedResponse(k=2, eps0=1), eps=1, delta="1e-6")
+    assert (alone.lower, alone.upper) == (1, 1)
+    never = sa.FiniteMechanism({"a": {"y": "1/2", "a": "1/2"}, "b": {"y": "1/2", "b": "1/2"}})
+    hopeless = sa.least_n(never, eps=1, delta="0.1")
+    assert hopeless.upper == float("inf")
+    assert hopeless.lower > 10**9
+
+
+def test_where_no_order_is_proved_it_is_said():
+    skewed = sa.FiniteMechanism(
+        {
+            "a": {"0": "exp(eps0)/(exp(eps0)+2)", "1": "2/(exp(eps0)+2)"},
+            "b": {"0": "1/(2+eps0)", "1": "(1+eps0)/(2+eps0)"},
+        }
+    )
+    assert degradation(skewed) is None
+
+
+@pytest.mark.parametrize(
+    ("family", "table"),
+    [
+        (sa.RandomizedResponse(k=3), lambda t: randomized_response(3, t)),
+        (sa.SubsetSelection(d=4, k=2), lambda t: subset_selection(4, 2, t)),
+        (sa.UnaryEncoding.oue(D=2), lambda t: unary_encoding(2, Fraction(1, 2), 1 / (t + 1))),
+    ],
+)
+def test_divergences_grow_with_the_budget_where_that_is_claimed(family, table):
+    assert degradation(family)
+    values = [truth(table(Fraction(4 + i, 4)), 2, Fraction(11, 10)) for i in range(1, 8)]
+    assert values == sorted(values)
+
+
+@pytest.mark.parametrize(
+    ("family", "message"),
+    [
+        (sa.RandomizedResponse(), "eps0 free and all other"),
+        (sa.RandomizedResponse(k=2, eps0=1), "eps0 free"),
+        (sa.RandomizedResponse, "eps0 free"),
+        (3, "eps0 free"),
+    ],
+)
+def test_refusals(family, message):
+    with pytest.raises(sa.errors.ArgumentError, match=message):
+        sa.largest_eps0(family, n=10, eps=1, delta="1e-6")
+
+
+def test_plain_data():
+    found = sa.least_n(sa.RandomizedResponse(k=2, eps0=1), eps="0.1", delta="1e-6")
+    assert pickle.loads(pickle.dumps(found)) == found
+    shown = found.to_dict()
+    assert shown["lower"] == found.lower
+    assert shown["private"]["upper"] <= 1e-6
+    blanket = sa.least_n(sa.RandomizedResponse(k=2, eps0=1), eps="0.1", delta="1e-6", method="blanket")
+    assert blanket.private.certificate()
+    assert found.upper <= blanket.upper
