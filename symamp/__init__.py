@@ -1,13 +1,15 @@
 """symamp: privacy amplification by shuffling, derived as formulas and evaluated with a guarantee."""
 
 from symamp import describe, errors, exact
+from symamp.accounting.answer import ComposedAnswer
+from symamp.accounting.composition import Composition
+from symamp.accounting.profile import Profile, compose, profile
 from symamp.algebra.parameter import Parameter
 from symamp.amplification.answer import Answer
 from symamp.amplification.curve import Curve
 from symamp.amplification.estimate import Estimate, estimate
 from symamp.amplification.method_check import method_check
-from symamp.amplification.profile import Profile
-from symamp.amplification.questions import delta, epsilon, profile
+from symamp.amplification.questions import delta, epsilon
 from symamp.amplification.sum_law import SumLaw, sum_law
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
@@ -42,6 +44,8 @@ __all__ = [
     "Answer",
     "BlockHadamardResponse",
     "Collision",
+    "ComposedAnswer",
+    "Composition",
     "CountMeanSketch",
     "Curve",
     "DBitFlip",
@@ -68,6 +72,7 @@ __all__ = [
     "SumLaw",
     "UnaryEncoding",
     "Wheel",
+    "compose",
     "delta",
     "describe",
     "epsilon",
