@@ -1,14 +1,16 @@
 """symamp: privacy amplification by shuffling, derived as formulas and evaluated with a guarantee."""
 
 from symamp import describe, errors, exact
+from symamp.accounting.answer import ComposedAnswer
+from symamp.accounting.composition import Composition
+from symamp.accounting.profile import Profile, compose, profile
 from symamp.algebra.parameter import Parameter
 from symamp.amplification.answer import Answer
 from symamp.amplification.curve import Curve
 from symamp.amplification.estimate import Estimate, estimate
 from symamp.amplification.inverse import Inverse, largest_eps0, least_n
 from symamp.amplification.method_check import method_check
-from symamp.amplification.profile import Profile
-from symamp.amplification.questions import delta, epsilon, profile
+from symamp.amplification.questions import delta, epsilon
 from symamp.amplification.sum_law import SumLaw, sum_law
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
@@ -44,6 +46,8 @@ __all__ = [
     "Answer",
     "BlockHadamardResponse",
     "Collision",
+    "ComposedAnswer",
+    "Composition",
     "CountMeanSketch",
     "Curve",
     "DBitFlip",
@@ -71,6 +75,7 @@ __all__ = [
     "SumLaw",
     "UnaryEncoding",
     "Wheel",
+    "compose",
     "delta",
     "describe",
     "epsilon",

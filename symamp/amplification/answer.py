@@ -234,8 +234,8 @@ class Answer:
         if self.claimed is None:
             return f"{self.method}, {self.standing.value}"
         proved = self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET
-        low = _decimal(mpmath.mpf(self.claimed.lower), down=True)
-        high = _decimal(mpmath.mpf(self.claimed.upper), down=False)
+        low = outward_decimal(mpmath.mpf(self.claimed.lower), down=True)
+        high = outward_decimal(mpmath.mpf(self.claimed.upper), down=False)
         said = high if low == high else f"[{low}, {high}]"
         return f"{proved}, proved; the {self.standing.value} analysis {self.method} says {said}, WITHOUT GUARANTEE"
 
@@ -246,7 +246,7 @@ class Answer:
     def decimals(self) -> tuple[str, str]:
         """Return (lower, upper) as decimals, rounded outward to ten digits."""
         low, high = self.as_mpf()
-        return _decimal(low, down=True), _decimal(high, down=False)
+        return outward_decimal(low, down=True), outward_decimal(high, down=False)
 
 
 def _log10(x: Dyadic) -> arb | None:
@@ -260,7 +260,8 @@ def _json(x: float) -> float | str:
     return x if abs(x) != inf else ("inf" if x > 0 else "-inf")
 
 
-def _decimal(x: mpmath.mpf, *, down: bool, digits: int = 10) -> str:
+def outward_decimal(x: mpmath.mpf, *, down: bool, digits: int = 10) -> str:
+    """Return a number >= 0 as a decimal, rounded down or up to so many digits."""
     if x == 0 or not mpmath.isfinite(x):
         return "0" if x == 0 else "inf"
     with mpmath.workprec(200):

@@ -146,7 +146,7 @@ class Profile:
         return f"Profile({self.subject!r}, n={self.n}{method})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Profile, (self.question,)
+        return type(self), (self.question,)
 
     @cached_property
     def _local_budget(self) -> float:

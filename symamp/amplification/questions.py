@@ -9,18 +9,6 @@ from symamp.analyses.registry import ANALYSES
 from symamp.analyses.subject import Subject
 
 
-def profile(mechanism: Subject, *, n: object, method: str | None = None) -> Profile:
-    """Return the privacy profile of n shuffled users: prepared once, asked often for delta, epsilon and curves.
-
-    The arguments, and what is raised, are those of ``delta``.
-
-    >>> import symamp as sa
-    >>> sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=1000)
-    Profile(RandomizedResponse(k=2, eps0=1), n=1000)
-    """
-    return Profile(Question.of(mechanism, n, method))
-
-
 def delta(
     mechanism: Subject,
     *,
@@ -54,7 +42,7 @@ def delta(
     >>> sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps=0.1, method="blanket").upper
     8.2011...e-05
     """
-    return profile(mechanism, n=n, method=method).delta(eps, gap=gap, digits=digits)
+    return Profile(Question.of(mechanism, n, method)).delta(eps, gap=gap, digits=digits)
 
 
 def epsilon(
@@ -81,7 +69,7 @@ def epsilon(
     >>> sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**4, delta=1e-6).upper
     0.0232533...
     """
-    return profile(mechanism, n=n, method=method).epsilon(delta, gap=gap, digits=digits)
+    return Profile(Question.of(mechanism, n, method)).epsilon(delta, gap=gap, digits=digits)
 
 
 # The names of the analyses come from the registry: no second list of them can fall behind.

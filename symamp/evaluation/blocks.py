@@ -6,10 +6,12 @@ block bounds the whole block (docs/proofs/kernel_sandwich.md, dropped blocks).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from symamp.evaluation.gparv import Floats
 from symamp.evaluation.tilted import TiltedLaw
 
 _LEAF = 4
@@ -28,14 +30,28 @@ class Blocks:
         return sum(b - a + 1 for a, b in self.evaluated)
 
 
+def decay(tilted: TiltedLaw, n: int, extra: float, middle: Floats, half: Floats) -> Floats:
+    """Return bounds on |phi|^n + ``extra`` over blocks of frequencies with these middles and half widths."""
+    modulus, _ = tilted.log_phi(middle)
+    distance = np.sqrt(-np.expm1(2.0 * modulus)) - tilted.deviation * half
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.exp(0.5 * n * np.log1p(-(np.clip(distance, 0.0, 1.0) ** 2))) + extra)
+
+
 def partition(
-    tilted: TiltedLaw, n: int, step: float, last: int, allowance: float, extra: float, most: int
+    bound: Callable[[Floats, Floats], Floats],
+    modulus: Callable[[Floats], Floats],
+    step: float,
+    last: int,
+    allowance: float,
+    most: int,
 ) -> tuple[Blocks, float] | None:
     """Split the frequencies 1..last times ``step`` so that each dropped block costs at most ``allowance``.
 
-    Returns the blocks and the sum of the costs, in units of (2/W) * sum |B phi^n| with |B| <= 1/|s|^2; ``extra`` is the
-    modulus of the null term that is subtracted from phi^n. Chosen in floats: the ball evaluation recomputes every
-    bound. None if more than ``most`` frequencies would have to be evaluated.
+    ``bound`` gives bounds on |phi^n| from the middles and half widths of blocks, ``modulus`` one on the kernel from
+    the start of a block on. Returns the blocks and the sum of the costs, in units of (2/W) * sum |B phi^n|. Chosen in
+    floats: the ball evaluation recomputes every bound. None if more than ``most`` frequencies would have to be
+    evaluated.
     """
     evaluated: list[tuple[int, int]] = []
     dropped: list[tuple[int, int]] = []
@@ -47,11 +63,8 @@ def partition(
         if kept + len(level) > most:
             return None
         a, b = level[:, 0], level[:, 1]
-        modulus, _ = tilted.log_phi(0.5 * step * (a + b).astype(np.float64))
-        distance = np.sqrt(-np.expm1(2.0 * modulus)) - tilted.deviation * 0.5 * step * (b - a)
-        with np.errstate(divide="ignore"):
-            beta = np.exp(0.5 * n * np.log1p(-(np.clip(distance, 0.0, 1.0) ** 2))) + extra
-        cost = (step / np.pi) * (b - a + 1) * beta / (tilted.theta**2 + (a * step) ** 2)
+        beta = bound(0.5 * step * (a + b).astype(np.float64), 0.5 * step * (b - a))
+        cost = (step / np.pi) * (b - a + 1) * beta * modulus(a * step)
         drop = cost <= allowance
         spent += float(cost[drop].sum())
         leaf = ~drop & (b - a < _LEAF)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symamp.evaluation.blocks import Blocks, partition
+from symamp.evaluation.blocks import Blocks, decay, partition
 from symamp.evaluation.gparv import FloatGparv, Floats
 from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.plan import (
@@ -92,7 +92,14 @@ def _sum(
     terms = int(np.ceil(window.length / d))
     log_null = np.log(tilted.null_probability) if tilted.null_probability > 0.0 else -np.inf
     null_n = float(np.exp(n * log_null))
-    found = partition(tilted, n, step, terms - 1, 1e-4 * gap * estimate, null_n, most)
+    found = partition(
+        lambda middle, half: decay(tilted, n, null_n, middle, half),
+        lambda u: 1.0 / (tilted.theta**2 + u**2),
+        step,
+        terms - 1,
+        1e-4 * gap * estimate,
+        most,
+    )
     if found is None:
         return None
     blocks, dropped = found

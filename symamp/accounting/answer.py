@@ -1,0 +1,102 @@
+"""The answer about many rounds: a certified bracket with the evidence for both ends, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+import mpmath
+
+from symamp.accounting.curve_points import CurvePoints
+from symamp.amplification.answer import outward_decimal
+from symamp.evaluation.plan import Plan
+from symamp.numbers.dyadic import Dyadic
+
+COVERED = (
+    "adaptive rounds with fresh randomness: mechanism, users (n or more) and all inputs may depend on earlier outputs; "
+    "not covered: memoised randomness, budgets chosen from the transcript"
+)
+
+
+@dataclass(frozen=True)
+class Side:
+    """What proves one end: points of the curve of each round, how often it is run, the eps in question and a plan."""
+
+    curves: tuple[tuple[CurvePoints, int], ...]
+    eps: str
+    plan: Plan | None
+    precision: int
+
+
+@dataclass(frozen=True)
+class ComposedAnswer:
+    """A certified bracket for ``epsilon`` or ``delta`` of many rounds.
+
+    All rounds together are private at ``upper``, for adaptive queries; some data sets and queries are not below
+    ``lower``. Both are doubles rounded outward. ``covered`` says what may adapt.
+
+    >>> import symamp as sa
+    >>> answer = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(100).epsilon(delta="1e-8", gap=1e-3)
+    >>> 0.03089 < answer.lower < answer.upper < 0.03095
+    True
+    """
+
+    quantity: str
+    given: str
+    least: Dyadic = field(repr=False)
+    most: Dyadic = field(repr=False)
+    rounds: tuple[tuple[str, int], ...]
+    above: Side | None = field(default=None, repr=False)
+    below: Side | None = field(default=None, repr=False)
+
+    @property
+    def lower(self) -> float:
+        """The lower end, rounded down."""
+        return self.least.below
+
+    @property
+    def upper(self) -> float:
+        """The upper end, rounded up."""
+        return self.most.above
+
+    @property
+    def gap(self) -> float:
+        """(upper - lower)/upper; 0 for an exact answer."""
+        if self.upper == self.lower:
+            return 0.0
+        return (self.upper - self.lower) / self.upper if self.upper < inf else 1.0
+
+    @property
+    def covered(self) -> str:
+        """What the upper end covers, and what it does not."""
+        return COVERED
+
+    def as_mpf(self) -> tuple[mpmath.mpf, mpmath.mpf]:
+        """Return (lower, upper) as mpmath numbers that carry the exact ends."""
+        return self.least.as_mpf(), self.most.as_mpf()
+
+    def decimals(self) -> tuple[str, str]:
+        """Return (lower, upper) as decimals, rounded outward to ten digits."""
+        low, high = self.as_mpf()
+        return outward_decimal(low, down=True), outward_decimal(high, down=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer for machines: numbers and texts only, infinities as "inf"."""
+        ends = ("inf" if x == inf else x for x in (self.lower, self.upper))
+        low, high = self.decimals()
+        return {
+            "quantity": self.quantity,
+            **dict(zip(("lower", "upper"), ends, strict=True)),
+            "lower_text": low,
+            "upper_text": high,
+            "delta" if self.quantity == "epsilon" else "eps": self.given,
+            "rounds": [{"round": text, "count": count} for text, count in self.rounds],
+            "covered": self.covered,
+        }
+
+    def __str__(self) -> str:
+        low, high = self.decimals()
+        name = "delta" if self.quantity == "epsilon" else "eps"
+        what = " + ".join(f"{count:,} x ({text})" for text, count in self.rounds)
+        return f"{self.quantity} in [{low}, {high}]  ({name} = {self.given}; {what})"

@@ -1,0 +1,247 @@
+"""Many rounds: certified brackets of the privacy that is left after all of them, for adaptive queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from math import floor, fsum, inf, log, sqrt
+from typing import Any
+
+import flint
+import sympy as sp
+from flint import arb, fmpq
+
+from symamp.accounting.answer import ComposedAnswer, Side
+from symamp.accounting.curve_points import CurvePoints
+from symamp.accounting.discrete_pair import DiscretePair
+from symamp.accounting.divergence import enclose_divergence
+from symamp.accounting.float_divergence import estimate_divergence
+from symamp.accounting.float_product import FloatProduct
+from symamp.accounting.gaussian import gaussian_epsilon, gaussian_log_delta
+from symamp.accounting.grid import Grid, points_for
+from symamp.accounting.inverse import Found, epsilon_above, epsilon_below
+from symamp.accounting.optimistic import optimistic
+from symamp.accounting.pessimistic import pessimistic
+from symamp.accounting.round import Round, points_of
+from symamp.amplification.certificate_text import exact_double, expression_text
+from symamp.derivation.crossing import level_of
+from symamp.errors import ArgumentError
+from symamp.evaluation.inversion import log_of
+from symamp.numbers.arguments import budget, failure_probability
+from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
+from symamp.numbers.exact_number import exact_number
+from symamp.numbers.rounding import float_above
+
+LARGEST_ROUNDS = 10**6
+_BEYOND = 1e-6
+"""The part of delta that all losses beyond the grid may take."""
+_CENTRES, _DECADES = 4.0, 10.0
+"""Neighbouring questions share their grid: centres to a quarter of a deviation, log delta to ten."""
+_KERNEL_GAP, _PER_GAP = 1e-3, 3.0
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The points of all rounds on one side, and the pairs that they make."""
+
+    curves: tuple[tuple[CurvePoints, int], ...]
+    pairs: tuple[tuple[DiscretePair, int], ...]
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Rounds, each with how often it is run.
+
+    What is covered: mechanisms, users (at least n) and all inputs may depend on the outputs of earlier rounds; fresh
+    randomness in each round; stopping early. Not covered: randomness that is kept for later rounds (memoisation), and
+    budgets that are chosen from the transcript.
+
+    >>> import symamp as sa
+    >>> rounds = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(1000)
+    >>> 0.1032 < rounds.epsilon(delta="1e-8", gap=1e-3).upper < 0.1034
+    True
+    """
+
+    rounds: tuple[tuple[Round, int], ...]
+
+    @staticmethod
+    def of(rounds: Iterable[tuple[Round, int]]) -> Composition:
+        """Return the composition; equal rounds are counted together."""
+        counts: dict[Round, int] = {}
+        for found, count in rounds:
+            counts[found] = counts.get(found, 0) + count
+        if not counts or sum(counts.values()) > LARGEST_ROUNDS:
+            raise ArgumentError("rounds", sum(counts.values()), f"1 to {LARGEST_ROUNDS} rounds in all")
+        return Composition(tuple(counts.items()))
+
+    def epsilon(self, delta: object, *, gap: float = 3e-4) -> ComposedAnswer:
+        """Return a certified bracket of the least eps for delta after all rounds; ``gap`` is its relative width.
+
+        delta may be far below the smallest double ("1e-1000"). A single round is answered as by ``symamp.epsilon``.
+        The width is that of the accounting; where the bounds of one round are apart, so are those of many.
+
+        Raises ArgumentError for arguments out of range.
+
+        Guarantee
+        ---------
+        All rounds together are (``upper``, delta)-private for adaptive queries, and for every eps < ``lower`` there are
+        queries and data sets for which they are not (eps, delta)-private. Proof: docs/proofs/composition.md.
+        """
+        target, width = failure_probability(delta), composition_gap(gap)
+        alone = self._alone(delta, None)
+        if alone is not None:
+            return self._answer("epsilon", str(delta), alone.least, alone.most)
+        guess, kernel = gaussian_epsilon(self.mu, log_of(target)), min(_KERNEL_GAP, _PER_GAP * width)
+        above = self.pairs(True, guess, log_of(target), width)
+        high = epsilon_above(above.pairs, target, guess, kernel)
+        if self._largest <= high[0]:
+            high = self._largest, None, 0
+        below = self.pairs(False, guess, log_of(target), width)
+        low: Found = (0.0, None, 0)
+        if below.pairs:
+            low = epsilon_below(below.pairs, target, min(guess, high[0]), kernel)
+        sides = (_side(p, found) if found[2] else None for p, found in ((above, high), (below, low)))
+        return self._answer("epsilon", str(delta), _dyadic(low[0]), _dyadic(high[0]), *sides)
+
+    def delta(self, eps: object, *, gap: float = 3e-4) -> ComposedAnswer:
+        """Return a certified bracket of delta at ``eps`` after all rounds; ``gap`` is the width of eps, not of delta.
+
+        A relative change of eps by g changes delta by about eps g/s relative, s^2 the variance of the loss times
+        1/eps; the bracket of delta is wider by that factor.
+
+        Raises ArgumentError for arguments out of range.
+
+        Guarantee
+        ---------
+        All rounds together are (eps, ``upper``)-private for adaptive queries; there are queries and data sets for
+        which they are not (eps, < ``lower``)-private. Proof: docs/proofs/composition.md.
+        """
+        exact, width = budget(eps), composition_gap(gap)
+        alone = self._alone(None, eps)
+        if alone is not None:
+            return self._answer("delta", str(eps), alone.least, alone.most)
+        value = float(sp.N(exact, 17))
+        if value >= self._largest:
+            return self._answer("delta", str(eps), ZERO, ZERO)
+        kernel, log_delta = min(_KERNEL_GAP, _PER_GAP * width), max(gaussian_log_delta(self.mu, value), -1e5)
+        ends, sides = [ZERO, Dyadic(1)], list[Side | None]()
+        for i, up in enumerate((False, True)):
+            found = self.pairs(up, value, log_delta, width)
+            if not found.pairs:
+                sides.append(None)
+                continue
+            plan = estimate_divergence(FloatProduct.of(found.pairs), value, kernel).plan
+            with flint.ctx.workprec(256):
+                ball = level_of(exact).eps()
+            lower, upper, bits = enclose_divergence(found.pairs, ball, plan)
+            with flint.ctx.workprec(64):
+                ends[i] = Dyadic.of((upper * 1).upper() if up else (lower * 1).lower())
+            sides.append(Side(found.curves, expression_text(exact), plan, bits))
+        low = ends[0] if ends[0].mantissa > 0 else ZERO
+        return self._answer("delta", str(eps), low, min(ends[1], Dyadic(1)), sides[1], sides[0])
+
+    @property
+    def count(self) -> int:
+        """How many rounds there are."""
+        return sum(count for _, count in self.rounds)
+
+    @cached_property
+    def mu(self) -> float:
+        """The parameter of the Gaussian approximation (not a bound): all rounds together are about mu-GDP."""
+        return sqrt(fsum(count * r.deviation**2 for r, count in self.rounds))
+
+    def gaussian_epsilon(self, delta: object) -> float:
+        """Return the eps of the Gaussian approximation, in floats. Not a bound: it may be below the truth.
+
+        >>> import symamp as sa
+        >>> round(sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(100).gaussian_epsilon("1e-8"), 4)
+        0.0309
+        """
+        return gaussian_epsilon(self.mu, log_of(failure_probability(delta)))
+
+    def pairs(self, up: bool, eps: float, log_delta: float, gap: float, tail: int = 0) -> _Pairs:
+        """Return points and pairs that dominate the rounds (up) or are dominated, good near eps and delta.
+
+        ``tail`` asks for so many further points up to the local budget: then no loss is infinite that is finite.
+        """
+        widest = max(r.deviation for r, _ in self.rounds)
+        ratio = round(eps / self.mu**2 * widest * _CENTRES) / _CENTRES / widest
+        key = (up, ratio, _DECADES * floor(log_delta / _DECADES), gap, tail)
+        if key not in self._made:
+            self._made[key] = self._pairs(*key)
+        return self._made[key]
+
+    @cached_property
+    def _made(self) -> dict[Any, _Pairs]:
+        return {}
+
+    def _pairs(self, up: bool, ratio: float, log_delta: float, gap: float, tail: int) -> _Pairs:
+        curves: list[tuple[CurvePoints, int]] = []
+        for found, count in self.rounds:
+            top, s = found.top, found.deviation
+            budget_ = inf if top is None else _log_above(top)
+            centre = s * s * ratio
+            left = s * sqrt(2.0 * log(1e3 * count * (1.0 + (min(budget_, 10.0) / s) ** 2))) - centre
+            end = found.end(log_delta + log(_BEYOND / self.count))
+            if end == inf:  # some loss is infinite with a larger probability
+                end = centre + s * sqrt(-2.0 * (log_delta + log(_BEYOND / self.count)))
+            end = max(end, left)
+            reaches = tail > 0 or end >= budget_ * (1.0 - 1e-9)
+            levels = Grid(centre, s, min(end, budget_), points_for(gap), tail, budget_).levels()
+            if top is not None:
+                levels = tuple(e for e in levels if e < top)
+            bottom = None if top is None else 1 / top
+            if up:
+                curves.append((CurvePoints.symmetric(found.above(levels), bottom, top if reaches else None), count))
+                continue
+            worst = found.below(max(centre, s / 2.0))
+            if worst is not None:
+                curves.append((points_of(*worst, levels, top), count))
+        make = pessimistic if up else optimistic
+        return _Pairs(tuple(curves), tuple((make(curve), count) for curve, count in curves))
+
+    @cached_property
+    def _largest(self) -> float:
+        """The local budgets of all rounds together, rounded up; inf if one has none."""
+        tops = [(r.top, count) for r, count in self.rounds]
+        if any(top is None for top, _ in tops):
+            return inf
+        with flint.ctx.workprec(128):
+            return float_above(sum((count * arb(top).log() for top, count in tops), arb(0)))
+
+    def _alone(self, delta: object | None, eps: object | None) -> Any:
+        return self.rounds[0][0].alone(delta, eps) if self.count == 1 else None
+
+    def _answer(
+        self, quantity: str, given: str, low: Dyadic, high: Dyadic, above: Side | None = None, below: Side | None = None
+    ) -> ComposedAnswer:
+        return ComposedAnswer(quantity, given, low, high, tuple((r.text, c) for r, c in self.rounds), above, below)
+
+    def __str__(self) -> str:
+        return " + ".join(f"{count:,} x ({found.text})" for found, count in self.rounds)
+
+
+def composition_gap(gap: object) -> float:
+    """Return the relative width of eps that is aimed at, from 1e-5 to 0.1.
+
+    >>> composition_gap(1e-3)
+    0.001
+    """
+    number = exact_number(gap, "gap")
+    if not 1e-5 <= float(number) <= 0.1:
+        raise ArgumentError("gap", gap, "a number from 1e-5 to 0.1")
+    return float(number)
+
+
+def _dyadic(x: float) -> Dyadic:
+    return INFINITE if x == inf else Dyadic.of_float(x)
+
+
+def _side(found: _Pairs, proved: Found) -> Side:
+    return Side(found.curves, exact_double(proved[0]), proved[1], proved[2])
+
+
+def _log_above(x: fmpq) -> float:
+    with flint.ctx.workprec(128):
+        return float_above(arb(x).log())

@@ -1,0 +1,32 @@
+"""The lower convex hull of points in the plane, in exact rationals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flint import fmpq
+
+Vertex = tuple[fmpq, fmpq]
+
+
+def lower_hull(points: Iterable[Vertex]) -> list[Vertex]:
+    """Return the vertices of the greatest convex function below the points, from left to right.
+
+    Of points with the same abscissa the lowest counts; points on a line between two others are left out.
+
+    >>> from flint import fmpq
+    >>> lower_hull([(fmpq(x), fmpq(y)) for x, y in ((0, 1), (1, 2), (2, 0), (1, 1), (3, 0))])
+    [(0, 1), (2, 0), (3, 0)]
+    """
+    hull: list[Vertex] = []
+    for point in sorted(points):
+        if hull and hull[-1][0] == point[0]:
+            continue
+        while len(hull) > 1 and not _turns_up(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    return hull
+
+
+def _turns_up(a: Vertex, b: Vertex, c: Vertex) -> bool:
+    return bool((b[1] - a[1]) * (c[0] - b[0]) < (c[1] - b[1]) * (b[0] - a[0]))

@@ -1,0 +1,70 @@
+"""Certified values of the curve E -> D_E of a round at finitely many levels, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import flint
+from flint import fmpq
+
+from symamp.accounting.convex_hull import Vertex
+from symamp.errors import ArgumentError
+from symamp.numbers.dyadic import Dyadic
+
+_BITS = 64
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """low <= D_E <= high at the level E, all exact."""
+
+    level: fmpq
+    low: fmpq
+    high: fmpq
+
+    @staticmethod
+    def of_ends(level: fmpq, low: Dyadic, high: Dyadic) -> CurvePoint:
+        """Return the point with the ends rounded outward to few bits."""
+        with flint.ctx.workprec(_BITS):
+            ends = (low.ball * 1).lower(), (high.ball * 1).upper()
+        return CurvePoint(level, max(Dyadic.of(ends[0]).fraction, fmpq(0)), min(Dyadic.of(ends[1]).fraction, fmpq(1)))
+
+    def reflected(self) -> CurvePoint:
+        """Return the point at 1/E of the curve of the other order: D_{1/E}(Q || P) = 1 - 1/E + D_E(P || Q)/E."""
+        base = 1 - 1 / self.level
+        return CurvePoint(1 / self.level, base + self.low / self.level, base + self.high / self.level)
+
+
+@dataclass(frozen=True)
+class CurvePoints:
+    """Points of one curve, increasing in E > 0.
+
+    D_E = 1 - E up to ``bottom`` and D_E = 0 from ``top`` on; None where no such level is known, or none is used.
+    """
+
+    points: tuple[CurvePoint, ...]
+    bottom: fmpq | None = None
+    top: fmpq | None = None
+
+    def __post_init__(self) -> None:
+        levels = [p.level for p in self.points]
+        good = all(a < b for a, b in zip([fmpq(0), *levels], levels, strict=False))
+        good = good and (self.bottom is None or 0 < self.bottom <= 1) and (self.top is None or self.top >= 1)
+        if not good or any(p.high < max(1 - p.level, fmpq(0)) or p.low > p.high for p in self.points):
+            raise ArgumentError("points", "no curve", "levels E > 0 that increase, with bounds of at least 1 - E")
+
+    @staticmethod
+    def symmetric(points: tuple[CurvePoint, ...], bottom: fmpq | None = None, top: fmpq | None = None) -> CurvePoints:
+        """Return the points of a curve that both orders share, from those at E >= 1."""
+        left = [p.reflected() for p in points if p.level > 1]
+        return CurvePoints((*left[::-1], *points), bottom, top)
+
+    def exact(self) -> tuple[list[Vertex], list[Vertex]]:
+        """Return where the curve is known exactly: (0, 1) and (bottom, 1 - bottom) left, (top, 0) right."""
+        left = [(fmpq(0), fmpq(1))] + ([] if self.bottom is None else [(self.bottom, 1 - self.bottom)])
+        return left, [] if self.top is None else [(self.top, fmpq(0))]
+
+    def inside(self) -> tuple[CurvePoint, ...]:
+        """Return the points where the curve is not known exactly."""
+        low, high = self.bottom or fmpq(0), self.top
+        return tuple(p for p in self.points if low < p.level and (high is None or p.level < high))

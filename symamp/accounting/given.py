@@ -1,0 +1,59 @@
+"""A round that was analysed elsewhere: upper bounds on its privacy profile, taken as they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf, pi, sqrt
+
+import flint
+from flint import arb, fmpq
+
+from symamp.accounting.curve_points import CurvePoint, CurvePoints
+from symamp.accounting.pessimistic import pessimistic
+from symamp.amplification.answer import Answer
+from symamp.analyses.reduction import Reduction
+
+
+@dataclass(frozen=True)
+class GivenRound:
+    """A round of which upper bounds at some levels E >= 1 are given, for both orders of neighbours. No lower side."""
+
+    points: tuple[CurvePoint, ...]
+    name: str = "given profile"
+
+    @property
+    def text(self) -> str:
+        """The name it was given."""
+        return self.name
+
+    @property
+    def top(self) -> fmpq | None:
+        """The first level with divergence 0, None if there is none."""
+        return next((p.level for p in self.points if p.high == 0), None)
+
+    @property
+    def deviation(self) -> float:
+        """That of the normal loss with the same total variation."""
+        high = pessimistic(CurvePoints.symmetric(self.points)).divergence(fmpq(1))
+        return min(float(high.p) / float(high.q), 0.8) * sqrt(2.0 * pi)
+
+    def end(self, log_delta: float) -> float:
+        """Return the eps of the first point with a divergence of at most delta; inf if there is none."""
+        with flint.ctx.workprec(64):
+            for p in self.points:
+                if p.high == 0 or float(arb(p.high).log()) <= log_delta:
+                    return float(arb(p.level).log())
+        return inf
+
+    def above(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+        """Return the points that were given, whatever the levels."""
+        return self.points
+
+    def below(self, eps: float) -> tuple[Reduction, int] | None:
+        """Return None: nothing is known from below."""
+        return None
+
+    def alone(self, delta: object | None, eps: object | None) -> Answer | None:
+        """Return None: one round is composed like many."""
+        return None

@@ -1,0 +1,175 @@
+"""A round: what composition asks of it, and the round of n shuffled users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import exp, inf, pi, sqrt
+from typing import Protocol
+
+import flint
+import sympy as sp
+from flint import arb, fmpq
+
+from symamp.accounting.curve_points import CurvePoint, CurvePoints
+from symamp.amplification.answer import Answer
+from symamp.amplification.profile import Profile
+from symamp.amplification.question import Question
+from symamp.amplification.search import DataSetSearch, Ladder
+from symamp.analyses.bound import ROUGH, Bound
+from symamp.analyses.part import Part
+from symamp.analyses.reduction import Reduction
+from symamp.derivation.crossing import number
+from symamp.derivation.decomposition import Component, Decomposition
+from symamp.errors import PrecisionError
+from symamp.evaluation.divergence import Settings, enclose_divergence
+from symamp.evaluation.law import Law, Level
+from symamp.numbers.dyadic import ZERO, Dyadic
+
+VALUES = Settings(gap=1e-5)
+"""How close the values of a round are taken: their width must stay below what a cell of the grid costs."""
+
+
+class Round(Protocol):
+    """What composition asks of one round. Rounds are plain data: equal ones have equal curves."""
+
+    @property
+    def text(self) -> str:
+        """What the round is, in words."""
+
+    @property
+    def top(self) -> fmpq | None:
+        """A level from which on no divergence is left, None if there is none."""
+
+    @property
+    def deviation(self) -> float:
+        """An estimate of the standard deviation of the loss."""
+
+    def end(self, log_delta: float) -> float:
+        """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
+
+    def above(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+        """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours."""
+
+    def below(self, eps: float) -> tuple[Reduction, int] | None:
+        """Return a data set with one input x* for all others that is bad near eps, and n; None if none is known."""
+
+    def alone(self, delta: object | None, eps: object | None) -> Answer | None:
+        """Return the answer for one round by itself, None where nothing better than composition is known."""
+
+
+@dataclass(frozen=True)
+class ShuffledRound:
+    """One round of n users whose messages are shuffled."""
+
+    question: Question
+
+    @property
+    def text(self) -> str:
+        """The mechanism and n."""
+        method = "" if self.question.method is None else f", {self.question.method}"
+        return f"{self.question.subject!r}, n = {self.question.n:,}{method}"
+
+    @cached_property
+    def top(self) -> fmpq | None:
+        """e^eps0, rounded up; None without a local budget."""
+        ratio = self.question.subject.local_ratio()
+        if ratio is sp.oo:
+            return None
+        if ratio.is_Rational:
+            return fmpq(int(ratio.p), int(ratio.q))
+        with flint.ctx.workprec(128):
+            return Dyadic.of(number(ratio)().upper()).fraction
+
+    @cached_property
+    def deviation(self) -> float:
+        """That of the normal loss with the same total variation."""
+        _, part = self._chosen
+        return min(exp(part.log_estimate(Level.of_float(0.0), self.question.n, ROUGH)), 0.8) * sqrt(2.0 * pi)
+
+    def end(self, log_delta: float) -> float:
+        """Return an estimate of the eps at which the bound is delta; inf if there is none."""
+        try:
+            return self._chosen[0].root(self.question.n, log_delta, ROUGH)[0]
+        except PrecisionError:  # a root next to the local budget, where floats see no difference
+            return inf
+
+    def above(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+        """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
+
+        Guarantee
+        ---------
+        ``high`` is at least D_E of the shuffled reports of every two neighbouring data sets, in both orders.
+        Proof: docs/proofs/blanket_reduction.md, docs/proofs/kernel_sandwich.md.
+        """
+        bound, part = self._chosen
+        found = []
+        for e in levels:
+            evidence = bound.evidence(level_at(e), self.question.n, VALUES, None, part if part in bound.parts else None)
+            found.append(CurvePoint.of_ends(e, ZERO, max(x.upper for x in evidence)))
+        return tuple(found)
+
+    def below(self, eps: float) -> tuple[Reduction, int] | None:
+        """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n."""
+        return self._data_sets.largest_value(Level.of_float(eps), self.question.n)[1], self.question.n
+
+    def alone(self, delta: object | None, eps: object | None) -> Answer | None:
+        """Return the answer for one round, as ``symamp.epsilon`` or ``symamp.delta`` gives it."""
+        profile = Profile(self.question)
+        return profile.epsilon(delta) if delta is not None else profile.delta(eps)
+
+    @cached_property
+    def _data_sets(self) -> DataSetSearch:
+        return DataSetSearch(self.question.subject)
+
+    @cached_property
+    def _chosen(self) -> tuple[Bound, Part]:
+        """The least bound two deviations out, of those whose values cost little; or the one that was asked for."""
+        ladder, n = Ladder(self.question.subject, self.question.method), self.question.n
+        part = ladder.first.ranked(Level.of_float(0.0), n)[0]
+        deviation = exp(part.log_estimate(Level.of_float(0.0), n, ROUGH)) * sqrt(2.0 * pi)
+        with flint.ctx.workprec(64):
+            half = inf if self.top is None else float(arb(self.top).log()) / 2.0
+        level = Level.of_float(min(2.0 * deviation, half))
+        low, _ = self._data_sets.largest_value(level, n)
+        _, bound, worst = ladder.least_value(level, n, low, exact=True)
+        return bound, worst
+
+
+def level_at(e: fmpq) -> Level:
+    """Return the level whose E is a fraction."""
+    return Level(lambda: arb(e - 1).log1p(), lambda: f"log({e})", e)
+
+
+def swapped(reduction: Reduction) -> Reduction:
+    """Return the triple with the two data sets exchanged."""
+    d = reduction.decomposition
+    components = tuple(Component(c.ratio1, c.ratio0, c.mass) for c in d.components)
+    other = Decomposition(components, tuple((b, a) for a, b in d.singular), d.parameters, (d.pair[1], d.pair[0]))
+    return replace(reduction, decomposition=other)
+
+
+def is_symmetric(reduction: Reduction) -> bool:
+    """Return whether both orders of the data sets have the same law."""
+    rational = reduction.law.rational
+    if rational is not None:
+        other = rational.swapped()
+        return set(other.atoms) == set(rational.atoms) and set(other.singular) == set(rational.singular)
+    decomposition = swapped(reduction).decomposition
+    return decomposition.signature() == reduction.decomposition.signature()
+
+
+def points_of(reduction: Reduction, n: int, levels: Iterable[fmpq], top: fmpq | None) -> CurvePoints:
+    """Return enclosures of the divergence of a data set of n users at E >= 1 and, from the other order, at 1/E."""
+    law, levels = reduction.law, tuple(levels)
+    right = [_enclosed(law, e, n) for e in levels]
+    left = right if is_symmetric(reduction) else [_enclosed(law.swapped(), e, n) for e in levels if e > 1]
+    points = (*(p.reflected() for p in left[::-1] if p.level > 1), *right)
+    return CurvePoints(points, None if top is None else 1 / top, top)
+
+
+def _enclosed(law: Law, e: fmpq, n: int) -> CurvePoint:
+    found = enclose_divergence(law, level_at(e), n, VALUES)
+    with flint.ctx.workprec(found.precision + 64):
+        return CurvePoint.of_ends(e, Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper()))

@@ -1,0 +1,258 @@
+"""Many rounds: kernel, sandwich and brackets against brute force, reference values and single rounds."""
+
+from fractions import Fraction
+from random import Random
+
+import flint
+import mpmath
+import numpy as np
+import pytest
+from flint import arb, fmpq
+
+import symamp as sa
+from symamp.accounting.discrete_pair import DiscretePair
+from symamp.accounting.divergence import enclose_divergence
+from symamp.accounting.float_divergence import estimate_divergence
+from symamp.accounting.float_product import FloatProduct
+from symamp.accounting.kernel import HockeyStickKernel
+from symamp.evaluation.blocks import Blocks
+from symamp.evaluation.plan import Plan, Window
+from symamp.numbers.number_system import FLINT, NUMPY
+from tests.oracle import composition as oracle
+
+
+def krr(k, eps0, n, method="blanket"):
+    return sa.profile(sa.RandomizedResponse(k=k, eps0=eps0), n=n, method=method)
+
+
+def q(x):
+    return fmpq(x.numerator, x.denominator)
+
+
+# -------------------------------------------------------------------------------------------------------- the kernel
+
+
+def interpolants(lam, further, x):
+    """f, b- and b+ of Theorem 5 in units of d, as sums over nodes, which converge geometrically."""
+
+    def f(y):
+        return mpmath.exp(-lam * y) - mpmath.exp(-further * y) if y > 0 else mpmath.mpf(0)
+
+    def slope(y):
+        return further * mpmath.exp(-further * y) - lam * mpmath.exp(-lam * y)
+
+    def gam(u):
+        return u / mpmath.expm1(u)
+
+    def interpolated(a, first):
+        window = mpmath.sin(mpmath.pi * (x - a)) ** 2 / mpmath.pi**2
+        nodes = (k + a for k in range(first, first + int(mpmath.mp.dps * 2.4 / lam) + 2))
+        return window * mpmath.fsum(f(y) / (x - y) ** 2 + slope(y) / (x - y) for y in nodes)
+
+    alpha = 1 - mpmath.log(gam(lam) / gam(further)) / (further - lam)
+    window = mpmath.sin(mpmath.pi * x) ** 2 / mpmath.pi**2
+    below = interpolated(mpmath.mpf(0), 1) + window * (gam(lam) - gam(further)) / x
+    return f(x), below, interpolated(alpha, 0)
+
+
+def test_the_kernel_dominates_in_sixty_digits():
+    random = Random(7)
+    with mpmath.workdps(60):
+        for _ in range(12):
+            theta, d = mpmath.mpf(10) ** random.uniform(-0.5, 2), mpmath.mpf(10) ** random.uniform(-0.5, 0.5)
+            x = mpmath.mpf(random.uniform(-3.0, 5.0))
+            f, below, above = interpolants(theta * d, theta * d + d, x)
+            assert below < f < above
+
+
+@pytest.mark.parametrize(("theta", "window", "terms"), [(0.3, 9.0, 8), (20.0, 1.0, 32), (1e3, 0.02, 16)])
+def test_transforms_are_those_of_the_interpolants(theta, window, terms):
+    """The inverse transform by quadrature, at some points."""
+    kernel = HockeyStickKernel(NUMPY, theta, window, terms)
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    u = (nodes + 1.0) * kernel.om / 2.0
+    with mpmath.workdps(30):
+        for x in (-1.3, 0.2, 0.55, 2.4):
+            _, *expected = interpolants(theta * mpmath.mpf(kernel.d), (theta + 1) * mpmath.mpf(kernel.d), mpmath.mpf(x))
+            for transform, value in zip(kernel.at(u), expected, strict=True):
+                found = float((transform * np.exp(1j * u * x * kernel.d)).real @ weights) * kernel.om / 2.0 / np.pi
+                assert found == pytest.approx(float(value), rel=1e-7, abs=1e-9 * kernel.d)
+
+
+@pytest.mark.parametrize("window", [2e-6, 3e-3, 40.0])
+def test_doubles_follow_balls(window):
+    with flint.ctx.workprec(256):
+        for terms in (7, 500):
+            exact, floats = (HockeyStickKernel(s, s.rational(3, 2) / window, w, terms) for s, w in
+                             ((FLINT, arb(window)), (NUMPY, window)))  # fmt: skip
+            for a, b in zip(exact.at(exact.step * 3), floats.at(floats.step * 3), strict=True):
+                assert abs(complex(a) - b) <= 1e-7 * abs(b)
+            for a, b in zip(exact.at_zero(), floats.at_zero(), strict=True):
+                assert float(a) == pytest.approx(float(b), rel=1e-7)
+
+
+# ------------------------------------------------------------------------------------------------------ the sandwich
+
+
+def random_rounds(random):
+    """Pairs of 2 to 4 atoms with some mass at infinity, and the same for the oracle."""
+    rounds, all_pairs = [], []
+    for _ in range(random.choice([1, 1, 2])):
+        ratios = sorted({Fraction(random.randint(1, 60), random.choice([10, 20])) for _ in range(random.randint(2, 4))})
+        weights = [Fraction(random.randint(1, 20)) for _ in ratios]
+        whole = max(sum(weights), sum(w / r for r, w in zip(ratios, weights, strict=True)))
+        share = Fraction(random.choice([50, 50, 49]), 50)
+        pair = {r: w / whole * share for r, w in zip(ratios, weights, strict=True)}
+        count = random.randint(1, 4)
+        rounds.append((DiscretePair(tuple((q(r), q(p)) for r, p in pair.items()), q(1 - sum(pair.values()))), count))
+        all_pairs += [{**pair, None: 1 - sum(pair.values())}] * count
+    return rounds, oracle.product(all_pairs)
+
+
+def truth_at(product, eps):
+    e = arb(eps).exp()
+    return sum(
+        (arb(q(p)) * (arb(1) if r is None else (1 - e / arb(q(r))).max(arb(0))) for r, p in product.items()), arb(0)
+    )
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_sandwich_against_brute_force(seed):
+    random = Random(seed)
+    rounds, product = random_rounds(random)
+    eps, gap = random.choice([0.0, 0.1, 2 * random.random()]), 10.0 ** -random.uniform(1, 5)
+    plan = estimate_divergence(FloatProduct.of(rounds), eps, gap).plan
+    lower, upper, _ = enclose_divergence(rounds, arb(eps), plan)
+    with flint.ctx.workprec(300):
+        truth = truth_at(product, eps)
+        assert lower.lower() <= truth.upper()
+        assert truth.lower() <= upper.upper()
+        assert upper.upper() - lower.lower() <= 1.05 * gap * upper.upper()
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_any_plan_gives_bounds(seed):
+    random = Random(100 + seed)
+    rounds, product = random_rounds(random)
+    theta, eps, terms = random.uniform(0.1, 8.0), random.random(), random.randint(1, 60)
+    cut = random.randint(1, terms)
+    blocks = Blocks(((1, cut - 1),) if cut > 1 else (), ((cut, terms - 1),) if cut < terms else ())
+    plan = Plan(Window(theta, random.uniform(0.5, 40.0), theta * 1.7, theta * random.choice([0.0, 0.4])), terms, blocks)
+    lower, upper, _ = enclose_divergence(rounds, arb(eps), plan)
+    with flint.ctx.workprec(300):
+        truth = truth_at(product, eps)
+        assert lower.lower() <= truth.upper()
+        assert truth.lower() <= upper.upper()
+
+
+# ------------------------------------------------------------------------------------------------ rounds of a profile
+
+REFERENCE = [
+    (1, 10**6, 2, "1e-8", "0.003937603148 0.003940770644"),
+    (1, 10**6, 10, "1e-8", "0.009217222792 0.009218503230"),
+    (1, 10**6, 100, "1e-8", "0.03092536690 0.03092648133"),
+    (1, 10**6, 10**4, "1e-8", "0.3442013443 0.3442477722"),
+    (4, 10**4, 100, "1e-6", "4.617325269 4.618793630"),
+    (4, 10**4, 10**4, "1e-8", "97.75952830 97.89717300"),
+    (4, 10**9, 10**4, "1e-8", "0.1400161483 0.1401598384"),
+    (1, 10**12, 10**4, "1e-10", "0.0003089600246 0.0003090555332"),
+]
+
+
+@pytest.mark.parametrize(("eps0", "n", "count", "delta", "bracket"), REFERENCE)
+def test_brackets_overlap_the_reference_and_are_as_narrow_as_asked(eps0, n, count, delta, bracket):
+    low, high = map(float, bracket.split())
+    answer = krr(10, eps0, n).rounds(count).epsilon(delta=delta, gap=1e-3)
+    assert answer.lower <= high
+    assert low <= answer.upper
+    assert answer.gap <= 1.6e-3
+
+
+def test_far_tails_and_a_million_rounds():
+    answer = krr(10, 1, 10**6).rounds(100).epsilon(delta="1e-1000", gap=1e-3)
+    assert 0.4799 < answer.lower < 0.4801428931 < 0.4802823134 < answer.upper < 0.4805
+    assert krr(10, 1, 10**6).rounds(10**6).epsilon(delta="1e-8", gap=1e-3).gap < 1.5e-3
+
+
+def test_different_rounds():
+    krr1, krr4 = (sa.RandomizedResponse(k=10, eps0=e) for e in (1, 4))
+    rappor = sa.UnaryEncoding.symmetric(k=16, eps0=1) if hasattr(sa.UnaryEncoding, "symmetric") else None
+    parts = [(krr1, 50), (krr4, 30)] + ([(rappor, 20)] if rappor is not None else [])
+    whole = sa.compose(sa.profile(m, n=10**6, method="blanket").rounds(c) for m, c in parts)
+    answer = whole.epsilon(delta="1e-8", gap=1e-3)
+    assert answer.gap < 1.5e-3
+    assert answer.lower < whole.gaussian_epsilon("1e-8") * 1.002
+
+
+def test_one_round_is_answered_as_ever():
+    profile = krr(10, 1, 10**6)
+    for answer, single in (
+        (profile.rounds(1).epsilon(delta="1e-8"), profile.epsilon(delta="1e-8")),
+        (profile.rounds(1).delta(eps="0.002"), profile.delta(eps="0.002")),
+    ):
+        assert (answer.lower, answer.upper) == (single.lower, single.upper)
+
+
+def test_equal_rounds_are_counted_together():
+    profile = krr(3, 1, 1000)
+    assert sa.compose([profile.rounds(2), profile.rounds(3)]) == profile.rounds(5)
+
+
+def exact_rounds(k, t, n, count, level, other):
+    low = Fraction(1) / (t + k - 1)
+    rows = [[t * low if i == j else low for j in range(k)] for i in range(k)]
+    pair = oracle.pair_of_triple((rows[0], rows[1], other(rows)), n)
+    return oracle.divergence(oracle.product([pair] * count), level)
+
+
+@pytest.mark.parametrize(("k", "n", "count"), [(2, 3, 2), (3, 3, 3), (4, 4, 2)])
+def test_brackets_of_delta_enclose_brute_force(k, n, count):
+    profile = sa.profile(sa.RandomizedResponse(k=k, eps0="log(3)"), n=n, method="blanket")
+    for level in (Fraction(13, 10), Fraction(2)):
+        answer = profile.rounds(count).delta(eps=f"log({level})", gap=1e-4)
+        above = exact_rounds(k, Fraction(3), n, count, level, lambda rows: [min(c) for c in zip(*rows, strict=True)])
+        below = max(exact_rounds(k, Fraction(3), n, count, level, lambda rows, i=i: rows[i]) for i in range(k))
+        assert above <= Fraction(answer.upper) <= above * Fraction(1003, 1000)
+        assert Fraction(answer.lower) <= below
+
+
+def test_the_brackets_of_epsilon_and_delta_agree():
+    rounds = krr(10, 1, 10**6).rounds(100)
+    eps = rounds.epsilon(delta="1e-8", gap=1e-3)
+    assert rounds.delta(eps=eps.upper, gap=1e-3).lower <= 1e-8 <= rounds.delta(eps=eps.lower, gap=1e-3).upper
+
+
+def test_no_more_than_all_local_budgets():
+    rounds = krr(2, "log(2)", 5).rounds(4)
+    assert rounds.epsilon(delta="1e-300").upper <= 2.7725887222397816
+    assert rounds.delta(eps=3).upper == 0.0
+    assert rounds.delta(eps="2.7").upper <= 1.0
+
+
+def test_a_loss_that_is_infinite():
+    """A message that one input never sends: from some delta on no eps suffices."""
+    table = [["1/2", "1/2", "0"], ["1/2", "1/4", "1/4"]]
+    rounds = sa.profile(sa.FiniteMechanism(table), n=3, method="blanket").rounds(5)
+    answer = rounds.epsilon(delta="1e-9")
+    assert answer.upper == answer.lower == float("inf")
+    assert answer.to_dict()["upper"] == "inf"
+    assert rounds.delta(eps=40).upper > 0.0
+
+
+@pytest.mark.parametrize("count", [0, -1, 10**6 + 1, 2.5, True, "7"])
+def test_counts_out_of_range(count):
+    with pytest.raises(sa.errors.ArgumentError):
+        krr(2, 1, 10).rounds(count)
+
+
+def test_arguments_out_of_range():
+    rounds = krr(2, 1, 10).rounds(2)
+    for call in (
+        lambda: rounds.epsilon(delta=2),
+        lambda: rounds.epsilon(delta="1e-6", gap=1),
+        lambda: rounds.delta(eps=-1),
+        lambda: sa.compose([]),
+        lambda: sa.compose([3]),
+    ):
+        with pytest.raises(sa.errors.ArgumentError):
+            call()
