@@ -28,7 +28,7 @@ from symamp.errors import ArgumentError, PrecisionError
 from symamp.evaluation.divergence import Enclosure, Settings, one_user_divergence
 from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.evaluation.law import Level
-from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.verifier import MOST_PRECISION, verify
 
 FORMAT = "symamp-certificate"
@@ -95,10 +95,13 @@ def _epsilon(claim: Claim) -> tuple[dict[str, str], tuple[list[_Found], list[_Fo
     below: list[_Found] = []
     if upper.exponent is not None:
         above = list(_above(claim, At.of(_rational(upper.fraction)), delta))
-    if lower.exponent is None:
+    if not _are_triples(claim.below):
+        below = []
+    elif lower.exponent is None:
         below = list(_below(claim, LIMIT))
     elif lower.mantissa > 0:
         below = list(_below(claim, At.of(_rational(lower.fraction))))
+    lower = lower if below else ZERO
     ends = (fraction_text(x.fraction) if x.exponent is not None else "inf" for x in (lower, upper))
     return {"delta": fraction_text(delta), **dict(zip(("lower", "upper"), ends, strict=True))}, (above, below)
 
@@ -109,14 +112,18 @@ def _delta(claim: Claim) -> tuple[dict[str, str], tuple[list[_Found], list[_Foun
     # The divergence decreases in eps: for a huge eps it is evaluated at a smaller one.
     there = At.of(sp.Integer(int(LARGEST_EPS))) if float(sp.N(claim.asked.given, 15)) > LARGEST_EPS else at
     above = list(_above(claim, there, upper)) if upper < 1 else []
-    below = list(_below(claim, at)) if lower > 0 else []
+    below = list(_below(claim, at)) if lower > 0 and _are_triples(claim.below) else []
+    low = low if below else "0"
     return {"eps": at.text, "lower": low, "upper": high}, (above, below)
+
+
+def _are_triples(evidence: tuple[Evidence, ...]) -> bool:
+    """Return whether the data sets below are triples; fixed counts of inputs are not, and their end is not claimed."""
+    return all(isinstance(e.part, Reduction) for e in evidence)
 
 
 def _below(claim: Claim, at: At) -> Iterator[_Found]:
     for e in claim.below:
-        if not isinstance(e.part, Reduction):
-            raise ArgumentError("certificate", e.part.method, "an answer whose lower bound is a data set")
         yield partial(evidence_data, e.part, LIMIT if e.eps == "inf" else at, e, claim.question.n)
 
 

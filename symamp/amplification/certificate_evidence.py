@@ -72,7 +72,9 @@ def evidence_data(part: Part, at: At, found: Evidence, n: int, more_bits: int) -
         others = {"others": [[x, str(w)] for x, w in part.dataset]}
         return data | others | _law(part, at) | how | ({"evaluator": "limit"} if at is LIMIT else {})
     if not isinstance(part, PairOfInputs):
-        raise ArgumentError("certificate", part.method, "an analysis by triples, or of pairs of inputs")
+        raise ArgumentError(
+            "certificate", part.method, "an analysis of triples or laws, such as method='all_data_sets'"
+        )
     laws = {json.dumps(sorted(law["components"])): (x, law) for x, law in ((t, _law(t, at)) for t in part.triples)}
     data |= {"laws": [{"other": t.dataset[0][0], **law} for t, law in laws.values()], "dominating": None}
     if found.evaluator in ("no positive value", "one user"):
