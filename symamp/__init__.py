@@ -11,6 +11,7 @@ from symamp.amplification.questions import delta, epsilon, profile
 from symamp.amplification.sum_law import SumLaw, sum_law
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
+from symamp.mechanisms.continuous.laplace import Laplace
 from symamp.mechanisms.families.block_hadamard import BlockHadamardResponse
 from symamp.mechanisms.families.cms import CountMeanSketch
 from symamp.mechanisms.families.collision import Collision
@@ -53,6 +54,7 @@ __all__ = [
     "HadamardCountMeanSketch",
     "HadamardResponse",
     "Harmony",
+    "Laplace",
     "LocalHashing",
     "OneBitMean",
     "Parameter",
