@@ -15,6 +15,7 @@ from symamp.amplification.sum_law import SumLaw, sum_law
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
 from symamp.mechanisms.combined import joint, parallel, poisson_subsample
+from symamp.mechanisms.continuous.laplace import Laplace
 from symamp.mechanisms.families.block_hadamard import BlockHadamardResponse
 from symamp.mechanisms.families.cms import CountMeanSketch
 from symamp.mechanisms.families.collision import Collision
@@ -60,6 +61,7 @@ __all__ = [
     "HadamardResponse",
     "Harmony",
     "Inverse",
+    "Laplace",
     "LocalHashing",
     "OneBitMean",
     "Parameter",

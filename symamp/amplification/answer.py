@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, isfinite, log10
-from typing import Any
+from typing import Any, cast
 
 import flint
 import mpmath
@@ -15,8 +15,7 @@ from symamp.amplification.certificate import Claim, certificate
 from symamp.amplification.evidence import DataSets, Interval
 from symamp.amplification.question import Asked, Question
 from symamp.analyses.fixed_counts import FixedCounts
-from symamp.analyses.part import Evidence
-from symamp.analyses.reduction import Reduction
+from symamp.analyses.part import DataSet, Evidence
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
 from symamp.derivation.envelope import envelope
@@ -117,7 +116,7 @@ class Answer:
     def dataset(self) -> DataSets | None:
         """The data sets that attain the lower bound; None where it is trivial."""
         part = self.evidence_below[0].part if self.evidence_below else None
-        return DataSets.of(part) if isinstance(part, Reduction | FixedCounts) else None
+        return None if part is None else DataSets.of(cast(DataSet | FixedCounts, part))
 
     @cached_property
     def worst_data_set(self) -> DataSets | None:

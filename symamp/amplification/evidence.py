@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from symamp.analyses.fixed_counts import FixedCounts
-from symamp.analyses.reduction import Reduction
+from symamp.analyses.part import DataSet
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class DataSets:
     counted: bool = False
 
     @staticmethod
-    def of(reduction: Reduction | FixedCounts) -> DataSets:
+    def of(reduction: DataSet | FixedCounts) -> DataSets:
         """Return the data sets of a lower bound."""
         if isinstance(reduction, FixedCounts):
             held = tuple((x, str(c)) for x, c in zip(reduction.inputs, reduction.counts, strict=True) if c)

@@ -20,13 +20,12 @@ from symamp.amplification.evidence import Interval
 from symamp.amplification.question import Asked, Question, accuracy
 from symamp.amplification.search import LOOSE, DataSetSearch, Ladder
 from symamp.analyses.bound import ROUGH, Bound
-from symamp.analyses.part import Evidence, Part
-from symamp.analyses.reduction import Reduction
+from symamp.analyses.part import DataSet, Evidence, Part
 from symamp.analyses.registry import ANALYSES
 from symamp.derivation.crossing import level_of, number
 from symamp.errors import PrecisionError, UndecidedOrderError
 from symamp.evaluation.divergence import Enclosure, Settings
-from symamp.evaluation.inversion import LARGEST_EPS, limit_divergence, log_of, log_of_ball
+from symamp.evaluation.inversion import LARGEST_EPS, log_of, log_of_ball
 from symamp.evaluation.law import Level
 from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
@@ -214,13 +213,13 @@ class Profile:
         low, _ = epsilon_below(worst, self.n, target, root, settings)
         return Interval(low, high)
 
-    def _limit(self, reduction: Reduction) -> Evidence:
+    def _limit(self, reduction: DataSet) -> Evidence:
         return Evidence.of(reduction, "inf", self._at_limit(reduction))
 
     def _at_limit(self, part: Part) -> Enclosure:
         with flint.ctx.workprec(256):
-            law = getattr(part, "law", None)
-            limit = flint.arb(0) if law is None else limit_divergence(law, self.n)
+            found = getattr(part, "limit", None)  # other parts than data sets and triples do not know it
+            limit = flint.arb(0) if found is None else found(self.n)
             return Enclosure(limit, limit, "limit of large eps", 256)
 
     def _answer(

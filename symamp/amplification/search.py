@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf
+from typing import cast
 
 import flint
 from flint import arb, fmpq
 
 from symamp.analyses.bound import ROUGH, Bound
 from symamp.analyses.lower_bounds import DataSetBound
-from symamp.analyses.part import Part
-from symamp.analyses.reduction import Reduction
+from symamp.analyses.noise_data_sets import NoiseDataSetBound
+from symamp.analyses.part import DataSet, Part
 from symamp.analyses.registry import analysis, by_default
 from symamp.analyses.subject import Subject
 from symamp.analyses.two_messages import TwoMessagesPart
 from symamp.evaluation.divergence import Settings
-from symamp.evaluation.inversion import largest_epsilon, limit_divergence
 from symamp.evaluation.law import Level
+from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 
 LOOSE = 1e-3
 """Relative distance of the bounds from which on more is tried: dearer analyses above, mixtures of inputs below."""
@@ -86,36 +87,39 @@ class DataSetSearch:
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
-        self._simple = DataSetBound(subject)
+        if isinstance(subject, AdditiveNoise):
+            self._simple: NoiseDataSetBound | DataSetBound = NoiseDataSetBound.of_noise(subject)
+        else:
+            self._simple = DataSetBound(subject)
         self._in_vain = 0
-        self._hopeless: dict[int, tuple[tuple[Reduction, arb], ...]] = {}
+        self._hopeless: dict[int, tuple[tuple[DataSet, arb], ...]] = {}
 
     def largest_root(
         self, n: int, log_delta: float, settings: Settings, start: float | None = None
-    ) -> tuple[float, Reduction]:
+    ) -> tuple[float, DataSet]:
         """Return (eps, data set) with the largest estimated eps among the simple data sets."""
         return _reduction(self._simple.root(n, log_delta, settings, start))
 
     def largest_mixed_root(
-        self, n: int, log_delta: float, settings: Settings, best: Reduction, root: float
-    ) -> tuple[float, Reduction]:
+        self, n: int, log_delta: float, settings: Settings, best: DataSet, root: float
+    ) -> tuple[float, DataSet]:
         """Return (eps, data set) with the largest estimated eps among the mixtures for the pair of the best one."""
         if not 0.0 < root < inf or self._in_vain >= _PATIENCE:
             return root, best
         mixed = Bound.of((best, *self._simple.mixtures(best, Level.of_float(root), n)))
         return self._told(_reduction(mixed.root(n, log_delta, settings, root)))
 
-    def largest_value(self, level: Level, n: int) -> tuple[float, Reduction]:
+    def largest_value(self, level: Level, n: int) -> tuple[float, DataSet]:
         """Return (log divergence, data set) with the largest estimate among the simple data sets."""
         return _largest(self._simple, level, n)
 
-    def largest_mixed_value(self, level: Level, n: int, best: Reduction) -> tuple[float, Reduction]:
+    def largest_mixed_value(self, level: Level, n: int, best: DataSet) -> tuple[float, DataSet]:
         """Return (log divergence, data set) with the largest estimate among the mixtures for the pair of the best."""
         if self._in_vain >= _PATIENCE:
             return _largest(Bound((best,)), level, n)
         return self._told(_largest(Bound.of((best, *self._simple.mixtures(best, level, n))), level, n))
 
-    def _told(self, found: tuple[float, Reduction]) -> tuple[float, Reduction]:
+    def _told(self, found: tuple[float, DataSet]) -> tuple[float, DataSet]:
         """Remember whether a mixture has won: where several have not, further questions go without them."""
         self._in_vain = 0 if len(found[1].dataset) > 1 else self._in_vain + 1
         return found
@@ -138,23 +142,22 @@ class DataSetSearch:
         value = found.log_estimate(level, n)
         return (value, found) if value > low else (low, best)
 
-    def never_below(self, n: int, delta: fmpq) -> Reduction | None:
+    def never_below(self, n: int, delta: fmpq) -> DataSet | None:
         """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
         if n not in self._hopeless:
             with flint.ctx.workprec(256):
                 parts = (_reduction((0.0, p))[1] for p in self._simple.parts)
-                limits = ((p, limit_divergence(p.law, n)) for p in parts if largest_epsilon(p.law) == inf)
+                limits = ((p, p.limit(n)) for p in parts)
                 self._hopeless[n] = tuple((p, limit) for p, limit in limits if limit > 0)
         with flint.ctx.workprec(256):
             return next((p for p, limit in self._hopeless[n] if limit > arb(delta)), None)
 
 
-def _reduction(found: tuple[float, Part]) -> tuple[float, Reduction]:
+def _reduction(found: tuple[float, Part]) -> tuple[float, DataSet]:
     value, part = found
-    assert isinstance(part, Reduction)  # data sets are triples
-    return value, part
+    return value, cast(DataSet, part)
 
 
-def _largest(bound: Bound, level: Level, n: int) -> tuple[float, Reduction]:
+def _largest(bound: Bound, level: Level, n: int) -> tuple[float, DataSet]:
     part = bound.ranked(level, n)[0]
     return _reduction((part.log_estimate(level, n, ROUGH), part))

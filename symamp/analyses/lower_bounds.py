@@ -16,7 +16,7 @@ from symamp.analyses.data_sets import dataset_reduction, pure_datasets
 from symamp.analyses.mixed_others import ascent, rounded
 from symamp.analyses.own_law import OwnLaw
 from symamp.analyses.pair_ranking import best, chi_squares, log_divergences
-from symamp.analyses.part import Part
+from symamp.analyses.part import DataSet, Part
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.searched_bound import SearchedBound
 from symamp.analyses.subject import Subject
@@ -58,7 +58,7 @@ class DataSetBound(SearchedBound):
             return self.subject.reductions()
         return [r for m in self.subject.members() for r in self._of(m, _proposed(m, level, n))]
 
-    def mixtures(self, reduction: Reduction, level: Level, n: int) -> Iterator[Reduction]:
+    def mixtures(self, reduction: DataSet, level: Level, n: int) -> Iterator[Reduction]:
         """Yield data sets for the same pair in which the other users draw their inputs, weights found by ascent."""
         for m in self.subject.members():
             if reduction.member in ("", repr(m)):
@@ -133,7 +133,7 @@ def _most_revealing(table: NumericTable) -> list[tuple[int, int]]:
     return best(np.where(masses > 0.0, masses, -np.inf), 2)
 
 
-def _mixed(mechanism: Mechanism, reduction: Reduction, level: Level, n: int) -> Iterator[Reduction]:
+def _mixed(mechanism: Mechanism, reduction: DataSet, level: Level, n: int) -> Iterator[Reduction]:
     pair = reduction.pair
     if mechanism.is_composed:  # a mixture of inputs is no product: constant data sets only
         return

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import flint
+import sympy as sp
 from flint import arb, fmpq
 
 from symamp.analyses.standing import Standing
@@ -62,6 +63,21 @@ class Part(Protocol):
 
     def settles(self, other: Part, level: Level) -> bool:
         """Return whether the divergence of ``other`` is proved not to be larger at this level, for every n."""
+
+
+class DataSet(Part, Protocol):
+    """A part of a lower bound: two neighbouring data sets, in which the other users hold weighted inputs."""
+
+    @property
+    def dataset(self) -> tuple[tuple[str, sp.Rational], ...]:
+        """The inputs of the other users with their weights."""
+
+    @property
+    def member(self) -> str:
+        """Which mechanism it is of where the question was about many."""
+
+    def limit(self, n: int) -> arb:
+        """Return a ball around the limit of the divergence as eps grows."""
 
 
 @dataclass(frozen=True)

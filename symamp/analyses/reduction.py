@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 
 import sympy as sp
+from flint import arb
 
 from symamp.analyses.convex_order import is_worse
 from symamp.analyses.part import Part
@@ -14,7 +16,7 @@ from symamp.analyses.standing import Standing
 from symamp.derivation.crossing import law_of
 from symamp.derivation.decomposition import Decomposition
 from symamp.evaluation.divergence import Enclosure, Settings, enclose_divergence, estimate_log_divergence
-from symamp.evaluation.inversion import estimate_epsilon
+from symamp.evaluation.inversion import estimate_epsilon, largest_epsilon, limit_divergence
 from symamp.evaluation.law import Law, Level
 
 
@@ -60,6 +62,10 @@ class Reduction:
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
         return estimate_epsilon(self.law, n, log_delta, settings, start)
+
+    def limit(self, n: int) -> arb:
+        """Return a ball around the limit of the divergence as eps grows."""
+        return limit_divergence(self.law, n) if largest_epsilon(self.law) == inf else arb(0)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the divergence.

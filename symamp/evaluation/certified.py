@@ -2,13 +2,51 @@
 
 from __future__ import annotations
 
-from flint import arb
+from collections.abc import Sequence
+from typing import Protocol
+
+from flint import acb, arb
 
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.kernel import Kernel
-from symamp.evaluation.plan import Plan
+from symamp.evaluation.plan import Plan, Window
 from symamp.evaluation.tilted_balls import TiltedBalls
 from symamp.numbers.number_system import FLINT
+
+
+class Tilted(Protocol):
+    """What the sum asks of one G under a tilt: M(theta), phi, a bound on the deviation, and the null outcome."""
+
+    @property
+    def n(self) -> int:
+        """The number of users."""
+
+    @property
+    def theta(self) -> arb:
+        """The tilt."""
+
+    @property
+    def m(self) -> arb:
+        """M(theta)."""
+
+    @property
+    def null_n(self) -> arb:
+        """The tilted probability that all n draws are null."""
+
+    def phi(self, u: arb) -> acb:
+        """Return the characteristic function of one tilted G."""
+
+    def power(self, u: arb) -> acb:
+        """Return phi(u)^n - null_n."""
+
+    def moduli(self, step: arb, indices: Sequence[int]) -> list[arb]:
+        """Return |phi(j step)|, or more, for each index j."""
+
+    def deviation(self) -> arb:
+        """Return the standard deviation of one tilted G, or more."""
+
+    def aliasing(self, window: Window) -> arb:
+        """Return a bound on the periodised tails in units of M(theta)^n."""
 
 
 def certified_sum(g: BallGparv, n: int, plan: Plan) -> tuple[arb, arb]:
@@ -20,7 +58,16 @@ def certified_sum(g: BallGparv, n: int, plan: Plan) -> tuple[arb, arb]:
     0 < theta'' < theta < theta', W > 0, N >= 1 and blocks that cover the frequencies j h, 0 < j < N.
     Proof: docs/proofs/kernel_sandwich.md.
     """
-    tilted = TiltedBalls.of(g, n, plan.window.theta)
+    return tilted_sum(TiltedBalls.of(g, n, plan.window.theta), plan)
+
+
+def tilted_sum(tilted: Tilted, plan: Plan) -> tuple[arb, arb]:
+    """Return what ``certified_sum`` does for a law that is known by its tilted transform.
+
+    Guarantee
+    ---------
+    That of ``certified_sum``. Proof: docs/proofs/kernel_sandwich.md.
+    """
     theta, w = tilted.theta, arb(plan.window.length)
     kernel = Kernel(FLINT, theta, w, plan.terms)
     indices = (j for first, last in plan.blocks.evaluated for j in range(first, last + 1))
@@ -29,20 +76,19 @@ def certified_sum(g: BallGparv, n: int, plan: Plan) -> tuple[arb, arb]:
     dropped_above, dropped_below = _dropped(
         tilted, plan, kernel.step, abs(kernel.majorant_at_zero() - square), abs(kernel.minorant_at_zero() - square)
     )
-    scale = tilted.m**n
+    scale = tilted.m**tilted.n
     upper = scale * 2 / w * (above + dropped_above)
     lower = scale * (2 / w * (below - dropped_below) - tilted.aliasing(plan.window))
     return lower.max(arb(0)), upper.max(arb(0))
 
 
-def _dropped(tilted: TiltedBalls, plan: Plan, step: arb, excess_above: arb, excess_below: arb) -> tuple[arb, arb]:
+def _dropped(tilted: Tilted, plan: Plan, step: arb, excess_above: arb, excess_below: arb) -> tuple[arb, arb]:
     """Return bounds on the dropped part of sum |B (phi^n - null^n)| for the majorant and the minorant."""
     deviation, zero = tilted.deviation(), arb(0)
     above = below = zero
-    for first, last in plan.blocks.dropped:
-        phi = tilted.phi(step * (first + last) / 2)
-        modulus2 = phi.real * phi.real + phi.imag * phi.imag
-        distance = (1 - modulus2).max(zero).sqrt() - deviation * step * (last - first) / 2
+    moduli = tilted.moduli(step / 2, [first + last for first, last in plan.blocks.dropped])
+    for (first, last), modulus_there in zip(plan.blocks.dropped, moduli, strict=True):
+        distance = (1 - modulus_there * modulus_there).max(zero).sqrt() - deviation * step * (last - first) / 2
         distance = distance.max(zero).min(arb(1))
         beta = (1 - distance * distance).max(zero).sqrt() ** tilted.n + tilted.null_n
         modulus = 1 / (tilted.theta**2 + (step * first) ** 2)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flint import acb, arb
 
+from symamp.evaluation.coarse_phi import coarse_moduli
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.law import total
 from symamp.evaluation.plan import Window
+
+_FEW_USERS, _MANY = 20, 20_000
+"""Up to 2^20 users an error of 1e-12 in |phi| does no harm; from so many values on doubles save time."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,14 @@ class TiltedBalls:
         value = self.phi(u)
         # The principal logarithm is one ball only away from the negative axis; elsewhere square and multiply.
         return ((value.log() * self.n).exp() if value.real > 0 else value**self.n) - self.null_n
+
+    def moduli(self, step: arb, indices: Sequence[int]) -> list[arb]:
+        """Return |phi(j step)|, or more, for each index j: in doubles where there are many and n errors are few."""
+        if self.n.bit_length() <= _FEW_USERS and len(indices) * len(self.probabilities) > _MANY:
+            bounds = coarse_moduli(self.g.values, self.probabilities, self.null, step, indices)
+            return [arb(bound) for bound in bounds]
+        found = [self.phi(step * j) for j in indices]
+        return [(z.real * z.real + z.imag * z.imag).max(arb(0)).sqrt() for z in found]
 
     def deviation(self) -> arb:
         """Return the standard deviation of one tilted G."""

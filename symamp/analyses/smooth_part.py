@@ -1,0 +1,125 @@
+"""Parts of bounds for noise with a density: the worst pair of inputs from above, data sets from below."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+import flint
+import sympy as sp
+from flint import arb
+
+from symamp.analyses.data_sets import SOURCE as DATA_SETS
+from symamp.analyses.part import Part
+from symamp.analyses.standing import Standing
+from symamp.derivation.crossing import number
+from symamp.evaluation.divergence import Enclosure, Settings
+from symamp.evaluation.law import Level
+from symamp.evaluation.smooth_divergence import enclose_smooth, estimate_log_smooth, estimate_smooth_epsilon
+from symamp.evaluation.smooth_law import SmoothLaw
+from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
+
+WORST_PAIR = "Corollary 2 of Theorem P (docs/proofs/worst_pair.md)"
+
+
+@dataclass(frozen=True)
+class SmoothPart:
+    """A part whose divergence lies between those of two laws with densities."""
+
+    noise: AdditiveNoise
+
+    method: ClassVar[str]
+    standing: ClassVar[Standing]
+    source: ClassVar[str]
+    accuracy: ClassVar[float] = 0.0
+    pair: ClassVar[tuple[str, str]] = ("0", "1")
+    member: ClassVar[str] = ""
+
+    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+        """Return the laws between whose divergences that of the part lies."""
+        raise NotImplementedError
+
+    @property
+    def signature(self) -> Hashable:
+        """The noise, and what it is asked."""
+        return self.method, self.noise
+
+    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+        return estimate_log_smooth(self.laws(level, n)[1], level, n, settings)
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
+        return estimate_smooth_epsilon(lambda level: self.laws(level, n)[1], n, log_delta, settings, self._top, start)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the divergence.
+
+        Guarantee
+        ---------
+        The divergence of the pair, or of the data sets, lies between the outer ends.
+        Proof: docs/proofs/smooth_laws.md.
+        """
+        low, high = self.laws(level, n)
+        above = enclose_smooth(high, level, n, settings)
+        if low is high:
+            return above
+        below = enclose_smooth(low, level, n, settings)
+        return Enclosure(below.lower, above.upper, above.evaluator, above.precision, above.plan)
+
+    def settles(self, other: Part, level: Level) -> bool:
+        """Return False: there is one part only."""
+        return False
+
+    def limit(self, n: int) -> arb:
+        """Return 0: the densities are positive everywhere, so that the divergence vanishes as eps grows."""
+        return arb(0)
+
+    @property
+    def _top(self) -> float:
+        ratio = self.noise.local_ratio()
+        if ratio is sp.oo:
+            return inf
+        with flint.ctx.workprec(64):
+            return float(number(ratio)().log())
+
+
+@dataclass(frozen=True)
+class WorstPairPart(SmoothPart):
+    """The blanket of the pair (0, 1), which is worse than every other pair of inputs."""
+
+    method: ClassVar[str] = "worst_pair"
+    standing: ClassVar[Standing] = Standing.PROVED
+    source: ClassVar[str] = WORST_PAIR
+
+    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+        """Return the laws of the noise."""
+        return self.noise.blanket_laws(level, n)
+
+
+@dataclass(frozen=True)
+class NoiseDataSet(SmoothPart):
+    """The data sets in which all other users hold the same end of the interval of inputs."""
+
+    other: int = 0
+
+    method: ClassVar[str] = "data set"
+    standing: ClassVar[Standing] = Standing.LOWER
+    source: ClassVar[str] = DATA_SETS
+
+    @property
+    def dataset(self) -> tuple[tuple[str, sp.Rational], ...]:
+        """The input of the other users, with weight 1."""
+        return ((str(self.other), sp.Integer(1)),)
+
+    @property
+    def signature(self) -> Hashable:
+        """The noise and the input of the others."""
+        return self.method, self.noise, self.other
+
+    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+        """Return one law: its divergence is at most that of the data sets, which is all that a lower bound needs."""
+        law = self.noise.data_set_law(level, n, self.other, False)
+        return law, law

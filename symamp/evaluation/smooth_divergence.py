@@ -1,0 +1,172 @@
+"""The divergence of a law with a density at n users: estimates in floats, enclosures without any discretisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import inf, log
+
+import flint
+import numpy as np
+from flint import arb
+
+from symamp.errors import PrecisionError
+from symamp.evaluation.certified import tilted_sum
+from symamp.evaluation.divergence import KERNEL_GAP, Enclosure, Settings, enclose_divergence, starting_precision
+from symamp.evaluation.fast import FloatSum, float_sum
+from symamp.evaluation.gparv import FloatGparv, nearest_doubles
+from symamp.evaluation.inversion import approximate_log_law, estimate_root
+from symamp.evaluation.law import Law, Level
+from symamp.evaluation.plan import Plan
+from symamp.evaluation.sandwich import finite_sandwich
+from symamp.evaluation.smooth_law import Nodes, SmoothLaw, nodes
+from symamp.evaluation.tilted_nodes import TiltedNodes, node_gparv
+
+EVALUATOR = "compact kernel over pieces"
+_LARGEST_PRECISION = 1024
+_CELLS, _FEW_USERS = 200, 2
+_SPARE, _SLACK = 24, 1.05
+_COARSER, _COARSEST = 32.0, 1e-3
+
+
+@dataclass(frozen=True)
+class Search:
+    """What floats have found: G of the nodes in doubles, the sum and how far its frequencies reach."""
+
+    g: FloatGparv
+    sum: FloatSum | None
+    reach: float
+
+
+def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | None = None) -> float:
+    """Return an estimate of log D_E(P0 || P1), in floats; -inf for zero. Not a bound."""
+    settings = settings or Settings()
+    if n <= _FEW_USERS:
+        middle = _by_sandwich(law, level, n, settings)
+        value = float((middle.lower + middle.upper).mid()) / 2.0
+        return log(value) if value > 0.0 else -inf
+    coarse = replace(settings, gap=min(_COARSER * settings.gap, max(settings.gap, _COARSEST)))
+    found = _search(law, level, n, coarse)
+    singular = log(found.g.singular) if found.g.singular > 0.0 else -inf
+    if found.sum is None:
+        return singular
+    # The errors of the extremal minorant and majorant stand about 2 to 1: far better than the middle.
+    value = found.sum.lower + (found.sum.upper - found.sum.lower) * 2.0 / 3.0
+    log_value = found.sum.log_scale + log(value) - log(n) if value > 0.0 else -inf
+    return float(np.logaddexp(log_value, singular))
+
+
+def estimate_smooth_epsilon(
+    law_at: Callable[[Level], SmoothLaw],
+    n: int,
+    log_delta: float,
+    settings: Settings,
+    top: float,
+    start: float | None = None,
+) -> float:
+    """Return an estimate of the eps at which the law of that level has divergence delta: 0 if it has less at eps = 0.
+
+    ``top`` is where it reaches 0, inf if nowhere.
+    """
+
+    def rough(eps: float) -> float:
+        level = Level.of_float(eps)
+        return approximate_log_law(_floats(law_at(level), level, 0.0, 0.0), n)
+
+    def value(eps: float) -> float:
+        level = Level.of_float(eps)
+        return estimate_log_smooth(law_at(level), level, n, settings)
+
+    return estimate_root(
+        value,
+        rough,
+        n,
+        log_delta,
+        settings,
+        top,
+        start,
+    )
+
+
+def enclose_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | None = None) -> Enclosure:
+    """Return an enclosure of D_E(P0 || P1) for the law at n users.
+
+    Guarantee
+    ---------
+    ``lower.lower() <= D_E(P0 || P1) <= upper.upper()``, whatever floats have planned.
+    Proof: docs/proofs/smooth_laws.md, with docs/proofs/kernel_sandwich.md.
+
+    Raises PrecisionError if rounding still dominates the gap at the largest working precision.
+    """
+    settings = settings or Settings()
+    if n <= _FEW_USERS:
+        return _by_sandwich(law, level, n, settings)
+    found = _search(law, level, n, settings)
+    if found.sum is None:
+        return _by_sandwich(law, level, n, settings)
+    bits = starting_precision(n, settings.gap)
+    while True:
+        result = _enclosed(law, level, n, found.sum.plan, found.reach, bits)
+        noise = max(float(result.lower.rad() / result.upper.upper()), float(result.upper.rad() / result.upper.upper()))
+        if noise < 0.01 * max(settings.gap, result.relative_gap):
+            return result
+        bits *= 2
+        if bits > _LARGEST_PRECISION:
+            raise PrecisionError("precision", bits, f"at most {_LARGEST_PRECISION} bits")
+
+
+def _enclosed(law: SmoothLaw, level: Level, n: int, plan: Plan, reach: float, bits: int) -> Enclosure:
+    rule = _nodes(law, level, plan.window.theta_above, reach, bits, bits - _SPARE)
+    with flint.ctx.workprec(bits):
+        e = level.exponential()
+        g = node_gparv(law, level, rule)
+        lower, upper = tilted_sum(TiltedNodes.of(g, rule, e, n, plan.window.theta), plan)
+        # One user has at most divergence 1; where a sum overflows that is all there is.
+        lower = (lower / n).max(arb(0)) if lower.is_finite() else arb(0)
+        upper = (upper / n).min(arb(1)) if upper.is_finite() else arb(1)
+        return Enclosure(lower + g.singular, upper + g.singular, EVALUATOR, bits, plan)
+
+
+def _search(law: SmoothLaw, level: Level, n: int, settings: Settings) -> Search:
+    """Return the plan, found with nodes that are good for all its frequencies."""
+    reach = 0.0
+    while True:
+        g = _floats(law, level, 0.0, reach)
+        if not g.is_positive:
+            return Search(g, None, reach)
+        found = float_sum(g, n, max(settings.gap, KERNEL_GAP), settings.most_frequencies)
+        window = found.plan.window
+        needed = 2.0 * np.pi * found.plan.terms / window.length
+        if needed <= _SLACK * reach:
+            return Search(g, found, needed)
+        reach = 2.0 ** np.ceil(np.log2(needed))
+
+
+def _floats(law: SmoothLaw, level: Level, theta: float, reach: float) -> FloatGparv:
+    def source() -> object:
+        return node_gparv(law, level, _nodes(law, level, theta, reach, flint.ctx.prec, 64))
+
+    return nearest_doubles(source, 128)  # type: ignore[arg-type]
+
+
+def _nodes(law: SmoothLaw, level: Level, theta: float, reach: float, bits: int, accuracy: int) -> Nodes:
+    """Return nodes for levels, tilts and frequencies near those given: neighbours share them."""
+    with flint.ctx.workprec(64):
+        e = float(level.exponential())
+    return nodes(law, *(_above(x) for x in (e, theta, reach)), bits, accuracy)
+
+
+def _above(x: float) -> float:
+    """Return a power of sqrt 2 that is at least x."""
+    return 0.0 if x == 0.0 else float(2.0 ** (np.ceil(2.0 * np.log2(x)) / 2.0))
+
+
+@lru_cache(maxsize=32)
+def _sandwich(law: SmoothLaw, cells: int) -> tuple[Law, Law]:
+    return finite_sandwich(law, cells)
+
+
+def _by_sandwich(law: SmoothLaw, level: Level, n: int, settings: Settings) -> Enclosure:
+    below, above = (enclose_divergence(x, level, n, settings) for x in _sandwich(law, _CELLS))
+    return Enclosure(below.lower, above.upper, f"finite sandwich, {above.evaluator}", above.precision, above.plan)

@@ -1,0 +1,214 @@
+"""Laws with a density: analytic pieces beside atoms, and nodes that integrate them with a proved remainder.
+
+A piece is an interval of messages on which the density of A2 and the two ratios are holomorphic functions. All that an
+evaluation asks of a law are integrals of m e^{sG}, and Gauss-Legendre nodes give them for every s at once: the nodes
+are a finite law, and the remainder is bounded by the largest value on ellipses around the panels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import inf, log
+
+import flint
+from flint import acb, arb
+
+from symamp.errors import PrecisionError
+from symamp.evaluation.law import Atom, Number, total
+
+Analytic = Callable[[acb], acb]
+
+_ELLIPSES = (1.1, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0)
+_SIZES = (8, 12, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)
+_BOXES, _MOST_HALVINGS, _ROUGH_BITS = 12, 24, 64
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Messages y in [start, end]: the density of A2 and the ratios there.
+
+    The functions are holomorphic on every box on which all of them return finite balls: rational functions of
+    exponentials and polynomials are, roots and logarithms only if they refuse boxes that touch their cuts.
+    ``beyond`` returns the masses (A2, A0, A1) of the messages beyond y, up to constants, where they are known.
+    """
+
+    start: Number
+    end: Number
+    density: Analytic
+    ratio0: Analytic
+    ratio1: Analytic
+    beyond: Callable[[arb], tuple[arb, arb, arb]] | None = None
+
+    def swapped(self) -> Piece:
+        """Return the piece of the other order of the pair."""
+        found = self.beyond
+        turned = None if found is None else lambda y: tuple(found(y)[i] for i in (0, 2, 1))
+        return Piece(self.start, self.end, self.density, self.ratio1, self.ratio0, turned)
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothLaw:
+    """A triple (A0, A1, A2) with a density: pieces, atoms and singular masses as in ``Law``; ``null`` is the rest.
+
+    A1 and A0 are probabilities, so that the mean of G is 1 - E. Laws are equal if they are the same object.
+    """
+
+    pieces: tuple[Piece, ...]
+    atoms: tuple[Atom, ...]
+    null: Number
+    singular: tuple[tuple[Number, Number], ...] = ()
+
+    def swapped(self) -> SmoothLaw:
+        """Return the law of the other order of the pair, (A1, A0, A2)."""
+        atoms = tuple(Atom(a.ratio1, a.ratio0, a.mass, a.equal_ratios) for a in self.atoms)
+        pieces = tuple(p.swapped() for p in self.pieces)
+        return SmoothLaw(pieces, atoms, self.null, tuple((b, a) for a, b in self.singular))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """An interval with its number of nodes, and bounds on a closed ellipse of parameter ``rho`` around it.
+
+    ``weight`` is half its length times the largest |density|; ``real0``, ``real1`` enclose the real parts of the
+    ratios, ``imaginary0``, ``imaginary1`` bound their imaginary parts.
+    """
+
+    piece: Piece
+    middle: arb
+    half: arb
+    size: int
+    rho: float
+    weight: arb
+    real0: arb
+    real1: arb
+    imaginary0: arb
+    imaginary1: arb
+
+    def remainder(self, e: arb, theta: arb, u: arb, moment: arb | None = None) -> arb:
+        """Return a bound on the error of the nodes for the integral of m e^{(theta + iu) G} over the panel.
+
+        With ``moment`` a real number c the integrand is m (G - c)^2 e^{theta G}.
+
+        Guarantee
+        ---------
+        The absolute error is at most the upper end. Proof: docs/proofs/smooth_laws.md.
+        """
+        largest = (self.real0 - e * self.real1).upper()
+        sideways = self.imaginary0 + e * self.imaginary1
+        value = self.weight * (theta * largest + abs(u) * sideways).exp()
+        if moment is not None:
+            value *= (abs(self.real0 - e * self.real1 - moment) + sideways) ** 2
+        rho = arb(self.rho)
+        return (8 * value * rho ** (1 - 2 * self.size) / (rho - 1)).upper()
+
+    def nodes(self) -> Iterator[tuple[arb, arb, arb]]:
+        """Yield (r0, r1, mass) of the nodes in balls at the ambient precision."""
+        for x, w in legendre(self.size, flint.ctx.prec):
+            y = acb(self.middle + self.half * x)
+            density = self.piece.density(y).real * self.half * w
+            yield self.piece.ratio0(y).real, self.piece.ratio1(y).real, density
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """What stands for a smooth law: panels, and (r0, r1, mass) of their nodes in balls."""
+
+    panels: tuple[Panel, ...]
+    values: tuple[tuple[arb, arb, arb], ...]
+
+    def remainder(self, e: arb, theta: arb, u: arb, moment: arb | None = None) -> arb:
+        """Return a bound on the error of all nodes together, as ``Panel.remainder``."""
+        return total([p.remainder(e, theta, u, moment) for p in self.panels])
+
+
+@lru_cache(maxsize=128)
+def legendre(size: int, precision: int) -> tuple[tuple[arb, arb], ...]:
+    """Return nodes and weights of the Gauss-Legendre rule on [-1, 1] in balls of so many bits."""
+    with flint.ctx.workprec(precision):
+        return tuple(arb.legendre_p_root(size, k, True) for k in range(size))
+
+
+@lru_cache(maxsize=64)
+def nodes(law: SmoothLaw, e: float, theta: float, reach: float, bits: int, accuracy: int) -> Nodes:
+    """Return nodes for which the remainder is about 2^-accuracy for E, tilts up to theta and |u| up to ``reach``.
+
+    Chosen in floats for values near those given; ``Nodes.remainder`` is a bound for all values.
+
+    Raises PrecisionError if pieces are not holomorphic around their intervals.
+    """
+    panels: list[Panel] = []
+    for piece in law.pieces:
+        panels += _panels(piece, e, theta, reach, bits, accuracy)
+    with flint.ctx.workprec(bits):
+        return Nodes(tuple(panels), tuple(x for p in panels for x in p.nodes()))
+
+
+def _panels(piece: Piece, e: float, theta: float, reach: float, bits: int, accuracy: int) -> Iterator[Panel]:
+    with flint.ctx.workprec(bits):
+        ends = piece.start(), piece.end()
+        open_ = [(((ends[0] + ends[1]) / 2), (ends[1] - ends[0]) / 2, 0)]
+    while open_:
+        middle, half, depth = open_.pop()
+        best = None
+        for rho in _ELLIPSES:
+            found = _on_ellipse(piece, middle, half, rho)
+            if found is None:
+                break
+            needed = _needed(found, e, theta, reach, accuracy)
+            if best is None or needed < best[0]:
+                best = needed, found
+        if best is not None and best[0] <= _SIZES[-1]:
+            panel = best[1]
+            size = next(s for s in _SIZES if s >= best[0])
+            yield replace(panel, size=size)
+            continue
+        if depth == _MOST_HALVINGS:
+            raise PrecisionError("density", "a piece", "functions that are holomorphic around every piece")
+        with flint.ctx.workprec(bits):
+            open_ += [(middle + half / 2, half / 2, depth + 1), (middle - half / 2, half / 2, depth + 1)]
+
+
+def _needed(p: Panel, e: float, theta: float, reach: float, accuracy: int) -> float:
+    """Return how many nodes make the remainder about 2^-accuracy, in floats."""
+    exponent = theta * float((p.real0 - e * p.real1).upper())
+    exponent += reach * (float(p.imaginary0.upper()) + e * float(p.imaginary1.upper()))
+    weight = float(p.weight.upper())
+    if not exponent < inf or not 0.0 < weight < inf:
+        return inf if weight else 8.0
+    bits = exponent + log(weight) + log(8.0 / (p.rho - 1.0)) + accuracy * log(2.0)
+    return max(0.5 * (bits / log(p.rho) + 1.0), 2.0)
+
+
+def _on_ellipse(piece: Piece, middle: arb, half: arb, rho: float) -> Panel | None:
+    """Return the panel with bounds over a rectangle around the ellipse; None if a function is not finite there."""
+    with flint.ctx.workprec(_ROUGH_BITS):
+        r = arb(rho)
+        wide, high = half * (r + 1 / r) / 2, half * (r - 1 / r) / 2
+        weight, imaginary0, imaginary1 = arb(0), arb(0), arb(0)
+        real0: arb | None = None
+        real1: arb | None = None
+        for k in range(_BOXES):
+            # Each box is as high as the ellipse there; they overlap a little, so that roundings leave no gap.
+            place = 2 * k + 1 - _BOXES
+            nearest = arb(max(abs(place) - 1, 0)) / _BOXES
+            tall = float((high * (1 - nearest * nearest).sqrt()).upper()) * (1.0 + 1e-9)
+            x = middle + wide * place / _BOXES
+            y = acb(x + arb(0, float((wide / _BOXES).upper()) * (1.0 + 1e-9)), arb(0, tall))
+            m, r0, r1 = piece.density(y), piece.ratio0(y), piece.ratio1(y)
+            if not (m.is_finite() and r0.is_finite() and r1.is_finite()):
+                return None
+            weight = weight.max(abs(m).upper())
+            imaginary0, imaginary1 = imaginary0.max(abs(r0.imag).upper()), imaginary1.max(abs(r1.imag).upper())
+            real0 = r0.real if real0 is None else real0.union(r0.real)
+            real1 = r1.real if real1 is None else real1.union(r1.real)
+        assert real0 is not None
+        assert real1 is not None
+        scale = half.upper()
+        return Panel(piece, middle, half, 0, rho, scale * weight, real0, real1, imaginary0, imaginary1)
+
+
+def box_range(f: Analytic, start: arb, end: arb) -> arb:
+    """Return a ball around the values of a function on an interval."""
+    return f(acb(start.union(end))).real

@@ -1,0 +1,1 @@
+"""Mechanisms whose messages are real numbers."""

@@ -1,0 +1,57 @@
+"""Formulas on complex boxes: finite results only where the function is holomorphic on the whole box."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import flint
+import sympy as sp
+from flint import acb, arb
+
+from symamp.numbers.number_system import FLINT, Number
+from symamp.numbers.systems import compile_expression
+
+
+def _off_the_cut(x: Number) -> acb:
+    """Return the box if it lies in the open right half-plane, where roots and logarithms are holomorphic."""
+    box = acb(x)
+    return box if box.real > 0 else acb(arb("nan"))
+
+
+def _power(base: Number, exponent: Number) -> Number:
+    if isinstance(exponent, int):
+        return acb(base) ** flint.fmpz(exponent)
+    return (acb(exponent) * _off_the_cut(base).log()).exp()
+
+
+HOLOMORPHIC = replace(
+    FLINT,
+    name="holomorphic",
+    exp=lambda x: acb(x).exp(),
+    log=lambda x: _off_the_cut(x).log(),
+    sqrt=lambda x: _off_the_cut(x).sqrt(),
+    power=_power,
+)
+"""Complex boxes of python-flint: whatever meets a pole, or a cut of a root or a logarithm, is not finite."""
+
+
+class Holomorphic:
+    """A formula in one variable as a function of complex boxes at the ambient precision.
+
+    Guarantee
+    ---------
+    Where a result is finite it contains the values on the box, and the formula is holomorphic there.
+    Proof: docs/proofs/smooth_laws.md.
+
+    >>> y = sp.Symbol("y")
+    >>> Holomorphic(1 / y, y)(acb(arb(0, 1))).is_finite(), Holomorphic(sp.exp(y), y)(acb(0))
+    (False, 1.00000000000000)
+    """
+
+    def __init__(self, formula: sp.Expr, variable: sp.Symbol) -> None:
+        self.formula, self.name = formula, str(variable)
+        self._compiled = compile_expression(formula, (variable,))
+
+    def __call__(self, box: acb) -> acb:
+        """Return a box around the values on a box."""
+        return acb(self._compiled(HOLOMORPHIC, {self.name: box}))

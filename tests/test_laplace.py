@@ -1,0 +1,132 @@
+"""Laplace noise on [0, 1]: certified brackets against an inversion in mpmath that shares no code with them."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import flint
+import pytest
+import sympy as sp
+from flint import arb
+
+import symamp as sa
+from symamp.derivation.crossing import level_of
+from symamp.evaluation.divergence import Settings, enclose_divergence
+from symamp.evaluation.sandwich import finite_sandwich
+from symamp.evaluation.smooth_divergence import enclose_smooth, estimate_log_smooth
+from tests.oracle.laplace import blanket_divergence
+
+CASES = [
+    ("1/10", 10**3, "0.0128", "2.114849801867e-8"),
+    ("1/10", 10**6, "0.000403", "7.350582256033e-10"),
+    ("1/10", 10**12, "0.000000403", "7.349266458127e-13"),
+    ("1", 10**3, "0.141", "2.698657816343e-7"),
+    ("1", 10**6, "0.00446", "7.898897903705e-9"),
+    ("1", 10**12, "0.00000446", "7.881284658420e-12"),
+    pytest.param("4", 10**3, "1.05", "9.121512284313e-6", marks=pytest.mark.slow),
+    ("4", 10**6, "0.0333", "5.936305355510e-8"),
+    ("4", 10**12, "0.0000333", "5.831148262361e-11"),
+]
+
+
+def _law(eps0, n):
+    low, high = sa.Laplace(eps0=eps0).blanket_laws(None, n)
+    assert low is high
+    return low
+
+
+@pytest.mark.parametrize(("eps0", "n", "eps", "digits"), CASES)
+def test_brackets_contain_the_reference(eps0, n, eps, digits):
+    found = enclose_smooth(_law(eps0, n), level_of(sp.Rational(eps)), n)
+    value = blanket_divergence(sp.Rational(eps0), n, sp.Rational(eps))
+    assert abs(Fraction(str(value)) / Fraction(digits) - 1) < Fraction(1, 10**12)
+    with flint.ctx.workprec(128):
+        assert found.lower.lower() < arb(str(value)) < found.upper.upper()
+    assert found.relative_gap < 1e-6
+    assert abs(estimate_log_smooth(_law(eps0, n), level_of(sp.Rational(eps)), n) - float(arb(digits).log())) < 1e-4
+
+
+@pytest.mark.parametrize(("eps0", "eps", "digits"), [("1", "0.00446", "7.898897903705e-9")])
+def test_the_finite_sandwich_is_a_second_method(eps0, eps, digits):
+    n, gaps = 10**6, []
+    for cells in (40, 80):
+        low, high = finite_sandwich(_law(eps0, n), cells)
+        below, above = (
+            enclose_divergence(law, level_of(sp.Rational(eps)), n, Settings(gap=1e-7)) for law in (low, high)
+        )
+        assert below.lower.lower() < arb(digits) < above.upper.upper()
+        gaps.append(float((above.upper / below.lower - 1).mid()))
+    # The gap is of second order in the width of the cells.
+    assert 3.5 < gaps[0] / gaps[1] < 4.5
+    assert gaps[1] < 2e-3
+
+
+def test_gamma_is_an_identity():
+    eps0 = sa.Parameter("eps0", lower=0).symbol
+    noise = sa.Laplace()
+    assert noise.gamma() == sp.exp(-eps0 / 2)
+    assert noise.local_epsilon() == eps0
+
+
+def test_the_law_of_the_ratio_is_an_identity():
+    """m(r > v) = 1/(2 sqrt(t v)) on each arm, from the densities of the sides."""
+    y = sp.Symbol("y", real=True)
+    near, far = sa.Laplace(eps0=1).sides()
+    v = sp.Symbol("v", positive=True)
+    assert sp.simplify(1 / far.ratio - sp.E) == 0
+    point = sp.solve(sp.log(v) - (2 * y - 1), y)[0]
+    assert sp.simplify((1 / near.ratio).subs(y, point) - v) == 0
+    beyond = sp.integrate(near.density0, (y, point, 1)) + sp.integrate(far.density0, (y, 1, sp.oo))
+    assert sp.simplify(beyond - 1 / (2 * sp.sqrt(sp.E * v))) == 0
+
+
+def test_a_question_about_all_pairs_of_inputs():
+    answer = sa.epsilon(sa.Laplace(eps0=1), n=10**6, delta="1e-6")
+    assert answer.method == "worst_pair"
+    assert answer.standing.is_guarantee
+    assert answer.pair == ("0", "1")
+    assert answer.bound.lower < 0.00306568364313 < answer.bound.upper
+    assert answer.bound.upper / answer.bound.lower - 1 < 1e-6
+    assert 0.002497 < answer.lower < answer.upper
+    assert str(answer.dataset) == "(0, 0, ...) against (1, 0, ...)"
+
+
+def test_delta_of_one_user_and_beyond_the_budget():
+    assert sa.delta(sa.Laplace(eps0=1), n=1000, eps=1).upper == 0.0
+    alone = sa.delta(sa.Laplace(eps0=1), n=1, eps=0)
+    # One user alone: total variation 1 - e^(-1/2).
+    assert alone.bound.lower < 0.3934693402874 < alone.bound.upper
+    assert alone.gap < 1e-4
+
+
+def test_a_table_of_rounded_messages_is_no_worse():
+    """Rounding messages is processing: a table of the rounded mechanism lies below, and close where bins are fine."""
+    n, eps, bins = 2000, "0.1", 24
+    table = {}
+    for x in (Fraction(0), Fraction(1, 2), Fraction(1)):
+        cdf = [Fraction(0)]
+        for k in range(1, bins):
+            z = float(Fraction(k, bins) - x)
+            tail = Fraction(float(sp.exp(-abs(sp.Float(z, 30))) / 2))
+            cdf.append(tail if z < 0 else 1 - tail)
+        cdf.append(Fraction(1))
+        table[str(x)] = {str(k): b - a for k, (a, b) in enumerate(pairwise(cdf))}
+    found = sa.delta(sa.FiniteMechanism(table), n=n, eps=eps, method="blanket")
+    whole = sa.delta(sa.Laplace(eps0=1), n=n, eps=eps)
+    assert found.lower <= whole.upper
+    assert 0.95 * whole.bound.lower < found.bound.upper < 1.0001 * whole.bound.upper
+
+
+def test_an_answer_is_plain_data():
+    import pickle
+
+    answer = sa.delta(sa.Laplace(eps0=1), n=10**6, eps="0.004")
+    assert pickle.loads(pickle.dumps(answer)) == answer
+    with pytest.raises(sa.errors.ArgumentError, match="triples"):
+        answer.certificate()
+
+
+def test_other_analyses_bound_the_same_noise():
+    loose = sa.delta(sa.Laplace(eps0=1), n=10**4, eps="0.05", method="standard_clone")
+    assert loose.upper > sa.delta(sa.Laplace(eps0=1), n=10**4, eps="0.05").upper
+    with pytest.raises(sa.errors.SupportMismatchError):
+        sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=100, eps=0.1, method="worst_pair")
