@@ -11,6 +11,7 @@ from symamp.amplification.questions import delta, epsilon, profile
 from symamp.amplification.sum_law import SumLaw, sum_law
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
+from symamp.literature.compare import Comparison, ComparisonGrid, compare
 from symamp.mechanisms.families.block_hadamard import BlockHadamardResponse
 from symamp.mechanisms.families.cms import CountMeanSketch
 from symamp.mechanisms.families.collision import Collision
@@ -42,6 +43,8 @@ __all__ = [
     "Answer",
     "BlockHadamardResponse",
     "Collision",
+    "Comparison",
+    "ComparisonGrid",
     "CountMeanSketch",
     "Curve",
     "DBitFlip",
@@ -68,6 +71,7 @@ __all__ = [
     "SumLaw",
     "UnaryEncoding",
     "Wheel",
+    "compare",
     "delta",
     "describe",
     "epsilon",
