@@ -1,4 +1,4 @@
-"""Every bound of the literature at one question, beside the certified truth: what it says, and whether to believe it."""
+"""Every bound of the literature at one question, beside the certified truth: what it says, and its standing."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def compare(
     >>> for row in table.rows:
     ...     print(row.name, f"{row.value:.4f} {row.ratio:.2f}", row.verdict)
     wang_4_7 0.0109 0.77 refuted at this point
-    fmt_2023 0.2453 17.28 proved
+    fmt_2023 0.2408 17.01 proved
     """
     if (delta is None) == (eps is None):
         both = "both" if delta is not None else "neither"
