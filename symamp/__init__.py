@@ -14,6 +14,7 @@ from symamp.amplification.questions import delta, epsilon
 from symamp.amplification.sum_law import SumLaw, sum_law
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
+from symamp.literature.compare import Comparison, ComparisonGrid, compare
 from symamp.mechanisms.combined import joint, parallel, poisson_subsample
 from symamp.mechanisms.continuous.laplace import Laplace
 from symamp.mechanisms.families.block_hadamard import BlockHadamardResponse
@@ -47,6 +48,8 @@ __all__ = [
     "Answer",
     "BlockHadamardResponse",
     "Collision",
+    "Comparison",
+    "ComparisonGrid",
     "ComposedAnswer",
     "Composition",
     "CountMeanSketch",
@@ -77,6 +80,7 @@ __all__ = [
     "SumLaw",
     "UnaryEncoding",
     "Wheel",
+    "compare",
     "compose",
     "delta",
     "describe",

@@ -20,6 +20,7 @@ class Standing(Enum):
     PROVED_FOR_CLASS = "proved for a class"
     APPROXIMATE = "approximate"
     WITHDRAWN = "proof withdrawn"
+    UNPROVED = "not proved"
     REFUTED = "refuted"
     LOWER = "lower bound"
 

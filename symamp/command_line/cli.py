@@ -1,4 +1,4 @@
-"""The command line: derive, epsilon, delta, verify, audit, mechanisms, schema."""
+"""The command line: derive, epsilon, delta, compare, verify, audit, mechanisms, schema."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from symamp import __version__, verifier
 from symamp.amplification import questions
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.subject import Subject
+from symamp.command_line.compare import compare
 from symamp.command_line.failure import guarded
 from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.output import (
@@ -108,6 +109,9 @@ def delta(
     answer = questions.delta(found, n=n, eps=eps, method=method, gap=read_gap(gap))
     if not write_certificate(answer, certificate):
         print_answer(answer, as_json)
+
+
+app.add_command(compare)
 
 
 @app.command()

@@ -1,0 +1,233 @@
+"""A closed form: a bound that the literature gives as a formula in the local budget, n and delta (or eps)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+import flint
+import sympy as sp
+from flint import arb, fmpq
+
+from symamp.analyses.analysis import Lack, finite_budget
+from symamp.analyses.bound import Bound
+from symamp.analyses.reduction import Reduction
+from symamp.analyses.registry import ANALYSES
+from symamp.analyses.standing import Standing
+from symamp.analyses.subject import Subject
+from symamp.derivation.crossing import number
+from symamp.evaluation.law import Law
+from symamp.numbers.rounding import float_above
+
+_BITS = 192
+_STEPS = 64
+_LARGEST_LOG10 = 10.0**12
+_MOST_PARTS = 64
+
+
+class Provenance(Enum):
+    """Where a formula was read."""
+
+    PRINT = "read in the paper"
+    CODE = "read in the authors' code"
+    RESTATED = "read where another paper restates it"
+    RECALLED = "formula not checked against the paper"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of a theorem, and whether it is proved to hold at the point."""
+
+    text: str
+    met: bool
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A subject and a number of users, as balls at the ambient precision."""
+
+    subject: Subject
+    n: int
+
+    @property
+    def t(self) -> arb:
+        """e^eps0."""
+        return number(self.subject.local_ratio())()
+
+    @property
+    def eps0(self) -> arb:
+        """The local budget."""
+        return self.t.log()
+
+    @property
+    def variation(self) -> tuple[arb, arb, arb]:
+        """(p, beta, q) of Wang (2023)."""
+        p, beta, q = self.subject.variation_ratio()
+        return number(p)(), number(beta)(), number(q)()
+
+    @property
+    def laws(self) -> tuple[Law, ...]:
+        """The laws of the blanket, one for each class of pairs; those of binary response where it is not known."""
+        found = few_laws(self.subject)
+        assert found is not None
+        return found
+
+
+def few_laws(subject: Subject, generic: bool = False) -> tuple[Law, ...] | None:
+    """Return the laws of the blanket's parts, of binary response's where only a budget is known; None if too many."""
+    name = "generic" if generic or subject.mechanism is None else "blanket"
+    if name == "blanket" and subject.mechanism is not None and subject.mechanism.numeric is not None:
+        size = len(subject.mechanism.inputs)
+        if size * (size - 1) > _MOST_PARTS:
+            return None
+    bound = ANALYSES[name].bound(subject)
+    laws = [part.law for part in Bound.of(bound.parts).parts if isinstance(part, Reduction)]
+    return None if any(law.singular for law in laws) else tuple(laws)
+
+
+Formula = Callable[[Setting, arb], arb]
+"""A ball for the value at (setting, what is given): not finite where the formula has no value."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a closed form says at a point: a value rounded up (None if it has none), why not, and its conditions."""
+
+    value: float | None
+    conditions: tuple[Condition, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """A bound in the literature that is a formula: ``epsilon`` of delta, or ``delta`` of eps, whichever it states.
+
+    ``conditions`` are those of its theorem at (setting, delta or eps). ``standing`` is what is known of it for every
+    subject that it applies to; where ``proved_for`` holds it is proved. The other direction of a question is answered
+    by a search for the least value at which the formula, in balls, gives what is asked.
+
+    >>> import symamp as sa
+    >>> from symamp.literature.shelf import CLOSED_FORMS
+    >>> CLOSED_FORMS["fmt_2022"].epsilon_at(sa.PureLDP(eps0=1), 10**4, fmpq(1, 10**6)).value
+    0.21402565...
+    """
+
+    name: str
+    standing: Standing
+    source: str
+    summary: str
+    epsilon: Formula | None = field(repr=False, default=None)
+    delta: Formula | None = field(repr=False, default=None)
+    conditions: Callable[[Setting, arb], Sequence[Condition]] = field(repr=False, default=lambda _, __: ())
+    lacks: Lack = field(repr=False, default=finite_budget)
+    provenance: Provenance = Provenance.PRINT
+    proved_for: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
+
+    def supports(self, subject: Subject) -> str | None:
+        """Return None if the formula applies to the subject, else what it would have to be."""
+        return self.lacks(subject)
+
+    def standing_for(self, subject: Subject) -> Standing:
+        """Return what is known of the formula for this subject."""
+        return Standing.PROVED if self.proved_for(subject) else self.standing
+
+    def epsilon_at(self, subject: Subject, n: int, delta: fmpq) -> Reading:
+        """Return the eps that the formula gives for delta, rounded up.
+
+        A formula that states delta is searched for the least eps at which it is at most delta.
+        """
+        setting = Setting(subject, n)
+        with flint.ctx.workprec(_bits(n)):
+            target = arb(delta)
+            if self.epsilon is not None:
+                return self._stated(self.epsilon, setting, target)
+            assert self.delta is not None
+            formula, most = self.delta, 2.0 * float(setting.eps0.mid()) + 10.0
+            found = _least(lambda x: _at_most(formula(setting, arb(x)), target), _SMALLEST_EPS, most)
+            if found is None:
+                return Reading(None, (), f"delta is reached nowhere below eps = {most:.3g}")
+            return Reading(found, tuple(self.conditions(setting, arb(found))))
+
+    def delta_at(self, subject: Subject, n: int, eps: sp.Expr) -> Reading:
+        """Return the delta that the formula gives for eps, rounded up.
+
+        A formula that states eps is searched for the least delta at which its conditions hold and it is at most eps.
+        """
+        setting, level = Setting(subject, n), number(eps)
+        with flint.ctx.workprec(_bits(n)):
+            if self.delta is not None:
+                return self._stated(self.delta, setting, level())
+            assert self.epsilon is not None
+            formula = self.epsilon
+
+            def holds(log10_delta: float) -> bool:
+                delta = arb(10) ** arb(log10_delta)
+                met = all(c.met for c in self.conditions(setting, delta))
+                return met and _at_most(formula(setting, delta), level())
+
+            top = next((x for x in _TOPS if holds(x)), None)
+            if top is None:
+                return Reading(None, (), "no delta at which its conditions hold gives this eps")
+            low = top - 1.0
+            while holds(low) and low > -_LARGEST_LOG10:
+                top, low = low, 2.0 * low
+            found = arb(10) ** arb(_bisected(holds, low, top))
+            return Reading(float_above(found), tuple(self.conditions(setting, found)))
+
+    def _stated(self, formula: Formula, setting: Setting, given: arb) -> Reading:
+        conditions, value = tuple(self.conditions(setting, given)), formula(setting, given)
+        if not value.is_finite():
+            return Reading(None, conditions, "the formula has no value here")
+        return Reading(float_above(value), conditions)
+
+
+_SMALLEST_EPS = 1e-300
+_TOPS = (-1e-3, -0.05, -0.31, -0.61, -1.0, -1.5, -2.001, -3.0, -4.0, -6.0, -9.0, -12.0, -20.0)
+"""log10 of the deltas from which a search starts: some theorems ask for a small delta, others for a large one."""
+
+
+def _bits(n: int) -> int:
+    """Return a working precision at which n times a rounding error is harmless."""
+    return _BITS + 2 * n.bit_length()
+
+
+def _at_most(value: arb, target: arb) -> bool:
+    return bool(value.is_finite() and value <= target)
+
+
+def _least(holds: Callable[[float], bool], low: float, high: float) -> float | None:
+    """Return about the least x in the range from which ``holds`` is seen to be true; it is true at the result."""
+    at = high
+    if not holds(at):
+        return None
+    while at / 2.0 > low and holds(at / 2.0):
+        at /= 2.0
+    return at if at / 2.0 <= low else _bisected(holds, at / 2.0, at)
+
+
+def _bisected(holds: Callable[[float], bool], fails: float, good: float) -> float:
+    for _ in range(_STEPS):
+        middle = 0.5 * (fails + good)
+        if middle in (fails, good):
+            break
+        if holds(middle):
+            good = middle
+        else:
+            fails = middle
+    return good
+
+
+def log_one_plus(x: arb) -> arb:
+    """Return log(1 + x) for a nonnegative ball; no number where that is not known."""
+    return x.log1p() if x >= 0 else arb("nan")
+
+
+def root(x: arb) -> arb:
+    """Return the square root; no number for what may be negative."""
+    return x.sqrt() if x >= 0 else arb("nan")
+
+
+def quotient_of_positive(x: arb, y: arb) -> arb:
+    """Return x/y; no number unless y is proved positive."""
+    return x / y if y > 0 else arb("nan")
