@@ -91,7 +91,7 @@ class Profile:
         claimed = None
         if self._claimed is not None:
             claimed = _outer(self._claimed.first.evidence(level, self.n, settings))
-        return self._answer(asked, (low, high), above, below, Interval(max(own.below, 0.0), high.above), claimed)
+        return self._answer(asked, (low, high), above, below, Interval(max(own, low).below, high.above), claimed)
 
     def epsilon(self, delta: object, *, gap: float = 1e-6, digits: int | None = None) -> Answer:
         """Return a certified bracket of the least eps for ``delta``; the arguments are those of ``symamp.epsilon``.
@@ -127,7 +127,7 @@ class Profile:
             below = (self._limit(hopeless),)
         self._last = (guess, log_delta)
         ends = tuple(INFINITE if x == inf else Dyadic.of_float(x) for x in (lower, upper))
-        return self._answer(asked, ends, above, below, Interval(max(own, 0.0), upper), claimed)
+        return self._answer(asked, ends, above, below, Interval(max(own, min(lower, upper)), upper), claimed)
 
     def curve(self, eps: Iterable[object], *, gap: float = 1e-4) -> Curve:
         """Return certified brackets of delta at every eps of a grid.

@@ -193,8 +193,10 @@ _Choice = FloatSum | TailPlan | str
 
 
 def _choose(g: FloatGparv, n: int, settings: Settings) -> _Choice:
-    if n == 1 or not g.is_positive:
-        return _ENUMERATION if n == 1 else _NO_POSITIVE_VALUE
+    if not g.is_positive:
+        return _NO_POSITIVE_VALUE
+    if n == 1:
+        return _ENUMERATION
     if count_outcomes(g, n, ENUMERATE_AT_ONCE) <= ENUMERATE_AT_ONCE:
         return _ENUMERATION
     tilted = TiltedLaw.of(g, saddle_tilt(g, n))
