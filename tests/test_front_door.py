@@ -327,7 +327,9 @@ def test_one_n_in_many_types():
 
 @pytest.mark.parametrize("k", [2, 3, 10**3, 10**6, 10**9, 10**12, 10**18])
 def test_large_alphabets(k):
-    answer = sa.epsilon(sa.RandomizedResponse(k=k, eps0=1), n=1000, delta="1e-6")
+    # Boxes of counts, the default for two messages, have no certificate.
+    method = "all_data_sets" if k == 2 else None
+    answer = sa.epsilon(sa.RandomizedResponse(k=k, eps0=1), n=1000, delta="1e-6", method=method)
     assert_sane(answer)
     assert answer.upper < 0.15
 
