@@ -213,3 +213,4 @@ def test_the_data_set_of_a_lower_bound_is_named():
     assert "998 users at" in str(answer.dataset)
     assert "1 user at" in str(answer.dataset)
     assert answer.dataset.counted
+    assert answer.tight
