@@ -1,5 +1,6 @@
 """Reports of two messages (docs/proofs/two_messages.md): against exact fractions over all compositions."""
 
+import pickle
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise
 from math import exp
@@ -214,3 +215,4 @@ def test_the_data_set_of_a_lower_bound_is_named():
     assert "1 user at" in str(answer.dataset)
     assert answer.dataset.counted
     assert answer.tight
+    assert pickle.loads(pickle.dumps(answer)) == answer
