@@ -1,5 +1,6 @@
 """Reports of two messages (docs/proofs/two_messages.md): against exact fractions over all compositions."""
 
+import pickle
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise
 from math import exp
@@ -10,7 +11,7 @@ import pytest
 from flint import arb, fmpq
 
 import symamp as sa
-from symamp.errors import SupportMismatchError
+from symamp.errors import ArgumentError, SupportMismatchError
 from symamp.evaluation.law import Level
 from symamp.evaluation.two_binomials import FloatCounts, Group, Victim, enclosed_divergence
 from symamp.evaluation.two_messages import TwoMessages, enclose_counts, enclose_two_messages, worst_counts
@@ -213,3 +214,11 @@ def test_the_data_set_of_a_lower_bound_is_named():
     assert "998 users at" in str(answer.dataset)
     assert "1 user at" in str(answer.dataset)
     assert answer.dataset.counted
+    assert answer.tight
+    assert pickle.loads(pickle.dumps(answer)) == answer
+
+
+def test_a_certificate_is_refused_with_what_has_one():
+    answer = sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps="0.1", method="two_messages")
+    with pytest.raises(ArgumentError, match="all_data_sets"):
+        answer.certificate()

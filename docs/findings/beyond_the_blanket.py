@@ -26,7 +26,7 @@ BUDGETS, USERS, DELTAS = ("1/2", "1", "2", "4", "8"), (10**4, 10**3, 10**6, 10**
 FIELDS = ("mechanism", "sizes", "eps0", "n", "delta", "blanket", "envelope", "all_data_sets", "two_messages")
 FIELDS += ("upper", "method", "lower", "data_set", "seconds")
 METHODS = FIELDS[5:9]
-GAP, MOST_SECONDS = 1e-5, 600
+GAP, MOST_SECONDS = 1e-5, 120
 LOCAL = "local-hashing"
 PRINTED = {
     "envelope": [

@@ -137,8 +137,8 @@ class Answer:
     @property
     def tight(self) -> bool:
         """Whether the upper bound is proved to be the truth, so that the width of the bracket is numerical only."""
-        exact = bool(self.evidence_above) and self.evidence_above[0].part.method == "envelope"
-        return exact and self.worst_data_set is not None
+        method = self.evidence_above[0].part.method if self.evidence_above else ""
+        return method == "two_messages" or (method == "envelope" and self.worst_data_set is not None)
 
     @property
     def log10_lower(self) -> float:

@@ -131,6 +131,8 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
     """Yield an evaluation at ``at`` of every class of pairs, or of those of a table that no common bound settles."""
     known, n = {e.part.signature: e for e in claim.above}, claim.question.n
     method = claim.above[0].part.method if claim.above else None
+    if method == "two_messages":
+        raise ArgumentError("certificate", method, "an answer of another analysis, such as method='all_data_sets'")
     whole = Ladder(claim.question.subject, method).first
     if isinstance(whole, TableBound) and len(whole.table.inputs) > _FEW_INPUTS:
         yield _table(whole, at, bound, n, known)

@@ -2,37 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import flint
+from flint import arb
 
 from symamp.analyses.part import Part
+from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import estimate_root
-from symamp.evaluation.law import Level
+from symamp.evaluation.law import Law, Level, Number
 from symamp.evaluation.two_messages import Counts, TwoMessages, enclose_counts, log_divergence_of_counts
 
 
 @dataclass(frozen=True)
 class FixedCounts:
-    """The data sets (x0, others) and (x1, others), with ``counts`` of the others at each of two ``inputs``.
+    """The data sets (x0, others) and (x1, others), with ``counts`` of the others at each of two inputs.
 
-    There are two messages; ``reports`` has their probabilities.
+    There are two messages. ``triples`` lists one constant data set for each class of inputs; the two that count are
+    those under which the message that is likelier under x0 is most and least probable.
     """
 
-    pair: tuple[str, str]
-    inputs: tuple[str, str]
+    triples: tuple[Reduction, ...]
     counts: Counts
-    reports: TwoMessages = field(repr=False)
 
     method: ClassVar[str] = "data set"
     standing: ClassVar[Standing] = Standing.LOWER
     source: ClassVar[str] = "docs/proofs/two_messages.md"
     accuracy: ClassVar[float] = 0.0
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The ordered pair of inputs (x0, x1) that is compared."""
+        return self.triples[0].pair
+
+    @cached_property
+    def reports(self) -> TwoMessages:
+        """The probabilities of the messages."""
+        return reports_of([t.law for t in self.triples])
+
+    @property
+    def inputs(self) -> tuple[str, str]:
+        """The inputs of the others: the one with the largest, and the one with the least probability."""
+        shares = [(float(_own(t.law)), t.dataset[0][0]) for t in self.triples]
+        return max(shares)[1], min(shares)[1]
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what travels: laws are functions, and are made again where they are needed."""
+        return {"triples": self.triples, "counts": self.counts}
 
     @property
     def signature(self) -> Hashable:
@@ -63,3 +84,39 @@ class FixedCounts:
     def settles(self, other: Part, level: Level) -> bool:
         """Return False: nothing is derived from a lower bound."""
         return False
+
+
+def reports_of(laws: Sequence[Law]) -> TwoMessages:
+    """Return the probabilities of the message that is likelier under x0 than under x1, from a pair's laws.
+
+    Each law has two messages, after messages with equal ratios are merged.
+    """
+    place = _likelier(laws[0])
+    return TwoMessages(
+        lambda: _messages(laws[0])[place][0](),
+        lambda: _messages(laws[0])[place][1](),
+        lambda: -_least([-_own(law) for law in laws]),
+        lambda: _least([_own(law) for law in laws]),
+    )
+
+
+def _messages(law: Law) -> list[tuple[Number, Number, Number]]:
+    """Return (R(x0), R(x1), R(x)) of each message."""
+    seen = [(lambda a=a: a.ratio0() * a.mass(), lambda a=a: a.ratio1() * a.mass(), a.mass) for a in law.atoms]
+    return [*seen, *((a, b, lambda: arb(0)) for a, b in law.singular)]
+
+
+def _likelier(law: Law) -> int:
+    first, second = _messages(law)
+    return 0 if first[0]() - first[1]() > second[0]() - second[1]() else 1
+
+
+def _own(law: Law) -> arb:
+    return _messages(law)[_likelier(law)][2]()
+
+
+def _least(values: list[arb]) -> arb:
+    result = values[0]
+    for value in values[1:]:
+        result = result.min(value)
+    return result

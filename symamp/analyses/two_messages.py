@@ -9,11 +9,10 @@ from math import inf
 from typing import Any, ClassVar
 
 import sympy as sp
-from flint import arb
 
 from symamp.analyses.analysis import Analysis
 from symamp.analyses.data_sets import dataset_reduction
-from symamp.analyses.fixed_counts import FixedCounts
+from symamp.analyses.fixed_counts import FixedCounts, reports_of
 from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_listed, pairs_of_inputs
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
@@ -22,7 +21,7 @@ from symamp.derivation.envelope import envelope_classes
 from symamp.derivation.numeric_table import NumericTable
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import LARGEST_EPS, largest_epsilon
-from symamp.evaluation.law import Law, Level, Number
+from symamp.evaluation.law import Level
 from symamp.evaluation.two_messages import TwoMessages, enclose_two_messages, worst_counts
 
 SOURCE = "Theorem T (docs/proofs/two_messages.md)"
@@ -40,19 +39,11 @@ class TwoMessagesPart(PairOfInputs):
     @cached_property
     def reports(self) -> TwoMessages:
         """The probabilities of the message that is likelier under x0 than under x1."""
-        place = _likelier(self.laws[0])
-        return TwoMessages(
-            lambda: _under(self.laws[0], place, 0),
-            lambda: _under(self.laws[0], place, 1),
-            lambda: -_least([-_own(law) for law in self.laws]),
-            lambda: _least([_own(law) for law in self.laws]),
-        )
+        return reports_of(self.laws)
 
     def data_set(self, level: Level, n: int) -> FixedCounts:
         """Return the worst data set that is found: so many users at the one extreme input, all others at the other."""
-        shares = [(float(_own(law)), t.dataset[0][0]) for law, t in zip(self.laws, self.triples, strict=True)]
-        counts, _ = worst_counts(self.reports, level, n)
-        return FixedCounts(self.pair, (max(shares)[1], min(shares)[1]), counts, self.reports)
+        return FixedCounts(self.triples, worst_counts(self.reports, level, n)[0])
 
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
@@ -82,32 +73,6 @@ class TwoMessagesPart(PairOfInputs):
         at most that of some data set. Proof: docs/proofs/two_messages.md.
         """
         return enclose_two_messages(self.reports, level, n, settings)
-
-
-def _messages(law: Law) -> list[tuple[Number, Number, Number]]:
-    """Return (R(x0), R(x1), R(x)) of each message."""
-    seen = [(lambda a=a: a.ratio0() * a.mass(), lambda a=a: a.ratio1() * a.mass(), a.mass) for a in law.atoms]
-    return [*seen, *((a, b, lambda: arb(0)) for a, b in law.singular)]
-
-
-def _likelier(law: Law) -> int:
-    first, second = _messages(law)
-    return 0 if first[0]() - first[1]() > second[0]() - second[1]() else 1
-
-
-def _under(law: Law, place: int, i: int) -> arb:
-    return _messages(law)[place][i]()
-
-
-def _own(law: Law) -> arb:
-    return _under(law, _likelier(law), 2)
-
-
-def _least(values: list[arb]) -> arb:
-    result = values[0]
-    for value in values[1:]:
-        result = result.min(value)
-    return result
 
 
 def _lacks(subject: Subject) -> str | None:

@@ -18,7 +18,7 @@ BOX_GAP = 5e-5
 """Relative accuracy in delta of the boxes: what a box may lie above the largest divergence found."""
 _MOST_BOXES = 1000
 _EVALUATION_GAP = 1e-9
-_NEAR, _GRID = 8, 16
+_NEAR, _GRID, _FEW = 8, 16, 64
 Counts = tuple[int, int]
 """How many of the other users send the message 1 with the largest, and with the least probability."""
 
@@ -145,6 +145,7 @@ class _Search:
         if self._best is None:
             m = self._others
             some = {c for i in range(_NEAR) for c in (i, m - i)} | {m * i // _GRID for i in range(_GRID + 1)}
+            some |= set(range(m + 1 if m <= _FEW else 0))
             c = max((x for x in some if 0 <= x <= m), key=self._of)
             step = m // _GRID
             while step:
