@@ -126,8 +126,12 @@ class ShuffledRound(Round):
         return tuple(found)
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:
-        """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n."""
-        return self._data_sets.largest_value(Level.of_float(eps), self.question.n)[1], self.question.n
+        """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n.
+
+        None for noise with a density: its data sets are no finite triples.
+        """
+        found = self._data_sets.largest_value(Level.of_float(eps), self.question.n)[1]
+        return (found, self.question.n) if isinstance(found, Reduction) else None
 
     def alone(self, delta: object | None, eps: object | None) -> Answer | None:
         """Return the answer for one round, as ``symamp.epsilon`` or ``symamp.delta`` gives it."""
