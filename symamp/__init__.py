@@ -2,8 +2,17 @@
 
 from symamp import describe, errors, exact
 from symamp.accounting.answer import ComposedAnswer
-from symamp.accounting.composition import Composition
-from symamp.accounting.profile import Profile, compose, profile
+from symamp.accounting.profile import (
+    GivenProfile,
+    Profile,
+    compose,
+    from_privacy_profile,
+    pld_accountant,
+    profile,
+)
+from symamp.accounting.renyi import RenyiCurve
+from symamp.accounting.rounds import ComposedCurve, Composition
+from symamp.accounting.tradeoff import TradeOff
 from symamp.algebra.parameter import Parameter
 from symamp.amplification.answer import Answer
 from symamp.amplification.curve import Curve
@@ -51,6 +60,7 @@ __all__ = [
     "Comparison",
     "ComparisonGrid",
     "ComposedAnswer",
+    "ComposedCurve",
     "Composition",
     "CountMeanSketch",
     "Curve",
@@ -60,6 +70,7 @@ __all__ = [
     "Estimate",
     "ExponentialMechanism",
     "FiniteMechanism",
+    "GivenProfile",
     "HadamardCountMeanSketch",
     "HadamardResponse",
     "Harmony",
@@ -73,11 +84,13 @@ __all__ = [
     "Profile",
     "PureLDP",
     "RandomizedResponse",
+    "RenyiCurve",
     "SamplingRappor",
     "Standing",
     "SubsetExponential",
     "SubsetSelection",
     "SumLaw",
+    "TradeOff",
     "UnaryEncoding",
     "Wheel",
     "compare",
@@ -88,6 +101,7 @@ __all__ = [
     "errors",
     "estimate",
     "exact",
+    "from_privacy_profile",
     "joint",
     "largest_eps0",
     "least_n",
@@ -95,6 +109,7 @@ __all__ = [
     "mechanism_from_json",
     "method_check",
     "parallel",
+    "pld_accountant",
     "poisson_subsample",
     "profile",
     "sum_law",

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, fsum, inf, log, sqrt
-from typing import Any
+from typing import Any, Self
 
 import flint
 import sympy as sp
-from flint import arb, fmpq
+from flint import arb
 
 from symamp.accounting.answer import ComposedAnswer, Side
 from symamp.accounting.curve_points import CurvePoints
@@ -28,6 +28,7 @@ from symamp.amplification.certificate_text import exact_double, expression_text
 from symamp.derivation.crossing import level_of
 from symamp.errors import ArgumentError
 from symamp.evaluation.inversion import log_of
+from symamp.evaluation.law import total
 from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.exact_number import exact_number
@@ -39,10 +40,11 @@ _BEYOND = 1e-6
 _CENTRES, _DECADES = 4.0, 10.0
 """Neighbouring questions share their grid: centres to a quarter of a deviation, log delta to ten."""
 _KERNEL_GAP, _PER_GAP = 1e-3, 3.0
+_TAIL, _SPARE_BITS = 60, 200
 
 
 @dataclass(frozen=True)
-class _Pairs:
+class Pairs:
     """The points of all rounds on one side, and the pairs that they make."""
 
     curves: tuple[tuple[CurvePoints, int], ...]
@@ -51,7 +53,7 @@ class _Pairs:
 
 @dataclass(frozen=True)
 class Composition:
-    """Rounds, each with how often it is run.
+    """Rounds, each with how often it is run: the brackets of epsilon and delta.
 
     What is covered: mechanisms, users (at least n) and all inputs may depend on the outputs of earlier rounds; fresh
     randomness in each round; stopping early. Not covered: randomness that is kept for later rounds (memoisation), and
@@ -65,15 +67,15 @@ class Composition:
 
     rounds: tuple[tuple[Round, int], ...]
 
-    @staticmethod
-    def of(rounds: Iterable[tuple[Round, int]]) -> Composition:
+    @classmethod
+    def of(cls, rounds: Iterable[tuple[Round, int]]) -> Self:
         """Return the composition; equal rounds are counted together."""
         counts: dict[Round, int] = {}
         for found, count in rounds:
             counts[found] = counts.get(found, 0) + count
         if not counts or sum(counts.values()) > LARGEST_ROUNDS:
             raise ArgumentError("rounds", sum(counts.values()), f"1 to {LARGEST_ROUNDS} rounds in all")
-        return Composition(tuple(counts.items()))
+        return cls(tuple(counts.items()))
 
     def epsilon(self, delta: object, *, gap: float = 3e-4) -> ComposedAnswer:
         """Return a certified bracket of the least eps for delta after all rounds; ``gap`` is its relative width.
@@ -160,10 +162,11 @@ class Composition:
         """
         return gaussian_epsilon(self.mu, log_of(failure_probability(delta)))
 
-    def pairs(self, up: bool, eps: float, log_delta: float, gap: float, tail: int = 0) -> _Pairs:
+    def pairs(self, up: bool, eps: float, log_delta: float, gap: float, tail: float = 0.0) -> Pairs:
         """Return points and pairs that dominate the rounds (up) or are dominated, good near eps and delta.
 
-        ``tail`` asks for so many further points up to the local budget: then no loss is infinite that is finite.
+        A ``tail`` asks for further points up to the local budget, so that no loss is infinite that is finite; it says
+        how small a divergence there matters, as minus its logarithm.
         """
         widest = max(r.deviation for r, _ in self.rounds)
         ratio = round(eps / self.mu**2 * widest * _CENTRES) / _CENTRES / widest
@@ -173,14 +176,15 @@ class Composition:
         return self._made[key]
 
     @cached_property
-    def _made(self) -> dict[Any, _Pairs]:
+    def _made(self) -> dict[Any, Pairs]:
         return {}
 
-    def _pairs(self, up: bool, ratio: float, log_delta: float, gap: float, tail: int) -> _Pairs:
+    def _pairs(self, up: bool, ratio: float, log_delta: float, gap: float, tail: float) -> Pairs:
         curves: list[tuple[CurvePoints, int]] = []
+        bits = int(max(tail, -log_delta) / log(2.0)) + _SPARE_BITS
         for found, count in self.rounds:
             top, s = found.top, found.deviation
-            budget_ = inf if top is None else _log_above(top)
+            budget_ = found.budget
             centre = s * s * ratio
             left = s * sqrt(2.0 * log(1e3 * count * (1.0 + (min(budget_, 10.0) / s) ** 2))) - centre
             end = found.end(log_delta + log(_BEYOND / self.count))
@@ -188,27 +192,28 @@ class Composition:
                 end = centre + s * sqrt(-2.0 * (log_delta + log(_BEYOND / self.count)))
             end = max(end, left)
             reaches = tail > 0 or end >= budget_ * (1.0 - 1e-9)
-            levels = Grid(centre, s, min(end, budget_), points_for(gap), tail, budget_).levels()
+            levels = Grid(centre, s, min(end, budget_), points_for(gap), _TAIL if tail else 0, budget_).levels()
             if top is not None:
                 levels = tuple(e for e in levels if e < top)
             bottom = None if top is None else 1 / top
             if up:
-                curves.append((CurvePoints.symmetric(found.above(levels), bottom, top if reaches else None), count))
+                points = tuple(p.floored(bits) for p in found.above(levels))
+                curves.append((CurvePoints.symmetric(points, bottom, top if reaches else None), count))
                 continue
             worst = found.below(max(centre, s / 2.0))
             if worst is not None:
-                curves.append((points_of(*worst, levels, top), count))
+                curves.append((points_of(*worst, levels, top, bits), count))
         make = pessimistic if up else optimistic
-        return _Pairs(tuple(curves), tuple((make(curve), count) for curve, count in curves))
+        return Pairs(tuple(curves), tuple((make(curve), count) for curve, count in curves))
 
     @cached_property
     def _largest(self) -> float:
         """The local budgets of all rounds together, rounded up; inf if one has none."""
-        tops = [(r.top, count) for r, count in self.rounds]
-        if any(top is None for top, _ in tops):
+        tops = [(arb(r.top), count) for r, count in self.rounds if r.top is not None]
+        if len(tops) < len(self.rounds):
             return inf
         with flint.ctx.workprec(128):
-            return float_above(sum((count * arb(top).log() for top, count in tops), arb(0)))
+            return float_above(total([count * top.log() for top, count in tops]))
 
     def _alone(self, delta: object | None, eps: object | None) -> Any:
         return self.rounds[0][0].alone(delta, eps) if self.count == 1 else None
@@ -238,10 +243,5 @@ def _dyadic(x: float) -> Dyadic:
     return INFINITE if x == inf else Dyadic.of_float(x)
 
 
-def _side(found: _Pairs, proved: Found) -> Side:
+def _side(found: Pairs, proved: Found) -> Side:
     return Side(found.curves, exact_double(proved[0]), proved[1], proved[2])
-
-
-def _log_above(x: fmpq) -> float:
-    with flint.ctx.workprec(128):
-        return float_above(arb(x).log())

@@ -29,6 +29,11 @@ class CurvePoint:
             ends = (low.ball * 1).lower(), (high.ball * 1).upper()
         return CurvePoint(level, max(Dyadic.of(ends[0]).fraction, fmpq(0)), min(Dyadic.of(ends[1]).fraction, fmpq(1)))
 
+    def floored(self, bits: int) -> CurvePoint:
+        """Return the point with ends below 2^-bits moved outward, to 0 or up to it: fractions stay short."""
+        least = fmpq(1, 1 << bits)
+        return self if self.low >= least else CurvePoint(self.level, fmpq(0), max(self.high, least))
+
     def reflected(self) -> CurvePoint:
         """Return the point at 1/E of the curve of the other order: D_{1/E}(Q || P) = 1 - 1/E + D_E(P || Q)/E."""
         base = 1 - 1 / self.level

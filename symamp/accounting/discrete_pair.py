@@ -38,6 +38,16 @@ class DiscretePair:
         atoms = ((e, e * q) for (e, _), q in zip(vertices[1:], masses, strict=True) if q != 0)
         return DiscretePair(tuple(atoms), vertices[-1][1])
 
+    def swapped(self) -> DiscretePair:
+        """Return (Q, P).
+
+        >>> from flint import fmpq
+        >>> DiscretePair(((fmpq(1, 3), fmpq(1, 4)), (fmpq(2), fmpq(1, 2))), fmpq(1, 4)).swapped().atoms
+        ((1/2, 1/4), (3, 3/4))
+        """
+        atoms = tuple((1 / e, p / e) for e, p in self.atoms[::-1])
+        return DiscretePair(atoms, 1 - sum((q for _, q in atoms), _ZERO))
+
     def divergence(self, level: fmpq) -> fmpq:
         """Return D_E(P || Q) at the level E >= 0, exactly.
 

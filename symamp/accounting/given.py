@@ -11,12 +11,13 @@ from flint import arb, fmpq
 
 from symamp.accounting.curve_points import CurvePoint, CurvePoints
 from symamp.accounting.pessimistic import pessimistic
+from symamp.accounting.round import Round
 from symamp.amplification.answer import Answer
 from symamp.analyses.reduction import Reduction
 
 
 @dataclass(frozen=True)
-class GivenRound:
+class GivenRound(Round):
     """A round of which upper bounds at some levels E >= 1 are given, for both orders of neighbours. No lower side."""
 
     points: tuple[CurvePoint, ...]

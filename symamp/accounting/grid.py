@@ -9,7 +9,7 @@ from flint import fmpq
 
 _POINTS = 12.3
 """The relative width of the bracket of eps is about this over the square of the number of points."""
-_STEP, _LONGEST = 4.34, 0.5
+_STEP, _LONGEST, _EVEN = 4.34, 0.5, 0.04
 _MOST = 20_000
 
 
@@ -17,7 +17,8 @@ _MOST = 20_000
 class Grid:
     """What decides the levels: loss ``centre`` and ``deviation`` of one round under the tilt, the range, the density.
 
-    The spacing is proportional to the cube root of the inverse density, which makes the error of the variance least.
+    The spacing is proportional to the cube root of the inverse density, which makes the error of the variance least;
+    with 0 ``points`` it is even, for questions that are not known yet.
     """
 
     centre: float
@@ -38,7 +39,7 @@ class Grid:
         losses = [0.0]
         while losses[-1] < self.end and len(losses) < _MOST:
             z = (losses[-1] - self.centre) / self.deviation
-            dense = _STEP / self.points * exp(min(z * z / 6.0, 50.0))
+            dense = _STEP / self.points * exp(min(z * z / 6.0, 50.0)) if self.points else _EVEN
             losses.append(losses[-1] + self.deviation * min(dense, _LONGEST))
         if self.tail and losses[-1] < self.furthest < inf:
             ratio = (self.furthest / losses[-1]) ** (1.0 / self.tail)
@@ -47,9 +48,9 @@ class Grid:
 
 
 def points_for(gap: float) -> float:
-    """Return the number of points for a relative width of eps.
+    """Return the number of points for a relative width of eps; 0 for an even grid, which has no such width.
 
     >>> round(points_for(3e-4))
     202
     """
-    return sqrt(_POINTS / gap)
+    return sqrt(_POINTS / gap) if gap > 0.0 else 0.0

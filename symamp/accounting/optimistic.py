@@ -31,6 +31,16 @@ def optimistic(curve: CurvePoints) -> DiscretePair:
     >>> optimistic(CurvePoints((point,), fmpq(1, 3), fmpq(3))).divergence(fmpq(1))
     1/6
     """
+    return DiscretePair.of_curve(curve_below(curve))
+
+
+def curve_below(curve: CurvePoints) -> list[Vertex]:
+    """Return the vertices of a convex function that is at most D_E; it is constant after the last.
+
+    Guarantee
+    ---------
+    The function is at most D_E at every E >= 0. Proof: docs/proofs/composition.md, section 2.
+    """
     left, right = curve.exact()
     known = [(e, d, d) for e, d in left] + [(p.level, p.low, p.high) for p in curve.inside()]
     known += [(e, d, d) for e, d in right]
@@ -38,7 +48,7 @@ def optimistic(curve: CurvePoints) -> DiscretePair:
     for e, value in _minorant(known):
         # Where the minorant jumps, at a point, the smaller of its two values counts.
         least[e] = min(value, least.get(e, value))
-    return DiscretePair.of_curve(lower_hull(least.items()))
+    return lower_hull(least.items())
 
 
 def _minorant(known: list[tuple[fmpq, fmpq, fmpq]]) -> Iterator[Vertex]:

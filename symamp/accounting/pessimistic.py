@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symamp.accounting.convex_hull import lower_hull
+from symamp.accounting.convex_hull import Vertex, lower_hull
 from symamp.accounting.curve_points import CurvePoints
 from symamp.accounting.discrete_pair import DiscretePair
 
@@ -22,8 +22,18 @@ def pessimistic(curve: CurvePoints) -> DiscretePair:
     >>> pessimistic(CurvePoints((point,), fmpq(1, 3), fmpq(3))).divergence(fmpq(1))
     1/3
     """
+    return DiscretePair.of_curve(curve_above(curve))
+
+
+def curve_above(curve: CurvePoints) -> list[Vertex]:
+    """Return the vertices of a convex function that is at least D_E; it is constant after the last.
+
+    Guarantee
+    ---------
+    The function is at least D_E at every E >= 0. Proof: docs/proofs/composition.md, section 2.
+    """
     left, right = curve.exact()
     values = [*left, *((p.level, p.high) for p in curve.inside()), *right]
     # The curve does not increase: after the least bound it stays below it.
     least = min(range(len(values)), key=lambda i: (values[i][1], i))
-    return DiscretePair.of_curve(lower_hull(values[: least + 1]))
+    return lower_hull(values[: least + 1])

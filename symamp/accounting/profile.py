@@ -2,22 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import Any
 
-from symamp.accounting.composition import LARGEST_ROUNDS, Composition
-from symamp.accounting.round import ShuffledRound
+from symamp.accounting.answer import ComposedAnswer
+from symamp.accounting.composition import LARGEST_ROUNDS
+from symamp.accounting.document import from_document, given_round, points_of_profile, to_document
+from symamp.accounting.dp_accounting_export import EVEN, event_classes, loss_distribution
+from symamp.accounting.opendp_export import opendp_profile, profile_callable
+from symamp.accounting.pessimistic import curve_above
+from symamp.accounting.renyi import RenyiCurve
+from symamp.accounting.round import Round, ShuffledRound
+from symamp.accounting.rounds import Composition
+from symamp.accounting.sampling import SampledRound
+from symamp.accounting.tradeoff import TradeOff
 from symamp.amplification import profile as one_round
 from symamp.amplification.question import Question
 from symamp.analyses.subject import Subject
 from symamp.errors import ArgumentError
+from symamp.evaluation.inversion import log_of
+from symamp.numbers.arguments import failure_probability, users
+
+_EXPORT_DELTA = "1e-12"
 
 
-class Profile(one_round.Profile):
+class RoundProfile:
+    """What can be asked of any round: many of them, Renyi divergences, trade-off functions, and exports."""
+
+    @property
+    def round(self) -> Round:
+        """The round."""
+        raise NotImplementedError
+
+    def rounds(self, count: object) -> Composition:
+        """Return ``count`` rounds, adaptively composed.
+
+        >>> import symamp as sa
+        >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
+        >>> 0.0308 < profile.rounds(100).epsilon(delta="1e-8", gap=1e-3).upper < 0.0310
+        True
+        """
+        return Composition.of([(self.round, round_count(count))])
+
+    def renyi(self, order: object | Sequence[object], *, gap: float = 3e-4) -> RenyiCurve:
+        """Return certified brackets of the Renyi divergence of one round at an order, or at several.
+
+        >>> import symamp as sa
+        >>> print(sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).renyi([2, 64], gap=1e-3))
+        1 x (RandomizedResponse(k=10, eps0=1), n = 1,000,000)
+        order 2: [5.03...e-07, 5.04...e-07]
+        order 64: [1.61...e-05, 1.61...e-05]
+        """
+        return self.rounds(1).renyi(order, gap=gap)
+
+    def tradeoff(self, *, gap: float = 1e-3) -> TradeOff:
+        """Return the trade-off function of one round, bracketed."""
+        return self.rounds(1).tradeoff(gap=gap)
+
+    def to_dp_accounting(self, *, interval: float | None = None, delta: object = _EXPORT_DELTA) -> Any:
+        """Return one round as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, both orders alike.
+
+        ``interval`` is the step of its lattice (None: a twentieth of the deviation of the loss), ``delta`` how small a
+        probability matters after composition. Needs the package dp-accounting.
+        """
+        return loss_distribution(self.rounds(1), interval, delta)
+
+    def to_dp_event(self) -> Any:
+        """Return one round as a ``DpEvent`` of dp_accounting, for accountants made by ``symamp.pld_accountant``."""
+        return event_classes()[0](self.rounds(1))
+
+    def to_callable(self, *, delta: object = _EXPORT_DELTA) -> Callable[[float], float]:
+        """Return delta as a function of eps, an upper bound everywhere: chords of certified values, rounded up.
+
+        ``delta`` says how far down the values go; below, the function is constant.
+
+        >>> import symamp as sa
+        >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
+        >>> 1e-8 < profile.to_callable()(0.0027292) < 1.01e-8
+        True
+        """
+        return profile_callable(curve_above(self._exported(delta)))
+
+    def to_opendp(self, *, delta: object = _EXPORT_DELTA) -> Any:
+        """Return one round as a ``PrivacyProfile`` of opendp, made of the callable. Needs the package opendp."""
+        return opendp_profile(self.to_callable(delta=delta))
+
+    def to_dict(self, *, delta: object = _EXPORT_DELTA) -> dict[str, Any]:
+        """Return the upper bounds of the round at some levels as JSON-ready data, exact fractions throughout.
+
+        >>> import symamp as sa
+        >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
+        >>> again = sa.GivenProfile.from_dict(profile.to_dict())
+        >>> abs(again.rounds(100).epsilon("1e-8").upper / 0.030937 - 1) < 1e-3
+        True
+        """
+        points = [p for p in self._exported(delta).points if p.level >= 1]
+        return to_document(self.round.text, points)
+
+    def _exported(self, delta: object) -> Any:
+        return self.rounds(1).pairs(True, 0.0, log_of(failure_probability(delta)), EVEN).curves[0][0]
+
+
+class Profile(one_round.Profile, RoundProfile):
     """delta as a function of eps for n users of one mechanism, its inverse, and what becomes of them in many rounds.
 
     What is derived (classes of pairs, laws, data sets for the lower bound) is derived at the first question and kept.
-    ``method`` is None for the least of all proved upper bounds, else the name of one analysis.
+    ``method`` is None for the least of all proved upper bounds, else the name of one analysis. Many rounds need a
+    curve: they leave out analyses that cost much at each point ("all_data_sets") unless one is asked for by name.
 
     >>> import symamp as sa
     >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
@@ -29,15 +122,57 @@ class Profile(one_round.Profile):
     epsilon in [0.0307..., 0.0309...]  (delta = 1e-8; 100 x (RandomizedResponse(k=10, eps0=1), n = 1,000,000))
     """
 
-    def rounds(self, count: object) -> Composition:
-        """Return ``count`` rounds, adaptively composed.
+    @property
+    def round(self) -> Round:
+        """One round of the n users."""
+        return ShuffledRound(self.question)
+
+    def sampled(self, *, n: object, of: object) -> GivenProfile:
+        """Return the profile of a round of n users drawn from ``of`` people, uniformly and without replacement.
+
+        The server sees the shuffled messages only; who takes part is drawn anew in each round and kept secret.
 
         >>> import symamp as sa
-        >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
-        >>> 0.0308 < profile.rounds(100).epsilon(delta="1e-8", gap=1e-3).upper < 0.0310
+        >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**4)
+        >>> 0.0091 < profile.sampled(n=10**4, of=10**6).rounds(1000).epsilon("1e-8", gap=1e-3).upper < 0.0093
         True
         """
-        return Composition.of([(ShuffledRound(self.question), round_count(count))])
+        drawn, people = users(n), users(of)
+        if drawn >= people:
+            raise ArgumentError("n", n, f"fewer than {people}, the people they are drawn from")
+        base = ShuffledRound(replace(self.question, n=drawn))
+        return GivenProfile(SampledRound(base, drawn, people))
+
+
+@dataclass(frozen=True)
+class GivenProfile(RoundProfile):
+    """The profile of a round that is no plain shuffled one: sampled, read from a document, or analysed elsewhere.
+
+    >>> import symamp as sa
+    >>> given = sa.from_privacy_profile([(0, 0.2), (0.5, 0.01), (1, 0)])
+    >>> given.rounds(2).epsilon("0.05").upper
+    0.8198...
+    """
+
+    found: Round
+
+    @property
+    def round(self) -> Round:
+        """The round."""
+        return self.found
+
+    def epsilon(self, delta: object, *, gap: float = 3e-4) -> ComposedAnswer:
+        """Return a bracket of the least eps for delta: for a given profile, upper as far as that is."""
+        return self.rounds(1).epsilon(delta, gap=gap)
+
+    def delta(self, eps: object, *, gap: float = 3e-4) -> ComposedAnswer:
+        """Return a bracket of delta at eps: for a given profile, upper as far as that is."""
+        return self.rounds(1).delta(eps, gap=gap)
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> GivenProfile:
+        """Return the profile that ``to_dict`` wrote, its upper side. Raises FormatError if it is none."""
+        return GivenProfile(from_document(data))
 
 
 def profile(mechanism: Subject, *, n: object, method: str | None = None) -> Profile:
@@ -50,6 +185,19 @@ def profile(mechanism: Subject, *, n: object, method: str | None = None) -> Prof
     Profile(RandomizedResponse(k=2, eps0=1), n=1000)
     """
     return Profile(Question.of(mechanism, n, method))
+
+
+def from_privacy_profile(points: Iterable[tuple[object, object]], *, name: str = "given profile") -> GivenProfile:
+    """Return the profile of a round that was analysed elsewhere, from pairs (eps, delta) that are upper bounds.
+
+    Their standing is "given": what follows is as true as they are, for both orders of neighbours. There is no lower
+    side. A point with delta = 0 says that no loss is larger.
+
+    >>> import symamp as sa
+    >>> sa.from_privacy_profile([(0, "1e-2"), ("0.1", "1e-6")]).rounds(3).delta("0.3").upper
+    2.9999...e-06
+    """
+    return GivenProfile(given_round(points_of_profile(points), name))
 
 
 def compose(compositions: Iterable[Composition]) -> Composition:
@@ -65,6 +213,21 @@ def compose(compositions: Iterable[Composition]) -> Composition:
     if not all(isinstance(c, Composition) for c in found):
         raise ArgumentError("rounds", [type(c).__name__ for c in found], "compositions, such as profile.rounds(10)")
     return Composition.of(r for c in found for r in c.rounds)
+
+
+def pld_accountant(interval: float = 1e-4, *, delta: float = 1e-10) -> Any:
+    """Return a ``PLDAccountant`` of dp_accounting that also composes the events of ``to_dp_event``.
+
+    ``interval`` is the step of its lattice; it must be small beside the deviation of a round's loss. Neighbours differ
+    by the replacement of one person. Raises ImportError without the package dp-accounting.
+
+    >>> import symamp as sa
+    >>> accountant = sa.pld_accountant(2e-5)
+    >>> event = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).to_dp_event()
+    >>> 0.0309 < accountant.compose(event, 100).get_epsilon(1e-8) < 0.0310
+    True
+    """
+    return event_classes()[1](interval, delta)
 
 
 def round_count(count: object) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import exp, inf, pi, sqrt
-from typing import Protocol
 
 import flint
 import sympy as sp
@@ -26,41 +25,57 @@ from symamp.errors import PrecisionError
 from symamp.evaluation.divergence import Settings, enclose_divergence
 from symamp.evaluation.law import Law, Level
 from symamp.numbers.dyadic import ZERO, Dyadic
+from symamp.numbers.rounding import float_above
 
 VALUES = Settings(gap=1e-5)
 """How close the values of a round are taken: their width must stay below what a cell of the grid costs."""
 
 
-class Round(Protocol):
+class Round:
     """What composition asks of one round. Rounds are plain data: equal ones have equal curves."""
+
+    @property
+    def budget(self) -> float:
+        """The eps from which on no divergence is left, rounded up; inf if there is none."""
+        if self.top is None:
+            return inf
+        with flint.ctx.workprec(128):
+            return float_above(arb(self.top).log())
 
     @property
     def text(self) -> str:
         """What the round is, in words."""
+        raise NotImplementedError
 
     @property
     def top(self) -> fmpq | None:
         """A level from which on no divergence is left, None if there is none."""
+        raise NotImplementedError
 
     @property
     def deviation(self) -> float:
         """An estimate of the standard deviation of the loss."""
+        raise NotImplementedError
 
     def end(self, log_delta: float) -> float:
         """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
+        raise NotImplementedError
 
     def above(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours."""
+        raise NotImplementedError
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:
         """Return a data set with one input x* for all others that is bad near eps, and n; None if none is known."""
+        raise NotImplementedError
 
     def alone(self, delta: object | None, eps: object | None) -> Answer | None:
         """Return the answer for one round by itself, None where nothing better than composition is known."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class ShuffledRound:
+class ShuffledRound(Round):
     """One round of n users whose messages are shuffled."""
 
     question: Question
@@ -111,8 +126,12 @@ class ShuffledRound:
         return tuple(found)
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:
-        """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n."""
-        return self._data_sets.largest_value(Level.of_float(eps), self.question.n)[1], self.question.n
+        """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n.
+
+        None for noise with a density: its data sets are no finite triples.
+        """
+        found = self._data_sets.largest_value(Level.of_float(eps), self.question.n)[1]
+        return (found, self.question.n) if isinstance(found, Reduction) else None
 
     def alone(self, delta: object | None, eps: object | None) -> Answer | None:
         """Return the answer for one round, as ``symamp.epsilon`` or ``symamp.delta`` gives it."""
@@ -129,9 +148,7 @@ class ShuffledRound:
         ladder, n = Ladder(self.question.subject, self.question.method), self.question.n
         part = ladder.first.ranked(Level.of_float(0.0), n)[0]
         deviation = exp(part.log_estimate(Level.of_float(0.0), n, ROUGH)) * sqrt(2.0 * pi)
-        with flint.ctx.workprec(64):
-            half = inf if self.top is None else float(arb(self.top).log()) / 2.0
-        level = Level.of_float(min(2.0 * deviation, half))
+        level = Level.of_float(min(2.0 * deviation, self.budget / 2.0))
         low, _ = self._data_sets.largest_value(level, n)
         _, bound, worst = ladder.least_value(level, n, low, exact=True)
         return bound, worst
@@ -160,11 +177,14 @@ def is_symmetric(reduction: Reduction) -> bool:
     return decomposition.signature() == reduction.decomposition.signature()
 
 
-def points_of(reduction: Reduction, n: int, levels: Iterable[fmpq], top: fmpq | None) -> CurvePoints:
-    """Return enclosures of the divergence of a data set of n users at E >= 1 and, from the other order, at 1/E."""
+def points_of(reduction: Reduction, n: int, levels: Iterable[fmpq], top: fmpq | None, bits: int) -> CurvePoints:
+    """Return enclosures of the divergence of a data set of n users at E >= 1 and, from the other order, at 1/E.
+
+    Ends below 2^-bits are moved outward.
+    """
     law, levels = reduction.law, tuple(levels)
-    right = [_enclosed(law, e, n) for e in levels]
-    left = right if is_symmetric(reduction) else [_enclosed(law.swapped(), e, n) for e in levels if e > 1]
+    right = [_enclosed(law, e, n).floored(bits) for e in levels]
+    left = right if is_symmetric(reduction) else [_enclosed(law.swapped(), e, n).floored(bits) for e in levels]
     points = (*(p.reflected() for p in left[::-1] if p.level > 1), *right)
     return CurvePoints(points, None if top is None else 1 / top, top)
 

@@ -17,7 +17,7 @@ from symamp.derivation.decomposition import Component, Decomposition
 
 
 @dataclass(frozen=True)
-class SampledRound:
+class SampledRound(Round):
     """A round of the n users drawn from ``of`` people, uniformly and without replacement, anew in every round."""
 
     base: Round

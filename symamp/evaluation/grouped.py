@@ -14,7 +14,7 @@ import numpy as np
 from flint import acb, arb
 
 from symamp.errors import PrecisionError
-from symamp.evaluation.blocks import partition
+from symamp.evaluation.blocks import decay, partition
 from symamp.evaluation.divergence import Enclosure, Settings, positive_part, starting_precision
 from symamp.evaluation.gparv import BallGparv, FloatGparv, Floats, nearest_doubles
 from symamp.evaluation.kernel import Kernel
@@ -248,7 +248,14 @@ class _Search:
         logs = [np.log(t.null_probability) if t.null_probability > 0.0 else -inf for t in at.tilted]
         null = float(np.exp(self.counts @ np.array(logs)))
         shape: TiltedLaw = at  # type: ignore[assignment]
-        found = partition(shape, self.n, step, terms - 1, 1e-4 * gap * estimate, null, most)
+        found = partition(
+            lambda middle, half: decay(shape, self.n, null, middle, half),
+            lambda u: 1.0 / (window.theta**2 + u**2),
+            step,
+            terms - 1,
+            1e-4 * gap * estimate,
+            most,
+        )
         if found is None:
             return None
         blocks, dropped = found

@@ -1,0 +1,109 @@
+"""Trade-off functions (f-DP): the least error of the second kind at a level, bracketed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import flint
+import numpy as np
+from flint import arb, fmpq
+
+from symamp.accounting.composition import Composition
+from symamp.accounting.convex_hull import Vertex
+from symamp.accounting.curve_points import CurvePoint, CurvePoints
+from symamp.accounting.divergence import Rounds, enclose_divergence
+from symamp.accounting.float_divergence import estimate_divergence
+from symamp.accounting.float_product import FloatProduct
+from symamp.accounting.gaussian import gaussian_log_delta
+from symamp.accounting.optimistic import curve_below
+from symamp.accounting.pessimistic import curve_above
+from symamp.errors import ArgumentError
+from symamp.numbers.dyadic import ZERO, Dyadic
+from symamp.numbers.exact_number import exact_number
+from symamp.numbers.rounding import float_above, float_below
+
+_PER_DEVIATION, _REACH, _KERNEL_GAP = 3, 6.0, 1e-3
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """A trade-off function between two convex functions, given by the vertices of the curves E -> D_E behind them.
+
+    For every pair of neighbours, a test of level x has an error of the second kind of at least ``at(x)[0]``; for some
+    data sets there is one with an error of at most ``at(x)[1]``.
+
+    >>> import symamp as sa
+    >>> f = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(100).tradeoff()
+    >>> low, high = f.at("0.05")
+    >>> 0.9485 < low < high < 0.9495
+    True
+    """
+
+    above: tuple[Vertex, ...]
+    below: tuple[Vertex, ...]
+    text: str
+
+    def at(self, level: object) -> tuple[float, float]:
+        """Return lower and upper bounds on the trade-off function at a level in [0, 1], rounded outward.
+
+        Guarantee
+        ---------
+        The first is at most the error of the second kind of every test of this level, whatever the neighbours; the
+        second is at least that of the best test for some neighbours. Proof: docs/proofs/composition.md, section 5.
+        """
+        number = exact_number(level, "level")
+        if not (number.is_Rational and 0 <= number <= 1):
+            raise ArgumentError("level", level, "a rational number in [0, 1]")
+        x = fmpq(int(number.p), int(number.q))
+        low, high = (max(1 - d - e * x for e, d in curve) for curve in (self.above, self.below))
+        with flint.ctx.workprec(128):
+            return max(0.0, float_below(arb(low))), max(0.0, float_above(arb(high)))
+
+    def plot(self, ax: Any = None, levels: Iterable[object] | None = None) -> Any:
+        """Draw the band of the trade-off function; return the matplotlib Axes."""
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots()
+        x = np.linspace(0.0, 1.0, 201) if levels is None else np.array([float(str(v)) for v in levels])
+        low, high = np.array([self.at(float(v)) for v in x]).T
+        ax.fill_between(x, low, high, alpha=0.4, linewidth=0)
+        ax.plot(x, low, linewidth=1, label=self.text)
+        ax.set(xlabel="error of the first kind", ylabel="error of the second kind")
+        ax.legend()
+        return ax
+
+
+def trade_off(rounds: Composition, gap: float) -> TradeOff:
+    """Return the trade-off function of all rounds together, from certified values of their curve."""
+    reach = ceil(_PER_DEVIATION * (_REACH + rounds.mu / 2.0))
+    grid = [rounds.mu * k / _PER_DEVIATION for k in range(reach + 1)]
+    middle = rounds.mu * (1.0 + rounds.mu / 2.0)
+    log_delta = gaussian_log_delta(rounds.mu, grid[-1])
+    above, below = (rounds.pairs(up, middle, log_delta, gap).pairs for up in (True, False))
+    dominating = CurvePoints.symmetric(_points(above, grid))
+    known: tuple[Vertex, ...] = ((fmpq(0), fmpq(1)), (fmpq(1), fmpq(0)))
+    if below:
+        left = _points([(pair.swapped(), count) for pair, count in below], grid)
+        reflected = tuple(p.reflected() for p in left[::-1] if p.level > 1)
+        known = tuple(curve_below(CurvePoints((*reflected, *_points(below, grid)))))
+    return TradeOff(tuple(curve_above(dominating)), known, str(rounds))
+
+
+def _points(rounds: Rounds, grid: list[float]) -> tuple[CurvePoint, ...]:
+    """Return enclosures of the curve of a product at levels near e^eps."""
+    product, found = FloatProduct.of(rounds), []
+    for eps in grid:
+        with flint.ctx.workprec(64):
+            level = 1 + Dyadic.of(arb(eps).expm1()).fraction
+        plan = estimate_divergence(product, eps, _KERNEL_GAP).plan
+        with flint.ctx.workprec(256):
+            exact = arb(level - 1).log1p()
+        low, high, bits = enclose_divergence(rounds, exact, plan)
+        with flint.ctx.workprec(bits):
+            low_end = Dyadic.of(low.lower()) if low > 0 else ZERO
+            found.append(CurvePoint.of_ends(level, low_end, Dyadic.of(high.upper())))
+    return tuple(found)

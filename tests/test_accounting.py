@@ -1,0 +1,247 @@
+"""Renyi divergences, trade-off functions, sampling, given profiles and exports."""
+
+import json
+import math
+from fractions import Fraction
+
+import pytest
+from flint import fmpq
+from scipy.stats import norm
+
+import symamp as sa
+from symamp.accounting.document import to_document
+from symamp.accounting.round import ShuffledRound, swapped
+from symamp.amplification.question import Question
+from tests.oracle import composition as oracle
+
+KRR = sa.RandomizedResponse(k=10, eps0=1)
+
+
+def rows(k, t):
+    low = Fraction(1) / (t + k - 1)
+    return [[t * low if i == j else low for j in range(k)] for i in range(k)]
+
+
+# ------------------------------------------------------------------------------------------------------------- Renyi
+
+
+@pytest.mark.parametrize(
+    ("eps0", "n", "order", "bracket"),
+    [
+        (1, 10**6, 2, "5.03681621e-07 5.03978214e-07"),
+        (1, 10**6, 1024, "2.57885008e-4 2.58036801e-4"),
+        (4, 10**4, 16, "0.0726052279 0.0726485062"),
+    ],
+)
+def test_renyi_overlaps_the_reference(eps0, n, order, bracket):
+    low, high = map(float, bracket.split())
+    curve = sa.profile(sa.RandomizedResponse(k=10, eps0=eps0), n=n, method="blanket").renyi(order, gap=1e-3)
+    assert curve.lower[0] <= high
+    assert low <= curve.upper[0]
+    assert curve.upper[0] <= curve.lower[0] * 1.004
+
+
+@pytest.mark.parametrize("order", ["3/2", 2, 7])
+def test_renyi_encloses_brute_force(order):
+    k, t, n = 3, Fraction(3), 3
+    table = rows(k, t)
+    curve = sa.profile(sa.RandomizedResponse(k=k, eps0="log(3)"), n=n, method="blanket").rounds(2).renyi(order)
+    others = [min(c) for c in zip(*table, strict=True)]
+
+    def divergence(a2):
+        a = float(Fraction(order))
+        pair = oracle.pair_of_triple((table[0], table[1], a2), n)
+        return 2 * math.log(math.fsum(float(p) * float(r) ** (a - 1) for r, p in pair.items())) / (a - 1)
+
+    assert divergence(others) <= curve.upper[0] * (1 + 1e-12)
+    assert curve.lower[0] <= max(divergence(table[2]), divergence(table[0])) * (1 + 1e-12)
+    assert curve.upper[0] <= divergence(others) * 1.002
+
+
+def test_renyi_adds_up_and_grows_with_the_order():
+    profile = sa.profile(KRR, n=10**6)
+    one, many = profile.renyi([2, 8], gap=1e-3), profile.rounds(50).renyi([2, 8], gap=1e-3)
+    for a, b in zip(one.upper, many.lower, strict=True):
+        assert b <= 50 * a
+    assert one.lower[0] < one.upper[0] < one.lower[1]
+
+
+def test_the_detour_by_renyi_costs():
+    rounds = sa.profile(KRR, n=10**6).rounds(100)
+    direct = rounds.epsilon("1e-8", gap=1e-3).upper
+    assert direct * 1.05 < rounds.renyi_epsilon("1e-8") < direct * 1.12
+
+
+@pytest.mark.parametrize("order", [1, 0.5, -2, "sqrt(2)", 10**7])
+def test_orders_out_of_range(order):
+    with pytest.raises(sa.errors.ArgumentError):
+        sa.profile(KRR, n=100).renyi(order)
+
+
+# --------------------------------------------------------------------------------------------------------- trade-off
+
+
+def test_trade_off_against_brute_force():
+    table = rows(3, Fraction(3))
+    f = sa.profile(sa.RandomizedResponse(k=3, eps0="log(3)"), n=3, method="blanket").tradeoff()
+
+    def exact(a2, x):
+        pair = oracle.pair_of_triple((table[0], table[1], a2), 3)
+        return max(1 - oracle.divergence(pair, e) - e * x for e in [*pair, Fraction(0)])
+
+    for x in (Fraction(0), Fraction(1, 100), Fraction(1, 5), Fraction(1, 2), Fraction(1)):
+        low, high = f.at(x)
+        assert low <= exact([min(c) for c in zip(*table, strict=True)], x)
+        assert min(exact(table[2], x), exact(table[0], x)) <= high
+        assert low >= exact([min(c) for c in zip(*table, strict=True)], x) - Fraction(1, 50)
+
+
+def test_trade_off_of_many_rounds_is_nearly_gaussian():
+    rounds = sa.profile(KRR, n=10**6).rounds(100)
+    f = rounds.tradeoff()
+    for x in (1e-4, 0.05, 0.5, 0.9):
+        low, high = f.at(x)
+        assert low <= high <= low + 3e-4
+        assert norm.cdf(norm.ppf(1 - x) - rounds.mu) == pytest.approx(low, abs=5e-4)
+
+
+def test_levels_out_of_range():
+    f = sa.from_privacy_profile([(0, "1e-3")]).tradeoff()
+    assert f.at("1/2")[1] == 0.5  # nothing is known from below: two equal laws are the best that a test can meet
+    with pytest.raises(sa.errors.ArgumentError):
+        f.at(2)
+
+
+# ---------------------------------------------------------------------------------------------------------- sampling
+
+
+def test_sampling_encloses_the_truth_of_small_cases():
+    """Two users of four, exactly: the worst of all data sets of binary randomized response."""
+    table, t = rows(2, Fraction(3)), "log(3)"
+    n, people = 2, 4
+    found = sa.profile(sa.RandomizedResponse(k=2, eps0=t), n=n).sampled(n=n, of=people)
+    from itertools import combinations, product
+
+    def law(data):
+        out = {}
+        for chosen in combinations(range(people), n):
+            for messages in product(range(2), repeat=n):
+                p = Fraction(1, math.comb(people, n))
+                for i, y in zip(chosen, messages, strict=True):
+                    p *= table[data[i]][y]
+                key = tuple(sorted(messages))
+                out[key] = out.get(key, 0) + p
+        return out
+
+    for level in (Fraction(1), Fraction(11, 10), Fraction(3, 2)):
+        worst = max(
+            sum(max(p - level * law((b, *rest))[h], 0) for h, p in law((a, *rest)).items())
+            for rest in product(range(2), repeat=people - 1)
+            for a, b in ((0, 1), (1, 0))
+        )
+        answer = found.delta(eps=f"log({level})", gap=1e-4)
+        assert Fraction(answer.lower) <= worst <= Fraction(answer.upper)
+
+
+def test_sampling_against_the_reference():
+    found = sa.profile(KRR, n=10**4, method="blanket").sampled(n=10**4, of=10**6).rounds(1000)
+    answer = found.epsilon("1e-8", gap=1e-3)
+    assert answer.lower <= 0.00921881801
+    assert 0.00924318927 <= answer.upper <= 0.00924613661 * 1.0012
+
+
+def test_sampling_more_than_there_are_is_refused():
+    with pytest.raises(sa.errors.ArgumentError):
+        sa.profile(KRR, n=100).sampled(n=100, of=100)
+
+
+# ---------------------------------------------------------------------------------------------------- given profiles
+
+
+def test_a_document_travels():
+    profile = sa.profile(KRR, n=10**6)
+    text = json.dumps(profile.to_dict())
+    again = sa.GivenProfile.from_dict(json.loads(text))
+    direct = profile.rounds(100).epsilon("1e-8", gap=1e-3)
+    answer = again.rounds(100).epsilon("1e-8")
+    assert answer.lower == 0.0
+    assert direct.lower < answer.upper < direct.upper * 1.002
+    assert to_document(again.round.text, again.round.above(())) == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"format": "x"}, {"version": 2}, {"points": []}, {"points": [["1"]]}, {"points": [["1/0", "1"]]}, {"base": 10},
+     {"points": [["1/2", "1"]]}, {"points": [["1", "x"]]}, {"points": [["1", "1"], ["1", "1"]]}, {"round": 3}],
+)  # fmt: skip
+def test_documents_of_another_kind_are_refused(change):
+    data = {**to_document("a", [sa.accounting.curve_points.CurvePoint(fmpq(2), fmpq(0), fmpq(1, 3))]), **change}
+    with pytest.raises(sa.errors.FormatError):
+        sa.GivenProfile.from_dict(data)
+
+
+def test_given_points_bound_what_follows():
+    """Randomized response's own curve at few points: at least the truth, and exact where all its losses are given."""
+    given = sa.from_privacy_profile([(0, "1/2"), ("log(3)", 0)])
+    exact = oracle.product([{Fraction(3): Fraction(3, 4), Fraction(1, 3): Fraction(1, 4)}] * 5)
+    answer = given.rounds(5).delta(eps="log(2)", gap=1e-5)
+    truth = oracle.divergence(exact, Fraction(2))
+    assert truth <= Fraction(answer.upper) <= truth * Fraction(1001, 1000)
+
+
+@pytest.mark.parametrize("points", [[], [(-1, 0.1)], [(0, 2)], [(0, 0.1), (0, 0.2)], [(0, "sqrt(2)/4")]])
+def test_what_is_no_profile_is_refused(points):
+    with pytest.raises(sa.errors.SymampError):
+        sa.from_privacy_profile(points)
+
+
+# ----------------------------------------------------------------------------------------------------------- exports
+
+
+def test_the_callable_is_above_the_truth():
+    profile = sa.profile(KRR, n=10**6)
+    delta = profile.to_callable()
+    for eps in (0.0, 1e-4, 0.001, 0.0027):
+        assert profile.delta(eps).upper <= delta(eps) * (1 + 1e-6)
+        assert delta(eps) <= profile.delta(eps).upper * 1.01
+
+
+def test_dp_accounting_composes_the_round():
+    pytest.importorskip("dp_accounting")
+    profile = sa.profile(KRR, n=10**6)
+    one = profile.to_dp_accounting()
+    direct = profile.rounds(100).epsilon("1e-8", gap=1e-3)
+    assert direct.lower <= one.self_compose(100).get_epsilon_for_delta(1e-8) <= direct.upper * 1.003
+    accountant = sa.pld_accountant(3e-5)
+    accountant.compose(profile.to_dp_event(), 100)
+    assert direct.lower <= accountant.get_epsilon(1e-8) <= direct.upper * 1.003
+
+
+def test_an_accountant_mixes_shuffled_rounds_with_other_events():
+    dp = pytest.importorskip("dp_accounting")
+    accountant = sa.pld_accountant(1e-3)
+    event = sa.profile(sa.RandomizedResponse(k=3, eps0=2), n=1000).to_dp_event()
+    accountant.compose(event, 3)
+    alone = accountant.get_epsilon(1e-6)
+    accountant.compose(dp.GaussianDpEvent(10.0))
+    assert accountant.get_epsilon(1e-6) > alone
+
+
+def test_opendp_takes_the_profile():
+    pytest.importorskip("opendp")
+    profile = sa.profile(KRR, n=10**6)
+    taken = profile.to_opendp()
+    assert 1e-8 < taken.delta(0.0027292) < 1.01e-8
+    assert taken.epsilon(1e-8) == pytest.approx(0.00273, rel=2e-3)
+
+
+def test_orders_that_differ_are_both_evaluated():
+    """A data set whose two orders have different laws: the curve below 1 is that of the other order."""
+    table = sa.FiniteMechanism([["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"], ["1/8", "3/8", "1/2"]])
+    found = ShuffledRound(Question.of(table, 5, "blanket")).below(0.3)
+    reduction, _ = found
+    other = swapped(reduction)
+    assert other.pair == reduction.pair[::-1]
+    rounds = sa.profile(table, n=5, method="blanket").rounds(2)
+    answer = rounds.delta(eps="log(5/4)", gap=1e-4)
+    assert 0 < answer.lower <= answer.upper
