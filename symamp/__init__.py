@@ -21,6 +21,8 @@ from symamp.amplification.inverse import Inverse, largest_eps0, least_n
 from symamp.amplification.method_check import method_check
 from symamp.amplification.questions import delta, epsilon
 from symamp.amplification.sum_law import SumLaw, sum_law
+from symamp.amplification.sweep import curve, sweep
+from symamp.amplification.sweep_result import Sweep
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
 from symamp.literature.compare import Comparison, ComparisonGrid, compare
@@ -90,11 +92,13 @@ __all__ = [
     "SubsetExponential",
     "SubsetSelection",
     "SumLaw",
+    "Sweep",
     "TradeOff",
     "UnaryEncoding",
     "Wheel",
     "compare",
     "compose",
+    "curve",
     "delta",
     "describe",
     "epsilon",
@@ -113,4 +117,5 @@ __all__ = [
     "poisson_subsample",
     "profile",
     "sum_law",
+    "sweep",
 ]
