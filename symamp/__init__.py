@@ -6,12 +6,14 @@ from symamp.accounting.composition import Composition
 from symamp.accounting.profile import Profile, compose, profile
 from symamp.algebra.parameter import Parameter
 from symamp.amplification.answer import Answer
+from symamp.amplification.crowd_answer import CrowdAnswer
 from symamp.amplification.curve import Curve
 from symamp.amplification.estimate import Estimate, estimate
 from symamp.amplification.inverse import Inverse, largest_eps0, least_n
 from symamp.amplification.method_check import method_check
 from symamp.amplification.questions import delta, epsilon
 from symamp.amplification.sum_law import SumLaw, sum_law
+from symamp.analyses.crowd import Crowd, heterogeneous
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
 from symamp.literature.compare import Comparison, ComparisonGrid, compare
@@ -53,6 +55,8 @@ __all__ = [
     "ComposedAnswer",
     "Composition",
     "CountMeanSketch",
+    "Crowd",
+    "CrowdAnswer",
     "Curve",
     "DBitFlip",
     "Decomposition",
@@ -88,6 +92,7 @@ __all__ = [
     "errors",
     "estimate",
     "exact",
+    "heterogeneous",
     "joint",
     "largest_eps0",
     "least_n",
