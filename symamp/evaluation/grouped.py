@@ -15,7 +15,7 @@ import numpy as np
 from flint import acb, arb
 
 from symamp.errors import PrecisionError
-from symamp.evaluation.blocks import partition
+from symamp.evaluation.blocks import decay, partition
 from symamp.evaluation.divergence import Enclosure, Settings, positive_part, starting_precision
 from symamp.evaluation.gparv import BallGparv, FloatGparv, Floats, nearest_doubles
 from symamp.evaluation.kernel import Kernel
@@ -277,8 +277,12 @@ class _Search:
             return None
         logs = [np.log(t.null_probability) if t.null_probability > 0.0 else -inf for t in at.tilted]
         null = float(np.exp(self.counts @ np.array(logs)))
-        shape: TiltedLaw = at  # type: ignore[assignment]
-        found = partition(shape, self.n, step, terms - 1, 1e-4 * gap * estimate, null, most)
+
+        def bound(middle: Floats, half: Floats) -> Floats:
+            factors = [decay(t, int(c), 0.0, middle, half) for t, c in zip(at.tilted, self.counts, strict=True)]
+            return np.asarray(np.prod(factors, axis=0) + null)
+
+        found = partition(bound, lambda u: 1.0 / (window.theta**2 + u**2), step, terms - 1, 1e-4 * gap * estimate, most)
         if found is None:
             return None
         blocks, dropped = found
