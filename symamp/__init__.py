@@ -15,6 +15,7 @@ from symamp.accounting.rounds import ComposedCurve, Composition
 from symamp.accounting.tradeoff import TradeOff
 from symamp.algebra.parameter import Parameter
 from symamp.amplification.answer import Answer
+from symamp.amplification.crowd_answer import CrowdAnswer
 from symamp.amplification.curve import Curve
 from symamp.amplification.estimate import Estimate, estimate
 from symamp.amplification.inverse import Inverse, largest_eps0, least_n
@@ -23,6 +24,7 @@ from symamp.amplification.questions import delta, epsilon
 from symamp.amplification.sum_law import SumLaw, sum_law
 from symamp.amplification.sweep import curve, sweep
 from symamp.amplification.sweep_result import Sweep
+from symamp.analyses.crowd import Crowd, heterogeneous
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
 from symamp.literature.compare import Comparison, ComparisonGrid, compare
@@ -65,6 +67,8 @@ __all__ = [
     "ComposedCurve",
     "Composition",
     "CountMeanSketch",
+    "Crowd",
+    "CrowdAnswer",
     "Curve",
     "DBitFlip",
     "Decomposition",
@@ -106,6 +110,7 @@ __all__ = [
     "estimate",
     "exact",
     "from_privacy_profile",
+    "heterogeneous",
     "joint",
     "largest_eps0",
     "least_n",

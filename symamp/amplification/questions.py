@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import overload
+
 from symamp.amplification.answer import Answer
+from symamp.amplification.crowd_answer import CrowdAnswer, crowd_delta, crowd_epsilon
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question
+from symamp.analyses.crowd import Crowd
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.subject import Subject
+from symamp.errors import ArgumentError
 
 
+@overload
 def delta(
     mechanism: Subject,
     *,
@@ -17,7 +23,23 @@ def delta(
     method: str | None = None,
     gap: float = 1e-6,
     digits: int | None = None,
-) -> Answer:
+) -> Answer: ...
+
+
+@overload
+def delta(mechanism: Crowd, *, eps: object, victim: int | None = None, gap: float = 1e-6) -> CrowdAnswer: ...
+
+
+def delta(
+    mechanism: Subject | Crowd,
+    *,
+    n: object = None,
+    eps: object,
+    method: str | None = None,
+    gap: float = 1e-6,
+    digits: int | None = None,
+    victim: int | None = None,
+) -> Answer | CrowdAnswer:
     """Return a certified bracket of delta: the shuffled mechanism is (eps, upper)-private, not (eps, < lower)-private.
 
     ``eps`` is a number >= 0 (an int, float, Fraction, string or exact SymPy number), ``n`` the number of users, the
@@ -29,6 +51,8 @@ def delta(
     are then for that triple itself, whatever mechanism has it.
 
     ``digits`` asks for so many digits of the bound instead of a gap: they are proved, or refused with what can be had.
+
+    Users who differ (``heterogeneous``) bring their number with them; ``victim`` asks for one group.
 
     Raises ArgumentError for arguments out of range, UndecidedOrderError if the decomposition cannot be proved,
     SupportMismatchError for a method that does not apply, PrecisionError for digits that cannot be had.
@@ -42,9 +66,14 @@ def delta(
     >>> sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps=0.1, method="blanket").upper
     8.2011...e-05
     """
+    if isinstance(mechanism, Crowd):
+        _refuse_for_crowds(n, method, digits)
+        return crowd_delta(mechanism, eps, victim, gap)
+    _refuse_victim(victim)
     return Profile(Question.of(mechanism, n, method)).delta(eps, gap=gap, digits=digits)
 
 
+@overload
 def epsilon(
     mechanism: Subject,
     *,
@@ -53,7 +82,23 @@ def epsilon(
     method: str | None = None,
     gap: float = 1e-6,
     digits: int | None = None,
-) -> Answer:
+) -> Answer: ...
+
+
+@overload
+def epsilon(mechanism: Crowd, *, delta: object, victim: int | None = None, gap: float = 1e-6) -> CrowdAnswer: ...
+
+
+def epsilon(
+    mechanism: Subject | Crowd,
+    *,
+    n: object = None,
+    delta: object,
+    method: str | None = None,
+    gap: float = 1e-6,
+    digits: int | None = None,
+    victim: int | None = None,
+) -> Answer | CrowdAnswer:
     """Return a certified bracket of the least eps at which n shuffled users are (eps, delta)-private.
 
     ``delta`` in (0, 1) may be far below the smallest double (strings such as "1e-1000", Fractions and mpmath numbers
@@ -69,7 +114,22 @@ def epsilon(
     >>> sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**4, delta=1e-6).upper
     0.0232533...
     """
+    if isinstance(mechanism, Crowd):
+        _refuse_for_crowds(n, method, digits)
+        return crowd_epsilon(mechanism, delta, victim, gap)
+    _refuse_victim(victim)
     return Profile(Question.of(mechanism, n, method)).epsilon(delta, gap=gap, digits=digits)
+
+
+def _refuse_for_crowds(n: object, method: object, digits: object) -> None:
+    for name, value in (("n", n), ("method", method), ("digits", digits)):
+        if value is not None:
+            raise ArgumentError(name, value, "none for users who differ: n follows from the groups, the bound is one")
+
+
+def _refuse_victim(victim: object) -> None:
+    if victim is not None:
+        raise ArgumentError("victim", victim, "none where all users run one mechanism")
 
 
 # The names of the analyses come from the registry: no second list of them can fall behind.

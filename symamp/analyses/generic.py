@@ -11,19 +11,23 @@ from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.derivation.decomposition import Component, Decomposition
 
-SOURCE = "Theorem B (docs/proofs/generic_bound.md)"
+SOURCE = (
+    "Theorem B (docs/proofs/generic_bound.md); data shuffled, randomizers chosen adaptively: "
+    "Theorem C (docs/proofs/users_who_differ.md)"
+)
 
 
 def generic_reduction(subject: Subject) -> Reduction:
     """Return the triple (t/(t+1), 1/(t+1)), its mirror image, and blanket (1/(t+1), 1/(t+1)), for t = e^eps0.
 
     It is the blanket of binary randomized response, and the stronger clone of Feldman, McMillan, Talwar (2023), whose
-    published proof was withdrawn; Theorem B proves it for users who all run the same eps0-LDP randomizer.
+    published proof was withdrawn; Theorem B proves it for users who all run the same eps0-LDP randomizer, Theorem C for
+    data that are shuffled before randomizers chosen adaptively, each eps0-LDP given all earlier outputs.
 
     Guarantee
     ---------
     For every eps0-LDP randomizer and 0 <= eps <= eps0 its divergence is at least that of the blanket.
-    Proof: docs/proofs/generic_bound.md.
+    Proof: docs/proofs/generic_bound.md; adaptive: docs/proofs/users_who_differ.md, section 3.
     """
     t = subject.local_ratio()
     one, mass = sp.Integer(1), normal(1 / (t + 1))
@@ -40,7 +44,7 @@ GENERIC = Analysis(
     "generic",
     Standing.PROVED,
     SOURCE,
-    "any randomizer of the same budget",
+    "any randomizer of the same budget, adaptively chosen ones included where the data are shuffled",
     lambda subject: (generic_reduction(subject),),
     rank=0,
     needless=_needless,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import comb, inf, log
 
 import flint
@@ -53,9 +54,9 @@ def enclose_groups(groups: Sequence[Group], settings: Settings | None = None) ->
     bits = starting_precision(max(n, 1), settings.gap)
     with flint.ctx.workprec(bits):
         balls = [g.source() for g in present]
-        if not any(v > 0 for b in balls for v in b.values):
+        if not any(v > 0 for b in balls for v in b.values) or _largest(present, balls) <= 0:
             most = total([g.count * positive_part(b) for g, b in zip(present, balls, strict=True)])
-            return Enclosure(arb(0), most, "no positive value", bits)
+            return Enclosure(arb(0), most.min(_largest(present, balls).max(arb(0))), "no positive value", bits)
         if _outcomes(present, balls) <= _ENUMERATE:
             value = _enumerated(present, balls)
             return Enclosure(value, value, "enumeration", bits)
@@ -76,15 +77,37 @@ def estimate_log_groups(groups: Sequence[Group], settings: Settings | None = Non
     present = [g for g in groups if g.count > 0]
     with flint.ctx.workprec(128):
         balls = [g.source() for g in present]
-        if not any(v > 0 for b in balls for v in b.values):
+        if not _largest(present, balls) > 0:
             return -inf
         if _outcomes(present, balls) <= _ENUMERATE:
             return _log(_enumerated(present, balls))
-    return _Search(present, settings).log_value()
+    try:
+        return _Search(present, settings).log_value()
+    except PrecisionError:  # out of the range of doubles
+        return -inf
+
+
+def approximate_log_groups(groups: Sequence[Group]) -> float:
+    """Return the saddle-point approximation of log E[S_+], cheap and good to a few per cent; -inf for zero."""
+    search = _Search([g for g in groups if g.count > 0], Settings())
+    value = search.rough() if search.can_be_positive else -inf
+    return value if value == value else -inf
 
 
 def _log(x: arb) -> float:
     return float(x.mid().log()) if x.mid() > 0 else -inf
+
+
+def _largest(groups: Sequence[Group], balls: Sequence[BallGparv]) -> arb:
+    """Return the largest value of S."""
+    result = arb(0)
+    for group, ball in zip(groups, balls, strict=True):
+        values = [*ball.values, *([] if ball.null_mass.is_zero() else [arb(0)])]
+        top = values[0]
+        for v in values[1:]:
+            top = top.max(v)
+        result += group.count * top
+    return result
 
 
 def _outcomes(groups: Sequence[Group], balls: Sequence[BallGparv]) -> int:
@@ -101,14 +124,13 @@ def _enumerated(groups: Sequence[Group], balls: Sequence[BallGparv]) -> arb:
     sums = [(arb(0), arb(1))]
     for group, ball in zip(groups, balls, strict=True):
         law = [*zip(ball.values, ball.masses, strict=True), (arb(0), ball.null_mass)]
+        # Each partial sum carries how many users of the group are still to be placed; the last value takes all.
+        placed = [(s, w, group.count) for s, w in sums]
         for i, (value, mass) in enumerate(law):
-            # Each partial sum carries how many users of the group are still to be placed.
-            start = [(s, w, group.count) for s, w in sums] if i == 0 else placed
-            last = i == len(law) - 1
             placed = [
                 (s + k * value, w * comb(left, k) * mass**k, left - k)
-                for s, w, left in start
-                for k in ((left,) if last else range(left + 1))
+                for s, w, left in placed
+                for k in ((left,) if i == len(law) - 1 else range(left + 1))
             ]
         sums = [(s, w) for s, w, _ in placed]
     return total([w * s.max(arb(0)) for s, w in sums])
@@ -204,6 +226,12 @@ class _Search:
     def log_value(self) -> float:
         return self._searched()[0]
 
+    def rough(self) -> float:
+        with np.errstate(all="ignore"):
+            at = self._average(self._saddle())
+            shape: TiltedLaw = at  # type: ignore[assignment]
+            return self.n * at.cumulants.k0 + log(gaussian_estimate(shape, self.n))
+
     def _searched(self) -> tuple[float, Plan]:
         if self._found is None:
             with np.errstate(all="ignore"):
@@ -215,6 +243,8 @@ class _Search:
         theta = self._saddle()
         theta += float(np.sqrt(1.2 / (self.n * self._cumulants(theta).k2 + 2.0 / theta**2)))
         at = self._average(theta)
+        if not np.isfinite((at.cumulants.k0, at.deviation)).all():
+            raise PrecisionError("eps", "a sum that is positive only far out", "a sum in the range of doubles")
         shape: TiltedLaw = at  # type: ignore[assignment]
         estimate = gaussian_estimate(shape, self.n)
         window = self._window(at, float(-np.log(0.01 * gap * estimate)))
@@ -247,15 +277,12 @@ class _Search:
             return None
         logs = [np.log(t.null_probability) if t.null_probability > 0.0 else -inf for t in at.tilted]
         null = float(np.exp(self.counts @ np.array(logs)))
-        shape: TiltedLaw = at  # type: ignore[assignment]
-        found = partition(
-            lambda middle, half: decay(shape, self.n, null, middle, half),
-            lambda u: 1.0 / (window.theta**2 + u**2),
-            step,
-            terms - 1,
-            1e-4 * gap * estimate,
-            most,
-        )
+
+        def bound(middle: Floats, half: Floats) -> Floats:
+            factors = [decay(t, int(c), 0.0, middle, half) for t, c in zip(at.tilted, self.counts, strict=True)]
+            return np.asarray(np.prod(factors, axis=0) + null)
+
+        found = partition(bound, lambda u: 1.0 / (window.theta**2 + u**2), step, terms - 1, 1e-4 * gap * estimate, most)
         if found is None:
             return None
         blocks, dropped = found
@@ -288,15 +315,35 @@ class _Search:
         tilted = tuple(TiltedLaw.of(g, theta) for g in self.laws)
         return _Average(theta, self._cumulants(theta), tilted, self.counts / self.n)
 
+    @cached_property
+    def _table(self) -> tuple[Floats, Floats, Floats]:
+        """Values and masses with one row for each group, the null value last, and the largest value of each."""
+        width = max(len(g.values) for g in self.laws)
+        values, masses = (np.zeros((len(self.laws), width + 1)) for _ in range(2))
+        for i, g in enumerate(self.laws):
+            values[i, : len(g.values)], masses[i, : len(g.values)], masses[i, -1] = g.values, g.masses, g.null_mass
+        return values, masses, np.where(masses > 0.0, values, -inf).max(axis=1)
+
+    @property
+    def can_be_positive(self) -> bool:
+        """Whether the sum can be positive, as far as doubles tell."""
+        return bool(self.counts @ self._table[2] > 0.0)
+
     def _saddle(self) -> float:
         """Return the solution of theta K'(theta) = 2 for the sum over all users."""
         from scipy.optimize import brentq  # here, because it doubles the time of ``import symamp``
 
         top = max(float(g.values.max(initial=0.0)) for g in self.laws)
 
+        values, masses, largest = self._table
+        if not self.can_be_positive:
+            raise PrecisionError("eps", "a sum that is never positive in doubles", "a smaller eps")
+
         def excess(log_theta: float) -> float:
             theta = float(np.exp(log_theta))
-            return self.n * theta * self._cumulants(theta).k1 - 2.0
+            weights = masses * np.exp(np.minimum(theta * (values - largest[:, None]), 0.0))
+            means = (weights * values).sum(axis=1) / weights.sum(axis=1)
+            return theta * float(self.counts @ means) - 2.0
 
         low = high = float(np.log(1.0 / top)) - 0.5 * log(self.n)
         while excess(high) < 0.0:

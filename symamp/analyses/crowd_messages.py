@@ -1,0 +1,264 @@
+"""Messages shuffled: the common blanket of the others for one group of victims (Theorem D), and data sets below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations
+
+import flint
+import sympy as sp
+from flint import arb, arb_poly
+
+from symamp.analyses.crowd import Crowd
+from symamp.derivation.crossing import number
+from symamp.errors import SupportMismatchError
+from symamp.evaluation.gparv import BallGparv
+from symamp.evaluation.grouped import Group
+from symamp.evaluation.law import Level, Number, total
+from symamp.mechanisms.families.randomized_response import RandomizedResponse
+from symamp.mechanisms.finite import FiniteMechanism
+
+_MOST_INPUTS, _MOST_COUNTED, _MOST_TAIL, _LOST_BITS = 8, 20_000, 0.9, 400
+
+
+@dataclass(frozen=True)
+class Column:
+    """Messages alike for one mechanism: how many, the probability of each on x0 and x1, the least over all inputs.
+
+    ``sums`` are the probabilities of all of them together on the inputs that the others may hold in a data set.
+    """
+
+    size: int
+    on_x0: Number
+    on_x1: Number
+    least: Number
+    sums: tuple[Number, ...]
+
+
+@dataclass(frozen=True)
+class Victim:
+    """One group of victims and one pair of inputs: the columns of all mechanisms, message by message the same."""
+
+    crowd: Crowd
+    group: int
+    pair: tuple[str, str]
+    others: tuple[str, ...]
+    columns: tuple[tuple[Column, ...], ...]
+
+    @property
+    def counts(self) -> list[int]:
+        """How many users of each group there are besides the victim."""
+        return [count - (i == self.group) for i, (count, _) in enumerate(self.crowd.groups)]
+
+    def alone(self, level: Level) -> arb:
+        """Return D_E of the victim's own message: nothing that others send makes it worse."""
+        e = level.exponential()
+        return total([c.size * (c.on_x0() - e * c.on_x1()).max(arb(0)) for c in self.columns[self.group]])
+
+    def blanket(self, level: Level) -> tuple[BallGparv, list[arb]]:
+        """Return the law of L under a common B, with the singular part, and the masses g of the groups.
+
+        B is proportional to the least probability of each message over all groups and inputs: of every other B the
+        bound would hold as well.
+        """
+        e, own = level.exponential(), self.columns[self.group]
+        present = [i for i, count in enumerate(self.counts) if count]
+        if not present:
+            return BallGparv((), (), arb(1), self.alone(level)), [arb(0)] * len(self.counts)
+        least = []
+        for row in zip(*(self.columns[i] for i in present), strict=True):
+            low = row[0].least()
+            for c in row[1:]:
+                low = low.min(c.least())
+            least.append(low)
+        whole = total([c.size * x for c, x in zip(own, least, strict=True)])
+        if not whole > 0:
+            return BallGparv((), (), arb(1), self.alone(level)), [arb(0)] * len(self.counts)
+        b = [x / whole for x in least]
+        values, masses, null, singular = [], [], arb(0), arb(0)
+        for c, share in zip(own, b, strict=True):
+            gain = c.on_x0() - e * c.on_x1()
+            if share > 0:
+                values.append(gain / share)
+                masses.append(c.size * share)
+            else:
+                singular += c.size * gain.max(arb(0))
+        kept = 1 - number(self.crowd.dropout)()
+        shares = [arb(0)] * len(self.counts)
+        for i in present:
+            mass = None
+            for c, share in zip(self.columns[i], b, strict=True):
+                if share > 0:
+                    mass = c.least() / share if mass is None else mass.min(c.least() / share)
+            assert mass is not None
+            shares[i] = (mass * kept).max(arb(0)).min(arb(1))
+        return BallGparv(tuple(values), tuple(masses), null, singular), shares
+
+    def sides(self, level: Level, above: bool) -> tuple[list[Group], Callable[[], arb], Callable[[], arb]]:
+        """Return (groups, divisor, rest): E[S_+]/divisor + rest is above, or below, the bound of Theorem D.
+
+        Guarantee
+        ---------
+        With ``above`` it is at least the divergence of the shuffled messages for this pair of the victim's inputs,
+        whatever the others hold. Proof: docs/proofs/users_who_differ.md, section 4.
+        """
+        counts = self.counts
+        known: dict[int, tuple[BallGparv, list[arb]]] = {}
+
+        def found() -> tuple[BallGparv, list[arb]]:
+            bits = flint.ctx.prec
+            if bits not in known:
+                known[bits] = self.blanket(level)
+            return known[bits]
+
+        with flint.ctx.workprec(64):
+            _, rough = found()
+        hidden = [i for i, (count, g) in enumerate(zip(counts, rough, strict=True)) if count and g > 0]
+        if not hidden:
+            return [], lambda: arb(1), lambda: self.alone(level)
+
+        def slot() -> arb:
+            shares = found()[1]
+            result = shares[hidden[0]]
+            for i in hidden[1:]:
+                result = result.min(shares[i]) if above else result.max(shares[i])
+            return result
+
+        def thinned(share: Callable[[], arb]) -> Callable[[], BallGparv]:
+            def source() -> BallGparv:
+                law, g = found()[0], share()
+                return BallGparv(law.values, tuple(g * m for m in law.masses), 1 - g * total(law.masses), arb(0))
+
+            return source
+
+        def share_of(i: int) -> Callable[[], arb]:
+            return lambda: found()[1][i]
+
+        groups = [Group(counts[i], thinned(share_of(i))) for i in hidden] + [Group(1, thinned(slot))]
+
+        def divisor() -> arb:
+            shares = found()[1]
+            return total([counts[i] * shares[i] for i in hidden]) + slot()
+
+        return groups, divisor, lambda: found()[0].singular
+
+    def below(self, level: Level) -> Iterator[tuple[str, arb]]:
+        """Yield (data sets, divergence): all others hold one input, and only the number of suspicious messages counts.
+
+        A message is suspicious if it is likelier, by more than E, on x0. Merging messages and choosing a threshold can
+        only lose. Nothing is yielded for crowds of more than 20,000 users, where the law of the number is long.
+        """
+        e = level.exponential()
+        if sum(self.counts) > _MOST_COUNTED or self.crowd.dropout != 0:
+            return
+        own = self.columns[self.group]
+        suspicious = tuple(i for i, c in enumerate(own) if c.on_x0() - e * c.on_x1() > 0)
+        p0 = total([own[i].size * own[i].on_x0() for i in suspicious])
+        p1 = total([own[i].size * own[i].on_x1() for i in suspicious])
+        # Less than 2^-_LOST_BITS times the number of users, 20,000, is missing from any probability.
+        lost = 3 * e * len(self.columns) * arb(2) ** (15 - _LOST_BITS)
+        for j, other in enumerate(self.others):
+            points, tails = _counted(self, j, suspicious, flint.ctx.prec)
+            # The laws of numbers are log-concave, so that the likelihood ratio increases: the best threshold is where
+            # it passes E. Any other would do for a lower bound.
+            low, high = 0, len(points) - 1
+            while low < high:
+                middle = (low + high + 1) // 2
+                gain = (p0 - e * p1) * points[middle] + (1 - p0 - e * (1 - p1)) * points[middle - 1]
+                low, high = (low, middle - 1) if gain < 0 else (middle, high)
+            best = ((1 - e) * tails[low] + (p0 - e * p1) * points[low] - lost).max(arb(0))
+            rest = f"{other}, ..."
+            yield f"({self.pair[0]}, {rest}) against ({self.pair[1]}, {rest})", best
+
+
+@lru_cache(maxsize=32)
+def _counted(v: Victim, other: int, suspicious: tuple[int, ...], bits: int) -> tuple[list[arb], list[arb]]:
+    """Return (P(N = i - 1), P(N >= i)) for N the number of suspicious messages of the others, i from the top down.
+
+    Probabilities below 2^-_LOST_BITS of each group's number are left out.
+    """
+    law = arb_poly([1])
+    for columns, count in zip(v.columns, v.counts, strict=True):
+        law *= _binomial(count, total([columns[i].sums[other]() for i in suspicious]))
+    points, tails, tail = [], [], arb(0)
+    for i in range(law.degree() + 1, 0, -1):
+        points.append(law[i - 1])
+        tails.append(tail)
+        tail += law[i - 1]
+        if tail > _MOST_TAIL:
+            break
+    return points, tails
+
+
+def _binomial(n: int, s: arb) -> arb_poly:
+    """Return the generating polynomial of Bin(n, s), without terms below 2^-_LOST_BITS."""
+    if not (s > 0 and s < 1):
+        return arb_poly([1 - s, s]) ** n
+    term, least = (1 - s) ** n, arb(2) ** -_LOST_BITS
+    odds, terms = s / (1 - s), []
+    for k in range(n + 1):
+        terms.append(term if term > least else arb(0))
+        if term < least and k > n * float(s):
+            break
+        term = term * (n - k) / (k + 1) * odds
+    return arb_poly(terms)
+
+
+def victims(crowd: Crowd) -> Iterator[Victim]:
+    """Yield every group of victims with every ordered pair of inputs that has a law of its own.
+
+    Raises SupportMismatchError unless all mechanisms are k-ary responses of one k, or tables with one message space.
+    """
+    mechanisms = crowd.mechanisms
+    assert mechanisms is not None
+    if all(isinstance(m, RandomizedResponse) for m in mechanisms):
+        if len({m["k"] for m in mechanisms if isinstance(m, RandomizedResponse)}) > 1:
+            raise SupportMismatchError("groups", "responses of different k", "one message space")
+        rows = tuple(_response(m) for m in mechanisms if isinstance(m, RandomizedResponse))
+        others = ("x0", "x1", "x2")[: len(rows[0])] if len(rows[0]) > 2 else ("x0", "x1")
+        for i in range(len(mechanisms)):
+            yield Victim(crowd, i, ("x0", "x1"), others, rows)
+        return
+    tables = [m for m in mechanisms if isinstance(m, FiniteMechanism)]
+    same = len({(t.inputs, frozenset(t.messages)) for t in tables}) == 1
+    if len(tables) < len(mechanisms) or not same or len(tables[0].inputs) > _MOST_INPUTS:
+        told = f"k-ary responses of one k, or tables with the same messages and the same inputs, at most {_MOST_INPUTS}"
+        raise SupportMismatchError("groups", ", ".join(type(m).__name__ for m in mechanisms), told)
+    for pair in permutations(tables[0].inputs, 2):
+        rows = tuple(_table(t, tables[0].messages, pair) for t in tables)
+        for i in range(len(tables)):
+            yield Victim(crowd, i, pair, tables[0].inputs, rows)
+
+
+def _response(m: RandomizedResponse) -> tuple[Column, ...]:
+    k, t = m["k"], sp.exp(m["eps0"])
+    high, low = number(t / (t + k - 1)), number(1 / (t + k - 1))
+    first = Column(1, high, low, low, (high, low, low))
+    second = Column(1, low, high, low, (low, high, low))
+    if k == 2:
+        return first, second
+    some, one = number((k - 2) / (t + k - 1)), number((t + k - 3) / (t + k - 1))
+    return first, second, Column(int(k) - 2, low, low, low, (some, some, one))
+
+
+def _table(m: FiniteMechanism, messages: tuple[str, ...], pair: tuple[str, str]) -> tuple[Column, ...]:
+    place = {y: j for j, y in enumerate(m.messages)}
+    columns = []
+    for y in messages:
+        entries = {x: number(m.rows[i][place[y]]) for i, x in enumerate(m.inputs)}
+        columns.append(
+            Column(1, entries[pair[0]], entries[pair[1]], _least(tuple(entries.values())), tuple(entries.values()))
+        )
+    return tuple(columns)
+
+
+def _least(numbers: tuple[Number, ...]) -> Number:
+    def least() -> arb:
+        result = numbers[0]()
+        for x in numbers[1:]:
+            result = result.min(x())
+        return result
+
+    return least

@@ -1,0 +1,154 @@
+"""Users who differ, in exact rationals: the two models by exhaustion, sharing no code with the package."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from random import Random
+
+ZERO, ONE = Fraction(0), Fraction(1)
+Table = Sequence[Sequence[Fraction]]
+Adaptive = Callable[[tuple[int, ...]], Table]
+"""The table of a position, given all earlier outputs."""
+
+
+def positive(law0: dict, law1: dict, E: Fraction) -> Fraction:
+    """The hockey-stick divergence of two finite laws."""
+    return sum((max(mass - E * law1.get(key, ZERO), ZERO) for key, mass in law0.items()), ZERO)
+
+
+def transcripts(positions: Sequence[Adaptive], data: Sequence[int]) -> dict[tuple[int, ...], Fraction]:
+    """The law of the published outputs when the data are permuted uniformly."""
+    law: dict[tuple[int, ...], Fraction] = {}
+    orders = list(itertools.permutations(data))
+    for order in orders:
+        partial: dict[tuple[int, ...], Fraction] = {(): Fraction(1, len(orders))}
+        for position, x in zip(positions, order, strict=True):
+            partial = {
+                (*z, y): mass * chance
+                for z, mass in partial.items()
+                for y, chance in enumerate(position(z)[x])
+                if chance
+            }
+        for z, mass in partial.items():
+            law[z] = law.get(z, ZERO) + mass
+    return law
+
+
+def data_shuffled(positions: Sequence[Adaptive], inputs: int, E: Fraction) -> Fraction:
+    """The largest divergence over all neighbouring data sets, data shuffled."""
+    n, worst = len(positions), ZERO
+    for others in itertools.combinations_with_replacement(range(inputs), n - 1):
+        laws = [transcripts(positions, (x, *others)) for x in range(inputs)]
+        worst = max([worst, *(positive(a, b, E) for a, b in itertools.permutations(laws, 2))])
+    return worst
+
+
+def random_row(size: int, random: Random) -> list[Fraction]:
+    weights = [random.randint(1, 6) for _ in range(size)]
+    return [Fraction(w, sum(weights)) for w in weights]
+
+
+def random_private_table(inputs: int, messages: int, t: Fraction, random: Random) -> Table:
+    """A table with ratios of at most t between any two inputs: extremal rows, each message at level 1 or t, mixed."""
+    while True:
+        levels = [[random.choice((ONE, t)) for _ in range(messages)] for _ in range(inputs)]
+        weights = random_row(messages, random)
+        rows = [[w * v for w, v in zip(weights, row, strict=True)] for row in levels]
+        sums = {sum(row) for row in rows}
+        if len(sums) == 1:
+            return [[v / sum(row) for v in row] for row in rows]
+        # Sums that differ break the ratio: keep only tables where it still holds.
+        found = [[v / sum(row) for v in row] for row in rows]
+        if all(a[y] <= t * b[y] for a, b in itertools.permutations(found, 2) for y in range(messages)):
+            return found
+
+
+def adaptive(inputs: int, messages: int, t: Fraction, seed: int) -> Adaptive:
+    """A randomizer that depends on all earlier outputs, of ratio t given each of them."""
+    known: dict[tuple[int, ...], Table] = {}
+
+    def position(past: tuple[int, ...]) -> Table:
+        if past not in known:
+            known[past] = random_private_table(inputs, messages, t, Random(f"{seed} {past}"))
+        return known[past]
+
+    return position
+
+
+def response(k: int, t: Fraction) -> Table:
+    """k-ary randomized response."""
+    return [[(t if x == y else ONE) / (t + k - 1) for y in range(k)] for x in range(k)]
+
+
+def constant(table: Table) -> Adaptive:
+    return lambda _: table
+
+
+def expectation(laws: Sequence[dict[Fraction, Fraction]]) -> Fraction:
+    """E[S_+] for a sum of independent variables with these laws."""
+    total: dict[Fraction, Fraction] = {ZERO: ONE}
+    for law in laws:
+        out: dict[Fraction, Fraction] = {}
+        for s, mass in total.items():
+            for v, chance in law.items():
+                out[s + v] = out.get(s + v, ZERO) + mass * chance
+        total = out
+    return sum((s * mass for s, mass in total.items() if s > 0), ZERO)
+
+
+def budget_law(t: Fraction, E: Fraction) -> dict[Fraction, Fraction]:
+    """G* of a budget."""
+    high, share = (t - E, 1 / (t + 1)) if t >= E else (-t * (E - t), 1 / (t * (t + 1)))
+    law = {ZERO: ONE - share - 1 / (t + 1)}
+    for v, m in ((high, share), (1 - t * E, 1 / (t + 1))):
+        law[v] = law.get(v, ZERO) + m
+    return law
+
+
+def theorem_c(budgets: Sequence[Fraction], E: Fraction) -> Fraction:
+    """The bound for data that are shuffled."""
+    return expectation([budget_law(t, E) for t in budgets]) / len(budgets)
+
+
+# ---------------------------------------------------------------------------------------------------- messages shuffled
+
+
+def histogram(rows: Sequence[Sequence[Fraction]]) -> dict[tuple[int, ...], Fraction]:
+    """The law of the histogram of one message from each row."""
+    law: dict[tuple[int, ...], Fraction] = {(0,) * len(rows[0]): ONE}
+    for row in rows:
+        out: dict[tuple[int, ...], Fraction] = {}
+        for counts, mass in law.items():
+            for y, chance in enumerate(row):
+                if chance:
+                    key = (*counts[:y], counts[y] + 1, *counts[y + 1 :])
+                    out[key] = out.get(key, ZERO) + mass * chance
+        law = out
+    return law
+
+
+def messages_shuffled(victim: Table, others: Sequence[Table], E: Fraction) -> Fraction:
+    """The largest divergence over the victim's pairs and all inputs of the others."""
+    worst = ZERO
+    for chosen in itertools.product(*(range(len(table)) for table in others)):
+        rest = [table[x] for table, x in zip(others, chosen, strict=True)]
+        laws = [histogram([row, *rest]) for row in victim]
+        worst = max([worst, *(positive(a, b, E) for a, b in itertools.permutations(laws, 2))])
+    return worst
+
+
+def delta_bar(
+    victim: Table, pair: tuple[int, int], masses: Sequence[Fraction], blanket: Sequence[Fraction], E: Fraction
+):
+    """E[Delta_{C+1}] of Theorem D, for a blanket that is nowhere 0."""
+    law: dict[Fraction, Fraction] = {}
+    for a, c, b in zip(victim[pair[0]], victim[pair[1]], blanket, strict=True):
+        v = (a - E * c) / b
+        law[v] = law.get(v, ZERO) + b
+    chance = [ONE]
+    for g in masses:
+        chance = [
+            (chance[i] if i < len(chance) else ZERO) * (1 - g) + (chance[i - 1] * g if i else ZERO)
+            for i in range(len(chance) + 1)
+        ]
+    return sum((p * expectation([law] * (m + 1)) / (m + 1) for m, p in enumerate(chance)), ZERO)

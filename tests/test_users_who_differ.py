@@ -1,0 +1,293 @@
+"""Users who differ: Theorems C and D against exhaustion, brackets against known values, and what is refused."""
+
+from fractions import Fraction
+from random import Random
+
+import flint
+import pytest
+from flint import arb, fmpq
+
+import symamp as sa
+from symamp.analyses.crowd_data import budget_gparv
+from symamp.analyses.crowd_messages import victims
+from symamp.errors import ArgumentError, FormatError, SupportMismatchError
+from symamp.evaluation.divergence import Settings, enclose_law
+from symamp.evaluation.gparv import BallGparv
+from symamp.evaluation.grouped import Group, enclose_groups
+from symamp.evaluation.law import Level
+from tests.oracle import users_who_differ as oracle
+
+F = Fraction
+LEVELS = [F(1), F(5, 4), F(3, 2), F(2), F(7, 2), F(6)]
+
+
+def ball(x):
+    return arb(fmpq(x.numerator, x.denominator))
+
+
+def level(E):
+    return Level(lambda: ball(E).log(), lambda: f"log({E})", fmpq(E.numerator, E.denominator))
+
+
+def log(x):
+    return f"log({x})"
+
+
+# ------------------------------------------------------------------------------------------------- the sums over groups
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("counts", [(2, 1), (3, 4), (20, 9, 5), (60, 40)])
+def test_sums_over_groups_by_exhaustion(seed, counts):
+    random = Random(f"{seed} {counts}")
+    laws = []
+    for _ in counts:
+        masses = oracle.random_row(3, random)
+        values = (F(random.randint(1, 5)), -F(random.randint(1, 9), 2))
+        laws.append(dict(zip((*values, F(0)), masses, strict=True)))
+    exact = oracle.expectation([law for law, count in zip(laws, counts, strict=True) for _ in range(count)])
+
+    def source(law):
+        atoms = [(v, m) for v, m in law.items() if v != 0]
+        return lambda: BallGparv(
+            tuple(ball(v) for v, _ in atoms), tuple(ball(m) for _, m in atoms), ball(law[F(0)]), arb(0)
+        )
+
+    found = enclose_groups([Group(c, source(law)) for c, law in zip(counts, laws, strict=True)], Settings(1e-5))
+    with flint.ctx.workprec(256):
+        assert found.lower.lower() <= ball(exact) <= found.upper.upper()
+        assert found.relative_gap < 1e-3
+
+
+def test_one_law_in_two_groups_is_one_group():
+    def source():
+        return budget_gparv(lambda: arb(1).exp(), Level.of_float(0.04))
+
+    split = enclose_groups([Group(4000, source), Group(6000, source)])
+    whole = enclose_law(source, 10_000, Settings())
+    assert split.lower.lower() / 10_000 <= whole.upper
+    assert whole.lower <= split.upper.upper() / 10_000
+    assert split.relative_gap < 2e-6
+
+
+# ------------------------------------------------------------------------------------------------------------ Theorem C
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_theorem_c_against_adaptive_instances(seed):
+    random = Random(seed)
+    n = 2 if seed % 4 else 3
+    inputs, messages = (3, 3) if n == 2 else (2, 2)
+    budgets = [random.choice((F(3, 2), F(2), F(3), F(6))) for _ in range(n)]
+    positions = [oracle.adaptive(inputs, messages, t, 10 * seed + i) for i, t in enumerate(budgets)]
+    for E in LEVELS:
+        assert oracle.data_shuffled(positions, inputs, E) <= oracle.theorem_c(budgets, E)
+
+
+@pytest.mark.parametrize(("n", "value"), [(2, F(9, 32)), (3, F(27, 128))])
+def test_theorem_c_is_attained(n, value):
+    positions = [oracle.constant(oracle.response(2, F(3)))] * n
+    assert oracle.data_shuffled(positions, 2, F(3, 2)) == oracle.theorem_c([F(3)] * n, F(3, 2)) == value
+
+
+def test_the_first_law_alone_would_not_do():
+    """t = (2, 100), E = 50: the law (t, t) at the first position gives more than binary response there."""
+    first = {F(2) - 50: F(1, 3), F(1) - 100: F(1, 3), F(0): F(1, 3)}
+    second = oracle.budget_law(F(100), F(50))
+    both = {F(2) * (1 - 50): F(1, 2), F(0): F(1, 2)}
+    assert oracle.expectation([first, second]) / 2 == F(26, 303)
+    assert oracle.expectation([both, second]) / 2 == oracle.theorem_c([F(2), F(100)], F(50)) == F(25, 202)
+
+
+@pytest.mark.parametrize("budgets", [(2, 3), (2, 2, 6), (2, 100)])
+def test_the_package_computes_theorem_c(budgets):
+    crowd = sa.heterogeneous([(1, sa.PureLDP(eps0=log(t))) for t in budgets], shuffled="data")
+    for E in (F(3, 2), F(5, 2), F(50)):
+        answer = sa.delta(crowd, eps=log(E))
+        assert answer.upper == pytest.approx(float(oracle.theorem_c([F(t) for t in budgets], E)), rel=1e-12)
+        members = [[oracle.constant(oracle.response(k, F(t))) for t in budgets] for k in (2, 3)]
+        truth = max(oracle.data_shuffled(m, k, E) for k, m in zip((2, 3), members, strict=True))
+        assert answer.lower <= float(truth) * (1 + 1e-12)
+
+
+def test_known_randomizers_need_no_budgets():
+    tables = [oracle.response(3, F(2)), oracle.response(3, F(5))]
+    crowd = sa.heterogeneous([(1, sa.RandomizedResponse(k=3, eps0=log(t))) for t in (2, 5)], shuffled="data")
+    for E in (F(5, 4), F(2), F(4)):
+        truth = float(oracle.data_shuffled([oracle.constant(t) for t in tables], 3, E))
+        answer = sa.delta(crowd, eps=log(E))
+        assert answer.lower <= truth * (1 + 1e-12)
+        assert truth <= answer.upper * (1 + 1e-12)
+        assert answer.upper <= float(oracle.theorem_c([F(2), F(5)], E)) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("groups", "d", "lower", "upper"),
+    [
+        (((500, 1), (500, 5)), "1e-3", 0.94920139, 0.95592495),
+        (((500, 1), (500, 5)), "1e-6", 1.4561748, 1.4707086),
+        (((800, "0.5"), (200, 5)), "1e-6", 0.88513402, 0.88902903),
+        (((900, 1), (100, 4)), "1e-6", 0.41377431, 0.42309231),
+        (((5400, "0.1"), (3700, "0.5"), (900, 1)), "1e-6", 0.014155922, 0.016451834),
+    ],
+)
+def test_brackets_where_data_are_shuffled(groups, d, lower, upper):
+    """Reference: an independent float64 Gaussian sandwich, good to 1e-5."""
+    crowd = sa.heterogeneous([(n, sa.PureLDP(eps0=e)) for n, e in groups], shuffled="data")
+    answer = sa.epsilon(crowd, delta=d)
+    assert answer.lower == pytest.approx(lower, rel=2e-5)
+    assert answer.upper == pytest.approx(upper, rel=2e-5)
+
+
+def test_equal_users_are_the_generic_bound():
+    crowd = sa.heterogeneous([(400, sa.PureLDP(eps0=1)), (600, sa.PureLDP(eps0=1))], shuffled="data")
+    one = sa.epsilon(sa.PureLDP(eps0=1), n=1000, delta="1e-6", method="generic")
+    assert sa.epsilon(crowd, delta="1e-6").upper == pytest.approx(one.upper, rel=1e-6)
+
+
+# ------------------------------------------------------------------------------------------------------------ Theorem D
+
+
+def upper_delta(crowd, victim, E):
+    return sa.delta(crowd, eps=log(E), victim=victim).upper
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_theorem_d_against_all_data_sets(seed):
+    random = Random(seed)
+    k, n = random.choice(((2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (4, 3)))
+    budgets = [random.choice((F(3, 2), F(2), F(3), F(6))) for _ in range(n)]
+    tables = [oracle.response(k, t) for t in budgets]
+    masses = [F(k) / (t + k - 1) for t in budgets[1:]]
+    crowd = sa.heterogeneous([(1, sa.RandomizedResponse(k=k, eps0=log(t))) for t in budgets], shuffled="messages")
+    for E in (F(1), F(5, 4), F(2)):
+        truth = oracle.messages_shuffled(tables[0], tables[1:], E)
+        exact = oracle.delta_bar(tables[0], (0, 1), masses, [F(1, k)] * k, E)
+        assert truth <= exact
+        answer = sa.delta(crowd, eps=log(E), victim=0)
+        assert float(exact) <= answer.upper * (1 + 1e-12)
+        assert answer.lower <= float(truth) * (1 + 1e-12)
+        if k == 2:
+            assert answer.lower >= 0.5 * float(truth)
+
+
+def test_theorem_d_value_and_bracket():
+    """t = (2, 2, 2, 5, 5 | victim 3), E = 3/2, in fractions."""
+    masses = [F(2) / (t + 1) for t in (F(2), F(2), F(2), F(5), F(5))]
+    exact = oracle.delta_bar(oracle.response(2, F(3)), (0, 1), masses, [F(1, 2)] * 2, F(3, 2))
+    assert float(exact) == pytest.approx(0.09632201646, rel=1e-9)
+    crowd = sa.heterogeneous(
+        [(3, sa.RandomizedResponse(k=2, eps0=log(2))), (2, sa.RandomizedResponse(k=2, eps0=log(5))),
+         (1, sa.RandomizedResponse(k=2, eps0=log(3)))],
+        shuffled="messages",
+    )  # fmt: skip
+    ends = []
+    for above in (False, True):
+        (victim,) = [v for v in victims(crowd) if v.group == 2]
+        groups, divisor, rest = victim.sides(level(F(3, 2)), above)
+        found = enclose_groups(groups, Settings(1e-8))
+        ends.append(float(found.upper / divisor() + rest()))
+    assert ends == pytest.approx([0.0941358, 0.1060109], rel=1e-5)
+
+
+def test_budgets_are_not_averaged():
+    table, half = oracle.response(2, F(2)), [F(1, 2)] * 2
+    right = oracle.delta_bar(table, (0, 1), [F(1), F(3, 5), F(1)], half, F(1))
+    averaged = oracle.delta_bar(table, (0, 1), [F(13, 15)] * 3, half, F(1))
+    assert (right, averaged) == (F(17, 120), F(2267, 16200))
+    assert averaged < right
+
+
+def test_tables_share_a_blanket():
+    rows = [[["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"]], [["2/3", "1/6", "1/6"], ["1/6", "2/3", "1/6"]]]
+    crowd = sa.heterogeneous([(1, sa.FiniteMechanism(r)) for r in rows], shuffled="messages")
+    tables = [[[F(v) for v in row] for row in r] for r in rows]
+    for E in (F(1), F(3, 2)):
+        for i in range(2):
+            truth = float(oracle.messages_shuffled(tables[i], [tables[1 - i]], E))
+            answer = sa.delta(crowd, eps=log(E), victim=i)
+            assert answer.lower <= truth * (1 + 1e-12)
+            assert truth <= answer.upper * (1 + 1e-12)
+
+
+def test_brackets_where_messages_are_shuffled():
+    """Reference: 500 users of budget 1 and 500 of budget 5, binary response."""
+    crowd = sa.heterogeneous([(500, sa.RandomizedResponse(k=2, eps0=e)) for e in (1, 5)], shuffled="messages")
+    answer = sa.epsilon(crowd, delta="1e-6")
+    assert answer.victims[0][1] == pytest.approx(0.213053, abs=2e-6)
+    assert answer.victims[1][1] == pytest.approx(0.487063, abs=1e-5)
+    assert answer.upper == answer.victims[1][1]
+    for low, high in answer.victims.values():
+        assert 0.8 * high < low < high
+
+
+@pytest.mark.parametrize("shuffled", ["data", "messages"])
+@pytest.mark.parametrize("n", [10**4, 10**8])
+def test_three_groups_of_many(shuffled, n):
+    groups = [(n // 2, 1), (n // 10 * 4, 2), (n // 10, 3)]
+    crowd = sa.heterogeneous([(c, sa.RandomizedResponse(k=10, eps0=e)) for c, e in groups], shuffled=shuffled)
+    answer = sa.epsilon(crowd, delta="1e-6")
+    assert answer.lower <= answer.upper < 1
+    if shuffled == "data":
+        assert answer.upper < 1.0001 * answer.lower
+
+
+def test_drop_out_and_dishonest_users():
+    groups = [(300, sa.RandomizedResponse(k=3, eps0=1)), (300, sa.RandomizedResponse(k=3, eps0=2))]
+    plain = sa.epsilon(sa.heterogeneous(groups, shuffled="messages"), delta="1e-5", victim=0).upper
+    lost = sa.epsilon(sa.heterogeneous(groups, shuffled="messages", dropout="1/4"), delta="1e-5", victim=0).upper
+    few = sa.heterogeneous(groups, shuffled="messages", honest=[200, 0])
+    assert few.n == 200
+    assert plain < lost < sa.epsilon(few, delta="1e-5", victim=0).upper
+    equal = sa.heterogeneous([(200, groups[0][1])], shuffled="messages")
+    assert sa.epsilon(few, delta="1e-5").upper == sa.epsilon(equal, delta="1e-5").upper
+
+
+def test_equal_users_are_the_blanket():
+    m = sa.RandomizedResponse(k=10, eps0=1)
+    one = sa.epsilon(m, n=1000, delta="1e-6", method="blanket")
+    for shuffled in ("data", "messages"):
+        crowd = sa.heterogeneous([(1000, m)], shuffled=shuffled)
+        assert sa.epsilon(crowd, delta="1e-6").upper == pytest.approx(one.upper, rel=1e-6)
+
+
+def test_one_user_alone():
+    m = sa.RandomizedResponse(k=2, eps0=log(3))
+    for shuffled in ("data", "messages"):
+        crowd = sa.heterogeneous([(1, m)], shuffled=shuffled)
+        assert sa.delta(crowd, eps=log(2)).upper == pytest.approx(1 / 4, rel=1e-12)
+        assert sa.epsilon(crowd, delta="1/2").upper == 0.0
+
+
+# ---------------------------------------------------------------------------------------------------------- what is not
+
+
+def test_what_is_refused():
+    m, pure = sa.RandomizedResponse(k=3, eps0=1), sa.PureLDP(eps0=1)
+    with pytest.raises(SupportMismatchError, match="budgets"):
+        sa.heterogeneous([(10, pure)], shuffled="messages")
+    with pytest.raises(ArgumentError, match="shuffled"):
+        sa.heterogeneous([(10, m)], shuffled="both")
+    for wrong in ([], "abc", [m], [(1, 2, 3)]):
+        with pytest.raises(FormatError):
+            sa.heterogeneous(wrong, shuffled="data")
+    with pytest.raises(ArgumentError):
+        sa.heterogeneous([(0, m)], shuffled="data")
+    with pytest.raises(ArgumentError):
+        sa.heterogeneous([(5, 3)], shuffled="data")
+    with pytest.raises(ArgumentError, match="honest"):
+        sa.heterogeneous([(5, m)], shuffled="data", honest=[6])
+    with pytest.raises(ArgumentError, match="dropout"):
+        sa.heterogeneous([(5, m)], shuffled="data", dropout="1/2")
+    with pytest.raises(ArgumentError, match="dropout"):
+        sa.heterogeneous([(5, m)], shuffled="messages", dropout=1)
+    crowd = sa.heterogeneous([(5, m), (5, sa.RandomizedResponse(k=4, eps0=1))], shuffled="messages")
+    with pytest.raises(SupportMismatchError, match="message space"):
+        sa.epsilon(crowd, delta="1e-3")
+    crowd = sa.heterogeneous([(5, m)], shuffled="data")
+    with pytest.raises(ArgumentError, match="victim"):
+        sa.epsilon(crowd, delta="1e-3", victim=1)
+    with pytest.raises(ArgumentError, match="n follows"):
+        sa.epsilon(crowd, n=5, delta="1e-3")
+    with pytest.raises(ArgumentError, match="victim"):
+        sa.epsilon(m, n=5, delta="1e-3", victim=0)
