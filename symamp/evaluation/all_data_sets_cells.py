@@ -134,7 +134,7 @@ class TermBalls:
         near = [i for i in self.order if not self.far[i]]
         known = {i: self.classes[i].at(middle, across) for i in near}
         victim = self._victim(list(known.values()), half)
-        found = {i: self._expanded(*at, victim) for i, at in known.items()}
+        found = {i: self._expanded(at[0], at[1], victim) for i, at in known.items()}
         crude = {i: self._crude(i, left, right) for i in near if found[i] is None}
         rough = [(x.height, x.alpha) if x is not None else crude[i] for i, x in found.items()]
         scale = scale or self._scale(*zip(*rough, strict=True))
@@ -150,7 +150,8 @@ class TermBalls:
                 size = self.N * self._size(i, self.s**2 + right**2) / transforms.mgf
                 bound = _Parabola(self.log_mgf[i] + size / c + common, arb(0), arb(0))
                 negligible = bound.height < top.height - 20
-                expansion = None if negligible else self._expanded(*transforms.at(middle, across), victim)
+                at = transforms.at(middle, across)
+                expansion = None if negligible else self._expanded(at[0], at[1], victim)
                 parabolas.append(bound if expansion is None else self._parabola(expansion, c, weight))
         return CellBound(_integral(parabolas, top, half), scale, _ideal(top, float(half)) if resolved else 0.0)
 
