@@ -150,8 +150,8 @@ class TermBalls:
                 size = self.N * self._size(i, self.s**2 + right**2) / transforms.mgf
                 bound = _Parabola(self.log_mgf[i] + size / c + common, arb(0), arb(0))
                 negligible = bound.height < top.height - 20
-                at = transforms.at(middle, across)
-                expansion = None if negligible else self._expanded(at[0], at[1], victim)
+                at = [] if negligible else transforms.at(middle, across)
+                expansion = self._expanded(at[0], at[1], victim) if at else None
                 parabolas.append(bound if expansion is None else self._parabola(expansion, c, weight))
         return CellBound(_integral(parabolas, top, half), scale, _ideal(top, float(half)) if resolved else 0.0)
 
