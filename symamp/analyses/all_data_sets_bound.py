@@ -2,50 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar
-
+from symamp.analyses.all_data_sets_part import SOURCE, AllDataSetsPart
 from symamp.analyses.analysis import Analysis
-from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_listed, has_many_pairs, pairs_of_inputs
+from symamp.analyses.bound import Bound
+from symamp.analyses.pair_of_inputs import all_inputs_listed, has_many_pairs, pairs_of_inputs
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
-from symamp.evaluation.all_data_sets import enclose_all_data_sets, estimate_log_all_data_sets
-from symamp.evaluation.divergence import Enclosure, Settings
-from symamp.evaluation.law import Level
+from symamp.analyses.table_pair import table_pairs
 
-SOURCE = "Theorem G (docs/proofs/all_data_sets.md)"
-
-
-@dataclass(frozen=True)
-class AllDataSetsPart(PairOfInputs):
-    """The bound of one pair of inputs over all data sets of the other users.
-
-    ``mixed`` says that the laws of other inputs may be any mixtures of those of the triples.
-    """
-
-    method: ClassVar[str] = "all_data_sets"
-    source: ClassVar[str] = SOURCE
-    accuracy: ClassVar[float] = 2e-3
-    mixed: ClassVar[bool] = False
-
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
-        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        return estimate_log_all_data_sets(self.laws, level, n, mixed=self.mixed)
-
-    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
-        """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
-
-        Guarantee
-        ---------
-        The upper end is at least the divergence for this pair, whatever inputs the other users hold.
-        Proof: docs/proofs/all_data_sets.md.
-        """
-        return enclose_all_data_sets(self.laws, level, n, settings, mixed=self.mixed)
+_MOST_INPUTS = 20
+"""Up to so many inputs of a table the pairs that their blankets do not settle are few enough for a default."""
 
 
-def _parts(subject: Subject) -> Iterator[AllDataSetsPart]:
-    return (AllDataSetsPart(triples) for triples in pairs_of_inputs(subject))
+def _bound(subject: Subject) -> Bound:
+    if has_many_pairs(subject):
+        return table_pairs(subject)
+    return Bound.of(AllDataSetsPart(triples) for triples in pairs_of_inputs(subject))
+
+
+def _needless(subject: Subject) -> bool:
+    mechanism = subject.mechanism
+    return has_many_pairs(subject) and mechanism is not None and len(mechanism.inputs) > _MOST_INPUTS
 
 
 ALL_DATA_SETS = Analysis(
@@ -53,8 +30,8 @@ ALL_DATA_SETS = Analysis(
     Standing.PROVED,
     SOURCE,
     "all data sets at once",
-    _parts,
+    _bound,
     all_inputs_listed,
     rank=3,
-    needless=has_many_pairs,
+    needless=_needless,
 )

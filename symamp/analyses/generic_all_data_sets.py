@@ -12,7 +12,7 @@ from typing import ClassVar
 import sympy as sp
 
 from symamp.algebra.normal_form import normal
-from symamp.analyses.all_data_sets_bound import AllDataSetsPart
+from symamp.analyses.all_data_sets_part import AllDataSetsPart
 from symamp.analyses.analysis import Analysis
 from symamp.analyses.bound import Bound
 from symamp.analyses.part import Part

@@ -41,6 +41,8 @@ def all_inputs_described(subject: Subject) -> str | None:
     """Return why an analysis of all other inputs does not apply, None if it does."""
     if subject.mechanism is None:
         return "a mechanism: of this subject nothing is known but its budget"
+    if subject.mechanism.numeric is not None:  # a table has no other inputs
+        return None
     try:
         envelope_classes(subject.mechanism)
     except SupportMismatchError as error:
