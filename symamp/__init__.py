@@ -6,6 +6,7 @@ from symamp.accounting.composition import Composition
 from symamp.accounting.profile import Profile, compose, profile
 from symamp.algebra.parameter import Parameter
 from symamp.amplification.answer import Answer
+from symamp.amplification.choose import Candidate, Ranking, choose
 from symamp.amplification.curve import Curve
 from symamp.amplification.estimate import Estimate, estimate
 from symamp.amplification.inverse import Inverse, largest_eps0, least_n
@@ -49,6 +50,7 @@ __all__ = [
     "PCKVGRR",
     "Answer",
     "BlockHadamardResponse",
+    "Candidate",
     "Collision",
     "Comparison",
     "ComparisonGrid",
@@ -75,6 +77,7 @@ __all__ = [
     "Profile",
     "PureLDP",
     "RandomizedResponse",
+    "Ranking",
     "SamplingRappor",
     "Standing",
     "SubsetExponential",
@@ -83,6 +86,7 @@ __all__ = [
     "Sweep",
     "UnaryEncoding",
     "Wheel",
+    "choose",
     "compare",
     "compose",
     "curve",
