@@ -1,7 +1,7 @@
 """Every eps0-LDP randomizer at once: the refinement, the polytope of third inputs, and bounds on what is known exactly."""
 
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from math import e, exp, pi
 from random import Random
 
@@ -139,7 +139,7 @@ def test_cells_cover_the_range(t):
     shares = _shares(t)
     assert shares[0] == 0
     assert shares[-1] == 1
-    assert all(a < b for a, b in zip(shares, shares[1:], strict=False))
+    assert all(a < b for a, b in pairwise(shares))
 
 
 def test_blankets_of_small_p_are_below_the_one_that_is_used():
