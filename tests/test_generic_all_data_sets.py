@@ -1,4 +1,4 @@
-"""Every eps0-LDP randomizer at once: the refinement, the polytope of third inputs, and bounds on what is known exactly."""
+"""Every eps0-LDP randomizer at once: the refinement, the polytope of third inputs, and what is known exactly."""
 
 from fractions import Fraction
 from itertools import combinations, pairwise, product

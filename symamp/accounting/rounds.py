@@ -17,7 +17,13 @@ from symamp.accounting.tradeoff import TradeOff, trade_off
 
 @dataclass(frozen=True)
 class ComposedCurve:
-    """Brackets of delta after all rounds at the eps of a grid."""
+    """Brackets of delta after all rounds at the eps of a grid.
+
+    >>> import symamp as sa
+    >>> curve = sa.profile(sa.RandomizedResponse(k=3, eps0="log(2)"), n=1000).rounds(2).curve(eps=["0.1"])
+    >>> bool(0 < curve.lower[0] <= curve.upper[0] < 1)
+    True
+    """
 
     answers: tuple[ComposedAnswer, ...]
     eps: tuple[float, ...]

@@ -66,7 +66,8 @@ def tilted_sum(tilted: Tilted, plan: Plan) -> tuple[arb, arb]:
 
     Guarantee
     ---------
-    That of ``certified_sum``. Proof: docs/proofs/kernel_sandwich.md.
+    The outer ends of the two balls enclose E[S_+], as for ``certified_sum``, for every plan.
+    Proof: docs/proofs/kernel_sandwich.md.
     """
     theta, w = tilted.theta, arb(plan.window.length)
     kernel = Kernel(FLINT, theta, w, plan.terms)
