@@ -89,6 +89,11 @@ DELTA = {
 }
 
 
+def certified_method(subject):
+    """The analysis of a budget alone that has certificates; None, the default, for mechanisms."""
+    return "generic" if isinstance(subject, sa.PureLDP) else None
+
+
 def checked(answer):
     """The certificate of an answer, which is valid and complete: the claim of the answer, and all classes of pairs."""
     text = json.dumps(answer.certificate())
@@ -115,14 +120,22 @@ def checked(answer):
 @pytest.mark.parametrize("case", EPSILON)
 def test_epsilon_has_a_certificate(case):
     mechanism, n, delta = EPSILON[case]
-    data = checked(sa.epsilon(mechanism, n=n, delta=delta))
+    data = checked(sa.epsilon(mechanism, n=n, delta=delta, method=certified_method(mechanism)))
     assert verifier._Check().number(data["claim"]["delta"]) == flint.fmpq(*Fraction(delta).as_integer_ratio())
 
 
 @pytest.mark.parametrize("case", DELTA)
 def test_delta_has_a_certificate(case):
     mechanism, n, eps = DELTA[case]
-    checked(sa.delta(mechanism, n=n, eps=eps))
+    checked(sa.delta(mechanism, n=n, eps=eps, method=certified_method(mechanism)))
+
+
+def test_all_mixtures_of_laws_have_no_certificate():
+    """The verifier knows listed laws: it must not be handed the vertices of a polytope as if they were all of them."""
+    answer = sa.epsilon(sa.PureLDP(eps0=1), n=10**3, delta="1e-6", gap=1e-2)
+    assert answer.method == "generic_all_data_sets"
+    with pytest.raises(sa.errors.ArgumentError, match="method='generic'"):
+        answer.certificate()
 
 
 @pytest.mark.parametrize("method", ["generic", "standard_clone", "variation_ratio", "variation_ratio_2023"])

@@ -133,7 +133,11 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
     method = claim.above[0].part.method if claim.above else None
     if method == "two_messages":
         raise ArgumentError("certificate", method, "an answer of another analysis, such as method='all_data_sets'")
+    if method == "generic_all_data_sets":  # the verifier knows listed laws, not all mixtures of some
+        raise ArgumentError("certificate", method, "an answer of another analysis, such as method='generic'")
     whole = Ladder(claim.question.subject, method).first
+    if isinstance(whole, TableBound) and method != "blanket":
+        raise ArgumentError("certificate", f"{method} of a table", "an answer of method='blanket'")
     if isinstance(whole, TableBound) and len(whole.table.inputs) > _FEW_INPUTS:
         yield _table(whole, at, bound, n, known)
         return

@@ -13,13 +13,14 @@ import sympy as sp
 
 from symamp.algebra.normal_form import normal
 from symamp.analyses.all_data_sets_part import AllDataSetsPart
-from symamp.analyses.analysis import Analysis
+from symamp.analyses.analysis import Analysis, finite_budget
 from symamp.analyses.bound import Bound
 from symamp.analyses.part import Part
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.derivation.decomposition import Component, Decomposition
+from symamp.mechanisms.pure_ldp import PureLDP
 
 NAME = "generic_all_data_sets"
 SOURCE = "Theorem H (docs/proofs/generic_all_data_sets.md)"
@@ -116,6 +117,13 @@ def _low_blanket(t: sp.Expr, p: sp.Expr) -> Reduction:
     return Reduction(NAME, Standing.PROVED, SOURCE, Decomposition(components))
 
 
+def _lacks(subject: Subject) -> str | None:
+    """Return why the analysis does not apply: a law that is not known to be that of a randomizer has no inputs."""
+    if subject.mechanism is None and not isinstance(subject, PureLDP):
+        return "a mechanism, or every randomizer of a budget"
+    return finite_budget(subject)
+
+
 def _needless(subject: Subject) -> bool:
     """Return whether the mechanism is known: its own laws say more."""
     return subject.mechanism is not None
@@ -127,6 +135,7 @@ GENERIC_ALL_DATA_SETS = Analysis(
     SOURCE,
     "any randomizer of the same budget, all data sets at once",
     generic_all_data_sets_bound,
-    rank=2,
+    _lacks,
+    rank=3,
     needless=_needless,
 )
