@@ -256,3 +256,26 @@ def test_arguments_out_of_range():
     ):
         with pytest.raises(sa.errors.ArgumentError):
             call()
+
+
+# ------------------------------------------------------------------------------------------------------ exact powers
+
+
+@pytest.mark.parametrize(("count", "eps"), [(40, "26"), (300, "180"), (2000, "1100")])
+def test_the_sandwich_against_exact_powers_of_a_polynomial(count, eps):
+    """Losses on a lattice, ratios 2^j: the law of the sum is the power of a polynomial, and all of it is exact."""
+    ratios = [Fraction(2) ** j for j in (-2, -1, 0, 1, 2)]
+    masses = [Fraction(m, 1000) for m in (20, 60, 300, 400, 220)]
+    assert sum(masses) == 1
+    assert sum(m / r for m, r in zip(masses, ratios, strict=True)) <= 1
+    rounds = [(DiscretePair(tuple((q(r), q(m)) for r, m in zip(ratios, masses, strict=True))), count)]
+    plan = estimate_divergence(FloatProduct.of(rounds), float(eps), 1e-3).plan
+    lower, upper, _ = enclose_divergence(rounds, arb(eps), plan)
+    power = flint.fmpz_poly([int(m * 1000) for m in masses]) ** count
+    with flint.ctx.workprec(20_000):
+        level, truth = arb(eps).exp(), arb(0)
+        for j in range(4 * count + 1):
+            truth += arb(power[j]) / arb(1000) ** count * (1 - level / arb(2) ** (j - 2 * count)).max(arb(0))
+        assert lower.lower() <= truth.upper()
+        assert truth.lower() <= upper.upper()
+        assert upper.upper() <= lower.lower() * (1 + arb("0.002"))

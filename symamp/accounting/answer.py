@@ -7,26 +7,21 @@ from math import inf
 from typing import Any
 
 import mpmath
+from flint import fmpq
 
-from symamp.accounting.curve_points import CurvePoints
+from symamp.accounting.certificate import composed_certificate
+from symamp.accounting.side import Side
 from symamp.amplification.answer import outward_decimal
-from symamp.evaluation.plan import Plan
+from symamp.amplification.certificate_text import fraction_text
+from symamp.errors import ArgumentError
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.exact_number import exact_number
 
 COVERED = (
     "adaptive rounds with fresh randomness: mechanism, users (n or more) and all inputs may depend on earlier outputs; "
     "not covered: memoised randomness, budgets chosen from the transcript"
 )
-
-
-@dataclass(frozen=True)
-class Side:
-    """What proves one end: points of the curve of each round, how often it is run, the eps in question and a plan."""
-
-    curves: tuple[tuple[CurvePoints, int], ...]
-    eps: str
-    plan: Plan | None
-    precision: int
+_SLACK = fmpq(1, 10**9)
 
 
 @dataclass(frozen=True)
@@ -80,6 +75,29 @@ class ComposedAnswer:
         """Return (lower, upper) as decimals, rounded outward to ten digits."""
         low, high = self.as_mpf()
         return outward_decimal(low, down=True), outward_decimal(high, down=False)
+
+    def certificate(self) -> dict[str, Any]:
+        """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
+
+        Each point of each curve has a certificate of its own, as the numbers of one round have. The ends are wider by
+        a part in 10^9, for roundings. Takes some seconds.
+
+        Raises ArgumentError for answers without points: one round has its certificate from ``Profile``.
+        """
+        if self.above is None and self.below is None:
+            raise ArgumentError("certificate", str(self), "an answer about several rounds, with points behind it")
+        given = exact_number(self.given, self.quantity)
+        if not given.is_Rational:
+            raise ArgumentError("certificate", self.given, "a rational eps")
+        low = self.least.fraction * (1 - _SLACK) if self.below is not None and self.least.exponent is not None else None
+        high = self.most.fraction * (1 + _SLACK) if self.above is not None and self.most.exponent is not None else None
+        claim = {
+            "quantity": self.quantity,
+            "delta" if self.quantity == "epsilon" else "eps": fraction_text(given),
+            "lower": "0" if low is None else fraction_text(low),
+            "upper": ("inf" if self.quantity == "epsilon" else "1") if high is None else fraction_text(high),
+        }
+        return composed_certificate(claim, self.rounds, self.above, self.below if low else None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer for machines: numbers and texts only, infinities as "inf"."""

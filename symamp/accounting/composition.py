@@ -12,7 +12,7 @@ import flint
 import sympy as sp
 from flint import arb
 
-from symamp.accounting.answer import ComposedAnswer, Side
+from symamp.accounting.answer import ComposedAnswer
 from symamp.accounting.curve_points import CurvePoints
 from symamp.accounting.discrete_pair import DiscretePair
 from symamp.accounting.divergence import enclose_divergence
@@ -24,6 +24,7 @@ from symamp.accounting.inverse import Found, epsilon_above, epsilon_below
 from symamp.accounting.optimistic import optimistic
 from symamp.accounting.pessimistic import pessimistic
 from symamp.accounting.round import Round, points_of
+from symamp.accounting.side import RoundCurve, Side
 from symamp.amplification.certificate_text import exact_double, expression_text
 from symamp.derivation.crossing import level_of
 from symamp.errors import ArgumentError
@@ -47,7 +48,7 @@ _TAIL, _SPARE_BITS = 60, 200
 class Pairs:
     """The points of all rounds on one side, and the pairs that they make."""
 
-    curves: tuple[tuple[CurvePoints, int], ...]
+    curves: tuple[RoundCurve, ...]
     pairs: tuple[tuple[DiscretePair, int], ...]
 
 
@@ -180,7 +181,7 @@ class Composition:
         return {}
 
     def _pairs(self, up: bool, ratio: float, log_delta: float, gap: float, tail: float) -> Pairs:
-        curves: list[tuple[CurvePoints, int]] = []
+        curves: list[RoundCurve] = []
         bits = int(max(tail, -log_delta) / log(2.0)) + _SPARE_BITS
         for found, count in self.rounds:
             top, s = found.top, found.deviation
@@ -198,13 +199,14 @@ class Composition:
             bottom = None if top is None else 1 / top
             if up:
                 points = tuple(p.floored(bits) for p in found.above(levels))
-                curves.append((CurvePoints.symmetric(points, bottom, top if reaches else None), count))
+                curve = CurvePoints.symmetric(points, bottom, top if reaches else None)
+                curves.append(RoundCurve(found, count, curve, bits))
                 continue
             worst = found.below(max(centre, s / 2.0))
             if worst is not None:
-                curves.append((points_of(*worst, levels, top, bits), count))
+                curves.append(RoundCurve(found, count, points_of(*worst, levels, top, bits), bits, worst))
         make = pessimistic if up else optimistic
-        return Pairs(tuple(curves), tuple((make(curve), count) for curve, count in curves))
+        return Pairs(tuple(curves), tuple((make(c.points), c.count) for c in curves))
 
     @cached_property
     def _largest(self) -> float:

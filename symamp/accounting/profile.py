@@ -102,7 +102,7 @@ class RoundProfile:
         return to_document(self.round.text, points)
 
     def _exported(self, delta: object) -> Any:
-        return self.rounds(1).pairs(True, 0.0, log_of(failure_probability(delta)), EVEN).curves[0][0]
+        return self.rounds(1).pairs(True, 0.0, log_of(failure_probability(delta)), EVEN).curves[0].points
 
 
 class Profile(one_round.Profile, RoundProfile):

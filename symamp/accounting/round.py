@@ -17,7 +17,7 @@ from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question
 from symamp.amplification.search import DataSetSearch, Ladder
 from symamp.analyses.bound import ROUGH, Bound
-from symamp.analyses.part import Part
+from symamp.analyses.part import Evidence, Part
 from symamp.analyses.reduction import Reduction
 from symamp.derivation.crossing import number
 from symamp.derivation.decomposition import Component, Decomposition
@@ -118,12 +118,13 @@ class ShuffledRound(Round):
         ``high`` is at least D_E of the shuffled reports of every two neighbouring data sets, in both orders.
         Proof: docs/proofs/blanket_reduction.md, docs/proofs/kernel_sandwich.md.
         """
+        return tuple(CurvePoint.of_ends(e, ZERO, max(x.upper for x in self.evidence(e))) for e in levels)
+
+    def evidence(self, level: fmpq) -> tuple[Evidence, ...]:
+        """Return certified evaluations of the bound at a level E >= 1; the largest upper end bounds all pairs."""
         bound, part = self._chosen
-        found = []
-        for e in levels:
-            evidence = bound.evidence(level_at(e), self.question.n, VALUES, None, part if part in bound.parts else None)
-            found.append(CurvePoint.of_ends(e, ZERO, max(x.upper for x in evidence)))
-        return tuple(found)
+        first = part if part in bound.parts else None
+        return tuple(bound.evidence(level_at(level), self.question.n, VALUES, None, first))
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:
         """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n.
@@ -187,6 +188,11 @@ def points_of(reduction: Reduction, n: int, levels: Iterable[fmpq], top: fmpq | 
     left = right if is_symmetric(reduction) else [_enclosed(law.swapped(), e, n).floored(bits) for e in levels]
     points = (*(p.reflected() for p in left[::-1] if p.level > 1), *right)
     return CurvePoints(points, None if top is None else 1 / top, top)
+
+
+def evidence_below(reduction: Reduction, level: Level, n: int, settings: Settings) -> Evidence:
+    """Return the evaluation of a data set of n users at a level."""
+    return Evidence.of(reduction, level, enclose_divergence(reduction.law, level, n, settings))
 
 
 def _enclosed(law: Law, e: fmpq, n: int) -> CurvePoint:

@@ -1,4 +1,4 @@
-"""The command line: derive, epsilon, delta, compare, verify, audit, mechanisms, schema."""
+"""The command line: derive, epsilon, delta, compare, compose, renyi, verify, audit, mechanisms, schema."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from click.shell_completion import CompletionItem
 from rich.console import Console
 from rich.progress import Progress
 
-from symamp import __version__, verifier
+from symamp import __version__, composed_verifier
 from symamp.amplification import questions
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.subject import Subject
 from symamp.command_line.compare import compare
+from symamp.command_line.compose import compose, renyi
 from symamp.command_line.curves import COMMANDS
 from symamp.command_line.failure import guarded
 from symamp.command_line.mechanism_command import MechanismCommand
@@ -113,13 +114,15 @@ def delta(
 
 
 app.add_command(compare)
+app.add_command(compose)
+app.add_command(renyi)
 
 
 @app.command()
 @click.argument("file", type=click.Path(path_type=Path))
 def verify(file: Path) -> int:
     """Check a certificate without any search: exit code 0 if valid, 1 if invalid, 2 if malformed."""
-    return verifier.main(str(file))
+    return composed_verifier.main(str(file))
 
 
 @app.command()

@@ -1,0 +1,130 @@
+"""A certificate about many rounds: a certificate for each point of each curve, and one plan for each end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sympy as sp
+from flint import fmpq
+
+from symamp.accounting.curve_points import CurvePoint
+from symamp.accounting.given import GivenRound
+from symamp.accounting.round import VALUES, ShuffledRound, evidence_below, is_symmetric, level_at, swapped
+from symamp.accounting.sampling import SampledRound
+from symamp.accounting.side import RoundCurve, Side
+from symamp.amplification.certificate import Claim, certificate
+from symamp.amplification.certificate_evidence import At, evidence_data
+from symamp.amplification.certificate_text import exact_double, fraction_text
+from symamp.amplification.question import Asked
+from symamp.analyses.reduction import Reduction
+from symamp.composed_verifier import FORMAT, verify
+from symamp.errors import ArgumentError, PrecisionError
+from symamp.numbers.dyadic import ZERO, Dyadic
+
+_MORE_BITS = 32
+
+
+def composed_certificate(
+    claim: dict[str, str], rounds: tuple[tuple[str, int], ...], above: Side | None, below: Side | None
+) -> dict[str, Any]:
+    """Return the certificate of a bracket; an end without a side claims nothing. ``verify`` has accepted the result.
+
+    Raises ArgumentError for rounds whose values have no certificate, PrecisionError if it is not accepted.
+    """
+    data = {
+        "format": FORMAT,
+        "version": 1,
+        "claim": claim,
+        "rounds": [{"round": text, "count": count} for text, count in rounds],
+        "above": None if above is None else _side(above, True),
+        "below": None if below is None else _side(below, False),
+    }
+    verdict = verify(data)
+    if verdict.status != "valid":
+        raise PrecisionError("certificate", verdict.reason, "a bracket with more room at its ends")
+    return data
+
+
+def _side(side: Side, up: bool) -> dict[str, Any]:
+    plan = side.plan
+    return {
+        "rounds": [_above(c) if up else _below(c) for c in side.curves],
+        "floor": max(c.floor for c in side.curves),
+        "precision": side.precision,
+        "plan": None
+        if plan is None
+        else {
+            "theta": exact_double(plan.window.theta),
+            "W": exact_double(plan.window.length),
+            "theta_above": exact_double(plan.window.theta_above),
+            "theta_below": exact_double(plan.window.theta_below),
+            "N": plan.terms,
+            "evaluated": [list(r) for r in plan.blocks.evaluated],
+            "dropped": [list(r) for r in plan.blocks.dropped],
+        },
+    }
+
+
+def _ends(curve: RoundCurve) -> dict[str, Any]:
+    known = curve.points
+    return {
+        "count": curve.count,
+        "bottom": None if known.bottom is None else fraction_text(known.bottom),
+        "top": None if known.top is None else fraction_text(known.top),
+    }
+
+
+def _right(curve: RoundCurve) -> Iterator[CurvePoint]:
+    return (p for p in curve.points.inside() if p.level >= 1)
+
+
+def _above(curve: RoundCurve) -> dict[str, Any]:
+    found, rate = curve.round, fmpq(1)
+    if isinstance(curve.round, SampledRound):
+        found, rate = curve.round.base, curve.round.rate
+    ends = {**_ends(curve), "given": isinstance(found, GivenRound), "rate": fraction_text(rate), "second": None}
+    if isinstance(found, GivenRound):
+        return ends | {"first": [[fraction_text(p.level), fraction_text(p.high)] for p in _right(curve)]}
+    if not isinstance(found, ShuffledRound):
+        raise ArgumentError("certificate", found.text, "rounds of shuffled users")
+    return ends | {"first": [_point_above(found, 1 + (p.level - 1) / rate) for p in _right(curve)]}
+
+
+def _point_above(found: ShuffledRound, level: fmpq) -> dict[str, Any]:
+    evidence = found.evidence(level)
+    part = evidence[0].part
+    asked = Asked("delta", sp.log(sp.Rational(int(level.p), int(level.q))), f"log({level})")
+    claim = Claim(found.question, asked, ZERO, max(e.upper for e in evidence), evidence, ())
+    return certificate(claim, part.method, part.standing, part.source)
+
+
+def _below(curve: RoundCurve) -> dict[str, Any]:
+    assert curve.data_set is not None
+    reduction, n = curve.data_set
+    levels = [p.level for p in _right(curve)]
+    orders = {"first": [_point_below(reduction, n, e, curve) for e in levels], "second": None}
+    if not is_symmetric(reduction):
+        other = swapped(reduction)
+        orders["second"] = [_point_below(other, n, e, curve) for e in levels]
+    return {**_ends(curve), "given": False, "rate": "1", **orders}
+
+
+def _point_below(reduction: Reduction, n: int, level: fmpq, curve: RoundCurve) -> dict[str, Any]:
+    at = At.of(sp.log(sp.Rational(int(level.p), int(level.q))))
+    found = evidence_below(reduction, level_at(level), n, VALUES)
+    data = evidence_data(reduction, at, found, n, _MORE_BITS)
+    # Rounded outward to what doubles carry: the evaluation is repeated with other roundings.
+    low, high = (Dyadic.of_float(x).fraction for x in (found.lower.below, found.upper.above))
+    ends = {"lower": fraction_text(max(low, fmpq(0))), "upper": fraction_text(min(high, fmpq(1)))}
+    return {
+        "format": "symamp-certificate",
+        "version": 2,
+        "mechanism": curve.round.text,
+        "method": reduction.method,
+        "standing": reduction.standing.value,
+        "source": reduction.source,
+        "claim": {"quantity": "delta", "n": n, "eps": at.text, **ends},
+        "above": [data],
+        "below": [data],
+    }

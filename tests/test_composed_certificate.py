@@ -1,0 +1,136 @@
+"""Certificates about many rounds, the verifier of its own, and the commands that write them."""
+
+import copy
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import symamp as sa
+from symamp import composed_verifier
+from symamp.command_line.cli import app
+from symamp.composed_verifier import verify
+
+PROFILE = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=1000, method="blanket")
+SKEW = [["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"], ["1/8", "3/8", "1/2"]]
+ANSWER = PROFILE.rounds(20).epsilon("1e-6", gap="0.05")
+CERTIFICATE = json.loads(json.dumps(ANSWER.certificate()))
+
+
+def test_it_is_valid_and_states_the_bracket():
+    assert verify(CERTIFICATE).status == "valid"
+    low, high = (float(composed_verifier._number(CERTIFICATE["claim"][k])) for k in ("lower", "upper"))
+    assert low == pytest.approx(ANSWER.lower, rel=1e-8)
+    assert low <= ANSWER.lower < ANSWER.upper <= high
+
+
+def test_delta_sampling_given_points_and_orders_that_differ():
+    table = sa.RandomizedResponse(k=2, eps0=1)
+    sampled = sa.profile(table, n=200, method="blanket").sampled(n=200, of=1000)
+    mixed = sa.compose([sampled.rounds(3), sa.from_privacy_profile([(0, "1/100"), (1, 0)]).rounds(2)])
+    for answer in (
+        PROFILE.rounds(5).delta("1/4", gap="0.05"),
+        mixed.epsilon("1e-3", gap="0.05"),
+        sa.profile(sa.FiniteMechanism(SKEW), n=60, method="blanket").rounds(3).delta("1/4", gap="0.1"),
+    ):
+        assert verify(json.loads(json.dumps(answer.certificate()))).status == "valid"
+
+
+def changed(**changes):
+    data = copy.deepcopy(CERTIFICATE)
+    for path, value in changes.items():
+        *keys, last = path.split("__")
+        place = data
+        for key in keys:
+            place = place[int(key) if key.isdigit() else key]
+        place[last] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        changed(claim__upper="1/1000"),
+        changed(claim__lower="3"),
+        changed(claim__delta="1/10000000"),
+        changed(above__rounds__0__count=19),
+        changed(rounds__0__count=21),
+        changed(above__rounds__0__first=[]),
+        changed(above__plan__N=3),
+        changed(above__plan__evaluated=[]),
+        changed(below__rounds__0__count=21),
+        changed(below__plan__theta_above="0"),
+        changed(above__rounds__0__first__3__claim__upper="1/10**9"),
+        changed(above__rounds__0__first__0__claim__n=10**6),
+    ],
+)
+def test_changes_are_noticed(data):
+    assert verify(data).status in ("invalid", "malformed")
+
+
+@pytest.mark.parametrize(
+    "data", [None, 3, {}, {"claim": {}}, {**CERTIFICATE, "above": None}, {**CERTIFICATE, "rounds": 7}]
+)
+def test_anything_is_answered(data):
+    assert verify(data).status in ("invalid", "malformed")
+
+
+def test_points_of_another_law_do_not_count_below():
+    other = sa.profile(sa.RandomizedResponse(k=3, eps0=2), n=1000, method="blanket").rounds(20)
+    foreign = json.loads(json.dumps(other.epsilon("1e-6", gap="0.05").certificate()))
+    data = copy.deepcopy(CERTIFICATE)
+    data["below"]["rounds"][0]["first"][2] = foreign["below"]["rounds"][0]["first"][2]
+    assert verify(data).status == "invalid"
+
+
+def test_one_round_has_the_certificate_of_its_profile():
+    with pytest.raises(sa.errors.ArgumentError):
+        PROFILE.rounds(1).epsilon("1e-6").certificate()
+
+
+# ----------------------------------------------------------------------------------------------------- command line
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False, standalone_mode=False)
+
+
+def test_compose_and_verify(tmp_path, capfd):
+    file = tmp_path / "c.json"
+    words = ("krr", "--k", "3", "--eps0", "1", "--n", "1e3", "--rounds", "20", "--method", "blanket")
+    found = run("compose", *words, "--delta", "1e-6", "--gap", "0.05", "--json", "--certificate", file)
+    answer = json.loads(found.output)
+    assert (answer["lower"], answer["upper"]) == (ANSWER.lower, ANSWER.upper)
+    assert composed_verifier.main(str(file)) == 0
+
+
+def test_compose_reads_rounds_from_a_file(tmp_path):
+    file = tmp_path / "rounds.toml"
+    file.write_text(
+        '[[round]]\nmechanism = "krr"\nk = 3\neps0 = 1.0\nn = 1e3\nrounds = 5\nmethod = "blanket"\n'
+        '[[round]]\nmechanism = "krr"\nk = 3\neps0 = 1.0\nn = 1000\nrounds = 15\nmethod = "blanket"\n'
+    )
+    answer = json.loads(run("compose", file, "--delta", "1e-6", "--gap", "0.05", "--json").output)
+    assert answer["upper"] == ANSWER.upper
+
+
+@pytest.mark.parametrize(
+    "text", ["x = 1", "[[round]]\nn = 3", "[[round]]\nmechanism = 'krr'\nn = 3\nrounds = 2.5\nk=2\neps0=1", "["]
+)
+def test_files_of_another_shape_are_refused(tmp_path, text):
+    file = tmp_path / "rounds.toml"
+    file.write_text(text)
+    with pytest.raises(sa.errors.SymampError):
+        run("compose", file, "--delta", "1e-6")
+
+
+def test_renyi_command():
+    words = ("--k", "10", "--eps0", "1", "--n", "1e6", "--order", "2", "--gap", "1e-2", "--json")
+    found = json.loads(run("renyi", "krr", *words).output)
+    assert found["lower"][0] < 5.04e-7 < found["upper"][0]
+
+
+def test_options_that_do_not_fit():
+    for words in (("--delta", "1e-6"), ("--n", "9"), ("--n", "9", "--delta", "1e-3", "--eps", "1")):
+        with pytest.raises(sa.errors.ArgumentError):
+            run("compose", "krr", "--k", "3", "--eps0", "1", *words)
