@@ -15,6 +15,7 @@ from symamp.evaluation.divergence import Settings, enclose_law
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.grouped import Group, enclose_groups
 from symamp.evaluation.law import Level
+from symamp.literature.forms.normal import gaussian_delta
 from tests.oracle import users_who_differ as oracle
 
 F = Fraction
@@ -257,6 +258,34 @@ def test_one_user_alone():
         crowd = sa.heterogeneous([(1, m)], shuffled=shuffled)
         assert sa.delta(crowd, eps=log(2)).upper == pytest.approx(1 / 4, rel=1e-12)
         assert sa.epsilon(crowd, delta="1/2").upper == 0.0
+
+
+@pytest.mark.parametrize(
+    ("groups", "d", "gspa", "refuted"),
+    [
+        (((500, 1), (500, 5)), "1e-3", 0.24768154, True),
+        (((500, 1), (500, 5)), "1e-6", 0.48482548, True),
+        (((800, "0.5"), (200, 5)), "1e-3", 0.15338201, True),
+        (((800, "0.5"), (200, 5)), "1e-6", 0.31784758, True),
+        (((900, 1), (100, 4)), "1e-6", 0.35717071, True),
+        (((5400, "0.1"), (3700, "0.5"), (900, 1)), "1e-6", 0.077879489, False),
+    ],
+)
+def test_the_gaussian_approximation_beside_the_truth(groups, d, gspa, refuted):
+    """Formula: mu-GDP with mu^2 = 2/(sum w - max w); refuted by the certified lower end in its own model."""
+    table = sa.compare(sa.heterogeneous([(n, sa.PureLDP(eps0=e)) for n, e in groups], shuffled="data"), delta=d)
+    assert table["gspa"].value == pytest.approx(gspa, rel=1e-7)
+    assert table["gspa"].refuted_here == refuted
+
+
+def test_the_gaussian_approximation_is_refuted_by_hand():
+    """n = 101: budgets 0 at 100 positions, t = 1000 at one, E = 5: a histogram of 3-ary response tells."""
+    t, n, E = 1000, 101, 5
+    exact = F(t + n - 1 - n * E, n * (t + 2))
+    assert exact == F(595, 101202)
+    weights = [F(1, 2)] * (n - 1) + [F(1, 1 + t)]
+    mu = float(2 / (sum(weights) - max(weights))) ** 0.5
+    assert float(gaussian_delta(arb(mu), arb(5).log())) < 1e-15 < float(exact)
 
 
 # ---------------------------------------------------------------------------------------------------------- what is not

@@ -68,6 +68,11 @@ class CrowdAnswer:
         return self.crowd.n
 
     @property
+    def subject(self) -> str:
+        """What the question was about."""
+        return repr(self.crowd)
+
+    @property
     def standing(self) -> Standing:
         """Proved: the bracket is certified."""
         return Standing.PROVED

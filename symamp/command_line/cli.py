@@ -27,12 +27,14 @@ from symamp.command_line.output import (
     print_findings,
     print_json,
     print_table,
+    print_table_three,
     write_certificate,
 )
 from symamp.command_line.words import described, read_gap, refuse_repeated
 from symamp.derivation.pairs import pair_classes
 from symamp.errors import ArgumentError
 from symamp.literature.audit import audit as audit_findings
+from symamp.literature.multi_message import audit_table_three
 from symamp.mechanisms.catalogue import catalogue
 from symamp.mechanisms.family import Parametrised
 from symamp.mechanisms.pure_ldp import PureLDP
@@ -143,6 +145,8 @@ def audit(as_json: bool) -> None:
             progress.advance(task)
             findings.append(finding)
     print_findings(findings, as_json)
+    if not as_json:
+        print_table_three(audit_table_three())
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.printing import decomposition_table, gamma_line, text
 from symamp.errors import ArgumentError
 from symamp.literature.audit import Finding
+from symamp.literature.multi_message import TableThree
 from symamp.mechanisms.mechanism import Mechanism
 
 
@@ -97,6 +98,17 @@ def print_findings(findings: Sequence[Finding], as_json: bool) -> None:
                 f"{f.printed.place}, {f.printed.slug}, {f.printed.quantity} {f.verdict}: at {shown} printed "
                 f"{text(printed)}, exact {text(derived)}"
             )
+
+
+def print_table_three(findings: Iterable[TableThree]) -> None:
+    """Print the verdict on every row for multi-message protocols."""
+    for f in findings:
+        at = ", ".join(f"{k} = {v}" for k, v in f.protocol.parameters)
+        line = f"002 Table 3, {f.protocol.name} ({at}): {f.verdict}"
+        if f.case is not None:
+            blankets, order, exact, printed = f.case
+            line += f"; {blankets} blanket messages, E = {order}: exact {exact}, printed {printed}"
+        print_line(line)
 
 
 def _finding_json(f: Finding) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from symamp.algebra.normal_form import normal
 from symamp.algebra.order import is_zero
 from symamp.derivation.decomposition import Decomposition
 from symamp.errors import SymampError
+from symamp.literature.multi_message import audit_table_three
 from symamp.literature.printed import PRINTED, Printed
 from symamp.mechanisms.family import Family
 from symamp.numbers.expression import parse_expression
@@ -121,3 +122,15 @@ def audit_page() -> Iterator[str]:
         at = ", ".join(f"{k} = {v}" for k, v in sizes.items())
         cells = (f.printed.place, f.printed.slug, f.printed.quantity, f.verdict, at, printed, exact)
         yield f"| {' | '.join(str(cell) for cell in cells)} |"
+    yield ""
+    yield "## Multi-message protocols (002 Table 3)"
+    yield ""
+    yield "The bound that a row stands for, against the exact divergence of one real message among blanket messages;"
+    yield "where they differ, the smallest refutation found, or the loosest case."
+    yield ""
+    yield "| protocol | parameters | verdict | blanket messages | E | exact | printed |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for t in audit_table_three():
+        at = ", ".join(f"{k} = {v}" for k, v in t.protocol.parameters)
+        case = ("", "", "", "") if t.case is None else t.case
+        yield f"| {' | '.join(str(cell) for cell in (t.protocol.name, at, t.verdict, *case))} |"

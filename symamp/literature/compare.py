@@ -12,9 +12,13 @@ from flint import fmpq
 
 from symamp.amplification.answer import Answer
 from symamp.amplification.certify import epsilon_above
+from symamp.amplification.crowd_answer import CrowdAnswer
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question
+from symamp.amplification.questions import delta as delta_of
+from symamp.amplification.questions import epsilon as epsilon_of
 from symamp.analyses.analysis import Analysis
+from symamp.analyses.crowd import Crowd
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
@@ -23,6 +27,7 @@ from symamp.errors import ArgumentError, SymampError
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import log_of
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
+from symamp.literature.forms.normal import gspa_of
 from symamp.literature.shelf import CLOSED_FORMS
 from symamp.numbers.arguments import budget, failure_probability
 
@@ -67,7 +72,7 @@ class Comparison:
     0.1800 7.74 proved
     """
 
-    truth: Answer
+    truth: Answer | CrowdAnswer
     rows: tuple[Row, ...] = field(repr=False)
 
     def __getitem__(self, name: str) -> Row:
@@ -157,7 +162,12 @@ class ComparisonGrid:
 
 
 def compare(
-    mechanism: Subject, *, n: object, delta: object = None, eps: object = None, names: Sequence[str] | None = None
+    mechanism: Subject | Crowd,
+    *,
+    n: object = None,
+    delta: object = None,
+    eps: object = None,
+    names: Sequence[str] | None = None,
 ) -> Comparison | ComparisonGrid:
     """Return every bound of the literature that applies, with its value at ``delta`` (or at ``eps``), side by side.
 
@@ -165,6 +175,9 @@ def compare(
     its ratio to the certified upper bound, what is known of it, whether the conditions of its theorem hold, and
     whether it is refuted here by the certified lower bound. Exactly one of ``delta`` and ``eps`` is given. Lists for
     ``n``, ``delta`` or ``eps`` give a grid. ``names`` selects rows.
+
+    Users who differ (``heterogeneous``) bring their number with them; beside their bound stands the approximation of
+    Chen, Cao and Ge (2024).
 
     Values of proved bounds are certified; those of others are evaluated as carefully and prove nothing.
 
@@ -181,8 +194,12 @@ def compare(
     if (delta is None) == (eps is None):
         both = "both" if delta is not None else "neither"
         raise ArgumentError("delta, eps", both, "exactly one of them")
-    chosen = _chosen(names)
     given = delta if eps is None else eps
+    if isinstance(mechanism, Crowd):
+        if n is not None or names is not None:
+            raise ArgumentError("n, names", (n, names), "neither for users who differ")
+        return _crowd(mechanism, given, eps is None)
+    chosen = _chosen(names)
     if not any(isinstance(x, list | tuple | range) for x in (n, given)):
         return _point(mechanism, n, given, eps is None, chosen)
     grid = product(_listed(n), _listed(given))
@@ -223,6 +240,15 @@ def _point(mechanism: Subject, n: object, given: object, for_epsilon: bool, chos
     return Comparison(truth, tuple(sorted(rows, key=lambda r: (r.value is None, r.value or 0.0, r.name))))
 
 
+def _crowd(crowd: Crowd, given: object, for_epsilon: bool) -> Comparison:
+    truth = epsilon_of(crowd, delta=given) if for_epsilon else delta_of(crowd, eps=given)
+    asked: fmpq | sp.Expr = failure_probability(given) if for_epsilon else budget(given)
+    widest: Subject = max((s for _, s in crowd.groups), key=lambda s: float(sp.N(s.local_ratio())))
+    own = _row(f"{crowd.shuffled}_shuffled", Reading(truth.upper), Standing.PROVED, truth.source, truth)
+    rows = (own, _of_form(gspa_of(crowd), widest, truth, asked))
+    return Comparison(truth, tuple(sorted(rows, key=lambda r: (r.value is None, r.value or 0.0))))
+
+
 def _data_set(truth: Answer) -> Row:
     note = "" if truth.dataset is None else str(truth.dataset)
     ratio = truth.lower / truth.upper if truth.upper > 0.0 else None
@@ -247,7 +273,7 @@ def _of_analysis(analysis: Analysis, subject: Subject, truth: Answer, asked: fmp
     return [_row(analysis.name, Reading(value), analysis.standing, analysis.source, truth)]
 
 
-def _of_form(form: ClosedForm, subject: Subject, truth: Answer, asked: fmpq | sp.Expr) -> Row:
+def _of_form(form: ClosedForm, subject: Subject, truth: Answer | CrowdAnswer, asked: fmpq | sp.Expr) -> Row:
     at = form.epsilon_at if isinstance(asked, fmpq) else form.delta_at
     row = _row(form.name, at(subject, truth.n, asked), form.standing_for(subject), form.source, truth)
     if form.provenance is not Provenance.RECALLED:
@@ -256,7 +282,7 @@ def _of_form(form: ClosedForm, subject: Subject, truth: Answer, asked: fmpq | sp
     return Row(**{**values, "note": "; ".join(filter(None, (row.note, form.provenance.value)))})
 
 
-def _row(name: str, reading: Reading, standing: Standing, source: str, truth: Answer) -> Row:
+def _row(name: str, reading: Reading, standing: Standing, source: str, truth: Answer | CrowdAnswer) -> Row:
     applies = all(c.met for c in reading.conditions)
     value = reading.value
     ratio = None if value is None or truth.upper == 0.0 else value / truth.upper

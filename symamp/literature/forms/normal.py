@@ -5,8 +5,10 @@ from __future__ import annotations
 from flint import arb
 
 from symamp.analyses.analysis import finite_budget
+from symamp.analyses.crowd import Crowd
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
+from symamp.derivation.crossing import number
 from symamp.evaluation.law import Law, total
 from symamp.literature.closed_form import ClosedForm, Provenance, Setting, few_laws, root
 
@@ -34,6 +36,24 @@ def _gspa(s: Setting, eps: arb) -> arb:
     if s.n < 2:
         return arb("nan")
     return gaussian_delta(root(2 * (s.t + 1) / (s.n - 1)), eps)
+
+
+def gspa_of(crowd: Crowd) -> ClosedForm:
+    """Return the approximation for users with budgets of their own: mu^-2 = (sum of w - largest w)/2, w = 1/(1 + t).
+
+    The paper states it for data that are shuffled, and applies it to messages that are.
+    """
+
+    def delta(_: Setting, eps: arb) -> arb:
+        weights = [1 / (1 + number(subject.local_ratio())()) for _, subject in crowd.groups]
+        largest = weights[0]
+        for w in weights[1:]:
+            largest = largest.max(w)
+        left = total([count * w for (count, _), w in zip(crowd.groups, weights, strict=True)]) - largest
+        return gaussian_delta(root(2 / left), eps) if left > 0 else arb("nan")
+
+    source = "Chen, Cao, Ge 2024, Theorem 2"
+    return ClosedForm("gspa", Standing.REFUTED, source, "Gaussian privacy", delta=delta, provenance=Provenance.RESTATED)
 
 
 def _index_square(law: Law) -> arb:

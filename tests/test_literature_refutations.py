@@ -1,0 +1,193 @@
+"""What is refuted in print, in exact fractions by code of its own: the smallest counterexamples that are known."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+
+from tests.oracle.users_who_differ import budget_law, expectation, histogram, messages_shuffled, positive, response
+
+F = Fraction
+
+
+def printed_pair(p, beta, q, E, n):
+    """The bound of Wang (2023), Theorem 4.1, as printed: the third symbol is shared by victim and others."""
+    alpha = beta / (p - 1)
+    r = alpha * p / q
+    third = 1 - alpha - alpha * p
+    law = {}
+    for a0, a1, mass in ((p * alpha, alpha, r), (alpha, p * alpha, r), (third, third, 1 - 2 * r)):
+        if mass:
+            value = (a0 - E * a1) / mass
+            law[value] = law.get(value, F(0)) + mass
+    return expectation([law] * n) / n
+
+
+def corrected_pair(p, beta, q, E, n):
+    """Theorem A: the third symbol of the others is hidden."""
+    alpha = beta / (p - 1)
+    r, third = alpha * p / q, (1 - alpha - alpha * p) / q
+    atoms = [(q - E * q / p, r), (q / p - E * q, r), (q * (1 - E), third), (F(0), 1 - 2 * r - third)]
+    law = {}
+    for value, mass in atoms:
+        law[value] = law.get(value, F(0)) + mass
+    return expectation([law] * n) / n
+
+
+def truth(table, pair, E, n):
+    """The largest divergence for one ordered pair of the victim's inputs, in either order."""
+    victim = [table[x] for x in pair]
+    return messages_shuffled(victim, [table] * (n - 1), E)
+
+
+def distance(table, pair):
+    return sum(max(a - b, F(0)) for a, b in zip(table[pair[0]], table[pair[1]], strict=True))
+
+
+def geometric(size, ratio):
+    """Two-sided geometric noise, clipped to 0, ..., size - 1: R(x)(y) proportional to ratio^-|x - y|, ends take all."""
+    a = F(1, ratio)
+    rows = []
+    for x in range(size):
+        row = [(1 - a) / (1 + a) * a ** abs(x - y) for y in range(size)]
+        row[0], row[-1] = a**x / (1 + a), a ** (size - 1 - x) / (1 + a)
+        assert sum(row) == 1
+        rows.append(row)
+    return rows
+
+
+# --------------------------------------------------------------------------------------------- 002, Theorems 4.1, 4.2
+
+
+def test_the_shared_third_symbol():
+    """5-ary response, t = 6, n = 4, E = 11/2."""
+    table, E = response(5, F(6)), F(11, 2)
+    assert truth(table, (0, 1), E, 4) == F(27, 2500)
+    beta = F(5, 10)
+    assert printed_pair(F(6), beta, F(6), E, 4) == F(1, 20000)
+    assert corrected_pair(F(6), beta, F(6), E, 4) == F(4913, 160000)
+
+
+@pytest.mark.parametrize(
+    ("size", "ratio", "pair", "n", "E", "true", "printed"),
+    [
+        (4, 2, (0, 2), 2, F(37, 10), F(1, 24), F(1, 120)),
+        (5, 3, (1, 3), 3, F(41, 5), F(121, 2160), F(17, 6480)),
+    ],
+)
+def test_metric_privacy_by_the_clipped_geometric_mechanism(size, ratio, pair, n, E, true, printed):
+    """Theorem 4.2 with p = e^d, the true total variation, and q the largest ratio over the domain."""
+    table = geometric(size, ratio)
+    gap = pair[1] - pair[0]
+    p, beta = F(ratio) ** gap, distance(table, pair)
+    q = max(table[x][y] / row[y] for x in pair for row in table for y in range(size))
+    found = truth(table, pair, E, n)
+    assert (found, printed_pair(p, beta, q, E, n)) == (true, printed)
+    assert found > printed
+    assert corrected_pair(p, beta, q, E, n) >= found
+
+
+def test_adjacent_inputs_are_bounded():
+    """At distance 1 the printed bound of the same mechanism holds, at these orders with equality."""
+    table = geometric(4, 2)
+    for pair, E in itertools.product(((0, 1), (1, 2)), (F(5, 4), F(3, 2), F(19, 10))):
+        p, beta = F(2), distance(table, pair)
+        q = max(table[x][y] / row[y] for x in pair for row in table for y in range(4))
+        assert truth(table, pair, E, 2) <= corrected_pair(p, beta, q, E, 2)
+
+
+def test_the_impossible_total_variation_of_witch_hat():
+    """002 Table 2 prints 2(e^m - e^(d/F) + d/F - m)/(F(e^m - 1) + 2B): at distance 0 it is not 0."""
+
+    def printed(m, big_f, b, d):
+        return 2 * (math.exp(m) - math.exp(d / big_f) + d / big_f - m) / (big_f * (math.exp(m) - 1) + 2 * b)
+
+    assert printed(1, 1, 1, 0) == pytest.approx(0.3863514718, rel=1e-9)
+    assert printed(1, 1, 1, 1) == pytest.approx(0, abs=1e-12)
+    values = [printed(1, 1, 1, d / 10) for d in range(11)]
+    assert values == sorted(values, reverse=True)
+
+
+# --------------------------------------------------------------------------------------------------- 002, Theorem 6.1
+
+
+@pytest.mark.parametrize(
+    ("t", "E", "true", "printed"),
+    [(6, F(11, 2), F(16384, 583443), F(22016, 15752961)), (3, F(2), F(6025, 110592), F(5945, 110592))],
+)
+def test_parallel_composition(t, E, true, printed):
+    """Range queries over four leaves on two levels: 4-ary response of the leaf, binary response of its half."""
+    t = F(t)
+    leaves, halves = response(4, t), response(2, t)
+    table = [[v / 2 for v in leaves[x]] + [v / 2 for v in halves[x // 2]] for x in range(4)]
+    found = max(truth(table, pair, E, 4) for pair in ((0, 1), (0, 2)))
+    beta = max(distance(table, pair) for pair in itertools.combinations(range(4), 2))
+    assert beta == ((t - 1) / (t + 3) + (t - 1) / (t + 1)) / 2
+    assert found == true
+    assert printed_pair(t, beta, t, E, 4) == printed
+    assert corrected_pair(t, beta, t, E, 4) >= found > printed
+
+
+def test_the_script_behind_figure_5_computes_another_number():
+    """It assigns the last level's share of beta where it should add: e^1, 64 leaves."""
+    t, levels = math.e, 6
+    shares = [(t - 1) / (t + 2**level - 1) / levels for level in range(1, levels + 1)]
+    assert shares[-1] == pytest.approx(0.00435770, rel=1e-4)
+    assert sum(shares) == pytest.approx(0.185583, rel=1e-4)
+
+
+# ---------------------------------------------------------------------------------------------------- 002, section 5, 7
+
+
+def test_the_recipe_for_lower_bounds_may_give_no_distribution():
+    """Theorem 5.1 for R(x0) = (3/5, 2/5), R(x1) = (1/5, 4/5): p = 2, beta = 2/5, and alpha (1 + p) exceeds 1."""
+    p, beta = F(4, 5) / F(2, 5), F(2, 5)
+    assert beta / (p - 1) * (1 + p) == F(6, 5) > 1
+
+
+@pytest.mark.parametrize(("k", "t"), [(2, 3), (3, 2), (3, 6)])
+@pytest.mark.parametrize(("total", "sampled"), [(3, 1), (3, 2), (4, 2), (4, 3)])
+def test_sampling_without_replacement(k, t, total, sampled):
+    """Lemma 7.4: delta'(eps) = g delta(log(1 + (e^eps - 1)/g)), g = n/N, is never below the truth."""
+    table, g = response(k, F(t)), F(sampled, total)
+    for E in (F(1), F(5, 4), F(3, 2)):
+        inner = 1 + (E - 1) / g
+        bound = g * messages_shuffled(table, [table] * (sampled - 1), inner)
+        worst = F(0)
+        for others in itertools.combinations_with_replacement(range(k), total - 1):
+            laws = []
+            for x in (0, 1):
+                law = {}
+                groups = list(itertools.combinations((x, *others), sampled))
+                for group in groups:
+                    for h, mass in histogram([table[z] for z in group]).items():
+                        law[h] = law.get(h, F(0)) + mass / len(groups)
+                laws.append(law)
+            worst = max(worst, positive(*laws, E), positive(*laws[::-1], E))
+        assert worst <= bound
+
+
+# --------------------------------------------------------------------------------------------------------- 001, model O
+
+
+@pytest.mark.parametrize(
+    ("budget", "others", "E", "true", "gaussian"),
+    [(50, [2] * 4, F(59, 10), 0.170806, 0.140453), (1000, [1] * 8, F(1009, 10), 0.0035086, 5.7e-10)],
+)
+def test_the_gaussian_approximation_where_messages_are_shuffled(budget, others, E, true, gaussian):
+    tables = [response(2, F(t)) for t in others]
+    found = float(messages_shuffled(response(2, F(budget)), tables, E))
+    weights = [1 / (1 + t) for t in (budget, *others)]
+    mu = math.sqrt(2 / (sum(weights) - max(weights)))
+    eps = math.log(E)
+    tail = [math.erfc(x / math.sqrt(2)) / 2 for x in (eps / mu - mu / 2, eps / mu + mu / 2)]
+    assert found == pytest.approx(true, rel=1e-5)
+    assert tail[0] - float(E) * tail[1] == pytest.approx(gaussian, rel=2e-2)
+    assert found > tail[0] - float(E) * tail[1]
+
+
+def test_the_generic_triple_of_the_withdrawn_proof_is_right():
+    """Binary response attains it: t = 3, n = 3, E = 3/2."""
+    E = F(3, 2)
+    assert truth(response(2, F(3)), (0, 1), E, 3) == expectation([budget_law(F(3), E)] * 3) / 3
