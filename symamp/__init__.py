@@ -15,6 +15,7 @@ from symamp.accounting.rounds import ComposedCurve, Composition
 from symamp.accounting.tradeoff import TradeOff
 from symamp.algebra.parameter import Parameter
 from symamp.amplification.answer import Answer
+from symamp.amplification.choose import Candidate, Ranking, choose
 from symamp.amplification.crowd_answer import CrowdAnswer
 from symamp.amplification.curve import Curve
 from symamp.amplification.estimate import Estimate, estimate
@@ -60,6 +61,7 @@ __all__ = [
     "PCKVGRR",
     "Answer",
     "BlockHadamardResponse",
+    "Candidate",
     "Collision",
     "Comparison",
     "ComparisonGrid",
@@ -90,6 +92,7 @@ __all__ = [
     "Profile",
     "PureLDP",
     "RandomizedResponse",
+    "Ranking",
     "RenyiCurve",
     "SamplingRappor",
     "Standing",
@@ -100,6 +103,7 @@ __all__ = [
     "TradeOff",
     "UnaryEncoding",
     "Wheel",
+    "choose",
     "compare",
     "compose",
     "curve",

@@ -119,11 +119,11 @@ def test_refusals(family, message):
 
 
 def test_plain_data():
-    found = sa.least_n(sa.RandomizedResponse(k=2, eps0=1), eps="0.1", delta="1e-6")
+    found = sa.least_n(sa.RandomizedResponse(k=3, eps0=1), eps="0.1", delta="1e-6")
     assert pickle.loads(pickle.dumps(found)) == found
     shown = found.to_dict()
     assert shown["lower"] == found.lower
     assert shown["private"]["upper"] <= 1e-6
-    blanket = sa.least_n(sa.RandomizedResponse(k=2, eps0=1), eps="0.1", delta="1e-6", method="blanket")
+    blanket = sa.least_n(sa.RandomizedResponse(k=3, eps0=1), eps="0.1", delta="1e-6", method="blanket")
     assert blanket.private.certificate()
     assert found.upper <= blanket.upper

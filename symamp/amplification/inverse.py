@@ -21,6 +21,7 @@ from symamp.errors import ArgumentError
 from symamp.evaluation.inversion import LARGEST_EPS, log_of
 from symamp.evaluation.law import Level
 from symamp.mechanisms.budget_order import degradation
+from symamp.mechanisms.mechanism import Mechanism
 from symamp.mechanisms.pure_ldp import PureLDP
 from symamp.numbers.arguments import LARGEST_N, budget, failure_probability, users
 
@@ -122,7 +123,9 @@ def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, meth
         shown = f"{family!r} with {', '.join(free) or 'nothing'} free"
         raise ArgumentError("family", shown, "a family with eps0 free and all other parameters fixed")
     checked_subject(family.at(eps0=1))
-    reason = _LARGER_CLASS if isinstance(family, PureLDP) else degradation(family)  # type: ignore[arg-type]
+    reason = _LARGER_CLASS if isinstance(family, PureLDP) else None
+    if isinstance(family, Mechanism):
+        reason = degradation(family)
     floor_ = float(sp.N(level, 17)) * (1.0 - 1e-15)  # eps0 <= eps is private without shuffling
     asked = (("n", str(count)), ("eps", str(eps)), ("delta", str(delta)))
     ends = max(floor_, _LEAST_EPS0), LARGEST_EPS

@@ -17,6 +17,7 @@ from symamp.amplification import questions
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.subject import Subject
 from symamp.command_line.compare import compare
+from symamp.command_line.curves import COMMANDS
 from symamp.command_line.failure import guarded
 from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.output import (
@@ -151,6 +152,10 @@ def mechanisms(as_json: bool) -> None:
         print_json([{"name": a, "parameters": b, "description": c} for a, b, c in rows])
         return
     print_table(("name", "parameters", "mechanism"), rows)
+
+
+for command in COMMANDS:
+    app.add_command(command)
 
 
 def main() -> None:
