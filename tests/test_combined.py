@@ -1,8 +1,11 @@
 """Combined mechanisms against explicit product tables in exact rationals, and against themselves."""
 
+import json
 import pickle
+import re
 from collections import Counter
 from fractions import Fraction
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -15,6 +18,7 @@ from symamp.derivation.composed import Composed
 from symamp.derivation.dominating_pair import dominating_pair
 from symamp.mechanisms.combined import part_triple
 
+ROOT = Path(__file__).resolve().parent.parent
 RR2, RR3 = (sa.RandomizedResponse(k=k, eps0="log(3)") for k in (2, 3))
 SUBSETS = sa.SubsetSelection(d=4, k=2, eps0="log(3)")
 KNOWN = {RR2: randomized_response(2, Fraction(3)), RR3: randomized_response(3, Fraction(3))}
@@ -252,3 +256,30 @@ def test_shown_and_sent():
 def test_refusals(make, message):
     with pytest.raises(sa.errors.ArgumentError, match=message):
         make()
+
+
+EXAMPLES = re.findall(r"```json\n(.*?)```", (ROOT / "docs" / "combined_format.md").read_text(), re.DOTALL)
+
+
+def test_files(tmp_path):
+    file = tmp_path / "survey.json"
+    file.write_text(EXAMPLES[0])
+    survey = sa.load_mechanism(file)
+    questions = [sa.RandomizedResponse(k=4, eps0="1/8")] * 8
+    assert survey == sa.joint(sa.UnaryEncoding.oue(D=16, eps0="1/2"), *questions)
+    parts = ("1/3", sa.RandomizedResponse(k=4, eps0=1)), ("2/3", sa.UnaryEncoding.rappor(D=8, eps0=1))
+    assert sa.mechanism_from_json(json.loads(EXAMPLES[1])) == sa.poisson_subsample(sa.parallel(parts), "1/10")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sampled": {"rate": 1, "part": {"family": "krr"}}}, "joint, sampled"),
+        ({"joint": [{}]}, "family or mechanism"),
+        ({"joint": [{"family": "krr", "mechanism": {}}]}, "one of family and mechanism"),
+        ({"joint": [{"family": "krr", "times": 0}]}, "1 to 1000"),
+    ],
+)
+def test_files_that_are_refused(change, message):
+    with pytest.raises(sa.errors.FormatError, match=message):
+        sa.mechanism_from_json({**json.loads(EXAMPLES[0]), **change})

@@ -21,7 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = {name: json.loads(schema_text(name)) for name in schema_names()}
 EXAMPLES = {
     name: [json.loads(body) for body in re.findall(r"```json\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)]
-    for name, page in {"mechanism": "mechanism_format.md", "family": "family_format.md"}.items()
+    for name, page in {
+        "mechanism": "mechanism_format.md",
+        "family": "family_format.md",
+        "combined": "combined_format.md",
+    }.items()
 }
 EXAMPLES["certificate"] = [
     sa.delta(sa.RandomizedResponse(k=3, eps0=1), n=1000, eps="0.1", method="blanket").certificate(),
@@ -31,8 +35,8 @@ EXAMPLES["certificate"] = [
 
 
 def test_the_names():
-    assert schema_names() == ("certificate", "family", "mechanism")
-    with pytest.raises(ArgumentError, match="certificate, family, mechanism"):
+    assert schema_names() == ("certificate", "combined", "family", "mechanism")
+    with pytest.raises(ArgumentError, match="certificate, combined, family, mechanism"):
         schema_text("../errors")
 
 

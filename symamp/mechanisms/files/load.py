@@ -10,28 +10,30 @@ import os
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Never
+from typing import Any, Never
 
 from symamp.errors import FormatError
-from symamp.mechanisms.described import DescribedFamily
+from symamp.mechanisms.files.combined_file import FORMAT, combined_from_json
 from symamp.mechanisms.files.family_file import family_from_json
 from symamp.mechanisms.files.table_file import table_from_json
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.mechanism import Mechanism
 from symamp.schemas.validation import printable
 
 _MOST_BYTES = 4 * 2**20
 _MOST_DIGITS = 1000
-_READERS: dict[object, Callable[[object], FiniteMechanism | DescribedFamily]] = {
+_READERS: dict[object, Callable[[object], Any]] = {
     "symamp-mechanism": table_from_json,
     "symamp-family": family_from_json,
+    FORMAT: lambda data: combined_from_json(data, mechanism_from_json),
 }
 
 
-def load_mechanism(path: str | os.PathLike[str]) -> FiniteMechanism | DescribedFamily:
+def load_mechanism(path: str | os.PathLike[str]) -> Any:
     """Return the mechanism or family that the JSON file describes, checked: rows sum to 1, no entry is negative.
 
     A file with the format "symamp-mechanism" gives a ``FiniteMechanism``, one with "symamp-family" a
-    ``DescribedFamily``, whose sizes may be symbols (docs/family_format.md).
+    ``DescribedFamily``, whose sizes may be symbols (docs/family_format.md), and one with "symamp-combined" a joint,
+    parallel or sampled mechanism (docs/combined_format.md).
 
     Raises FormatError for a file that cannot be read or does not have the documented shape, ExpressionError for an
     expression outside the grammar, and what ``FiniteMechanism`` raises for a table that is no local randomizer
@@ -68,7 +70,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> FiniteMechanism | DescribedF
     return mechanism_from_json(_decoded(text, place))
 
 
-def mechanism_from_json(data: object) -> FiniteMechanism | DescribedFamily:
+def mechanism_from_json(data: object) -> Any:
     """Return the mechanism or family that a decoded JSON document describes (``load_mechanism`` says what is raised).
 
     A float counts as the shortest decimal that denotes it, as it does in a file: 0.1 is 1/10.
@@ -81,7 +83,8 @@ def mechanism_from_json(data: object) -> FiniteMechanism | DescribedFamily:
     ('a', 'b')
     """
     form = data.get("format") if isinstance(data, dict) else None
-    return _READERS.get(form if isinstance(form, str) else None, table_from_json)(data)
+    found: Mechanism = _READERS.get(form if isinstance(form, str) else None, table_from_json)(data)
+    return found
 
 
 def _decoded(text: str, place: str) -> object:
