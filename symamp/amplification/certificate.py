@@ -36,6 +36,8 @@ _MORE_BITS = (0, 32, 512, 4096)
 """How many bits a certificate has beyond the evaluation that it repeats: the first for which it is accepted."""
 _FEW_INPUTS, _MOST_INPUTS = 4, 64
 """Up to so many inputs of a table every class of pairs is listed; beyond the second number there is no certificate."""
+_INSTEAD = {"two_messages": "all_data_sets", "generic_all_data_sets": "generic"}
+"""Analyses whose evaluations the verifier cannot repeat, each with one for the same questions that it can."""
 _GAPS = (1e-2, 1e-4, 1e-7, 1e-10)
 """Relative gaps for triples that convex order or the local budget has settled, so that there is no evaluation yet."""
 
@@ -131,10 +133,9 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
     """Yield an evaluation at ``at`` of every class of pairs, or of those of a table that no common bound settles."""
     known, n = {e.part.signature: e for e in claim.above}, claim.question.n
     method = claim.above[0].part.method if claim.above else None
-    if method == "two_messages":
-        raise ArgumentError("certificate", method, "an answer of another analysis, such as method='all_data_sets'")
-    if method == "generic_all_data_sets":  # the verifier knows listed laws, not all mixtures of some
-        raise ArgumentError("certificate", method, "an answer of another analysis, such as method='generic'")
+    if method in _INSTEAD:
+        accepted = f"an answer of another analysis, such as method={_INSTEAD[method]!r}"
+        raise ArgumentError("certificate", method, accepted)
     whole = Ladder(claim.question.subject, method).first
     if isinstance(whole, TableBound) and method != "blanket":
         raise ArgumentError("certificate", f"{method} of a table", "an answer of method='blanket'")
@@ -167,13 +168,20 @@ def _evaluated(part: Part, level: Level | None, n: int, bound: fmpq | arb) -> Ev
     assert level is not None
     with flint.ctx.workprec(256):
         one = one_user_divergence(part.law, level) if isinstance(part, Reduction) else arb("inf")
-        if bound == 0 or one <= arb(bound):
+        if bound == 0 or one <= arb(bound) or _is_tie(part, level, bound):
             return Evidence.of(part, level, Enclosure(arb(0), one, "no positive value", 128))
     for gap in _GAPS:
         found = Evidence.of(part, level, part.enclose(level, n, Settings(gap=gap)))
         if found.upper.ball <= bound:
             break
     return found
+
+
+def _is_tie(part: Part, level: Level, bound: fmpq | arb) -> bool:
+    """Return whether the divergence for one user is exactly the bound, which balls of it cannot decide."""
+    if not isinstance(bound, fmpq) or not isinstance(part, Reduction):
+        return False
+    return part.enclose(level, 1, Settings(gap=_GAPS[0])).exact == bound
 
 
 def _ends(claim: Claim) -> tuple[tuple[str, fmpq | arb], tuple[str, fmpq | arb]]:

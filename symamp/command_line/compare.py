@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from symamp.amplification.answer import Answer
 from symamp.analyses.subject import Subject
 from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.output import print_json, print_line
@@ -22,7 +23,7 @@ def compare(found: Subject, n: str, delta: str | None, eps: str | None, as_json:
     if (delta is None) == (eps is None):
         raise ArgumentError("options", "both" if delta else "none", "one of --delta and --eps")
     table = compared(found, n=n, delta=delta, eps=eps)
-    assert isinstance(table, Comparison)
+    assert isinstance(table, Comparison) and isinstance(table.truth, Answer)  # a crowd has no words here
     if as_json:
         print_json({"truth": table.truth.to_dict(), "rows": table.to_dicts()})
         return
