@@ -181,7 +181,7 @@ def _is_tie(part: Part, level: Level, bound: fmpq | arb) -> bool:
     """Return whether the divergence for one user is exactly the bound, which balls of it cannot decide."""
     if not isinstance(bound, fmpq) or not isinstance(part, Reduction):
         return False
-    return part.enclose(level, 1, Settings(gap=_GAPS[0])).exact == bound
+    return bool(part.enclose(level, 1, Settings(gap=_GAPS[0])).exact == bound)
 
 
 def _ends(claim: Claim) -> tuple[tuple[str, fmpq | arb], tuple[str, fmpq | arb]]:

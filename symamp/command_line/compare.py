@@ -23,7 +23,8 @@ def compare(found: Subject, n: str, delta: str | None, eps: str | None, as_json:
     if (delta is None) == (eps is None):
         raise ArgumentError("options", "both" if delta else "none", "one of --delta and --eps")
     table = compared(found, n=n, delta=delta, eps=eps)
-    assert isinstance(table, Comparison) and isinstance(table.truth, Answer)  # a crowd has no words here
+    assert isinstance(table, Comparison)
+    assert isinstance(table.truth, Answer)  # a crowd has no words here
     if as_json:
         print_json({"truth": table.truth.to_dict(), "rows": table.to_dicts()})
         return
