@@ -16,7 +16,7 @@ class Cauchy(AdditiveNoise):
     """Send x + Z for x in [0, 1], Z with density scale/(pi (scale^2 + z^2)).
 
     >>> Cauchy(scale=1).local_ratio()
-    sqrt(5)/2 + 3/2
+    (sqrt(5) + 5)**2/20
     """
 
     name = "Cauchy noise on [0, 1]"
