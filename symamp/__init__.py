@@ -30,7 +30,11 @@ from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
 from symamp.literature.compare import Comparison, ComparisonGrid, compare
 from symamp.mechanisms.combined import joint, parallel, poisson_subsample
+from symamp.mechanisms.continuous.cauchy import Cauchy
+from symamp.mechanisms.continuous.density import DensityMechanism
+from symamp.mechanisms.continuous.gaussian import Gaussian
 from symamp.mechanisms.continuous.laplace import Laplace
+from symamp.mechanisms.continuous.logistic import Logistic
 from symamp.mechanisms.families.block_hadamard import BlockHadamardResponse
 from symamp.mechanisms.families.cms import CountMeanSketch
 from symamp.mechanisms.families.collision import Collision
@@ -62,6 +66,7 @@ __all__ = [
     "Answer",
     "BlockHadamardResponse",
     "Candidate",
+    "Cauchy",
     "Collision",
     "Comparison",
     "ComparisonGrid",
@@ -74,10 +79,12 @@ __all__ = [
     "Curve",
     "DBitFlip",
     "Decomposition",
+    "DensityMechanism",
     "DuchiVector",
     "Estimate",
     "ExponentialMechanism",
     "FiniteMechanism",
+    "Gaussian",
     "GivenProfile",
     "HadamardCountMeanSketch",
     "HadamardResponse",
@@ -85,6 +92,7 @@ __all__ = [
     "Inverse",
     "Laplace",
     "LocalHashing",
+    "Logistic",
     "OneBitMean",
     "Parameter",
     "PrivKV",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar
 
 import flint
@@ -16,12 +16,15 @@ from symamp.analyses.part import Part
 from symamp.analyses.standing import Standing
 from symamp.derivation.crossing import number
 from symamp.evaluation.divergence import Enclosure, Settings
+from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.evaluation.law import Level
 from symamp.evaluation.smooth_divergence import enclose_smooth, estimate_log_smooth, estimate_smooth_epsilon
 from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 
 WORST_PAIR = "Corollary 2 of Theorem P (docs/proofs/worst_pair.md)"
+
+_GAP_OF_CUT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,9 @@ class SmoothPart:
         Proof: docs/proofs/smooth_laws.md.
         """
         low, high = self.laws(level, n)
+        if self.noise.local_ratio() is sp.oo:
+            # The cut of the tail alone costs about 1e-5, and rare large ratios make many frequencies.
+            settings = replace(settings, gap=max(settings.gap, _GAP_OF_CUT))
         above = enclose_smooth(high, level, n, settings)
         if low is high:
             return above
@@ -81,9 +87,15 @@ class SmoothPart:
     def _top(self) -> float:
         ratio = self.noise.local_ratio()
         if ratio is sp.oo:
-            return inf
+            return LARGEST_EPS
         with flint.ctx.workprec(64):
             return float(number(ratio)().log())
+
+
+@lru_cache(maxsize=64)
+def _among(law: SmoothLaw, other: int) -> SmoothLaw:
+    """Return the triple with R(0), or R(1), in place of A2."""
+    return law.among_first() if other == 0 else law.swapped().among_first().swapped()
 
 
 @dataclass(frozen=True)
@@ -121,5 +133,6 @@ class NoiseDataSet(SmoothPart):
 
     def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
         """Return one law: its divergence is at most that of the data sets, which is all that a lower bound needs."""
-        law = self.noise.data_set_law(level, n, self.other, False)
+        lower, _ = self.noise.blanket_laws(level, n)
+        law = _among(lower, self.other)
         return law, law

@@ -66,8 +66,8 @@ def tilted_sum(tilted: Tilted, plan: Plan) -> tuple[arb, arb]:
 
     Guarantee
     ---------
-    The outer ends of the two balls enclose E[S_+], as for ``certified_sum``, for every plan.
-    Proof: docs/proofs/kernel_sandwich.md.
+    The left end of the first ball and the right end of the second enclose E[S_+] for every plan, whatever law it is
+    whose transform, deviation and aliasing are contained. Proof: docs/proofs/kernel_sandwich.md.
     """
     theta, w = tilted.theta, arb(plan.window.length)
     kernel = Kernel(FLINT, theta, w, plan.terms)

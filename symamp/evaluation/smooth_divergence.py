@@ -10,6 +10,7 @@ from math import inf, log
 import flint
 import numpy as np
 from flint import arb
+from scipy.optimize import brentq
 
 from symamp.errors import PrecisionError
 from symamp.evaluation.certified import tilted_sum
@@ -18,9 +19,10 @@ from symamp.evaluation.fast import FloatSum, float_sum
 from symamp.evaluation.gparv import FloatGparv, nearest_doubles
 from symamp.evaluation.inversion import approximate_log_law, estimate_root
 from symamp.evaluation.law import Law, Level
-from symamp.evaluation.plan import Plan
+from symamp.evaluation.plan import Plan, raised_tilt, relative_overshoot, saddle_tilt
 from symamp.evaluation.sandwich import finite_sandwich
 from symamp.evaluation.smooth_law import Nodes, SmoothLaw, nodes
+from symamp.evaluation.tilted import TiltedLaw
 from symamp.evaluation.tilted_nodes import TiltedNodes, node_gparv
 
 EVALUATOR = "compact kernel over pieces"
@@ -28,6 +30,7 @@ _LARGEST_PRECISION = 1024
 _CELLS, _FEW_USERS = 200, 2
 _SPARE, _SLACK = 24, 1.05
 _COARSER, _COARSEST = 32.0, 1e-3
+_SHARE, _MOST_FREQUENCIES = 4.0, 3_000
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ def estimate_smooth_epsilon(
         level = Level.of_float(eps)
         return estimate_log_smooth(law_at(level), level, n, settings)
 
+    if start is None or not 0.0 < start < top:
+        start = _start(rough, log_delta, top)
     return estimate_root(
         value,
         rough,
@@ -87,6 +92,21 @@ def estimate_smooth_epsilon(
         top,
         start,
     )
+
+
+def _start(rough: Callable[[float], float], log_delta: float, top: float) -> float | None:
+    """Return about where the rough curve is delta, sought upward from small levels; None if nowhere."""
+    high = min(1e-3, top / 4.0)
+    while rough(high) > log_delta:
+        high *= 2.0
+        if high >= top:
+            return None
+    low = high
+    while rough(low) <= log_delta:
+        low /= 4.0
+        if low < 1e-9:
+            return None
+    return float(brentq(lambda eps: max(rough(eps), -1e300) - log_delta, low, high, rtol=1e-3))
 
 
 def enclose_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | None = None) -> Enclosure:
@@ -130,12 +150,17 @@ def _enclosed(law: SmoothLaw, level: Level, n: int, plan: Plan, reach: float, bi
 
 def _search(law: SmoothLaw, level: Level, n: int, settings: Settings) -> Search:
     """Return the plan, found with nodes that are good for all its frequencies."""
-    reach = 0.0
+    gap = max(settings.gap, KERNEL_GAP)
+    g = _floats(law, level, 0.0, 0.0)
+    if not g.is_positive:
+        return Search(g, None, 0.0)
+    tilted = TiltedLaw.of(g, raised_tilt(g, n, saddle_tilt(g, n)))
+    # About what the search will ask for: with too few nodes phi would not fall, and it would ask for much more.
+    width = np.sqrt(n) * tilted.deviation * np.sqrt(_SHARE * gap * relative_overshoot(tilted, n))
+    reach = float(2.0 * np.pi / width)
     while True:
         g = _floats(law, level, 0.0, reach)
-        if not g.is_positive:
-            return Search(g, None, reach)
-        found = float_sum(g, n, max(settings.gap, KERNEL_GAP), settings.most_frequencies)
+        found = float_sum(g, n, gap, min(settings.most_frequencies, _MOST_FREQUENCIES))
         window = found.plan.window
         needed = 2.0 * np.pi * found.plan.terms / window.length
         if needed <= _SLACK * reach:

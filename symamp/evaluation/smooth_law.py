@@ -47,6 +47,19 @@ class Piece:
         turned = None if found is None else lambda y: tuple(found(y)[i] for i in (0, 2, 1))
         return Piece(self.start, self.end, self.density, self.ratio1, self.ratio0, turned)
 
+    def among_first(self) -> Piece:
+        """Return the piece with A0 in place of A2."""
+        found = self.beyond
+        shown = None if found is None else lambda y: tuple(found(y)[i] for i in (1, 1, 2))
+        return Piece(
+            self.start,
+            self.end,
+            lambda y: self.density(y) * self.ratio0(y),
+            lambda _: acb(1),
+            lambda y: self.ratio1(y) / self.ratio0(y),
+            shown,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class SmoothLaw:
@@ -65,6 +78,16 @@ class SmoothLaw:
         atoms = tuple(Atom(a.ratio1, a.ratio0, a.mass, a.equal_ratios) for a in self.atoms)
         pieces = tuple(p.swapped() for p in self.pieces)
         return SmoothLaw(pieces, atoms, self.null, tuple((b, a) for a, b in self.singular))
+
+    def among_first(self) -> SmoothLaw:
+        """Return the triple (A0, A1, A0): all other users hold the first input. There must be no singular part."""
+        assert not self.singular
+        pieces = tuple(p.among_first() for p in self.pieces)
+        return SmoothLaw(pieces, tuple(_among_first(a) for a in self.atoms), lambda: arb(0))
+
+
+def _among_first(a: Atom) -> Atom:
+    return Atom(lambda: arb(1), lambda: a.ratio1() / a.ratio0(), lambda: a.mass() * a.ratio0(), a.equal_ratios)
 
 
 @dataclass(frozen=True)

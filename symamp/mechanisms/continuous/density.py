@@ -1,0 +1,190 @@
+"""Noise of one's own: a density as a formula, with every condition of the theorem checked."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache, reduce
+from typing import ClassVar
+
+import flint
+import sympy as sp
+from flint import acb, arb
+
+from symamp.errors import ArgumentError, RowSumError, UndecidedOrderError, VerificationError
+from symamp.mechanisms.continuous.additive_noise import AdditiveNoise, Arc, Side, Y, Z
+from symamp.numbers.holomorphic import Holomorphic
+
+_POINTS = (sp.Rational(1, 7), sp.Rational(4, 3), sp.Rational(5, 2))
+_NEGLIGIBLE, _FARTHEST, _BITS, _DIGITS = 2.0**-120, 4096, 64, 30
+
+
+class DensityMechanism(AdditiveNoise):
+    """Send a real message whose density on input x in [0, 1] is a SymPy formula in the symbols x and y.
+
+    The density has to be that of noise added to the input: a function of y - x alone, even, log-concave (so that it
+    falls away from 0, and its ratios rise). ``Abs``, exponentials, hyperbolic functions, polynomials and roots are
+    read; numbers are exact. Each condition is shown by SymPy and compared at points with what was written, or the
+    density is refused.
+
+    Raises ArgumentError for a density that is not of this kind, RowSumError if it does not integrate to 1,
+    UndecidedOrderError for a condition that could not be shown.
+
+    >>> x, y = sp.symbols("x y", real=True)
+    >>> noise = DensityMechanism(sp.exp(-sp.Abs(y - x)) / 2, x, y)
+    >>> noise.gamma(), noise.local_ratio()
+    (exp(-1/2), E)
+    """
+
+    name = "noise on [0, 1] with a density of one's own"
+    slug: ClassVar[str] = "density"
+    source: ClassVar[str] = "given"
+    declared = ()
+
+    def __init__(self, density: sp.Expr, x: sp.Symbol, y: sp.Symbol) -> None:
+        super().__init__()
+        if not isinstance(density, sp.Expr) or density.free_symbols != {x, y}:
+            raise ArgumentError("density", density, "a SymPy formula in the two given symbols and no others")
+        if density.has(sp.Float):
+            raise ArgumentError("density", density, "exact numbers, such as Rational(1, 3)")
+        z = sp.Symbol("z", positive=True)
+        half = _additive(density, x, y, z)
+        _check_total(half, z)
+        self._largest = _check_log_concave(half, z)
+        self.density, self._half = density, half.rewrite(sp.exp).subs(z, Z)
+        beyond = sp.integrate(half, (z, Y, sp.oo), conds="none").rewrite(sp.exp)
+        if beyond.has(sp.Integral):
+            raise UndecidedOrderError("density", str(half), "an integral that SymPy finds")
+        self._beyond = sp.simplify(beyond)
+        self._compare(x, y)
+        # Functions that balls do not know are refused here.
+        Holomorphic(self._half, Z)
+        _in_balls(self._beyond)
+
+    def key(self) -> tuple[object, ...]:
+        """Return the density of the noise."""
+        return (type(self).__qualname__, self._half)
+
+    def arcs(self) -> tuple[Arc, ...]:
+        """Return the density."""
+        return (Arc(sp.Integer(0), sp.oo, self._half),)
+
+    def sides(self) -> tuple[Side, ...]:
+        """Return the sides with formulas in e^-y in place of e^y: balls are far narrower for them."""
+        return _falling_sides(self)
+
+    def survival(self, z: arb) -> arb:
+        """Return P(Z > z)."""
+        return _in_balls(self._beyond)(z)
+
+    def gamma(self) -> sp.Expr:
+        """Return the mass of the blanket, P(|Z| > 1/2)."""
+        return sp.simplify(2 * self._beyond.subs(Y, sp.Rational(1, 2)))
+
+    def local_ratio(self) -> sp.Expr:
+        """Return the limit of f(y - 1)/f(y), which is the largest ratio of a log-concave density."""
+        return self._largest
+
+    @property
+    def cuts_tail(self) -> bool:
+        """Whether the ratio still varies far out."""
+        return bool(self.sides()[-1].ratio.free_symbols)
+
+    def cut(self, ratio: float) -> sp.Expr | None:
+        """Return y at which the ratio is reached, or beyond which there is no mass that matters."""
+        last, y = self.sides()[-1], sp.Integer(2)
+        at = Holomorphic(last.ratio, Y)
+        with flint.ctx.workprec(_BITS):
+            while y <= _FARTHEST:
+                place = arb(int(y * 16)) / 16
+                enough = self._largest is sp.oo and at(acb(place)).real > ratio
+                if enough or self.survival(place - 1) < _NEGLIGIBLE:
+                    return y
+                y += sp.Rational(1, 16) if y < _FARTHEST // 64 else sp.Integer(1)
+        raise UndecidedOrderError("density", str(self.density), "noise whose tail is light")
+
+    def spread(self) -> float:
+        """Return about the variance of G at eps = 0, by the midpoint rule."""
+        last, total, step = self.sides()[-1], 0.0, 1 / 64
+        density, ratio = Holomorphic(last.density0, Y), Holomorphic(last.ratio, Y)
+        with flint.ctx.workprec(_BITS):
+            for k in range(64 * 64):
+                y = acb(0.5 + (k + 0.5) * step)
+                part = float(density(y).real * (ratio(y).real - 1) ** 2) * step
+                total += 2.0 * part
+                if k > 128 and part < 1e-9 * total:
+                    break
+        return total
+
+    def _compare(self, x: sp.Symbol, y: sp.Symbol) -> None:
+        """Raise VerificationError unless what was derived agrees with what was written, at some points."""
+        for z in _POINTS:
+            for at in (sp.Integer(0), sp.Rational(2, 3)):
+                written = sp.N(self.density.subs({x: at, y: at + z}), _DIGITS)
+                slope = -sp.diff(self._beyond, Y).subs(Y, z)
+                ratio = sp.N(self.density.subs({x: 1, y: z + 1}) / self.density.subs({x: 0, y: z + 1}), _DIGITS)
+                last = self.sides()[-1].ratio.subs(Y, z + 1) / ratio * written
+                for found in (self._half.subs(Z, z), slope, last):
+                    if abs(sp.N(found, _DIGITS) - written) > abs(written) * sp.Float(10) ** (10 - _DIGITS):
+                        raise VerificationError("density", str(self.density), f"{written} at y - x = {z}")
+
+    def __repr__(self) -> str:
+        return f"DensityMechanism({self.density})"
+
+
+@lru_cache(maxsize=64)
+def _falling_sides(noise: DensityMechanism) -> tuple[Side, ...]:
+    sides = super(DensityMechanism, noise).sides()
+    return tuple(replace(s, density0=_in_falling(s.density0), ratio=_in_falling(s.ratio)) for s in sides)
+
+
+def _in_falling(formula: sp.Expr) -> sp.Expr:
+    w = sp.Symbol("w", positive=True)
+    shown = sp.expand_power_exp(formula.subs(Y, -sp.log(w)))
+    return sp.factor(sp.cancel(sp.expand(shown, power_exp=True))).subs(w, sp.exp(-Y))
+
+
+def _additive(density: sp.Expr, x: sp.Symbol, y: sp.Symbol, z: sp.Symbol) -> sp.Expr:
+    """Return the density at distance z > 0 from the input, for noise that is added and even."""
+    above, below = (sp.simplify(density.subs(y, x + side * z)) for side in (1, -1))
+    if above.has(x) or below.has(x):
+        raise ArgumentError("density", density, "a function of y - x")
+    if sp.simplify(above - below) != 0:
+        raise ArgumentError("density", density, "an even function of y - x")
+    return above
+
+
+def _check_total(half: sp.Expr, z: sp.Symbol) -> None:
+    total = sp.simplify(2 * sp.integrate(half, (z, 0, sp.oo)))
+    if total != 1:
+        raise RowSumError("density", str(total), "an integral of exactly 1 over the line")
+
+
+def _check_log_concave(half: sp.Expr, z: sp.Symbol) -> sp.Expr:
+    """Return the limit of f(z)/f(z + 1), after showing that the density is positive, falls and is log-concave."""
+    slope = sp.simplify(sp.diff(half, z) / half)
+    bend = sp.simplify(sp.diff(slope, z))
+    for shown, what in ((half.is_positive, half), (slope.is_nonpositive, slope), (bend.is_nonpositive, bend)):
+        if not shown:
+            accepted = "a positive, falling, log-concave density: f > 0, (log f)' <= 0, (log f)'' <= 0 for z > 0"
+            raise UndecidedOrderError("density", str(what), accepted)
+    limit = sp.limit(sp.simplify(half / half.subs(z, z + 1)), z, sp.oo)
+    return sp.simplify(limit)
+
+
+@lru_cache(maxsize=64)
+def _in_balls(formula: sp.Expr) -> Callable[[arb], arb]:
+    """Return a formula in y, error functions included, as a function of balls."""
+    if not formula.has(sp.erfc, sp.erf):
+        compiled = Holomorphic(formula, Y)
+        return lambda at: compiled(acb(at)).real
+    inner = [_in_balls(a) for a in formula.args]
+    if isinstance(formula, sp.erfc):
+        return lambda at: inner[0](at).erfc()
+    if isinstance(formula, sp.erf):
+        return lambda at: inner[0](at).erf()
+    if not isinstance(formula, sp.Add | sp.Mul):
+        raise UndecidedOrderError("density", str(formula), "a tail in exponentials, powers and error functions")
+    combine = operator.add if isinstance(formula, sp.Add) else operator.mul
+    return lambda at: reduce(combine, [part(at) for part in inner])

@@ -1,0 +1,109 @@
+"""Noise on an interval: families, cut tails, and densities of one's own, against numbers from elsewhere."""
+
+import flint
+import pytest
+import sympy as sp
+from flint import acb, arb
+
+import symamp as sa
+from symamp.evaluation.divergence import Settings, enclose_divergence
+from symamp.evaluation.law import Level
+from symamp.evaluation.sandwich import finite_sandwich
+from symamp.evaluation.smooth_divergence import enclose_smooth
+from symamp.numbers.holomorphic import Holomorphic
+
+X, Y = sp.symbols("x y", real=True)
+FAMILIES = [sa.Laplace(eps0=2), sa.Logistic(eps0=1), sa.Cauchy(scale=1), sa.Gaussian(sigma=2)]
+# Blanket eps at delta = 1e-6, from Gauss-Legendre sums in doubles with two tilts and two cuts.
+GAUSSIAN = [(10**6, "5", 0.00048307717052), (10**6, "2", 0.0016150162965), (10**3, "5", 0.02247111687)]
+
+
+@pytest.mark.parametrize(("n", "sigma", "eps"), GAUSSIAN)
+def test_gaussian_brackets_contain_the_reference(n, sigma, eps):
+    answer = sa.epsilon(sa.Gaussian(sigma=sigma), n=n, delta="1e-6")
+    assert answer.bound.lower < eps < answer.bound.upper
+    assert answer.bound.upper / answer.bound.lower - 1 < 3e-5
+    assert answer.method == "worst_pair"
+
+
+@pytest.mark.parametrize("noise", FAMILIES, ids=repr)
+def test_the_mass_of_the_blanket_is_twice_the_tail(noise):
+    with flint.ctx.workprec(100):
+        gamma = arb(str(sp.N(noise.gamma(), 28)))
+        assert abs(2 * noise.survival(arb(0.5)) - gamma) < arb(10) ** -25
+
+
+@pytest.mark.parametrize("noise", FAMILIES, ids=repr)
+def test_survival_is_the_integral_of_the_density(noise):
+    density = Holomorphic(noise.arcs()[0].density, next(iter(noise.arcs()[0].density.free_symbols)))
+    with flint.ctx.workprec(100):
+        for a, b in ((0.25, 1.0), (1.0, 3.0)):
+            whole = acb.integral(lambda z, _: density(z), a, b).real
+            assert abs(noise.survival(arb(a)) - noise.survival(arb(b)) - whole) < arb(10) ** -20
+
+
+@pytest.mark.parametrize("noise", FAMILIES[:3], ids=repr)
+def test_the_local_ratio_is_the_largest_ratio(noise):
+    largest, seen = float(noise.local_ratio()), 0.0
+    ratios = [(float(s.start), min(float(s.end), 60.0), Holomorphic(s.ratio, sp.Symbol("y"))) for s in noise.sides()]
+    for start, end, ratio in ratios:
+        for k in range(2001):
+            seen = max(seen, float(ratio(acb(start + (end - start) * k / 2000)).real))
+    assert largest * (1 - 1e-4) < seen < largest * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("noise", FAMILIES[1:3], ids=repr)
+def test_pieces_and_finite_sandwich_agree(noise):
+    n, level = 10**4, Level.of_float(0.03)
+    law, _ = noise.blanket_laws(level, n)
+    found = enclose_smooth(law, level, n, Settings(gap=1e-5))
+    low, high = finite_sandwich(law, 120)
+    below, above = (enclose_divergence(x, level, n, Settings(gap=1e-5)) for x in (low, high))
+    assert below.lower.lower() < found.upper.upper()
+    assert found.lower.lower() < above.upper.upper()
+    assert above.upper.upper() < 1.02 * below.lower.lower()
+
+
+def test_a_density_of_ones_own_is_the_family_where_they_are_the_same():
+    given = sa.DensityMechanism(sp.exp(-sp.Abs(Y - X)) / 2, X, Y)
+    one, other = (sa.delta(m, n=10**6, eps="0.004") for m in (given, sa.Laplace(eps0=1)))
+    assert one.bound.lower < other.bound.upper
+    assert other.bound.lower < one.bound.upper
+    assert given.worst_pair().proved
+
+
+def test_a_density_whose_tail_is_cut():
+    """Ratios still vary far out: a cut costs less than the gap."""
+    given = sa.DensityMechanism(1 / (4 * sp.cosh((Y - X) / 2) ** 2), X, Y)
+    assert sp.simplify(given.gamma() - sa.Logistic(eps0=1).gamma()) == 0
+    assert given.local_ratio() == sp.E
+    one, other = (sa.delta(m, n=10**6, eps="0.0018") for m in (given, sa.Logistic(eps0=1)))
+    assert one.bound.lower < other.bound.upper
+    assert other.bound.lower < one.bound.upper
+    assert one.bound.upper / one.bound.lower < 1 + 2e-6
+
+
+@pytest.mark.parametrize(
+    ("density", "error"),
+    [
+        (sp.exp(-sp.Abs(Y - X)), sa.errors.RowSumError),
+        (sp.exp(-sp.Abs(Y - 2 * X)) / 2, sa.errors.ArgumentError),
+        (sp.exp(-sp.Abs(Y)) / 2, sa.errors.ArgumentError),
+        (0.5 * sp.exp(-sp.Abs(Y - X)), sa.errors.ArgumentError),
+        (1 / (sp.pi * (1 + (Y - X) ** 2)), sa.errors.UndecidedOrderError),
+        ((Y - X) ** 2 * sp.exp(-sp.Abs(Y - X)) / 4, sa.errors.UndecidedOrderError),
+        (sp.exp(-((Y - X - 1) ** 2)) / sp.sqrt(sp.pi), sa.errors.ArgumentError),
+        (1 / (sp.pi * sp.cosh(Y - X)), sa.errors.SymampError),
+    ],
+)
+def test_what_is_not_proved_is_refused(density, error):
+    with pytest.raises(error):
+        sa.DensityMechanism(density, X, Y)
+
+
+def test_parameters_that_are_left_free_have_formulas_but_no_numbers():
+    assert sa.Logistic().local_epsilon() == sa.Parameter("eps0", lower=0).symbol
+    with pytest.raises(sa.errors.ArgumentError, match="eps0"):
+        sa.epsilon(sa.Laplace(), n=100, delta=1e-6)
+    with pytest.raises(sa.errors.ArgumentError):
+        sa.Gaussian(sigma=0)
