@@ -7,7 +7,6 @@ and literature.svg; with the argument "plot" it only draws, and prints the table
 import csv
 import itertools
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 import symamp as sa
