@@ -138,6 +138,19 @@ def test_gaussian_delta_by_quadrature():
     assert float(gaussian_delta(arb("0.3"), arb("0.2"))) == pytest.approx(float(value), rel=1e-10)
 
 
+def test_the_normal_approximation_by_hand():
+    """Formula: RAPPOR, whose blanket has a component with equal ratios; and the value for 2-RR, n = 10^4."""
+    t, n = math.exp(3), 100
+    p = 1 / (t + 1) ** 2
+    square = 2 * p * (t * t - 1) ** 2
+    found = eps("shuffle_index", sa.UnaryEncoding.rappor(D=16, eps0=6), n, "1e-4").value
+    mu = math.sqrt(square / n)
+    x = found / mu
+    value = mu * (math.exp(-x * x / 2) / math.sqrt(2 * math.pi) - x * math.erfc(x / math.sqrt(2)) / 2)
+    assert value == pytest.approx(1e-4, rel=1e-6)
+    assert eps("shuffle_index", pure(1), 10**4, "1e-6").value == pytest.approx(0.04313144700, rel=1e-8)
+
+
 # ------------------------------------------------------------------------------------------------ 002, Theorem 4.7
 
 

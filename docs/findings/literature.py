@@ -7,7 +7,6 @@ and literature.svg; with the argument "plot" it only draws, and prints the table
 import csv
 import itertools
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 import symamp as sa
@@ -25,54 +24,58 @@ MECHANISMS = {
     "RAPPOR, D = 16": lambda eps0: sa.UnaryEncoding.rappor(D=16, eps0=eps0),
 }
 NAMES = ("blanket", "variation_ratio", "variation_ratio_2023", "standard_clone", "generic", *CLOSED_FORMS)
-FIELDS = ("mechanism", "eps0", "n", "delta", "lower", "upper", "name", "value", "standing", "applies", "refuted_here")
+HEAD = ("mechanism", "eps0", "n", "delta", "lower", "upper")
+"""The certified bracket; then one column for each bound: its eps, * outside its conditions, ! refuted, nothing if it
+has no value or does not apply."""
 
 
 def cells():
     return itertools.product(MECHANISMS, BUDGETS, USERS, DELTAS)
 
 
-def rows_of(mechanism, eps0, n, delta):
+def line_of(mechanism, eps0, n, delta):
     table = sa.compare(MECHANISMS[mechanism](eps0), n=n, delta=delta, names=NAMES)
+    line = dict(zip(HEAD, (mechanism, eps0, n, delta, table.truth.lower, table.truth.upper), strict=True))
     for row in table.rows:
-        values = (row.name, row.value, row.standing, row.applies, row.refuted_here)
-        yield dict(zip(FIELDS, (mechanism, eps0, n, delta, table.truth.lower, table.truth.upper, *values), strict=True))
-
-
-def done():
-    if not FILE.exists():
-        return set()
-    with FILE.open(encoding="utf-8", newline="") as stream:
-        return {(r["mechanism"], r["eps0"], int(r["n"]), r["delta"]) for r in csv.DictReader(stream)}
-
-
-def run():
-    known = done()
-    with FILE.open("a", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, FIELDS)
-        if not known:
-            writer.writeheader()
-        for cell in cells():
-            if cell not in known:
-                writer.writerows(rows_of(*cell))
-                stream.flush()
+        mark = "!" if row.refuted_here else "" if row.applies else "*"
+        line[row.name] = "" if row.value is None else f"{row.value:.7g}{mark}"
+    return line
 
 
 def read():
+    if not FILE.exists():
+        return []
     with FILE.open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
 
-def summary(rows):
-    """Yield (name, cells, with a value and conditions met, refuted, least value/lower, where)."""
-    by_name = defaultdict(list)
-    for row in rows:
-        by_name[row["name"]].append(row)
-    for name, found in by_name.items():
-        seen = [r for r in found if r["value"] and r["applies"] == "True" and float(r["lower"]) > 0]
-        bad = [r for r in seen if r["refuted_here"] == "True"]
-        worst = min(seen, key=lambda r: float(r["value"]) / float(r["lower"]), default=None)
-        yield name, found[0]["standing"], len(found), len(seen), len(bad), worst
+def run():
+    known = {(r["mechanism"], r["eps0"], int(r["n"]), r["delta"]) for r in read()}
+    with FILE.open("a", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, (*HEAD, *NAMES), lineterminator="\n")
+        if not known:
+            writer.writeheader()
+        for cell in cells():
+            if cell not in known:
+                writer.writerow(line_of(*cell))
+                stream.flush()
+
+
+def values(lines, name):
+    """Yield (cell, ratio to the certified lower end, refuted) wherever the theorem says something and eps > 0."""
+    for r in lines:
+        text = r[name]
+        if text and not text.endswith("*") and float(r["lower"]) > 0:
+            yield r, float(text.rstrip("!")) / float(r["lower"]), text.endswith("!")
+
+
+def summary(lines):
+    """Yield (name, cells with a claim, refuted, least ratio and where, largest ratio)."""
+    for name in NAMES:
+        found = list(values(lines, name))
+        if found:
+            worst = min(found, key=lambda v: v[1])
+            yield name, len(found), sum(bad for _, _, bad in found), worst, max(v[1] for v in found)
 
 
 def draw(rows):
@@ -82,13 +85,10 @@ def draw(rows):
     import matplotlib.pyplot as plt
 
     plt.rcParams["svg.hashsalt"] = "symamp"
-    names = [name for name, _, _, _, bad, _ in summary(rows) if bad]
+    names = [name for name, _, bad, _, _ in summary(rows) if bad]
     fig, axes = plt.subplots(1, len(names), figsize=(3.2 * len(names), 4), sharey=True, squeeze=False)
     for ax, name in zip(axes[0], names, strict=True):
-        for r in rows:
-            if r["name"] != name or not r["value"] or r["applies"] != "True" or float(r["lower"]) <= 0:
-                continue
-            bad = r["refuted_here"] == "True"
+        for r, _, bad in values(rows, name):
             shift = 0.15 * (list(MECHANISMS).index(r["mechanism"]) - 1.5)
             x, y = BUDGETS.index(r["eps0"]) + shift, DELTAS.index(r["delta"]) + USERS.index(int(r["n"])) * 5
             ax.plot(x, y, "x" if bad else ".", color="tab:red" if bad else "0.7", markersize=5 if bad else 2)
@@ -105,7 +105,6 @@ if __name__ == "__main__":
         run()
     table = read()
     draw(table)
-    for name, standing, cells_, seen, bad, worst in summary(table):
-        at = "" if worst is None else f"{worst['mechanism']}, {worst['eps0']}, n = {worst['n']}, {worst['delta']}"
-        ratio = "" if worst is None else f"{float(worst['value']) / float(worst['lower']):.4g}"
-        print(f"| `{name}` | {standing} | {cells_} | {seen} | {bad} | {ratio} | {at} |")
+    for name, seen, bad, (r, least, _), most in summary(table):
+        at = f"{r['mechanism']}, {r['eps0']}, n = {int(r['n']):,}, {r['delta']}"
+        print(f"| `{name}` | {seen} | {bad} | {least:.4g} | {at} | {most:.4g} |")

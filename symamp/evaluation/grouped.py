@@ -128,12 +128,20 @@ def _enumerated(groups: Sequence[Group], balls: Sequence[BallGparv]) -> arb:
         placed = [(s, w, group.count) for s, w in sums]
         for i, (value, mass) in enumerate(law):
             placed = [
-                (s + k * value, w * comb(left, k) * mass**k, left - k)
+                (s + k * value, w * comb(left, k) * _power(mass, k), left - k)
                 for s, w, left in placed
                 for k in ((left,) if i == len(law) - 1 else range(left + 1))
             ]
         sums = [(s, w) for s, w, _ in placed]
     return total([w * s.max(arb(0)) for s, w in sums])
+
+
+def _power(mass: arb, k: int) -> arb:
+    """Return mass^k; the library has no number for the power of a ball around 0."""
+    if k and mass.mid() == 0 and not mass.is_zero():
+        most = mass.upper() ** k
+        return most.union(-most)
+    return mass**k
 
 
 def _sum(groups: Sequence[Group], plan: Plan, bits: int) -> Enclosure:

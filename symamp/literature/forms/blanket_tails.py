@@ -76,7 +76,8 @@ def bennett(m: Moments, n: int, eps: arb) -> arb:
         return arb("nan")
     u = a * m.largest / m.square
     rate = m.square / m.largest**2 * ((1 + u) * u.log1p() - u)
-    tail = (1 + m.gamma * (-rate).expm1()) ** n - (1 - m.gamma) ** n
+    none = 1 - m.gamma
+    tail = (1 + m.gamma * (-rate).expm1()) ** n - (none**n if none > 0 else arb(0))
     return m.largest / (m.gamma * n * u.log1p()) * tail
 
 

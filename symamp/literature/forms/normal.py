@@ -58,16 +58,21 @@ def gspa_of(crowd: Crowd) -> ClosedForm:
 
 def _index_square(law: Law) -> arb:
     """Return chi^-2, the sum of mass (r0 - r1)^2."""
-    return total([a.mass() * (a.ratio0() - a.ratio1()) ** 2 for a in law.atoms])
+    # A product, as the power of a ball around 0 is no number.
+    differences = [(a.mass(), a.ratio0() - a.ratio1()) for a in law.atoms if not a.equal_ratios]
+    return total([m * d * d for m, d in differences])
 
 
 def _shuffle_index(s: Setting, eps: arb) -> arb:
     result = arb(0)
     for law in s.laws:
         mu = root(_index_square(law) / s.n)
-        if mu > 0:
+        if not mu.is_zero():
             x = eps / mu
-            result = result.max(mu * (normal_density(x) - x * normal_tail(x)))
+            value = mu * (normal_density(x) - x * normal_tail(x))
+            if not value.is_finite():
+                return value
+            result = result.max(value)
     return result
 
 
