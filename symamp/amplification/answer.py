@@ -19,7 +19,7 @@ from symamp.analyses.part import DataSet, Evidence
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
 from symamp.derivation.envelope import envelope
-from symamp.errors import SymampError
+from symamp.errors import ArgumentError, SymampError
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rounding import float_above, float_below
 
@@ -195,6 +195,8 @@ class Answer:
 
     def certificate(self) -> dict[str, Any]:
         """Return the claim and all that is needed to check it without a search, as JSON-ready data."""
+        if self.question is None:  # answers are plain data, and it may have been taken out
+            raise ArgumentError("certificate", "no question", "an answer with the question that it answers")
         claim = Claim(self.question, self.asked, self.least, self.most, self.evidence_above, self.evidence_below)
         return certificate(claim, self.method, self.standing, self.source)
 
