@@ -16,6 +16,7 @@ test: lint
 	$(BIN)/python -m pytest -q --nbmake --nbmake-timeout=300 notebooks
 
 test-all: lint
+	$(PIP) -e ".[dask,export]"
 	$(BIN)/python -m pytest -n 2 -q -m "slow or not slow"
 	$(BIN)/python -m pytest -q --nbmake --nbmake-timeout=300 notebooks
 
