@@ -137,7 +137,7 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
         accepted = f"an answer of another analysis, such as method={_INSTEAD[method]!r}"
         raise ArgumentError("certificate", method, accepted)
     whole = Ladder(claim.question.subject, method).first
-    if isinstance(whole, TableBound) and method != "blanket":
+    if isinstance(whole, TableBound) and method not in (None, "blanket"):
         raise ArgumentError("certificate", f"{method} of a table", "an answer of method='blanket'")
     if isinstance(whole, TableBound) and len(whole.table.inputs) > _FEW_INPUTS:
         yield _table(whole, at, bound, n, known)
