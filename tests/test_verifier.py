@@ -183,8 +183,9 @@ def test_an_exact_zero_is_shown_by_equal_texts():
 def test_huge_integers_are_written_so_that_they_can_be_read():
     unary = by_name("unary-encoding")
     checked(sa.delta(unary(D=20_000, p="3/4", q="1/5"), n=100, eps="1/2", method="blanket"))
-    p = Fraction(3, 4) + Fraction(1, 10**3000)
-    data = checked(sa.delta(unary(D=3, p=p, q="1/5"), n=100, eps="1/2", method="blanket"))
+    p, q = Fraction(3, 4) + Fraction(1, 10**3000), Fraction(1, 5) + Fraction(1, 7**3500)
+    coins = sa.FiniteMechanism({"x": {"0": p, "1": 1 - p}, "y": {"0": q, "1": 1 - q}})
+    data = checked(sa.delta(coins, n=100, eps="1/2", method="blanket"))
     assert any("0x" in text for c in data["above"][0]["components"] for text in c)
 
 
