@@ -31,6 +31,7 @@ _CELLS, _FEW_USERS = 200, 2
 _SPARE, _SLACK = 24, 1.05
 _COARSER, _COARSEST = 32.0, 1e-3
 _SHARE, _MOST_FREQUENCIES = 4.0, 3_000
+_GAP_OF_MANY, _MANY_USERS = 5e-7, 1_000
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,8 @@ def _enclosed(law: SmoothLaw, level: Level, n: int, plan: Plan, reach: float, bi
 
 def _search(law: SmoothLaw, level: Level, n: int, settings: Settings) -> Search:
     """Return the plan, found with nodes that are good for all its frequencies."""
-    gap = max(settings.gap, KERNEL_GAP)
+    # Few users keep phi large over a long range of frequencies: there the gap that is aimed at is wider.
+    gap = max(settings.gap, KERNEL_GAP, _GAP_OF_MANY * (_MANY_USERS / n) ** 1.5)
     g = _floats(law, level, 0.0, 0.0)
     if not g.is_positive:
         return Search(g, None, 0.0)
