@@ -283,3 +283,11 @@ def test_files(tmp_path):
 def test_files_that_are_refused(change, message):
     with pytest.raises(sa.errors.FormatError, match=message):
         sa.mechanism_from_json({**json.loads(EXAMPLES[0]), **change})
+
+
+def test_what_a_notebook_shows():
+    shown = sa.joint([sa.RandomizedResponse(k=3)] * 2)._repr_html_()
+    assert "joint([RandomizedResponse(k=3, eps0=eps0)] * 2)" in shown
+    assert "local ε = 2*eps0" in shown
+    assert "&lt;" not in sa.RandomizedResponse(k=3, eps0=0.1)._repr_html_()
+    assert "eps0=0.1" in sa.RandomizedResponse(k=3, eps0=0.1)._repr_html_()

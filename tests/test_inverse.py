@@ -80,6 +80,17 @@ def test_what_needs_no_search():
     assert hopeless.lower > 10**9
 
 
+def test_the_order_of_the_parts_is_that_of_the_whole():
+    parts = sa.RandomizedResponse(k=3), sa.UnaryEncoding.oue(D=4)
+    assert degradation(sa.joint(*parts))
+    assert degradation(sa.poisson_subsample(parts[0], "1/2"))
+    assert degradation(sa.joint(parts[0], sa.RandomizedResponse(k=2, eps0=1)))
+    assert degradation(sa.joint(parts[0], sa.PrivKV(s=1, d=4))) is None
+    found = sa.largest_eps0(sa.joint([parts[0]] * 2), n=10**5, eps="0.05", delta="1e-6")
+    assert found.monotone
+    assert found.lower < found.upper
+
+
 def test_where_no_order_is_proved_it_is_said():
     skewed = sa.FiniteMechanism(
         {

@@ -27,6 +27,11 @@ class Candidate:
 
     ``variance`` is that of the estimate from n reports and ``bits`` the length of a message (None: not counted), both
     floats for comparison. ``is_efficient``: no other candidate is better in one of the two and as good in the other.
+
+    >>> import symamp as sa
+    >>> found = sa.choose([sa.RandomizedResponse(k=4)], n=10**5, eps="0.1", delta="1e-6", method="blanket").best
+    >>> found.eps0 == found.budget.lower, found.bits
+    (True, 2.0)
     """
 
     name: str

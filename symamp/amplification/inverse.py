@@ -115,7 +115,7 @@ def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, meth
     >>> import symamp as sa
     >>> found = sa.largest_eps0(sa.RandomizedResponse(k=10), n=10**6, eps="0.01", delta="1e-8")
     >>> print(found)
-    largest eps0 in [2.85..., 2.85...]  (RandomizedResponse(k=10, eps0=eps0), n = 1000000, eps = 0.01, ...)
+    largest eps0 in [2.0904..., 2.0904...]  (RandomizedResponse(k=10, eps0=eps0), n = 1000000, eps = 0.01, ...)
     """
     count, level, target = users(n), budget(eps), failure_probability(delta)
     free = [p.name for p in getattr(family, "parameters", ())]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from math import prod
 from typing import Any, TypeVar
 
 import flint
 import numpy as np
 import sympy as sp
-from flint import arb, fmpq
+from flint import arb, arb_poly, fmpq
 
 from symamp.algebra.normal_form import normal
 from symamp.algebra.parameter import Parameter
@@ -23,6 +24,7 @@ MOST_CELLS = 60_000
 """How many components a product may have after merging."""
 _MOST_PAIRS = 6_000_000
 _MOST_RATIONAL = 400
+_LONGEST_POWER = 50_000
 _MOST_SHOWN = 40
 _T = TypeVar("_T")
 Convert = Callable[[sp.Expr], Any]
@@ -210,6 +212,8 @@ class _Structure:
         self._leaf_keys = {leaf: self.basis.keys(found) for leaf, found in cells.items()}
         self._steps: dict[Decomposition, list[tuple[int, Integers]]] = {}
         self._merged: dict[Decomposition, Integers] = {}
+        self._chains: dict[tuple[Decomposition, int], list[Integers]] = {}
+        self._codes: dict[tuple[Decomposition, int], tuple[Integers, Integers] | None] = {}
         self.keys = self._keys(whole)
 
     def _keys(self, node: Decomposition) -> Integers:
@@ -225,16 +229,26 @@ class _Structure:
             steps: list[tuple[int, Integers]] = []
             keys = np.zeros((1, parts[0].shape[1]), dtype=np.int64)
             for i, (part, power) in enumerate(zip(parts, node.powers, strict=True)):
+                group = keys[:1] * 0
+                chain = []
                 for _ in range(power):
-                    if len(keys) * len(part) > _MOST_PAIRS:
-                        raise _too_many(len(keys) * len(part))
-                    keys, places = self.basis.multiplied(keys, part)
-                    if len(keys) > MOST_CELLS:
-                        raise _too_many(len(keys))
-                    steps.append((i, places))
+                    group, places = self._multiplied(group, part)
+                    chain.append(places)
+                self._chains[node, i] = chain
+                self._codes[node, i] = _codes(part, group, power)
+                keys, places = self._multiplied(keys, group)
+                steps.append((i, places))
             self._steps[node] = steps
         self._merged[node] = keys
         return keys
+
+    def _multiplied(self, a: Integers, b: Integers) -> tuple[Integers, Integers]:
+        if len(a) * len(b) > _MOST_PAIRS:
+            raise _too_many(len(a) * len(b))
+        keys, places = self.basis.multiplied(a, b)
+        if len(keys) > MOST_CELLS:
+            raise _too_many(len(keys))
+        return keys, places
 
     def masses(self, convert: Convert) -> list[Any]:
         """Return the masses of all cells, in the numbers that ``convert`` makes of the formulas of the leaves."""
@@ -255,9 +269,23 @@ class _Structure:
         else:
             found = [convert(sp.Integer(1))]
             for i, places in self._steps[node]:
-                products = [a * b for a in found for b in parts[i]]
-                found = _gathered(products, places.reshape(-1), int(places.max()) + 1)
+                found = _product(found, self._power(node, i, parts[i]), places)
         known[node] = found
+        return found
+
+    def _power(self, node: Composed, i: int, masses: list[Any]) -> list[Any]:
+        """Return the masses of the i-th part taken as often as the node says."""
+        codes = self._codes[node, i]
+        if codes is not None and isinstance(masses[0], arb):
+            # One polynomial whose exponents tell the ratios apart: the library takes its power.
+            coefficients = [arb(0)] * (int(codes[0].max()) + 1)
+            for code, mass in zip(codes[0].tolist(), masses, strict=True):
+                coefficients[code] = coefficients[code] + mass
+            power = arb_poly(coefficients) ** node.powers[i]
+            return [power[code] for code in codes[1].tolist()]
+        found = [masses[0] * 0 + 1]
+        for places in self._chains[node, i]:
+            found = _product(found, masses, places)
         return found
 
     def ratios(self) -> list[tuple[sp.Expr, sp.Expr]]:
@@ -284,6 +312,22 @@ class _Structure:
     def exponents(self) -> list[tuple[tuple[int, ...] | None, tuple[int, ...] | None]]:
         """Return the exponents of (r0, r1) for all cells, None for a ratio of 0."""
         return [(self._exponents(row, 0), self._exponents(row, 1)) for row in self.keys]
+
+
+def _codes(part: Integers, group: Integers, power: int) -> tuple[Integers, Integers] | None:
+    """Return one exponent for each key of a part and of its power, None where a flag is set or there are too many."""
+    if power == 1 or part[:, :FLAGS].any():
+        return None
+    low = part.min(axis=0)
+    widths = [int(w) * power + 1 for w in part.max(axis=0) - low]
+    if prod(widths) > _LONGEST_POWER:
+        return None
+    strides = np.array([prod(widths[:i]) for i in range(len(widths))], dtype=np.int64)
+    return (part - low) @ strides, (group - power * low) @ strides
+
+
+def _product(a: Sequence[Any], b: Sequence[Any], places: Integers) -> list[Any]:
+    return _gathered([x * y for x in a for y in b], places.reshape(-1), int(places.max()) + 1)
 
 
 def _gathered(values: Sequence[Any], places: Integers, size: int) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import lcm
+from math import lcm, prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from symamp.algebra.normal_form import normal
 Powers: TypeAlias = Mapping[sp.Expr, sp.Rational]
 Integers: TypeAlias = NDArray[np.int64]
 _LARGEST_FACTORED = 10**12
+_LARGEST_CODE = 2**62
 FLAGS = 3
 """Columns of a key before the exponents: no hiding mass; A0 vanishes; A1 vanishes."""
 
@@ -121,6 +122,13 @@ class Basis:
 
 
 def distinct(rows: Integers) -> tuple[Integers, Integers]:
-    """Return the distinct rows and where each row is among them."""
+    """Return the distinct rows, in lexicographic order, and where each row is among them."""
+    if len(rows):
+        low = rows.min(axis=0)
+        widths = [int(w) for w in rows.max(axis=0) - low + 1]
+        if prod(widths) < _LARGEST_CODE:  # one number for each row: sorted ten times as fast
+            strides = np.array([prod(widths[i + 1 :]) for i in range(len(widths))], dtype=np.int64)
+            _, first, place = np.unique((rows - low) @ strides, return_index=True, return_inverse=True)
+            return rows[first], place.reshape(-1)
     keys, place = np.unique(rows, axis=0, return_inverse=True)
     return keys, place.reshape(-1)

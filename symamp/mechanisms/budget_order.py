@@ -10,10 +10,12 @@ from symamp.algebra.normal_form import normal
 from symamp.algebra.order import is_zero, sign
 from symamp.algebra.parameter import Parameter
 from symamp.errors import SymampError, UndecidedOrderError
+from symamp.mechanisms.combined import Combined
 from symamp.mechanisms.mechanism import Mechanism
 from symamp.mechanisms.structures.one_hot import OneHot
 
 _TWO_LEVELS = "a smaller eps0 mixes the report with one that does not depend on the input"
+_PARTS = "a smaller eps0 randomizes the report of each part once more"
 _BINARY_COORDINATES = "a smaller eps0 randomizes every coordinate of the report once more"
 
 
@@ -36,6 +38,9 @@ def degradation(family: Mechanism) -> str | None:
     if not free:
         return None
     budget = free[0].symbol
+    if isinstance(family, Combined):
+        moving = [p for p in dict.fromkeys(family.parts) if any(q.name == "eps0" for q in p.parameters)]
+        return _PARTS if all(degradation(p) for p in moving) else None
     try:
         if isinstance(family, OneHot) and _binary_coordinates(family, budget):
             return _BINARY_COORDINATES
