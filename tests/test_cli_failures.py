@@ -40,7 +40,7 @@ def test_a_full_disk_is_one_line(words):
 
 
 def test_a_certificate_for_standard_output_is_all_that_is_printed(tmp_path):
-    done = run([*QUESTION, "--certificate", "-"], stdout=subprocess.PIPE, cwd=tmp_path)
+    done = run([*QUESTION, "--method", "blanket", "--certificate", "-"], stdout=subprocess.PIPE, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["format"] == "symamp-certificate"
     assert verify(done.stdout).status == "valid"
