@@ -15,7 +15,9 @@ SLOW = pytest.mark.slow
 
 
 def applicable(mechanism):
-    return [name for name in PROVED if ANALYSES[name].supports(mechanism) is None]
+    # The bound over every randomizer of a budget takes part where nothing else is known, on request elsewhere.
+    known = (name for name in PROVED if name != "generic_all_data_sets")
+    return [name for name in known if ANALYSES[name].supports(mechanism) is None]
 
 
 def check_delta(mechanism, n, eps):
