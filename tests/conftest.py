@@ -4,6 +4,7 @@
 """
 
 import os
+from importlib.util import find_spec
 from random import Random
 
 import flint
@@ -14,6 +15,17 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "same")
 settings.load_profile(PROFILE)
+
+
+_WITH_DP_ACCOUNTING = ("dp_accounting_export.event_classes", "pld_accountant")
+
+
+def pytest_collection_modifyitems(items):
+    """Skip the examples that need a package which only ``make test-all`` installs."""
+    if find_spec("dp_accounting") is None:
+        for item in items:
+            if isinstance(item, pytest.DoctestItem) and item.name.endswith(_WITH_DP_ACCOUNTING):
+                item.add_marker(pytest.mark.skip(reason="needs dp-accounting"))
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ from symamp.errors import ArgumentError
 from symamp.numbers.dyadic import Dyadic
 
 _BITS = 64
+_LEAST = Dyadic(1, -100_000)  # what is smaller lies between 0 and it: fractions stay short
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class CurvePoint:
     def of_ends(level: fmpq, low: Dyadic, high: Dyadic) -> CurvePoint:
         """Return the point with the ends rounded outward to few bits."""
         with flint.ctx.workprec(_BITS):
-            ends = (low.ball * 1).lower(), (high.ball * 1).upper()
-        return CurvePoint(level, max(Dyadic.of(ends[0]).fraction, fmpq(0)), min(Dyadic.of(ends[1]).fraction, fmpq(1)))
+            below, above = Dyadic.of((low.ball * 1).lower()), max(Dyadic.of((high.ball * 1).upper()), _LEAST)
+        return CurvePoint(level, fmpq(0) if below < _LEAST else below.fraction, min(above.fraction, fmpq(1)))
 
     def floored(self, bits: int) -> CurvePoint:
         """Return the point with ends below 2^-bits moved outward, to 0 or up to it: fractions stay short."""

@@ -11,6 +11,7 @@ from flint import fmpq
 from symamp.analyses.part import Evidence, Part
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
+from symamp.numbers.dyadic import Dyadic
 
 ROUGH = Settings(gap=1e-3, most_frequencies=2_000)
 """Accuracy at which parts are compared: only the largest is evaluated with care."""
@@ -68,7 +69,7 @@ class Bound:
         """
         worst, *others = self.parts if first is None else (first, *(p for p in self.parts if p is not first))
         found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]
-        limit = found[0].upper.fraction if goal is None else goal
+        limit = found[0].upper if goal is None else goal
         for other in others:
             if goal is not None and not found[-1].is_at_most(goal):
                 break
@@ -77,7 +78,7 @@ class Bound:
         return tuple(found)
 
 
-def sharp_enough(part: Part, level: Level, n: int, limit: fmpq, settings: Settings) -> Evidence:
+def sharp_enough(part: Part, level: Level, n: int, limit: fmpq | Dyadic, settings: Settings) -> Evidence:
     """Return an evaluation, as rough as it may be, that proves the limit, else the careful one."""
     rough = _GAPS[:1] if part.accuracy > 0.0 else _GAPS
     for gap in (*(gap for gap in rough if gap > settings.gap), settings.gap):

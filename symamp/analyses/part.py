@@ -113,8 +113,10 @@ class Evidence:
         """The divergence itself where it is known as a fraction."""
         return None if self.exact is None else fmpq(*self.exact)
 
-    def is_at_most(self, delta: fmpq) -> bool:
-        """Whether the divergence is proved to be at most delta; a tie is decided if it is known exactly."""
+    def is_at_most(self, delta: fmpq | Dyadic) -> bool:
+        """Whether the divergence is proved to be at most delta; a tie with a fraction is decided if it is known exactly."""
+        if isinstance(delta, Dyadic):
+            return not delta < self.upper
         exact = self.fraction
         return bool(exact <= delta) if exact is not None else self.upper.at_most(delta)
 

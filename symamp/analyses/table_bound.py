@@ -20,6 +20,7 @@ from symamp.derivation.pairs import distinct_pairs
 from symamp.derivation.table_decomposition import table_blanket
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
+from symamp.numbers.dyadic import Dyadic
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -77,23 +78,24 @@ class TableBound(SearchedBound):
         found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]
         if goal is not None and not found[0].is_at_most(goal):
             return tuple(found)
-        limit = found[0].upper.fraction if goal is None else goal
+        limit: fmpq | Dyadic = found[0].upper if goal is None else goal
         for part in self._others(level, n, limit, worst):
             tried = sharp_enough(part, level, n, limit, settings)
             if not tried.is_at_most(limit):
                 found.append(tried)
                 if goal is not None:
                     break
-                limit = max(limit, tried.upper.fraction)
-        return tuple(sorted(found, key=lambda e: e.upper.fraction, reverse=True) if goal is None else found)
+                limit = tried.upper
+        return tuple(sorted(found, key=lambda e: e.upper, reverse=True) if goal is None else found)
 
-    def _others(self, level: Level, n: int, limit: fmpq, worst: Part) -> Iterator[Part]:
+    def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: Part) -> Iterator[Part]:
         """Yield one part for each law among the pairs that no common bound settles."""
         first = self.table.inputs.index(worst.pair[0]), self.table.inputs.index(worst.pair[1])
         with flint.ctx.workprec(256):
-            rest = open_pairs(self.table, level, n, arb(limit))
+            ball = limit.ball if isinstance(limit, Dyadic) else arb(limit)
+            rest = open_pairs(self.table, level, n, ball)
             if len(rest) > 1:
-                rest = narrowed(self.table, level, n, arb(limit), rest, law_of(table_blanket(self.table, first)))
+                rest = narrowed(self.table, level, n, ball, rest, law_of(table_blanket(self.table, first)))
         groups = [group for group in distinct_pairs(self.table, [first, *rest]) if first not in group]
         for done, group in enumerate(groups):
             if self.progress is not None:

@@ -22,7 +22,7 @@ from symamp.evaluation.law import Law, Level, total
 
 _SLACK, _MOST_SLACK = 1e-3, 0.03  # relative, of one cell
 _NEGLIGIBLE = 3e-3  # of a term, for one cell, in units of the slack
-_FEWEST_POSITIVE = 2.0
+_FEWEST_POSITIVE = 1.0
 _MOST_CELLS = 3_000
 
 
