@@ -114,7 +114,7 @@ class Evidence:
         return None if self.exact is None else fmpq(*self.exact)
 
     def is_at_most(self, delta: fmpq | Dyadic) -> bool:
-        """Whether the divergence is proved to be at most delta; a tie with a fraction is decided if it is known exactly."""
+        """Whether the divergence is proved to be at most delta; ties with a fraction are decided if it is known."""
         if isinstance(delta, Dyadic):
             return not delta < self.upper
         exact = self.fraction
