@@ -29,7 +29,6 @@ from symamp.analyses.crowd import Crowd, heterogeneous
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
 from symamp.literature.compare import Comparison, ComparisonGrid, compare
-from symamp.mechanisms.combined import joint, parallel, poisson_subsample
 from symamp.mechanisms.continuous.cauchy import Cauchy
 from symamp.mechanisms.continuous.density import DensityMechanism
 from symamp.mechanisms.continuous.gaussian import Gaussian
@@ -57,6 +56,8 @@ from symamp.mechanisms.families.unary_encoding import UnaryEncoding
 from symamp.mechanisms.families.wheel import Wheel
 from symamp.mechanisms.files.load import load_mechanism, mechanism_from_json
 from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.joint import joint
+from symamp.mechanisms.parallel import parallel, poisson_subsample
 from symamp.mechanisms.pure_ldp import PureLDP
 
 __version__ = "0.1.0"

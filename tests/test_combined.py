@@ -16,7 +16,7 @@ from oracle.joint import comparisons, components, joint_table, parallel_table
 import symamp as sa
 from symamp.derivation.composed import Composed
 from symamp.derivation.dominating_pair import dominating_pair
-from symamp.mechanisms.combined import part_triple
+from symamp.mechanisms.combined_part import part_triple
 
 ROOT = Path(__file__).resolve().parent.parent
 RR2, RR3 = (sa.RandomizedResponse(k=k, eps0="log(3)") for k in (2, 3))

@@ -18,6 +18,7 @@ from symamp.errors import FormatError
 from symamp.numbers.arguments import budget
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.exact_number import exact_number
+from symamp.numbers.rationals import fmpq_of
 
 FORMAT, VERSION = "symamp-privacy-profile", 1
 _MOST, _BITS = 100_000, 128
@@ -70,7 +71,7 @@ def points_of_profile(points: Iterable[tuple[object, object]]) -> list[tuple[fmp
 def _exponential(eps: sp.Expr) -> fmpq:
     e = sp.exp(eps)
     if e.is_Rational:
-        return fmpq(int(e.p), int(e.q))
+        return fmpq_of(e)
     with flint.ctx.workprec(_BITS):
         return Dyadic.of(number(e)().upper()).fraction
 
@@ -79,7 +80,7 @@ def _bound(delta: object) -> fmpq:
     value = exact_number(delta, "delta")
     if not (value.is_Rational and 0 <= value <= 1):
         raise FormatError("delta", str(delta), "a rational number in [0, 1]")
-    return fmpq(int(value.p), int(value.q))
+    return fmpq_of(value)
 
 
 def _hex(x: fmpq) -> str:

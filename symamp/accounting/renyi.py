@@ -19,6 +19,7 @@ from symamp.evaluation.inversion import log_of
 from symamp.evaluation.law import total
 from symamp.numbers.arguments import failure_probability
 from symamp.numbers.exact_number import exact_number
+from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import float_above, float_below
 
 _BITS, _WIDE = 192, 6.5
@@ -117,7 +118,7 @@ def _order(order: object) -> fmpq:
     number = exact_number(order, "order")
     if not (number.is_Rational and 1 < number <= _LARGEST):
         raise ArgumentError("order", order, f"a rational number above 1, up to {_LARGEST}")
-    return fmpq(int(number.p), int(number.q))
+    return fmpq_of(number)
 
 
 def _bracket(rounds: Composition, order: fmpq, gap: float) -> tuple[float, float]:

@@ -25,6 +25,7 @@ from symamp.errors import PrecisionError
 from symamp.evaluation.divergence import Settings, enclose_divergence
 from symamp.evaluation.law import Law, Level
 from symamp.numbers.dyadic import ZERO, Dyadic
+from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import float_above
 
 VALUES = Settings(gap=1e-5)
@@ -93,7 +94,7 @@ class ShuffledRound(Round):
         if ratio is sp.oo:
             return None
         if ratio.is_Rational:
-            return fmpq(int(ratio.p), int(ratio.q))
+            return fmpq_of(ratio)
         with flint.ctx.workprec(128):
             return Dyadic.of(number(ratio)().upper()).fraction
 

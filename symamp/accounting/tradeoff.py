@@ -23,6 +23,7 @@ from symamp.accounting.pessimistic import curve_above
 from symamp.errors import ArgumentError
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.exact_number import exact_number
+from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import float_above, float_below
 
 _PER_DEVIATION, _REACH, _KERNEL_GAP = 3, 6.0, 1e-3
@@ -57,7 +58,7 @@ class TradeOff:
         number = exact_number(level, "level")
         if not (number.is_Rational and 0 <= number <= 1):
             raise ArgumentError("level", level, "a rational number in [0, 1]")
-        x = fmpq(int(number.p), int(number.q))
+        x = fmpq_of(number)
         low, high = (max(1 - d - e * x for e, d in curve) for curve in (self.above, self.below))
         with flint.ctx.workprec(128):
             return max(0.0, float_below(arb(low))), max(0.0, float_above(arb(high)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import flint
 import numpy as np
-from flint import arb, fmpq
+from flint import arb
 
 from symamp.algebra.order import sign
 from symamp.amplification.estimate import worst_triple
@@ -23,6 +23,7 @@ from symamp.evaluation.gparv import Floats
 from symamp.evaluation.lattice import Lattice
 from symamp.numbers.arguments import budget, digit_count, relative_gap
 from symamp.numbers.exact_number import exact_number
+from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import float_above, float_below
 
 _DRAWN = 2000
@@ -233,4 +234,4 @@ def _lattice(step: object) -> Lattice:
     size = exact_number(step, "step")
     if sign(size, ()) <= 0:
         raise ArgumentError("step", step, "a number > 0")
-    return Lattice(number(size), fmpq(int(size.p), int(size.q)) if size.is_Rational else None)
+    return Lattice(number(size), fmpq_of(size) if size.is_Rational else None)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 import sympy as sp
-from flint import fmpq
 
 from symamp.derivation.decomposition import Decomposition
 from symamp.errors import ArgumentError
 from symamp.evaluation.law import Atom, Law, Level, Number, RationalLaw
+from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.systems import FLINT, compile_expression
 
 
@@ -40,7 +40,7 @@ def number(expr: sp.Expr) -> Number:
 def level_of(eps: sp.Expr) -> Level:
     """Return the exact level of a constant expression eps >= 0."""
     e = sp.exp(eps)
-    return Level(number(eps), lambda: str(eps), fmpq(int(e.p), int(e.q)) if e.is_Rational else None)
+    return Level(number(eps), lambda: str(eps), fmpq_of(e) if e.is_Rational else None)
 
 
 def _rational(decomposition: Decomposition) -> RationalLaw | None:
@@ -48,10 +48,6 @@ def _rational(decomposition: Decomposition) -> RationalLaw | None:
     if not all(e.is_Rational for e in entries):
         return None
     return RationalLaw(
-        tuple((_fraction(c.ratio0), _fraction(c.ratio1), _fraction(c.mass)) for c in decomposition.components),
-        tuple((_fraction(a), _fraction(b)) for a, b in decomposition.singular),
+        tuple((fmpq_of(c.ratio0), fmpq_of(c.ratio1), fmpq_of(c.mass)) for c in decomposition.components),
+        tuple((fmpq_of(a), fmpq_of(b)) for a, b in decomposition.singular),
     )
-
-
-def _fraction(expr: sp.Expr) -> fmpq:
-    return fmpq(int(expr.p), int(expr.q))

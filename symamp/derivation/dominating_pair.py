@@ -31,8 +31,7 @@ def dominating_pair(mechanism: LocalRandomizer) -> tuple[str, str] | None:
     (('x0', 'x1'), ('1', '2'))
     """
     if mechanism.is_composed:
-        found: tuple[str, str] | None = getattr(mechanism, "dominating", lambda: None)()
-        return found
+        return mechanism.dominating()
     classes = pair_classes(mechanism)
     if any(c.decomposition.singular for c in classes):
         return None

@@ -82,6 +82,10 @@ class LocalRandomizer(ABC):
         """
         return None
 
+    def dominating(self) -> tuple[str, str] | None:
+        """Return a pair that dominates all others because those of the parts do; None if none is proved to."""
+        return None
+
     def composed_ratio(self) -> sp.Expr | None:
         """Return e^eps0 from those of the parts, None for a mechanism that lists its messages."""
         return None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from flint import fmpq
-
 from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.randomizer import LocalRandomizer
+from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.substitution import put
 
 
@@ -26,5 +25,5 @@ def seen_table(mechanism: LocalRandomizer, pair: tuple[str, str]) -> NumericTabl
     inputs = (*pair, *mechanism.further_inputs(pair))
     orbits = general.orbits(inputs)
     rows = [[put(orbit.mass(i), values) for orbit in orbits] for i in range(len(inputs))]
-    exact = [[fmpq(int(e.p), int(e.q)) if e.is_Rational else e for e in row] for row in rows]
+    exact = [[fmpq_of(e) if e.is_Rational else e for e in row] for row in rows]
     return NumericTable(inputs, [orbit.label for orbit in orbits], exact)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import sympy as sp
-from flint import arb, fmpq
+from flint import arb
 
 from symamp.algebra.normal_form import normal
 from symamp.derivation.ball_check import Value, checked
@@ -16,6 +16,7 @@ from symamp.derivation.randomizer import LocalRandomizer
 from symamp.derivation.table_decomposition import TableDecomposition
 from symamp.errors import ArgumentError, UnknownInputError
 from symamp.numbers.exact_number import exact_number
+from symamp.numbers.rationals import fmpq_of
 
 Weights = tuple[tuple[str, sp.Rational], ...]
 
@@ -30,7 +31,7 @@ def triple(mechanism: LocalRandomizer, pair: tuple[str, str], others: Weights) -
     """
     if mechanism.numeric is not None:
         index = {x: i for i, x in enumerate(mechanism.inputs)}
-        share = tuple((index[x], fmpq(int(w.p), int(w.q))) for x, w in others)
+        share = tuple((index[x], fmpq_of(w)) for x, w in others)
         return TableDecomposition(mechanism.numeric, (index[pair[0]], index[pair[1]]), share)
     if mechanism.is_composed:
         if len(others) > 1:

@@ -19,6 +19,7 @@ from symamp.mechanisms.mechanism import Mechanism
 from symamp.mechanisms.table_input import normalised, rational, rows_of
 from symamp.numbers.exact_number import printable_number
 from symamp.numbers.expression import parse_expression
+from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import read_formula
 from symamp.numbers.substitution import put
 
@@ -167,7 +168,7 @@ def _exact(value: object, read: _Entries, x: str, y: str) -> Exact:
     if number is not None:
         return number
     entry = read.entry(value, f'table["{x}"]["{y}"]')
-    return fmpq(int(entry.p), int(entry.q)) if entry.is_Rational else entry
+    return fmpq_of(entry) if entry.is_Rational else entry
 
 
 def _declared(parameters: object) -> dict[str, Parameter]:

@@ -9,6 +9,7 @@ from flint import fmpq
 
 from symamp.errors import ArgumentError
 from symamp.numbers.exact_number import exact_number, printable_number
+from symamp.numbers.rationals import fmpq_of
 
 LARGEST_N = 10**18
 
@@ -51,7 +52,7 @@ def failure_probability(delta: object) -> fmpq:
     number = exact_number(delta, "delta")
     if not number.is_Rational:
         raise ArgumentError("delta", delta, "a rational number in (0, 1): int, float, Fraction, Decimal, mpf or string")
-    fraction = fmpq(int(number.p), int(number.q))
+    fraction = fmpq_of(number)
     if not 0 < fraction < 1:
         raise ArgumentError("delta", delta, "a number in (0, 1)")
     _check_printable(delta, "delta")

@@ -58,6 +58,11 @@ def fraction(value: object) -> Fraction | None:
     return binary(value._mpf_) if hasattr(value, "_mpf_") and not isinstance(value, flint.arb) else None
 
 
+def fmpq_of(number: sp.Rational) -> flint.fmpq:
+    """Return SymPy's rational number as python-flint's."""
+    return flint.fmpq(int(number.p), int(number.q))
+
+
 def shown(text: str) -> str:
     """Return the text such that it can be printed: lone surrogates escaped."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -7,9 +7,10 @@ from typing import Any
 
 from symamp.errors import FormatError
 from symamp.mechanisms.catalogue import by_name
-from symamp.mechanisms.combined import joint, parallel, poisson_subsample
 from symamp.mechanisms.files.reading import read_document
+from symamp.mechanisms.joint import joint
 from symamp.mechanisms.mechanism import Mechanism
+from symamp.mechanisms.parallel import parallel, poisson_subsample
 
 _KINDS = ("joint", "parallel", "sampled")
 _DEEPEST = 8
