@@ -244,9 +244,10 @@ def test_below_the_stronger_clone(eps0, most):
     assert sa.epsilon(subject, n=10**4, delta="1e-6", method="generic").lower < answer.upper
 
 
-def test_a_default_of_budgets_alone():
+def test_a_default_after_all_that_know_more():
     assert [a.name for a in by_default(sa.PureLDP(eps0=1))] == ["generic", NAME]
-    assert NAME not in [a.name for a in by_default(sa.RandomizedResponse(k=2, eps0=1))]
+    assert [a.name for a in by_default(sa.RandomizedResponse(k=2, eps0=1))][-1] == NAME
+    assert [a.name for a in by_default(sa.Laplace(eps0=1))][-1] == NAME
 
 
 @pytest.mark.parametrize(("n", "eps"), [(1, "0.5"), (5, "0.5"), (40, "0.4"), (1000, "0.9"), (1000, 0)])

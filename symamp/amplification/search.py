@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import inf
 from typing import cast
 
 import flint
 from flint import arb, fmpq
 
+from symamp.analyses.analysis import Analysis
 from symamp.analyses.bound import ROUGH, Bound
 from symamp.analyses.lower_bounds import DataSetBound
 from symamp.analyses.noise_data_sets import NoiseDataSetBound
@@ -33,18 +33,26 @@ class Ladder:
     def __init__(self, subject: Subject, method: str | None) -> None:
         self._analyses = by_default(subject) if method is None else (analysis(method, subject),)
         self._subject = subject
-        self._made: list[Bound] = []
+        self._made: dict[str, Bound] = {}
+        self._floors: dict[str, tuple[Part, ...]] = {}
 
-    def __iter__(self) -> Iterator[Bound]:
-        for i, found in enumerate(self._analyses):
-            if i == len(self._made):
-                self._made.append(found.bound(self._subject))
-            yield self._made[i]
+    def _bound(self, found: Analysis) -> Bound:
+        if found.name not in self._made:
+            self._made[found.name] = found.bound(self._subject)
+        return self._made[found.name]
 
     @property
     def first(self) -> Bound:
         """The cheapest bound."""
-        return next(iter(self))
+        return self._bound(self._analyses[0])
+
+    def _is_hopeless(self, found: Analysis, n: int, level: Level, log_delta: float) -> bool:
+        """Return whether the bound is not below this divergence, as parts show that it is not below itself."""
+        if found.floor is None:
+            return False
+        if found.name not in self._floors:
+            self._floors[found.name] = tuple(found.floor(self._subject))
+        return any(part.log_estimate(level, n, ROUGH) >= log_delta for part in self._floors[found.name])
 
     def least_root(
         self, n: int, log_delta: float, settings: Settings, low: float, exact: bool = False
@@ -54,7 +62,11 @@ class Ladder:
         ``exact`` leaves out analyses that no gap makes sharper.
         """
         best: tuple[float, Bound, Part] | None = None
-        for bound in self:
+        for found in self._analyses:
+            there = None if best is None or not 0.0 < best[0] < inf else Level.of_float(best[0])
+            if there is not None and self._is_hopeless(found, n, there, log_delta):
+                continue
+            bound = self._bound(found)
             if exact and best is not None and bound.parts[0].accuracy > 0.0:
                 continue
             start = None if best is None else best[0]
@@ -69,7 +81,10 @@ class Ladder:
     def least_value(self, level: Level, n: int, low: float, exact: bool = False) -> tuple[float, Bound, Part]:
         """Return (log divergence, bound, part) of the bound with the least estimate, down to about ``low``."""
         best: tuple[float, Bound, Part] | None = None
-        for bound in self:
+        for found in self._analyses:
+            if best is not None and self._is_hopeless(found, n, level, best[0]):
+                continue
+            bound = self._bound(found)
             if exact and best is not None and bound.parts[0].accuracy > 0.0:
                 continue
             part = bound.ranked(level, n)[0]

@@ -35,7 +35,8 @@ class Analysis:
     ``parts`` gives the parts of the bound (triples, or anything else with the methods of ``Part``) for a subject that
     it supports. ``lacks`` says why a subject is not supported. ``rank`` places it in the search for the least upper
     bound: cheap ones first, None if it is evaluated on request only; ``needless`` tells
-    where another one is known to be at least as good, or where it takes too long to be a default.
+    where another one is known to be at least as good, or where it takes too long to be a default. ``floor`` gives parts
+    that the bound is not below: where they are cheap, the bound is made only where it can be the least.
 
     >>> from symamp.analyses.registry import ANALYSES
     >>> import symamp as sa
@@ -51,6 +52,7 @@ class Analysis:
     lacks: Lack = field(repr=False, default=finite_budget)
     rank: int | None = None
     needless: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
+    floor: Callable[[Subject], Iterable[Part]] | None = field(repr=False, default=None)
 
     def supports(self, subject: Subject) -> str | None:
         """Return None if the analysis applies to the subject, else what it would have to be."""

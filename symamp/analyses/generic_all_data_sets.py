@@ -15,12 +15,12 @@ from symamp.algebra.normal_form import normal
 from symamp.analyses.all_data_sets_part import AllDataSetsPart
 from symamp.analyses.analysis import Analysis, finite_budget
 from symamp.analyses.bound import Bound
+from symamp.analyses.own_law import OwnLaw
 from symamp.analyses.part import Part
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.derivation.decomposition import Component, Decomposition
-from symamp.mechanisms.pure_ldp import PureLDP
 
 NAME = "generic_all_data_sets"
 SOURCE = "Theorem H (docs/proofs/generic_all_data_sets.md)"
@@ -119,14 +119,15 @@ def _low_blanket(t: sp.Expr, p: sp.Expr) -> Reduction:
 
 def _lacks(subject: Subject) -> str | None:
     """Return why the analysis does not apply: a law that is not known to be that of a randomizer has no inputs."""
-    if subject.mechanism is None and not isinstance(subject, PureLDP):
-        return "a mechanism, or every randomizer of a budget"
-    return finite_budget(subject)
+    return "a randomizer, or every one of a budget" if isinstance(subject, OwnLaw) else finite_budget(subject)
 
 
-def _needless(subject: Subject) -> bool:
-    """Return whether the mechanism is known: its own laws say more."""
-    return subject.mechanism is not None
+def _floor(subject: Subject) -> Iterator[Reduction]:
+    """Yield the worst constant data sets of binary and of three-ary response: the bound holds for these, too."""
+    t, zero = subject.local_ratio(), sp.Integer(0)
+    binary, ternary = 1 / (t + 1), 1 / (t + 2)
+    yield _vertex_law(t, binary, (binary, zero, zero, zero))
+    yield _vertex_law(t, ternary, (zero, zero, zero, ternary))
 
 
 GENERIC_ALL_DATA_SETS = Analysis(
@@ -137,5 +138,5 @@ GENERIC_ALL_DATA_SETS = Analysis(
     generic_all_data_sets_bound,
     _lacks,
     rank=3,
-    needless=_needless,
+    floor=_floor,
 )
