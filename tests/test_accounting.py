@@ -220,7 +220,7 @@ def test_dp_accounting_composes_the_round():
 def test_an_accountant_mixes_shuffled_rounds_with_other_events():
     dp = pytest.importorskip("dp_accounting")
     accountant = sa.pld_accountant(1e-3)
-    event = sa.profile(sa.RandomizedResponse(k=3, eps0=2), n=1000).to_dp_event()
+    event = sa.profile(sa.RandomizedResponse(k=3, eps0=2), n=1000, method="blanket").to_dp_event()
     accountant.compose(event, 3)
     alone = accountant.get_epsilon(1e-6)
     accountant.compose(dp.GaussianDpEvent(10.0))

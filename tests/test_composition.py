@@ -1,6 +1,7 @@
 """Many rounds: kernel, sandwich and brackets against brute force, reference values and single rounds."""
 
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from random import Random
 
 import flint
@@ -214,6 +215,34 @@ def test_brackets_of_delta_enclose_brute_force(k, n, count):
         below = max(exact_rounds(k, Fraction(3), n, count, level, lambda rows, i=i: rows[i]) for i in range(k))
         assert above <= Fraction(answer.upper) <= above * Fraction(1003, 1000)
         assert Fraction(answer.lower) <= below
+
+
+def test_the_default_is_above_all_data_sets_and_below_the_blanket():
+    """Binary response, two rounds: others with any numbers of ones, which may change from round to round."""
+    n, p, level = 9, Fraction(3, 4), Fraction(2)
+
+    def counts(ones):
+        """The law of the number of messages 1, where so many users hold 1."""
+        law = [Fraction(1)]
+        for q in [p] * ones + [1 - p] * (n - ones):
+            law = [a * (1 - q) + b * q for a, b in zip([*law, 0], [0, *law], strict=True)]
+        return law
+
+    def pair(others, order):
+        first, second = (counts(others + b) for b in ((0, 1) if order else (1, 0)))
+        found = {}
+        for a, b in zip(first, second, strict=True):
+            found[a / b] = found.get(a / b, 0) + a
+        return found
+
+    rounds = [pair(others, order) for others in range(n) for order in (False, True)]
+    worst = max(oracle.divergence(oracle.product(x), level) for x in combinations_with_replacement(rounds, 2))
+    default, blanket = (
+        sa.profile(sa.RandomizedResponse(k=2, eps0="log(3)"), n=n, method=method).rounds(2).delta(f"log({level})")
+        for method in (None, "blanket")
+    )
+    assert worst <= Fraction(default.upper) < 0.97 * Fraction(blanket.upper)
+    assert Fraction(default.lower) <= worst
 
 
 def test_the_brackets_of_epsilon_and_delta_agree():

@@ -23,7 +23,7 @@ from symamp.accounting.grid import Grid, points_for
 from symamp.accounting.inverse import Found, epsilon_above, epsilon_below
 from symamp.accounting.optimistic import optimistic
 from symamp.accounting.pessimistic import pessimistic
-from symamp.accounting.round import Round, points_of
+from symamp.accounting.round import USUAL_GAP, Round, points_of
 from symamp.accounting.side import RoundCurve, Side
 from symamp.amplification.certificate_text import exact_double, expression_text
 from symamp.derivation.crossing import level_of
@@ -78,11 +78,13 @@ class Composition:
             raise ArgumentError("rounds", sum(counts.values()), f"1 to {LARGEST_ROUNDS} rounds in all")
         return cls(tuple(counts.items()))
 
-    def epsilon(self, delta: object, *, gap: float = 3e-4) -> ComposedAnswer:
+    def epsilon(self, delta: object, *, gap: float | None = None) -> ComposedAnswer:
         """Return a certified bracket of the least eps for delta after all rounds; ``gap`` is its relative width.
 
         delta may be far below the smallest double ("1e-1000"). A single round is answered as by ``symamp.epsilon``.
-        The width is that of the accounting; where the bounds of one round are apart, so are those of many.
+        The width is that of the accounting; where the bounds of one round are apart, so are those of many. Without a
+        ``gap`` it is 3e-4, and 1e-2 for an upper end from bounds that cost much at each of the points
+        ("all_data_sets", "two_messages"), which stand in for the others where they take 2% or more off eps.
 
         Raises ArgumentError for arguments out of range.
 
@@ -91,11 +93,11 @@ class Composition:
         All rounds together are (``upper``, delta)-private for adaptive queries, and for every eps < ``lower`` there are
         queries and data sets for which they are not (eps, delta)-private. Proof: docs/proofs/composition.md.
         """
-        target, width = failure_probability(delta), composition_gap(gap)
+        target, width, kernel = failure_probability(delta), *_widths(gap)
         alone = self._alone(delta, None)
         if alone is not None:
             return self._answer("epsilon", str(delta), alone.least, alone.most)
-        guess, kernel = gaussian_epsilon(self.mu, log_of(target)), min(_KERNEL_GAP, _PER_GAP * width)
+        guess = gaussian_epsilon(self.mu, log_of(target))
         above = self.pairs(True, guess, log_of(target), width)
         high = epsilon_above(above.pairs, target, guess, kernel)
         if self._largest <= high[0]:
@@ -107,7 +109,7 @@ class Composition:
         sides = (_side(p, found) if found[2] else None for p, found in ((above, high), (below, low)))
         return self._answer("epsilon", str(delta), _dyadic(low[0]), _dyadic(high[0]), *sides)
 
-    def delta(self, eps: object, *, gap: float = 3e-4) -> ComposedAnswer:
+    def delta(self, eps: object, *, gap: float | None = None) -> ComposedAnswer:
         """Return a certified bracket of delta at ``eps`` after all rounds; ``gap`` is the width of eps, not of delta.
 
         A relative change of eps by g changes delta by about eps g/s relative, s^2 the variance of the loss times
@@ -120,14 +122,14 @@ class Composition:
         All rounds together are (eps, ``upper``)-private for adaptive queries; there are queries and data sets for
         which they are not (eps, < ``lower``)-private. Proof: docs/proofs/composition.md.
         """
-        exact, width = budget(eps), composition_gap(gap)
+        exact, width, kernel = budget(eps), *_widths(gap)
         alone = self._alone(None, eps)
         if alone is not None:
             return self._answer("delta", str(eps), alone.least, alone.most)
         value = float(sp.N(exact, 17))
         if value >= self._largest:
             return self._answer("delta", str(eps), ZERO, ZERO)
-        kernel, log_delta = min(_KERNEL_GAP, _PER_GAP * width), max(gaussian_log_delta(self.mu, value), -1e5)
+        log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
         ends, sides = [ZERO, Dyadic(1)], list[Side | None]()
         for i, up in enumerate((False, True)):
             found = self.pairs(up, value, log_delta, width)
@@ -163,15 +165,18 @@ class Composition:
         """
         return gaussian_epsilon(self.mu, log_of(failure_probability(delta)))
 
-    def pairs(self, up: bool, eps: float, log_delta: float, gap: float, tail: float = 0.0) -> Pairs:
+    def pairs(
+        self, up: bool, eps: float, log_delta: float, gap: float | None, tail: float = 0.0, *, even: bool = False
+    ) -> Pairs:
         """Return points and pairs that dominate the rounds (up) or are dominated, good near eps and delta.
 
-        A ``tail`` asks for further points up to the local budget, so that no loss is infinite that is finite; it says
-        how small a divergence there matters, as minus its logarithm.
+        ``even`` ones are for questions that are not known yet. A ``tail`` asks for further points up to the local
+        budget, so that no loss is infinite that is finite; it says how small a divergence there matters, as minus its
+        logarithm.
         """
         widest = max(r.deviation for r, _ in self.rounds)
         ratio = round(eps / self.mu**2 * widest * _CENTRES) / _CENTRES / widest
-        key = (up, ratio, _DECADES * floor(log_delta / _DECADES), gap, tail)
+        key = (up, ratio, _DECADES * floor(log_delta / _DECADES), composition_gap(gap), tail, even)
         if key not in self._made:
             self._made[key] = self._pairs(*key)
         return self._made[key]
@@ -180,7 +185,7 @@ class Composition:
     def _made(self) -> dict[Any, Pairs]:
         return {}
 
-    def _pairs(self, up: bool, ratio: float, log_delta: float, gap: float, tail: float) -> Pairs:
+    def _pairs(self, up: bool, ratio: float, log_delta: float, gap: float | None, tail: float, even: bool) -> Pairs:
         curves: list[RoundCurve] = []
         bits = int(max(tail, -log_delta) / log(2.0)) + _SPARE_BITS
         for found, count in self.rounds:
@@ -193,18 +198,21 @@ class Composition:
                 end = centre + s * sqrt(-2.0 * (log_delta + log(_BEYOND / self.count)))
             end = max(end, left)
             reaches = tail > 0 or end >= budget_ * (1.0 - 1e-9)
-            levels = Grid(centre, s, min(end, budget_), points_for(gap), _TAIL if tail else 0, budget_).levels()
-            if top is not None:
-                levels = tuple(e for e in levels if e < top)
+            width = gap or (found.gap if up else USUAL_GAP)
+            grid = Grid(centre, s, min(end, budget_), points_for(width), even)
+            levels, tails = (
+                tuple(e for e in part if top is None or e < top)
+                for part in (grid.levels(), grid.tail(_TAIL if tail else 0, budget_))
+            )
             bottom = None if top is None else 1 / top
             if up:
-                points = tuple(p.floored(bits) for p in found.above(levels))
+                points = tuple(p.floored(bits) for p in (*found.above(levels), *found.above(tails, far=True)))
                 curve = CurvePoints.symmetric(points, bottom, top if reaches else None)
                 curves.append(RoundCurve(found, count, curve, bits))
                 continue
             worst = found.below(max(centre, s / 2.0))
             if worst is not None:
-                curves.append(RoundCurve(found, count, points_of(*worst, levels, top, bits), bits, worst))
+                curves.append(RoundCurve(found, count, points_of(*worst, (*levels, *tails), top, bits), bits, worst))
         make = pessimistic if up else optimistic
         return Pairs(tuple(curves), tuple((make(c.points), c.count) for c in curves))
 
@@ -229,16 +237,24 @@ class Composition:
         return " + ".join(f"{count:,} x ({found.text})" for found, count in self.rounds)
 
 
-def composition_gap(gap: object) -> float:
-    """Return the relative width of eps that is aimed at, from 1e-5 to 0.1.
+def composition_gap(gap: object) -> float | None:
+    """Return the relative width of eps that is aimed at, from 1e-5 to 0.1; None for what is worth its time.
 
     >>> composition_gap(1e-3)
     0.001
     """
+    if gap is None:
+        return None
     number = exact_number(gap, "gap")
     if not 1e-5 <= float(number) <= 0.1:
         raise ArgumentError("gap", gap, "a number from 1e-5 to 0.1")
     return float(number)
+
+
+def _widths(gap: object) -> tuple[float | None, float]:
+    """Return the width, and that of delta which the sums over frequencies aim at."""
+    width = composition_gap(gap)
+    return width, min(_KERNEL_GAP, _PER_GAP * (width or USUAL_GAP))
 
 
 def _dyadic(x: float) -> Dyadic:

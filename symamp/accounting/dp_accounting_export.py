@@ -17,7 +17,7 @@ from symamp.numbers.arguments import failure_probability
 from symamp.numbers.rounding import float_above
 
 _PER_DEVIATION, _MOST = 20.0, 200_000
-_FURTHEST, EVEN = 40.0, 0.0
+_FURTHEST = 40.0
 
 
 def loss_distribution(rounds: Composition, interval: float | None, delta: object) -> Any:
@@ -33,7 +33,7 @@ def loss_distribution(rounds: Composition, interval: float | None, delta: object
 
     step = interval or min(r.deviation for r, _ in rounds.rounds) / _PER_DEVIATION
     target = log_of(failure_probability(delta))
-    found = rounds.pairs(True, 0.0, target, EVEN)
+    found = rounds.pairs(True, 0.0, target, None, even=True)
     result = None
     for pair, count in found.pairs:
         one = pld.PrivacyLossDistribution(_masses(pair, step))

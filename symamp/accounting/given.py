@@ -47,9 +47,9 @@ class GivenRound(Round):
                     return float(arb(p.level).log())
         return inf
 
-    def above(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
-        """Return the points that were given, whatever the levels."""
-        return self.points
+    def above(self, levels: Iterable[fmpq], *, far: bool = False) -> tuple[CurvePoint, ...]:
+        """Return the points that were given, whatever the levels; none of them is far."""
+        return () if far else self.points
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:
         """Return None: nothing is known from below."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
 from symamp.accounting.answer import ComposedAnswer
 from symamp.accounting.composition import LARGEST_ROUNDS
 from symamp.accounting.document import from_document, given_round, points_of_profile, to_document
-from symamp.accounting.dp_accounting_export import EVEN, event_classes, loss_distribution
+from symamp.accounting.dp_accounting_export import event_classes, loss_distribution
 from symamp.accounting.opendp_export import opendp_profile, profile_callable
 from symamp.accounting.pessimistic import curve_above
 from symamp.accounting.renyi import RenyiCurve
@@ -46,7 +47,7 @@ class RoundProfile:
         """
         return Composition.of([(self.round, round_count(count))])
 
-    def renyi(self, order: object | Sequence[object], *, gap: float = 3e-4) -> RenyiCurve:
+    def renyi(self, order: object | Sequence[object], *, gap: float | None = None) -> RenyiCurve:
         """Return certified brackets of the Renyi divergence of one round at an order, or at several.
 
         >>> import symamp as sa
@@ -57,7 +58,7 @@ class RoundProfile:
         """
         return self.rounds(1).renyi(order, gap=gap)
 
-    def tradeoff(self, *, gap: float = 1e-3) -> TradeOff:
+    def tradeoff(self, *, gap: float | None = None) -> TradeOff:
         """Return the trade-off function of one round, bracketed."""
         return self.rounds(1).tradeoff(gap=gap)
 
@@ -102,7 +103,7 @@ class RoundProfile:
         return to_document(self.round.text, points)
 
     def _exported(self, delta: object) -> Any:
-        return self.rounds(1).pairs(True, 0.0, log_of(failure_probability(delta)), EVEN).curves[0].points
+        return self.rounds(1).pairs(True, 0.0, log_of(failure_probability(delta)), None, even=True).curves[0].points
 
 
 class Profile(one_round.Profile, RoundProfile):
@@ -110,7 +111,7 @@ class Profile(one_round.Profile, RoundProfile):
 
     What is derived (classes of pairs, laws, data sets for the lower bound) is derived at the first question and kept.
     ``method`` is None for the least of all proved upper bounds, else the name of one analysis. Many rounds need a
-    curve: they leave out analyses that cost much at each point ("all_data_sets") unless one is asked for by name.
+    curve: bounds that cost much at each point ("all_data_sets") take part where they lower eps by 2% or more.
 
     >>> import symamp as sa
     >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
@@ -122,7 +123,7 @@ class Profile(one_round.Profile, RoundProfile):
     epsilon in [0.0307..., 0.0309...]  (delta = 1e-8; 100 x (RandomizedResponse(k=10, eps0=1), n = 1,000,000))
     """
 
-    @property
+    @cached_property
     def round(self) -> Round:
         """One round of the n users."""
         return ShuffledRound(self.question)
@@ -161,11 +162,11 @@ class GivenProfile(RoundProfile):
         """The round."""
         return self.found
 
-    def epsilon(self, delta: object, *, gap: float = 3e-4) -> ComposedAnswer:
+    def epsilon(self, delta: object, *, gap: float | None = None) -> ComposedAnswer:
         """Return a bracket of the least eps for delta: for a given profile, upper as far as that is."""
         return self.rounds(1).epsilon(delta, gap=gap)
 
-    def delta(self, eps: object, *, gap: float = 3e-4) -> ComposedAnswer:
+    def delta(self, eps: object, *, gap: float | None = None) -> ComposedAnswer:
         """Return a bracket of delta at eps: for a given profile, upper as far as that is."""
         return self.rounds(1).delta(eps, gap=gap)
 

@@ -65,7 +65,7 @@ class RenyiCurve:
         return "\n".join([self.text, *rows])
 
 
-def renyi_curve(rounds: Composition, orders: Sequence[object], gap: float) -> RenyiCurve:
+def renyi_curve(rounds: Composition, orders: Sequence[object], gap: float | None) -> RenyiCurve:
     """Return brackets of the Renyi divergences of all rounds together, of relative width about twice ``gap``.
 
     Guarantee
@@ -78,7 +78,7 @@ def renyi_curve(rounds: Composition, orders: Sequence[object], gap: float) -> Re
     return RenyiCurve(exact, tuple(x for x, _ in ends), tuple(y for _, y in ends), str(rounds))
 
 
-def renyi_epsilon(rounds: Composition, delta: object, gap: float) -> float:
+def renyi_epsilon(rounds: Composition, delta: object, gap: float | None) -> float:
     """Return the eps that follows from one Renyi divergence, the order chosen by the Gaussian approximation.
 
     An upper bound like that of ``Composition.epsilon``, and a larger one: the price of the detour.
@@ -121,7 +121,7 @@ def _order(order: object) -> fmpq:
     return fmpq_of(number)
 
 
-def _bracket(rounds: Composition, order: fmpq, gap: float) -> tuple[float, float]:
+def _bracket(rounds: Composition, order: fmpq, gap: float | None) -> tuple[float, float]:
     middle = float(order.p) / float(order.q) - 0.5
     # The grid is dense where the moment comes from, some deviations beyond its centre.
     reach = max(middle * r.deviation + _WIDE for r, _ in rounds.rounds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import exp, inf, pi, sqrt
@@ -30,6 +31,11 @@ from symamp.numbers.rounding import float_above
 
 VALUES = Settings(gap=1e-5)
 """How close the values of a round are taken: their width must stay below what a cell of the grid costs."""
+USUAL_GAP = 3e-4
+_DEAR_GAP = 1e-2
+"""Of bounds that cost a tenth of a second and more at each point, and are themselves no closer than that."""
+_PAYS = 0.1
+"""What dear bounds must take off the logarithm of delta two deviations out: about 2% of eps."""
 
 
 class Round:
@@ -58,12 +64,20 @@ class Round:
         """An estimate of the standard deviation of the loss."""
         raise NotImplementedError
 
+    @property
+    def gap(self) -> float:
+        """The relative width of eps that is worth its time: larger where each upper bound costs much."""
+        return USUAL_GAP
+
     def end(self, log_delta: float) -> float:
         """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
         raise NotImplementedError
 
-    def above(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
-        """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours."""
+    def above(self, levels: Iterable[fmpq], *, far: bool = False) -> tuple[CurvePoint, ...]:
+        """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
+
+        ``far`` says that they matter little, so that cheap ones will do.
+        """
         raise NotImplementedError
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:
@@ -101,31 +115,39 @@ class ShuffledRound(Round):
     @cached_property
     def deviation(self) -> float:
         """That of the normal loss with the same total variation."""
-        _, part = self._chosen
-        return min(exp(part.log_estimate(Level.of_float(0.0), self.question.n, ROUGH)), 0.8) * sqrt(2.0 * pi)
+        return self._deviation(self._chosen[0][1])
+
+    @property
+    def gap(self) -> float:
+        """The relative width of eps that is worth its time."""
+        return _DEAR_GAP if self._chosen[0][1].accuracy > 0.0 else USUAL_GAP
 
     def end(self, log_delta: float) -> float:
         """Return an estimate of the eps at which the bound is delta; inf if there is none."""
         try:
-            return self._chosen[0].root(self.question.n, log_delta, ROUGH)[0]
+            return self._chosen[0][0].root(self.question.n, log_delta, ROUGH)[0]
         except PrecisionError:  # a root next to the local budget, where floats see no difference
             return inf
 
-    def above(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+    def above(self, levels: Iterable[fmpq], *, far: bool = False) -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
         Guarantee
         ---------
         ``high`` is at least D_E of the shuffled reports of every two neighbouring data sets, in both orders.
-        Proof: docs/proofs/blanket_reduction.md, docs/proofs/kernel_sandwich.md.
+        Proof: docs/proofs/blanket_reduction.md, docs/proofs/all_data_sets.md, docs/proofs/kernel_sandwich.md.
         """
-        return tuple(CurvePoint.of_ends(e, ZERO, max(x.upper for x in self.evidence(e))) for e in levels)
+        return tuple(CurvePoint.of_ends(e, ZERO, largest_upper(self.evidence(e, far=far))) for e in levels)
 
-    def evidence(self, level: fmpq) -> tuple[Evidence, ...]:
-        """Return certified evaluations of the bound at a level E >= 1; the largest upper end bounds all pairs."""
-        bound, part = self._chosen
-        first = part if part in bound.parts else None
-        return tuple(bound.evidence(level_at(level), self.question.n, VALUES, None, first))
+    def evidence(self, level: fmpq, *, far: bool = False) -> tuple[Evidence, ...]:
+        """Return certified evaluations of the least bound at a level E >= 1; the largest upper end bounds all pairs."""
+        at, best = level_at(level), tuple[Evidence, ...]()
+        for bound, part in self._chosen[::-1][: 1 if far else None]:
+            first = part if part in bound.parts else None
+            with suppress(PrecisionError) if best else nullcontext():
+                found = tuple(bound.evidence(at, self.question.n, VALUES, None, first))
+                best = min((e for e in (found, best) if e), key=largest_upper)
+        return best
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:
         """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n.
@@ -145,15 +167,29 @@ class ShuffledRound(Round):
         return DataSetSearch(self.question.subject)
 
     @cached_property
-    def _chosen(self) -> tuple[Bound, Part]:
-        """The least bound two deviations out, of those whose values cost little; or the one that was asked for."""
+    def _chosen(self) -> tuple[tuple[Bound, Part], ...]:
+        """The least bound two deviations out of those whose values cost little, or the one that was asked for.
+
+        Before it stands a dear one where that pays: the least of both bounds at each level is a bound.
+        """
         ladder, n = Ladder(self.question.subject, self.question.method), self.question.n
-        part = ladder.first.ranked(Level.of_float(0.0), n)[0]
-        deviation = exp(part.log_estimate(Level.of_float(0.0), n, ROUGH)) * sqrt(2.0 * pi)
+        deviation = self._deviation(ladder.first.ranked(Level.of_float(0.0), n)[0])
         level = Level.of_float(min(2.0 * deviation, self.budget / 2.0))
         low, _ = self._data_sets.largest_value(level, n)
-        _, bound, worst = ladder.least_value(level, n, low, exact=True)
-        return bound, worst
+        value, bound, part = ladder.least_value(level, n, low, exact=True)
+        if value > low + _PAYS:
+            least, dear, dear_part = ladder.least_value(level, n, low)
+            if least < value - _PAYS:
+                return (dear, dear_part), (bound, part)
+        return ((bound, part),)
+
+    def _deviation(self, part: Part) -> float:
+        return min(exp(part.log_estimate(Level.of_float(0.0), self.question.n, ROUGH)), 0.8) * sqrt(2.0 * pi)
+
+
+def largest_upper(evidence: Iterable[Evidence]) -> Dyadic:
+    """Return what bounds all pairs."""
+    return max(e.upper for e in evidence)
 
 
 def level_at(e: fmpq) -> Level:

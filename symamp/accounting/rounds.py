@@ -68,7 +68,7 @@ class Composition(composition.Composition):
     True
     """
 
-    def curve(self, eps: Iterable[object], *, gap: float = 1e-3) -> ComposedCurve:
+    def curve(self, eps: Iterable[object], *, gap: float | None = None) -> ComposedCurve:
         """Return certified brackets of delta at every eps of a grid; neighbouring ones share their points."""
         grid = tuple(eps)
         answers = tuple(self.delta(x, gap=gap) for x in grid)
@@ -78,17 +78,17 @@ class Composition(composition.Composition):
         """Draw the curve of delta over a grid of eps; return the matplotlib Axes."""
         return self.curve(eps).plot(ax)
 
-    def renyi(self, order: object | Sequence[object], *, gap: float = 3e-4) -> RenyiCurve:
+    def renyi(self, order: object | Sequence[object], *, gap: float | None = None) -> RenyiCurve:
         """Return certified brackets of the Renyi divergence at an order above 1, or at several.
 
         ``gap`` is about half of the relative width.
         """
         return renyi_curve(self, list(order) if isinstance(order, list | tuple) else [order], gap)
 
-    def renyi_epsilon(self, delta: object, *, gap: float = 1e-3) -> float:
+    def renyi_epsilon(self, delta: object, *, gap: float | None = None) -> float:
         """Return the eps that follows from a Renyi divergence: valid, and larger than that of ``epsilon``."""
         return renyi_epsilon(self, delta, gap)
 
-    def tradeoff(self, *, gap: float = 1e-3) -> TradeOff:
+    def tradeoff(self, *, gap: float | None = None) -> TradeOff:
         """Return the trade-off function, bracketed."""
         return trade_off(self, gap)

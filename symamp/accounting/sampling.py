@@ -44,12 +44,17 @@ class SampledRound(Round):
         """An estimate of the standard deviation of the loss."""
         return self.base.deviation * self.n / self.of
 
+    @property
+    def gap(self) -> float:
+        """The relative width of eps that is worth its time."""
+        return self.base.gap
+
     def end(self, log_delta: float) -> float:
         """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
         inner = self.base.end(log_delta - log(self.n / self.of))
         return inner if inner == inf else log1p(self.n / self.of * expm1(inner))
 
-    def above(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+    def above(self, levels: Iterable[fmpq], *, far: bool = False) -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
         Guarantee
@@ -57,7 +62,7 @@ class SampledRound(Round):
         ``high`` is at least D_E of the outputs of every two neighbouring data sets, in both orders: it is the rate
         times the bound of the unsampled round at 1 + (E - 1)/rate. Proof: docs/proofs/composition.md, section 4.
         """
-        inner = self.base.above([1 + (e - 1) / self.rate for e in levels])
+        inner = self.base.above([1 + (e - 1) / self.rate for e in levels], far=far)
         return tuple(CurvePoint(self._outside(p.level), fmpq(0), self.rate * p.high) for p in inner)
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:

@@ -78,7 +78,7 @@ class TradeOff:
         return ax
 
 
-def trade_off(rounds: Composition, gap: float) -> TradeOff:
+def trade_off(rounds: Composition, gap: float | None) -> TradeOff:
     """Return the trade-off function of all rounds together, from certified values of their curve."""
     reach = ceil(_PER_DEVIATION * (_REACH + rounds.mu / 2.0))
     grid = [rounds.mu * k / _PER_DEVIATION for k in range(reach + 1)]
