@@ -15,6 +15,8 @@ from symamp.evaluation.gparv import Floats
 from symamp.evaluation.tilted import TiltedLaw
 
 _LEAF = 4
+NEGLIGIBLE = 1e-18
+"""Where what the density of G says of |phi|^n is below this, phi itself is not looked at."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +34,13 @@ class Blocks:
 
 def decay(tilted: TiltedLaw, n: int, extra: float, middle: Floats, half: Floats) -> Floats:
     """Return bounds on |phi|^n + ``extra`` over blocks of frequencies with these middles and half widths."""
-    modulus, _ = tilted.log_phi(middle)
-    distance = np.sqrt(-np.expm1(2.0 * modulus)) - tilted.deviation * half
+    result = np.exp(-n * tilted.loss(middle - half))
+    near = result > NEGLIGIBLE
+    modulus, _ = tilted.log_phi(middle[near])
+    distance = np.sqrt(-np.expm1(2.0 * modulus)) - tilted.deviation * half[near]
     with np.errstate(divide="ignore"):
-        return np.asarray(np.exp(0.5 * n * np.log1p(-(np.clip(distance, 0.0, 1.0) ** 2))) + extra)
+        result[near] = np.exp(0.5 * n * np.log1p(-(np.clip(distance, 0.0, 1.0) ** 2)))
+    return np.asarray(result + extra)
 
 
 def partition(

@@ -7,11 +7,16 @@ from typing import Protocol
 
 from flint import acb, arb
 
+from symamp.evaluation.blocks import NEGLIGIBLE
+from symamp.evaluation.flat_cells import Loss
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.plan import Plan, Window
 from symamp.evaluation.tilted_balls import TiltedBalls
 from symamp.numbers.number_system import FLINT
+
+_NEGLIGIBLE = 10.0 * NEGLIGIBLE
+"""Somewhat larger than what the floats of the plan take for negligible."""
 
 
 class Tilted(Protocol):
@@ -44,6 +49,9 @@ class Tilted(Protocol):
 
     def deviation(self) -> arb:
         """Return the standard deviation of one tilted G, or more."""
+
+    def loss(self) -> Loss:
+        """Return what is known of |phi| at all high frequencies."""
 
     def aliasing(self, window: Window) -> arb:
         """Return a bound on the periodised tails in units of M(theta)^n."""
@@ -87,11 +95,17 @@ def _dropped(tilted: Tilted, plan: Plan, step: arb, excess_above: arb, excess_be
     """Return bounds on the dropped part of sum |B (phi^n - null^n)| for the majorant and the minorant."""
     deviation, zero = tilted.deviation(), arb(0)
     above = below = zero
-    moduli = tilted.moduli(step / 2, [first + last for first, last in plan.blocks.dropped])
-    for (first, last), modulus_there in zip(plan.blocks.dropped, moduli, strict=True):
-        distance = (1 - modulus_there * modulus_there).max(zero).sqrt() - deviation * step * (last - first) / 2
+    loss = tilted.loss()
+    powers = [(1 - loss.beyond(step * first)).max(zero) ** tilted.n for first, _ in plan.blocks.dropped]
+    near = [i for i, power in enumerate(powers) if not power < _NEGLIGIBLE]
+    middles = [sum(plan.blocks.dropped[i]) for i in near]
+    for i, modulus in zip(near, tilted.moduli(step / 2, middles), strict=True):
+        first, last = plan.blocks.dropped[i]
+        distance = (1 - modulus * modulus).max(zero).sqrt() - deviation * step * (last - first) / 2
         distance = distance.max(zero).min(arb(1))
-        beta = (1 - distance * distance).max(zero).sqrt() ** tilted.n + tilted.null_n
+        powers[i] = (1 - distance * distance).max(zero).sqrt() ** tilted.n
+    for (first, last), power in zip(plan.blocks.dropped, powers, strict=True):
+        beta = power + tilted.null_n
         modulus = 1 / (tilted.theta**2 + (step * first) ** 2)
         above += (last - first + 1) * beta * (modulus + excess_above)
         below += (last - first + 1) * beta * (modulus + excess_below)

@@ -31,10 +31,20 @@ class BallGparv:
 
 
 @dataclass(frozen=True)
+class FlatFloats:
+    """Intervals of values of G on which its density is at least a constant (``symamp.evaluation.flat_cells``)."""
+
+    low: Floats
+    width: Floats
+    density: Floats
+
+
+@dataclass(frozen=True)
 class FloatGparv:
     """G/2^exponent in doubles, each entry the nearest to the exact number; ``mean`` is that of the scaled values.
 
-    The power of two makes the largest value about 1, so that squares neither overflow nor vanish.
+    The power of two makes the largest value about 1, so that squares neither overflow nor vanish. ``flat`` is there
+    for nodes of a law with a density, which do not follow high frequencies.
     """
 
     values: Floats
@@ -43,6 +53,7 @@ class FloatGparv:
     mean: float
     singular: float
     exponent: int = 0
+    flat: FlatFloats | None = None
 
     @property
     def is_positive(self) -> bool:

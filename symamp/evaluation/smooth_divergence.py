@@ -13,9 +13,11 @@ from flint import arb
 from scipy.optimize import brentq
 
 from symamp.errors import PrecisionError
+from symamp.evaluation.blocks import NEGLIGIBLE
 from symamp.evaluation.certified import tilted_sum
 from symamp.evaluation.divergence import KERNEL_GAP, Enclosure, Settings, enclose_divergence, starting_precision
 from symamp.evaluation.fast import FloatSum, float_sum
+from symamp.evaluation.flat_cells import FlatCells, flat_cells
 from symamp.evaluation.gparv import FloatGparv, nearest_doubles
 from symamp.evaluation.inversion import approximate_log_law, estimate_root
 from symamp.evaluation.law import Law, Level
@@ -28,6 +30,7 @@ from symamp.evaluation.tilted_nodes import TiltedNodes, node_gparv
 EVALUATOR = "compact kernel over pieces"
 _LARGEST_PRECISION = 1024
 _CELLS, _FEW_USERS = 200, 2
+_LOSS, _STEPS = -log(NEGLIGIBLE), 400
 _SPARE, _SLACK = 24, 1.05
 _COARSER, _COARSEST = 32.0, 1e-3
 _SHARE, _MOST_FREQUENCIES = 4.0, 3_000
@@ -41,24 +44,30 @@ class Search:
     g: FloatGparv
     sum: FloatSum | None
     reach: float
+    flat: FlatCells
 
 
 def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | None = None) -> float:
     """Return an estimate of log D_E(P0 || P1), in floats; -inf for zero. Not a bound."""
     settings = settings or Settings()
     if n <= _FEW_USERS:
-        middle = _by_sandwich(law, level, n, settings)
-        value = float((middle.lower + middle.upper).mid()) / 2.0
-        return log(value) if value > 0.0 else -inf
+        return _sandwich_estimate(law, level, n, settings)
     coarse = replace(settings, gap=min(_COARSER * settings.gap, max(settings.gap, _COARSEST)))
     found = _search(law, level, n, coarse)
     singular = log(found.g.singular) if found.g.singular > 0.0 else -inf
     if found.sum is None:
-        return singular
+        return _sandwich_estimate(law, level, n, settings) if found.g.is_positive else singular
     # The errors of the extremal minorant and majorant stand about 2 to 1: far better than the middle.
     value = found.sum.lower + (found.sum.upper - found.sum.lower) * 2.0 / 3.0
     log_value = found.sum.log_scale + log(value) - log(n) if value > 0.0 else -inf
     return float(np.logaddexp(log_value, singular))
+
+
+def _sandwich_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -> float:
+    found = _by_sandwich(law, level, n, settings)
+    with flint.ctx.workprec(found.precision):
+        middle = ((found.lower.max(arb(0)) + found.upper) / 2).mid()
+        return float(middle.log()) if middle > 0 else -inf
 
 
 def estimate_smooth_epsilon(
@@ -117,8 +126,6 @@ def enclose_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | No
     ---------
     ``lower.lower() <= D_E(P0 || P1) <= upper.upper()``, whatever floats have planned.
     Proof: docs/proofs/smooth_laws.md, with docs/proofs/kernel_sandwich.md.
-
-    Raises PrecisionError if rounding still dominates the gap at the largest working precision.
     """
     settings = settings or Settings()
     if n <= _FEW_USERS:
@@ -128,21 +135,23 @@ def enclose_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | No
         return _by_sandwich(law, level, n, settings)
     bits = starting_precision(n, settings.gap)
     while True:
-        result = _enclosed(law, level, n, found.sum.plan, found.reach, bits)
+        result = _enclosed(law, level, n, found, bits)
         noise = max(float(result.lower.rad() / result.upper.upper()), float(result.upper.rad() / result.upper.upper()))
         if noise < 0.01 * max(settings.gap, result.relative_gap):
             return result
         bits *= 2
         if bits > _LARGEST_PRECISION:
-            raise PrecisionError("precision", bits, f"at most {_LARGEST_PRECISION} bits")
+            return _by_sandwich(law, level, n, settings)
 
 
-def _enclosed(law: SmoothLaw, level: Level, n: int, plan: Plan, reach: float, bits: int) -> Enclosure:
-    rule = _nodes(law, level, plan.window.theta_above, reach, bits, bits - _SPARE)
+def _enclosed(law: SmoothLaw, level: Level, n: int, found: Search, bits: int) -> Enclosure:
+    assert found.sum is not None
+    plan = found.sum.plan
+    rule = _nodes(law, level, plan.window.theta_above, found.reach, bits, bits - _SPARE)
     with flint.ctx.workprec(bits):
         e = level.exponential()
         g = node_gparv(law, level, rule)
-        lower, upper = tilted_sum(TiltedNodes.of(g, rule, e, n, plan.window.theta), plan)
+        lower, upper = tilted_sum(TiltedNodes.of(g, rule, found.flat, e, n, plan.window.theta), plan)
         # One user has at most divergence 1; where a sum overflows that is all there is.
         lower = (lower / n).max(arb(0)) if lower.is_finite() else arb(0)
         upper = (upper / n).min(arb(1)) if upper.is_finite() else arb(1)
@@ -150,24 +159,57 @@ def _enclosed(law: SmoothLaw, level: Level, n: int, plan: Plan, reach: float, bi
 
 
 def _search(law: SmoothLaw, level: Level, n: int, settings: Settings) -> Search:
-    """Return the plan, found with nodes that are good for all its frequencies."""
+    """Return the plan, found with nodes that are good for all its frequencies; no sum if there is none to be had."""
     # Few users keep phi large over a long range of frequencies: there the gap that is aimed at is wider.
     gap = max(settings.gap, KERNEL_GAP, _GAP_OF_MANY * (_MANY_USERS / n) ** 1.5)
     g = _floats(law, level, 0.0, 0.0)
     if not g.is_positive:
-        return Search(g, None, 0.0)
-    tilted = TiltedLaw.of(g, raised_tilt(g, n, saddle_tilt(g, n)))
+        return Search(g, None, 0.0, FlatCells(()))
+    saddle = saddle_tilt(g, n)
+    flat = _flat(law, level, saddle / 2.0**g.exponent)
+    g = replace(g, flat=flat.floats(g.exponent))
+    tilted = TiltedLaw.of(g, raised_tilt(g, n, saddle))
     # About what the search will ask for: with too few nodes phi would not fall, and it would ask for much more.
     width = np.sqrt(n) * tilted.deviation * np.sqrt(_SHARE * gap * relative_overshoot(tilted, n))
-    reach = float(2.0 * np.pi / width)
+    reach = float(min(2.0 * np.pi / width, _far_from(tilted, n)))
     while True:
-        g = _floats(law, level, 0.0, reach)
+        try:
+            g = replace(_floats(law, level, 0.0, reach / 2.0**g.exponent), flat=g.flat)
+        except PrecisionError:  # too many nodes
+            return Search(g, None, 0.0, flat)
         found = float_sum(g, n, gap, min(settings.most_frequencies, _MOST_FREQUENCIES))
-        window = found.plan.window
-        needed = 2.0 * np.pi * found.plan.terms / window.length
+        needed = _needed(found.plan, g, n)
         if needed <= _SLACK * reach:
-            return Search(g, found, needed)
+            return Search(g, found, needed / 2.0**g.exponent, flat)
         reach = 2.0 ** np.ceil(np.log2(needed))
+
+
+def _far_from(tilted: TiltedLaw, n: int) -> float:
+    """Return a frequency from which on |phi|^n is negligible by the density of G alone, inf if there is none."""
+    cells = tilted.g.flat
+    if cells is None or not len(cells.width):
+        return inf
+    u = np.geomspace(2.0 / cells.width.max(), 1e4 / cells.width.min(), _STEPS)
+    enough = n * tilted.loss(u) > _LOSS
+    return float(u[enough.argmax()]) if enough.any() else inf
+
+
+def _needed(plan: Plan, g: FloatGparv, n: int) -> float:
+    """Return the largest frequency at which nodes have to give phi, in units of the floats."""
+    window, blocks = plan.window, plan.blocks
+    tilted = TiltedLaw.of(g, window.theta * 2.0**g.exponent)
+    far = _far_from(tilted, n)
+    step = 2.0 * np.pi / window.length * 2.0**g.exponent
+    ends = [last * step for _, last in blocks.evaluated]
+    return max(
+        ends + [(first + last) / 2.0 * step for first, last in blocks.dropped if first * step < far], default=0.0
+    )
+
+
+def _flat(law: SmoothLaw, level: Level, theta: float) -> FlatCells:
+    with flint.ctx.workprec(64):
+        e = level.exponential()
+    return flat_cells(law, e, _above(float(e)), _above(theta))
 
 
 def _floats(law: SmoothLaw, level: Level, theta: float, reach: float) -> FloatGparv:

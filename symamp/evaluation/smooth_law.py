@@ -22,7 +22,7 @@ Analytic = Callable[[acb], acb]
 
 _ELLIPSES = (1.1, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0)
 _SIZES = (8, 12, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)
-_BOXES, _MOST_HALVINGS, _ROUGH_BITS = 12, 24, 64
+_BOXES, _MOST_HALVINGS, _ROUGH_BITS, _MOST_NODES = 12, 24, 64, 3_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,11 +159,14 @@ def nodes(law: SmoothLaw, e: float, theta: float, reach: float, bits: int, accur
 
     Chosen in floats for values near those given; ``Nodes.remainder`` is a bound for all values.
 
-    Raises PrecisionError if pieces are not holomorphic around their intervals.
+    Raises PrecisionError if pieces are not holomorphic around their intervals, or if nodes would be too many.
     """
     panels: list[Panel] = []
     for piece in law.pieces:
-        panels += _panels(piece, e, theta, reach, bits, accuracy)
+        for panel in _panels(piece, e, theta, reach, bits, accuracy):
+            panels.append(panel)
+            if sum(p.size for p in panels) > _MOST_NODES:
+                raise PrecisionError("density", f"frequencies up to {reach:.3g}", f"at most {_MOST_NODES} nodes")
     with flint.ctx.workprec(bits):
         return Nodes(tuple(panels), tuple(x for p in panels for x in p.nodes()))
 
@@ -195,7 +198,8 @@ def _panels(piece: Piece, e: float, theta: float, reach: float, bits: int, accur
 
 def _needed(p: Panel, e: float, theta: float, reach: float, accuracy: int) -> float:
     """Return how many nodes make the remainder about 2^-accuracy, in floats."""
-    exponent = theta * float((p.real0 - e * p.real1).upper())
+    # The nodes serve small tilts as well, for which negative values of G make nothing small.
+    exponent = max(theta * float((p.real0 - e * p.real1).upper()), 0.0)
     exponent += reach * (float(p.imaginary0.upper()) + e * float(p.imaginary1.upper()))
     weight = float(p.weight.upper())
     if not exponent < inf or not 0.0 < weight < inf:

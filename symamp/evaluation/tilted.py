@@ -7,6 +7,7 @@ e^x - 1 - x and the exact mean, the phase from the centred sine (docs/proofs/ker
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import factorial
 
 import numpy as np
@@ -101,6 +102,22 @@ class TiltedLaw:
     def deviation(self) -> float:
         """Standard deviation of one tilted G."""
         return float(np.sqrt(self.cumulants.k2))
+
+    @cached_property
+    def _flat(self) -> tuple[Floats, Floats, Floats]:
+        """The widths of cells, the widest first, negative for searching, and sums of their masses and edges."""
+        cells = self.g.flat
+        if cells is None:
+            return np.empty(0), np.zeros(1), np.zeros(1)
+        height = cells.density * np.exp(self.theta * cells.low - self.cumulants.k0)
+        masses, edges = (np.concatenate([[0.0], np.cumsum(x)]) for x in (height * cells.width, 2.0 * height))
+        return -cells.width, masses, edges
+
+    def loss(self, u: Floats) -> Floats:
+        """Return a number below 1 - |phi| at all frequencies from each u on; 0 where nothing is known."""
+        narrow, masses, edges = self._flat
+        used = np.searchsorted(narrow, -2.0 / u)
+        return np.asarray(np.maximum(masses[used] - edges[used] / u, 0.0))
 
     def log_phi(self, u: Floats) -> tuple[Floats, Floats]:
         """Return (log |phi(u)|, arg phi(u)), accurate enough to be multiplied by n."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from flint import acb, arb
 
 from symamp.evaluation.coarse_phi import coarse_moduli
+from symamp.evaluation.flat_cells import Loss
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.law import total
 from symamp.evaluation.plan import Window
@@ -65,6 +66,10 @@ class TiltedBalls:
         mean = total([p * v for v, p in zip(self.g.values, self.probabilities, strict=True)])
         square = total([p * v * v for v, p in zip(self.g.values, self.probabilities, strict=True)])
         return (square - mean * mean).max(arb(0)).sqrt()
+
+    def loss(self) -> Loss:
+        """Return nothing: a finite law has no density."""
+        return Loss((), (), ())
 
     def aliasing(self, window: Window) -> arb:
         """Return A, the bound on the periodised tails in units of M(theta)^n."""

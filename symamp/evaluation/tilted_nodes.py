@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from flint import acb, arb
 
+from symamp.evaluation.flat_cells import FlatCells, Loss
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.law import Level, total
 from symamp.evaluation.plan import Window
@@ -38,17 +39,18 @@ class TiltedNodes:
 
     balls: TiltedBalls
     nodes: Nodes
+    flat: FlatCells
     e: arb
 
     @staticmethod
-    def of(g: BallGparv, found: Nodes, e: arb, n: int, tilt: float) -> TiltedNodes:
-        """Tilt the law of some nodes by the double ``tilt``, an exact number."""
+    def of(g: BallGparv, found: Nodes, flat: FlatCells, e: arb, n: int, tilt: float) -> TiltedNodes:
+        """Tilt the law of some nodes, and of its cells, by the double ``tilt``, an exact number."""
         theta = arb(tilt)
         weights = [p * (theta * v).exp() for v, p in zip(g.values, g.masses, strict=True)]
         m = g.null_mass + total(weights) + _around(found.remainder(e, theta, arb(0)))
         null = g.null_mass / m
         tilted = TiltedBalls(g, n, theta, m, tuple(weight / m for weight in weights), null, null**n)
-        return TiltedNodes(tilted, found, e)
+        return TiltedNodes(tilted, found, flat, e)
 
     @property
     def n(self) -> int:
@@ -95,6 +97,10 @@ class TiltedNodes:
         square = total([p * (v - c) ** 2 for v, p in zip(g.values, self.balls.probabilities, strict=True)])
         square += self.balls.null * c * c
         return (square + self.nodes.remainder(self.e, self.theta, arb(0), c) / self.m).upper().sqrt()
+
+    def loss(self) -> Loss:
+        """Return what is known of |phi| at all high frequencies, from the density of G alone."""
+        return self.flat.tilted(self.theta, self.m)
 
     def aliasing(self, window: Window) -> arb:
         """Return A, the bound on the periodised tails in units of M(theta)^n."""

@@ -6,28 +6,32 @@ from dataclasses import replace
 
 import flint
 import sympy as sp
-from flint import acb, arb
+from flint import acb, acb_series, arb
 
 from symamp.numbers.number_system import FLINT, Number
 from symamp.numbers.systems import compile_expression
 
 
-def _off_the_cut(x: Number) -> acb:
+def _boxed(x: Number) -> Number:
+    return x if isinstance(x, acb_series) else acb(x)
+
+
+def _off_the_cut(x: Number) -> Number:
     """Return the box if it lies in the open right half-plane, where roots and logarithms are holomorphic."""
-    box = acb(x)
-    return box if box.real > 0 else acb(arb("nan"))
+    box = _boxed(x)
+    return box if (box[0] if isinstance(box, acb_series) else box).real > 0 else acb(arb("nan"))
 
 
 def _power(base: Number, exponent: Number) -> Number:
     if isinstance(exponent, int):
-        return acb(base) ** flint.fmpz(exponent)
+        return _boxed(base) ** (exponent if isinstance(base, acb_series) else flint.fmpz(exponent))
     return (acb(exponent) * _off_the_cut(base).log()).exp()
 
 
 HOLOMORPHIC = replace(
     FLINT,
     name="holomorphic",
-    exp=lambda x: acb(x).exp(),
+    exp=lambda x: _boxed(x).exp(),
     log=lambda x: _off_the_cut(x).log(),
     sqrt=lambda x: _off_the_cut(x).sqrt(),
     power=_power,
@@ -53,5 +57,5 @@ class Holomorphic:
         self._compiled = compile_expression(formula, (variable,))
 
     def __call__(self, box: acb) -> acb:
-        """Return a box around the values on a box."""
-        return acb(self._compiled(HOLOMORPHIC, {self.name: box}))
+        """Return a box around the values on a box; a power series for a power series (``flint.acb_series``)."""
+        return _boxed(self._compiled(HOLOMORPHIC, {self.name: box}))
