@@ -9,6 +9,8 @@ import pytest
 import symamp as sa
 from symamp.amplification.search import LOOSE
 from symamp.analyses.registry import ANALYSES
+from symamp.derivation.pairs import distinct_pairs, pairs_with_equal_laws
+from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
 from symamp.mechanisms.catalogue import catalogue
 
@@ -96,6 +98,31 @@ def test_every_randomizer_of_a_budget_is_less_than_what_is_known_of_one(mechanis
     answer = sa.epsilon(mechanism, n=10**4, delta="1e-6")
     assert answer.method == "generic_all_data_sets"
     assert all(answer.upper < 0.995 * sa.epsilon(mechanism, n=10**4, delta="1e-6", method=m).upper for m in others)
+
+
+def pairs_in_blocks(most_hidden=4, size=6):
+    """Inputs 2b and 2b + 1 differ at messages 2b and 2b + 1 only, where one more input hides one block badly."""
+    rows = {}
+    for x in range(2 * size):
+        rows[f"x{x}"] = [17 if y == x else 1 if y == x ^ 1 else 9 for y in range(2 * size)]
+    rows["z"] = [1 if y // 2 == most_hidden else 13 if y < 4 else 9 for y in range(2 * size)]
+    return sa.FiniteMechanism(
+        {x: {str(y): Fraction(w, sum(row)) for y, w in enumerate(row)} for x, row in rows.items()}
+    )
+
+
+def test_pairs_with_equal_blankets_are_not_alike():
+    """All blocks have the same blanket, and one of them is far worse: what the others can hold differs."""
+    mechanism = pairs_in_blocks()
+    table, level = mechanism.numeric, Level.of_float(0.2)
+    assert len(distinct_pairs(table, [(0, 1), (8, 9)])) == 1
+    assert len(pairs_with_equal_laws(table, [(0, 1), (8, 9)])) == 2
+    bound = ANALYSES["all_data_sets"].bound(mechanism)
+    harmless = bound.part((0, 1))
+    found = bound.evidence(level, 3000, Settings(gap=1e-2), first=harmless)
+    assert found[0].part.pair in (("x8", "x9"), ("x9", "x8"))
+    lower = sa.delta(mechanism, n=3000, eps=0.2, method="blanket").lower
+    assert harmless.enclose(level, 3000, Settings()).upper < 0.01 * lower < lower < found[0].upper.above < 1.02 * lower
 
 
 def test_bounds_that_cannot_help_are_not_made():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import TypeAlias
@@ -23,6 +23,7 @@ from symamp.evaluation.law import Level
 from symamp.numbers.dyadic import Dyadic
 
 Progress: TypeAlias = Callable[[int, int], None]
+Groups: TypeAlias = Callable[[NumericTable, Sequence[Pair]], list[list[Pair]]]
 
 _FEW_INPUTS = 5
 """Up to so many inputs all pairs are estimated one by one: for few users no ranking is to be trusted."""
@@ -35,16 +36,24 @@ class TableBound(SearchedBound):
     """The bound of an analysis over all ordered pairs of rows of a table, whose parts are made when they are needed.
 
     ``part`` makes the part of a pair of rows; its divergence must be at most that of the blanket of the pair, since
-    pairs are ranked and settled by their blankets. ``progress`` is told (settled, all) of the pairs that need an
-    evaluation of their own.
+    pairs are ranked and settled by their blankets. ``alike`` puts pairs in groups with the same divergence of their
+    parts: those with equal blankets, unless the part is another bound. ``progress`` is told (settled, all) of the pairs
+    that need an evaluation of their own.
     """
 
     table: NumericTable
     part: Callable[[Pair], Part]
     progress: Progress | None = None
+    alike: Groups = distinct_pairs
 
-    def __init__(self, table: NumericTable, part: Callable[[Pair], Part], progress: Progress | None = None) -> None:
-        for name, value in {"table": table, "part": part, "progress": progress}.items():
+    def __init__(
+        self,
+        table: NumericTable,
+        part: Callable[[Pair], Part],
+        progress: Progress | None = None,
+        alike: Groups = distinct_pairs,
+    ) -> None:
+        for name, value in {"table": table, "part": part, "progress": progress, "alike": alike}.items():
             object.__setattr__(self, name, value)
 
     @property  # type: ignore[misc]
@@ -52,7 +61,7 @@ class TableBound(SearchedBound):
         """One part for each class of pairs: all of them, which may be many."""
         size = len(self.table.inputs)
         pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
-        return tuple(self.part(group[0]) for group in distinct_pairs(self.table, pairs))
+        return tuple(self.part(group[0]) for group in self.alike(self.table, pairs))
 
     def proposed(self, level: Level, n: int) -> list[Part]:
         """Return the parts of the pairs that a common ranking of the blankets finds worst."""
@@ -96,7 +105,7 @@ class TableBound(SearchedBound):
             rest = open_pairs(self.table, level, n, ball)
             if len(rest) > 1:
                 rest = narrowed(self.table, level, n, ball, rest, law_of(table_blanket(self.table, first)))
-        groups = [group for group in distinct_pairs(self.table, [first, *rest]) if first not in group]
+        groups = [group for group in self.alike(self.table, [first, *rest]) if first not in group]
         for done, group in enumerate(groups):
             if self.progress is not None:
                 self.progress(done, len(groups))

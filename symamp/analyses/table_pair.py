@@ -14,6 +14,7 @@ from symamp.analyses.data_sets import dataset_reduction
 from symamp.analyses.pair_bounds import Pair
 from symamp.analyses.subject import Subject
 from symamp.analyses.table_bound import TableBound
+from symamp.derivation.pairs import pairs_with_equal_laws
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.envelope_law import enclose_envelope, estimate_log_envelope
 from symamp.evaluation.law import Level
@@ -61,4 +62,4 @@ def table_pairs(subject: Subject) -> TableBound:
         pair = inputs[rows[0]], inputs[rows[1]]
         return TablePair(tuple(dataset_reduction(mechanism, pair, ((x, one),)) for x in inputs))
 
-    return TableBound(mechanism.numeric, part)
+    return TableBound(mechanism.numeric, part, alike=pairs_with_equal_laws)

@@ -82,6 +82,24 @@ def distinct_pairs(table: NumericTable, pairs: Sequence[tuple[int, int]]) -> lis
     return list(groups.values())
 
 
+def pairs_with_equal_laws(table: NumericTable, pairs: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Return the ordered pairs of rows in groups: those of a group have the same set of laws of other users, exactly.
+
+    For each row x the messages stand for (R(i), R(j), R(x)) by ranks; pairs are alike if the sets of these lists, each
+    up to a rearrangement of messages, are the same. Pairs with equal blankets need not be.
+
+    >>> import symamp as sa
+    >>> pairs_with_equal_laws(sa.RandomizedResponse(k=3, eps0="log(2)").table().numeric, [(0, 1), (1, 0), (1, 2)])
+    [[(0, 1), (1, 0), (1, 2)]]
+    """
+    ranks, size = table.ranks.astype(np.int64), len(table.numbers)
+    groups: dict[frozenset[bytes], list[tuple[int, int]]] = {}
+    for i, j in pairs:
+        messages = np.sort((ranks[i] * size + ranks[j]) * size + ranks, axis=1)
+        groups.setdefault(frozenset(row.tobytes() for row in messages), []).append((i, j))
+    return list(groups.values())
+
+
 def only_pair(mechanism: LocalRandomizer) -> tuple[str, str]:
     """Return a pair that represents all ordered pairs; UnknownInputError if they differ."""
     classes = pair_classes(mechanism)

@@ -19,6 +19,7 @@ REACH = 5.5  # frequencies up to REACH / sigma
 _GRID = 400
 _SCREEN = 3
 _MOST_STEPS = 1e6
+_SOLUTIONS, _COST_RANGE = 3, 22.0
 
 
 @dataclass(frozen=True)
@@ -189,12 +190,18 @@ def _majorant(p_lo: float, P: float, log_costs: Floats) -> Floats | None:
     usable = np.isfinite(cost) & (cost < np.min(cost[np.isfinite(cost)], initial=np.inf) + 200.0)
     if not usable[0]:
         return None
-    cost = np.where(usable, np.exp(np.minimum(cost - cost[usable].min(), 200.0)), 0.0)
-    solution = linprog(cost[usable], A_ub=-columns[:, usable], b_ub=-np.ones(len(x)), method="highs")
-    if solution.status != 0:
-        return None
     weights = np.zeros(len(_RATES))
-    weights[usable] = np.maximum(solution.x, 0.0)
+    whole = float(cost[0])
+    for _ in range(_SOLUTIONS):
+        # Solvers fail where costs differ by too many powers of ten: what is negligible need not be less than that.
+        scaled = np.exp(np.clip(cost[usable] - whole, -_COST_RANGE, _COST_RANGE))
+        solution = linprog(scaled, A_ub=-columns[:, usable], b_ub=-np.ones(len(x)), method="highs")
+        if solution.status != 0:
+            return None
+        weights[usable] = np.maximum(solution.x, 0.0)
+        before, whole = whole, whole + log(max(float(solution.fun), 1e-300))
+        if whole > before - 0.5 * _COST_RANGE:
+            break
     # x^2 sum w_i e^(-rate_i (x-1) - largest_i) >= 1 with x = p/P
     a = weights * np.exp(_RATES - largest) / P**2
     return np.asarray(a)
