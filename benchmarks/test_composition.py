@@ -1,8 +1,9 @@
-"""Many rounds: the certified bracket beside dp_accounting on the same curve, in one run."""
+"""Many rounds: the certified bracket beside two other accountants, in one run."""
 
 import pytest
 
 import symamp as sa
+from benchmarks import accountants
 
 MECHANISM, N, DELTA = sa.RandomizedResponse(k=10, eps0=1), 10**6, "1e-8"
 COUNTS = [pytest.param(10**e, id=f"T=1e{e}") for e in (1, 2, 4)]
@@ -32,3 +33,14 @@ def test_dp_accounting(benchmark, count):
     found = benchmark(asked)
     assert truth.lower <= found
     benchmark.extra_info["upper, above the bracket by"] = (found, found / truth.upper - 1.0)
+
+
+@pytest.mark.parametrize("count", [16, 128])
+@pytest.mark.parametrize("call", [accountants.by_symamp, accountants.by_dp_accounting, accountants.by_koskela])
+@pytest.mark.benchmark(group="every randomizer with budget 4, 10^4 users, delta = 1e-6")
+def test_accountants(benchmark, call, count):
+    if call is accountants.by_dp_accounting:
+        pytest.importorskip("dp_accounting")
+    found, bracket = benchmark(call, count), accountants.generic().rounds(count).epsilon(accountants.DELTA)
+    assert abs(found / bracket.upper - 1.0) < 1e-3
+    benchmark.extra_info["eps"] = found
