@@ -34,6 +34,7 @@ from symamp.mechanisms.continuous.density import DensityMechanism
 from symamp.mechanisms.continuous.gaussian import Gaussian
 from symamp.mechanisms.continuous.laplace import Laplace
 from symamp.mechanisms.continuous.logistic import Logistic
+from symamp.mechanisms.discrete_laplace import DiscreteLaplace
 from symamp.mechanisms.families.block_hadamard import BlockHadamardResponse
 from symamp.mechanisms.families.cms import CountMeanSketch
 from symamp.mechanisms.families.collision import Collision
@@ -46,10 +47,13 @@ from symamp.mechanisms.families.hcms import HadamardCountMeanSketch
 from symamp.mechanisms.families.local_hashing import LocalHashing
 from symamp.mechanisms.families.one_bit_mean import OneBitMean
 from symamp.mechanisms.families.pckv_grr import PCKVGRR
+from symamp.mechanisms.families.piecewise import PiecewiseMechanism
 from symamp.mechanisms.families.priv_kv import PrivKV
 from symamp.mechanisms.families.priv_unit import PrivUnit
 from symamp.mechanisms.families.randomized_response import RandomizedResponse
 from symamp.mechanisms.families.sampling_rappor import SamplingRappor
+from symamp.mechanisms.families.square_wave import SquareWave
+from symamp.mechanisms.families.staircase import Staircase
 from symamp.mechanisms.families.subset_exponential import SubsetExponential
 from symamp.mechanisms.families.subset_selection import SubsetSelection
 from symamp.mechanisms.families.unary_encoding import UnaryEncoding
@@ -81,6 +85,7 @@ __all__ = [
     "DBitFlip",
     "Decomposition",
     "DensityMechanism",
+    "DiscreteLaplace",
     "DuchiVector",
     "Estimate",
     "ExponentialMechanism",
@@ -96,6 +101,7 @@ __all__ = [
     "Logistic",
     "OneBitMean",
     "Parameter",
+    "PiecewiseMechanism",
     "PrivKV",
     "PrivUnit",
     "Profile",
@@ -104,6 +110,8 @@ __all__ = [
     "Ranking",
     "RenyiCurve",
     "SamplingRappor",
+    "SquareWave",
+    "Staircase",
     "Standing",
     "SubsetExponential",
     "SubsetSelection",

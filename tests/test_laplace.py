@@ -1,5 +1,6 @@
 """Laplace noise on [0, 1]: certified brackets against an inversion in mpmath that shares no code with them."""
 
+import json
 from fractions import Fraction
 from itertools import pairwise
 
@@ -13,6 +14,7 @@ from symamp.derivation.crossing import level_of
 from symamp.evaluation.divergence import Settings, enclose_divergence
 from symamp.evaluation.sandwich import finite_sandwich
 from symamp.evaluation.smooth_divergence import enclose_smooth, estimate_log_smooth
+from symamp.verifier import verify
 from tests.oracle.laplace import blanket_divergence
 
 CASES = [
@@ -121,8 +123,39 @@ def test_an_answer_is_plain_data():
 
     answer = sa.delta(sa.Laplace(eps0=1), n=10**6, eps="0.004")
     assert pickle.loads(pickle.dumps(answer)) == answer
-    with pytest.raises(sa.errors.ArgumentError, match="triples"):
+    with pytest.raises(sa.errors.ArgumentError, match="finite_sandwich"):
         answer.certificate()
+
+
+def test_a_finite_law_above_the_noise_is_what_a_certificate_carries():
+    exact = sa.delta(sa.Laplace(eps0=1), n=10**6, eps="0.00446").bound
+    answer = sa.delta(sa.Laplace(eps0=1), n=10**6, eps="0.00446", method="finite_sandwich")
+    assert exact.upper < answer.bound.lower < answer.upper < exact.lower * 1.0005
+    found = answer.certificate()
+    assert verify(json.dumps(found)).status == "valid"
+    (evidence,) = found["above"]
+    # Only rational numbers: no formula of the noise is left.
+    assert all(set(x) <= set("0123456789/*-()+ ") for row in evidence["components"] for x in row)
+    assert sa.estimate(sa.Laplace(eps0=1), n=10**6, eps="0.00446", method="finite_sandwich").method == "finite_sandwich"
+
+
+def test_the_finite_law_is_above_and_named_where_a_triple_is_needed():
+    # The refusals of what needs a triple name the analysis that has one.
+    for ask in (sa.estimate, sa.method_check, sa.sum_law):
+        with pytest.raises(sa.errors.SupportMismatchError, match="finite_sandwich"):
+            ask(sa.Laplace(eps0=1), n=100, eps="0.3")
+    with pytest.raises(sa.errors.SupportMismatchError, match="constant far out"):
+        sa.delta(sa.Gaussian(sigma=1), n=100, eps="0.3", method="finite_sandwich")
+    for noise, n, eps in ((sa.Laplace(eps0="1/2"), 10**7, "0.0008"), (sa.Logistic(eps0=2), 10**6, "0.009")):
+        finite, exact = (sa.delta(noise, n=n, eps=eps, method=m).bound for m in ("finite_sandwich", "worst_pair"))
+        assert exact.lower < finite.upper < 1.05 * exact.upper
+
+
+def test_only_the_width_over_the_scale_counts():
+    assert sa.Laplace.on("-1/2", "1/2", scale="1/4") == sa.Laplace(eps0=4)
+    for wrong in ((1, 1, 1), (2, 1, 1), (0, 1, 0), (0, 1, -1), (0, float("nan"), 1)):
+        with pytest.raises(sa.errors.ArgumentError):
+            sa.Laplace.on(*wrong[:2], scale=wrong[2])
 
 
 def test_other_analyses_bound_the_same_noise():

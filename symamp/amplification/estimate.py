@@ -83,5 +83,5 @@ def worst_triple(question: Question, level: Level) -> Reduction:
     """
     worst = Ladder(question.subject, question.method).first.ranked(level, question.n)[0]
     if not isinstance(worst, Reduction):
-        raise ArgumentError("method", worst.method, "an analysis whose bound is a triple, such as blanket")
+        raise ArgumentError("method", worst.method, "an analysis whose bound is a triple: blanket, or finite_sandwich")
     return worst

@@ -11,6 +11,7 @@ from symamp.analyses.table_bound import TableBound
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.pairs import pair_classes
 from symamp.derivation.table_decomposition import table_blanket
+from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 
 SOURCE = "Su, Cheng, Wang 2025, Theorems 5 to 7 and 12"
 
@@ -34,6 +35,10 @@ def _reduction(decomposition: Decomposition) -> Reduction:
     return Reduction("blanket", Standing.PROVED, SOURCE, decomposition)
 
 
-BLANKET = Analysis(
-    "blanket", Standing.PROVED, SOURCE, "optimal decomposition", blanket_bound, lacks=one_mechanism, rank=0
-)
+def _lacks(subject: Subject) -> str | None:
+    if isinstance(subject, AdditiveNoise):
+        return "method='worst_pair' for noise with a density, method='finite_sandwich' where a triple is asked for"
+    return one_mechanism(subject)
+
+
+BLANKET = Analysis("blanket", Standing.PROVED, SOURCE, "optimal decomposition", blanket_bound, lacks=_lacks, rank=0)

@@ -134,6 +134,10 @@ class AdditiveNoise(Parametrised):
         """Return about the variance of G at eps = 0, where ratios are unbounded: for placing the cut."""
         raise NotImplementedError
 
+    def exact_law(self) -> SmoothLaw | None:
+        """Return the triple of the blanket at the pair (0, 1), None if its tail has to be cut."""
+        return None if self.local_ratio() is sp.oo or self.cuts_tail else _blanket_law(self)
+
     def blanket_laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
         """Return (lower, upper): laws between whose divergences that of the pair (0, 1) lies; the same one if exact.
 
@@ -144,11 +148,11 @@ class AdditiveNoise(Parametrised):
         The divergences of the laws, at every level and number of users, enclose that of the blanket of (0, 1).
         Proof: docs/proofs/smooth_laws.md.
         """
+        exact = self.exact_law()
+        if exact is not None:
+            return exact, exact
         if self.local_ratio() is not sp.oo:
-            if self.cuts_tail:
-                return _cut_laws(self, 1.0, 1.0)
-            law = _blanket_law(self)
-            return law, law
+            return _cut_laws(self, 1.0, 1.0)
         with flint.ctx.workprec(64):
             mean = n * float(level.exponential_minus_one())
         deviation = sqrt(n * self.spread())
