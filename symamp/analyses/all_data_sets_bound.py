@@ -8,7 +8,7 @@ from symamp.analyses.bound import Bound
 from symamp.analyses.pair_of_inputs import all_inputs_listed, has_many_pairs, pairs_of_inputs
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
-from symamp.analyses.table_pair import table_pairs
+from symamp.analyses.table_pair import TablePair, table_pairs
 
 _MOST_INPUTS = 20
 """Up to so many inputs of a table the pairs that their blankets do not settle are few enough for a default."""
@@ -16,7 +16,7 @@ _MOST_INPUTS = 20
 
 def _bound(subject: Subject) -> Bound:
     if has_many_pairs(subject):
-        return table_pairs(subject)
+        return table_pairs(subject, TablePair)
     return Bound.of(AllDataSetsPart(triples) for triples in pairs_of_inputs(subject))
 
 

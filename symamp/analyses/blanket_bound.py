@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from symamp.analyses.analysis import Analysis, one_mechanism
 from symamp.analyses.bound import Bound
+from symamp.analyses.pair_bounds import Pair
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.analyses.table_bound import TableBound
 from symamp.derivation.decomposition import Decomposition
+from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.pairs import pair_classes
 from symamp.derivation.table_decomposition import table_blanket
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
@@ -27,8 +31,13 @@ def blanket_bound(subject: Subject) -> Bound:
     assert subject.mechanism is not None
     table = subject.mechanism.numeric
     if table is not None:
-        return TableBound(table, lambda rows: _reduction(table_blanket(table, rows)))
+        return TableBound(table, partial(blanket_of_rows, table))
     return Bound.of(_reduction(c.decomposition) for c in pair_classes(subject.mechanism))
+
+
+def blanket_of_rows(table: NumericTable, rows: Pair) -> Reduction:
+    """Return the optimal decomposition of two rows of a table."""
+    return _reduction(table_blanket(table, rows))
 
 
 def _reduction(decomposition: Decomposition) -> Reduction:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from symamp.analyses.analysis import Analysis
+from symamp.analyses.bound import Bound
 from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_described, has_many_pairs, pairs_of_inputs
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
+from symamp.analyses.table_pair import table_pairs
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.envelope_law import enclose_envelope, estimate_envelope_epsilon, estimate_log_envelope
 from symamp.evaluation.law import Level
@@ -43,8 +44,10 @@ class EnvelopePart(PairOfInputs):
         return enclose_envelope(self.laws, level, n, settings)
 
 
-def _parts(subject: Subject) -> Iterator[EnvelopePart]:
-    return (EnvelopePart(triples) for triples in pairs_of_inputs(subject))
+def _bound(subject: Subject) -> Bound:
+    if has_many_pairs(subject):
+        return table_pairs(subject, EnvelopePart)
+    return Bound.of(EnvelopePart(triples) for triples in pairs_of_inputs(subject))
 
 
 ENVELOPE = Analysis(
@@ -52,7 +55,7 @@ ENVELOPE = Analysis(
     Standing.PROVED,
     SOURCE,
     "a law above those of all other inputs",
-    _parts,
+    _bound,
     all_inputs_described,
     rank=1,
     needless=has_many_pairs,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import TypeAlias
@@ -27,6 +27,8 @@ Groups: TypeAlias = Callable[[NumericTable, Sequence[Pair]], list[list[Pair]]]
 
 _FEW_INPUTS = 5
 """Up to so many inputs all pairs are estimated one by one: for few users no ranking is to be trusted."""
+_DEAR = 12
+"""How many pairs besides the worst are evaluated where one evaluation takes long."""
 _REFINED = 6
 """How many pairs of the ranking are estimated one by one."""
 
@@ -37,14 +39,16 @@ class TableBound(SearchedBound):
 
     ``part`` makes the part of a pair of rows; its divergence must be at most that of the blanket of the pair, since
     pairs are ranked and settled by their blankets. ``alike`` puts pairs in groups with the same divergence of their
-    parts: those with equal blankets, unless the part is another bound. ``progress`` is told (settled, all) of the pairs
-    that need an evaluation of their own.
+    parts: those with equal blankets, unless the part is another bound. ``instead`` makes the part of the blanket, for
+    all but a few pairs where evaluations are dear. ``progress`` is told (settled, all) of the pairs that need an
+    evaluation of their own.
     """
 
     table: NumericTable
     part: Callable[[Pair], Part]
     progress: Progress | None = None
     alike: Groups = distinct_pairs
+    instead: Callable[[Pair], Part] | None = None
 
     def __init__(
         self,
@@ -52,8 +56,10 @@ class TableBound(SearchedBound):
         part: Callable[[Pair], Part],
         progress: Progress | None = None,
         alike: Groups = distinct_pairs,
+        instead: Callable[[Pair], Part] | None = None,
     ) -> None:
-        for name, value in {"table": table, "part": part, "progress": progress, "alike": alike}.items():
+        given = {"table": table, "part": part, "progress": progress, "alike": alike, "instead": instead}
+        for name, value in given.items():
             object.__setattr__(self, name, value)
 
     @property  # type: ignore[misc]
@@ -88,7 +94,21 @@ class TableBound(SearchedBound):
         if goal is not None and not found[0].is_at_most(goal):
             return tuple(found)
         limit: fmpq | Dyadic = found[0].upper if goal is None else goal
-        for part in self._others(level, n, limit, worst):
+        groups = self._others(level, n, limit, worst)
+        while self.instead is not None and len(groups) > _DEAR:
+            # Those with the largest blankets are evaluated; the next one says below what the rest can be left.
+            groups = self._by_blanket(groups, level, n)
+            tried = sharp_enough(self.instead(groups.pop(_DEAR)[0]), level, n, limit, settings)
+            if not tried.is_at_most(limit):
+                found.append(tried)
+                if goal is not None:
+                    return tuple(found)
+                limit = tried.upper
+                groups = self._others(level, n, limit, worst)
+        for done, group in enumerate(groups):
+            if self.progress is not None:
+                self.progress(done, len(groups))
+            part = self.part(group[0])
             tried = sharp_enough(part, level, n, limit, settings)
             if not tried.is_at_most(limit):
                 found.append(tried)
@@ -97,16 +117,17 @@ class TableBound(SearchedBound):
                 limit = tried.upper
         return tuple(sorted(found, key=lambda e: e.upper, reverse=True) if goal is None else found)
 
-    def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: Part) -> Iterator[Part]:
-        """Yield one part for each law among the pairs that no common bound settles."""
+    def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: Part) -> list[list[Pair]]:
+        """Return the pairs that no common bound settles, in groups of which one stands for all."""
         first = self.table.inputs.index(worst.pair[0]), self.table.inputs.index(worst.pair[1])
         with flint.ctx.workprec(256):
             ball = limit.ball if isinstance(limit, Dyadic) else arb(limit)
             rest = open_pairs(self.table, level, n, ball)
             if len(rest) > 1:
                 rest = narrowed(self.table, level, n, ball, rest, law_of(table_blanket(self.table, first)))
-        groups = [group for group in self.alike(self.table, [first, *rest]) if first not in group]
-        for done, group in enumerate(groups):
-            if self.progress is not None:
-                self.progress(done, len(groups))
-            yield self.part(group[0])
+        return [group for group in self.alike(self.table, [first, *rest]) if first not in group]
+
+    def _by_blanket(self, groups: list[list[Pair]], level: Level, n: int) -> list[list[Pair]]:
+        """Return the groups, those whose blanket has the largest divergence by estimates first."""
+        place = {pair: k for k, pair in enumerate(worst_pairs(self.table, level, n, len(self.table.inputs) ** 2))}
+        return sorted(groups, key=lambda group: min(place.get(pair, len(place)) for pair in group))

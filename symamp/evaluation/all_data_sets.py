@@ -8,6 +8,7 @@ from itertools import pairwise
 from math import exp, inf, log
 
 import flint
+import numpy as np
 from flint import arb
 
 from symamp.errors import ArgumentError
@@ -15,10 +16,11 @@ from symamp.evaluation.all_data_sets_cells import CellBound, TermBalls
 from symamp.evaluation.all_data_sets_floats import FloatClasses
 from symamp.evaluation.all_data_sets_majorant import raised_to_majorant
 from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence, Cells, Parameters
-from symamp.evaluation.all_data_sets_search import REACH, Found, search
+from symamp.evaluation.all_data_sets_search import REACH, Found, saddle, search
 from symamp.evaluation.divergence import Enclosure, Settings, positive_part, starting_precision
 from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.law import Law, Level, total
+from symamp.evaluation.merged_classes import merged_classes
 
 _SLACK, _MOST_SLACK = 1e-3, 0.03  # relative, of one cell
 _NEGLIGIBLE = 3e-3  # of a term, for one cell, in units of the slack
@@ -55,7 +57,7 @@ def enclose_all_data_sets(
     """
     gap = (settings or Settings()).gap
     bits, slack = starting_precision(n, gap), min(max(_SLACK, 0.5 * gap), _MOST_SLACK)
-    distinct, gains = _prepared(laws, level, bits, mixed)
+    distinct, gains = _prepared(laws, level, n, bits, mixed)
     found = _searched(distinct, level, n, mixed)
     with flint.ctx.workprec(bits):
         everywhere = max(gains, key=lambda x: float(x.upper())).upper()
@@ -71,7 +73,7 @@ def enclose_all_data_sets(
 
 def estimate_log_all_data_sets(laws: Sequence[Law], level: Level, n: int, *, mixed: bool = False) -> float:
     """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
-    distinct, gains = _prepared(laws, level, 128, mixed)
+    distinct, gains = _prepared(laws, level, n, 128, mixed)
     found = _searched(distinct, level, n, mixed)
     with flint.ctx.workprec(128):
         trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)
@@ -95,8 +97,8 @@ def recomputed_bound(
     return result
 
 
-def _prepared(laws: Sequence[Law], level: Level, bits: int, mixed: bool) -> tuple[list[BallGparv], list[arb]]:
-    """Return the distinct laws and G+, one number if it is common; the singular part, if any, is in G+ only."""
+def _prepared(laws: Sequence[Law], level: Level, n: int, bits: int, mixed: bool) -> tuple[list[BallGparv], list[arb]]:
+    """Return few laws that cover all, and G+, one number if it is common; the singular part, if any, is in G+ only."""
     if not laws:
         raise ArgumentError("laws", "none", "the law of at least one input")
     if not all(law.complete for law in laws):
@@ -108,7 +110,17 @@ def _prepared(laws: Sequence[Law], level: Level, bits: int, mixed: bool) -> tupl
             return _merged(balls), gains
         if not all(gain.overlaps(gains[0]) for gain in gains):
             raise ArgumentError("laws", "laws with different E[G_+]", "laws that belong to one pair of inputs")
-        return _merged(balls), [min(gains, key=lambda x: float(x.rad()))]
+        return _few(_merged(balls), level, n), [min(gains, key=lambda x: float(x.rad()))]
+
+
+def _few(laws: list[BallGparv], level: Level, n: int) -> list[BallGparv]:
+    """Return the laws, or fewer that cover them where one for each input would take long."""
+    if n < 2 or not _has_bound(laws):
+        return laws
+    mean = -float(level.exponential_minus_one())
+    with np.errstate(all="ignore"):
+        _, v = saddle(FloatClasses.of(laws, mean), n)
+        return merged_classes(laws, mean, n, v)
 
 
 def _merged(laws: Sequence[BallGparv]) -> list[BallGparv]:
@@ -133,10 +145,15 @@ def _numbers(g: BallGparv) -> tuple[arb, ...]:
     return (*g.values, *g.masses, g.null_mass, g.singular)
 
 
+def _has_bound(laws: Sequence[BallGparv]) -> bool:
+    """Whether the theorem applies: no message names its sender, and all values have a sign."""
+    if any(not g.singular.is_zero() for g in laws) or any(v.contains(0) for g in laws for v in g.values):
+        return False
+    return all(any(v > 0 for v in g.values) for g in laws)
+
+
 def _searched(laws: Sequence[BallGparv], level: Level, n: int, mixed: bool) -> Found | None:
-    if n < 2 or any(not g.singular.is_zero() for g in laws):
-        return None
-    if any(v.contains(0) for g in laws for v in g.values) or not all(any(v > 0 for v in g.values) for g in laws):
+    if n < 2 or not _has_bound(laws):
         return None
     with flint.ctx.workprec(128):
         mean = -float(level.exponential_minus_one())

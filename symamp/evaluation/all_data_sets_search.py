@@ -38,7 +38,7 @@ def search(g: FloatClasses, n: int) -> Found | None:
 
 
 def _search(g: FloatClasses, n: int) -> Found | None:
-    worst, v = _saddle(g, n)
+    worst, v = saddle(g, n)
     log_size = _log_size(g.only([worst]), n, v)
     best: Found | None = None
     for share in _BAD_SHARES:
@@ -74,7 +74,7 @@ def _with_bad_part(g: FloatClasses, n: int, worst: int, v: float, bad: tuple[flo
     return Found(parameters, value, log_terms) if isfinite(value) else None
 
 
-def _saddle(g: FloatClasses, n: int) -> tuple[int, float]:
+def saddle(g: FloatClasses, n: int) -> tuple[int, float]:
     """Return the class with the largest min over v of N log M(v) - 2 log v, and the minimiser."""
     variance = g.variance(0.0, 0.0).max()
     guess = (-g.mean + sqrt(g.mean**2 + 8.0 * variance / n)) / (2.0 * variance)

@@ -1,0 +1,114 @@
+"""Few laws in place of many: they dominate, keep mean and E[G_+], and what they bound is still bounded."""
+
+from fractions import Fraction
+from random import Random
+
+import flint
+import pytest
+from flint import arb
+from test_all_data_sets import TABLES, laws_of, level_of, rows_maximum, upper_of
+
+import symamp as sa
+from symamp.analyses.registry import ANALYSES
+from symamp.evaluation import merged_classes as module
+from symamp.evaluation.all_data_sets import enclose_all_data_sets
+from symamp.evaluation.gparv import BallGparv
+from symamp.evaluation.merged_classes import merged_classes
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Merge what is hardly many."""
+
+    def to(classes, nodes):
+        names = ("MANY_CLASSES", "MANY_ATOMS", "MOST_CLASSES", "MOST_NODES")
+        for name, value in zip(names, (1, 1, classes, nodes), strict=True):
+            monkeypatch.setattr(module, name, value)
+
+    return to
+
+
+def random_laws(rng, inputs, messages):
+    """Exact laws (value, mass) of one pair of rows under each row."""
+    weights = [[rng.randint(1, 12) for _ in range(messages)] for _ in range(inputs)]
+    rows = [[Fraction(w, sum(row)) for w in row] for row in weights]
+    gains = [a - Fraction(9, 8) * b for a, b in zip(rows[0], rows[1], strict=True)]
+    return [[(g / p, p) for g, p in zip(gains, row, strict=True)] for row in rows]
+
+
+def ball_law(law):
+    nonzero = [(v, p) for v, p in law if v]
+    values, masses = ([arb(flint.fmpq(*x.as_integer_ratio())) for x in column] for column in zip(*nonzero, strict=True))
+    return BallGparv(tuple(values), tuple(masses), 1 - sum(masses, arb(0)), arb(0))
+
+
+def transform(g, u):
+    gains = [p * (v - u).max(arb(0)) for v, p in zip(g.values, g.masses, strict=True)]
+    return sum(gains, g.null_mass * (-u).max(arb(0)))
+
+
+@pytest.mark.parametrize(("seed", "classes", "nodes"), [(0, 1, 4), (1, 2, 6), (2, 3, 9), (3, 2, 40), (4, 9, 3)])
+def test_each_law_is_dominated_by_one_with_its_mean_and_gain(seed, classes, nodes, few):
+    few(classes, nodes)
+    laws = random_laws(Random(seed), 8, 7)
+    with flint.ctx.workprec(160):
+        balls = [ball_law(law) for law in laws]
+        found = merged_classes(balls, -0.125, 1000, 0.05)
+        assert len(found) <= classes
+        for g in found:
+            values, masses = [*g.values, arb(0)], [*g.masses, g.null_mass]
+            assert len(values) <= nodes + 6
+            assert not any(p < 0 for p in masses)
+            assert sum(masses, arb(0)).overlaps(arb(1))
+            mean = sum((v * p for v, p in zip(values, masses, strict=True)), arb(0))
+            assert mean.overlaps(arb(-0.125))
+            assert mean.rad() < 1e-20
+            assert transform(g, arb(0)).overlaps(transform(balls[0], arb(0)))
+        kinks = [v for g in (*balls, *found) for v in g.values] + [arb(0)]
+        for law in balls:
+            assert any(all(not transform(g, u) < transform(law, u) for u in kinks) for g in found)
+
+
+def test_few_laws_are_left_alone():
+    with flint.ctx.workprec(160):
+        balls = [ball_law(law) for law in random_laws(Random(5), 6, 5)]
+        assert merged_classes(balls, -0.125, 1000, 0.05) == balls
+
+
+@pytest.mark.parametrize(("classes", "nodes"), [(1, 3), (2, 5)])
+def test_merged_laws_bound_every_data_set(classes, nodes, few):
+    """Against all inputs of the others, exactly: a node less than there are values, and one law less than inputs."""
+    table, n, E = TABLES[2], 12, Fraction(13, 10)
+    maxima = rows_maximum(table, n, E)
+    few(classes, nodes)
+    for pair in ((0, 1), (0, 2), (1, 2)):
+        assert maxima[pair] < upper_of(enclose_all_data_sets(laws_of(table, pair), level_of(E), n))
+
+
+def line_of_inputs(size):
+    """Inputs on a line, messages near them more likely, all probabilities fractions."""
+    step = Fraction(2 * size - 3, 2 * size)
+    weights = [[step ** abs(x - y) for y in range(size)] for x in range(size)]
+    rows = [[w / sum(row) for w in row] for row in weights]
+    return sa.FiniteMechanism({f"x{x}": {str(y): p for y, p in enumerate(row)} for x, row in enumerate(rows)})
+
+
+@pytest.mark.parametrize("size", [8, pytest.param(24, marks=pytest.mark.slow)])
+def test_many_inputs(size):
+    """By name also for many inputs: the two ends are nearly met by one data set, where the blanket is far above."""
+    table = line_of_inputs(size)
+    answer, blanket = (sa.delta(table, n=3000, eps="0.12", method=m, gap=1e-2) for m in ("all_data_sets", "blanket"))
+    assert answer.lower <= answer.upper <= 1.01 * blanket.upper
+    if size == 8:
+        assert answer.upper < 1.1 * answer.lower < 0.5 * blanket.upper
+
+
+def test_the_envelope_of_many_inputs():
+    """Each pair by its own envelope, which is never above its blanket; what blankets settle is not evaluated."""
+    table = line_of_inputs(9)
+    bound = ANALYSES["envelope"].bound(table)
+    assert bound.instead is None
+    assert {p.method for p in bound.proposed(level_of(Fraction(21, 20)), 500)} == {"envelope"}
+    ends = [sa.delta(table, n=500, eps="0.05", method=m, gap=1e-4).upper for m in ("envelope", "blanket")]
+    assert ends[0] <= ends[1] * (1 + 1e-3)
+    assert ANALYSES["envelope"].bound(line_of_inputs(24)).instead is not None
