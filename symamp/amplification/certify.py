@@ -7,6 +7,7 @@ from math import inf, isfinite, nextafter
 from flint import arb, fmpq
 
 from symamp.analyses.bound import ROUGH, Bound
+from symamp.analyses.pair_of_inputs import PairOfInputs
 from symamp.analyses.part import Evidence, Part
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
@@ -77,6 +78,8 @@ def _further(shift: float, value: Dyadic, delta: fmpq, slope: float, guess: floa
 
 def _slope(part: Part, eps: float, n: int) -> float:
     """Return a positive float near -d log D / d eps, for choosing a first step."""
+    if isinstance(part, PairOfInputs):  # a data set of the same pair falls alike, and is cheap to estimate
+        part = part.worst_triple(Level.of_float(eps), n)
     b = part.log_estimate(Level.of_float(eps), n, ROUGH)
     for relative in _STEP_SIZES:
         # Near the local budget the divergence vanishes a short way on: then the next step is smaller.

@@ -134,7 +134,7 @@ def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, meth
     search = _Search(lambda x: family.at(eps0=x), lambda _: count, level, target, method, ends)
     high, low = search.roots(rising=True)
     private, safe = search.first(high, -1, search.is_private, lambda x: x)
-    violated, unsafe = search.first(low, +1, search.is_violated, lambda x: x)
+    violated, unsafe = search.first(low, +1, search.is_violated, lambda x: x, search.cheap)
     lower = safe if private is not None else floor_
     upper = unsafe if violated is not None else inf
     return Inverse("eps0", repr(family), asked, lower, upper, private, violated, reason)
@@ -165,7 +165,7 @@ def least_n(mechanism: Subject, *, eps: object, delta: object, method: str | Non
     high, low = search.roots(rising=False)
     private, safe = search.first(high, +1, search.is_private, lambda x: float(ceil(x)))
     private, safe = search.fewer(private, safe)
-    violated, unsafe = search.first(low, -1, search.is_violated, lambda x: float(floor(x)))
+    violated, unsafe = search.first(low, -1, search.is_violated, lambda x: float(floor(x)), search.cheap)
     lower = search.users(unsafe) + 1 if violated is not None else 1
     upper: float = search.users(safe) if private is not None else inf
     return Inverse("n", repr(subject), asked, lower, upper, private, violated, _FEWER_USERS)
@@ -201,15 +201,23 @@ class _Search:
         return high, low
 
     def first(
-        self, root: float, direction: int, holds: Callable[[Answer], bool], admitted: Callable[[float], float]
+        self,
+        root: float,
+        direction: int,
+        holds: Callable[[Answer], bool],
+        admitted: Callable[[float], float],
+        method: str | None = None,
     ) -> tuple[Answer | None, float]:
-        """Return the first (answer, x) from the root in the direction for which ``holds`` is certified."""
+        """Return the first (answer, x) from the root in the direction for which ``holds`` is certified.
+
+        ``method`` is that of the answers, if it is not the one that was asked for.
+        """
         shift, last = self._shift, None
         for _ in range(_STEPS):
             x = min(max(admitted(root * exp(direction * shift)), self.least), self.most)
             if x == last:
                 break
-            answer = self._answer(x)
+            answer = self._answer(x, method)
             if holds(answer):
                 return answer, x
             shift, last = 3.0 * shift, x
@@ -234,8 +242,14 @@ class _Search:
         """Whether delta is proved not to suffice."""
         return answer.least.exceeds(self.target)
 
-    def _answer(self, x: float) -> Answer:
-        return Profile(Question.of(self.subject(x), self.users(x), self.method)).delta(self.eps)
+    @property
+    def cheap(self) -> str | None:
+        """The analysis for answers whose lower end alone is needed: data sets, whatever bounds them from above."""
+        assert self._kept is not None
+        return self._kept[1].first.parts[0].method if self.method is None else self.method
+
+    def _answer(self, x: float, method: str | None = None) -> Answer:
+        return Profile(Question.of(self.subject(x), self.users(x), method or self.method)).delta(self.eps)
 
     def _searches(self, x: float) -> tuple[Ladder, DataSetSearch]:
         subject = self.subject(x)

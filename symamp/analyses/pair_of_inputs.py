@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isfinite
 from typing import ClassVar
@@ -26,6 +26,8 @@ from symamp.evaluation.law import Law, Level
 _STEPS = 8
 _MOST_INPUTS = 6
 _FAR, _CLOSE = 1e6, 1e-3
+_PLACE = replace(ROUGH, gap=0.05)
+"""Accuracy of the place from which the search starts."""
 
 
 def pairs_of_inputs(subject: Subject) -> Iterator[tuple[Reduction, ...]]:
@@ -99,7 +101,10 @@ class PairOfInputs:
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
-        lowest, worst = max(((t.root(n, log_delta, ROUGH), t) for t in self.triples), key=lambda found: found[0])
+        triples = self.triples
+        if start is not None and 0.0 < start < inf:
+            triples = (self.worst_triple(Level.of_float(start), n),)
+        lowest, worst = max(((t.root(n, log_delta, _PLACE, start), t) for t in triples), key=lambda found: found[0])
         if lowest in (0.0, inf):  # no data set says where to look
             return start if start is not None and lowest == 0.0 else lowest
 
@@ -111,6 +116,10 @@ class PairOfInputs:
         slope = max((below - above) / (first - lowest), 1e-3)
         top = max(largest_epsilon(law) for law in self.laws)
         return falling_root(miss, first, slope, top, max(0.02 * settings.gap, self.accuracy))
+
+    def worst_triple(self, level: Level, n: int) -> Reduction:
+        """Return the triple with the largest estimated divergence."""
+        return max(self.triples, key=lambda t: t.log_estimate(level, n, ROUGH))
 
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""

@@ -13,6 +13,8 @@ import numpy as np
 from symamp.evaluation.gparv import BallGparv, Floats
 from symamp.evaluation.tilted import exp_minus_linear, sine_minus_argument
 
+_FEW_CLASSES = 5
+
 
 @dataclass(frozen=True)
 class FloatClasses:
@@ -104,6 +106,8 @@ def best_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
     """
     if exponents.shape[-1] == 1:
         return np.asarray(1.0 / alphas[..., 0])
+    if exponents.shape[-1] <= _FEW_CLASSES:
+        return _among_candidates(exponents, alphas)
     low, high = -np.log(alphas.max(axis=-1)), -np.log(alphas.min(axis=-1))
 
     def value(y: Floats) -> Floats:
@@ -114,6 +118,20 @@ def best_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
         lower = value(left) <= value(right)
         low, high = np.where(lower, low, left), np.where(lower, right, high)
     return np.asarray(np.exp(0.5 * (low + high)))
+
+
+def _among_candidates(exponents: Floats, alphas: Floats) -> Floats:
+    """Return the best of all v where one class alone is least, or where two classes meet: the least is one of them."""
+    count = exponents.shape[-1]
+    i, j = np.triu_indices(count, 1)
+    with np.errstate(all="ignore"):
+        meeting = (exponents[..., i] - exponents[..., j]) / (alphas[..., j] - alphas[..., i])
+        v = np.concatenate([1.0 / alphas, meeting], axis=-1)
+        top = exponents[..., :1] + alphas[..., :1] * v
+        for k in range(1, count):
+            np.maximum(top, exponents[..., k, None] + alphas[..., k, None] * v, out=top)
+        value = np.where((v > 0.0) & (v < np.inf), top - np.log(v), np.inf)
+    return np.asarray(np.take_along_axis(v, value.argmin(axis=-1)[..., None], axis=-1)[..., 0])
 
 
 def log_integrand(log_m: Floats, size: Floats, n: int) -> Floats:

@@ -16,6 +16,7 @@ from symamp.evaluation.certified import certified_sum
 from symamp.evaluation.enumeration import count_outcomes, enumerated_sum
 from symamp.evaluation.exact import exact_divergence, exact_plateau
 from symamp.evaluation.fast import FloatSum, float_sum
+from symamp.evaluation.float_law import quick_gparv
 from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, nearest_doubles
 from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.plan import Plan, gaussian_estimate, saddle_tilt
@@ -137,12 +138,17 @@ def one_user_divergence(law: Law, level: Level) -> arb:
 
 def estimate_log_divergence(law: Law, level: Level, n: int, settings: Settings | None = None) -> float:
     """Return an estimate of log D_E(P0 || P1), computed in floats where they suffice; -inf for zero. Not a bound."""
-    return estimate_log_law(lambda: ball_gparv(law, level), n, settings or Settings())
+    return estimate_log_law(lambda: ball_gparv(law, level), n, settings or Settings(), quick_gparv(law, level))
 
 
-def estimate_log_law(source: Callable[[], BallGparv], n: int, settings: Settings) -> float:
-    """Return an estimate of the logarithm of what ``enclose_law`` encloses; -inf for zero. Not a bound."""
-    g = nearest_doubles(source)
+def estimate_log_law(
+    source: Callable[[], BallGparv], n: int, settings: Settings, rough: FloatGparv | None = None
+) -> float:
+    """Return an estimate of the logarithm of what ``enclose_law`` encloses; -inf for zero. Not a bound.
+
+    ``rough`` is the law in doubles where it is known.
+    """
+    g = nearest_doubles(source) if rough is None else rough
     singular = log(g.singular) if g.singular > 0.0 else -inf
     choice = _choose(g, n, settings)
     if isinstance(choice, FloatSum):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, isfinite, log
+from math import inf, isfinite, log, sqrt
 
 import flint
 import numpy as np
 from flint import arb, fmpq
 
 from symamp.evaluation.divergence import Settings, estimate_log_divergence
-from symamp.evaluation.gparv import FloatGparv, float_gparv
+from symamp.evaluation.float_law import quick_gparv
+from symamp.evaluation.gparv import FloatGparv
 from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
 from symamp.evaluation.tilted import TiltedLaw
@@ -18,6 +19,7 @@ from symamp.evaluation.tilted import TiltedLaw
 LARGEST_EPS = 300.0
 _FEW_USERS = 12
 _STUCK = 1e-3
+_FAR, _NONE = 1e4, -1e300
 
 
 def largest_epsilon(law: Law) -> float:
@@ -41,7 +43,7 @@ def limit_divergence(law: Law, n: int) -> arb:
 
 def approximate_log_divergence(law: Law, eps: float, n: int) -> float:
     """Return the saddle-point approximation of log D_E, cheap and good to a few per cent; -inf for zero."""
-    return approximate_log_law(float_gparv(law, Level.of_float(eps)), n)
+    return approximate_log_law(quick_gparv(law, Level.of_float(eps)), n)
 
 
 def approximate_log_law(g: FloatGparv, n: int) -> float:
@@ -87,44 +89,56 @@ def estimate_root(
     0 if it is below delta at eps = 0; ``top`` is where it reaches 0, inf if nowhere. Not a bound.
     """
 
-    def miss(eps: float) -> float:
-        return max(log_value(eps), -1e300) - log_delta
-
-    def rough(eps: float) -> float:
-        return max(log_rough(eps), -1e300) - log_delta
-
+    value, rough = (_Falling(f, log_delta, top) for f in (log_value, log_rough))
     # A normal shape is assumed for the rough value: where there is none it may be far too low.
-    if rough(0.0) < 1.0 and miss(0.0) <= 0.0:
+    if rough.miss(0.0) < 1.0 and value.miss(0.0) <= 0.0:
         return 0.0
     if n <= _FEW_USERS or top == inf:
-        return _bracketed(miss, top)
+        return _bracketed(value, top)
     if start is None or not 0.0 < start < top:
         start = _bracketed(rough, top, accuracy=1e-3)
         if not 0.0 < start < top:
-            return _bracketed(miss, top)
-    return _polished(miss, rough, start, top, settings.gap)
+            return _bracketed(value, top)
+    return _polished(value, rough, start, top, settings.gap)
 
 
-def _bracketed(miss: Callable[[float], float], top: float, accuracy: float = 1e-13) -> float:
+class _Falling:
+    """The logarithm of a falling curve less log delta; evaluated once for each eps, and known to vanish at its end."""
+
+    def __init__(self, log_value: Callable[[float], float], log_delta: float, top: float) -> None:
+        self._log_value, self.log_delta = log_value, log_delta
+        self._known: dict[float, float] = {top: _NONE}
+
+    def miss(self, eps: float) -> float:
+        if eps not in self._known:
+            self._known[eps] = max(self._log_value(eps), _NONE) - self.log_delta
+        return self._known[eps]
+
+    def bent(self, eps: float) -> float:
+        """Return a number of the same sign that is nearly linear in eps where the curve is nearly normal."""
+        height = max(-self.log_delta - self.miss(eps), 0.0)
+        return sqrt(-self.log_delta) - sqrt(min(height, -_FAR * self.log_delta))
+
+
+def _bracketed(curve: _Falling, top: float, accuracy: float = 1e-13) -> float:
     from scipy.optimize import brentq  # here, because it doubles the time of ``import symamp``
 
+    miss = curve.miss
     if miss(0.0) <= 0.0:
         return 0.0
     high = top if isfinite(top) else 1.0
     while miss(high) > 0.0:
-        if isfinite(top) or high > LARGEST_EPS:
-            return high if isfinite(top) else inf
+        if high > LARGEST_EPS:
+            return inf
         high *= 2.0
     # A root far below the bracket is found to an absolute accuracy only: it is a guess, and is certified afterwards.
-    return float(brentq(miss, 0.0, high, xtol=1e-18 * high, rtol=accuracy, disp=False))
+    return float(brentq(curve.bent, 0.0, high, xtol=1e-18 * high, rtol=accuracy, disp=False))
 
 
-def _polished(
-    miss: Callable[[float], float], rough: Callable[[float], float], start: float, top: float, gap: float
-) -> float:
+def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: float) -> float:
     """Secant steps whose first slope comes from the rough curve; falls back to bracketing."""
-    step = 1e-4 * start
-    slope = (rough(start + step) - rough(start - step)) / (2.0 * step)
+    miss, step = curve.miss, 1e-4 * start
+    slope = (rough.miss(start + step) - rough.miss(start - step)) / (2.0 * step)
     eps, value = start, miss(start)
     for _ in range(8):
         if abs(value) < 0.02 * gap:
@@ -141,7 +155,7 @@ def _polished(
             break
         slope = (next_value - value) / (following - eps)
         eps, value = following, next_value
-    return _bracketed(miss, top)
+    return _bracketed(curve, top)
 
 
 def log_of(delta: fmpq) -> float:

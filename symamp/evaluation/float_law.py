@@ -1,0 +1,99 @@
+"""A law in doubles, made once: G = r0 - E r1 at any level in floats, where floats resolve it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import flint
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from symamp.evaluation.gparv import FloatGparv, float_gparv
+from symamp.evaluation.law import Law, Level, total
+
+_BITS, _RESOLVED = 256, 64
+_CLOSE = 1e-9
+_HARMLESS = 1e40
+
+
+@dataclass(frozen=True)
+class FloatLaw:
+    """Differences r0 - r1, ratios r1 and masses of a law, each the nearest double, and the masses of A0 - A1 and A1."""
+
+    differences: NDArray[np.float64]
+    ratios: NDArray[np.float64]
+    masses: NDArray[np.float64]
+    null_mass: float
+    excess: float
+    whole: float
+    singular: NDArray[np.float64]
+
+    @staticmethod
+    def of(law: Law) -> FloatLaw | None:
+        """Return the law in doubles, None where one of the numbers is not resolved."""
+        with flint.ctx.workprec(_BITS):
+            first = [a.ratio0() for a in law.atoms]
+            second = [a.ratio1() for a in law.atoms]
+            masses = [a.mass() for a in law.atoms]
+            differences = [
+                arb(0) if atom.equal_ratios else a - b for atom, a, b in zip(law.atoms, first, second, strict=True)
+            ]
+            if not all(x.is_zero() or x.rel_accuracy_bits() > _RESOLVED for x in (*differences, *second, *masses)):
+                return None
+            rest = arb(0) if law.complete else (1 - total(masses)).max(arb(0))
+            return FloatLaw(
+                _array(differences),
+                _array(second),
+                _array(masses),
+                float(rest),
+                float(total([d * m for d, m in zip(differences, masses, strict=True)])),
+                float(total([r * m for r, m in zip(second, masses, strict=True)])),
+                np.array([(float(a() - b()), float(b())) for a, b in law.singular]).reshape(-1, 2),
+            )
+
+    def gparv(self, level: Level) -> FloatGparv | None:
+        """Return G at a level, None where a value is a difference of numbers that are nearly equal."""
+        with flint.ctx.workprec(_BITS):
+            minus_one = float(level.exponential_minus_one())
+        with np.errstate(all="ignore"):
+            taken = minus_one * self.ratios
+            values = self.differences - taken
+            sizes = np.abs(values)
+            alone = self.singular[:, 0] - minus_one * self.singular[:, 1]
+            none = (self.differences == 0.0) & (taken == 0.0)
+            clear = (sizes > _CLOSE * (np.abs(self.differences) + taken)) & (sizes < _HARMLESS) & (sizes > 1 / _HARMLESS)
+            if not ((clear | none).all() and np.isfinite(alone).all()):
+                return None
+        return FloatGparv(
+            values[~none],
+            self.masses[~none],
+            self.null_mass + float(self.masses[none].sum()),
+            self.excess - minus_one * self.whole,
+            float(np.maximum(alone, 0.0).sum()),
+        )
+
+
+@lru_cache(maxsize=256)
+def float_law(law: Law) -> FloatLaw | None:
+    """Return the law in doubles, kept: searches ask for it again and again."""
+    return FloatLaw.of(law)
+
+
+def quick_gparv(law: Law, level: Level) -> FloatGparv:
+    """Return G in doubles, from balls only where doubles do not resolve it: for searches, which need no last digit.
+
+    >>> import symamp as sa
+    >>> law = sa.own_law([(2, 1, "1/4"), (1, 2, "1/4")], [("1/4", "1/4")]).reductions()[0].law
+    >>> quick_gparv(law, Level.of_float(0.0)).values.tolist()
+    [1.0, -1.0]
+    """
+    known = float_law(law)
+    found = None if known is None else known.gparv(level)
+    return float_gparv(law, level) if found is None else found
+
+
+def _array(values: Sequence[arb]) -> NDArray[np.float64]:
+    return np.array([float(v) for v in values], dtype=np.float64)
