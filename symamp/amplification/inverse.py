@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from math import ceil, exp, floor, inf, isfinite, log
 from typing import Any
 
@@ -28,6 +29,8 @@ from symamp.numbers.arguments import LARGEST_N, budget, failure_probability, use
 _FAR, _LEAST_EPS0 = 1e4, 1e-9
 _STEPS = 24
 _FIRST_SHIFT = 1e-6
+_CLOSE, _FINE = 1e-4, 1e-9
+_MANY_USERS = 1e6
 _FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
 _LARGER_CLASS = "every randomizer with a smaller budget is one with a larger"
 
@@ -194,11 +197,16 @@ class _Search:
         """Return estimates of x where the least upper bound, and the largest lower bound, are delta."""
         least, most = self.least, self.most
         sign = 1.0 if rising else -1.0
-        high = _crossing(lambda x: sign * self._above(x, cheap=True), least, most)
-        low = _crossing(lambda x: sign * self._below(x), least, most, high)
-        if self.method is None and least < high < most and abs(log(low / high)) > LOOSE:
-            high = _crossing(lambda x: sign * self._above(x, cheap=False), least, most, high, 1e-4)
+        place = _crossing(lambda x: sign * self._above(x, cheap=True), least, most, self._start(rising), 0.7, _CLOSE)
+        low = _crossing(lambda x: sign * self._below(x), least, most, place)
+        cheap = self.method is not None or not least < place < most or abs(log(low / place)) <= LOOSE
+        accuracy = _FINE if cheap else _CLOSE
+        high = _crossing(lambda x: sign * self._above(x, cheap=cheap), least, most, place, 3.0 * _CLOSE, accuracy)
         return high, low
+
+    def _start(self, rising: bool) -> float:
+        """Return where to begin: few users take longer to evaluate than many."""
+        return min(max(1.0, 2.0 * self.least), self.most) if rising else _MANY_USERS
 
     def first(
         self,
@@ -274,15 +282,15 @@ class _Search:
 
 
 def _crossing(
-    miss: Callable[[float], float], least: float, most: float, start: float | None = None, accuracy: float = 1e-9
+    miss: Callable[[float], float], least: float, most: float, start: float, step: float = 0.02, accuracy: float = _FINE
 ) -> float:
     """Return where an increasing function of log x is about 0 between two positive numbers; the nearer end if nowhere.
 
     Floats: what is found is certified afterwards.
     """
-    x = start if start is not None and least <= start <= most else min(max(1.0, 2.0 * least), most)
-    step = 0.02 if start is not None else 0.7
+    x = min(max(start, least), most)
 
+    @cache
     def at(z: float) -> float:
         return miss(exp(z))
 

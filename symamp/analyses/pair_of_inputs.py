@@ -17,8 +17,7 @@ from symamp.analyses.part import Part
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
-from symamp.derivation.envelope import envelope_classes
-from symamp.errors import SupportMismatchError
+from symamp.derivation.envelope import envelope_classes, inputs_not_described
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import LARGEST_EPS, largest_epsilon
 from symamp.evaluation.law import Law, Level
@@ -45,11 +44,7 @@ def all_inputs_described(subject: Subject) -> str | None:
         return "a mechanism: of this subject nothing is known but its budget"
     if subject.mechanism.numeric is not None:  # a table has no other inputs
         return None
-    try:
-        envelope_classes(subject.mechanism)
-    except SupportMismatchError as error:
-        return error.accepted
-    return None
+    return inputs_not_described(subject.mechanism)
 
 
 def all_inputs_listed(subject: Subject) -> str | None:

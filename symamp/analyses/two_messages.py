@@ -19,6 +19,7 @@ from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.derivation.envelope import envelope_classes
 from symamp.derivation.numeric_table import NumericTable
+from symamp.derivation.pairs import pair_classes
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import LARGEST_EPS, largest_epsilon
 from symamp.evaluation.law import Level
@@ -82,6 +83,9 @@ def _lacks(subject: Subject) -> str | None:
     if reason := all_inputs_listed(subject):
         return reason
     assert mechanism is not None
+    # Messages that no triple tells apart are not told apart by the blanket, which is at hand.
+    if any(len(c.decomposition.components) > 2 for c in pair_classes(mechanism)):
+        return needed
     triples = (t for found in envelope_classes(mechanism) for t in found.triples)
     return None if all(len(t.components) + len(t.singular) == 2 for t in triples) else needed
 

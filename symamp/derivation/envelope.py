@@ -172,16 +172,28 @@ def envelope(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Envelope:
     """
     covering = mechanism.covering_inputs(pair)
     if covering is None:
-        raise SupportMismatchError(
-            "method",
-            "envelope",
-            f"a mechanism all of whose inputs are described; {mechanism.name} shows its worst pair",
-        )
+        raise SupportMismatchError("method", "envelope", _not_described(mechanism))
     found: dict[object, tuple[str, Decomposition]] = {}
     for x in covering:
         law = triple(mechanism, pair, ((x, sp.Integer(1)),))
         found.setdefault(law.signature(), (x, law))
     return Envelope(mechanism, pair, tuple(x for x, _ in found.values()), tuple(t for _, t in found.values()))
+
+
+def inputs_not_described(mechanism: LocalRandomizer) -> str | None:
+    """Return what a mechanism would have to be where ``envelope_classes`` refuses; nothing is derived.
+
+    >>> import symamp as sa
+    >>> inputs_not_described(sa.DBitFlip(k=5, d=2)) is None
+    True
+    """
+    both_orders = (p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
+    is_described = all(mechanism.covering_inputs(pair) is not None for pair in both_orders)
+    return None if is_described else _not_described(mechanism)
+
+
+def _not_described(mechanism: LocalRandomizer) -> str:
+    return f"a mechanism all of whose inputs are described; {mechanism.name} shows its worst pair"
 
 
 @lru_cache(maxsize=256)

@@ -64,7 +64,9 @@ class FloatLaw:
             sizes = np.abs(values)
             alone = self.singular[:, 0] - minus_one * self.singular[:, 1]
             none = (self.differences == 0.0) & (taken == 0.0)
-            clear = (sizes > _CLOSE * (np.abs(self.differences) + taken)) & (sizes < _HARMLESS) & (sizes > 1 / _HARMLESS)
+            clear = (
+                (sizes > _CLOSE * (np.abs(self.differences) + taken)) & (sizes < _HARMLESS) & (sizes > 1 / _HARMLESS)
+            )
             if not ((clear | none).all() and np.isfinite(alone).all()):
                 return None
         return FloatGparv(
