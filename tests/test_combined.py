@@ -10,12 +10,16 @@ from random import Random
 
 import pytest
 import sympy as sp
+from flint import arb, fmpq
 from oracle.histograms import random_table, randomized_response, subset_selection, worst_true_divergence
 from oracle.joint import comparisons, components, joint_table, parallel_table
 
 import symamp as sa
+from symamp.derivation import coarse_laws, composed, merged_cells
 from symamp.derivation.composed import Composed
+from symamp.derivation.crossing import level_of
 from symamp.derivation.dominating_pair import dominating_pair
+from symamp.evaluation.divergence import one_user_divergence
 from symamp.mechanisms.combined_part import part_triple
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -150,6 +154,86 @@ def test_reference_numbers_of_32_attributes(m, eps0, eps, low, high):
     assert answer.bound.lower <= high * (1 + 1e-8)
     assert answer.bound.upper / answer.bound.lower < 1 + 2e-6
     assert many.blanket().size <= 33**2
+
+
+@pytest.fixture
+def coarse(monkeypatch):
+    """Products are merged from a few components on, to some dozen lattice points."""
+    monkeypatch.setattr(merged_cells, "MOST_CELLS", 5)
+    monkeypatch.setattr(coarse_laws, "_MOST_ATOMS", 60)
+    monkeypatch.setattr(composed, "_MOST_IN_GROUP", 5)
+
+
+def parts_of(seed):
+    rng = Random(seed)
+    return [
+        [[Fraction(a, 2 * a + b + 1), Fraction(a + 1, 2 * a + b + 1), Fraction(b, 2 * a + b + 1)] for a, b in rows]
+        for rows in ([(rng.randint(1, 5), rng.randint(1, 5)) for _ in "ab"] for _ in "cde")
+    ]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("nested", [False, True])
+def test_merged_laws_enclose_the_exact_ones(coarse, seed, nested):
+    """Blanket and data sets of three parts, in fractions by the oracle, lie between the laws below and above."""
+    tables = parts_of(seed)
+    parts = [table_of(t) for t in tables]
+    whole, rows = sa.joint(parts), joint_table(tables)[1]
+    if nested:
+        half = Fraction(1, 2)
+        whole = sa.parallel([("1/2", sa.joint(parts[:2])), ("1/2", parts[2])])
+        rows = parallel_table([half, half], [joint_table(tables[:2])[1], tables[2]])[1]
+    x0, x1 = whole.inputs[0], whole.inputs[-1]
+    for found, other in ((whole.blanket(x0, x1), None), (whole.dataset(x0, x1, x1), len(rows) - 1)):
+        law = components(rows, 0, len(rows) - 1, other)[0]
+        below, above = found.enclosing_laws
+        assert len(below.atoms) < 60
+        for E in (Fraction(1), Fraction(11, 10), Fraction(3, 2)):
+            level = level_of(sp.log(sp.Rational(E.numerator, E.denominator)))
+            true = sum(m * max(a - E * b, 0) for (a, b), m in law.items())
+            low, high = (one_user_divergence(found, level) for found in (below, above))
+            value = arb(fmpq(true.numerator, true.denominator))
+            assert not low > value
+            assert not value > high
+            assert high < 1.2 * low + 0.01
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_truth_lies_inside_where_components_are_merged(coarse, seed):
+    tables = [t[:2] for t in parts_of(seed)[:2]]
+    whole = sa.joint([table_of(t) for t in tables])
+    rows = joint_table(tables)[1]
+    for E in (Fraction(1), Fraction(5, 4)):
+        answer = sa.delta(whole, n=2, eps=sp.log(sp.Rational(E.numerator, E.denominator)))
+        true = float(worst_true_divergence(rows, 2, E)[0])
+        assert answer.lower <= true * (1 + 1e-12)
+        assert true <= answer.upper * (1 + 1e-12)
+        assert answer.lower > 0.5 * answer.upper
+
+
+def test_unequal_parts_are_merged_to_a_bounded_number_of_atoms(monkeypatch):
+    """Against 12 parts on a common lattice, which need no merging: budgets that differ from theirs by a millionth."""
+    monkeypatch.setattr(coarse_laws, "_MOST_ATOMS", 1500)
+    sizes = [1, 2, 3, 2] * 3
+    near = sa.joint([sa.RandomizedResponse(k=10, eps0=f"{k / 16 + i * 1e-7:.7f}") for i, k in enumerate(sizes)])
+    exact = sa.joint([sa.RandomizedResponse(k=10, eps0=f"{k}/16") for k in sizes])
+    found, known = (sa.delta(m, n=10**6, eps="1/1000", method="blanket") for m in (near, exact))
+    assert near.blanket().enclosing_laws is not None
+    assert exact.blanket().enclosing_laws is None
+    assert found.bound.lower * (1 - 1e-4) <= known.bound.upper
+    assert known.bound.lower <= found.bound.upper * (1 + 1e-4)
+    assert 0 < found.lower < found.bound.lower
+    assert found.bound.upper < 2 * found.bound.lower
+    assert "merged atoms" in found.evidence_above[0].evaluator
+    assert "more than" in str(near.blanket())
+    with pytest.raises(sa.errors.SymampError):
+        found.certificate()
+
+
+def test_merging_needs_ratios_above_zero(coarse):
+    revealing = [[Fraction(1, 2), Fraction(1, 2), Fraction(0)], [Fraction(1, 4), Fraction(1, 3), Fraction(5, 12)]]
+    with pytest.raises(sa.errors.ArgumentError, match="ratio of 0"):
+        sa.delta(sa.joint([table_of(t) for t in (revealing, *parts_of(0)[:2])]), n=10, eps="1/10")
 
 
 def test_only_pairs_that_differ_everywhere_are_compared_where_that_is_proved():

@@ -95,4 +95,9 @@ def _estimated(decomposition: Decomposition, complete: bool, level: Level, n: in
 
 @lru_cache(maxsize=1024)
 def _enclosed(decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings) -> Enclosure:
-    return enclose_divergence(law_of(decomposition, complete), level, n, settings)
+    around = decomposition.enclosing_laws
+    if around is None:
+        return enclose_divergence(law_of(decomposition, complete), level, n, settings)
+    below, above = (enclose_divergence(law, level, n, settings) for law in around)
+    bits = max(below.precision, above.precision)
+    return Enclosure(below.lower, above.upper, f"{above.evaluator}, merged atoms", bits, above.plan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -10,12 +11,14 @@ import sympy as sp
 
 from symamp.algebra.normal_form import normal
 from symamp.algebra.parameter import Parameter
+from symamp.derivation.coarse_laws import coarse_laws
 from symamp.derivation.decomposition import Component, Decomposition
-from symamp.derivation.merged_cells import MergedCells, Parts
+from symamp.derivation.merged_cells import MOST_CELLS, MergedCells, Parts
 from symamp.derivation.merged_law import merged_law
+from symamp.errors import ArgumentError
 from symamp.evaluation.law import Law
 
-_MOST_SHOWN = 40
+_MOST_SHOWN, _MOST_IN_GROUP = 40, 800
 
 
 class Composed(Parts):
@@ -62,8 +65,58 @@ class Composed(Parts):
 
     @cached_property
     def numeric_law(self) -> Law | None:
-        """The law with masses and ratios in balls at any precision, from those of the parts; None with symbols."""
-        return None if self.parameters else merged_law(self._merged, self.complete)
+        """The law with masses and ratios in balls at any precision, from those of the parts; None with symbols.
+
+        Where it has too many atoms, one above it; for a data set, which bounds from below, one below it.
+        """
+        if self.parameters:
+            return None
+        around = self.enclosing_laws
+        return merged_law(self._merged, self.complete) if around is None else around[0 if self.complete else 1]
+
+    @cached_property
+    def enclosing_laws(self) -> tuple[Law, Law] | None:
+        """Laws of some thousand atoms below and above the law where this has too many atoms; else None.
+
+        Guarantee
+        ---------
+        Their divergences enclose that of the law for every eps >= 0 and every n. Proof: docs/proofs/joint.md.
+        """
+        if self.parameters or not self._has_too_many:
+            return None
+        return coarse_laws(*self._in_groups(), self.complete)
+
+    def _in_groups(self) -> tuple[Composed, tuple[Decomposition, ...]]:
+        """Return the same with factors multiplied out in groups of some hundred components, and these groups."""
+        made: list[tuple[Decomposition, tuple[Decomposition, ...]]] = []
+        if self.weights:
+            made = [_grouped(part) for part in self.parts]
+            return self._with([whole for whole, _ in made], (), self.pair), sum((own for _, own in made), ())
+        group: list[Decomposition] = []
+        count = 1
+        for part in (p for p, power in zip(self.parts, self.powers, strict=True) for _ in range(power)):
+            own = _MOST_IN_GROUP if isinstance(part, Composed) else len(part.components) + len(part.singular)
+            if group and count * own > _MOST_IN_GROUP:
+                made.append(_grouped(self._product(group)))
+                group, count = [], 1
+            group.append(part)
+            count *= own
+        made.append(_grouped(self._product(group)))
+        return self._product([whole for whole, _ in made]), sum((own for _, own in made), ())
+
+    def _product(self, factors: Sequence[Decomposition]) -> Any:
+        """Return the product of some of the factors; one alone is itself."""
+        if len(factors) == 1:
+            return factors[0]
+        counts = Counter(factors)
+        return Composed(list(counts), powers=list(counts.values()), pair=self.pair, complete=self.complete)
+
+    @cached_property
+    def _has_too_many(self) -> bool:
+        try:
+            return not len(self._merged.keys)
+        except ArgumentError:
+            return True
 
     # ----------------------------------------------------------------------------------------------------- formulas
 
@@ -101,7 +154,7 @@ class Composed(Parts):
     @property
     def is_large(self) -> bool:
         """Whether there are too many components to show them one by one."""
-        return self.size > _MOST_SHOWN
+        return self._has_too_many or self.size > _MOST_SHOWN
 
     def swapped(self) -> Composed:
         """Return the decomposition for the other order of the pair."""
@@ -153,7 +206,8 @@ class Composed(Parts):
     def __str__(self) -> str:
         if not self.is_large:
             return super().__str__()
-        head = f"{self.size:,} components, gamma = {self.gamma}: {self._said()}"
+        size = f"more than {MOST_CELLS:,}" if self._has_too_many else f"{self.size:,}"
+        head = f"{size} components, gamma = {self.gamma}: {self._said()}"
         return "\n\n".join([head, *(str(p) for p in dict.fromkeys(self.parts))])
 
     def _said(self) -> str:
@@ -173,6 +227,10 @@ class Composed(Parts):
                 rf"{shown}\cdot\left({table}\right)" if self.weights else rf"\left({table}\right)^{{{shown}}}"
             )
         return rf"$\displaystyle {sign.join(tables)}$"
+
+
+def _grouped(part: Decomposition) -> tuple[Decomposition, tuple[Decomposition, ...]]:
+    return part._in_groups() if isinstance(part, Composed) and part._has_too_many else (part, (part,))
 
 
 def same_input(found: Decomposition, which: int) -> Decomposition:

@@ -55,6 +55,11 @@ class Decomposition:
         """The law, where it is known without the formulas."""
         return None
 
+    @property
+    def enclosing_laws(self) -> tuple[Law, Law] | None:
+        """(below, above): laws whose divergences enclose that of the law, where this has too many atoms; else None."""
+        return None
+
     @cached_property
     def gamma(self) -> sp.Expr:
         """Total mass of A2 outside the null symbol."""

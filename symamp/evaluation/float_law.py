@@ -41,8 +41,9 @@ class FloatLaw:
             differences = [
                 arb(0) if atom.equal_ratios else a - b for atom, a, b in zip(law.atoms, first, second, strict=True)
             ]
-            if not all(x.is_zero() or x.rel_accuracy_bits() > _RESOLVED for x in (*differences, *second, *masses)):
+            if not all(x.rel_accuracy_bits() > _RESOLVED for x in (*first, *second, *masses) if not x.is_zero()):
                 return None
+            # A difference that is not resolved is 0 for all purposes: the ratios agree in far more than a double.
             rest = arb(0) if law.complete else (1 - total(masses)).max(arb(0))
             return FloatLaw(
                 _array(differences),
@@ -58,6 +59,8 @@ class FloatLaw:
         """Return G at a level, None where a value is a difference of numbers that are nearly equal."""
         with flint.ctx.workprec(_BITS):
             minus_one = float(level.exponential_minus_one())
+        if 0.0 < minus_one < 1.0 / _HARMLESS:
+            return None
         with np.errstate(all="ignore"):
             taken = minus_one * self.ratios
             values = self.differences - taken
@@ -87,9 +90,9 @@ def float_law(law: Law) -> FloatLaw | None:
 def quick_gparv(law: Law, level: Level) -> FloatGparv:
     """Return G in doubles, from balls only where doubles do not resolve it: for searches, which need no last digit.
 
-    >>> import symamp as sa
-    >>> law = sa.own_law([(2, 1, "1/4"), (1, 2, "1/4")], [("1/4", "1/4")]).reductions()[0].law
-    >>> quick_gparv(law, Level.of_float(0.0)).values.tolist()
+    >>> from symamp.evaluation.law import Atom
+    >>> one, two, share = (lambda: arb(1)), (lambda: arb(2)), (lambda: arb(1) / 4)
+    >>> quick_gparv(Law((Atom(two, one, share), Atom(one, two, share))), Level.of_float(0.0)).values.tolist()
     [1.0, -1.0]
     """
     known = float_law(law)

@@ -202,7 +202,8 @@ def choice_label(choice: Sequence[str]) -> str:
 def checked_part(part: object) -> Mechanism:
     """Return the part if it is a mechanism, or raise ArgumentError."""
     if not isinstance(part, Mechanism):
-        raise ArgumentError("mechanism", type(part).__name__, "a mechanism of symamp")
+        told = "a mechanism of symamp whose messages are of finitely many kinds: noise with a density has no components"
+        raise ArgumentError("mechanism", type(part).__name__, told)
     return part
 
 

@@ -66,15 +66,17 @@ class Joint(Combined):
 def joint(*mechanisms: Mechanism | Sequence[Mechanism], neighbours: str = "all") -> Mechanism:
     """Return the mechanism in which every user sends all reports at once: one message (R_1(x_1), ..., R_m(x_m)).
 
-    Arguments are mechanisms, or one list of them such as ``[m] * 8``; equal ones stay cheap. The parts' symbols stay
-    symbols, and symbols of one name are one. ``neighbours="one_attribute"`` compares inputs that differ for one part
-    only, "all" any two. Raises ArgumentError for what is no mechanism, or symbols of one name with different ranges.
+    Arguments are mechanisms, or one list of them such as ``[m] * 8``. Equal ones stay cheap; where unequal ones leave
+    too many components, some thousand atoms enclose them. The parts' symbols stay symbols, and symbols of one name are
+    one. ``neighbours="one_attribute"`` compares inputs that differ for one part only, "all" any two. Raises
+    ArgumentError for what is no mechanism, or symbols of one name with different ranges.
 
     Guarantee
     ---------
-    The blanket of the result is the exact one. If each part has a pair of inputs that dominates all its pairs, two
-    inputs that differ for every part are worst for every eps and n, and only they are compared; otherwise every class
-    of pairs is. Proof: docs/proofs/joint.md.
+    The blanket of the result is the exact one; of too many components, it lies between two laws, and their distance is
+    part of every bracket. If each part has a pair of inputs that dominates all its pairs, two inputs that differ for
+    every part are worst for every eps and n, and only they are compared; otherwise every class of pairs is.
+    Proof: docs/proofs/joint.md.
 
     >>> import symamp as sa
     >>> pair = sa.joint([sa.RandomizedResponse(k=2)] * 2)
