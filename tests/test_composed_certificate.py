@@ -130,6 +130,23 @@ def test_renyi_command():
     assert found["lower"][0] < 5.04e-7 < found["upper"][0]
 
 
+def test_tradeoff_command_and_a_plot(tmp_path):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "f.svg"
+    words = ("--k", "3", "--eps0", "1", "--n", "1e3", "--method", "blanket", "--level", "1/20, 0.5", "--gap", "0.1")
+    found = json.loads(run("tradeoff", "krr", *words, "--plot", file, "--json").output)
+    function = PROFILE.tradeoff(gap=0.1)
+    expected = [function.at(x) for x in ("1/20", "0.5")]
+    assert (found["lower"], found["upper"]) == tuple(map(list, zip(*expected, strict=True)))
+    assert "<svg" in file.read_text()
+
+
+def test_a_certificate_on_standard_output(capfd):
+    words = ("krr", "--k", "3", "--eps0", "1", "--n", "1e3", "--rounds", "20", "--method", "blanket")
+    found = run("compose", *words, "--delta", "1e-6", "--gap", "0.05", "--certificate", "-")
+    assert json.loads(found.output)["claim"] == CERTIFICATE["claim"]
+
+
 def test_options_that_do_not_fit():
     for words in (("--delta", "1e-6"), ("--n", "9"), ("--n", "9", "--delta", "1e-3", "--eps", "1")):
         with pytest.raises(sa.errors.ArgumentError):

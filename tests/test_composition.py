@@ -251,6 +251,17 @@ def test_the_brackets_of_epsilon_and_delta_agree():
     assert rounds.delta(eps=eps.upper, gap=1e-3).lower <= 1e-8 <= rounds.delta(eps=eps.lower, gap=1e-3).upper
 
 
+def test_the_gaussian_approximation_is_told_with_its_error():
+    """Below the truth for large budgets and few users; no bound, and outside the bracket of one round of them."""
+    far = krr(10, 4, 10**4).rounds(2).epsilon("1e-6", gap=1e-2)
+    assert far.gaussian < far.lower
+    assert far.gaussian_place == f"{1 - far.gaussian / far.lower:.2g} relative below the bracket"
+    near = krr(10, 1, 10**6).rounds(100).epsilon("1e-8", gap=1e-2)
+    assert near.lower < near.gaussian < near.upper
+    assert near.to_dict()["gaussian_place"] == "inside the bracket"
+    assert krr(3, 1, 1000).rounds(1).epsilon("1e-6").gaussian is None
+
+
 def test_no_more_than_all_local_budgets():
     rounds = krr(2, "log(2)", 5).rounds(4)
     assert rounds.epsilon(delta="1e-300").upper <= 2.7725887222397816

@@ -29,7 +29,8 @@ class ComposedAnswer:
     """A certified bracket for ``epsilon`` or ``delta`` of many rounds.
 
     All rounds together are private at ``upper``, for adaptive queries; some data sets and queries are not below
-    ``lower``. Both are doubles rounded outward. ``covered`` says what may adapt.
+    ``lower``. Both are doubles rounded outward. ``covered`` says what may adapt. ``gaussian`` is what the approximation
+    by a normal loss says (mu-GDP): no bound, None for one round; ``gaussian_place`` tells its error.
 
     >>> import symamp as sa
     >>> answer = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(100).epsilon(delta="1e-8", gap=1e-3)
@@ -44,6 +45,17 @@ class ComposedAnswer:
     rounds: tuple[tuple[str, int], ...]
     above: Side | None = field(default=None, repr=False)
     below: Side | None = field(default=None, repr=False)
+    gaussian: float | None = field(default=None, repr=False)
+
+    @property
+    def gaussian_place(self) -> str:
+        """Where the Gaussian approximation lies: how far below or above the certified bracket."""
+        if self.gaussian is None or self.gaussian == self.upper:
+            return "inside the bracket"
+        if self.gaussian < self.lower:
+            return f"{1.0 - self.gaussian / self.lower:.2g} relative below the bracket"
+        above = self.gaussian / self.upper - 1.0 if self.upper > 0.0 else inf
+        return f"{above:.2g} relative above the bracket" if above > 0.0 else "inside the bracket"
 
     @property
     def lower(self) -> float:
@@ -111,6 +123,8 @@ class ComposedAnswer:
             "delta" if self.quantity == "epsilon" else "eps": self.given,
             "rounds": [{"round": text, "count": count} for text, count in self.rounds],
             "covered": self.covered,
+            "gaussian": self.gaussian,
+            "gaussian_place": None if self.gaussian is None else self.gaussian_place,
         }
 
     def __str__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from math import floor, fsum, inf, log, sqrt
+from math import exp, floor, fsum, inf, log, sqrt
 from typing import Any, Self
 
 import flint
@@ -106,8 +106,11 @@ class Composition:
         low: Found = (0.0, None, 0)
         if below.pairs:
             low = epsilon_below(below.pairs, target, min(guess, high[0]), kernel)
-        sides = (_side(p, found) if found[2] else None for p, found in ((above, high), (below, low)))
-        return self._answer("epsilon", str(delta), _dyadic(low[0]), _dyadic(high[0]), *sides)
+        proof = {
+            name: _side(pairs, found) if found[2] else None
+            for name, pairs, found in (("above", above, high), ("below", below, low))
+        }
+        return self._answer("epsilon", str(delta), _dyadic(low[0]), _dyadic(high[0]), **proof, gaussian=guess)
 
     def delta(self, eps: object, *, gap: float | None = None) -> ComposedAnswer:
         """Return a certified bracket of delta at ``eps`` after all rounds; ``gap`` is the width of eps, not of delta.
@@ -144,7 +147,9 @@ class Composition:
                 ends[i] = Dyadic.of((upper * 1).upper() if up else (lower * 1).lower())
             sides.append(Side(found.curves, expression_text(exact), plan, bits))
         low = ends[0] if ends[0].mantissa > 0 else ZERO
-        return self._answer("delta", str(eps), low, min(ends[1], Dyadic(1)), sides[1], sides[0])
+        gaussian = exp(gaussian_log_delta(self.mu, value))
+        proof = {"above": sides[1], "below": sides[0], "gaussian": gaussian}
+        return self._answer("delta", str(eps), low, min(ends[1], Dyadic(1)), **proof)
 
     @property
     def count(self) -> int:
@@ -228,10 +233,8 @@ class Composition:
     def _alone(self, delta: object | None, eps: object | None) -> Any:
         return self.rounds[0][0].alone(delta, eps) if self.count == 1 else None
 
-    def _answer(
-        self, quantity: str, given: str, low: Dyadic, high: Dyadic, above: Side | None = None, below: Side | None = None
-    ) -> ComposedAnswer:
-        return ComposedAnswer(quantity, given, low, high, tuple((r.text, c) for r, c in self.rounds), above, below)
+    def _answer(self, quantity: str, given: str, low: Dyadic, high: Dyadic, **proof: Any) -> ComposedAnswer:
+        return ComposedAnswer(quantity, given, low, high, tuple((r.text, c) for r, c in self.rounds), **proof)
 
     def __str__(self) -> str:
         return " + ".join(f"{count:,} x ({found.text})" for found, count in self.rounds)

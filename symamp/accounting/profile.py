@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import Any, overload
 
 from symamp.accounting.answer import ComposedAnswer
 from symamp.accounting.composition import LARGEST_ROUNDS
@@ -58,9 +59,19 @@ class RoundProfile:
         """
         return self.rounds(1).renyi(order, gap=gap)
 
-    def tradeoff(self, *, gap: float | None = None) -> TradeOff:
-        """Return the trade-off function of one round, bracketed."""
-        return self.rounds(1).tradeoff(gap=gap)
+    @overload
+    def tradeoff(self, level: None = None, *, gap: float | None = None) -> TradeOff: ...
+    @overload
+    def tradeoff(self, level: str | float | Fraction, *, gap: float | None = None) -> tuple[float, float]: ...
+    def tradeoff(self, level: Any = None, *, gap: float | None = None) -> Any:
+        """Return the trade-off function of one round, bracketed; with a level, its lower and upper bound there.
+
+        >>> import symamp as sa
+        >>> low, high = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**4).tradeoff("0.1", gap=1e-2)
+        >>> 0.89 < low <= high < 0.9
+        True
+        """
+        return self.rounds(1).tradeoff(level, gap=gap)
 
     def to_dp_accounting(self, *, interval: float | None = None, delta: object = _EXPORT_DELTA) -> Any:
         """Return one round as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, both orders alike.

@@ -10,6 +10,7 @@ from typing import Any
 import flint
 import numpy as np
 from flint import arb, fmpq
+from scipy.special import ndtr, ndtri
 
 from symamp.accounting.composition import Composition
 from symamp.accounting.convex_hull import Vertex
@@ -34,7 +35,7 @@ class TradeOff:
     """A trade-off function between two convex functions, given by the vertices of the curves E -> D_E behind them.
 
     For every pair of neighbours, a test of level x has an error of the second kind of at least ``at(x)[0]``; for some
-    data sets there is one with an error of at most ``at(x)[1]``.
+    data sets there is one with an error of at most ``at(x)[1]``. ``mu`` is the parameter of the Gaussian approximation.
 
     >>> import symamp as sa
     >>> f = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(100).tradeoff()
@@ -46,6 +47,7 @@ class TradeOff:
     above: tuple[Vertex, ...]
     below: tuple[Vertex, ...]
     text: str
+    mu: float
 
     def at(self, level: object) -> tuple[float, float]:
         """Return lower and upper bounds on the trade-off function at a level in [0, 1], rounded outward.
@@ -73,6 +75,8 @@ class TradeOff:
         low, high = np.array([self.at(float(v)) for v in x]).T
         ax.fill_between(x, low, high, alpha=0.4, linewidth=0)
         ax.plot(x, low, linewidth=1, label=self.text)
+        inner = x[(x > 0.0) & (x < 1.0)]
+        ax.plot(inner, ndtr(ndtri(1.0 - inner) - self.mu), "k:", linewidth=1, label="Gaussian approximation, no bound")
         ax.set(xlabel="error of the first kind", ylabel="error of the second kind")
         ax.legend()
         return ax
@@ -91,7 +95,7 @@ def trade_off(rounds: Composition, gap: float | None) -> TradeOff:
         left = _points([(pair.swapped(), count) for pair, count in below], grid)
         reflected = tuple(p.reflected() for p in left[::-1] if p.level > 1)
         known = tuple(curve_below(CurvePoints((*reflected, *_points(below, grid)))))
-    return TradeOff(tuple(curve_above(dominating)), known, str(rounds))
+    return TradeOff(tuple(curve_above(dominating)), known, str(rounds), rounds.mu)
 
 
 def _points(rounds: Rounds, grid: list[float]) -> tuple[CurvePoint, ...]:

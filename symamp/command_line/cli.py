@@ -1,4 +1,4 @@
-"""The command line: derive, epsilon, delta, compare, compose, renyi, verify, audit, mechanisms, schema."""
+"""The command line: derive, epsilon, delta, compare, compose, renyi, tradeoff, verify, audit, mechanisms, schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from symamp.amplification import questions
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.subject import Subject
 from symamp.command_line.compare import compare
-from symamp.command_line.compose import compose, renyi
+from symamp.command_line.compose import compose, renyi, tradeoff
 from symamp.command_line.curves import COMMANDS
 from symamp.command_line.failure import guarded
 from symamp.command_line.mechanism_command import MechanismCommand
@@ -30,7 +30,7 @@ from symamp.command_line.output import (
     print_table_three,
     write_certificate,
 )
-from symamp.command_line.words import described, read_gap, refuse_repeated
+from symamp.command_line.words import described, read_gap, refuse_repeated, separated
 from symamp.derivation.pairs import pair_classes
 from symamp.errors import ArgumentError
 from symamp.literature.audit import audit as audit_findings
@@ -85,7 +85,7 @@ def derive(found: Subject, pair: str | None, as_json: bool) -> None:
     if pair is None:
         print_decompositions(mechanism, [c.decomposition for c in pair_classes(mechanism)], as_json)
         return
-    labels = [part.strip() for part in pair.split(",")]
+    labels = separated(pair)
     if len(labels) != 2:
         raise ArgumentError("pair", pair, "two inputs, separated by a comma")
     print_decompositions(mechanism, [mechanism.blanket(*labels)], as_json)
@@ -118,6 +118,7 @@ def delta(
 app.add_command(compare)
 app.add_command(compose)
 app.add_command(renyi)
+app.add_command(tradeoff)
 
 
 @app.command()

@@ -1,24 +1,26 @@
-"""The commands compose and renyi: many rounds, of one mechanism or listed in a TOML file."""
+"""The commands compose, renyi and tradeoff: many rounds, of one mechanism or listed in a TOML file."""
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Callable
+from functools import reduce, wraps
 from pathlib import Path
 from typing import Any
 
 import click
+import sympy as sp
 
 from symamp.accounting.profile import compose as composed
 from symamp.accounting.profile import profile
 from symamp.accounting.rounds import Composition
 from symamp.command_line.mechanism_command import MechanismCommand
-from symamp.command_line.output import print_json, print_line
-from symamp.command_line.words import mentioned
+from symamp.command_line.output import print_json, print_line, save_plot, write_certificate
+from symamp.command_line.words import mentioned, read_gap, separated
 from symamp.errors import ArgumentError, FormatError
 from symamp.mechanisms.catalogue import by_name
 from symamp.mechanisms.files.load import load_mechanism
+from symamp.numbers.arguments import budget
 
 _OWN = ("mechanism", "file", "n", "rounds", "method", "sampled_from")
 
@@ -81,17 +83,31 @@ def _whole(count: Any) -> int:
 
 
 def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of all three commands; ``whole`` and ``gap`` are what they say about the rounds."""
+
+    @wraps(command)
+    def with_rounds(
+        found: Any,
+        n: str | None,
+        rounds: str,
+        method: str | None,
+        sampled_from: str | None,
+        gap: str | None,
+        **others: Any,
+    ) -> None:
+        width = None if gap is None else read_gap(gap, "1e-5")
+        command(whole=_all(found, n, rounds, method, sampled_from), gap=width, **others)
+
     options = (
         click.option("--n", metavar="NUMBER", help="Number of users in a round, such as 1e6."),
         click.option("--rounds", metavar="NUMBER", default="1", help="Number of rounds, up to 1e6."),
         click.option("--method", metavar="NAME", help="An analysis by name, such as blanket or all_data_sets."),
         click.option("--sampled-from", metavar="NUMBER", help="People that the n users are drawn from in each round."),
-        click.option("--gap", default="3e-4", metavar="NUMBER", help="Relative width in eps to aim at."),
+        click.option("--gap", metavar="NUMBER", help="Relative width in eps to aim at."),
+        click.option("--plot", type=click.Path(path_type=Path), help="Draw the brackets, such as out.svg."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines."),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return reduce(lambda made, option: option(made), reversed(options), with_rounds)
 
 
 def _all(found: Any, n: str | None, rounds: str, method: str | None, sampled_from: str | None) -> Composition:
@@ -109,54 +125,43 @@ def _all(found: Any, n: str | None, rounds: str, method: str | None, sampled_fro
 @click.command(cls=RoundsCommand)
 @click.option("--delta", metavar="NUMBER", help="In (0, 1): eps is bracketed.")
 @click.option("--eps", metavar="NUMBER", help="A number >= 0: delta is bracketed.")
-@click.option("--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`.")
+@click.option(
+    "--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`; - prints it."
+)
 @_asked
 def compose(
-    found: Any,
+    whole: Composition,
+    gap: float | None,
     delta: str | None,
     eps: str | None,
     certificate: Path | None,
-    n: str | None,
-    rounds: str,
-    method: str | None,
-    sampled_from: str | None,
-    gap: str,
+    plot: Path | None,
     as_json: bool,
 ) -> None:
     """Certified bracket of eps, or of delta, after many adaptive rounds of a mechanism, or those of a TOML file."""
     if (delta is None) == (eps is None):
         raise ArgumentError("options", "both" if delta else "none", "one of --delta and --eps")
-    whole = _all(found, n, rounds, method, sampled_from)
-    answer = whole.epsilon(delta, gap=_gap(gap)) if delta is not None else whole.delta(eps, gap=_gap(gap))
-    if certificate is not None:
-        try:
-            certificate.write_text(json.dumps(answer.certificate()) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise ArgumentError(
-                "certificate", str(certificate), f"a file that can be written ({error.strerror})"
-            ) from None
+    answer = whole.epsilon(delta, gap=gap) if delta is not None else whole.delta(eps, gap=gap)
+    middle = answer.upper if delta is not None else float(sp.N(budget(eps)))
+    save_plot(lambda: whole.plot([middle * k / 8 for k in range(4, 13)]), plot)
+    if write_certificate(answer, certificate):
+        return
     if as_json:
         print_json(answer.to_dict())
         return
     print_line(str(answer))
+    if answer.gaussian is not None:
+        print_line(f"Gaussian approximation, no bound: {answer.gaussian:.6g} ({answer.gaussian_place})")
     print_line(f"covered: {answer.covered}")
 
 
 @click.command(cls=RoundsCommand)
 @click.option("--order", required=True, metavar="NUMBERS", help="Orders above 1, separated by commas.")
 @_asked
-def renyi(
-    found: Any,
-    order: str,
-    n: str | None,
-    rounds: str,
-    method: str | None,
-    sampled_from: str | None,
-    gap: str,
-    as_json: bool,
-) -> None:
+def renyi(whole: Composition, gap: float | None, order: str, plot: Path | None, as_json: bool) -> None:
     """Certified brackets of the Renyi divergence after one or many rounds."""
-    curve = _all(found, n, rounds, method, sampled_from).renyi([x.strip() for x in order.split(",")], gap=_gap(gap))
+    curve = whole.renyi(separated(order), gap=gap)
+    save_plot(curve.plot, plot)
     if as_json:
         orders = [str(a) for a in curve.orders]
         upper = [x if x < float("inf") else "inf" for x in curve.upper]
@@ -165,8 +170,18 @@ def renyi(
     print_line(str(curve))
 
 
-def _gap(word: str) -> float:
-    try:
-        return float(word)
-    except ValueError:
-        raise ArgumentError("gap", word, "a number from 1e-5 to 0.1") from None
+@click.command(cls=RoundsCommand)
+@click.option("--level", required=True, metavar="NUMBERS", help="Errors of the first kind, separated by commas.")
+@_asked
+def tradeoff(whole: Composition, gap: float | None, level: str, plot: Path | None, as_json: bool) -> None:
+    """Certified brackets of the trade-off function (f-DP) after one or many rounds."""
+    found, levels = whole.tradeoff(gap=gap), separated(level)
+    brackets = [found.at(x) for x in levels]
+    save_plot(found.plot, plot)
+    if as_json:
+        lower, upper = ([b[i] for b in brackets] for i in (0, 1))
+        print_json({"level": levels, "lower": lower, "upper": upper, "rounds": found.text})
+        return
+    print_line(found.text)
+    for x, (low, high) in zip(levels, brackets, strict=True):
+        print_line(f"level {x}: error of the second kind in [{low!r}, {high!r}]")

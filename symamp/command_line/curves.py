@@ -18,7 +18,8 @@ from symamp.amplification.sweep import curve, sweep
 from symamp.amplification.sweep_result import Sweep
 from symamp.analyses.subject import Subject
 from symamp.command_line.mechanism_command import MechanismCommand
-from symamp.command_line.output import print_json, print_line
+from symamp.command_line.output import print_json, print_line, save_plot
+from symamp.command_line.words import separated
 from symamp.errors import ArgumentError, FormatError
 from symamp.mechanisms.catalogue import by_name
 from symamp.mechanisms.files.load import load_mechanism
@@ -119,7 +120,7 @@ COMMANDS = (curve_command, sweep_command, plan_command, choose_command)
 
 
 def _numbers(words: str | None) -> list[str] | None:
-    return None if words is None else [word.strip() for word in words.split(",")]
+    return None if words is None else separated(words)
 
 
 def _word(word: str) -> Any:
@@ -162,18 +163,12 @@ def _mechanism(entry: Any, folder: Path) -> Any:
 
 
 def _show(result: Sweep, csv: Path | None, plot: Path | None, as_json: bool) -> None:
-    try:
-        if csv is not None:
+    if csv is not None:
+        try:
             result.to_csv(csv)
-        if plot is not None:
-            import matplotlib as mpl
-
-            mpl.use("Agg")
-            result.plot().figure.savefig(plot)
-    except (OSError, ValueError) as error:
-        raise ArgumentError("file", str(csv or plot), f"a file that can be written ({error})") from None
-    except ImportError:
-        raise ArgumentError("plot", str(plot), "an installation with matplotlib: pip install symamp[plot]") from None
+        except OSError as error:
+            raise ArgumentError("file", str(csv), f"a file that can be written ({error})") from None
+    save_plot(result.plot, plot)
     if as_json:
         print_json(result.to_dict())
         return

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from symamp.accounting.answer import ComposedAnswer
 from symamp.amplification.answer import Answer
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.printing import decomposition_table, gamma_line, text
@@ -64,7 +65,7 @@ def print_answer(answer: Answer, as_json: bool) -> None:
     print_json(answer.to_dict())
 
 
-def write_certificate(answer: Answer, file: Path | None) -> bool:
+def write_certificate(answer: Answer | ComposedAnswer, file: Path | None) -> bool:
     """Write the certificate of an answer to the file, if one is named; return whether it went to standard output."""
     if file is not None:
         text = json.dumps(answer.certificate())
@@ -76,6 +77,21 @@ def write_certificate(answer: Answer, file: Path | None) -> bool:
         except OSError as error:
             raise ArgumentError("certificate", str(file), f"a file that can be written ({error.strerror})") from None
     return False
+
+
+def save_plot(draw: Callable[[], Any], file: Path | None) -> None:
+    """Draw on axes, without a screen, and save them to the file, if one is named."""
+    if file is None:
+        return
+    try:
+        import matplotlib as mpl
+
+        mpl.use("Agg")
+        draw().figure.savefig(file)
+    except ImportError:
+        raise ArgumentError("plot", str(file), "an installation with matplotlib: pip install symamp[plot]") from None
+    except (OSError, ValueError) as error:
+        raise ArgumentError("plot", str(file), f"a file that can be written ({error})") from None
 
 
 def print_findings(findings: Sequence[Finding], as_json: bool) -> None:

@@ -51,8 +51,8 @@ def refuse_repeated(words: Sequence[str]) -> None:
             raise ArgumentError("options", f"{option} twice", "each option once")
 
 
-def read_gap(word: str) -> float:
-    """Return the number that --gap is, in or out of its range.
+def read_gap(word: str, least: str = "1e-12") -> float:
+    """Return the number that --gap is, in or out of its range, which begins at ``least``.
 
     >>> read_gap("1e-6")
     1e-06
@@ -60,4 +60,13 @@ def read_gap(word: str) -> float:
     try:
         return float(word)
     except ValueError:
-        raise ArgumentError("gap", word, "a number from 1e-12 to 0.1") from None
+        raise ArgumentError("gap", word, f"a number from {least} to 0.1") from None
+
+
+def separated(words: str) -> list[str]:
+    """Return the words of a list that is separated by commas.
+
+    >>> separated("2, 8,64")
+    ['2', '8', '64']
+    """
+    return [word.strip() for word in words.split(",")]
