@@ -34,6 +34,7 @@ from symamp.mechanisms.continuous.density import DensityMechanism
 from symamp.mechanisms.continuous.gaussian import Gaussian
 from symamp.mechanisms.continuous.laplace import Laplace
 from symamp.mechanisms.continuous.logistic import Logistic
+from symamp.mechanisms.continuous.planar_laplace import PlanarLaplace
 from symamp.mechanisms.discrete_laplace import DiscreteLaplace
 from symamp.mechanisms.families.block_hadamard import BlockHadamardResponse
 from symamp.mechanisms.families.cms import CountMeanSketch
@@ -102,6 +103,7 @@ __all__ = [
     "OneBitMean",
     "Parameter",
     "PiecewiseMechanism",
+    "PlanarLaplace",
     "PrivKV",
     "PrivUnit",
     "Profile",

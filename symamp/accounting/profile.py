@@ -25,6 +25,7 @@ from symamp.amplification.question import Question
 from symamp.analyses.subject import Subject
 from symamp.errors import ArgumentError
 from symamp.evaluation.inversion import log_of
+from symamp.mechanisms.neighbours import ALL
 from symamp.numbers.arguments import failure_probability, users
 
 _EXPORT_DELTA = "1e-12"
@@ -187,7 +188,7 @@ class GivenProfile(RoundProfile):
         return GivenProfile(from_document(data))
 
 
-def profile(mechanism: Subject, *, n: object, method: str | None = None) -> Profile:
+def profile(mechanism: Subject, *, n: object, method: str | None = None, neighbours: object = ALL) -> Profile:
     """Return the privacy profile of n shuffled users: prepared once, asked often for delta, epsilon and many rounds.
 
     The arguments, and what is raised, are those of ``delta``.
@@ -196,7 +197,7 @@ def profile(mechanism: Subject, *, n: object, method: str | None = None) -> Prof
     >>> sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=1000)
     Profile(RandomizedResponse(k=2, eps0=1), n=1000)
     """
-    return Profile(Question.of(mechanism, n, method))
+    return Profile(Question.of(mechanism, n, method, neighbours))
 
 
 def from_privacy_profile(points: Iterable[tuple[object, object]], *, name: str = "given profile") -> GivenProfile:

@@ -139,7 +139,7 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
     whole = Ladder(claim.question.subject, method).first
     if isinstance(whole, TableBound) and method not in (None, "blanket"):
         raise ArgumentError("certificate", f"{method} of a table", "an answer of method='blanket'")
-    if isinstance(whole, TableBound) and len(whole.table.inputs) > _FEW_INPUTS:
+    if isinstance(whole, TableBound) and len(whole.table.inputs) > _FEW_INPUTS and not whole.table.is_restricted:
         yield _table(whole, at, bound, n, known)
         return
     for part in whole.parts:

@@ -14,9 +14,10 @@ from symamp.analyses.registry import analysis
 from symamp.analyses.subject import Subject
 from symamp.derivation.crossing import number
 from symamp.derivation.decomposition import Decomposition
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, SupportMismatchError
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import LARGEST_EPS
+from symamp.mechanisms.neighbours import ALL
 from symamp.numbers.arguments import digit_count, relative_gap, users
 
 _ASKED = ("local_ratio", "members", "parameters", "variation_ratio")
@@ -31,8 +32,10 @@ class Question:
     method: str | None = None
 
     @staticmethod
-    def of(subject: object, n: object, method: object) -> Question:
+    def of(subject: object, n: object, method: object, neighbours: object = ALL) -> Question:
         """Return the question, after checking that it can be asked.
+
+        ``neighbours`` is "all", or says which inputs are compared: the subject is then ``subject.near(neighbours)``.
 
         A ``Decomposition``, or a list of (ratio0, ratio1, mass), is a subject, too: the question is then about this
         triple, whatever mechanism has it (``symamp.analyses.own_law``).
@@ -41,6 +44,11 @@ class Question:
         can be evaluated, n out of range and unknown methods, SupportMismatchError for a method that does not apply.
         """
         checked = checked_subject(own_law(subject) if isinstance(subject, Decomposition | list | tuple) else subject)
+        if not isinstance(neighbours, str) or neighbours != ALL:
+            if not hasattr(checked, "near"):
+                told = f"{ALL!r}: {checked!r} has no metric; a table has one (.table()), and noise"
+                raise SupportMismatchError("neighbours", neighbours, told)
+            checked = checked.near(neighbours)
         if method is not None:
             method = analysis(method, checked).name
         return Question(checked, users(n), method)

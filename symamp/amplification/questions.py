@@ -12,6 +12,7 @@ from symamp.analyses.crowd import Crowd
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.subject import Subject
 from symamp.errors import ArgumentError
+from symamp.mechanisms.neighbours import ALL
 
 
 @overload
@@ -23,6 +24,7 @@ def delta(
     method: str | None = None,
     gap: float = 1e-6,
     digits: int | None = None,
+    neighbours: object = ALL,
 ) -> Answer: ...
 
 
@@ -39,6 +41,7 @@ def delta(
     gap: float = 1e-6,
     digits: int | None = None,
     victim: int | None = None,
+    neighbours: object = ALL,
 ) -> Answer | CrowdAnswer:
     """Return a certified bracket of delta: the shuffled mechanism is (eps, upper)-private, not (eps, < lower)-private.
 
@@ -52,7 +55,10 @@ def delta(
 
     ``digits`` asks for so many digits of the bound instead of a gap: they are proved, or refused with what can be had.
 
-    Users who differ (``heterogeneous``) bring their number with them; ``victim`` asks for one group.
+    ``neighbours`` says which two inputs of the victim are compared: "all", those at distance at most so much, or those
+    of a list of pairs; the other users hold any inputs. It needs a metric: a table whose inputs are numbers or points,
+    ``Laplace``, ``PlanarLaplace``. Users who differ (``heterogeneous``) bring their number with them; ``victim`` asks
+    for one group.
 
     Raises ArgumentError for arguments out of range, UndecidedOrderError if the decomposition cannot be proved,
     SupportMismatchError for a method that does not apply, PrecisionError for digits that cannot be had.
@@ -67,10 +73,10 @@ def delta(
     8.2011...e-05
     """
     if isinstance(mechanism, Crowd):
-        _refuse_for_crowds(n, method, digits)
+        _refuse_for_crowds(n, method, digits, neighbours)
         return crowd_delta(mechanism, eps, victim, gap)
     _refuse_victim(victim)
-    return Profile(Question.of(mechanism, n, method)).delta(eps, gap=gap, digits=digits)
+    return Profile(Question.of(mechanism, n, method, neighbours)).delta(eps, gap=gap, digits=digits)
 
 
 @overload
@@ -82,6 +88,7 @@ def epsilon(
     method: str | None = None,
     gap: float = 1e-6,
     digits: int | None = None,
+    neighbours: object = ALL,
 ) -> Answer: ...
 
 
@@ -98,6 +105,7 @@ def epsilon(
     gap: float = 1e-6,
     digits: int | None = None,
     victim: int | None = None,
+    neighbours: object = ALL,
 ) -> Answer | CrowdAnswer:
     """Return a certified bracket of the least eps at which n shuffled users are (eps, delta)-private.
 
@@ -115,16 +123,18 @@ def epsilon(
     0.0232533...
     """
     if isinstance(mechanism, Crowd):
-        _refuse_for_crowds(n, method, digits)
+        _refuse_for_crowds(n, method, digits, neighbours)
         return crowd_epsilon(mechanism, delta, victim, gap)
     _refuse_victim(victim)
-    return Profile(Question.of(mechanism, n, method)).epsilon(delta, gap=gap, digits=digits)
+    return Profile(Question.of(mechanism, n, method, neighbours)).epsilon(delta, gap=gap, digits=digits)
 
 
-def _refuse_for_crowds(n: object, method: object, digits: object) -> None:
+def _refuse_for_crowds(n: object, method: object, digits: object, neighbours: object) -> None:
     for name, value in (("n", n), ("method", method), ("digits", digits)):
         if value is not None:
             raise ArgumentError(name, value, "none for users who differ: n follows from the groups, the bound is one")
+    if neighbours != ALL:
+        raise ArgumentError("neighbours", neighbours, f"{ALL!r} for users who differ; or tables .near(neighbours)")
 
 
 def _refuse_victim(victim: object) -> None:

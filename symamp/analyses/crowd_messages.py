@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import permutations
 
 import flint
 import sympy as sp
@@ -222,11 +221,11 @@ def victims(crowd: Crowd) -> Iterator[Victim]:
             yield Victim(crowd, i, ("x0", "x1"), others, rows)
         return
     tables = [m for m in mechanisms if isinstance(m, FiniteMechanism)]
-    same = len({(t.inputs, frozenset(t.messages)) for t in tables}) == 1
+    same = len({(t.inputs, t.pairs(), frozenset(t.messages)) for t in tables}) == 1
     if len(tables) < len(mechanisms) or not same or len(tables[0].inputs) > _MOST_INPUTS:
         told = f"k-ary responses of one k, or tables with the same messages and the same inputs, at most {_MOST_INPUTS}"
         raise SupportMismatchError("groups", ", ".join(type(m).__name__ for m in mechanisms), told)
-    for pair in permutations(tables[0].inputs, 2):
+    for pair in tables[0].pairs():
         rows = tuple(_table(t, tables[0].messages, pair) for t in tables)
         for i in range(len(tables)):
             yield Victim(crowd, i, pair, tables[0].inputs, rows)

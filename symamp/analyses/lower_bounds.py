@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import permutations
 from typing import Any
 
 import flint
@@ -82,7 +81,7 @@ def _proposed(mechanism: Mechanism, level: Level, n: int) -> Iterator[Reduction]
     if mechanism.numeric is None:
         return _all(mechanism)
     if size <= _FEW_INPUTS:
-        return (_triple(mechanism, (i, j, k)) for i, j in permutations(range(size), 2) for k in range(size))
+        return (_triple(mechanism, (i, j, k)) for i, j in mechanism.numeric.pairs for k in range(size))
     return (_triple(mechanism, found) for found in worst_triples(mechanism.numeric, level, n, _REFINED))
 
 
@@ -111,11 +110,11 @@ def worst_triples(table: NumericTable, level: Level, n: int, most: int) -> list[
     with flint.ctx.workprec(128):
         minus_one = float(level.exponential_minus_one())
     for other in _hiding(rows):
-        scores = log_divergences(rows, rows[other], minus_one, n)
+        scores = np.where(table.admissible, log_divergences(rows, rows[other], minus_one, n), -np.inf)
         # A tie goes to an input outside the pair: that is the data set that papers name.
         found += [(scores[i, j] - 1e-9 * (other in (i, j)), (i, j, other)) for i, j in best(scores, most)]
     found.sort(key=lambda item: (-item[0], item[1]))
-    return [triple for _, triple in found[:most]] or [(0, 1, 0)]
+    return [triple for _, triple in found[:most]] or [(i, j, i) for i, j in table.pairs[:1]]
 
 
 def _hiding(rows: Any) -> list[int]:
@@ -130,7 +129,7 @@ def _most_revealing(table: NumericTable) -> list[tuple[int, int]]:
     """Return the pairs where x0 has most mass on messages that x1 never sends: there others at x1 hide nothing."""
     never = table.floats == 0.0
     masses = table.floats @ never.T
-    return best(np.where(masses > 0.0, masses, -np.inf), 2)
+    return best(np.where((masses > 0.0) & table.admissible, masses, -np.inf), 2)
 
 
 def _mixed(mechanism: Mechanism, reduction: DataSet, level: Level, n: int) -> Iterator[Reduction]:

@@ -22,25 +22,23 @@ _KERNEL_GAP, _MOST_FREQUENCIES = 0.05, 400
 def worst_pairs(table: NumericTable, level: Level, n: int, most: int) -> list[Pair]:
     """Return the ordered pairs of rows whose blanket has the largest divergence, by estimates in doubles."""
     scores = log_divergences(table.floats, table.least_floats, _minus_one(level), n)
-    return best(scores, most)
+    return best(np.where(table.admissible, scores, -np.inf), most)
 
 
 def open_pairs(table: NumericTable, level: Level, n: int, bound: arb, theta: float | None = None) -> list[Pair]:
-    """Return the ordered pairs of rows that are not proved to have a divergence of at most ``bound`` by their blanket.
+    """Return the compared pairs of rows that are not proved to have a divergence of at most ``bound`` by their blanket.
 
     One tilt theta serves all of them: x_+ <= e^(theta x)/(e theta), so that E[S_+]/n <= M(theta)^n/(n e theta), and
     all M(theta) are the entries of one product of two matrices of balls. Pairs near the worst stay open.
 
     Guarantee
     ---------
-    Every ordered pair of different rows that is not returned has D_E <= ``bound`` at n users.
+    Every ordered pair of rows that are compared and not returned has D_E <= ``bound`` at n users.
     Proof: docs/proofs/all_pairs.md.
     """
     theta = theta or common_tilt(table, level, n, bound)
-    size = len(table.inputs)
-    different = np.eye(size) == 0.0
     if theta is None:
-        return [(int(i), int(j)) for i, j in np.argwhere(different)]
+        return table.pairs
     with flint.ctx.workprec(128 + 2 * n.bit_length()):
         moments, missing = _moments(table, level, arb(theta))
         factor = n * theta * arb(1).exp()
@@ -50,7 +48,7 @@ def open_pairs(table: NumericTable, level: Level, n: int, bound: arb, theta: flo
             [m + missing <= (_root((bound - s) * factor, n) if s else common) for m, s in zip(row, parts, strict=True)]
             for row, parts in zip(moments.tolist(), lone.tolist(), strict=True)
         ]
-    return [(int(i), int(j)) for i, j in np.argwhere(different & ~np.array(closed, dtype=np.bool_))]
+    return [(int(i), int(j)) for i, j in np.argwhere(table.admissible & ~np.array(closed, dtype=np.bool_))]
 
 
 def narrowed(table: NumericTable, level: Level, n: int, bound: arb, pairs: list[Pair], worst: Law) -> list[Pair]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import permutations
 from typing import TypeAlias
 
 import flint
@@ -35,7 +34,7 @@ _REFINED = 6
 
 @dataclass(frozen=True, init=False)
 class TableBound(SearchedBound):
-    """The bound of an analysis over all ordered pairs of rows of a table, whose parts are made when they are needed.
+    """The bound of an analysis over all compared pairs of rows of a table, whose parts are made when they are needed.
 
     ``part`` makes the part of a pair of rows; its divergence must be at most that of the blanket of the pair, since
     pairs are ranked and settled by their blankets. ``alike`` puts pairs in groups with the same divergence of their
@@ -65,16 +64,13 @@ class TableBound(SearchedBound):
     @property  # type: ignore[misc]
     def parts(self) -> tuple[Part, ...]:
         """One part for each class of pairs: all of them, which may be many."""
-        size = len(self.table.inputs)
-        pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
-        return tuple(self.part(group[0]) for group in self.alike(self.table, pairs))
+        return tuple(self.part(group[0]) for group in self.alike(self.table, self.table.pairs))
 
     def proposed(self, level: Level, n: int) -> list[Part]:
         """Return the parts of the pairs that a common ranking of the blankets finds worst."""
-        size = len(self.table.inputs)
-        if size <= _FEW_INPUTS:
-            return [self.part(pair) for pair in permutations(range(size), 2)]
-        return [self.part(pair) for pair in worst_pairs(self.table, level, n, _REFINED) or [(0, 1)]]
+        if len(self.table.inputs) <= _FEW_INPUTS:
+            return [self.part(pair) for pair in self.table.pairs]
+        return [self.part(pair) for pair in worst_pairs(self.table, level, n, _REFINED) or self.table.pairs[:1]]
 
     def evidence(
         self, level: Level, n: int, settings: Settings, goal: fmpq | None = None, first: Part | None = None
@@ -86,8 +82,8 @@ class TableBound(SearchedBound):
 
         Guarantee
         ---------
-        Every ordered pair of inputs has a divergence of at most the largest ``upper`` of the result, or of the goal if
-        that is larger, unless the last of them is above the goal. Proof: docs/proofs/all_pairs.md.
+        Every ordered pair of inputs that are compared has a divergence of at most the largest ``upper`` of the result,
+        or of the goal if that is larger, unless the last of them is above the goal. Proof: docs/proofs/all_pairs.md.
         """
         worst = self.ranked(level, n)[0] if first is None else first
         found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]

@@ -77,7 +77,7 @@ class TwoMessagesPart(PairOfInputs):
 
 
 def _lacks(subject: Subject) -> str | None:
-    mechanism, needed = subject.mechanism, "a mechanism with two messages"
+    mechanism, needed = subject.mechanism, "a mechanism with two messages, all of whose inputs are compared"
     if mechanism is not None and mechanism.numeric is not None:
         return None if _has_two(mechanism.numeric) else needed
     if reason := all_inputs_listed(subject):
@@ -91,7 +91,7 @@ def _lacks(subject: Subject) -> str | None:
 
 
 def _has_two(table: NumericTable) -> bool:
-    return len(table.messages) == 2 and bool((table.ranks != table.ranks[0]).any())
+    return len(table.messages) == 2 and bool((table.ranks != table.ranks[0]).any()) and not table.is_restricted
 
 
 def _parts(subject: Subject) -> Iterator[TwoMessagesPart]:

@@ -16,7 +16,7 @@ from symamp import __version__, composed_verifier
 from symamp.amplification import questions
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.subject import Subject
-from symamp.command_line.compare import compare
+from symamp.command_line.compare import compare, neighbours
 from symamp.command_line.compose import compose, renyi, tradeoff
 from symamp.command_line.curves import COMMANDS
 from symamp.command_line.failure import guarded
@@ -30,7 +30,7 @@ from symamp.command_line.output import (
     print_table_three,
     write_certificate,
 )
-from symamp.command_line.words import described, read_gap, refuse_repeated, separated
+from symamp.command_line.words import described, read_gap, read_neighbours, refuse_repeated, separated
 from symamp.derivation.pairs import pair_classes
 from symamp.errors import ArgumentError
 from symamp.literature.audit import audit as audit_findings
@@ -54,6 +54,7 @@ def question(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--method", metavar="NAME", shell_complete=_complete_method, help=f"One of {', '.join(ANALYSES)}."
         ),
+        neighbours,
         click.option("--gap", default="1e-6", metavar="NUMBER", help="Relative width in delta to aim at."),
         click.option(
             "--certificate",
@@ -95,10 +96,19 @@ def derive(found: Subject, pair: str | None, as_json: bool) -> None:
 @click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1), also far below 1e-300.")
 @question
 def epsilon(
-    found: Subject, n: str, delta: str, method: str | None, gap: str, certificate: Path | None, as_json: bool
+    found: Subject,
+    n: str,
+    delta: str,
+    method: str | None,
+    neighbours: str,
+    gap: str,
+    certificate: Path | None,
+    as_json: bool,
 ) -> None:
     """Certified bracket of the central epsilon of n shuffled users."""
-    answer = questions.epsilon(found, n=n, delta=delta, method=method, gap=read_gap(gap))
+    answer = questions.epsilon(
+        found, n=n, delta=delta, method=method, gap=read_gap(gap), neighbours=read_neighbours(neighbours)
+    )
     if not write_certificate(answer, certificate):
         print_answer(answer, as_json)
 
@@ -107,10 +117,19 @@ def epsilon(
 @click.option("--eps", required=True, metavar="NUMBER", help="A number >= 0, such as 0.1 or log(3/2).")
 @question
 def delta(
-    found: Subject, n: str, eps: str, method: str | None, gap: str, certificate: Path | None, as_json: bool
+    found: Subject,
+    n: str,
+    eps: str,
+    method: str | None,
+    neighbours: str,
+    gap: str,
+    certificate: Path | None,
+    as_json: bool,
 ) -> None:
     """Certified bracket of delta at a central epsilon."""
-    answer = questions.delta(found, n=n, eps=eps, method=method, gap=read_gap(gap))
+    answer = questions.delta(
+        found, n=n, eps=eps, method=method, gap=read_gap(gap), neighbours=read_neighbours(neighbours)
+    )
     if not write_certificate(answer, certificate):
         print_answer(answer, as_json)
 

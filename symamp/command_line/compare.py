@@ -8,21 +8,30 @@ from symamp.amplification.answer import Answer
 from symamp.analyses.subject import Subject
 from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.output import print_json, print_line
+from symamp.command_line.words import read_neighbours
 from symamp.errors import ArgumentError
 from symamp.literature.compare import Comparison
 from symamp.literature.compare import compare as compared
+
+neighbours = click.option(
+    "--neighbours",
+    default="all",
+    metavar="DISTANCE",
+    help="Compare inputs at distance at most so much, or pairs such as 'a,b; b,c'.",
+)
 
 
 @click.command(cls=MechanismCommand)
 @click.option("--n", required=True, metavar="NUMBER", help="Number of users, such as 1e6.")
 @click.option("--delta", metavar="NUMBER", help="In (0, 1): values of eps are compared.")
 @click.option("--eps", metavar="NUMBER", help="A number >= 0: values of delta are compared.")
+@neighbours
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
-def compare(found: Subject, n: str, delta: str | None, eps: str | None, as_json: bool) -> None:
+def compare(found: Subject, n: str, delta: str | None, eps: str | None, neighbours: str, as_json: bool) -> None:
     """Every bound of the literature at one question, beside the certified truth."""
     if (delta is None) == (eps is None):
         raise ArgumentError("options", "both" if delta else "none", "one of --delta and --eps")
-    table = compared(found, n=n, delta=delta, eps=eps)
+    table = compared(found, n=n, delta=delta, eps=eps, neighbours=read_neighbours(neighbours))
     assert isinstance(table, Comparison)
     assert isinstance(table.truth, Answer)  # a crowd has no words here
     if as_json:

@@ -51,6 +51,17 @@ def refuse_repeated(words: Sequence[str]) -> None:
             raise ArgumentError("options", f"{option} twice", "each option once")
 
 
+def read_neighbours(word: str) -> object:
+    """Return what --neighbours says: "all", a distance, or pairs of inputs.
+
+    >>> read_neighbours("1/2"), read_neighbours("a,b; b,c")
+    ('1/2', [('a', 'b'), ('b', 'c')])
+    """
+    if "," not in word:
+        return word
+    return [tuple(x.strip() for x in pair.split(",")) for pair in word.split(";")]
+
+
 def read_gap(word: str, least: str = "1e-12") -> float:
     """Return the number that --gap is, in or out of its range, which begins at ``least``.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
 from functools import cached_property
 from math import inf
 from typing import Any, TypeAlias
@@ -36,6 +37,7 @@ class NumericTable:
 
     The distinct entries are kept exactly and in increasing order, so that ``ranks[x, y]`` decides every comparison of
     two entries; ``floats`` is the same matrix in doubles, for searching only. Columns are as given.
+    ``admissible`` marks the ordered pairs of rows that are compared: all different ones, or those of ``between``.
     """
 
     def __init__(self, inputs: Sequence[str], messages: Sequence[str], entries: Sequence[Sequence[Exact]]) -> None:
@@ -45,6 +47,7 @@ class NumericTable:
         self.numbers, ranks = _ordered(flat) if self.is_rational else _ordered_constants(flat)
         self.ranks = np.array(ranks, dtype=np.int32).reshape(len(self.inputs), len(self.messages))
         self.floats: Floats = np.array([_double(number) for number in self.numbers])[self.ranks]
+        self.admissible = ~np.eye(len(self.inputs), dtype=np.bool_)
         self._balls: dict[tuple[int, int], arb] = {}
         self._compiled: dict[int, Number] = {}
         self._ratios: dict[tuple[int, Parts], tuple[int, Parts]] = {}
@@ -54,11 +57,30 @@ class NumericTable:
         """Return one probability exactly."""
         return self.numbers[self.ranks[x, y]]
 
+    def between(self, pairs: Iterable[tuple[int, int]]) -> NumericTable:
+        """Return the table of which only these pairs of rows are compared, in both orders."""
+        found = copy(self)
+        found.__dict__.pop("key", None)
+        found.admissible = np.zeros_like(self.admissible)
+        for i, j in pairs:
+            found.admissible[i, j] = found.admissible[j, i] = True
+        return found
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The ordered pairs of rows that are compared."""
+        return [(int(i), int(j)) for i, j in np.argwhere(self.admissible)]
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether some different rows are not compared."""
+        return int(self.admissible.sum()) < len(self.inputs) * (len(self.inputs) - 1)
+
     @cached_property
     def key(self) -> tuple[object, ...]:
-        """What identifies the numbers of the table."""
+        """What identifies the numbers of the table, and the pairs that are compared."""
         numbers = ((int(n.p), int(n.q)) if isinstance(n, fmpq) else n for n in self.numbers)
-        return (*numbers, self.ranks.tobytes())
+        return (*numbers, self.ranks.tobytes(), self.admissible.tobytes())
 
     @cached_property
     def least(self) -> NDArray[np.int32]:

@@ -51,7 +51,7 @@ def pair_classes(mechanism: LocalRandomizer) -> tuple[PairClass, ...]:
 
 def _table_classes(mechanism: LocalRandomizer, table: NumericTable) -> tuple[PairClass, ...]:
     x = mechanism.inputs
-    groups = distinct_pairs(table, [(i, j) for i in range(len(x)) for j in range(len(x)) if i != j])
+    groups = distinct_pairs(table, table.pairs)
     merged: dict[object, list[list[tuple[int, int]]]] = {}
     for group in groups:
         key = blanket(mechanism, (x[group[0][0]], x[group[0][1]])).signature() if len(groups) <= _FEW else group[0]

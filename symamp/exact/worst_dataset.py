@@ -92,6 +92,8 @@ def worst_dataset(
     27/2500 (x0, x0, x0, x0) against (x1, x0, x0, x0) 14 700
     """
     table, number, level = finite_table(mech), users(n), budget(eps)
+    if table.numeric is not None and table.numeric.is_restricted:
+        raise ArgumentError("mech", repr(table), "a table all of whose inputs are compared")
     columns = merged_columns(table, table.inputs)
     inputs = len(table.inputs)
     total = comb(number + inputs - 2, inputs - 1) * inputs * (inputs - 1)

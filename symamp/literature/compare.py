@@ -29,6 +29,7 @@ from symamp.evaluation.inversion import log_of
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
 from symamp.literature.forms.normal import gspa_of
 from symamp.literature.shelf import CLOSED_FORMS
+from symamp.mechanisms.neighbours import ALL
 from symamp.numbers.arguments import budget, failure_probability
 
 _SETTINGS = Settings(gap=1e-4)
@@ -168,13 +169,15 @@ def compare(
     delta: object = None,
     eps: object = None,
     names: Sequence[str] | None = None,
+    neighbours: object = ALL,
 ) -> Comparison | ComparisonGrid:
     """Return every bound of the literature that applies, with its value at ``delta`` (or at ``eps``), side by side.
 
     Each row has ``name, value, ratio, standing, conditions, refuted_here, source``: the value of the bound rounded up,
     its ratio to the certified upper bound, what is known of it, whether the conditions of its theorem hold, and
     whether it is refuted here by the certified lower bound. Exactly one of ``delta`` and ``eps`` is given. Lists for
-    ``n``, ``delta`` or ``eps`` give a grid. ``names`` selects rows.
+    ``n``, ``delta`` or ``eps`` give a grid. ``names`` selects rows; ``neighbours`` says which inputs are compared,
+    as for ``epsilon``.
 
     Users who differ (``heterogeneous``) bring their number with them; beside their bound stands the approximation of
     Chen, Cao and Ge (2024).
@@ -196,14 +199,14 @@ def compare(
         raise ArgumentError("delta, eps", both, "exactly one of them")
     given = delta if eps is None else eps
     if isinstance(mechanism, Crowd):
-        if n is not None or names is not None:
-            raise ArgumentError("n, names", (n, names), "neither for users who differ")
+        if n is not None or names is not None or neighbours != ALL:
+            raise ArgumentError("n, names, neighbours", (n, names, neighbours), "none of them for users who differ")
         return _crowd(mechanism, given, eps is None)
     chosen = _chosen(names)
     if not any(isinstance(x, list | tuple | range) for x in (n, given)):
-        return _point(mechanism, n, given, eps is None, chosen)
+        return _point(mechanism, n, given, eps is None, chosen, neighbours)
     grid = product(_listed(n), _listed(given))
-    return ComparisonGrid(tuple(_point(mechanism, users, at, eps is None, chosen) for users, at in grid))
+    return ComparisonGrid(tuple(_point(mechanism, users, at, eps is None, chosen, neighbours) for users, at in grid))
 
 
 def _listed(x: object) -> list[object]:
@@ -224,8 +227,10 @@ def _chosen(names: Sequence[str] | None) -> frozenset[str]:
     return frozenset(known if names is None else (names,) if isinstance(names, str) else names)
 
 
-def _point(mechanism: Subject, n: object, given: object, for_epsilon: bool, chosen: frozenset[str]) -> Comparison:
-    question = Question.of(mechanism, n, None)
+def _point(
+    mechanism: Subject, n: object, given: object, for_epsilon: bool, chosen: frozenset[str], neighbours: object
+) -> Comparison:
+    question = Question.of(mechanism, n, None, neighbours)
     profile = Profile(question)
     truth = profile.epsilon(given) if for_epsilon else profile.delta(given)
     subject: Subject = question.subject

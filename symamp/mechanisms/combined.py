@@ -204,6 +204,8 @@ def checked_part(part: object) -> Mechanism:
     if not isinstance(part, Mechanism):
         told = "a mechanism of symamp whose messages are of finitely many kinds: noise with a density has no components"
         raise ArgumentError("mechanism", type(part).__name__, told)
+    if part.numeric is not None and part.numeric.is_restricted:
+        raise ArgumentError("mechanism", repr(part), "a part all of whose inputs are compared")
     return part
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from fractions import Fraction
 from functools import cached_property
 from typing import Self
@@ -16,6 +17,7 @@ from symamp.derivation.orbit import Orbit
 from symamp.derivation.validity import check_probabilities
 from symamp.errors import ArgumentError, FormatError
 from symamp.mechanisms.mechanism import Mechanism
+from symamp.mechanisms.neighbours import neighbouring
 from symamp.mechanisms.table_input import normalised, rational, rows_of
 from symamp.numbers.exact_number import printable_number
 from symamp.numbers.expression import parse_expression
@@ -97,8 +99,31 @@ class FiniteMechanism(Mechanism):
         return self._numeric
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """All ordered pairs: a table promises no symmetry."""
+        """All ordered pairs, as a table promises no symmetry; those of neighbours where others are not compared."""
+        if self._numeric is not None:
+            return tuple((self._inputs[i], self._inputs[j]) for i, j in self._numeric.pairs)
         return tuple((x, z) for x in self._inputs for z in self._inputs if x != z)
+
+    def near(self, neighbours: object) -> Self:
+        """Return the table of which only neighbouring inputs are compared; other users may hold any input.
+
+        ``neighbours`` is a distance, for inputs whose labels are numbers or points (such as ``1/2`` or ``(1, 2)``; the
+        metric is Euclidean), or a list of pairs of inputs, for every other metric. Both orders of a pair are compared.
+        The local budget stays that of all inputs.
+
+        Raises ArgumentError for a table with free parameters, for labels without a metric, and if no pair is left.
+
+        >>> step = FiniteMechanism({"0": ["2/3", "1/6", "1/6"], "1": ["1/3", "1/3", "1/3"], "2": ["1/6", "1/6", "2/3"]})
+        >>> step.near(1).pairs()
+        (('0', '1'), ('1', '0'), ('1', '2'), ('2', '1'))
+        """
+        if self._numeric is None:
+            raise ArgumentError("neighbours", repr(self), "a table with numbers for all parameters")
+        found = copy(self)
+        for cached in ("_key", "_hash"):
+            found.__dict__.pop(cached, None)
+        found._numeric = self._numeric.between(neighbouring(self._inputs, neighbours))
+        return found
 
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
         """All inputs outside the pair."""
@@ -160,7 +185,10 @@ class FiniteMechanism(Mechanism):
         return type(self)(table, parameters=left, name=self.name)
 
     def __repr__(self) -> str:
-        return f"FiniteMechanism({self.name!r}, {len(self._inputs)} inputs, {len(self._messages)} messages)"
+        shown = f"{self.name!r}, {len(self._inputs)} inputs, {len(self._messages)} messages"
+        if self._numeric is not None and self._numeric.is_restricted:
+            shown += f", {len(self._numeric.pairs)} ordered pairs of neighbours"
+        return f"FiniteMechanism({shown})"
 
 
 def _exact(value: object, read: _Entries, x: str, y: str) -> Exact:

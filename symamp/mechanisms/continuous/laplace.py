@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import ClassVar, Self
 
 import sympy as sp
@@ -10,9 +11,15 @@ from flint import arb
 from symamp.algebra.order import sign
 from symamp.algebra.parameter import EPS0
 from symamp.derivation.crossing import number
+from symamp.derivation.variation_parameters import VariationRatio
 from symamp.errors import ArgumentError
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise, Arc, Z
+from symamp.mechanisms.continuous.nearby import Nearby
+from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.neighbours import distance
 from symamp.numbers.exact_number import exact_number
+
+_CELLS = 8
 
 
 class Laplace(AdditiveNoise):
@@ -70,3 +77,41 @@ class Laplace(AdditiveNoise):
         exp(-eps0/2)
         """
         return sp.exp(-self["eps0"] / 2)
+
+    def near(self, neighbours: object) -> Nearby:
+        """Return the subject in which inputs at distance at most d <= 1 are compared.
+
+        Guarantee
+        ---------
+        Its (p, beta, q) = (e^(eps0 d), 1 - e^(-eps0 d/2), e^eps0) hold for every two inputs at distance at most d and
+        every third one; the table below it is the mechanism with its messages put into cells, on the inputs 0, d and 1.
+        Proof: docs/proofs/metric.md.
+
+        >>> Laplace(eps0=2).near("1/2").variation_ratio()
+        VariationRatio(p=E, beta=1 - exp(-1/2), q=exp(2))
+        """
+        d = distance(neighbours)
+        if sign(1 - d) < 0:
+            raise ArgumentError("neighbours", neighbours, "a distance of at most 1, the length of the interval")
+        if self.parameters:
+            raise ArgumentError("neighbours", repr(self), "a number for eps0")
+        eps0 = self["eps0"]
+        known = VariationRatio(sp.exp(eps0 * d), 1 - sp.exp(-eps0 * d / 2), self.local_ratio())
+        return Nearby(f"{self!r}.near({d})", known, (_cells(eps0, d),), self)
+
+
+def _cells(eps0: sp.Expr, d: sp.Expr) -> FiniteMechanism:
+    """Return the mechanism on 0, d and 1 with messages in cells: fine between 0 and d, where ratios change."""
+    cuts = [d * sp.Rational(i, _CELLS) for i in range(_CELLS + 1)] + ([d + (1 - d) / 2, sp.S.One] if d != 1 else [])
+    inputs = {"0": sp.S.Zero, "d": d} | ({"1": sp.S.One} if d != 1 else {})
+    table = {}
+    for label, x in inputs.items():
+        at = [_below(eps0 * (c - x), c >= x) for c in cuts]
+        masses = [at[0], *(b - a for a, b in pairwise(at)), 1 - at[-1]]
+        table[label] = {f"y{i}": mass for i, mass in enumerate(masses)}
+    return FiniteMechanism(table, name=f"Laplace noise in cells, d = {d}").near([("0", "d")])
+
+
+def _below(z: sp.Expr, right: bool) -> sp.Expr:
+    """Return the distribution function of the noise with eps0 = 1."""
+    return 1 - sp.exp(-z) / 2 if right else sp.exp(z) / 2
