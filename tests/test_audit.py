@@ -1,12 +1,15 @@
 """The audit of printed formulas: every finding, and that a wrong formula is caught."""
 
 import json
+from fractions import Fraction
 
 import pytest
 import sympy as sp
 
 from symamp.command_line.cli import main
 from symamp.literature.audit import Printed, audit, check
+from symamp.literature.statements import statements
+from tests.oracle.users_who_differ import messages_shuffled, response
 
 FINDINGS = list(audit())
 
@@ -63,4 +66,30 @@ def test_command_line(capsys, monkeypatch):
         main()
     assert stop.value.code == 0
     rows = json.loads(capsys.readouterr().out)
-    assert len(rows) == len(FINDINGS)
+    assert [r["place"] for r in rows[: len(FINDINGS)]] == [f.printed.place for f in FINDINGS]
+    places = {r["place"] for r in rows}
+    assert places >= {f"002 Table {i}" for i in range(1, 6)} | {f"000 Table {i}" for i in range(1, 4)}
+    assert {"002 Theorem 4.1", "002 Theorem 6.1"} <= {r["place"] for r in rows if r["verdict"] == "refuted"}
+
+
+def test_statements_of_002():
+    """Counterexamples by hand: two users hold 0 and 0, or 2 and 0, and send 0 both (clipped noise)."""
+    found = {}
+    for s in statements():
+        found.setdefault(s.place, []).append(s)
+    (metric,), (parallel,) = found["002 Theorem 4.2, Table 2"], found["002 Theorem 6.1"]
+    assert (metric.verdict, metric.case) == ("refuted", "ratio 2 on 0..2, inputs 0 and 2, n = 2, E = 3")
+    assert Fraction(metric.exact) == Fraction(2, 3) ** 2 - 3 * Fraction(1, 6) * Fraction(2, 3)
+    assert Fraction(metric.printed) == Fraction(1, 12)
+    assert (parallel.exact, parallel.printed) == ("8/225", "4/225")
+    assert {s.verdict for s in found["002 Table 4"]} == {"above the certified value"}
+    assert len(found["002 Table 4"]) == 24
+    assert {s.verdict for s in found["002 Table 2"]} == {"agrees exactly", "impossible"}
+    assert {s.verdict for s in found["002 Table 1"]} == {"agrees exactly"}
+
+
+def test_the_smallest_parallel_counterexample_by_exhaustion():
+    """Range queries, t = 2, two users, E = 7/4, leaves 0 and 2: all other inputs tried."""
+    leaf, half = response(4, Fraction(2)), response(2, Fraction(2))
+    table = [[v / 2 for v in leaf[x]] + [v / 2 for v in half[x // 2]] for x in range(4)]
+    assert messages_shuffled([table[0], table[2]], [table], Fraction(7, 4)) == Fraction(8, 225)

@@ -9,13 +9,12 @@ from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
-from rich.console import Console
-from rich.progress import Progress
 
 from symamp import __version__, composed_verifier
 from symamp.amplification import questions
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.subject import Subject
+from symamp.command_line.audit import audit
 from symamp.command_line.compare import compare, neighbours
 from symamp.command_line.compose import compose, renyi, tradeoff
 from symamp.command_line.curves import COMMANDS
@@ -24,17 +23,13 @@ from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.output import (
     print_answer,
     print_decompositions,
-    print_findings,
     print_json,
     print_table,
-    print_table_three,
     write_certificate,
 )
 from symamp.command_line.words import described, read_gap, read_neighbours, refuse_repeated, separated
 from symamp.derivation.pairs import pair_classes
 from symamp.errors import ArgumentError
-from symamp.literature.audit import audit as audit_findings
-from symamp.literature.multi_message import audit_table_three
 from symamp.mechanisms.catalogue import catalogue
 from symamp.mechanisms.family import Parametrised
 from symamp.mechanisms.pure_ldp import PureLDP
@@ -134,6 +129,7 @@ def delta(
         print_answer(answer, as_json)
 
 
+app.add_command(audit)
 app.add_command(compare)
 app.add_command(compose)
 app.add_command(renyi)
@@ -152,21 +148,6 @@ def verify(file: Path) -> int:
 def schema(name: str) -> None:
     """Print the JSON Schema of certificates, of family files or of mechanism files."""
     click.echo(schema_text(name), nl=False)
-
-
-@app.command()
-@as_json
-def audit(as_json: bool) -> None:
-    """Compare every formula that the papers print for these mechanisms with the derived one."""
-    findings = []
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("comparing", total=None)
-        for finding in audit_findings():
-            progress.advance(task)
-            findings.append(finding)
-    print_findings(findings, as_json)
-    if not as_json:
-        print_table_three(audit_table_three())
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,6 @@ from symamp.amplification.answer import Answer
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.printing import decomposition_table, gamma_line, text
 from symamp.errors import ArgumentError
-from symamp.literature.audit import Finding
-from symamp.literature.multi_message import TableThree
 from symamp.mechanisms.mechanism import Mechanism
 
 
@@ -92,54 +90,6 @@ def save_plot(draw: Callable[[], Any], file: Path | None) -> None:
         raise ArgumentError("plot", str(file), "an installation with matplotlib: pip install symamp[plot]") from None
     except (OSError, ValueError) as error:
         raise ArgumentError("plot", str(file), f"a file that can be written ({error})") from None
-
-
-def print_findings(findings: Sequence[Finding], as_json: bool) -> None:
-    """Print the comparison with the formulas in print, counterexamples below the table."""
-    if as_json:
-        print_json([_finding_json(f) for f in findings])
-        return
-    print_table(
-        ("where", "mechanism", "quantity", "verdict", "printed", "derived"),
-        [
-            (f.printed.place, repr(f.printed.family), f.printed.quantity, f.verdict, f.printed.formula, text(f.derived))
-            for f in findings
-        ],
-    )
-    for f in findings:
-        if f.counterexample is not None:
-            sizes, printed, derived = f.counterexample
-            shown = ", ".join(f"{k} = {text(v)}" for k, v in sizes.items())
-            print_line(
-                f"{f.printed.place}, {f.printed.slug}, {f.printed.quantity} {f.verdict}: at {shown} printed "
-                f"{text(printed)}, exact {text(derived)}"
-            )
-
-
-def print_table_three(findings: Iterable[TableThree]) -> None:
-    """Print the verdict on every row for multi-message protocols."""
-    for f in findings:
-        at = ", ".join(f"{k} = {v}" for k, v in f.protocol.parameters)
-        line = f"002 Table 3, {f.protocol.name} ({at}): {f.verdict}"
-        if f.case is not None:
-            blankets, order, exact, printed = f.case
-            line += f"; {blankets} blanket messages, E = {order}: exact {exact}, printed {printed}"
-        print_line(line)
-
-
-def _finding_json(f: Finding) -> dict[str, Any]:
-    sizes, printed, exact = f.counterexample or ({}, None, None)
-    return {
-        "place": f.printed.place,
-        "mechanism": f.printed.slug,
-        "quantity": f.printed.quantity,
-        "verdict": f.verdict,
-        "printed": f.printed.formula,
-        "derived": str(f.derived),
-        "counterexample": None
-        if printed is None
-        else {"at": {k: str(v) for k, v in sizes.items()}, "printed": str(printed), "exact": str(exact)},
-    }
 
 
 def _decomposition_json(decomposition: Decomposition) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from symamp.derivation.decomposition import Decomposition
 from symamp.errors import SymampError
 from symamp.literature.multi_message import audit_table_three
 from symamp.literature.printed import PRINTED, Printed
+from symamp.literature.statements import statements
 from symamp.mechanisms.family import Family
 from symamp.numbers.expression import parse_expression
 
@@ -134,3 +135,12 @@ def audit_page() -> Iterator[str]:
         at = ", ".join(f"{k} = {v}" for k, v in t.protocol.parameters)
         case = ("", "", "", "") if t.case is None else t.case
         yield f"| {' | '.join(str(cell) for cell in (t.protocol.name, at, t.verdict, *case))} |"
+    yield ""
+    yield "## Other statements of 002"
+    yield ""
+    yield "Tables 1, 2 and 4, and theorems. Refutations are the first of a search, few users first, in exact numbers."
+    yield ""
+    yield "| where | about | verdict | case | exact | printed |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for s in statements():
+        yield f"| {' | '.join((s.place, s.about, s.verdict, s.case, s.exact, s.printed))} |"

@@ -113,8 +113,8 @@ class FiniteMechanism(Mechanism):
 
         Raises ArgumentError for a table with free parameters, for labels without a metric, and if no pair is left.
 
-        >>> step = FiniteMechanism({"0": ["2/3", "1/6", "1/6"], "1": ["1/3", "1/3", "1/3"], "2": ["1/6", "1/6", "2/3"]})
-        >>> step.near(1).pairs()
+        >>> rows = {"0": {"a": "2/3", "b": "1/3"}, "1": {"a": "1/2", "b": "1/2"}, "2": {"a": "1/3", "b": "2/3"}}
+        >>> FiniteMechanism(rows).near(1).pairs()
         (('0', '1'), ('1', '0'), ('1', '2'), ('2', '1'))
         """
         if self._numeric is None:

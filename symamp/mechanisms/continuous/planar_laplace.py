@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import flint
 import sympy as sp
-from flint import acb, arb, fmpq
+from flint import acb, arb
 
 from symamp.algebra.order import sign
 from symamp.algebra.parameter import EPS0
@@ -29,7 +29,7 @@ class PlanarLaplace(Parametrised):
 
     >>> import symamp as sa
     >>> sa.epsilon(sa.PlanarLaplace(eps0=2), n=10**4, delta="1e-6", neighbours="1/10").upper
-    0.0123...
+    0.01288...
     """
 
     name = "planar Laplace noise"
@@ -109,5 +109,4 @@ def _integrand(x: acb, analytic: bool) -> acb:
 def _rounded(x: arb, *, down: bool = False) -> sp.Rational:
     """Return a short rational number on the given side of a number in [0, 1]."""
     scaled = (x * arb(2) ** _DIGITS).floor() if down else (x * arb(2) ** _DIGITS).ceil()
-    whole: fmpq = scaled.unique_fmpz()
-    return sp.Rational(int(whole), 2**_DIGITS)
+    return sp.Rational(int(scaled.unique_fmpz()), 2**_DIGITS)
