@@ -217,6 +217,23 @@ def test_a_file_with_a_parameter_for_delta_and_derive(symamp):
 # --------------------------------------------------------------------------------------------------------- mechanisms
 
 
+def test_users_who_differ(symamp):
+    code, out, _ = symamp("crowd 500:pure-ldp:eps0=1 500:pure-ldp:eps0=5 --shuffled data --delta 1e-3")
+    assert code == 0
+    assert out.startswith("epsilon in [0.949")
+    line = (
+        "crowd 50:krr:k=2,eps0=1 50:krr:k=2,eps0=2 --shuffled messages --eps 1/10 --honest 40,0 --dropout 1/10 --json"
+    )
+    code, out, _ = symamp(line)
+    found = json.loads(out)
+    assert (code, found["n"], list(found["victims"])) == (0, 40, ["0"])
+    assert 0 < found["lower"] < found["upper"]
+    for wrong in ("500", "5:krr:k", "5:krr:k=2", "5:krr:k=2,eps0=1 --victim 3", "5:nothing"):
+        code, _, error = symamp(f"crowd {wrong} --shuffled data --delta 1e-3")
+        assert code == 2
+        assert error.count("\n") == 1
+
+
 def test_mechanisms(symamp):
     code, out, err = symamp("mechanisms")
     assert (code, err) == (0, "")

@@ -15,6 +15,7 @@ from symamp.evaluation.divergence import Settings, enclose_law
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.grouped import Group, enclose_groups
 from symamp.evaluation.law import Level
+from symamp.evaluation.walks import Steps, Walk
 from symamp.literature.forms.normal import gaussian_delta
 from tests.oracle import users_who_differ as oracle
 
@@ -286,6 +287,48 @@ def test_the_gaussian_approximation_is_refuted_by_hand():
     weights = [F(1, 2)] * (n - 1) + [F(1, 1 + t)]
     mu = float(2 / (sum(weights) - max(weights))) ** 0.5
     assert float(gaussian_delta(arb(mu), arb(5).log())) < 1e-15 < float(exact)
+
+
+# ------------------------------------------------------------------------------------------------- sums of steps, below
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_sums_of_steps_by_exhaustion(seed):
+    """Exact: the law of the sum in fractions; the best threshold is found, and its value met to 12 digits."""
+    random = Random(seed)
+    chances = [(F(random.randint(0, 8), 40), F(random.randint(0, 8), 40)) for _ in range(random.randint(1, 3))]
+    counts = [random.choice((1, 2, 5, 20, 60)) for _ in chances]
+    own = F(random.randint(10, 20), 40), F(random.randint(0, 4), 40)
+    E = random.choice(LEVELS)
+    law = {0: F(1)}
+    for (up, down), n in zip(chances, counts, strict=True):
+        for _ in range(n):
+            out = {}
+            for s, w in law.items():
+                for step, mass in ((1, up), (-1, down), (0, 1 - up - down)):
+                    out[s + step] = out.get(s + step, F(0)) + w * mass
+            law = out
+    excess = {}
+    for s, w in law.items():
+        for step, mass in ((1, own[0] - E * own[1]), (-1, own[1] - E * own[0]), (0, (1 - E) * (1 - sum(own)))):
+            excess[s + step] = excess.get(s + step, F(0)) + w * mass
+    best = max([F(0), *(sum(v for s, v in excess.items() if s >= k) for k in excess)])
+    with flint.ctx.workprec(256):
+        groups = [Steps(ball(u), ball(d), n) for (u, d), n in zip(chances, counts, strict=True)]
+        walk = Walk(Steps(ball(own[0]), ball(own[1])), Steps(ball(own[1]), ball(own[0])), tuple(groups))
+        found = walk.below(level(E))
+        assert found <= ball(best)
+        assert found >= ball(best) * (1 - arb("1e-12"))
+
+
+@pytest.mark.parametrize("n", [10**4, 10**8])
+def test_the_bracket_is_narrow_where_messages_are_shuffled(n):
+    crowd = sa.heterogeneous(
+        [(n // 2, sa.RandomizedResponse(k=10, eps0=1)), (n // 2, sa.RandomizedResponse(k=10, eps0=2))],
+        shuffled="messages",
+    )
+    for low, high in sa.epsilon(crowd, delta="1e-6").victims.values():
+        assert 0.998 * high < low < high
 
 
 # ---------------------------------------------------------------------------------------------------------- what is not

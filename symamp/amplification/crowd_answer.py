@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf, nextafter
-from typing import Protocol
+from typing import Any, Protocol
 
 import flint
 import sympy as sp
@@ -22,6 +22,7 @@ from symamp.evaluation.divergence import Settings
 from symamp.evaluation.grouped import Group, approximate_log_groups, enclose_groups, estimate_log_groups
 from symamp.evaluation.inversion import estimate_root, log_of
 from symamp.evaluation.law import Level
+from symamp.evaluation.walks import Walk
 from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.rounding import float_above, float_below
 
@@ -81,6 +82,21 @@ class CrowdAnswer:
     def source(self) -> str:
         """Where the upper bound is stated."""
         return SOURCES[self.crowd.shuffled]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer for machines: numbers and texts only."""
+        return {
+            "quantity": self.quantity,
+            "lower": self.lower,
+            "upper": self.upper,
+            "victims": {str(group): list(ends) for group, ends in self.victims.items()},
+            "n": self.n,
+            **self.given,
+            "shuffled": self.crowd.shuffled,
+            "standing": self.standing.value,
+            "source": self.source,
+            "dataset": self.dataset,
+        }
 
     def __str__(self) -> str:
         asked = ", ".join(f"{k} = {v}" for k, v in self.given.items())
@@ -253,32 +269,41 @@ class _DataSets:
 
 @dataclass(frozen=True)
 class _Thresholds:
-    """Messages shuffled: the number of suspicious messages when all others hold one input."""
+    """Messages shuffled: a threshold for the sum of signs of messages when all others hold one input."""
 
     victim: Victim
 
     def delta(self, level: Level, settings: Settings) -> tuple[arb, str]:
-        with flint.ctx.workprec(_BITS):
-            best, name = arb(0), ""
-            for text, value in self.victim.below(level):
-                if value.lower() > best:
-                    best, name = value.lower(), text
-            return best, name
+        walks = self._walks(level)
+        if not walks:
+            return arb(0), ""
+        name, walk = max(walks, key=lambda found: found[1].log_estimate(level))
+        return walk.below(level), name
 
     def guess(self, log_delta: float, settings: Settings, top: float) -> float:
-        """Return the root by bisection: every step costs a pass over the law of the number."""
+        """Return the root by bisection, in doubles, for the data set and sum that are worst near ``top``."""
+        level = Level.of_float(0.9 * top)
+        scores = [walk.log_estimate(level) for _, walk in self._walks(level)]
+        best = max(range(len(scores)), key=scores.__getitem__, default=0)
 
         def above(eps: float) -> bool:
-            value = self.delta(Level.of_float(eps), settings)[0]
-            return bool(value > 0) and float(value.log()) > log_delta
+            level = Level.of_float(eps)
+            walks = self._walks(level)
+            return bool(walks) and walks[min(best, len(walks) - 1)][1].log_estimate(level) > log_delta
 
-        low, high = 0.0, top
+        low, high = 0.9 * top, top
         if not above(low):
+            low, high = 0.0, low
+        if low == 0.0 and not above(low):
             return 0.0
         while high - low > 1e-7 * high:
             middle = 0.5 * (low + high)
             low, high = (middle, high) if above(middle) else (low, middle)
         return low
+
+    def _walks(self, level: Level) -> list[tuple[str, Walk]]:
+        with flint.ctx.workprec(_BITS):
+            return list(self.victim.walks(level))
 
 
 def _parties(crowd: Crowd, victim: object) -> dict[int, list[_Party]]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import flint
 import sympy as sp
-from flint import arb, arb_poly
+from flint import arb
 
 from symamp.analyses.crowd import Crowd
 from symamp.derivation.crossing import number
@@ -16,10 +15,11 @@ from symamp.errors import SupportMismatchError
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.grouped import Group
 from symamp.evaluation.law import Level, Number, total
+from symamp.evaluation.walks import Steps, Walk
 from symamp.mechanisms.families.randomized_response import RandomizedResponse
 from symamp.mechanisms.finite import FiniteMechanism
 
-_MOST_INPUTS, _MOST_COUNTED, _MOST_TAIL, _LOST_BITS = 8, 20_000, 0.9, 400
+_MOST_INPUTS = 8
 
 
 @dataclass(frozen=True)
@@ -143,66 +143,32 @@ class Victim:
 
         return groups, divisor, lambda: found()[0].singular
 
-    def below(self, level: Level) -> Iterator[tuple[str, arb]]:
-        """Yield (data sets, divergence): all others hold one input, and only the number of suspicious messages counts.
+    def walks(self, level: Level) -> Iterator[tuple[str, Walk]]:
+        """Yield (data sets, sums of steps): all others hold one input, and only a sum over messages counts.
 
-        A message is suspicious if it is likelier, by more than E, on x0. Merging messages and choosing a threshold can
-        only lose. Nothing is yielded for crowds of more than 20,000 users, where the law of the number is long.
+        Messages that are likelier, by more than E, on x0 count 1, those that are so on x1 count -1, or nothing. To
+        merge messages and to choose a threshold can only lose.
         """
-        e = level.exponential()
-        if sum(self.counts) > _MOST_COUNTED or self.crowd.dropout != 0:
-            return
-        own = self.columns[self.group]
-        suspicious = tuple(i for i, c in enumerate(own) if c.on_x0() - e * c.on_x1() > 0)
-        p0 = total([own[i].size * own[i].on_x0() for i in suspicious])
-        p1 = total([own[i].size * own[i].on_x1() for i in suspicious])
-        # Less than 2^-_LOST_BITS times the number of users, 20,000, is missing from any probability.
-        lost = 3 * e * len(self.columns) * arb(2) ** (15 - _LOST_BITS)
-        for j, other in enumerate(self.others):
-            points, tails = _counted(self, j, suspicious, flint.ctx.prec)
-            # The laws of numbers are log-concave, so that the likelihood ratio increases: the best threshold is where
-            # it passes E. Any other would do for a lower bound.
-            low, high = 0, len(points) - 1
-            while low < high:
-                middle = (low + high + 1) // 2
-                gain = (p0 - e * p1) * points[middle] + (1 - p0 - e * (1 - p1)) * points[middle - 1]
-                low, high = (low, middle - 1) if gain < 0 else (middle, high)
-            best = ((1 - e) * tails[low] + (p0 - e * p1) * points[low] - lost).max(arb(0))
-            rest = f"{other}, ..."
-            yield f"({self.pair[0]}, {rest}) against ({self.pair[1]}, {rest})", best
+        e, own = level.exponential(), self.columns[self.group]
+        up = tuple(i for i, c in enumerate(own) if c.on_x0() - e * c.on_x1() > 0)
+        down = tuple(i for i, c in enumerate(own) if c.on_x1() - c.on_x0() > 0)
+        kept = 1 - number(self.crowd.dropout)()
+        # Without a message that counts 0 the two signs are one statistic, and every other sum is impossible.
+        for below in (down, ()) if len(up) + len(down) < len(own) else ((),):
+            on_x0 = _steps([c.size * c.on_x0() for c in own], up, below)
+            on_x1 = _steps([c.size * c.on_x1() for c in own], up, below)
+            for j, other in enumerate(self.others):
+                others = tuple(
+                    _steps([kept * c.sums[j]() for c in columns], up, below, count)
+                    for columns, count in zip(self.columns, self.counts, strict=True)
+                    if count
+                )
+                rest = f"{other}, ..."
+                yield f"({self.pair[0]}, {rest}) against ({self.pair[1]}, {rest})", Walk(on_x0, on_x1, others)
 
 
-@lru_cache(maxsize=32)
-def _counted(v: Victim, other: int, suspicious: tuple[int, ...], bits: int) -> tuple[list[arb], list[arb]]:
-    """Return (P(N = i - 1), P(N >= i)) for N the number of suspicious messages of the others, i from the top down.
-
-    Probabilities below 2^-_LOST_BITS of each group's number are left out.
-    """
-    law = arb_poly([1])
-    for columns, count in zip(v.columns, v.counts, strict=True):
-        law *= _binomial(count, total([columns[i].sums[other]() for i in suspicious]))
-    points, tails, tail = [], [], arb(0)
-    for i in range(law.degree() + 1, 0, -1):
-        points.append(law[i - 1])
-        tails.append(tail)
-        tail += law[i - 1]
-        if tail > _MOST_TAIL:
-            break
-    return points, tails
-
-
-def _binomial(n: int, s: arb) -> arb_poly:
-    """Return the generating polynomial of Bin(n, s), without terms below 2^-_LOST_BITS."""
-    if not (s > 0 and s < 1):
-        return arb_poly([1 - s, s]) ** n
-    term, least = (1 - s) ** n, arb(2) ** -_LOST_BITS
-    odds, terms = s / (1 - s), []
-    for k in range(n + 1):
-        terms.append(term if term > least else arb(0))
-        if term < least and k > n * float(s):
-            break
-        term = term * (n - k) / (k + 1) * odds
-    return arb_poly(terms)
+def _steps(masses: list[arb], up: tuple[int, ...], down: tuple[int, ...], count: int = 1) -> Steps:
+    return Steps(total([masses[i] for i in up]), total([masses[i] for i in down]), count)
 
 
 def victims(crowd: Crowd) -> Iterator[Victim]:

@@ -1,4 +1,4 @@
-"""The command line: derive, epsilon, delta, compare, compose, renyi, tradeoff, verify, audit, mechanisms, schema."""
+"""The command line: questions, compositions, users who differ, certificates, audit, mechanisms and schemas."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from symamp.analyses.subject import Subject
 from symamp.command_line.audit import audit
 from symamp.command_line.compare import compare, neighbours
 from symamp.command_line.compose import compose, renyi, tradeoff
+from symamp.command_line.crowd import crowd
 from symamp.command_line.curves import COMMANDS
 from symamp.command_line.failure import guarded
 from symamp.command_line.mechanism_command import MechanismCommand
@@ -132,6 +133,7 @@ def delta(
 app.add_command(audit)
 app.add_command(compare)
 app.add_command(compose)
+app.add_command(crowd)
 app.add_command(renyi)
 app.add_command(tradeoff)
 

@@ -92,5 +92,13 @@ class DiscreteLaplace(Parametrised, Mechanism):
         rows = {str(x): {str(y): p for y, p in enumerate(self._row(x))} for x in range(self.B + 1)}
         return FiniteMechanism(rows, name=repr(self))
 
+    def near(self, neighbours: object) -> FiniteMechanism:
+        """Return the table of which only inputs at distance at most so much are compared, or pairs of a list.
+
+        >>> len(DiscreteLaplace(B=3, eps0=1).near(1).pairs())
+        6
+        """
+        return self.table().near(neighbours)
+
     def __repr__(self) -> str:
         return f"DiscreteLaplace(B={self.B}, {super().__repr__().split('(', 1)[1]}"
