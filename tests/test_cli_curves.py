@@ -62,6 +62,22 @@ def test_plans():
     assert 2.0904 < budget["lower"] < budget["upper"] < 2.0905
 
 
+def test_plans_and_choices_are_written_and_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    common = ("--eps", "0.1", "--delta", "1e-6", "--csv", str(tmp_path / "a.csv"), "--plot", str(tmp_path / "a.svg"))
+    for words in (
+        ("plan", "krr", "--k", "4", "--eps0", "1"),
+        ("plan", "krr", "--k", "4", "--n", "1e5"),
+        ("choose", "krr:k=8", "hadamard-response:K=8", "--n", "1e5"),
+    ):
+        found = run(*words, *common)
+        assert found.output
+        rows = list(csv.reader((tmp_path / "a.csv").read_text().splitlines()))
+        assert len(rows) == 2 + (words[0] == "choose")
+        assert (tmp_path / "a.svg").read_text().startswith("<?xml")
+        (tmp_path / "a.svg").unlink()
+
+
 def test_choices():
     words = ("choose", "krr:k=8", "oue:D=8", "--n", "1e5", "--eps", "0.1", "--delta", "1e-6")
     data = json.loads(run(*words, "--json").output)

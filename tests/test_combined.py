@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 import sympy as sp
 from flint import arb, fmpq
@@ -367,6 +368,23 @@ def test_files(tmp_path):
 def test_files_that_are_refused(change, message):
     with pytest.raises(sa.errors.FormatError, match=message):
         sa.mechanism_from_json({**json.loads(EXAMPLES[0]), **change})
+
+
+def test_results_show_themselves_in_notebooks():
+    few = sa.RandomizedResponse(k=3, eps0=0.1)
+    curve = sa.profile(few, n=100).curve(eps=["0.01", "0.02"])
+    assert curve._repr_html_().count("<tr>") == 3
+    for found in (sa.profile(few, n=100), sa.least_n(few, eps="0.05", delta="1e-3"), sa.sum_law(few, n=8, eps="0.01")):
+        assert "eps0=0.1" in found._repr_html_() or "law of S" in found._repr_html_()
+    assert "eps0" in sa.RandomizedResponse(k=3)._repr_html_()
+
+
+def test_formulas_take_arrays():
+    evaluate = sa.joint([sa.RandomizedResponse(k=3)] * 2).blanket().lambdify("numpy")
+    grid = np.array([[0.5, 1.0, 2.0], [0.1, 0.2, 0.3]])
+    columns = [np.broadcast_to(m, grid.shape) for _, _, m in evaluate(eps0=grid)]
+    alone = np.array([sum(float(m) for _, _, m in evaluate(eps0=float(x))) for x in grid.ravel()])
+    np.testing.assert_allclose(sum(columns).ravel(), alone, rtol=1e-12)
 
 
 def test_what_a_notebook_shows():

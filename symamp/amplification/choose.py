@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from io import StringIO
+from os import PathLike
 from typing import Any
 
 import sympy as sp
@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from symamp.amplification.inverse import Inverse, largest_eps0
+from symamp.amplification.shown import cell, html_table, write_csv
 from symamp.analyses.subject import Subject
 from symamp.errors import ArgumentError
 from symamp.mechanisms.utility import UTILITIES, message_bits, variance_of
@@ -86,11 +87,36 @@ class Ranking:
 
         return pd.DataFrame(self.rows(), columns=list(_COLUMNS))
 
+    def to_csv(self, file: str | PathLike[str]) -> None:
+        """Write one line for each candidate."""
+        write_csv(file, _COLUMNS, self.rows())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the standard deviation of each candidate over the length of its message; return the Axes.
+
+        Candidates whose messages are not counted are left out.
+        """
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots()
+        for c in self.candidates:
+            if c.bits is not None:
+                label = f"{c.name}, ε₀ = {c.eps0:.4g}"
+                ax.plot([c.bits], [c.standard_deviation], "o" if c.is_efficient else "x", label=label)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_xlabel("bits of a message")
+        ax.set_ylabel(f"standard deviation ({self.utility})")
+        ax.set_title(self._title(), fontsize="small")
+        ax.legend(fontsize="small")
+        return ax
+
     def table(self) -> Table:
         """Return a table for rich."""
         table = Table(*_COLUMNS, title=self._title())
         for row in self.rows():
-            table.add_row(*(_cell(x) for x in row))
+            table.add_row(*(cell(x) for x in row))
         return table
 
     def _title(self) -> str:
@@ -102,10 +128,7 @@ class Ranking:
         return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{c}</th>" for c in _COLUMNS)
-        rows = "".join("<tr>" + "".join(f"<td>{escape(_cell(x))}</td>" for x in r) + "</tr>" for r in self.rows())
-        title = escape(self._title())
-        return f"<p>{title}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        return html_table(self._title(), _COLUMNS, self.rows())
 
 
 def choose(
@@ -155,9 +178,3 @@ def choose(
         shorter = [c for c in candidates if c.bits is not None and (bits is None or c.bits <= bits)]
         candidates.append(Candidate(name, budget, variance, bits, not shorter))
     return Ranking(utility, (("n", str(n)), ("eps", str(eps)), ("delta", str(delta))), tuple(candidates))
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    return f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from symamp.amplification.shown import html_table, write_csv
 
 if TYPE_CHECKING:
     from symamp.amplification.answer import Answer
@@ -76,10 +77,7 @@ class Curve:
 
     def to_csv(self, file: str | PathLike[str]) -> None:
         """Write the curve to a file, one line for each eps."""
-        with open(file, "w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(_COLUMNS)
-            writer.writerows(self.rows())
+        write_csv(file, _COLUMNS, self.rows())
 
     def to_pandas(self) -> Any:
         """Return the curve as a pandas DataFrame; ImportError if pandas is not installed."""
@@ -109,3 +107,6 @@ class Curve:
 
     def __str__(self) -> str:
         return f"curve of {len(self)} certified brackets of delta  ({self.subject}, n = {self.n:,})"
+
+    def _repr_html_(self) -> str:
+        return html_table(str(self), _COLUMNS, self.rows())

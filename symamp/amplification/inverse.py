@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from html import escape
 from math import ceil, exp, floor, inf, isfinite, log
+from os import PathLike
 from typing import Any
 
 import sympy as sp
@@ -16,6 +18,7 @@ from symamp.amplification.answer import Answer
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question, checked_subject
 from symamp.amplification.search import LOOSE, DataSetSearch, Ladder
+from symamp.amplification.shown import write_csv
 from symamp.analyses.subject import Subject
 from symamp.derivation.crossing import level_of
 from symamp.errors import ArgumentError
@@ -95,6 +98,14 @@ class Inverse:
         low, high = (f"{x:,}" if isinstance(x, int) else f"{x:.10g}" for x in (self.lower, self.upper))
         what = "largest eps0" if self.quantity == "eps0" else "least n"
         return f"{what} in [{low}, {high}]  ({self.subject}, {given}; private at {low if self._is_budget else high})"
+
+    def to_csv(self, file: str | PathLike[str]) -> None:
+        """Write one line: what was asked, both ends, and the safe one."""
+        kept = {k: v for k, v in self.to_dict().items() if k not in ("private", "not_private")}
+        write_csv(file, list(kept), [list(kept.values())])
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(str(self))}</code>"
 
     @property
     def _is_budget(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from functools import cached_property
+from html import escape
 from math import inf
 from typing import Any
 
@@ -143,6 +144,11 @@ class Profile:
     def __repr__(self) -> str:
         method = "" if self.question.method is None else f", method={self.question.method!r}"
         return f"Profile({self.subject!r}, n={self.n}{method})"
+
+    def _repr_html_(self) -> str:
+        shown = getattr(self.subject, "_repr_html_", lambda: f"<code>{escape(repr(self.subject))}</code>")()
+        method = self.question.method or "the least of all proved upper bounds"
+        return f"<b>privacy profile</b> of n = {self.n:,} users, {escape(method)}<br>{shown}"
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.question,)

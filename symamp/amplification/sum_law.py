@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import flint
@@ -174,6 +175,9 @@ class SumLaw:
         best = np.arange(0, whole, run) + lower[:whole].reshape(-1, run).argmax(axis=1)
         seen = best[np.isfinite(lower[best])]
         return self.grid[seen], lower[seen] / np.log(10.0), upper[seen] / np.log(10.0)
+
+    def _repr_html_(self) -> str:
+        return f"<b>law of S</b> on {self.grid.size:,} lattice points: <code>{escape(str(self))}</code>"
 
     def __str__(self) -> str:
         claim = f"delta in [{self.lower!r}, {self.upper!r}]"

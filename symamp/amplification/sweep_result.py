@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from itertools import product
 from os import PathLike
 from typing import Any
@@ -13,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symamp.amplification.shown import html_table, write_csv
 from symamp.amplification.sweep_file import Finished
 from symamp.numbers.exact_number import exact_number
 
-_SHOWN = 20
 Axes = tuple[tuple[str, ...], tuple[str | None, ...], tuple[int, ...], tuple[str, ...]]
 
 
@@ -71,10 +69,7 @@ class Sweep:
 
     def to_csv(self, file: str | PathLike[str]) -> None:
         """Write one line for each point."""
-        with open(file, "w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(self.columns)
-            writer.writerows(self.rows())
+        write_csv(file, self.columns, self.rows())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sweep for machines: {"quantity", "columns", "rows"}, infinities as "inf" and "-inf"."""
@@ -139,15 +134,7 @@ class Sweep:
         return f"sweep of {len(self)} certified brackets of {self.quantity}: {', '.join(f'{k} {a}' for k, a in sizes)}"
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(c)}</th>" for c in self.columns)
-        rows = ["<tr>" + "".join(f"<td>{_cell(x)}</td>" for x in row) + "</tr>" for row in list(self.rows())[:_SHOWN]]
-        more = f"<p>{len(self) - _SHOWN:,} more</p>" if len(self) > _SHOWN else ""
-        body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
-        return f"<p>{escape(str(self))}</p><table>{body}</table>{more}"
-
-
-def _cell(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else escape("" if value is None else str(value))
+        return html_table(str(self), self.columns, self.rows())
 
 
 def _number(value: object) -> float:

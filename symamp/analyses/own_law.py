@@ -66,6 +66,9 @@ class OwnLaw:
         orders = (self.decomposition, self.decomposition.swapped())
         return tuple(Reduction("own_law", Standing.PROVED, SOURCE, d) for d in orders)
 
+    def _repr_latex_(self) -> str:
+        return self.decomposition._repr_latex_()
+
     def __repr__(self) -> str:
         return f"OwnLaw({len(self.decomposition.components)} components)"
 

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import click
 from rich.console import Console
 
 from symamp.amplification.choose import choose
-from symamp.amplification.inverse import largest_eps0, least_n
+from symamp.amplification.inverse import Inverse, largest_eps0, least_n
 from symamp.amplification.sweep import curve, sweep
 from symamp.amplification.sweep_result import Sweep
 from symamp.analyses.subject import Subject
@@ -24,6 +25,7 @@ from symamp.errors import ArgumentError, FormatError
 from symamp.mechanisms.catalogue import by_name
 from symamp.mechanisms.files.load import load_mechanism
 from symamp.mechanisms.utility import UTILITIES
+from symamp.numbers.exact_number import exact_number
 
 _AXES = ("n", "eps0", "delta", "eps", "method", "gap")
 _MOST_BYTES = 2**20
@@ -87,10 +89,14 @@ def sweep_command(
 @click.option("--eps", required=True, metavar="NUMBER", help="The central budget that is wanted.")
 @click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1).")
 @click.option("--n", metavar="NUMBER", help="Number of users; left out, the least one is sought.")
-@as_json
-def plan_command(found: Subject, eps: str, delta: str, n: str | None, as_json: bool) -> None:
+@written
+def plan_command(
+    found: Subject, eps: str, delta: str, n: str | None, csv: Path | None, plot: Path | None, as_json: bool
+) -> None:
     """How large eps0 may be for n users, or how many users it takes (without --n)."""
     answer = least_n(found, eps=eps, delta=delta) if n is None else largest_eps0(found, n=n, eps=eps, delta=delta)
+    _write(csv, answer.to_csv)
+    save_plot(lambda: _around(answer, found, eps, n), plot)
     if as_json:
         print_json(answer.to_dict())
         return
@@ -105,11 +111,22 @@ def plan_command(found: Subject, eps: str, delta: str, n: str | None, as_json: b
 @click.option("--eps", required=True, metavar="NUMBER", help="The central budget.")
 @click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1).")
 @click.option("--utility", type=click.Choice(UTILITIES), default="frequency", help="What is estimated.")
-@as_json
-def choose_command(mechanisms: tuple[str, ...], n: str, eps: str, delta: str, utility: str, as_json: bool) -> None:
+@written
+def choose_command(
+    mechanisms: tuple[str, ...],
+    n: str,
+    eps: str,
+    delta: str,
+    utility: str,
+    csv: Path | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
     """Rank mechanisms, such as krr:k=16 oue:D=16, at equal central privacy by the error of the estimate."""
     families = {word: _word(word) for word in mechanisms}
     found = choose(families, n=n, eps=eps, delta=delta, utility=utility)
+    _write(csv, found.to_csv)
+    save_plot(found.plot, plot)
     if as_json:
         print_json(found.to_dict())
     else:
@@ -162,12 +179,30 @@ def _mechanism(entry: Any, folder: Path) -> Any:
     return by_name(str(entry["family"]))(**values)
 
 
-def _show(result: Sweep, csv: Path | None, plot: Path | None, as_json: bool) -> None:
+def _around(answer: Inverse, found: Subject, eps: str, n: str | None) -> Any:
+    """Draw delta around the answer, with the delta that was asked for."""
+    ends = [x for x in (answer.lower, answer.upper) if isfinite(x)]
+    middle = (ends[0] * ends[-1]) ** 0.5
+    grid = [middle * 2.0 ** (k / 4) for k in range(-4, 5, 2)]
+    if n is None:
+        result = sweep(found, n=list(dict.fromkeys(max(round(x), 1) for x in grid)), eps=eps, gap=1e-2, progress=False)
+    else:
+        result = sweep(found, n=n, eps0=grid, eps=eps, gap=1e-2, progress=False)
+    axes = result.plot(x="n" if n is None else "eps0")
+    axes.axhline(float(exact_number(dict(answer.asked)["delta"], "delta")), color="0.3", linestyle="--")
+    return axes
+
+
+def _write(csv: Path | None, to_csv: Callable[[Path], None]) -> None:
     if csv is not None:
         try:
-            result.to_csv(csv)
+            to_csv(csv)
         except OSError as error:
-            raise ArgumentError("file", str(csv), f"a file that can be written ({error})") from None
+            raise ArgumentError("csv", str(csv), f"a file that can be written ({error})") from None
+
+
+def _show(result: Sweep, csv: Path | None, plot: Path | None, as_json: bool) -> None:
+    _write(csv, result.to_csv)
     save_plot(result.plot, plot)
     if as_json:
         print_json(result.to_dict())

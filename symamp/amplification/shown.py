@@ -1,0 +1,38 @@
+"""What notebooks and files are given of a result: tables in HTML and CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from html import escape
+from os import PathLike
+
+_SHOWN = 20
+
+
+def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table in HTML, of the first rows where there are many.
+
+    >>> html_table("one row", ["a", "b"], [[1, 0.25]]).count("<td>")
+    2
+    """
+    listed = [list(row) for row in rows]
+    head = "".join(f"<th>{escape(c)}</th>" for c in columns)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell(x))}</td>" for x in r) + "</tr>" for r in listed[:_SHOWN])
+    more = f"<p>{len(listed) - _SHOWN:,} more</p>" if len(listed) > _SHOWN else ""
+    return f"<p>{escape(title)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def write_csv(file: str | PathLike[str], columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write the columns' names and one line for each row."""
+    with open(file, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(columns)
+        writer.writerows(rows)
+
+
+def cell(value: object) -> str:
+    """Return a value as a table shows it."""
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
