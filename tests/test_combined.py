@@ -245,6 +245,9 @@ def test_only_pairs_that_differ_everywhere_are_compared_where_that_is_proved():
     loose = sa.joint(parts)
     assert all(dominating_pair(p) is None for p in parts)
     assert not loose.worst_is_all_different
+    assert "not every part" in loose.compared
+    assert "proved to be worst" in both._repr_html_()
+    assert "one part" in sa.joint([RR3] * 2, neighbours="one_attribute").compared
     size = [len(p.inputs) for p in parts]
     assert len(loose.pairs()) == size[0] ** 2 * size[1] ** 2 - size[0] * size[1]
 

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from html import escape
 from itertools import combinations_with_replacement, product
 from math import prod
 from typing import Self
@@ -103,6 +104,25 @@ class Combined(Mechanism):
     def dominating(self) -> tuple[str, str] | None:
         """Return the labels of a pair that dominates all others for every eps and n, None if none is proved to."""
         return self.pairs()[0] if self.worst_is_all_different else None
+
+    @property
+    def compared(self) -> str:
+        """What upper bounds range over, and why that is enough.
+
+        >>> import symamp as sa
+        >>> sa.joint([sa.RandomizedResponse(k=3)] * 2).compared
+        'two inputs that differ for every part, proved to be worst (docs/proofs/joint.md)'
+        """
+        if self.worst_is_all_different:
+            return "two inputs that differ for every part, proved to be worst (docs/proofs/joint.md)"
+        count = len(self._pairs)
+        classes = "1 class of pairs" if count == 1 else f"the largest over {count:,} classes of pairs"
+        if self.neighbours == "one_attribute":
+            return f"{classes} that differ for one part"
+        return f"{classes}: not every part has a pair that dominates the others"
+
+    def _repr_html_(self) -> str:
+        return f"{super()._repr_html_()}<br>compared: {escape(self.compared)}"
 
     # ------------------------------------------------------------------------------------- what is told to derivation
 
