@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-import mpmath
 from flint import fmpq
 
 from symamp.accounting.certificate import composed_certificate
 from symamp.accounting.side import Side
-from symamp.amplification.answer import outward_decimal
+from symamp.amplification.bracket import Bracket
 from symamp.amplification.certificate_text import fraction_text
 from symamp.errors import ArgumentError
 from symamp.numbers.dyadic import Dyadic
@@ -25,7 +24,7 @@ _SLACK = fmpq(1, 10**9)
 
 
 @dataclass(frozen=True)
-class ComposedAnswer:
+class ComposedAnswer(Bracket):
     """A certified bracket for ``epsilon`` or ``delta`` of many rounds.
 
     All rounds together are private at ``upper``, for adaptive queries; some data sets and queries are not below
@@ -58,35 +57,9 @@ class ComposedAnswer:
         return f"{above:.2g} relative above the bracket" if above > 0.0 else "inside the bracket"
 
     @property
-    def lower(self) -> float:
-        """The lower end, rounded down."""
-        return self.least.below
-
-    @property
-    def upper(self) -> float:
-        """The upper end, rounded up."""
-        return self.most.above
-
-    @property
-    def gap(self) -> float:
-        """(upper - lower)/upper; 0 for an exact answer."""
-        if self.upper == self.lower:
-            return 0.0
-        return (self.upper - self.lower) / self.upper if self.upper < inf else 1.0
-
-    @property
     def covered(self) -> str:
         """What the upper end covers, and what it does not."""
         return COVERED
-
-    def as_mpf(self) -> tuple[mpmath.mpf, mpmath.mpf]:
-        """Return (lower, upper) as mpmath numbers that carry the exact ends."""
-        return self.least.as_mpf(), self.most.as_mpf()
-
-    def decimals(self) -> tuple[str, str]:
-        """Return (lower, upper) as decimals, rounded outward to ten digits."""
-        low, high = self.as_mpf()
-        return outward_decimal(low, down=True), outward_decimal(high, down=False)
 
     def certificate(self) -> dict[str, Any]:
         """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
@@ -113,11 +86,10 @@ class ComposedAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer for machines: numbers and texts only, infinities as "inf"."""
-        ends = ("inf" if x == inf else x for x in (self.lower, self.upper))
         low, high = self.decimals()
         return {
             "quantity": self.quantity,
-            **dict(zip(("lower", "upper"), ends, strict=True)),
+            **self.ends_json(),
             "lower_text": low,
             "upper_text": high,
             "delta" if self.quantity == "epsilon" else "eps": self.given,

@@ -14,10 +14,11 @@ from symamp.accounting import composition
 from symamp.accounting.answer import ComposedAnswer
 from symamp.accounting.renyi import RenyiCurve, renyi_curve, renyi_epsilon
 from symamp.accounting.tradeoff import TradeOff, trade_off
+from symamp.amplification.curve import BracketCurve
 
 
 @dataclass(frozen=True)
-class ComposedCurve:
+class ComposedCurve(BracketCurve):
     """Brackets of delta after all rounds at the eps of a grid.
 
     >>> import symamp as sa
@@ -27,32 +28,18 @@ class ComposedCurve:
     """
 
     answers: tuple[ComposedAnswer, ...]
-    eps: tuple[float, ...]
+    grid: tuple[float, ...]
     text: str
 
     @property
-    def lower(self) -> NDArray[np.float64]:
-        """Lower ends of delta, rounded down."""
-        return np.array([a.lower for a in self.answers])
+    def eps(self) -> NDArray[np.float64]:
+        """The grid, as the nearest doubles."""
+        return np.array(self.grid)
 
     @property
-    def upper(self) -> NDArray[np.float64]:
-        """Upper ends of delta, rounded up."""
-        return np.array([a.upper for a in self.answers])
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the bracket as a band over eps, delta on a logarithmic axis; return the matplotlib Axes."""
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots()
-        seen = self.upper > 0.0
-        eps, low, high = np.array(self.eps)[seen], self.lower[seen], self.upper[seen]
-        ax.fill_between(eps, np.where(low > 0.0, low, high.min(initial=1.0)), high, alpha=0.4, linewidth=0)
-        ax.plot(eps, high, linewidth=1, label=self.text)
-        ax.set(yscale="log", xlabel="central ε", ylabel="δ")
-        ax.legend()
-        return ax
+    def label(self) -> str:
+        """The rounds."""
+        return self.text
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf, isfinite, log10
+from math import isfinite, log10
 from typing import Any, cast
 
-import flint
 import mpmath
-from flint import arb
 
+from symamp.amplification.bracket import Bracket, json_number, outward_decimal
 from symamp.amplification.certificate import Claim, certificate
 from symamp.amplification.evidence import DataSets, Interval
 from symamp.amplification.question import Asked, Question
@@ -21,14 +20,13 @@ from symamp.analyses.standing import Standing
 from symamp.derivation.envelope import envelope
 from symamp.errors import ArgumentError, SymampError
 from symamp.numbers.dyadic import Dyadic
-from symamp.numbers.rounding import float_above, float_below
 
 _MOST_DIGITS = 1000
 _LOCAL_BUDGET = "local budget"
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Bracket):
     """A certified bracket for the central budget ``epsilon`` or for ``delta`` of n shuffled users.
 
     The mechanism is private at ``upper`` and provably not below ``lower``; both are doubles rounded outward.
@@ -62,16 +60,6 @@ class Answer:
     def quantity(self) -> str:
         """What the bracket is for: "epsilon" or "delta"."""
         return self.asked.quantity
-
-    @property
-    def lower(self) -> float:
-        """The lower end, rounded down: the mechanism is provably not private below it."""
-        return self.least.below
-
-    @property
-    def upper(self) -> float:
-        """The upper end, rounded up: the mechanism is private there."""
-        return self.most.above
 
     @property
     def n(self) -> int:
@@ -141,29 +129,6 @@ class Answer:
         return method == "two_messages" or (method == "envelope" and self.worst_data_set is not None)
 
     @property
-    def log10_lower(self) -> float:
-        """log10 of the lower bound, rounded down: right also below the smallest double."""
-        value = _log10(self.least)
-        return -inf if value is None else float_below(value)
-
-    @property
-    def log10_upper(self) -> float:
-        """log10 of the upper bound, rounded up: right also below the smallest double."""
-        value = _log10(self.most)
-        return -inf if value is None else float_above(value)
-
-    def as_mpf(self) -> tuple[mpmath.mpf, mpmath.mpf]:
-        """Return (lower, upper) as mpmath numbers that carry the exact ends of the enclosure."""
-        return self.least.as_mpf(), self.most.as_mpf()
-
-    @property
-    def gap(self) -> float:
-        """(upper - lower)/upper: how far the bracket is from the truth, relative; 0 for an exact answer."""
-        if self.upper == self.lower:
-            return 0.0
-        return (self.upper - self.lower) / self.upper if isfinite(self.upper) else 1.0
-
-    @property
     def digits(self) -> int:
         """How many significant digits of ``bound`` are proved; 1000 if it is exact."""
         if self.quantity == "epsilon":
@@ -204,12 +169,11 @@ class Answer:
         """Return the answer for machines: numbers and texts only, infinities as "inf"."""
         return {
             "quantity": self.quantity,
-            "lower": _json(self.lower),
-            "upper": _json(self.upper),
-            "log10_lower": _json(self.log10_lower),
-            "log10_upper": _json(self.log10_upper),
-            "bound": [_json(self.bound.lower), _json(self.bound.upper)],
-            "claimed": None if self.claimed is None else [_json(self.claimed.lower), _json(self.claimed.upper)],
+            **self.ends_json(),
+            "bound": [json_number(self.bound.lower), json_number(self.bound.upper)],
+            "claimed": None
+            if self.claimed is None
+            else [json_number(self.claimed.lower), json_number(self.claimed.upper)],
             "n": self.n,
             **self.given,
             "method": self.method,
@@ -243,40 +207,3 @@ class Answer:
     def _claim(self, within: str) -> str:
         low, high = self.decimals()
         return f"{self.quantity}{within}[{low}, {high}]"
-
-    def decimals(self) -> tuple[str, str]:
-        """Return (lower, upper) as decimals, rounded outward to ten digits."""
-        low, high = self.as_mpf()
-        return outward_decimal(low, down=True), outward_decimal(high, down=False)
-
-
-def _log10(x: Dyadic) -> arb | None:
-    if x.mantissa == 0 and x.exponent is not None:
-        return None
-    with flint.ctx.workprec(128):
-        return x.ball.log() / arb.const_log10()
-
-
-def _json(x: float) -> float | str:
-    return x if abs(x) != inf else ("inf" if x > 0 else "-inf")
-
-
-def outward_decimal(x: mpmath.mpf, *, down: bool, digits: int = 10) -> str:
-    """Return a number >= 0 as a decimal, rounded down or up to so many digits."""
-    if x == 0 or not mpmath.isfinite(x):
-        return "0" if x == 0 else "inf"
-    with mpmath.workprec(200):
-        exponent = int(mpmath.floor(mpmath.log10(x)))
-        scaled = x * mpmath.mpf(10) ** (digits - 1 - exponent)
-        whole = int(mpmath.floor(scaled)) if down else int(mpmath.ceil(scaled))
-    if whole >= 10**digits:
-        whole, exponent = whole // 10, exponent + 1
-    text = str(whole)
-    if -5 <= exponent < 6:
-        value = text if exponent >= digits - 1 else _placed(text, exponent)
-        return value.rstrip("0").rstrip(".") if "." in value else value
-    return f"{text[0]}.{text[1:]}".rstrip("0").rstrip(".") + f"e{exponent:+03d}"
-
-
-def _placed(text: str, exponent: int) -> str:
-    return "0." + "0" * (-exponent - 1) + text if exponent < 0 else f"{text[: exponent + 1]}.{text[exponent + 1 :]}"

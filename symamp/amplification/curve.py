@@ -18,8 +18,61 @@ if TYPE_CHECKING:
 _COLUMNS = ("eps", "lower", "upper", "log10_lower", "log10_upper", "method")
 
 
+class BracketCurve:
+    """Brackets of delta over a grid of eps, as arrays and as a picture."""
+
+    answers: tuple[Any, ...]
+
+    @property
+    def eps(self) -> NDArray[np.float64]:
+        """The grid, as the nearest doubles."""
+        raise NotImplementedError
+
+    @property
+    def label(self) -> str:
+        """What the curve is about, for a legend."""
+        raise NotImplementedError
+
+    @property
+    def lower(self) -> NDArray[np.float64]:
+        """Lower ends of delta, rounded down."""
+        return np.array([a.lower for a in self.answers])
+
+    @property
+    def upper(self) -> NDArray[np.float64]:
+        """Upper ends of delta, rounded up."""
+        return np.array([a.upper for a in self.answers])
+
+    @property
+    def log10_lower(self) -> NDArray[np.float64]:
+        """log10 of the lower ends, rounded down: right also below the smallest double."""
+        return np.array([a.log10_lower for a in self.answers])
+
+    @property
+    def log10_upper(self) -> NDArray[np.float64]:
+        """log10 of the upper ends, rounded up."""
+        return np.array([a.log10_upper for a in self.answers])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the bracket as a band over eps, log10 of delta upwards; return the matplotlib Axes."""
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots()
+        order = np.argsort(self.eps)
+        eps, low, high = self.eps[order], self.log10_lower[order], self.log10_upper[order]
+        seen = np.isfinite(high)
+        shown = np.where(np.isfinite(low), low, high[seen].min() if seen.any() else 0.0)
+        ax.fill_between(eps[seen], shown[seen], high[seen], alpha=0.4, linewidth=0, color="tab:blue")
+        ax.plot(eps[seen], high[seen], color="tab:blue", linewidth=1, label=self.label)
+        ax.set_xlabel("central ε")
+        ax.set_ylabel("log10 δ")
+        ax.legend()
+        return ax
+
+
 @dataclass(frozen=True)
-class Curve:
+class Curve(BracketCurve):
     """delta at every eps of a grid: the mechanism is (eps, ``upper``)-private, and not (eps, < ``lower``)-private.
 
     Plain data: it can be pickled, compared and hashed, and hands out arrays.
@@ -45,24 +98,9 @@ class Curve:
         return np.array([float(a.asked.given) for a in self.answers])
 
     @property
-    def lower(self) -> NDArray[np.float64]:
-        """Lower ends of delta, rounded down."""
-        return np.array([a.lower for a in self.answers])
-
-    @property
-    def upper(self) -> NDArray[np.float64]:
-        """Upper ends of delta, rounded up."""
-        return np.array([a.upper for a in self.answers])
-
-    @property
-    def log10_lower(self) -> NDArray[np.float64]:
-        """log10 of the lower ends, rounded down: right also below the smallest double."""
-        return np.array([a.log10_lower for a in self.answers])
-
-    @property
-    def log10_upper(self) -> NDArray[np.float64]:
-        """log10 of the upper ends, rounded up."""
-        return np.array([a.log10_upper for a in self.answers])
+    def label(self) -> str:
+        """What the curve is about, for a legend."""
+        return f"{self.subject}, n = {self.n:,}"
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -84,23 +122,6 @@ class Curve:
         import pandas as pd
 
         return pd.DataFrame(list(self.rows()), columns=list(_COLUMNS))
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the bracket as a band over eps, log10 of delta upwards; return the matplotlib Axes."""
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots()
-        order = np.argsort(self.eps)
-        eps, low, high = self.eps[order], self.log10_lower[order], self.log10_upper[order]
-        seen = np.isfinite(high)
-        shown = np.where(np.isfinite(low), low, high[seen].min() if seen.any() else 0.0)
-        ax.fill_between(eps[seen], shown[seen], high[seen], alpha=0.4, linewidth=0, color="tab:blue")
-        ax.plot(eps[seen], high[seen], color="tab:blue", linewidth=1, label=f"{self.subject}, n = {self.n:,}")
-        ax.set_xlabel("central ε")
-        ax.set_ylabel("log10 δ")
-        ax.legend()
-        return ax
 
     def __len__(self) -> int:
         return len(self.answers)

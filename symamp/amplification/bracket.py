@@ -1,0 +1,105 @@
+"""A certified bracket: two exact ends, and the ways to read them."""
+
+from __future__ import annotations
+
+from math import inf, isfinite
+
+import flint
+import mpmath
+from flint import arb
+
+from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.rounding import float_above, float_below
+
+
+class Bracket:
+    """What all answers with the exact ends ``least`` and ``most`` share.
+
+    >>> bracket = Bracket()
+    >>> bracket.least, bracket.most = Dyadic(1, -2), Dyadic(5, -4)
+    >>> bracket.decimals(), bracket.gap
+    (('0.25', '0.3125'), 0.2)
+    """
+
+    least: Dyadic
+    most: Dyadic
+
+    @property
+    def lower(self) -> float:
+        """The lower end, rounded down: the mechanism is provably not private below it."""
+        return self.least.below
+
+    @property
+    def upper(self) -> float:
+        """The upper end, rounded up: the mechanism is private there."""
+        return self.most.above
+
+    @property
+    def log10_lower(self) -> float:
+        """log10 of the lower bound, rounded down: right also below the smallest double."""
+        value = _log10(self.least)
+        return -inf if value is None else float_below(value)
+
+    @property
+    def log10_upper(self) -> float:
+        """log10 of the upper bound, rounded up: right also below the smallest double."""
+        value = _log10(self.most)
+        return -inf if value is None else float_above(value)
+
+    @property
+    def gap(self) -> float:
+        """(upper - lower)/upper: how far the bracket is from the truth, relative; 0 for an exact answer."""
+        if self.upper == self.lower:
+            return 0.0
+        return (self.upper - self.lower) / self.upper if isfinite(self.upper) else 1.0
+
+    def as_mpf(self) -> tuple[mpmath.mpf, mpmath.mpf]:
+        """Return (lower, upper) as mpmath numbers that carry the exact ends of the enclosure."""
+        return self.least.as_mpf(), self.most.as_mpf()
+
+    def decimals(self) -> tuple[str, str]:
+        """Return (lower, upper) as decimals, rounded outward to ten digits."""
+        low, high = self.as_mpf()
+        return outward_decimal(low, down=True), outward_decimal(high, down=False)
+
+    def ends_json(self) -> dict[str, float | str]:
+        """Return the ends, and log10 of them, for JSON: infinities as texts."""
+        names = ("lower", "upper", "log10_lower", "log10_upper")
+        return {name: json_number(getattr(self, name)) for name in names}
+
+
+def json_number(x: float) -> float | str:
+    """Return a number as JSON can carry it.
+
+    >>> json_number(0.5), json_number(-inf)
+    (0.5, '-inf')
+    """
+    return x if abs(x) != inf else ("inf" if x > 0 else "-inf")
+
+
+def _log10(x: Dyadic) -> arb | None:
+    if x.mantissa == 0 and x.exponent is not None:
+        return None
+    with flint.ctx.workprec(128):
+        return x.ball.log() / arb.const_log10()
+
+
+def outward_decimal(x: mpmath.mpf, *, down: bool, digits: int = 10) -> str:
+    """Return a number >= 0 as a decimal, rounded down or up to so many digits."""
+    if x == 0 or not mpmath.isfinite(x):
+        return "0" if x == 0 else "inf"
+    with mpmath.workprec(200):
+        exponent = int(mpmath.floor(mpmath.log10(x)))
+        scaled = x * mpmath.mpf(10) ** (digits - 1 - exponent)
+        whole = int(mpmath.floor(scaled)) if down else int(mpmath.ceil(scaled))
+    if whole >= 10**digits:
+        whole, exponent = whole // 10, exponent + 1
+    text = str(whole)
+    if -5 <= exponent < 6:
+        value = text if exponent >= digits - 1 else _placed(text, exponent)
+        return value.rstrip("0").rstrip(".") if "." in value else value
+    return f"{text[0]}.{text[1:]}".rstrip("0").rstrip(".") + f"e{exponent:+03d}"
+
+
+def _placed(text: str, exponent: int) -> str:
+    return "0." + "0" * (-exponent - 1) + text if exponent < 0 else f"{text[: exponent + 1]}.{text[exponent + 1 :]}"
