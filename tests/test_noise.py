@@ -72,6 +72,14 @@ def test_a_density_of_ones_own_is_the_family_where_they_are_the_same():
     assert given.worst_pair().proved
 
 
+def test_only_the_width_of_the_interval_of_inputs_counts():
+    wide = sa.DensityMechanism(sp.exp(-sp.Abs(Y - X) / 4) / 8, X, Y, inputs=(-2, 2))
+    assert wide == sa.DensityMechanism(sp.exp(-sp.Abs(Y - X)) / 2, X, Y)
+    for wrong in ((1, 0), (0, 0), (0,), 3):
+        with pytest.raises(sa.errors.ArgumentError, match="inputs"):
+            sa.DensityMechanism(sp.exp(-sp.Abs(Y - X)) / 2, X, Y, inputs=wrong)
+
+
 def test_a_density_whose_tail_is_cut():
     """Ratios still vary far out: a cut costs less than the gap."""
     given = sa.DensityMechanism(1 / (4 * sp.cosh((Y - X) / 2) ** 2), X, Y)

@@ -1,8 +1,14 @@
-"""Theorem P and what follows from it, in exact fractions on random mechanisms: nothing from the package."""
+"""Theorem P and what follows from it, in exact fractions on random mechanisms, and what mechanisms say of it."""
 
 import random
 from fractions import Fraction
 from itertools import product
+
+import pytest
+from flint import fmpq
+
+import symamp as sa
+from symamp.derivation.worst_pair import theorem_p
 
 ZERO = Fraction(0)
 
@@ -41,20 +47,72 @@ def singular(rows, i, j, e):
 
 
 def assert_below(small, s, large, t):
-    for u in {v for v, _ in small} | {v for v, _ in large}:
+    """Compare two laws at all their values, exactly; return the number of comparisons."""
+    places = {v for v, _ in small} | {v for v, _ in large}
+    for u in places:
         assert stop_loss(small, u) + s <= stop_loss(large, u) + t
     assert sum(v * m for v, m in small) + s <= sum(v * m for v, m in large) + t
+    return len(places) + 1
+
+
+def clipped(rows, first, last):
+    """The mechanism whose messages beyond two places are moved there."""
+    return [[sum(row[: first + 1]), *row[first + 1 : last], sum(row[last:])] for row in rows]
+
+
+def compare_all_pairs(rows, levels):
+    """Compare every ordered pair of inputs, equal ones too, with the pair of the ends."""
+    end, compared = len(rows) - 1, 0
+    for e in levels:
+        large, t = blanket_law(rows, 0, end, e), singular(rows, 0, end, e)
+        for i, j in product(range(end + 1), repeat=2):
+            compared += assert_below(blanket_law(rows, i, j, e), singular(rows, i, j, e), large, t)
+    return compared
 
 
 def test_the_ends_are_the_worst_pair_of_symmetric_unimodal_noise():
     rng = random.Random(5)
     for _ in range(10):
         inputs = rng.randint(3, 6)
-        rows = rows_of(rng, inputs)
-        for e in (Fraction(1), Fraction(rng.randint(10, 40), 10), Fraction(1, 3)):
-            large, t = blanket_law(rows, 0, inputs - 1, e), singular(rows, 0, inputs - 1, e)
-            for i, j in product(range(inputs), repeat=2):
-                assert_below(blanket_law(rows, i, j, e), singular(rows, i, j, e), large, t)
+        compare_all_pairs(rows_of(rng, inputs), (Fraction(1), Fraction(rng.randint(10, 40), 10), Fraction(1, 3)))
+
+
+@pytest.mark.slow
+def test_tens_of_thousands_of_exact_comparisons():
+    """Random noise on the integers at up to 13 inputs, all ordered pairs, several levels."""
+    rng, compared = random.Random(25), 0
+    for inputs in (*(rng.randint(3, 8) for _ in range(20)), 13):
+        compared += compare_all_pairs(rows_of(rng, inputs), (ZERO, Fraction(1), Fraction(rng.randint(10, 40), 10)))
+    assert compared > 30_000
+
+
+def geometric_rows(inputs, root):
+    """Discrete Laplace noise with a rational ratio, far tails summed up."""
+    inside, end = (1 - root) / (1 + root), inputs - 1
+    wide = [[inside * root ** abs(y - x) for y in range(-2, end + 3)] for x in range(inputs)]
+    for x, row in enumerate(wide):
+        row[0], row[-1] = root ** (x + 2) / (1 + root), root ** (end + 2 - x) / (1 + root)
+    return wide
+
+
+def test_clipping_discrete_laplace_noise_changes_nothing():
+    root = Fraction(3, 5)
+    for inputs in (2, 4, 7):
+        rows, e = geometric_rows(inputs, root), Fraction(5, 4)
+        assert all(sum(row) == 1 for row in rows)
+        tight = clipped(rows, 2, inputs + 1)
+        laws = [{}, {}]
+        for law, some in zip(laws, (rows, tight), strict=True):
+            for value, mass in blanket_law(some, 0, inputs - 1, e):
+                law[value] = law.get(value, ZERO) + mass
+        assert laws[0] == laws[1]
+
+
+@pytest.mark.parametrize("inputs", [5, pytest.param(13, marks=pytest.mark.slow)])
+def test_a_grid_of_pairs_of_clipped_noise(inputs):
+    """Discrete Laplace noise clipped to the inputs: every pair lies below that of the ends."""
+    rows = clipped(geometric_rows(inputs, Fraction(4, 5)), 2, inputs + 1)
+    assert compare_all_pairs(rows, (Fraction(1), Fraction(6, 5))) > 2 * inputs**2
 
 
 def test_without_unimodality_the_ends_need_not_be_worst():
@@ -107,3 +165,38 @@ def test_the_atom_at_infinity_is_above():
             whole = [(a - e * b, m) for (a, b), m in zip(tail, masses, strict=True)]
             # The labels of A0 and of A1 name their sender: the singular part of A0 alone counts.
             assert_below(whole, ZERO, [(v[0] - e * v[1], total)], over[0])
+
+
+def table_of(rows):
+    return sa.FiniteMechanism({str(x): {str(y): p for y, p in enumerate(row)} for x, row in enumerate(rows)})
+
+
+def test_mechanisms_say_how_their_worst_pair_is_known():
+    noise = table_of(clipped(geometric_rows(4, Fraction(3, 5)), 2, 5)).worst_pair()
+    assert (set(noise.pair), noise.proved) == ({"0", "3"}, True)
+    assert "Theorem P" in noise.reason
+    assert sa.PiecewiseMechanism(eps0=1).worst_pair().proved
+    assert sa.DiscreteLaplace(B=5).worst_pair()[:2] == (("0", "5"), True)
+    assert sa.RandomizedResponse().worst_pair().proved
+    assert sa.Cauchy(scale=1).worst_pair().pair == ("0", "1")
+    rows = [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/5", "1/5", "3/5"]]
+    other = table_of([[Fraction(v) for v in row] for row in rows]).worst_pair()
+    assert not other.proved
+    assert "no theorem" in other.reason
+
+
+def test_what_theorem_p_says_of_tables_holds_for_all_pairs():
+    """Random tables: where both conditions hold, every pair lies below the one that is named."""
+    rng, found = random.Random(11), 0
+    for _ in range(400):
+        weights = [[rng.randint(1, 4) for _ in range(3)] for _ in range(3)]
+        rows = [[Fraction(w, sum(row)) for w in row] for row in weights]
+        ends = theorem_p([[fmpq(p.numerator, p.denominator) for p in row] for row in rows])
+        if ends is None:
+            continue
+        found += 1
+        for e in (Fraction(1), Fraction(7, 5)):
+            large = blanket_law(rows, *ends, e)
+            for i, j in product(range(3), repeat=2):
+                assert_below(blanket_law(rows, i, j, e), ZERO, large, ZERO)
+    assert found >= 10

@@ -18,6 +18,7 @@ from symamp.derivation.randomizer import LocalRandomizer
 from symamp.derivation.shuffle_index import shuffle_index
 from symamp.derivation.triple import checked_weights, triple
 from symamp.derivation.variation_parameters import VariationRatio, variation_ratio
+from symamp.derivation.worst_pair import WorstPair, worst_pair
 from symamp.errors import SymampError, UnknownInputError
 
 
@@ -93,6 +94,18 @@ class Mechanism(LocalRandomizer):
         (exp(eps0) - 1)/(k + exp(eps0) - 1)
         """
         return variation_ratio(self)
+
+    def worst_pair(self) -> WorstPair:
+        """Return the pair of inputs with the largest blanket divergence at every level, and how that is known.
+
+        ``proved`` is False where no theorem applies; bounds are then the largest over all pairs. Raises
+        UndecidedOrderError when the infimum over inputs cannot be proved under the stated assumptions.
+
+        >>> import symamp as sa
+        >>> sa.RandomizedResponse(k=3).worst_pair().proved
+        True
+        """
+        return worst_pair(self)
 
     def dataset(self, x0: str, x1: str, others: str | Mapping[str, object]) -> Decomposition:
         """Return the triple of the data set in which all other users hold ``others``, in closed form.

@@ -7,25 +7,32 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, log2, sqrt
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import flint
 import sympy as sp
 from flint import acb, arb
 
-from symamp.derivation.crossing import number
+from symamp.derivation.crossing import level_of, number
+from symamp.derivation.printing import latex
 from symamp.derivation.variation_parameters import VariationRatio
+from symamp.derivation.worst_pair import WorstPair
 from symamp.errors import UndecidedOrderError
 from symamp.evaluation.law import Atom, Level, Number
 from symamp.evaluation.sandwich import finite_sandwich
 from symamp.evaluation.smooth_law import Piece, SmoothLaw
+from symamp.mechanisms.continuous.picture import plot_distribution, plot_ratios
 from symamp.mechanisms.family import Parametrised
+from symamp.numbers.exact_number import exact_number
 from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.systems import FLINT, compile_expression
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 Z, Y, W = sp.Symbol("z", real=True), sp.Symbol("y", real=True), sp.Symbol("w", positive=True)
 _DEVIATIONS, _SMOOTH, _CELLS, _CELL_BITS = 4.0, 0.5, 200, 256
-_ORDER_BITS = 512
+_ORDER_BITS, _TYPICAL = 512, 10**4
 _HALF, _ONE = sp.Rational(1, 2), sp.Integer(1)
 
 
@@ -47,14 +54,6 @@ class Side:
     density0: sp.Expr
     density1: sp.Expr
     ratio: sp.Expr
-
-
-class WorstPair(NamedTuple):
-    """The ordered pair of inputs with the largest blanket divergence, whether that is proved, and by what."""
-
-    pair: tuple[str, str]
-    proved: bool
-    reason: str
 
 
 class AdditiveNoise(Parametrised):
@@ -113,6 +112,27 @@ class AdditiveNoise(Parametrised):
         ('0', '1')
         """
         return WorstPair(("0", "1"), True, "Corollary 2 of Theorem P (docs/proofs/worst_pair.md)")
+
+    def plot_ratios(self, ax: Axes | None = None) -> Axes:
+        """Draw the curve of (R(0)/m, R(1)/m) over all messages, m the blanket; return the matplotlib Axes."""
+        return plot_ratios(self.blanket_laws(Level.of_float(0.0), _TYPICAL)[0], ax)
+
+    def plot_distribution(self, eps: object, ax: Axes | None = None) -> Axes:
+        """Draw the distribution function of G = r0 - e^eps r1 under the blanket; return the matplotlib Axes.
+
+        Raises ArgumentError for a level that is no number.
+        """
+        level = level_of(exact_number(eps, "eps"))
+        return plot_distribution(self.blanket_laws(level, _TYPICAL)[0], level, ax)
+
+    def _repr_latex_(self) -> str:
+        """Return the table of pieces right of 1/2: messages, density of the blanket, and the ratio there; r0 is 1."""
+        rows = [
+            rf"\left({latex(s.start)},\,{latex(s.end)}\right) & {latex(s.density0)} & 1 & {latex(s.ratio)} \\"
+            for s in self.sides()
+        ]
+        head = r"y & m(y) & r_0 & r_1 \\ \hline"
+        return rf"$\displaystyle \begin{{array}}{{cccc}} {head} {' '.join(rows)} \end{{array}}$"
 
     def tail(self, start: sp.Expr) -> tuple[sp.Expr, sp.Expr] | None:
         """Return (y, w0): messages beyond ``start`` as a formula y(w), 0 < w < w0, in which densities are analytic.

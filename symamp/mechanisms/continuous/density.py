@@ -12,8 +12,10 @@ import flint
 import sympy as sp
 from flint import acb, arb
 
+from symamp.algebra.order import sign
 from symamp.errors import ArgumentError, RowSumError, UndecidedOrderError, VerificationError
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise, Arc, Side, Y, Z
+from symamp.numbers.exact_number import exact_number
 from symamp.numbers.holomorphic import Holomorphic
 
 _POINTS = (sp.Rational(1, 7), sp.Rational(4, 3), sp.Rational(5, 2))
@@ -21,7 +23,10 @@ _NEGLIGIBLE, _FARTHEST, _BITS, _DIGITS = 2.0**-120, 4096, 64, 30
 
 
 class DensityMechanism(AdditiveNoise):
-    """Send a real message whose density on input x in [0, 1] is a SymPy formula in the symbols x and y.
+    """Send a real message whose density on input x is a SymPy formula in the symbols x and y.
+
+    Inputs are those of the interval ``inputs``, [0, 1] if left out; others are scaled to it, and ``0`` and ``1`` stand
+    for its ends.
 
     The density has to be that of noise added to the input: a function of y - x alone, even, log-concave (so that it
     falls away from 0, and its ratios rise). ``Abs``, exponentials, hyperbolic functions, polynomials and roots are
@@ -42,12 +47,13 @@ class DensityMechanism(AdditiveNoise):
     source: ClassVar[str] = "given"
     declared = ()
 
-    def __init__(self, density: sp.Expr, x: sp.Symbol, y: sp.Symbol) -> None:
+    def __init__(self, density: sp.Expr, x: sp.Symbol, y: sp.Symbol, *, inputs: tuple[object, object] = (0, 1)) -> None:
         super().__init__()
         if not isinstance(density, sp.Expr) or density.free_symbols != {x, y}:
             raise ArgumentError("density", density, "a SymPy formula in the two given symbols and no others")
         if density.has(sp.Float):
             raise ArgumentError("density", density, "exact numbers, such as Rational(1, 3)")
+        density = _on_unit_interval(density, x, y, inputs)
         z = sp.Symbol("z", positive=True)
         half = _additive(density, x, y, z)
         _check_total(half, z)
@@ -143,6 +149,19 @@ def _in_falling(formula: sp.Expr) -> sp.Expr:
     w = sp.Symbol("w", positive=True)
     shown = sp.expand_power_exp(formula.subs(Y, -sp.log(w)))
     return sp.factor(sp.cancel(sp.expand(shown, power_exp=True))).subs(w, sp.exp(-Y))
+
+
+def _on_unit_interval(density: sp.Expr, x: sp.Symbol, y: sp.Symbol, inputs: tuple[object, object]) -> sp.Expr:
+    """Return the density of the mechanism in units in which its inputs are [0, 1]."""
+    if not isinstance(inputs, tuple) or len(inputs) != 2:
+        raise ArgumentError("inputs", inputs, "the two ends of an interval")
+    low, high = (exact_number(end, "inputs") for end in inputs)
+    if sign(high - low, ()) <= 0:
+        raise ArgumentError("inputs", inputs, "an interval (a, b) with a < b")
+    if (low, high) == (0, 1):
+        return density
+    width = high - low
+    return sp.simplify(width * density.subs({x: low + width * x, y: low + width * y}, simultaneous=True))
 
 
 def _additive(density: sp.Expr, x: sp.Symbol, y: sp.Symbol, z: sp.Symbol) -> sp.Expr:
