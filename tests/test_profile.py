@@ -2,10 +2,12 @@
 
 import copy
 import pickle
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
+from evaluations import counted
 
 import symamp as sa
 
@@ -99,3 +101,33 @@ def test_the_least_bound_is_taken():
         for method in ("blanket", "envelope", "all_data_sets", "generic"):
             assert best.upper <= sa.delta(mechanism, n=n, eps=eps, method=method).upper * (1 + 2e-3)
         assert best.lower <= best.upper
+
+
+MECHANISMS = {
+    "table": sa.RandomizedResponse(k=3, eps0="9/10").table(),
+    "responses": sa.RandomizedResponse(k=10, eps0="11/10"),
+    "rappor": sa.UnaryEncoding.rappor(D=8, eps0="9/10"),
+    "any": sa.PureLDP(eps0="9/10"),
+}
+
+
+@pytest.mark.parametrize("name", [*list(MECHANISMS)[:3], pytest.param("any", marks=pytest.mark.slow)])
+def test_no_reduction_is_evaluated_twice_at_the_same_point(name):
+    with counted() as found:
+        profile = sa.profile(MECHANISMS[name], n=20_000)
+        for delta in ("1e-6", "2e-6", "1e-6"):
+            profile.epsilon(delta=delta)
+        profile.curve(eps=["0.021", "0.023", "0.021"])
+    assert found, "nothing was counted"
+    assert not {point for point, times in found.items() if times > 1}
+
+
+def test_a_second_question_needs_few_evaluations():
+    """Two roots, two comparisons, two slopes; three enclosures, one of them for the analysis's own lower end."""
+    profile = sa.profile(sa.RandomizedResponse(k=10, eps0="13/10"), n=10**6)
+    profile.epsilon(delta="1e-8")
+    with counted() as found:
+        profile.epsilon(delta="3e-8")
+    kinds = Counter(point[0] for point in found)
+    assert kinds["enclose_divergence"] <= 4
+    assert kinds["estimate_log_divergence"] <= 14

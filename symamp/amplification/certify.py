@@ -10,12 +10,13 @@ from symamp.analyses.bound import ROUGH, Bound
 from symamp.analyses.pair_of_inputs import PairOfInputs
 from symamp.analyses.part import Evidence, Part
 from symamp.evaluation.divergence import Settings
+from symamp.evaluation.inversion import log_of
 from symamp.evaluation.law import Level
 from symamp.numbers.dyadic import Dyadic
 
 _STEPS = 40
 _LEAST = 2e-16
-_STEP_SIZES, _SMALL = (1e-4, 1e-7, 1e-10), 1e-3
+_WIDE, _STEP_SIZES, _SMALL = 1e-2, (1e-4, 1e-7, 1e-10), 1e-3
 
 
 def epsilon_above(
@@ -31,7 +32,7 @@ def epsilon_above(
     """
     if guess == inf:
         return inf, ()
-    slope = _slope(worst, guess, n)
+    slope = _slope(worst, guess, n, delta)
     shift = 0.0 if guess == 0.0 else max(0.6 * settings.gap, worst.accuracy) / slope
     for _ in range(_STEPS):
         eps = guess if guess == shift == 0.0 else nextafter(guess + shift, inf)
@@ -54,7 +55,7 @@ def epsilon_below(
     """
     if guess in (0.0, inf) or part.accuracy > 0.0:  # inf: not proved; accuracy: the part has no lower end
         return 0.0, ()
-    slope = _slope(part, guess, n)
+    slope = _slope(part, guess, n, delta)
     shift = 0.6 * settings.gap / slope
     for _ in range(_STEPS):
         eps = nextafter(guess - shift, -inf)
@@ -76,10 +77,15 @@ def _further(shift: float, value: Dyadic, delta: fmpq, slope: float, guess: floa
     return max(2.0 * shift, shift + 1.1 * miss / slope, abs(guess) * _LEAST, 0.6 * settings.gap / slope)
 
 
-def _slope(part: Part, eps: float, n: int) -> float:
-    """Return a positive float near -d log D / d eps, for choosing a first step."""
+def _slope(part: Part, eps: float, n: int, delta: fmpq) -> float:
+    """Return a positive float near -d log D / d eps at the eps where D is delta, for choosing a first step."""
+    wide = _WIDE * eps
     if isinstance(part, PairOfInputs):  # a data set of the same pair falls alike, and is cheap to estimate
         part = part.worst_triple(Level.of_float(eps), n)
+    elif wide > 0.0:
+        slope = (log_of(delta) - part.log_estimate(Level.of_float(eps + wide), n, ROUGH)) / wide
+        if isfinite(slope) and slope > 0.0:
+            return slope
     b = part.log_estimate(Level.of_float(eps), n, ROUGH)
     for relative in _STEP_SIZES:
         # Near the local budget the divergence vanishes a short way on: then the next step is smaller.

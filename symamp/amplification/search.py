@@ -69,8 +69,7 @@ class Ladder:
             bound = self._bound(found)
             if exact and best is not None and bound.parts[0].accuracy > 0.0:
                 continue
-            start = None if best is None else best[0]
-            root, part = bound.root(n, log_delta, settings, start)
+            root, part = bound.root(n, log_delta, settings, low if best is None else best[0])
             if best is None or root < best[0]:
                 best = root, bound, part
             if best[0] <= low * (1.0 + LOOSE):
@@ -107,13 +106,16 @@ class DataSetSearch:
         else:
             self._simple = DataSetBound(subject)
         self._in_vain = 0
+        self._winner: Part | None = None
         self._hopeless: dict[int, tuple[tuple[DataSet, arb], ...]] = {}
 
     def largest_root(
         self, n: int, log_delta: float, settings: Settings, start: float | None = None
     ) -> tuple[float, DataSet]:
         """Return (eps, data set) with the largest estimated eps among the simple data sets."""
-        return _reduction(self._simple.root(n, log_delta, settings, start))
+        found = self._simple.root(n, log_delta, settings, start, self._winner)
+        self._winner = found[1]
+        return _reduction(found)
 
     def largest_mixed_root(
         self, n: int, log_delta: float, settings: Settings, best: DataSet, root: float

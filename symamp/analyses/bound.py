@@ -40,9 +40,18 @@ class Bound:
         value = {id(p): p.log_estimate(level, n, ROUGH) for p in self.parts}
         return tuple(sorted(self.parts, key=lambda p: -value[id(p)]))
 
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> tuple[float, Part]:
-        """Return (eps, part) with the largest estimated eps at which a part has divergence delta."""
-        parts = self.ranked(Level.of_float(start), n) if start is not None and 0.0 < start < inf else self.parts
+    def root(
+        self, n: int, log_delta: float, settings: Settings, start: float | None = None, first: Part | None = None
+    ) -> tuple[float, Part]:
+        """Return (eps, part) with the largest estimated eps at which a part has divergence delta.
+
+        ``start`` is an eps near it, ``first`` a part that is likely to have it: then parts are not ranked before.
+        """
+        parts = self.parts
+        if first is not None:
+            parts = tuple(sorted(parts, key=lambda part: part.signature != first.signature))
+        elif start is not None and 0.0 < start < inf:
+            parts = self.ranked(Level.of_float(start), n)
         best, root = parts[0], parts[0].root(n, log_delta, settings, start)
         for other in parts[1:]:
             if root == inf:

@@ -61,7 +61,9 @@ class Reduction:
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
-        return estimate_epsilon(self.law, n, log_delta, settings, start)
+        return estimate_epsilon(
+            self.law, n, log_delta, settings, start, lambda level: self.log_estimate(level, n, settings)
+        )
 
     def limit(self, n: int) -> arb:
         """Return a ball around the limit of the divergence as eps grows."""

@@ -22,7 +22,9 @@ class SearchedBound(Bound):
         """Return the proposed parts, largest estimated divergence first."""
         return Bound.of(self.proposed(level, n)).ranked(level, n)
 
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> tuple[float, Part]:
+    def root(
+        self, n: int, log_delta: float, settings: Settings, start: float | None = None, first: Part | None = None
+    ) -> tuple[float, Part]:
         """Return (eps, part) with the largest estimated eps at which a part has divergence delta.
 
         What is proposed depends on eps: it is asked for again at each eps that is found.
@@ -39,7 +41,7 @@ class SearchedBound(Bound):
                 return root, best
             tried.update(new)
             some = list(new.values()) if best is None else [best, *new.values()]
-            root, best = Bound.of(some).root(n, log_delta, settings, root or start)
+            root, best = Bound.of(some).root(n, log_delta, settings, root or start, best or first)
             if root in (0.0, inf):
                 # At eps = 0 all candidates of the first ranking were compared.
                 value = {id(p): p.log_estimate(Level.of_float(0.0), n, ROUGH) for p in some}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from math import exp, inf, log
 
@@ -58,7 +59,7 @@ def enclose_all_data_sets(
     gap = (settings or Settings()).gap
     bits, slack = starting_precision(n, gap), min(max(_SLACK, 0.5 * gap), _MOST_SLACK)
     distinct, gains = _prepared(laws, level, n, bits, mixed)
-    found = _searched(distinct, level, n, mixed)
+    found = _searched(tuple(laws), level, n, mixed)
     with flint.ctx.workprec(bits):
         everywhere = max(gains, key=lambda x: float(x.upper())).upper()
         if found is not None and found.log_value < float(everywhere.log()):
@@ -73,8 +74,8 @@ def enclose_all_data_sets(
 
 def estimate_log_all_data_sets(laws: Sequence[Law], level: Level, n: int, *, mixed: bool = False) -> float:
     """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
-    distinct, gains = _prepared(laws, level, n, 128, mixed)
-    found = _searched(distinct, level, n, mixed)
+    _, gains = _prepared(laws, level, n, 128, mixed)
+    found = _searched(tuple(laws), level, n, mixed)
     with flint.ctx.workprec(128):
         trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)
     return trivial if found is None else min(found.log_value, trivial)
@@ -152,12 +153,15 @@ def _has_bound(laws: Sequence[BallGparv]) -> bool:
     return all(any(v > 0 for v in g.values) for g in laws)
 
 
-def _searched(laws: Sequence[BallGparv], level: Level, n: int, mixed: bool) -> Found | None:
-    if n < 2 or not _has_bound(laws):
+@lru_cache(maxsize=256)
+def _searched(laws: tuple[Law, ...], level: Level, n: int, mixed: bool) -> Found | None:
+    """Return what the search in floats finds: an estimate and an enclosure at one level share it."""
+    balls, _ = _prepared(laws, level, n, 128, mixed)
+    if n < 2 or not _has_bound(balls):
         return None
     with flint.ctx.workprec(128):
         mean = -float(level.exponential_minus_one())
-    classes = FloatClasses.of(laws, mean, mixed)
+    classes = FloatClasses.of(balls, mean, mixed)
     return search(classes, n) if (n - 1) * classes.gain > _FEWEST_POSITIVE else None
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from math import inf, log, log10
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from math import frexp, inf, ldexp, log, log10
 
 import flint
 import numpy as np
@@ -15,7 +16,7 @@ from symamp.evaluation.binomial_tails import TailPlan, plan_tails, tail_sum, tai
 from symamp.evaluation.certified import certified_sum
 from symamp.evaluation.enumeration import count_outcomes, enumerated_sum
 from symamp.evaluation.exact import exact_divergence, exact_plateau
-from symamp.evaluation.fast import FloatSum, float_sum
+from symamp.evaluation.fast import FloatSum, float_sum, planned_sum
 from symamp.evaluation.float_law import quick_gparv
 from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, nearest_doubles
 from symamp.evaluation.law import Law, Level, total
@@ -35,6 +36,8 @@ _WIDER = 3
 """How often the counts that binomial tails list are widened until the gap is met."""
 _STEPS_PER_FREQUENCY = 12
 """How many steps of a binomial tail take the time of one frequency in balls."""
+_NEIGHBOURS = 2**12
+"""Levels that differ by less than about this fraction share the plan of a kernel."""
 _NO_POSITIVE_VALUE, _ENUMERATION = "no positive value", "enumeration"
 _TAILS, _KERNEL = "binomial tails", "compact kernel"
 
@@ -117,6 +120,11 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
     if exact is not None:
         with flint.ctx.workprec(bits):
             return Enclosure(arb(exact), arb(exact), "exact", bits, exact=exact)
+    near = _neighbour(law, level, n, settings)
+    if near is not None:
+        found = _enclosed(lambda: ball_gparv(law, level), n, settings, near, bits)
+        if found.relative_gap <= settings.gap:
+            return found
     return enclose_law(lambda: ball_gparv(law, level), n, settings)
 
 
@@ -126,8 +134,7 @@ def enclose_law(source: Callable[[], BallGparv], n: int, settings: Settings) -> 
     The guarantee is that of ``enclose_divergence``, for whatever the balls contain.
     """
     bits = starting_precision(n, settings.gap)
-    rough = nearest_doubles(source, bits)
-    return _enclosed(source, n, settings, rough, _choose(rough, n, settings), bits)
+    return _enclosed(source, n, settings, _choose(nearest_doubles(source, bits), n, settings), bits)
 
 
 def one_user_divergence(law: Law, level: Level) -> arb:
@@ -138,7 +145,13 @@ def one_user_divergence(law: Law, level: Level) -> arb:
 
 def estimate_log_divergence(law: Law, level: Level, n: int, settings: Settings | None = None) -> float:
     """Return an estimate of log D_E(P0 || P1), computed in floats where they suffice; -inf for zero. Not a bound."""
-    return estimate_log_law(lambda: ball_gparv(law, level), n, settings or Settings(), quick_gparv(law, level))
+    settings, g = settings or Settings(), quick_gparv(law, level)
+    near = _neighbour(law, level, n, settings)
+    if near is not None and g.is_positive and g.exponent == 0:
+        found = planned_sum(g, n, near.plan)
+        if found.gap <= settings.gap:
+            return _log_of_sum(g, n, found)
+    return estimate_log_law(lambda: ball_gparv(law, level), n, settings, g)
 
 
 def estimate_log_law(
@@ -149,20 +162,43 @@ def estimate_log_law(
     ``rough`` is the law in doubles where it is known.
     """
     g = nearest_doubles(source) if rough is None else rough
-    singular = log(g.singular) if g.singular > 0.0 else -inf
     choice = _choose(g, n, settings)
     if isinstance(choice, FloatSum):
-        return float(np.logaddexp(max(choice.log_value - log(n), g.log_mean), singular))
+        return _log_of_sum(g, n, choice)
     if choice == _NO_POSITIVE_VALUE:
-        return singular
-    found = _enclosed(source, n, settings, g, choice, 128)
+        return _log_of_singular(g)
+    found = _enclosed(source, n, settings, choice, 128)
     with flint.ctx.workprec(found.precision):
         middle = (found.lower + found.upper) / 2
         return float(middle.mid().log()) if middle.mid() > 0 else -inf
 
 
+def _log_of_singular(g: FloatGparv) -> float:
+    return log(g.singular) if g.singular > 0.0 else -inf
+
+
+def _log_of_sum(g: FloatGparv, n: int, found: FloatSum) -> float:
+    return float(np.logaddexp(max(found.log_value - log(n), g.log_mean), _log_of_singular(g)))
+
+
+def _neighbour(law: Law, level: Level, n: int, settings: Settings) -> FloatSum | None:
+    """Return the kernel that serves all levels near one that a search has chosen: plans change slowly with eps."""
+    if not level.double or n == 1:
+        return None
+    mantissa, exponent = frexp(level.double)
+    return _shared_kernel(law, ldexp(round(mantissa * _NEIGHBOURS), exponent) / _NEIGHBOURS, n, settings)
+
+
+@lru_cache(maxsize=1024)
+def _shared_kernel(law: Law, eps: float, n: int, settings: Settings) -> FloatSum | None:
+    # A little sharper than asked for, because neighbours are a little worse.
+    choice = _choose(quick_gparv(law, Level.of_float(eps)), n, replace(settings, gap=0.97 * settings.gap))
+    kept = isinstance(choice, FloatSum) and choice.gap <= settings.gap
+    return choice if kept else None
+
+
 def _enclosed(
-    source: Callable[[], BallGparv], n: int, settings: Settings, rough: FloatGparv, choice: _Choice, bits: int
+    source: Callable[[], BallGparv], n: int, settings: Settings, choice: _Choice, bits: int
 ) -> Enclosure:
     """Return the evaluation of a choice, with as many bits and as wide a range as the gap needs."""
     wider = _WIDER
@@ -176,7 +212,7 @@ def _enclosed(
             else:
                 return found
         if isinstance(choice, TailPlan) and bits > _LARGEST_FOR_TAILS:
-            choice = float_sum(rough, n, max(settings.gap, KERNEL_GAP), settings.most_frequencies)
+            choice = float_sum(nearest_doubles(source, bits), n, max(settings.gap, KERNEL_GAP), settings.most_frequencies)
             bits = starting_precision(n, settings.gap)
         elif bits > _LARGEST_PRECISION and found.evaluator == _NO_POSITIVE_VALUE:
             return found
@@ -206,13 +242,13 @@ def _choose(g: FloatGparv, n: int, settings: Settings) -> _Choice:
     if count_outcomes(g, n, ENUMERATE_AT_ONCE) <= ENUMERATE_AT_ONCE:
         return _ENUMERATION
     tilted = TiltedLaw.of(g, saddle_tilt(g, n))
-    tails = plan_tails(tilted, settings.gap * gaussian_estimate(tilted, n))
     gap = max(settings.gap, KERNEL_GAP)
     if settings.gap >= gap:
         # A kernel that needs few frequencies is tried first, because its sums are short to check.
         kernel = float_sum(g, n, gap, min(settings.most_frequencies, _CHEAP_FREQUENCIES), tilted.theta)
         if kernel.gap <= gap:
             return kernel
+    tails = plan_tails(tilted, settings.gap * gaussian_estimate(tilted, n))
     work = settings.most_steps + 1 if tails is None else tail_work(tails, n, settings.most_steps)
     more = min(settings.most_frequencies, work // _STEPS_PER_FREQUENCY)
     if settings.gap >= gap and more > _CHEAP_FREQUENCIES:

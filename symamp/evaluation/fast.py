@@ -57,6 +57,15 @@ def float_sum(g: FloatGparv, n: int, gap: float, most: int, saddle: float | None
         return _search(g, n, gap, most, saddle_tilt(g, n) if saddle is None else saddle)
 
 
+def planned_sum(g: FloatGparv, n: int, plan: Plan) -> FloatSum:
+    """Estimate E[S_+] with a plan that was made for a neighbour of the law; values must not be scaled."""
+    with np.errstate(all="ignore"):
+        tilted = TiltedLaw.of(g, plan.window.theta)
+        log_null = log(tilted.null_probability) if tilted.null_probability > 0.0 else -np.inf
+        lower, upper = _bounds(tilted, n, plan.window, plan.terms, plan.blocks, float(np.exp(n * log_null)))
+        return FloatSum(lower, upper, n * tilted.cumulants.k0, plan)
+
+
 def _search(g: FloatGparv, n: int, gap: float, most: int, saddle: float) -> FloatSum:
     tilted = TiltedLaw.of(g, raised_tilt(g, n, saddle))
     estimate = gaussian_estimate(tilted, n)

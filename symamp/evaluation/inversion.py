@@ -18,7 +18,7 @@ from symamp.evaluation.tilted import TiltedLaw
 
 LARGEST_EPS = 300.0
 _FEW_USERS = 12
-_STUCK = 1e-3
+_STUCK, _SURE = 1e-3, 1e-2
 _FAR, _NONE = 1e4, -1e300
 
 
@@ -56,16 +56,25 @@ def approximate_log_law(g: FloatGparv, n: int) -> float:
     return float(np.logaddexp(value, log(g.singular))) if g.singular > 0.0 else value
 
 
-def estimate_epsilon(law: Law, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+def estimate_epsilon(
+    law: Law,
+    n: int,
+    log_delta: float,
+    settings: Settings,
+    start: float | None = None,
+    log_value: Callable[[Level], float] | None = None,
+) -> float:
     """Return an estimate of the eps at which the law has divergence delta: 0 if it has less at eps = 0.
 
-    inf if the divergence stays above delta. Not a bound.
+    inf if the divergence stays above delta. ``log_value`` estimates its logarithm in place of a sum of this module's
+    choice, for callers that keep what they have seen. Not a bound.
     """
+    found = log_value or (lambda level: estimate_log_divergence(law, level, n, settings))
     top = largest_epsilon(law)
     if top == inf and log_of_ball(limit_divergence(law, n)) > log_delta:
         return inf
     return estimate_root(
-        lambda eps: estimate_log_divergence(law, Level.of_float(eps), n, settings),
+        lambda eps: found(Level.of_float(eps)),
         lambda eps: approximate_log_divergence(law, eps, n),
         n,
         log_delta,
@@ -148,13 +157,16 @@ def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: f
         following = eps - value / slope
         if not 0.0 < following < top:
             break
-        next_value = miss(following)
         if following == eps:
             if abs(value) < _STUCK:
                 return eps
             break
-        slope = (next_value - value) / (following - eps)
+        next_value = miss(following)
+        former, slope = slope, (next_value - value) / (following - eps)
         eps, value = following, next_value
+        # What a further step would leave: the share by which the slope has changed, of what is left now.
+        if slope < 0.0 and abs(value) < _SURE and abs(value * (1.0 - former / slope)) < 0.02 * gap:
+            return min(max(eps - value / slope, 0.0), top)
     return _bracketed(curve, top)
 
 

@@ -68,17 +68,18 @@ class RationalLaw:
 class Level:
     """A central budget eps >= 0 as an exact number, how it is written, and E = e^eps as a fraction where it is one.
 
-    Levels are equal where they are written alike.
+    Levels are equal where they are written alike. ``double`` is eps where a search has chosen it.
     """
 
     eps: Number
     written: Callable[[], str]
     rational: fmpq | None = None
+    double: float | None = None
 
     @staticmethod
     def of_float(eps: float) -> Level:
         """Return the level of a finite double, taken as the dyadic number that it is."""
-        return Level(lambda: arb(eps), lambda: str(Fraction(eps)), fmpq(1) if eps == 0.0 else None)
+        return Level(lambda: arb(eps), lambda: str(Fraction(eps)), fmpq(1) if eps == 0.0 else None, eps)
 
     @cached_property
     def text(self) -> str:

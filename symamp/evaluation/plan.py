@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import erfc, exp, ldexp, sqrt
+from math import erfc, exp, inf, ldexp, log, sqrt
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from symamp.evaluation.gparv import FloatGparv
 from symamp.evaluation.tilted import TiltedLaw, cumulants, log_mgf
 
 _ROOT_HALF_PI = float(np.sqrt(np.pi / 2.0))
+_STEPS, _FAR, _CLOSE = 60, 3.0, 1e-3
+_ABOVE, _BELOW = np.geomspace(0.1, 10.0, 33), np.linspace(0.02, 0.98, 33)
 
 
 @dataclass(frozen=True)
@@ -51,25 +53,26 @@ class Plan:
 
 
 def saddle_tilt(g: FloatGparv, n: int) -> float:
-    """Return theta0, the solution of n theta K'(theta) = 2 (the saddle point of M(theta)^n / theta^2)."""
-    from scipy.optimize import brentq  # here, because it doubles the time of ``import symamp``
+    """Return theta0, near the solution of n theta K'(theta) = 2 (the saddle point of M(theta)^n / theta^2).
 
+    Newton's steps for the logarithm of the left side as a function of log theta, in a bracket that they narrow.
+    """
     top = float(g.values[g.masses > 0.0].max())
     variance = float(g.masses @ g.values**2)
-    guess = (-g.mean + np.sqrt(g.mean**2 + 8.0 * variance / n)) / (2.0 * variance)
-
-    def excess(log_theta: float) -> float:
-        theta = float(np.exp(log_theta))
-        return n * theta * cumulants(g, theta).k1 - 2.0
-
-    low = high = float(np.log(min(guess, 1e3 / top)))
-    step = 0.25
-    while excess(high) < 0.0:
-        high, step = high + step, 2.0 * step
-    step = 0.25
-    while excess(low) > 0.0:
-        low, step = low - step, 2.0 * step
-    return float(np.exp(brentq(excess, low, high, xtol=1e-3, rtol=1e-3)))
+    guess = (-g.mean + sqrt(g.mean**2 + 8.0 * variance / n)) / (2.0 * variance)
+    theta, low, high = min(guess, 1e3 / top), 0.0, inf
+    for _ in range(_STEPS):
+        k = cumulants(g, theta)
+        product = n * theta * k.k1
+        low, high = (theta, high) if product < 2.0 else (low, theta)
+        step = log(2.0 / product) / (1.0 + theta * k.k2 / k.k1) if product > 0.0 else _FAR
+        following = theta * exp(max(min(step, _FAR), -_FAR))
+        if not low < following < high:
+            following = 0.5 * (low + high) if low > 0.0 else 0.5 * theta
+        if abs(following - theta) <= _CLOSE * theta:
+            return following
+        theta = following
+    return theta
 
 
 def gaussian_estimate(tilted: TiltedLaw, n: int) -> float:
@@ -102,14 +105,11 @@ def choose_window(tilted: TiltedLaw, n: int, log_allowance: float) -> Window:
     """Return the window that keeps each side of the aliasing below e^(-log_allowance) of M^n."""
     g, theta = tilted.g, tilted.theta
     scale = np.sqrt(2.0 * max(log_allowance, 1.0)) / max(np.sqrt(n) * tilted.deviation, 1e-3 / theta)
-    above = scale * np.geomspace(0.1, 10.0, 33)
-    below = np.minimum(above, theta * np.linspace(0.02, 0.98, 33))
-    w_above = (
-        n * (log_mgf(g, theta + above) - tilted.cumulants.k0) + log_allowance - np.log(theta + above) - 1.0
-    ) / above
-    w_below = (
-        n * (log_mgf(g, theta - below) - tilted.cumulants.k0) + log_allowance - np.log(theta - below) - 1.0
-    ) / below
+    above = scale * _ABOVE
+    below = np.minimum(above, theta * _BELOW)
+    tilts = np.concatenate([theta + above, theta - below])
+    k = n * (log_mgf(g, tilts) - tilted.cumulants.k0) + log_allowance - np.log(tilts) - 1.0
+    w_above, w_below = k[: len(above)] / above, k[len(above) :] / below
     i, j = int(np.nanargmin(w_above)), int(np.nanargmin(w_below))
     length = float(np.fmax(np.fmax(w_above[i], w_below[j]), 1.0 / theta))
     return Window(theta, length, theta + float(above[i]), theta - float(below[j]))

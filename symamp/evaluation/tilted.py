@@ -6,6 +6,7 @@ e^x - 1 - x and the exact mean, the phase from the centred sine (docs/proofs/ker
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import factorial
@@ -24,21 +25,28 @@ _SINE = (6.0 / factorial(9), -6.0 / factorial(7), 6.0 / factorial(5), -1.0)
 
 def exp_minus_linear(x: Floats) -> Floats:
     """Return e^x - 1 - x without cancellation."""
-    series = np.full_like(x, _EXPONENTIAL[0])
-    for coefficient in _EXPONENTIAL[1:]:
-        series *= x
-        series += coefficient
-    return np.where(np.abs(x) < _SMALL, 0.5 * x * x * series, np.expm1(x) - x)
+    return _where_small(x, lambda y: 0.5 * y * y * _horner(_EXPONENTIAL, y), lambda y: np.expm1(y) - y)
 
 
 def sine_minus_argument(x: Floats) -> Floats:
     """Return sin x - x without cancellation."""
-    square = x * x
-    series = np.full_like(x, _SINE[0])
-    for coefficient in _SINE[1:]:
-        series *= square
-        series += coefficient
-    return np.where(np.abs(x) < _SMALL, x * square * series / 6.0, np.sin(x) - x)
+    return _where_small(x, lambda y: y**3 * _horner(_SINE, y * y) / 6.0, lambda y: np.sin(y) - y)
+
+
+def _horner(coefficients: Sequence[float], x: Floats) -> Floats:
+    value = coefficients[0] * x + coefficients[1]
+    for coefficient in coefficients[2:]:
+        value *= x
+        value += coefficient
+    return value
+
+
+def _where_small(x: Floats, small: Callable[[Floats], Floats], large: Callable[[Floats], Floats]) -> Floats:
+    """Return ``small`` where |x| < _SMALL and ``large`` elsewhere; what is not needed is not computed."""
+    is_small = np.abs(x) < _SMALL
+    if is_small.all():
+        return small(x)
+    return np.where(is_small, small(x), large(x)) if is_small.any() else large(x)
 
 
 @dataclass(frozen=True)
