@@ -13,7 +13,8 @@ from symamp.analyses.crowd_messages import victims
 from symamp.errors import ArgumentError, FormatError, SupportMismatchError
 from symamp.evaluation.divergence import Settings, enclose_law
 from symamp.evaluation.gparv import BallGparv
-from symamp.evaluation.grouped import Group, enclose_groups
+from symamp.evaluation.grouped import enclose_groups
+from symamp.evaluation.grouped_search import Group
 from symamp.evaluation.law import Level
 from symamp.evaluation.walks import Steps, Walk
 from symamp.literature.forms.normal import gaussian_delta

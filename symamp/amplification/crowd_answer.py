@@ -19,7 +19,8 @@ from symamp.analyses.standing import Standing
 from symamp.derivation.crossing import level_of, number
 from symamp.errors import ArgumentError
 from symamp.evaluation.divergence import Settings
-from symamp.evaluation.grouped import Group, approximate_log_groups, enclose_groups, estimate_log_groups
+from symamp.evaluation.grouped import approximate_log_groups, enclose_groups, estimate_log_groups
+from symamp.evaluation.grouped_search import Group
 from symamp.evaluation.inversion import estimate_root, log_of
 from symamp.evaluation.law import Level
 from symamp.evaluation.walks import Walk

@@ -14,7 +14,7 @@ from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.pairs import only_pair
 from symamp.errors import SymampError, UnknownInputError
 from symamp.evaluation.gparv import BallGparv, ball_gparv
-from symamp.evaluation.grouped import Group
+from symamp.evaluation.grouped_search import Group
 from symamp.evaluation.law import Law, Level
 from symamp.mechanisms.families.randomized_response import RandomizedResponse
 from symamp.mechanisms.mechanism import Mechanism

@@ -13,7 +13,7 @@ from symamp.analyses.crowd import Crowd
 from symamp.derivation.crossing import number
 from symamp.errors import SupportMismatchError
 from symamp.evaluation.gparv import BallGparv
-from symamp.evaluation.grouped import Group
+from symamp.evaluation.grouped_search import Group
 from symamp.evaluation.law import Level, Number, total
 from symamp.evaluation.walks import Steps, Walk
 from symamp.mechanisms.families.randomized_response import RandomizedResponse

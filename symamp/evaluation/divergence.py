@@ -193,13 +193,10 @@ def _neighbour(law: Law, level: Level, n: int, settings: Settings) -> FloatSum |
 def _shared_kernel(law: Law, eps: float, n: int, settings: Settings) -> FloatSum | None:
     # A little sharper than asked for, because neighbours are a little worse.
     choice = _choose(quick_gparv(law, Level.of_float(eps)), n, replace(settings, gap=0.97 * settings.gap))
-    kept = isinstance(choice, FloatSum) and choice.gap <= settings.gap
-    return choice if kept else None
+    return choice if isinstance(choice, FloatSum) and choice.gap <= settings.gap else None
 
 
-def _enclosed(
-    source: Callable[[], BallGparv], n: int, settings: Settings, choice: _Choice, bits: int
-) -> Enclosure:
+def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choice: _Choice, bits: int) -> Enclosure:
     """Return the evaluation of a choice, with as many bits and as wide a range as the gap needs."""
     wider = _WIDER
     while True:
@@ -212,7 +209,9 @@ def _enclosed(
             else:
                 return found
         if isinstance(choice, TailPlan) and bits > _LARGEST_FOR_TAILS:
-            choice = float_sum(nearest_doubles(source, bits), n, max(settings.gap, KERNEL_GAP), settings.most_frequencies)
+            choice = float_sum(
+                nearest_doubles(source, bits), n, max(settings.gap, KERNEL_GAP), settings.most_frequencies
+            )
             bits = starting_precision(n, settings.gap)
         elif bits > _LARGEST_PRECISION and found.evaluator == _NO_POSITIVE_VALUE:
             return found
