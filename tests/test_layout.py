@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -14,6 +15,17 @@ IMPORTS = {module: list(layout.imports(path, KNOWN)) for module, path in KNOWN.i
 
 def test_no_import_is_hidden_in_a_function():
     assert not {(module, name) for module, found in IMPORTS.items() for name, inside in found if inside}
+
+
+def test_what_is_slow_to_start_is_loaded_when_it_is_called():
+    code = "import sys, symamp; print(*sorted({'scipy.optimize', 'scipy.special', 'matplotlib', 'pandas'} & {*sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=layout.ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_no_two_files_share_a_name():
+    names = Counter(path.name for path in KNOWN.values() if path.name != "__init__.py")
+    assert not {name for name, times in names.items() if times > 1}
 
 
 def test_there_is_no_circle_of_files():

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import ceil, inf, log, log1p, pi, sqrt
 
 import numpy as np
-from scipy.special import erfcx
 
 from symamp.accounting.float_product import FloatProduct, TiltedProduct
 from symamp.accounting.kernel import HockeyStickKernel
@@ -14,6 +13,7 @@ from symamp.evaluation.blocks import Blocks, partition
 from symamp.evaluation.gparv import Floats
 from symamp.evaluation.plan import Plan, Window
 from symamp.numbers.number_system import NUMPY
+from symamp.numbers.scipy_functions import brentq, erfcx
 
 _ROUNDS, _MOST = 12, 40_000
 _SHARE = 0.01
@@ -69,7 +69,6 @@ def estimate_divergence(product: FloatProduct, eps: float, gap: float) -> FloatD
 
 def _tilt(product: FloatProduct, eps: float) -> float:
     """Return the saddle point, raised a little: a larger tilt needs a shorter window."""
-    from scipy.optimize import brentq  # here, because it doubles the time of ``import symamp``
 
     def excess(log_theta: float) -> float:
         theta = float(np.exp(log_theta))

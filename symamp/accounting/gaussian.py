@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import exp, inf, log1p, sqrt
 
-from scipy.special import log_ndtr
+from symamp.numbers.scipy_functions import brentq, log_ndtr
 
 
 def gaussian_log_delta(mu: float, eps: float) -> float:
@@ -13,8 +13,8 @@ def gaussian_log_delta(mu: float, eps: float) -> float:
     >>> round(exp(gaussian_log_delta(1.0, 1.0)), 6)
     0.126937
     """
-    first = float(log_ndtr(-eps / mu + mu / 2.0))
-    second = eps + float(log_ndtr(-eps / mu - mu / 2.0))
+    first = log_ndtr(-eps / mu + mu / 2.0)
+    second = eps + log_ndtr(-eps / mu - mu / 2.0)
     return first + log1p(-exp(second - first)) if second < first else -inf
 
 
@@ -24,9 +24,7 @@ def gaussian_epsilon(mu: float, log_delta: float) -> float:
     >>> round(gaussian_epsilon(1.0, gaussian_log_delta(1.0, 0.7)), 9)
     0.7
     """
-    from scipy.optimize import brentq  # here, because it doubles the time of ``import symamp``
-
     if gaussian_log_delta(mu, 0.0) <= log_delta:
         return 0.0
     high = mu * mu / 2.0 + mu * sqrt(-2.0 * log_delta)
-    return float(brentq(lambda eps: max(gaussian_log_delta(mu, eps), -1e300) - log_delta, 0.0, high, rtol=1e-13))
+    return brentq(lambda eps: max(gaussian_log_delta(mu, eps), -1e300) - log_delta, 0.0, high, rtol=1e-13)

@@ -21,6 +21,7 @@ from symamp.numbers.arguments import failure_probability
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import float_above, float_below
+from symamp.numbers.scipy_functions import minimize_scalar
 
 _BITS, _WIDE = 192, 6.5
 _LARGEST = 10**6
@@ -92,8 +93,6 @@ def renyi_epsilon(rounds: Composition, delta: object, gap: float | None) -> floa
     >>> 0.0320 < rounds.renyi_epsilon("1e-8") < 0.0345
     True
     """
-    from scipy.optimize import minimize_scalar  # here, because it doubles the time of ``import symamp``
-
     target = failure_probability(delta)
     log_delta, variance = log_of(target), rounds.mu**2
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import sympy as sp
 from flint import fmpq
-from scipy.optimize import brentq
 
 from symamp.amplification.answer import Answer
 from symamp.amplification.profile import Profile
@@ -28,6 +27,7 @@ from symamp.mechanisms.budget_order import degradation
 from symamp.mechanisms.mechanism import Mechanism
 from symamp.mechanisms.pure_ldp import PureLDP
 from symamp.numbers.arguments import LARGEST_N, budget, failure_probability, users
+from symamp.numbers.scipy_functions import brentq
 
 _FAR, _LEAST_EPS0 = 1e4, 1e-9
 _STEPS = 24
@@ -321,4 +321,4 @@ def _crossing(
                 return least
             low, high, step = max(low - step, first), low, 2.0 * step
             value = at(low)
-    return exp(float(brentq(at, low, high, xtol=accuracy, rtol=1e-12)))
+    return exp(brentq(at, low, high, xtol=accuracy, rtol=1e-12))

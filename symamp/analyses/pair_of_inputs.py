@@ -9,7 +9,6 @@ from math import inf, isfinite
 from typing import ClassVar
 
 import sympy as sp
-from scipy.optimize import brentq
 
 from symamp.analyses.bound import ROUGH
 from symamp.analyses.data_sets import dataset_reduction
@@ -21,6 +20,7 @@ from symamp.derivation.envelope import envelope_classes, inputs_not_described
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import LARGEST_EPS, largest_epsilon
 from symamp.evaluation.law import Law, Level
+from symamp.numbers.scipy_functions import brentq
 
 _STEPS = 8
 _MOST_INPUTS = 6
@@ -154,4 +154,4 @@ def falling_root(miss: Callable[[float], float], start: float, slope: float, top
         if high >= top or high > LARGEST_EPS:
             return high if isfinite(top) else inf
         high = min(1.25 * high, top)
-    return low if low == high else float(brentq(miss, low, high, rtol=max(1e-13, 1e-3 * tolerance)))
+    return low if low == high else brentq(miss, low, high, rtol=max(1e-13, 1e-3 * tolerance))

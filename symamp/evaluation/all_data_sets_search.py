@@ -10,6 +10,7 @@ import numpy as np
 from symamp.evaluation.all_data_sets_floats import FloatClasses, log_integrand
 from symamp.evaluation.all_data_sets_plan import Parameters, Term
 from symamp.evaluation.gparv import Floats
+from symamp.numbers.scipy_functions import erfcx, linprog
 
 _RATES = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0])
 _BAD_SHARES = (0.002, 0.03, 0.3)  # of the bound; more than the first only with few positive messages
@@ -123,8 +124,6 @@ def _lines(g: FloatClasses, n: int, rates: Floats, v: float) -> list[Term]:
 
     With |M|^N taken as normal in u, the integral of |M|^N/|zeta|^2 is e^(N K) pi erfcx(s (N K''/2)^(1/2))/s.
     """
-    from scipy.special import erfcx  # here, because it doubles the time of ``import symamp``
-
     smoothing = sqrt(_SMOOTHING * (1.0 + _FEW / n))
     plus, weights = np.maximum(g.values[0], 0.0), g.masses[0] * np.maximum(g.values[0], 0.0)
     lam = np.repeat(rates[:, None], 60, axis=1)
@@ -177,8 +176,6 @@ def _log_term(g: FloatClasses, n: int, term: Term, p_lo: float, reach: float | N
 
 def _majorant(p_lo: float, P: float, log_costs: Floats) -> Floats | None:
     """Return a_i >= 0 with sum a_i e^(-lam_i p) >= 1/p^2 on a grid of p >= p_lo, of least total cost."""
-    from scipy.optimize import linprog  # here, because it doubles the time of ``import symamp``
-
     top = 4.0 * P + 2.0 * p_lo
     # Denser near p_lo, where the steepest exponentials bend.
     x = np.append(p_lo * (top / p_lo) ** (np.linspace(0.0, 1.0, _GRID) ** 1.5), 1.5 * top) / P

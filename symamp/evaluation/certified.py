@@ -8,12 +8,16 @@ from typing import Protocol
 from flint import acb, arb
 
 from symamp.evaluation.blocks import NEGLIGIBLE
+from symamp.evaluation.evaluator import Case, Evaluator
+from symamp.evaluation.fast import float_sum
 from symamp.evaluation.flat_cells import Loss
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.plan import Plan, Window
 from symamp.evaluation.tilted_balls import TiltedBalls
 from symamp.numbers.number_system import FLINT
+
+_GAP, _MOST_FREQUENCIES = 1e-6, 20_000
 
 _NEGLIGIBLE = 10.0 * NEGLIGIBLE
 """Somewhat larger than what the floats of the plan take for negligible."""
@@ -110,3 +114,13 @@ def _dropped(tilted: Tilted, plan: Plan, step: arb, excess_above: arb, excess_be
         above += (last - first + 1) * beta * (modulus + excess_above)
         below += (last - first + 1) * beta * (modulus + excess_below)
     return above, below
+
+
+def _enclosed(case: Case) -> tuple[arb, arb] | None:
+    if not case.rough.is_positive:
+        return None
+    plan = float_sum(case.rough, case.n, _GAP, _MOST_FREQUENCIES).plan
+    return case.of_sum(*certified_sum(case.balls, case.n, plan))
+
+
+COMPACT_KERNEL = Evaluator("compact kernel", _enclosed)

@@ -10,8 +10,11 @@ from typing import Any
 
 from flint import arb
 
+from symamp.evaluation.evaluator import Case, Evaluator
 from symamp.evaluation.gparv import BallGparv, FloatGparv
 from symamp.numbers.number_system import FLINT, NumberSystem
+
+_FEW_OUTCOMES = 30_000
 
 _MOST_VALUES = 200
 _MOST_TABULATED = 5_000
@@ -103,3 +106,13 @@ def _weights(masses: list[Any], n: int, numbers: NumberSystem) -> Callable[[int,
             powers.append(powers[-1] * mass / c)
         tables.append(powers)
     return lambda j, c, left: tables[j][c]
+
+
+def _enclosed(case: Case) -> tuple[arb, arb] | None:
+    if not case.rough.is_positive or count_outcomes(case.rough, case.n, _FEW_OUTCOMES) > _FEW_OUTCOMES:
+        return None
+    value = enumerated_sum(case.balls, case.n)
+    return case.of_sum(value, value)
+
+
+ENUMERATION = Evaluator("enumeration", _enclosed)

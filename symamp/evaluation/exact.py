@@ -5,7 +5,10 @@ from __future__ import annotations
 from flint import arb, fmpq
 
 from symamp.errors import ArgumentError
+from symamp.evaluation.evaluator import Case, Evaluator
 from symamp.evaluation.law import RationalLaw
+
+_FEW_USERS = 12
 
 _MOST_VALUES = 200_000
 
@@ -59,3 +62,13 @@ def _convolved(left: dict[fmpq, fmpq], right: dict[fmpq, fmpq]) -> dict[fmpq, fm
         if len(result) > _MOST_VALUES:
             raise ArgumentError("n", "too many values of the sum", f"sums with at most {_MOST_VALUES} distinct values")
     return result
+
+
+def _enclosed(case: Case) -> tuple[arb, arb] | None:
+    if case.law.rational is None or case.level.rational is None or case.n > _FEW_USERS:
+        return None
+    value = arb(exact_divergence(case.law.rational, case.level.rational, case.n))
+    return value, value
+
+
+EXACT = Evaluator("exact", _enclosed)

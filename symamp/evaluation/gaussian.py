@@ -6,9 +6,13 @@ from math import ceil, log, pi, sqrt
 
 from flint import acb, arb
 
+from symamp.evaluation.evaluator import Case, Evaluator
+from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.plan import Window
 from symamp.evaluation.tilted_balls import TiltedBalls
+
+_GAP, _MOST_FREQUENCIES = 1e-5, 20_000
 
 
 def gaussian_sum(g: BallGparv, n: int, window: Window, width: float, tail: float = 1e-12) -> tuple[arb, arb]:
@@ -43,3 +47,14 @@ def gaussian_sum(g: BallGparv, n: int, window: Window, width: float, tail: float
     upper = scale * 2 / w * (above + rest * modulus)
     lower = scale * (2 / w * (below - rest * (modulus + tau2)) - tilted.aliasing(window))
     return lower.max(arb(0)), upper.max(arb(0))
+
+
+def _enclosed(case: Case) -> tuple[arb, arb] | None:
+    if not case.rough.is_positive:
+        return None
+    plan = float_sum(case.rough, case.n, _GAP, _MOST_FREQUENCIES).plan
+    width = plan.window.length / plan.terms / 8**0.5
+    return case.of_sum(*gaussian_sum(case.balls, case.n, plan.window, width))
+
+
+GAUSSIAN_KERNEL = Evaluator("gaussian kernel", _enclosed)

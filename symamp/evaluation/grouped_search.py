@@ -17,6 +17,7 @@ from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.plan import Plan, Window, gaussian_estimate, relative_overshoot
 from symamp.evaluation.tilted import Cumulants, TiltedLaw, cumulants, log_mgf
 from symamp.numbers.number_system import NUMPY
+from symamp.numbers.scipy_functions import brentq
 
 _ROUNDS = 6
 
@@ -173,8 +174,6 @@ class GroupSearch:
 
     def _saddle(self) -> float:
         """Return the solution of theta K'(theta) = 2 for the sum over all users."""
-        from scipy.optimize import brentq  # here, because it doubles the time of ``import symamp``
-
         top = max(float(g.values.max(initial=0.0)) for g in self.laws)
 
         values, masses, largest = self._table

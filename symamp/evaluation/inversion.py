@@ -15,6 +15,7 @@ from symamp.evaluation.gparv import FloatGparv
 from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
 from symamp.evaluation.tilted import TiltedLaw
+from symamp.numbers.scipy_functions import brentq
 
 LARGEST_EPS = 300.0
 _FEW_USERS = 12
@@ -130,8 +131,6 @@ class _Falling:
 
 
 def _bracketed(curve: _Falling, top: float, accuracy: float = 1e-13) -> float:
-    from scipy.optimize import brentq  # here, because it doubles the time of ``import symamp``
-
     miss = curve.miss
     if miss(0.0) <= 0.0:
         return 0.0
@@ -141,7 +140,7 @@ def _bracketed(curve: _Falling, top: float, accuracy: float = 1e-13) -> float:
             return inf
         high *= 2.0
     # A root far below the bracket is found to an absolute accuracy only: it is a guess, and is certified afterwards.
-    return float(brentq(curve.bent, 0.0, high, xtol=1e-18 * high, rtol=accuracy, disp=False))
+    return brentq(curve.bent, 0.0, high, xtol=1e-18 * high, rtol=accuracy, disp=False)
 
 
 def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: float) -> float:

@@ -10,7 +10,6 @@ from math import inf, log
 import flint
 import numpy as np
 from flint import arb
-from scipy.optimize import brentq
 
 from symamp.errors import PrecisionError
 from symamp.evaluation.blocks import NEGLIGIBLE
@@ -26,6 +25,7 @@ from symamp.evaluation.sandwich import finite_sandwich
 from symamp.evaluation.smooth_law import Nodes, SmoothLaw, nodes
 from symamp.evaluation.tilted import TiltedLaw
 from symamp.evaluation.tilted_nodes import TiltedNodes, node_gparv
+from symamp.numbers.scipy_functions import brentq
 
 EVALUATOR = "compact kernel over pieces"
 _LARGEST_PRECISION = 1024
@@ -116,7 +116,7 @@ def _start(rough: Callable[[float], float], log_delta: float, top: float) -> flo
         low /= 4.0
         if low < 1e-9:
             return None
-    return float(brentq(lambda eps: max(rough(eps), -1e300) - log_delta, low, high, rtol=1e-3))
+    return brentq(lambda eps: max(rough(eps), -1e300) - log_delta, low, high, rtol=1e-3)
 
 
 def enclose_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | None = None) -> Enclosure:

@@ -1,0 +1,41 @@
+"""Functions of SciPy, loaded at the first call: at the top they would double the time of ``import symamp``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def brentq(function: Callable[[float], float], low: float, high: float, **accuracy: Any) -> float:
+    """Return a root of a function that changes its sign between ``low`` and ``high``."""
+    from scipy.optimize import brentq as found
+
+    return float(found(function, low, high, **accuracy))
+
+
+def erfcx(x: Any) -> Any:
+    """Return e^(x^2) erfc(x)."""
+    from scipy.special import erfcx as found
+
+    return found(x)
+
+
+def log_ndtr(x: float) -> float:
+    """Return the logarithm of the standard normal distribution function."""
+    from scipy.special import log_ndtr as found
+
+    return float(found(x))
+
+
+def linprog(*arguments: Any, **options: Any) -> Any:
+    """Return SciPy's solution of a linear program."""
+    from scipy.optimize import linprog as found
+
+    return found(*arguments, **options)
+
+
+def minimize_scalar(function: Callable[[float], float], **options: Any) -> Any:
+    """Return SciPy's minimum of a function of one number."""
+    from scipy.optimize import minimize_scalar as found
+
+    return found(function, **options)
