@@ -1,8 +1,8 @@
 """symamp: privacy amplification by shuffling, derived as formulas and evaluated with a guarantee."""
 
 from symamp import describe, errors, exact
-from symamp.accounting.answer import ComposedAnswer
-from symamp.accounting.profile import (
+from symamp.accounting.composed_answer import ComposedAnswer
+from symamp.accounting.privacy_profile import (
     GivenProfile,
     Profile,
     compose,

@@ -10,11 +10,11 @@ import pytest
 from flint import arb, fmpq
 
 import symamp as sa
+from symamp.accounting.composed_divergence import enclose_divergence
 from symamp.accounting.discrete_pair import DiscretePair
-from symamp.accounting.divergence import enclose_divergence
 from symamp.accounting.float_divergence import estimate_divergence
 from symamp.accounting.float_product import FloatProduct
-from symamp.accounting.kernel import HockeyStickKernel
+from symamp.accounting.loss_kernel import HockeyStickKernel
 from symamp.evaluation.blocks import Blocks
 from symamp.evaluation.plan import Plan, Window
 from symamp.numbers.number_system import FLINT, NUMPY

@@ -18,7 +18,8 @@ def test_no_import_is_hidden_in_a_function():
 
 
 def test_what_is_slow_to_start_is_loaded_when_it_is_called():
-    code = "import sys, symamp; print(*sorted({'scipy.optimize', 'scipy.special', 'matplotlib', 'pandas'} & {*sys.modules}))"
+    slow = {"scipy.optimize", "scipy.special", "matplotlib", "pandas"}
+    code = f"import sys, symamp; print(*sorted({slow} & {{*sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=layout.ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 

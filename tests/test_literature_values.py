@@ -17,7 +17,7 @@ from symamp.errors import ArgumentError
 from symamp.literature.closed_form import Setting
 from symamp.literature.forms.blanket_tails import bennett, hoeffding, moments_of
 from symamp.literature.forms.normal import gaussian_delta
-from symamp.literature.forms.renyi import shuffled_order
+from symamp.literature.forms.renyi_divergences import shuffled_order
 from symamp.literature.shelf import CLOSED_FORMS
 
 

@@ -12,15 +12,15 @@ import flint
 import sympy as sp
 from flint import arb
 
-from symamp.accounting.answer import ComposedAnswer
+from symamp.accounting.composed_answer import ComposedAnswer
+from symamp.accounting.composed_divergence import enclose_divergence
+from symamp.accounting.composed_inverse import Found, epsilon_above, epsilon_below
 from symamp.accounting.curve_points import CurvePoints
 from symamp.accounting.discrete_pair import DiscretePair
-from symamp.accounting.divergence import enclose_divergence
 from symamp.accounting.float_divergence import estimate_divergence
 from symamp.accounting.float_product import FloatProduct
-from symamp.accounting.gaussian import gaussian_epsilon, gaussian_log_delta
+from symamp.accounting.gaussian_approximation import gaussian_epsilon, gaussian_log_delta
 from symamp.accounting.grid import Grid, points_for
-from symamp.accounting.inverse import Found, epsilon_above, epsilon_below
 from symamp.accounting.optimistic import optimistic
 from symamp.accounting.pessimistic import pessimistic
 from symamp.accounting.round import USUAL_GAP, Round, points_of

@@ -8,7 +8,7 @@ from math import ceil, inf, log, log1p, pi, sqrt
 import numpy as np
 
 from symamp.accounting.float_product import FloatProduct, TiltedProduct
-from symamp.accounting.kernel import HockeyStickKernel
+from symamp.accounting.loss_kernel import HockeyStickKernel
 from symamp.evaluation.blocks import Blocks, partition
 from symamp.evaluation.gparv import Floats
 from symamp.evaluation.plan import Plan, Window

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symamp.accounting import composition
-from symamp.accounting.answer import ComposedAnswer
+from symamp.accounting.composed_answer import ComposedAnswer
 from symamp.accounting.renyi import RenyiCurve, renyi_curve, renyi_epsilon
 from symamp.accounting.tradeoff import TradeOff, trade_off
 from symamp.amplification.curve import BracketCurve

@@ -12,13 +12,13 @@ import numpy as np
 from flint import arb, fmpq
 from scipy.special import ndtr, ndtri
 
+from symamp.accounting.composed_divergence import Rounds, enclose_divergence
 from symamp.accounting.composition import Composition
 from symamp.accounting.convex_hull import Vertex
 from symamp.accounting.curve_points import CurvePoint, CurvePoints
-from symamp.accounting.divergence import Rounds, enclose_divergence
 from symamp.accounting.float_divergence import estimate_divergence
 from symamp.accounting.float_product import FloatProduct
-from symamp.accounting.gaussian import gaussian_log_delta
+from symamp.accounting.gaussian_approximation import gaussian_log_delta
 from symamp.accounting.optimistic import curve_below
 from symamp.accounting.pessimistic import curve_above
 from symamp.errors import ArgumentError

@@ -15,7 +15,7 @@ from symamp.analyses.noise_data_sets import NoiseDataSetBound
 from symamp.analyses.part import DataSet, Part
 from symamp.analyses.registry import analysis, by_default
 from symamp.analyses.subject import Subject
-from symamp.analyses.two_messages import TwoMessagesPart
+from symamp.analyses.two_messages_bound import TwoMessagesPart
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise

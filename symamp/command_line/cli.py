@@ -15,7 +15,7 @@ from symamp.amplification import questions
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.subject import Subject
 from symamp.command_line.audit import audit
-from symamp.command_line.compare import compare, neighbours
+from symamp.command_line.compare_command import compare, neighbours
 from symamp.command_line.compose import compose, renyi, tradeoff
 from symamp.command_line.crowd import crowd
 from symamp.command_line.curves import COMMANDS

@@ -11,8 +11,8 @@ from typing import Any
 import click
 import sympy as sp
 
-from symamp.accounting.profile import compose as composed
-from symamp.accounting.profile import profile
+from symamp.accounting.privacy_profile import compose as composed
+from symamp.accounting.privacy_profile import profile
 from symamp.accounting.rounds import Composition
 from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.output import print_json, print_line, save_plot, write_certificate

@@ -7,7 +7,7 @@ from typing import Any
 
 from symamp.errors import FormatError
 from symamp.mechanisms.catalogue import by_name
-from symamp.mechanisms.files.reading import read_document
+from symamp.mechanisms.files.file_parts import read_document
 from symamp.mechanisms.joint import joint
 from symamp.mechanisms.mechanism import Mechanism
 from symamp.mechanisms.parallel import parallel, poisson_subsample

@@ -13,7 +13,7 @@ from symamp.errors import FormatError
 from symamp.mechanisms.described import DescribedFamily, described_family
 from symamp.mechanisms.families.local_hashing import LocalHashing
 from symamp.mechanisms.family_description import COUNTS, SIZE, Description, normalised
-from symamp.mechanisms.files.reading import read_document, read_expression, read_label
+from symamp.mechanisms.files.file_parts import read_document, read_expression, read_label
 from symamp.mechanisms.structures.exchangeable import Share
 from symamp.mechanisms.structures.one_hot import Letter
 from symamp.numbers.substitution import put as substituted

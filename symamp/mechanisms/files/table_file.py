@@ -8,7 +8,7 @@ import sympy as sp
 
 from symamp.algebra.parameter import admissible_points
 from symamp.errors import FormatError
-from symamp.mechanisms.files.reading import read_document, read_expression, read_label
+from symamp.mechanisms.files.file_parts import read_document, read_expression, read_label
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.schemas.validation import refuse
 

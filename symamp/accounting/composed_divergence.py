@@ -10,7 +10,7 @@ import flint
 from flint import acb, acb_mat, arb
 
 from symamp.accounting.discrete_pair import DiscretePair
-from symamp.accounting.kernel import HockeyStickKernel
+from symamp.accounting.loss_kernel import HockeyStickKernel
 from symamp.errors import PrecisionError
 from symamp.evaluation.law import total
 from symamp.evaluation.plan import Plan

@@ -9,7 +9,7 @@ from functools import cached_property
 from numbers import Integral
 from typing import Any, overload
 
-from symamp.accounting.answer import ComposedAnswer
+from symamp.accounting.composed_answer import ComposedAnswer
 from symamp.accounting.composition import LARGEST_ROUNDS
 from symamp.accounting.document import from_document, given_round, points_of_profile, to_document
 from symamp.accounting.dp_accounting_export import event_classes, loss_distribution

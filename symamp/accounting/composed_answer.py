@@ -8,7 +8,7 @@ from typing import Any
 
 from flint import fmpq
 
-from symamp.accounting.certificate import composed_certificate
+from symamp.accounting.composed_certificate import composed_certificate
 from symamp.accounting.side import Side
 from symamp.amplification.bracket import Bracket
 from symamp.amplification.certificate_text import fraction_text

@@ -8,8 +8,8 @@ from math import inf, nextafter
 import flint
 from flint import arb, fmpq
 
+from symamp.accounting.composed_divergence import enclose_divergence
 from symamp.accounting.discrete_pair import DiscretePair
-from symamp.accounting.divergence import enclose_divergence
 from symamp.accounting.float_divergence import FloatDivergence, estimate_divergence
 from symamp.accounting.float_product import FloatProduct
 from symamp.analyses.pair_of_inputs import falling_root
