@@ -15,7 +15,7 @@ from symamp.evaluation.divergence import Settings, enclose_divergence, estimate_
 from symamp.evaluation.enumeration import enumerated_sum
 from symamp.evaluation.exact import exact_divergence
 from symamp.evaluation.fast import float_sum
-from symamp.evaluation.gaussian import gaussian_sum
+from symamp.evaluation.gaussian_sandwich import gaussian_sum
 from symamp.evaluation.gparv import ball_gparv, float_gparv
 from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.law import Atom, Law, Level, RationalLaw

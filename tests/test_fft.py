@@ -22,7 +22,7 @@ from symamp.evaluation.enumeration import count_outcomes, enumerated_sum
 from symamp.evaluation.exact import exact_divergence
 from symamp.evaluation.fast import float_sum
 from symamp.evaluation.fft import FftSettings, enclose_by_fft
-from symamp.evaluation.gaussian import gaussian_sum
+from symamp.evaluation.gaussian_sandwich import gaussian_sum
 from symamp.evaluation.gparv import ball_gparv, float_gparv
 from symamp.evaluation.lattice import Lattice, PlacedLaw, coarsest_lattice, lower_law, upper_law
 from symamp.evaluation.law import Atom, Law, Level, RationalLaw
