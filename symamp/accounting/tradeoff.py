@@ -10,7 +10,6 @@ from typing import Any
 import flint
 import numpy as np
 from flint import arb, fmpq
-from scipy.special import ndtr, ndtri
 
 from symamp.accounting.composed_divergence import Rounds, enclose_divergence
 from symamp.accounting.composition import Composition
@@ -26,6 +25,7 @@ from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import float_above, float_below
+from symamp.numbers.scipy_functions import ndtr, ndtri
 
 _PER_DEVIATION, _REACH, _KERNEL_GAP = 3, 6.0, 1e-3
 

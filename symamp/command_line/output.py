@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from symamp.accounting.answer import ComposedAnswer
+from symamp.accounting.composed_answer import ComposedAnswer
 from symamp.amplification.answer import Answer
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.printing import decomposition_table, gamma_line, text

@@ -27,6 +27,20 @@ def log_ndtr(x: float) -> float:
     return float(found(x))
 
 
+def ndtr(x: Any) -> Any:
+    """Return the standard normal distribution function."""
+    from scipy.special import ndtr as found
+
+    return found(x)
+
+
+def ndtri(p: Any) -> Any:
+    """Return its inverse."""
+    from scipy.special import ndtri as found
+
+    return found(p)
+
+
 def linprog(*arguments: Any, **options: Any) -> Any:
     """Return SciPy's solution of a linear program."""
     from scipy.optimize import linprog as found
