@@ -9,8 +9,8 @@ import pytest
 from flint import acb, arb, fmpq
 
 import symamp as sa
+from symamp.accounting.composed_divergence import enclose_divergence
 from symamp.accounting.curve_points import CurvePoints
-from symamp.accounting.divergence import enclose_divergence
 from symamp.accounting.float_divergence import estimate_divergence
 from symamp.accounting.float_product import FloatProduct
 from symamp.accounting.pessimistic import pessimistic

@@ -14,10 +14,10 @@ from symamp import __version__, composed_verifier
 from symamp.amplification import questions
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.subject import Subject
-from symamp.command_line.audit import audit
+from symamp.command_line.audit_command import audit
 from symamp.command_line.compare_command import compare, neighbours
 from symamp.command_line.compose import compose, renyi, tradeoff
-from symamp.command_line.crowd import crowd
+from symamp.command_line.crowd_command import crowd
 from symamp.command_line.curves import COMMANDS
 from symamp.command_line.failure import guarded
 from symamp.command_line.mechanism_command import MechanismCommand
