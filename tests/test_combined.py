@@ -275,6 +275,40 @@ def test_trivial_combinations_and_order(seed):
     assert half.lower <= ends[1].upper
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_mixture_of_comparable_parts_lies_between_them(seed):
+    """One mechanism with two budgets: the smaller one is a function of the other's messages. Exact for few users."""
+    rng = Random(seed)
+    low, high = sorted(rng.sample(range(2, 9), 2))
+    k, share, n = rng.randint(2, 4), Fraction(rng.randint(1, 9), 10), rng.randint(1, 3)
+    parts = [sa.RandomizedResponse(k=k, eps0=f"log({t})") for t in (low, high)]
+    mixed = sa.parallel([(share, parts[0]), (1 - share, parts[1])])
+    eps = f"log({rng.choice(['1', '11/10', '3/2'])})"
+    values = [sa.delta(m, n=n, eps=eps, method="blanket").most.fraction for m in (parts[0], mixed, parts[1])]
+    assert values == sorted(values)
+    assert sa.poisson_subsample(parts[1], share).blanket().gamma == 1 - share + share * parts[1].blanket().gamma
+
+
+def test_a_mixture_need_not_lie_between_its_parts():
+    """Found by exact comparisons of random tables: above both of its parts, and below both of them."""
+
+    def table(*rows):
+        return sa.FiniteMechanism([[sp.Rational(x) for x in row.split()] for row in rows])
+
+    one, other = table("11/18 1/18 1/3", "3/5 1/5 1/5"), table("2/11 8/11 1/11", "8/15 1/3 2/15")
+    mixed = sa.parallel([("1/2", one), ("1/2", other)])
+    answers = [sa.delta(m, n=3, eps="log(3)", method="blanket") for m in (one, other, mixed)]
+    exact = fmpq(1, 750), fmpq(0), fmpq(140051, 58806000)
+    assert all(a.bound.lower <= float(x.p) / float(x.q) <= a.bound.upper for a, x in zip(answers, exact, strict=True))
+    assert answers[2].bound.lower > max(answers[0].bound.upper, answers[1].bound.upper)
+    one, other = table("7/12 5/12", "3/7 4/7"), table("7/16 1/16 1/2", "7/18 1/6 4/9")
+    mixed = sa.parallel([("4/5", one), ("1/5", other)])
+    answers = [sa.delta(m, n=2, eps="log(11/10)", method="blanket") for m in (one, other, mixed)]
+    exact = fmpq(47, 720), fmpq(219, 2560), fmpq(1784291, 28224000)
+    assert all(a.bound.lower <= float(x.p) / float(x.q) <= a.bound.upper for a, x in zip(answers, exact, strict=True))
+    assert answers[2].bound.upper < min(answers[0].bound.lower, answers[1].bound.lower)
+
+
 def test_symbols_are_left_and_put_in():
     k = sa.Parameter("k", lower=2, integer=True)
     pair = sa.joint([sa.RandomizedResponse(k=k)] * 2)
