@@ -1,5 +1,6 @@
 """The least of all proved bounds: never looser than one of them, above every data set, and as sharp as promised."""
 
+import dataclasses
 from fractions import Fraction
 from math import e, log10
 from random import Random
@@ -134,6 +135,38 @@ def test_bounds_that_cannot_help_are_not_made():
     least = max(part.log_estimate(level, 10**4) for part in floor)
     assert least <= max(part.log_estimate(level, 10**4) for part in bound.parts)
     assert least > sa.delta(mechanism, n=10**4, eps=0.03, method="blanket").log10_upper / log10(e)
+
+
+def raised_apart(rng):
+    """Rows that are raised above a common one at messages of their own: seen from two, any third hides them worst."""
+    rows, parts = {}, [[1, 3], [2, 2], [4]]
+    for x in range(3):
+        rng.shuffle(part := rng.choice(parts))
+        rows[f"x{x}"] = [3] * (2 * x) + [3 + b for b in (*part, 0)[:2]] + [3] * (2 * (2 - x))
+    return sa.FiniteMechanism({x: {str(y): Fraction(w, 22) for y, w in enumerate(row)} for x, row in rows.items()})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_worst_data_set_is_the_worst(seed):
+    """What is said to be the truth is, by exact histograms of all pairs and data sets; so is what attains it."""
+    table = raised_apart(Random(seed))
+    answer = sa.delta(table, n=4, eps=0, method="envelope", gap=1e-9)
+    truth = float(Fraction(str(sa.exact.worst_dataset(table, 4, 0).value.exact)))
+    assert answer.upper >= truth * (1 - 1e-12)
+    assert answer.tight == (answer.worst_data_set is not None)
+    if answer.tight:
+        assert answer.upper == pytest.approx(truth, rel=1e-8)
+
+
+def test_a_pair_that_may_be_worse_is_not_forgotten():
+    """An input attains the envelope of every pair here; that a pair is the worst has to be shown, too."""
+    answers = [sa.delta(raised_apart(Random(seed)), n=4, eps=0, method="envelope", gap=1e-9) for seed in range(6)]
+    assert sum(a.tight and len(a.evidence_above) > 1 for a in answers) > 2
+    for answer in answers:
+        last = min(answer.evidence_above, key=lambda e: e.upper)
+        rest = [e for e in answer.evidence_above if e != last]
+        if last.upper < answer.evidence_above[0].lower:
+            assert dataclasses.replace(answer, evidence_above=(last, *rest)).worst_data_set is None
 
 
 # --------------------------------------------------------------------------------------------------- reference values

@@ -14,12 +14,15 @@ from symamp.amplification.certificate import Claim, certificate
 from symamp.amplification.evidence import DataSets, Interval
 from symamp.amplification.question import Asked, Question
 from symamp.analyses.fixed_counts import FixedCounts
+from symamp.analyses.pair_of_inputs import has_many_pairs
 from symamp.analyses.part import DataSet, Evidence
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
-from symamp.derivation.envelope import envelope
+from symamp.derivation.envelope import envelope, envelope_classes
+from symamp.derivation.randomizer import LocalRandomizer
 from symamp.errors import ArgumentError, SymampError
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.exact_number import printable_number
 
 _MOST_DIGITS = 1000
 _LOCAL_BUDGET = "local budget"
@@ -110,17 +113,31 @@ class Answer(Bracket):
     def worst_data_set(self) -> DataSets | None:
         """The neighbouring data sets that are proved to be the worst of all at this question; None if none are proved.
 
-        They are where one input attains the envelope everywhere (docs/proofs/envelope.md): then the data set in which
-        all other users hold it is worse than every other one, and the envelope bound is its divergence.
+        They are where one input attains the envelope everywhere (docs/proofs/envelope.md): then no other data set with
+        this pair is worse than that in which all other users hold it, and the envelope bound is its divergence. Where
+        pairs differ, the envelopes of all others must be proved to be no larger at this question.
         """
         mechanism = self.question.subject.mechanism
         if mechanism is None or self.pair is None:
             return None
         try:
             x = envelope(mechanism, self.pair).attained_by(self.evidence_above[0].eps)
+            worst = x is not None and self._is_worst_pair(mechanism)
         except SymampError:  # inputs that are not described, or an order that is not proved
             return None
-        return None if x is None else DataSets(*self.pair, ((x, "1"),))
+        return DataSets(*self.pair, ((x, "1"),)) if worst and x is not None else None
+
+    def _is_worst_pair(self, mechanism: LocalRandomizer) -> bool:
+        """Return whether no other pair is worse than ``pair``, whose envelope is its divergence: by bounds on them."""
+        first, *others = self.evidence_above
+        if has_many_pairs(self.question.subject):  # not all of them are evaluated
+            return False
+        if len(envelope_classes(mechanism)) == 1:
+            return True
+        compared = first.part.method == "envelope" and len(others) + 1 == len(envelope_classes(mechanism))
+        if printable_number(first.eps, "eps") == 0:  # E = 1: both orders of a pair have the same divergence
+            others = [e for e in others if e.part.pair != first.part.pair[::-1]]
+        return compared and all(not first.lower < e.upper for e in others)
 
     @property
     def tight(self) -> bool:
