@@ -215,7 +215,7 @@ class Composition:
                 curve = CurvePoints.symmetric(points, bottom, top if reaches else None)
                 curves.append(RoundCurve(found, count, curve, bits))
                 continue
-            worst = found.below(max(centre, s / 2.0))
+            worst = None if top == 1 else found.below(max(centre, s / 2.0))
             if worst is not None:
                 curves.append(RoundCurve(found, count, points_of(*worst, (*levels, *tails), top, bits), bits, worst))
         make = pessimistic if up else optimistic

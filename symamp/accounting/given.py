@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import inf, pi, sqrt
+from math import inf
 
 import flint
 from flint import arb, fmpq
 
 from symamp.accounting.curve_points import CurvePoint, CurvePoints
 from symamp.accounting.pessimistic import pessimistic
-from symamp.accounting.round import Round
+from symamp.accounting.round import Round, deviation_of
 from symamp.amplification.answer import Answer
 from symamp.analyses.reduction import Reduction
 
@@ -37,7 +37,8 @@ class GivenRound(Round):
     def deviation(self) -> float:
         """That of the normal loss with the same total variation."""
         high = pessimistic(CurvePoints.symmetric(self.points)).divergence(fmpq(1))
-        return min(float(high.p) / float(high.q), 0.8) * sqrt(2.0 * pi)
+        with flint.ctx.workprec(64):
+            return deviation_of(float(arb(high)))
 
     def end(self, log_delta: float) -> float:
         """Return the eps of the first point with a divergence of at most delta; inf if there is none."""

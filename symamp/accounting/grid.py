@@ -12,6 +12,8 @@ _POINTS = 12.3
 """The relative width of the bracket of eps is about this over the square of the number of points."""
 _STEP, _LONGEST, _EVEN = 4.34, 0.5, 8.1
 _MOST = 20_000
+_FURTHEST = 700.0
+"""Beyond it no double is e^l."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Grid:
 
 
 def _levels(losses: Iterable[float]) -> tuple[fmpq, ...]:
-    return tuple(dict.fromkeys(1 + fmpq(*expm1(x).as_integer_ratio()) for x in losses))
+    return tuple(dict.fromkeys(1 + fmpq(*expm1(x).as_integer_ratio()) for x in losses if x <= _FURTHEST))
 
 
 def points_for(gap: float) -> float:

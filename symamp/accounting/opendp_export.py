@@ -10,6 +10,8 @@ import flint
 from flint import arb, fmpq
 
 from symamp.accounting.convex_hull import Vertex
+from symamp.derivation.crossing import number
+from symamp.numbers.arguments import budget
 from symamp.numbers.rounding import float_above
 
 
@@ -28,7 +30,7 @@ def profile_callable(vertices: list[Vertex]) -> Callable[[float], float]:
 
     def delta(eps: float) -> float:
         with flint.ctx.workprec(128):
-            ball = arb(eps).exp()
+            ball = number(budget(eps))().exp()
             mantissa, exponent = ball.lower().man_exp()
             shift = int(exponent)
             level = fmpq(int(mantissa) << shift) if shift >= 0 else fmpq(int(mantissa), 1 << -shift)

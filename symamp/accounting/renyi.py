@@ -100,10 +100,10 @@ def renyi_epsilon(rounds: Composition, delta: object, gap: float | None) -> floa
         a = 1.0 + float(np.exp(log_excess))
         return a * variance / 2.0 + log1p(-1.0 / a) - (log_delta + log(a)) / (a - 1.0)
 
-    guess = log(sqrt(-2.0 * log_delta / variance))
-    best = float(
-        np.exp(minimize_scalar(epsilon, bounds=(guess - 3.0, min(guess + 3.0, log(_LARGEST))), method="bounded").x)
-    )
+    most = log(_LARGEST)
+    guess = min(log(sqrt(-2.0 * log_delta / variance)), most)
+    bounds = (guess - 3.0, min(guess + 3.0, most))
+    best = float(np.exp(minimize_scalar(epsilon, bounds=bounds, method="bounded").x))
     order = 1 + fmpq(*best.as_integer_ratio())
     upper = _bracket(rounds, order, gap)[1]
     if upper == inf:

@@ -37,6 +37,9 @@ _DEAR_GAP = 1e-2
 _PAYS = 0.1
 """What dear bounds must take off the logarithm of delta two deviations out: about 2% of eps."""
 
+_LEAST_VARIATION = 1e-100
+"""Grids are in units of the deviation: where no two messages differ, or by less than this, it stands in."""
+
 
 class Round:
     """What composition asks of one round. Rounds are plain data: equal ones have equal curves."""
@@ -184,12 +187,21 @@ class ShuffledRound(Round):
         return ((bound, part),)
 
     def _deviation(self, part: Part) -> float:
-        return min(exp(part.log_estimate(Level.of_float(0.0), self.question.n, ROUGH)), 0.8) * sqrt(2.0 * pi)
+        return deviation_of(exp(part.log_estimate(Level.of_float(0.0), self.question.n, ROUGH)))
 
 
 def largest_upper(evidence: Iterable[Evidence]) -> Dyadic:
     """Return what bounds all pairs."""
     return max(e.upper for e in evidence)
+
+
+def deviation_of(variation: float) -> float:
+    """Return the standard deviation of the normal loss with this total variation, and something where that is 0.
+
+    >>> deviation_of(0.1), deviation_of(0.0) > 0.0
+    (0.25066..., True)
+    """
+    return min(max(variation, _LEAST_VARIATION), 0.8) * sqrt(2.0 * pi)
 
 
 def level_at(e: fmpq) -> Level:

@@ -15,6 +15,7 @@ from symamp.accounting.composed_answer import ComposedAnswer
 from symamp.accounting.renyi import RenyiCurve, renyi_curve, renyi_epsilon
 from symamp.accounting.tradeoff import TradeOff, trade_off
 from symamp.amplification.curve import BracketCurve
+from symamp.numbers.arguments import budget
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Composition(composition.Composition):
         """Return certified brackets of delta at every eps of a grid; neighbouring ones share their points."""
         grid = tuple(eps)
         answers = tuple(self.delta(x, gap=gap) for x in grid)
-        return ComposedCurve(answers, tuple(float(str(x)) for x in grid), str(self))
+        return ComposedCurve(answers, tuple(float(budget(x)) for x in grid), str(self))
 
     def plot(self, eps: Iterable[object], ax: Any = None) -> Any:
         """Draw the curve of delta over a grid of eps; return the matplotlib Axes."""

@@ -87,7 +87,7 @@ def trade_off(rounds: Composition, gap: float | None) -> TradeOff:
     reach = ceil(_PER_DEVIATION * (_REACH + rounds.mu / 2.0))
     grid = [rounds.mu * k / _PER_DEVIATION for k in range(reach + 1)]
     middle = rounds.mu * (1.0 + rounds.mu / 2.0)
-    log_delta = gaussian_log_delta(rounds.mu, grid[-1])
+    log_delta = max(gaussian_log_delta(rounds.mu, grid[-1]), -1e5)
     above, below = (rounds.pairs(up, middle, log_delta, gap).pairs for up in (True, False))
     dominating = CurvePoints.symmetric(_points(above, grid))
     known: tuple[Vertex, ...] = ((fmpq(0), fmpq(1)), (fmpq(1), fmpq(0)))

@@ -14,7 +14,7 @@ from symamp.amplification.certificate import Claim, certificate
 from symamp.amplification.evidence import DataSets, Interval
 from symamp.amplification.question import Asked, Question
 from symamp.analyses.fixed_counts import FixedCounts
-from symamp.analyses.pair_of_inputs import has_many_pairs
+from symamp.analyses.pair_of_inputs import is_large_table
 from symamp.analyses.part import DataSet, Evidence
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
@@ -130,7 +130,7 @@ class Answer(Bracket):
     def _is_worst_pair(self, mechanism: LocalRandomizer) -> bool:
         """Return whether no other pair is worse than ``pair``, whose envelope is its divergence: by bounds on them."""
         first, *others = self.evidence_above
-        if has_many_pairs(self.question.subject):  # not all of them are evaluated
+        if is_large_table(self.question.subject):  # not all of them are evaluated
             return False
         if len(envelope_classes(mechanism)) == 1:
             return True

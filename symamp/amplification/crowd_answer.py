@@ -21,10 +21,11 @@ from symamp.errors import ArgumentError
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.grouped import approximate_log_groups, enclose_groups, estimate_log_groups
 from symamp.evaluation.grouped_search import Group
-from symamp.evaluation.inversion import estimate_root, log_of
+from symamp.evaluation.inversion import LARGEST_EPS, estimate_root, log_of
 from symamp.evaluation.law import Level
 from symamp.evaluation.walks import Walk
 from symamp.numbers.arguments import budget, failure_probability
+from symamp.numbers.reading import sign_of_constant
 from symamp.numbers.rounding import float_above, float_below
 
 SOURCES = {
@@ -134,7 +135,10 @@ def crowd_delta(crowd: Crowd, eps: object, victim: object, gap: float) -> CrowdA
     For every victim that was asked about D_{e^eps} <= ``upper``, and for one of them it is >= ``lower`` for some data
     sets. Proof: docs/proofs/users_who_differ.md.
     """
-    level, (settings, _) = level_of(budget(eps)), accuracy(gap, None)
+    exact, (settings, _) = budget(eps), accuracy(gap, None)
+    if sign_of_constant(exact - int(LARGEST_EPS)) > 0:
+        raise ArgumentError("eps", eps, f"a number of at most {LARGEST_EPS:g} for users who differ")
+    level = level_of(exact)
     found: dict[int, tuple[float, float]] = {}
     names: dict[float, str] = {}
     for group, parties in _parties(crowd, victim).items():

@@ -20,7 +20,7 @@ from symamp.amplification.curve import Curve
 from symamp.amplification.evidence import Interval
 from symamp.amplification.question import Asked, Question, accuracy
 from symamp.amplification.search import LOOSE, DataSetSearch, Ladder
-from symamp.analyses.bound import ROUGH, Bound
+from symamp.analyses.bound import ROUGH, Bound, Progress
 from symamp.analyses.part import DataSet, Evidence, Part
 from symamp.analyses.registry import ANALYSES
 from symamp.derivation.crossing import level_of, number
@@ -41,7 +41,8 @@ class Profile:
     """delta as a function of eps for n users of one mechanism, and its inverse, as certified brackets.
 
     What is derived (classes of pairs, laws, data sets for the lower bound) is derived at the first question and kept.
-    ``method`` is None for the least of all proved upper bounds, else the name of one analysis.
+    ``method`` is None for the least of all proved upper bounds, else the name of one analysis. ``progress`` is told how
+    many pairs of inputs of a large table are settled, and of how many.
 
     >>> import symamp as sa
     >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
@@ -51,13 +52,13 @@ class Profile:
     5.1000...e-07
     """
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, progress: Progress | None = None) -> None:
         self.question = question
         self.subject, self.n = question.subject, question.n
         standing = None if question.method is None else ANALYSES[question.method].standing
         # What is no guarantee is shown beside the bracket, not as its end.
         self._claimed = None if standing is None or standing.is_guarantee else Ladder(self.subject, question.method)
-        self._ladder = Ladder(self.subject, None if self._claimed else question.method)
+        self._ladder = Ladder(self.subject, None if self._claimed else question.method, progress)
         self._below = DataSetSearch(self.subject)
         self._last: tuple[float, float] | None = None
 

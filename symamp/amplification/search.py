@@ -9,7 +9,7 @@ import flint
 from flint import arb, fmpq
 
 from symamp.analyses.analysis import Analysis
-from symamp.analyses.bound import ROUGH, Bound
+from symamp.analyses.bound import ROUGH, Bound, Progress
 from symamp.analyses.lower_bounds import DataSetBound
 from symamp.analyses.noise_data_sets import NoiseDataSetBound
 from symamp.analyses.part import DataSet, Part
@@ -30,15 +30,16 @@ _PATIENCE = 3
 class Ladder:
     """The upper bounds of a subject, made when they are needed: the named one, or all proved ones, cheap first."""
 
-    def __init__(self, subject: Subject, method: str | None) -> None:
+    def __init__(self, subject: Subject, method: str | None, progress: Progress | None = None) -> None:
         self._analyses = by_default(subject) if method is None else (analysis(method, subject),)
-        self._subject = subject
+        self._subject, self._progress = subject, progress
         self._made: dict[str, Bound] = {}
         self._floors: dict[str, tuple[Part, ...]] = {}
 
     def _bound(self, found: Analysis) -> Bound:
         if found.name not in self._made:
-            self._made[found.name] = found.bound(self._subject)
+            bound = found.bound(self._subject)
+            self._made[found.name] = bound if self._progress is None else bound.watched(self._progress)
         return self._made[found.name]
 
     @property

@@ -190,9 +190,14 @@ def _given(delta: object, eps: object) -> tuple[str, tuple[str, ...]]:
 def _listed(values: Any, name: str) -> tuple[object, ...]:
     if isinstance(values, np.ndarray):
         values = values.tolist()
-    found = tuple(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes) else (values,)
-    if not found or len({str(v) for v in found}) < len(found):
-        raise ArgumentError(name, f"{len(found)} values", "a number, or a list of different numbers")
+    accepted = "a number, or a list of different numbers"
+    try:
+        found = tuple(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes) else (values,)
+        different = len({str(v) for v in found})
+    except Exception:  # whatever an object does that is no list and no number
+        raise ArgumentError(name, values, accepted) from None
+    if not found or different < len(found):
+        raise ArgumentError(name, f"{len(found)} values", accepted)
     return found
 
 

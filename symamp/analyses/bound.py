@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import inf
+from typing import TypeAlias
 
 from flint import fmpq
 
@@ -17,6 +18,9 @@ ROUGH = Settings(gap=1e-3, most_frequencies=2_000)
 """Accuracy at which parts are compared: only the largest is evaluated with care."""
 _GAPS = (0.05, 0.005)
 """Accuracies that may settle a part below the worst one, before it is evaluated with care."""
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""A function that is told how much is done, and of how much."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,10 @@ class Bound:
         for part in parts:
             first.setdefault(part.signature, part)
         return Bound(tuple(first.values()))
+
+    def watched(self, progress: Progress) -> Bound:
+        """Return the bound that tells of its progress where an evaluation may take long."""
+        return self
 
     def ranked(self, level: Level, n: int) -> tuple[Part, ...]:
         """Return the parts, largest estimated divergence first."""

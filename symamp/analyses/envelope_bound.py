@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from symamp.analyses.analysis import Analysis
 from symamp.analyses.bound import Bound
-from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_described, has_many_pairs, pairs_of_inputs
+from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_described, is_large_table, pairs_of_inputs
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.analyses.table_pair import table_pairs
@@ -45,7 +45,7 @@ class EnvelopePart(PairOfInputs):
 
 
 def _bound(subject: Subject) -> Bound:
-    if has_many_pairs(subject):
+    if is_large_table(subject):
         return table_pairs(subject, EnvelopePart)
     return Bound.of(EnvelopePart(triples) for triples in pairs_of_inputs(subject))
 
@@ -58,5 +58,5 @@ ENVELOPE = Analysis(
     _bound,
     all_inputs_described,
     rank=1,
-    needless=has_many_pairs,
+    needless=is_large_table,
 )

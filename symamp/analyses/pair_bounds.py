@@ -6,6 +6,7 @@ import flint
 import numpy as np
 from flint import arb, arb_mat
 
+from symamp.analyses.bound import Progress
 from symamp.analyses.pair_kernel import kernel_bounds
 from symamp.analyses.pair_ranking import best, chi_squares, log_divergences, log_moments, singular_parts, tilts
 from symamp.derivation.numeric_table import Floats, NumericTable
@@ -51,11 +52,19 @@ def open_pairs(table: NumericTable, level: Level, n: int, bound: arb, theta: flo
     return [(int(i), int(j)) for i, j in np.argwhere(table.admissible & ~np.array(closed, dtype=np.bool_))]
 
 
-def narrowed(table: NumericTable, level: Level, n: int, bound: arb, pairs: list[Pair], worst: Law) -> list[Pair]:
+def narrowed(
+    table: NumericTable,
+    level: Level,
+    n: int,
+    bound: arb,
+    pairs: list[Pair],
+    worst: Law,
+    progress: Progress | None = None,
+) -> list[Pair]:
     """Return those of the pairs that are still not proved to have a divergence of at most ``bound``.
 
     The divergence of one user alone is tried first, as it bounds that of n; then the compact kernel with the plan that
-    suits ``worst``, the law of one of the worst pairs.
+    suits ``worst``, the law of one of the worst pairs; ``progress`` is told (done, all) of its terms.
 
     Guarantee
     ---------
@@ -70,7 +79,7 @@ def narrowed(table: NumericTable, level: Level, n: int, bound: arb, pairs: list[
     with flint.ctx.workprec(128 + 2 * n.bit_length()):
         plan = float_sum(rough, n, _KERNEL_GAP, _MOST_FREQUENCIES).plan
         try:
-            bounds = kernel_bounds(table, level, n, left, plan)
+            bounds = kernel_bounds(table, level, n, left, plan, progress)
         except PrecisionError:  # then each pair is evaluated by itself
             return left
         lone = singular_above(table, level)

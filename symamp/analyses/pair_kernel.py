@@ -8,6 +8,7 @@ import numpy as np
 from flint import acb, arb
 from numpy.typing import NDArray
 
+from symamp.analyses.bound import Progress
 from symamp.derivation.numeric_table import Floats, NumericTable
 from symamp.errors import PrecisionError
 from symamp.evaluation.kernel import Kernel
@@ -21,7 +22,9 @@ _TINY = arb(2) ** -60
 _SMALLEST, _LARGEST = 1e-100, 1e100
 
 
-def kernel_bounds(table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], plan: Plan) -> list[arb]:
+def kernel_bounds(
+    table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], plan: Plan, progress: Progress | None = None
+) -> list[arb]:
     """Return an upper bound on E[S_+]/n for the blanket of each pair, as balls at the ambient precision.
 
     The majorant of the compact kernel, with tilt, window and smoothing of the plan, is the same for all laws; what
@@ -38,6 +41,8 @@ def kernel_bounds(table: NumericTable, level: Level, n: int, pairs: Sequence[Pai
     scale = moments.at_zero
     sums = [kernel.majorant_at_zero() / 2 for _ in pairs]
     for j in range(1, plan.terms):
+        if progress is not None:
+            progress(j, plan.terms)
         weight, _ = kernel.at(kernel.step * j)
         for i, moment in enumerate(moments.following()):
             sums[i] += (weight * _power(moment / scale[i], n)).real

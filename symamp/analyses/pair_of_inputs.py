@@ -23,7 +23,7 @@ from symamp.evaluation.law import Law, Level
 from symamp.numbers.scipy_functions import brentq
 
 _STEPS = 8
-_MOST_INPUTS = 6
+_MOST_INPUTS, _MOST_ENTRIES = 6, 256
 _FAR, _CLOSE = 1e6, 1e-3
 _PLACE = replace(ROUGH, gap=0.05)
 """Accuracy of the place from which the search starts."""
@@ -54,10 +54,13 @@ def all_inputs_listed(subject: Subject) -> str | None:
     return all_inputs_described(subject)
 
 
-def has_many_pairs(subject: Subject) -> bool:
-    """Return whether the subject is a table with so many pairs of inputs that one evaluation for each takes long."""
+def is_large_table(subject: Subject) -> bool:
+    """Return whether the subject is a table so large that one evaluation for each pair of inputs takes long."""
     mechanism = subject.mechanism
-    return mechanism is not None and mechanism.numeric is not None and len(mechanism.inputs) > _MOST_INPUTS
+    table = None if mechanism is None else mechanism.numeric
+    if table is None:
+        return False
+    return len(table.inputs) > _MOST_INPUTS or len(table.inputs) * len(table.messages) > _MOST_ENTRIES
 
 
 @dataclass(frozen=True)

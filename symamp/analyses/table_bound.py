@@ -9,7 +9,7 @@ from typing import TypeAlias
 import flint
 from flint import arb, fmpq
 
-from symamp.analyses.bound import sharp_enough
+from symamp.analyses.bound import Progress, sharp_enough
 from symamp.analyses.pair_bounds import Pair, narrowed, open_pairs, worst_pairs
 from symamp.analyses.part import Evidence, Part
 from symamp.analyses.searched_bound import SearchedBound
@@ -21,7 +21,6 @@ from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
 from symamp.numbers.dyadic import Dyadic
 
-Progress: TypeAlias = Callable[[int, int], None]
 Groups: TypeAlias = Callable[[NumericTable, Sequence[Pair]], list[list[Pair]]]
 
 _FEW_INPUTS = 5
@@ -39,8 +38,7 @@ class TableBound(SearchedBound):
     ``part`` makes the part of a pair of rows; its divergence must be at most that of the blanket of the pair, since
     pairs are ranked and settled by their blankets. ``alike`` puts pairs in groups with the same divergence of their
     parts: those with equal blankets, unless the part is another bound. ``instead`` makes the part of the blanket, for
-    all but a few pairs where evaluations are dear. ``progress`` is told (settled, all) of the pairs that need an
-    evaluation of their own.
+    all but a few pairs where evaluations are dear. ``progress`` is told (settled, all) of the ordered pairs.
     """
 
     table: NumericTable
@@ -60,6 +58,15 @@ class TableBound(SearchedBound):
         given = {"table": table, "part": part, "progress": progress, "alike": alike, "instead": instead}
         for name, value in given.items():
             object.__setattr__(self, name, value)
+
+    def watched(self, progress: Progress) -> TableBound:
+        """Return the bound that tells how many pairs are settled."""
+        return TableBound(self.table, self.part, progress, self.alike, self.instead)
+
+    @property
+    def _every(self) -> int:
+        size = len(self.table.inputs)
+        return size * (size - 1)
 
     @property  # type: ignore[misc]
     def parts(self) -> tuple[Part, ...]:
@@ -101,9 +108,9 @@ class TableBound(SearchedBound):
                     return tuple(found)
                 limit = tried.upper
                 groups = self._others(level, n, limit, worst)
+        every, tell = self._every, self.progress or _silent
         for done, group in enumerate(groups):
-            if self.progress is not None:
-                self.progress(done, len(groups))
+            tell(every - len(groups) + done, every)
             part = self.part(group[0])
             tried = sharp_enough(part, level, n, limit, settings)
             if not tried.is_at_most(limit):
@@ -111,19 +118,32 @@ class TableBound(SearchedBound):
                 if goal is not None:
                     break
                 limit = tried.upper
+        tell(every, every)
         return tuple(sorted(found, key=lambda e: e.upper, reverse=True) if goal is None else found)
 
     def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: Part) -> list[list[Pair]]:
         """Return the pairs that no common bound settles, in groups of which one stands for all."""
         first = self.table.inputs.index(worst.pair[0]), self.table.inputs.index(worst.pair[1])
+        every, tell = self._every, self.progress or _silent
+        tell(0, every)
         with flint.ctx.workprec(256):
             ball = limit.ball if isinstance(limit, Dyadic) else arb(limit)
             rest = open_pairs(self.table, level, n, ball)
             if len(rest) > 1:
-                rest = narrowed(self.table, level, n, ball, rest, law_of(table_blanket(self.table, first)))
+                left = len(rest)
+
+                def of_sums(done: int, terms: int) -> None:
+                    tell(every - left + left * done // terms, every)
+
+                law = law_of(table_blanket(self.table, first))
+                rest = narrowed(self.table, level, n, ball, rest, law, of_sums)
         return [group for group in self.alike(self.table, [first, *rest]) if first not in group]
 
     def _by_blanket(self, groups: list[list[Pair]], level: Level, n: int) -> list[list[Pair]]:
         """Return the groups, those whose blanket has the largest divergence by estimates first."""
         place = {pair: k for k, pair in enumerate(worst_pairs(self.table, level, n, len(self.table.inputs) ** 2))}
         return sorted(groups, key=lambda group: min(place.get(pair, len(place)) for pair in group))
+
+
+def _silent(done: int, every: int) -> None:
+    """Tell nobody."""

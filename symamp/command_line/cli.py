@@ -11,7 +11,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from symamp import __version__, composed_verifier
-from symamp.amplification import questions
+from symamp.amplification.profile import Profile
+from symamp.amplification.question import Question
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.subject import Subject
 from symamp.command_line.audit_command import audit
@@ -28,6 +29,7 @@ from symamp.command_line.output import (
     print_table,
     write_certificate,
 )
+from symamp.command_line.progress import bar_of_pairs
 from symamp.command_line.words import described, read_gap, read_neighbours, refuse_repeated, separated
 from symamp.derivation.pairs import pair_classes
 from symamp.errors import ArgumentError
@@ -102,9 +104,9 @@ def epsilon(
     as_json: bool,
 ) -> None:
     """Certified bracket of the central epsilon of n shuffled users."""
-    answer = questions.epsilon(
-        found, n=n, delta=delta, method=method, gap=read_gap(gap), neighbours=read_neighbours(neighbours)
-    )
+    with bar_of_pairs() as progress:
+        asked = Question.of(found, n, method, read_neighbours(neighbours))
+        answer = Profile(asked, progress).epsilon(delta, gap=read_gap(gap))
     if not write_certificate(answer, certificate):
         print_answer(answer, as_json)
 
@@ -123,9 +125,9 @@ def delta(
     as_json: bool,
 ) -> None:
     """Certified bracket of delta at a central epsilon."""
-    answer = questions.delta(
-        found, n=n, eps=eps, method=method, gap=read_gap(gap), neighbours=read_neighbours(neighbours)
-    )
+    with bar_of_pairs() as progress:
+        asked = Question.of(found, n, method, read_neighbours(neighbours))
+        answer = Profile(asked, progress).delta(eps, gap=read_gap(gap))
     if not write_certificate(answer, certificate):
         print_answer(answer, as_json)
 

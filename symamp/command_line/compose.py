@@ -16,7 +16,7 @@ from symamp.accounting.privacy_profile import profile
 from symamp.accounting.rounds import Composition
 from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.output import print_json, print_line, save_plot, write_certificate
-from symamp.command_line.words import mentioned, read_gap, separated
+from symamp.command_line.words import member, mentioned, read_gap, separated
 from symamp.errors import ArgumentError, FormatError
 from symamp.mechanisms.catalogue import by_name
 from symamp.mechanisms.files.load import load_mechanism
@@ -61,8 +61,9 @@ def _rounds(table: dict[str, Any], folder: Path) -> Composition:
     if "n" not in table or "rounds" not in table or ("mechanism" in table) == ("file" in table):
         raise FormatError("round", table, "n, rounds, and one of mechanism and file")
     values = {name: str(value) for name, value in table.items() if name not in _OWN}
-    family: Any = by_name(str(table["mechanism"])) if "mechanism" in table else load_mechanism(folder / table["file"])
-    found = family(**values) if isinstance(family, type) else family.at(**values) if values else family
+    named = "mechanism" in table
+    family = by_name(str(table["mechanism"])) if named else load_mechanism(folder / str(table["file"]))
+    found = member(family, values)
     return _composition(found, table["n"], table["rounds"], table.get("method"), table.get("sampled_from"))
 
 
@@ -77,7 +78,7 @@ def _whole(count: Any) -> int:
         value = float(count)
     except (TypeError, ValueError, OverflowError):
         value = 0.5
-    if value != int(value):
+    if not value.is_integer():
         raise ArgumentError("rounds", count, "a whole number, such as 100 or 1e4")
     return int(value)
 

@@ -20,7 +20,7 @@ from symamp.amplification.sweep_result import Sweep
 from symamp.analyses.subject import Subject
 from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.output import print_json, print_line, save_plot
-from symamp.command_line.words import separated
+from symamp.command_line.words import member, read_gap, separated
 from symamp.errors import ArgumentError, FormatError
 from symamp.mechanisms.catalogue import by_name
 from symamp.mechanisms.files.load import load_mechanism
@@ -149,7 +149,7 @@ def _word(word: str) -> Any:
         if not equals:
             raise ArgumentError("mechanism", word, "a name with parameters, such as krr:k=16")
         values[key.strip()] = value.strip()
-    return by_name(name)(**values)
+    return member(by_name(name), values)
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def _read(file: Path) -> dict[str, Any]:
             "file", ", ".join(sorted(unknown)) or "incomplete", f"mechanisms, n, and {', '.join(_AXES[1:])}"
         )
     if "gap" in data:
-        data["gap"] = float(data["gap"])
+        data["gap"] = read_gap(str(data["gap"]))
     return data
 
 
@@ -173,10 +173,8 @@ def _mechanism(entry: Any, folder: Path) -> Any:
     if not isinstance(entry, dict) or ("family" in entry) == ("file" in entry):
         raise FormatError("mechanisms", entry, "a table with family and its parameters, or with file")
     values = {key: str(value) for key, value in entry.items() if key not in ("family", "file")}
-    if "file" in entry:
-        found = load_mechanism(folder / str(entry["file"]))
-        return found.at(**values) if values else found
-    return by_name(str(entry["family"]))(**values)
+    named = "family" in entry
+    return member(by_name(str(entry["family"])) if named else load_mechanism(folder / str(entry["file"])), values)
 
 
 def _around(answer: Inverse, found: Subject, eps: str, n: str | None) -> Any:

@@ -10,8 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from symamp.algebra.parameter import Parameter
-from symamp.analyses.subject import Subject
-from symamp.command_line.words import mentioned
+from symamp.command_line.words import member, mentioned
 from symamp.errors import ArgumentError, SymampError
 from symamp.mechanisms.catalogue import by_name, catalogue
 from symamp.mechanisms.family import Parametrised
@@ -66,7 +65,7 @@ class MechanismCommand(click.Command):
         values = {k.removeprefix(_PREFIX): ctx.params.pop(k) for k in list(ctx.params) if k.startswith(_PREFIX)}
         given = {k: v for k, v in values.items() if v is not None}
         del ctx.params["name"], ctx.params["mechanism"]
-        ctx.params["found"] = _member(family, given)
+        ctx.params["found"] = member(family, given)
         return rest
 
     def _options(self, family: Any) -> list[click.Option]:
@@ -86,11 +85,6 @@ def _option(name: str, parameter: Parameter | None) -> click.Option:
         "A parameter of the mechanism" if parameter is None else f"A parameter of the mechanism: {parameter.describe()}"
     )
     return click.Option([f"--{name}", f"{_PREFIX}{name}"], metavar=kind, help=f"{text}.")
-
-
-def _member(family: Any, values: dict[str, str]) -> Subject:
-    found: Subject = family(**values) if isinstance(family, type) else family.at(**values) if values else family
-    return found
 
 
 def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

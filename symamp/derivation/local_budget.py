@@ -10,6 +10,7 @@ from symamp.algebra.order import maximum
 from symamp.derivation.derived import derived
 from symamp.derivation.infimum import densities, infimum, supremum
 from symamp.derivation.randomizer import LocalRandomizer
+from symamp.derivation.same_value import compared, log
 from symamp.errors import UndecidedOrderError
 
 
@@ -45,7 +46,7 @@ def largest_ratio(mechanism: LocalRandomizer) -> sp.Expr:
     except UndecidedOrderError:
         if extra:
             raise
-        return sp.Max(*sure)
+        return sp.Max(*sure, evaluate=False)  # SymPy would drop some by its own view of their order
     if best >= len(sure):
         raise UndecidedOrderError("local epsilon", extra[best - len(sure)], "parameters under which it is attained")
     return sure[best]
@@ -57,4 +58,4 @@ def local_epsilon(mechanism: LocalRandomizer) -> sp.Expr:
     if ratio is sp.oo:
         return sp.oo
     budget = sp.log(ratio) if ratio.has(sp.Max) else sp.expand_log(sp.log(sp.powsimp(ratio)), force=False)
-    return arranged(budget, mechanism.parameters)
+    return compared(arranged(budget, mechanism.parameters), ratio, mechanism.parameters, log)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Self
 
 import sympy as sp
 
 from symamp.algebra.parameter import Parameter
 from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.orbit import Orbit
-from symamp.errors import UnknownInputError
+from symamp.errors import SymampError, UnknownInputError
 
 if TYPE_CHECKING:
     from symamp.derivation.decomposition import Decomposition
@@ -26,6 +28,11 @@ class LocalRandomizer(ABC):
 
     name: str
     parameters: tuple[Parameter, ...]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "orbits" in vars(cls):
+            cls.orbits = _of_known_inputs(cls.orbits)  # type: ignore[method-assign]
 
     @property
     @abstractmethod
@@ -59,7 +66,10 @@ class LocalRandomizer(ABC):
 
     @abstractmethod
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
-        """Orbits of messages with densities at the distinguished (different) inputs, and at the rest."""
+        """Orbits of messages with densities at the distinguished (different) inputs, and at the rest.
+
+        Raises UnknownInputError for other labels than those of ``inputs``, and for one that comes twice.
+        """
 
     @abstractmethod
     def key(self) -> tuple[object, ...]:
@@ -102,11 +112,35 @@ class LocalRandomizer(ABC):
 
     def checked_pair(self, x0: str, x1: str) -> tuple[str, str]:
         """Return (x0, x1), two different inputs of the mechanism, or raise UnknownInputError."""
-        known = self.inputs
-        for label in (x0, x1):
-            if not isinstance(label, str) or label not in known:
-                shown = repr(label) if isinstance(label, str) else label
-                raise UnknownInputError("input", shown, f"one of {', '.join(known[:20])}")
+        _check_known(self, (x0, x1))
         if x0 == x1:
             raise UnknownInputError("pair", f"({x0}, {x1})", "two different inputs")
         return x0, x1
+
+
+def _check_known(randomizer: LocalRandomizer, labels: Iterable[object]) -> None:
+    known = randomizer.inputs
+    for label in labels:
+        if not isinstance(label, str) or label not in known:
+            shown = repr(label) if isinstance(label, str) else label
+            raise UnknownInputError("input", shown, f"one of {', '.join(known[:20])}")
+
+
+def _of_known_inputs(orbits: Callable[[Any, tuple[str, ...]], tuple[Orbit, ...]]) -> Any:
+    """Return the description with a refusal of labels that it does not have."""
+
+    @wraps(orbits)
+    def described(self: LocalRandomizer, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
+        labels = tuple(distinguished) if isinstance(distinguished, Iterable) else (distinguished,)
+        if not self.parameters:  # a family with sizes left open may be asked about all inputs that a member has
+            _check_known(self, labels)
+        if len(set(map(str, labels))) < len(labels):
+            raise UnknownInputError("inputs", str(labels), "different inputs")
+        try:
+            return orbits(self, labels)
+        except (LookupError, ValueError) as error:
+            if not isinstance(error, SymampError):
+                _check_known(self, labels)
+            raise
+
+    return described

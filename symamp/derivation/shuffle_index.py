@@ -14,6 +14,7 @@ from symamp.algebra.parameter import Parameter
 from symamp.derivation.derived import derived
 from symamp.derivation.pairs import pair_classes
 from symamp.derivation.randomizer import LocalRandomizer
+from symamp.derivation.same_value import compared, inverse_root
 from symamp.errors import UndecidedOrderError
 
 
@@ -31,7 +32,8 @@ def shuffle_index(mechanism: LocalRandomizer) -> sp.Expr:
     values = list(dict.fromkeys(inverse_square(c.decomposition.components) for c in classes))
     with suppress(UndecidedOrderError):
         values = [values[maximum(values, mechanism.parameters)]]
-    return sp.Min(*(sp.oo if v == 0 else _inverse_root(v, mechanism.parameters) for v in values))
+    roots = [sp.oo if v == 0 else _inverse_root(v, mechanism.parameters) for v in values]
+    return roots[0] if len(roots) == 1 else sp.Min(*(r for r in roots if r is not sp.oo), evaluate=False)
 
 
 def _inverse_root(value: sp.Expr, parameters: Sequence[Parameter]) -> sp.Expr:
@@ -42,11 +44,12 @@ def _inverse_root(value: sp.Expr, parameters: Sequence[Parameter]) -> sp.Expr:
         pairs = int(exponent / 2)  # towards 0: x**(-1/2) stays below the root
         inside *= base ** (2 * pairs - exponent)
         outside *= _absolute(base, parameters) ** -pairs
-    return min((outside * sp.sqrt(x) for x in (inside, arranged(inside, tuple(parameters)))), key=lambda e: len(str(e)))
+    written = (outside * sp.sqrt(x) for x in (inside, arranged(inside, tuple(parameters))))
+    return compared(min(written, key=lambda e: len(str(e))), value, parameters, inverse_root)
 
 
 def _absolute(base: sp.Expr, parameters: Sequence[Parameter]) -> sp.Expr:
     try:
         return base if sign(base, parameters) >= 0 else -base
     except UndecidedOrderError:
-        return sp.Abs(base)
+        return sp.Abs(base, evaluate=False)

@@ -115,9 +115,9 @@ class GroupSearch:
     def _try(
         self, at: _Average, window: Window, d: float, estimate: float, gap: float, most: int
     ) -> tuple[float, float, Plan] | None:
-        terms, step = int(np.ceil(window.length / d)), 2.0 * np.pi / window.length
-        if terms > 2**40:
+        if not window.length <= 2**40 * d:  # also where d is 0
             return None
+        terms, step = int(np.ceil(window.length / d)), 2.0 * np.pi / window.length
         logs = [np.log(t.null_probability) if t.null_probability > 0.0 else -inf for t in at.tilted]
         null = float(np.exp(self.counts @ np.array(logs)))
 

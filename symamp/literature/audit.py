@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import sympy as sp
 
 from symamp.algebra.normal_form import normal
-from symamp.algebra.order import is_zero
+from symamp.algebra.order import is_zero, strictly_positive
+from symamp.algebra.parameter import Parameter
 from symamp.derivation.decomposition import Decomposition
 from symamp.errors import SymampError
 from symamp.literature.multi_message import audit_table_three
@@ -16,6 +17,8 @@ from symamp.literature.printed import PRINTED, Printed
 from symamp.literature.statements import statements
 from symamp.mechanisms.family import Family
 from symamp.numbers.expression import parse_expression
+from symamp.numbers.inert import power
+from symamp.numbers.substitution import put
 
 _VARIATION = {"beta": "beta", "ratio": "p"}
 _EXACT, _LIMIT, _DIFFERS = "agrees exactly", "agrees in the limit", "differs"
@@ -62,19 +65,39 @@ def check(printed: Printed) -> Finding:
     family = printed.family
     symbols = {p.name: p.symbol for p in family.declared}
     values = {symbols[name]: family.values[name] for name, _ in printed.fixed}
-    formula = parse_expression(printed.formula, symbols, argument=printed.place).subs(values)
-    derived = derived_quantity(family, printed.quantity)
+    formula = parse_expression(printed.formula, symbols, argument=printed.place)
+    formula, derived = put(formula, values), derived_quantity(family, printed.quantity)
     difference = normal(derived - formula)
     if is_zero(difference):
         return Finding(printed, _EXACT, derived)
-    verdict = _LIMIT if printed.size is not None and _vanishes(difference, symbols[printed.size]) else _DIFFERS
+    verdict = (
+        _LIMIT
+        if printed.size is not None and _vanishes(difference, symbols[printed.size], family.parameters)
+        else _DIFFERS
+    )
     return Finding(printed, verdict, derived, _counterexample(printed, family, formula))
 
 
-def _vanishes(difference: sp.Expr, size: sp.Symbol) -> bool:
-    growing = sp.Symbol("growing", positive=True)
-    positive = {s: sp.Symbol(s.name, positive=True) for s in difference.free_symbols if s != size}
-    return bool(sp.limit(difference.subs({size: growing, **positive}), growing, sp.oo) == 0)
+def _vanishes(difference: sp.Expr, size: sp.Symbol, parameters: Sequence[Parameter]) -> bool:
+    """Return whether a product tends to 0 as its only factors with ``size`` do: 1/size, or powers of what is above 1.
+
+    >>> x, n = Parameter("x", lower=sp.Integer(1)), sp.Symbol("n", integer=True)
+    >>> _vanishes(3 * x.symbol ** (1 - n), n, [x]), _vanishes(n / x.symbol**n, n, [x])
+    (True, False)
+    """
+    falling = [f for f in sp.Mul.make_args(difference) if size in f.free_symbols]
+    return bool(falling) and all(_falls(f, size, parameters) for f in falling)
+
+
+def _falls(factor: sp.Expr, size: sp.Symbol, parameters: Sequence[Parameter]) -> bool:
+    if not isinstance(factor, sp.Pow | power):
+        return False
+    base, exponent = factor.args
+    if size in base.free_symbols:
+        return bool(base == size and exponent.is_Rational and exponent < 0)
+    step = exponent.coeff(size)
+    linear = size not in normal(exponent - step * size).free_symbols
+    return linear and bool(step.is_Rational and step < 0) and strictly_positive(base - 1, parameters)
 
 
 def _counterexample(
@@ -88,7 +111,7 @@ def _counterexample(
             member = family.at(**{k: v for k, v in size.items() if k not in dict(printed.fixed)})
         except SymampError:
             continue
-        value = normal(formula.subs({p.symbol: member.values[p.name] for p in family.parameters}))
+        value = normal(put(formula, {p.symbol: member.values[p.name] for p in family.parameters}))
         table = member.table()
         pair = member.pairs()[0]
         if printed.quantity in _VARIATION:

@@ -235,7 +235,7 @@ def largest(ratios: Sequence[sp.Expr], parameters: Sequence[Parameter]) -> sp.Ex
     try:
         return distinct[maximum(distinct, parameters)]
     except UndecidedOrderError:
-        return sp.Max(*distinct)
+        return sp.Max(*distinct, evaluate=False)
 
 
 def _parameters(parts: Sequence[Mechanism]) -> tuple[Parameter, ...]:

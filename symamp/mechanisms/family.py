@@ -151,6 +151,7 @@ class Family(Parametrised, Mechanism):
         return general, {p.symbol: self.values[p.name] for p in large.values()}
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         if "table" in vars(cls):
             cls.table = _of_numbers(cls.table)  # type: ignore[assignment]
 

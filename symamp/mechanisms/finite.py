@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from fractions import Fraction
 from functools import cached_property
+from math import comb
 from typing import Self
 
 import sympy as sp
@@ -26,6 +27,8 @@ from symamp.numbers.reading import read_formula
 from symamp.numbers.substitution import put
 
 _MOST_INPUTS, _MOST_MESSAGES, _MOST_ENTRIES = 400, 4000, 160_000
+_UNCOUNTED = 30
+"""Exponents from here on count as this: even two letters make more strings than a table has messages."""
 
 
 class FiniteMechanism(Mechanism):
@@ -61,10 +64,12 @@ class FiniteMechanism(Mechanism):
         declared = _declared(parameters)
         if not isinstance(name, str):
             raise FormatError("name", name, "text")
+        if not isinstance(normalise, bool):
+            raise ArgumentError("normalise", normalise, "True or False")
         self.name = name
         self._inputs = tuple(rows)
         self._messages = tuple(dict.fromkeys(y for row in rows.values() for y in row))
-        _check_size(len(self._inputs), len(self._messages))
+        check_size(len(self._inputs), len(self._messages))
         read = _Entries(declared)
         entries = {
             x: {y: _exact(value, read, x, y) for y, value in row.items()}
@@ -208,13 +213,38 @@ def _declared(parameters: object) -> dict[str, Parameter]:
     return declared
 
 
-def _check_size(inputs: int, messages: int) -> None:
+def check_size(inputs: int, messages: int) -> None:
+    """Raise FormatError for a table that is too large; whoever writes one out asks before.
+
+    >>> check_size(3, 10**12)
+    Traceback (most recent call last):
+    ...
+    symamp.errors.FormatError: table: got 1000000000000 messages; accepted: 1 to 4000 messages and at most 160000 ...
+    """
     if not 2 <= inputs <= _MOST_INPUTS:
         raise FormatError("table", f"{inputs} inputs", f"2 to {_MOST_INPUTS} inputs")
     if not 1 <= messages <= _MOST_MESSAGES or inputs * messages > _MOST_ENTRIES:
         raise FormatError(
             "table", f"{messages} messages", f"1 to {_MOST_MESSAGES} messages and at most {_MOST_ENTRIES} entries"
         )
+
+
+def strings(letters: int, length: int) -> int:
+    """Return how many strings of that length there are over an alphabet; too many to be listed are not counted.
+
+    >>> strings(3, 4), strings(2, 10**18) == 2**_UNCOUNTED
+    (81, True)
+    """
+    return int(letters ** min(length, _UNCOUNTED))
+
+
+def subsets(size: int, chosen: int) -> int:
+    """Return how many sets of ``chosen`` of ``size`` elements there are; too many to be listed are not counted.
+
+    >>> subsets(5, 2), subsets(10**18, 10**17) > 10**300
+    (10, True)
+    """
+    return comb(size, min(chosen, size - chosen, _UNCOUNTED))
 
 
 class _Entries:
@@ -228,10 +258,12 @@ class _Entries:
         self.points: dict[tuple[str, ...], list[dict[str, Fraction]]] = {}
 
     def entry(self, value: object, place: str) -> sp.Expr:
-        if not (isinstance(value, str) or (isinstance(value, sp.Expr) and value.free_symbols)):
+        if not isinstance(value, str | sp.Expr):
             return printable_number(value, place)
         if value not in self.seen:
-            self.seen[value] = self.text(value, place) if isinstance(value, str) else self.formula(value, place)
+            constant = isinstance(value, sp.Expr) and not value.free_symbols
+            read = self.text if isinstance(value, str) else printable_number if constant else self.formula
+            self.seen[value] = read(value, place)
         return self.seen[value]
 
     def text(self, value: str, place: str) -> sp.Expr:

@@ -10,8 +10,10 @@ from flint import fmpq
 from symamp.errors import ArgumentError
 from symamp.numbers.exact_number import exact_number, printable_number
 from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.reading import sign_of_constant
 
 LARGEST_N = 10**18
+_LARGEST_BUDGET = 10**6
 
 
 def users(n: object) -> int:
@@ -36,9 +38,10 @@ def budget(eps: object, name: str = "eps") -> sp.Expr:
     accepted = "a finite number >= 0"
     number = printable_number(eps, name)
     _check_printable(eps, name)
-    if number.is_negative or not number.is_extended_nonnegative:
+    side = sign_of_constant(number)
+    if side < 0 or (side == 0 and number != 0):  # what 4096 bits do not tell from 0 may be negative
         raise ArgumentError(name, eps, accepted)
-    if not number.is_zero and float(sp.N(number, 15)) > 1e6:
+    if sign_of_constant(number - _LARGEST_BUDGET) > 0:
         raise ArgumentError(name, eps, "a number of at most 10**6")
     return number
 

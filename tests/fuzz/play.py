@@ -5,6 +5,7 @@ end within the limits of time and memory. A call that breaks a promise gives a `
 """
 
 import contextlib
+import importlib
 import io
 import json
 import math
@@ -30,10 +31,13 @@ import symamp as sa
 from fuzz.documents import verified
 from symamp.command_line.cli import main
 from symamp.mechanisms.catalogue import catalogue
+from symamp.verifier import verify
 
 SECONDS = 10
 """Of processor time: other work on the machine does not count."""
 GIBIBYTE = 2**30
+_LARGEST = 2 * GIBIBYTE
+"""Of address space, libraries included."""
 _PACKAGE = Path(sa.__file__).parent
 
 
@@ -68,12 +72,21 @@ def from_text(text):
         return sa.load_mechanism(path)
 
 
-def command(words):
-    """The exit code of the command line in this process, which may not fail in another way."""
+def checked(answer):
+    """The verdict on the certificate of an answer, which has to be valid."""
+    verdict = verify(json.dumps(answer.certificate()))
+    assert verdict.status == "valid", verdict
+    return verdict
+
+
+def command(words, files=()):
+    """The exit code of the command line in this process, beside some files; it may not fail in another way."""
     out, errors = io.StringIO(), io.StringIO()
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         stack.enter_context(contextlib.chdir(folder))
+        for name, text in dict(files).items():
+            Path(name).write_text(text, encoding="utf-8", errors="surrogatepass")
         stack.enter_context(mock.patch.object(sys, "argv", ["symamp", *words]))
         stack.enter_context(mock.patch("sys.stdin", io.StringIO()))
         stack.enter_context(contextlib.redirect_stdout(out))
@@ -94,16 +107,30 @@ def _exit_code():
     raise AssertionError("no exit")
 
 
+def _pandas():
+    try:
+        return importlib.import_module("pandas")
+    except ImportError:
+        return np
+
+
 NAMES = {
     "sa": sa, "sp": sp, "np": np, "mpmath": mpmath, "arb": arb, "fmpq": fmpq, "Fraction": Fraction, "Decimal": Decimal,
     "Odd": Odd, "catalogue": catalogue, "verified": verified, "from_text": from_text, "command": command,
+    "checked": checked, "pd": _pandas(), "X": sp.Symbol("x", real=True), "Y": sp.Symbol("y", real=True),
 }  # fmt: skip
 
 
 def play(call, seconds=SECONDS):
     """Evaluate the call; return a Failure, or None if it kept what is promised."""
+    return played(call, seconds)[0]
+
+
+def played(call, seconds=SECONDS):
+    """Evaluate the call; return a Failure or None, and whether there was an answer rather than a refusal."""
     before = flint.ctx.prec, mpmath.mp.prec
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answered = False
     previous = signal.signal(signal.SIGPROF, _stop)
     try:
         signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -111,26 +138,27 @@ def play(call, seconds=SECONDS):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 _inspect(eval(call, dict(NAMES)))
+                answered = True
         except sa.errors.SymampError as refusal:
             str(refusal), repr(refusal)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
     except TooLong:
-        return Failure("over time", call, f"more than {seconds} s, in {_innermost(sys.exc_info()[2])}")
+        return Failure("over time", call, f"more than {seconds} s, in {_innermost(sys.exc_info()[2])}"), False
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         if not any(_is_ours(f) for f in traceback.extract_tb(error.__traceback__)):
-            return None  # the language's own refusal: a keyword that is missing, a value that Python cannot make
-        return Failure(f"{type(error).__name__} in {_innermost(error.__traceback__)}", call, str(error)[:300])
+            return None, False  # the language's own refusal: a keyword that is missing, a value that Python cannot make
+        return Failure(f"{type(error).__name__} in {_innermost(error.__traceback__)}", call, str(error)[:300]), False
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, previous)
         after, flint.ctx.prec, mpmath.mp.prec = (flint.ctx.prec, mpmath.mp.prec), *before
     if after != before:
-        return Failure("a precision leaked", call, f"{before} became {after}")
+        return Failure("a precision leaked", call, f"{before} became {after}"), answered
     grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak)
-    return Failure("over memory", call, f"{grown} bytes") if grown > GIBIBYTE else None
+    return (Failure("over memory", call, f"{grown} bytes") if grown > GIBIBYTE else None), answered
 
 
 def _stop(*_):
@@ -148,6 +176,7 @@ def _is_ours(frame):
     return Path(frame.filename).is_relative_to(_PACKAGE) or frame.name in (
         "_inspect",
         "_answer",
+        "checked",
         "_law",
         "command",
         "_exit_code",
@@ -168,6 +197,9 @@ def _inspect(found, depth=0):
         assert 0.0 <= lower <= upper, f"lower {lower!r}, upper {upper!r}"
         if getattr(found, "quantity", None) == "delta":
             assert upper <= 1.0, f"delta up to {upper!r}"
+    if isinstance(lower, tuple | np.ndarray) and isinstance(upper, tuple | np.ndarray):
+        low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
+        assert ((low >= 0.0) & (low <= high)).all(), f"lower {lower!r}, upper {upper!r}"
     if isinstance(found, np.ndarray) and found.dtype.kind == "f":
         assert not np.isnan(found).any(), "NaN"
     if isinstance(found, dict):
@@ -178,6 +210,8 @@ def _inspect(found, depth=0):
             _inspect(value, depth + 1)
     if type(found).__module__.startswith("symamp"):
         str(found), repr(found)
+        if isinstance(found, sa.Answer | sa.Inverse | sa.Ranking | sa.Sweep | sa.ComposedAnswer):
+            assert "NaN" not in json.dumps(found.to_dict()), "NaN in a document"
         for name in ("_repr_latex_", "_repr_html_", "_repr_markdown_"):
             if hasattr(found, name):
                 getattr(found, name)()
@@ -207,10 +241,11 @@ def _law(law):
 
 def main_loop():
     """For the driver: play calls from standard input, one JSON text a line, and answer with one line each."""
-    resource.setrlimit(resource.RLIMIT_AS, (3 * GIBIBYTE, 3 * GIBIBYTE))
+    resource.setrlimit(resource.RLIMIT_AS, (_LARGEST, _LARGEST))
     for line in sys.stdin:
-        failure = play(json.loads(line))
-        print(json.dumps(None if failure is None else [failure.kind, failure.call, failure.detail]), flush=True)
+        failure, answered = played(json.loads(line))
+        found = None if failure is None else [failure.kind, failure.call, failure.detail]
+        print(json.dumps([found, answered]), flush=True)
 
 
 if __name__ == "__main__":

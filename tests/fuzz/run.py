@@ -12,7 +12,7 @@ import select
 import subprocess
 import sys
 import time
-from collections import Counter
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
@@ -39,7 +39,7 @@ class Player:
         )  # fmt: skip
 
     def play(self, call):
-        """The failure as (kind, call, detail), or None; the process is over after some of them."""
+        """The failure as (kind, call, detail), or None, and whether there was an answer; some end the process."""
         self.process.stdin.write(json.dumps(call) + "\n")
         self.process.stdin.flush()
         ready, _, _ = select.select([self.process.stdout], [], [], _PATIENCE)
@@ -47,42 +47,65 @@ class Player:
         if answer:
             return json.loads(answer)
         self.end()
-        return ["ended the process" if ready else "hangs", call, f"exit code {self.process.returncode}"]
+        return ["ended the process" if ready else "hangs", call, f"exit code {self.process.returncode}"], False
 
     def end(self):
         self.process.kill()
         self.process.wait()
 
 
+@dataclass
+class Run:
+    """What was played from a seed on; kept in a file, a run that was interrupted goes on where it stood."""
+
+    first: int
+    played: int = 0
+    answered: int = 0
+    seconds: float = 0.0
+    failures: dict = field(default_factory=dict)
+
+    def __str__(self):
+        kinds = f"{sum(self.failures.values())} failures of {len(self.failures)} kinds"
+        return f"{self.played} calls from seed {self.first}, {self.answered} answered, {self.seconds:.0f} s, {kinds}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("SYMAMP_FUZZ_SECONDS", "600")))
+    parser.add_argument("--calls", type=int, default=10**9, help="so many at most")
     parser.add_argument("--seed", type=int, default=None, help="the first seed; a fresh one if left out")
     parser.add_argument("--keep", type=Path, default=KEPT)
+    parser.add_argument("--state", type=Path, default=None, help="a file to go on from")
     asked = parser.parse_args()
-    first = secrets.randbelow(10**15) if asked.seed is None else asked.seed
-    end = time.monotonic() + asked.seconds
-    found, seen, played = {}, Counter(), 0
-    player = Player()
+    run = Run(secrets.randbelow(10**15) if asked.seed is None else asked.seed)
+    if asked.state is not None and asked.state.exists():
+        run = Run(**json.loads(asked.state.read_text(encoding="utf-8")))
+    found, player, last = {}, Player(), time.monotonic()
+    end = last + asked.seconds
     try:
-        while time.monotonic() < end:
-            if played % _LIFE == _LIFE - 1 or player.process.poll() is not None:
+        while last < end and run.played < asked.calls:
+            if run.played % _LIFE == _LIFE - 1 or player.process.poll() is not None:
                 player.end()
                 player = Player()
-            failure = player.play(random_call(first + played))
-            played += 1
+            failure, answered = player.play(random_call(run.first + run.played))
+            run.played += 1
+            run.answered += answered
+            now = time.monotonic()
+            run.seconds, last = run.seconds + now - last, now
             if failure is not None:
                 kind, call, _ = failure
-                seen[kind] += 1
+                run.failures[kind] = run.failures.get(kind, 0) + 1
                 if kind not in found or len(call) < len(found[kind][1]):
                     found[kind] = failure
                     _keep(asked.keep, found)
-            if played % 200 == 0:
-                print(f"{played} calls, {sum(seen.values())} failures of {len(found)} kinds", flush=True)
+            if run.played % 200 == 0:
+                print(run, flush=True)
+                if asked.state is not None:
+                    asked.state.write_text(json.dumps(asdict(run)), encoding="utf-8")
     finally:
         player.end()
-    print(f"{played} calls from seed {first}, failures of {len(found)} kinds: {dict(seen)}")
-    return 1 if found else 0
+    print(f"{run}: {run.failures}")
+    return 1 if run.failures else 0
 
 
 def _keep(path, found):
@@ -92,6 +115,7 @@ def _keep(path, found):
     for kind, call, detail in found.values():
         if kind not in known or len(call) < len(json.loads(known[kind])["call"]):
             known[kind] = json.dumps({"kind": kind, "call": call, "detail": detail})
+    path.parent.mkdir(exist_ok=True)
     path.write_text("\n".join(known.values()) + "\n", encoding="utf-8")
 
 

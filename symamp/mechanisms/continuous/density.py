@@ -49,7 +49,8 @@ class DensityMechanism(AdditiveNoise):
 
     def __init__(self, density: sp.Expr, x: sp.Symbol, y: sp.Symbol, *, inputs: tuple[object, object] = (0, 1)) -> None:
         super().__init__()
-        if not isinstance(density, sp.Expr) or density.free_symbols != {x, y}:
+        symbols = [v for v in (x, y) if isinstance(v, sp.Symbol)]
+        if not isinstance(density, sp.Expr) or len(symbols) < 2 or density.free_symbols != set(symbols):
             raise ArgumentError("density", density, "a SymPy formula in the two given symbols and no others")
         if density.has(sp.Float):
             raise ArgumentError("density", density, "exact numbers, such as Rational(1, 3)")

@@ -7,7 +7,7 @@ import sympy as sp
 from symamp.algebra.parameter import EPS0, Parameter
 from symamp.derivation.orbit import Orbit
 from symamp.mechanisms.family import Family
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size
 from symamp.mechanisms.structures.hadamard import sign_patterns, sylvester
 
 
@@ -79,6 +79,7 @@ class BlockHadamardResponse(Family):
     def table(self) -> FiniteMechanism:
         """Return the table over all messages, all rows but 0 in every block."""
         B, b, t = int(self["B"]), int(self["b"]), sp.exp(self["eps0"])
+        check_size(B * (b - 1), B * b)
         matrix = sylvester(b)
         rows = {}
         for block in range(B):

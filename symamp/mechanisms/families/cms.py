@@ -7,7 +7,7 @@ from itertools import product
 import sympy as sp
 
 from symamp.algebra.parameter import EPS0, Parameter
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size, strings
 from symamp.mechanisms.structures.one_hot import Letter, OneHot
 
 
@@ -56,6 +56,7 @@ class CountMeanSketch(OneHot):
     def table(self) -> FiniteMechanism:
         """Return the table for inputs (a, c), c = 0 or 1, and h_j(a, c) = a + c*j mod m; input x_a is (a, 0)."""
         k, m, s = int(self["k"]), int(self["m"]), sp.exp(self["eps0"] / 2)
+        check_size(2 * m, k * strings(2, m))
         stays, flips = s / (s + 1), 1 / (s + 1)
         rows = {}
         for c, a in product((0, 1), range(m)):

@@ -7,7 +7,7 @@ from itertools import combinations
 import sympy as sp
 
 from symamp.algebra.parameter import EPS0, Parameter
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size, subsets
 from symamp.mechanisms.structures.disjoint_cover import DisjointCover, with_average
 
 _ENTRIES = Parameter("s", lower=sp.Integer(1), integer=True)
@@ -48,6 +48,7 @@ class Collision(DisjointCover):
     def table(self) -> FiniteMechanism:
         """Return the table over the buckets, for all sets of 1 to s buckets that the entries may be hashed to."""
         s, buckets, t = int(self["s"]), int(self["l"]), sp.exp(self["eps0"])
+        check_size(subsets(buckets, s), buckets)
         total = s * t + buckets - s
         names = {tuple(range(s)): "x0"}
         if buckets >= 2 * s:

@@ -11,7 +11,7 @@ from symamp.algebra.parameter import EPS0, Parameter
 from symamp.derivation.orbit import Orbit
 from symamp.errors import ArgumentError
 from symamp.mechanisms.family import Family
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size, strings, subsets
 from symamp.numbers.exact_number import exact_number
 
 _DRAWN = sp.Symbol("d", integer=True)
@@ -96,6 +96,7 @@ class DBitFlip(Family):
     def table(self) -> FiniteMechanism:
         """Return the table over all sets of d buckets and their bits."""
         k, d, s = int(self["k"]), int(self["d"]), sp.exp(self["eps0"] / 2)
+        check_size(k, subsets(k, d) * strings(2, d))
         drawn = list(combinations(range(k), d))
         rows = {}
         for x in range(k):

@@ -12,7 +12,7 @@ from symamp.algebra.parameter import EPS0, Parameter
 from symamp.derivation.orbit import Orbit
 from symamp.errors import ArgumentError
 from symamp.mechanisms.family import Family
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size, strings
 from symamp.mechanisms.structures.disjoint_cover import AVERAGE, DisjointCover, with_average
 from symamp.numbers.inert import binomial
 from symamp.numbers.substitution import long_power
@@ -73,6 +73,7 @@ class DuchiVector(DisjointCover):
     def table(self) -> FiniteMechanism:
         """Return the table over all corners."""
         d, t = 2 * int(self["m"]) + 1, sp.exp(self["eps0"])
+        check_size(strings(2, d), strings(2, d))
         return _table(self, d, (t / (t + 1), False, False), {(1,) * d: "x0", (-1,) * d: "x1"})
 
 
@@ -122,6 +123,7 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
     def table(self) -> FiniteMechanism:
         """Return the table over all corners."""
         d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
+        check_size(strings(2, d), strings(2, d))
         side = sp.Integer(2) ** (d - 1) - binomial(d, d // 2) / 2
         chance = t * side / ((t - 1) * side + sp.Integer(2) ** d)
         return _table(self, d, (chance, False, True), {(1,) * d: "x0", (-1,) * d: "x1"})
@@ -202,5 +204,6 @@ class EvenDuchiVector(_EvenDimension):
     def table(self) -> FiniteMechanism:
         """Return the table over all corners."""
         d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
+        check_size(strings(2, d), strings(2, d))
         names = {(-1,) * h + (1,) * (d - h): f"x{h}" for h in range(d + 1)}
         return _table(self, d, (t / (t + 1), True, True), names)

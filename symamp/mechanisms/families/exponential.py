@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from symamp.algebra.parameter import EPS0, Parameter
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size
 from symamp.mechanisms.structures.exchangeable import ExchangeableSets, Share
 
 
@@ -44,6 +44,7 @@ class ExponentialMechanism(ExchangeableSets):
 
     def table(self) -> FiniteMechanism:
         """Return the k by k table."""
+        check_size(int(self["k"]), int(self["k"]))
         options = range(int(self["k"]))
         rows = {}
         for x in options:

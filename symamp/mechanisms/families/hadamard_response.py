@@ -8,7 +8,7 @@ from symamp.algebra.parameter import EPS0, Parameter
 from symamp.derivation.orbit import Orbit
 from symamp.errors import ArgumentError
 from symamp.mechanisms.family import Family
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size
 from symamp.mechanisms.structures.hadamard import sign_patterns, sylvester
 from symamp.numbers.exact_number import exact_number
 
@@ -97,6 +97,7 @@ class HadamardResponse(Family):
     def table(self) -> FiniteMechanism:
         """Return the table over all columns, rows 1, ..., D."""
         K, t = int(self["K"]), sp.exp(self["eps0"])
+        check_size(self.last_row or K - 1, K)
         rows = range(1, K if self.last_row is None else self.last_row + 1)
         matrix = sylvester(K)
         weights = {x: [t if entry > 0 else sp.Integer(1) for entry in matrix[x]] for x in rows}

@@ -8,7 +8,7 @@ from itertools import product
 import sympy as sp
 
 from symamp.algebra.parameter import EPS0, Parameter
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size, strings
 from symamp.mechanisms.structures.state_channel import StateChannel
 
 
@@ -66,6 +66,7 @@ class Harmony(StateChannel):
     def table(self) -> FiniteMechanism:
         """Return the table over (j, sign) for all inputs in {-1, 0, 1}^d."""
         d, t = int(self["d"]), sp.exp(self["eps0"])
+        check_size(strings(3, d), 2 * d)
         names = {(1,) * d: "x0", (-1,) * d: "x1", (0,) * d: "origin"}
         rows = {
             names.get(x, str(x)): {

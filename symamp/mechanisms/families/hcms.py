@@ -9,7 +9,7 @@ import sympy as sp
 from symamp.algebra.parameter import EPS0, Parameter
 from symamp.derivation.orbit import Orbit
 from symamp.mechanisms.family import Family
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size
 from symamp.mechanisms.structures.hadamard import sylvester
 
 
@@ -86,6 +86,7 @@ class HadamardCountMeanSketch(Family):
     def table(self) -> FiniteMechanism:
         """Return the table for inputs (a, c), c = 0 or 1, and h_j(a, c) = a + (c + 1)*j mod m; input x_a is (a, 0)."""
         k, m, t = int(self["k"]), int(self["m"]), sp.exp(self["eps0"])
+        check_size(2 * m, 2 * k * m)
         matrix = sylvester(m)
         rows = {}
         for c, a in product((0, 1), range(m)):

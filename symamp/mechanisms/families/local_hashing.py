@@ -7,7 +7,7 @@ from itertools import product
 import sympy as sp
 
 from symamp.algebra.parameter import EPS0, Parameter
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size, strings
 from symamp.mechanisms.structures.exchangeable import ExchangeableSets, Share
 
 
@@ -57,6 +57,7 @@ class LocalHashing(ExchangeableSets):
     def table(self) -> FiniteMechanism:
         """Return the table over all functions and values."""
         l, D, t = int(self["l"]), int(self["D"]), sp.exp(self["eps0"])
+        check_size(D, l * strings(l, D))
         functions = list(product(range(l), repeat=D))
         return FiniteMechanism(
             {

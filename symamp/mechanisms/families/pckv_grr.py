@@ -7,7 +7,7 @@ from itertools import combinations, product
 import sympy as sp
 
 from symamp.algebra.parameter import EPS0, Parameter
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size, strings, subsets
 from symamp.mechanisms.structures.disjoint_cover import DisjointCover, with_average
 
 
@@ -49,6 +49,7 @@ class PCKVGRR(DisjointCover):
     def table(self) -> FiniteMechanism:
         """Return the table over the 2d symbols, for all sets of s keys and signs of their values."""
         s, d, t = int(self["s"]), int(self["d"]), sp.exp(self["eps0"])
+        check_size(subsets(d, s) * strings(2, s), 2 * d)
         kept = (s * (t - 1) + 2) / (s * (t - 1) + 2 * d)
         right = (s * (t - 1) + 1) / (s * (t - 1) + 2)
         symbols = [(key, sign) for sign in (1, -1) for key in range(d)]

@@ -8,7 +8,7 @@ from itertools import combinations, product
 import sympy as sp
 
 from symamp.algebra.parameter import EPS0, Parameter
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size, strings, subsets
 from symamp.mechanisms.structures.state_channel import StateChannel
 
 _ABSENT, _PLUS, _MINUS = "absent", "+1", "-1"
@@ -89,6 +89,7 @@ class PrivKV(StateChannel):
     def table(self) -> FiniteMechanism:
         """Return the table over (j, 0), (j, +), (j, -) for all sets of s keys with values in {-1, 1}."""
         s, d, a = int(self["s"]), int(self["d"]), sp.exp(self["eps0"] / 2)
+        check_size(subsets(d, s) * strings(2, s), 3 * d)
         keep = a / (a + 1)
 
         def plus(value: sp.Expr) -> sp.Expr:

@@ -7,7 +7,7 @@ import math
 import sympy as sp
 
 from symamp.algebra.parameter import EPS0, Parameter
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size
 from symamp.mechanisms.structures.disjoint_cover import DisjointCover, with_average
 
 
@@ -45,6 +45,7 @@ class PrivUnit(DisjointCover):
         """Return the mechanism on a circle cut into cells, at inputs that turn it by whole cells."""
         c, t = self["c"], sp.exp(self["eps0"])
         cells = math.lcm(int(c.q), 2)
+        check_size(cells, cells)
         width = int(c * cells)
         inside = c * t / (c * t + 1 - c)
         names = {0: "x0", cells // 2: "x1"}

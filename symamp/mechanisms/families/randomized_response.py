@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from symamp.algebra.parameter import EPS0, Parameter
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size
 from symamp.mechanisms.structures.exchangeable import ExchangeableSets, Share
 
 
@@ -44,6 +44,7 @@ class RandomizedResponse(ExchangeableSets):
     def table(self) -> FiniteMechanism:
         """Return the k by k table."""
         k, t = int(self["k"]), sp.exp(self["eps0"])
+        check_size(k, k)
         labels = [f"x{i}" for i in range(k)]
         return FiniteMechanism(
             {x: {y: (t if x == y else 1) / (t + k - 1) for y in labels} for x in labels}, name=repr(self)

@@ -12,7 +12,7 @@ from symamp.algebra.parameter import EPS0, Parameter
 from symamp.derivation.orbit import Orbit
 from symamp.errors import ArgumentError
 from symamp.mechanisms.family import Family
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size, strings, subsets
 from symamp.numbers.inert import binomial
 
 _MOST_ITEMS = 200
@@ -132,6 +132,7 @@ class SamplingRappor(Family):
     def table(self) -> FiniteMechanism:
         """Return the table over all 2^d vectors, for all s-subsets."""
         s, d, a = int(self["s"]), int(self["d"]), sp.exp(self["eps0"] / 2)
+        check_size(subsets(d, s), strings(2, d))
         vectors = list(product((0, 1), repeat=d))
 
         def rappor(item: int, y: tuple[int, ...]) -> sp.Expr:

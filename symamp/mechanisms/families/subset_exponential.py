@@ -7,7 +7,7 @@ from itertools import combinations
 import sympy as sp
 
 from symamp.algebra.parameter import EPS0, Parameter
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size, subsets
 from symamp.mechanisms.structures.exchangeable import ExchangeableSets, Share
 from symamp.numbers.inert import binomial
 
@@ -83,6 +83,7 @@ class SubsetExponential(ExchangeableSets):
     def table(self) -> FiniteMechanism:
         """Return the table over all k-subsets, for all s-subsets."""
         s, d, k, t = int(self["s"]), int(self["d"]), int(self["k"]), sp.exp(self["eps0"])
+        check_size(subsets(d, s), subsets(d, k))
         messages = list(combinations(range(d), k))
         names = {tuple(range(i * s, (i + 1) * s)): f"x{i}" for i in range(d // s)}
         rows = {}

@@ -7,7 +7,7 @@ from itertools import combinations
 import sympy as sp
 
 from symamp.algebra.parameter import EPS0, Parameter
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size, subsets
 from symamp.mechanisms.structures.exchangeable import ExchangeableSets, Share
 
 
@@ -49,11 +49,12 @@ class SubsetSelection(ExchangeableSets):
     def table(self) -> FiniteMechanism:
         """Return the table over all k-subsets."""
         d, k, t = int(self["d"]), int(self["k"]), sp.exp(self["eps0"])
-        subsets = list(combinations(range(d), k))
-        weights = {x: [t if x in y else sp.Integer(1) for y in subsets] for x in range(d)}
+        check_size(d, subsets(d, k))
+        messages = list(combinations(range(d), k))
+        weights = {x: [t if x in y else sp.Integer(1) for y in messages] for x in range(d)}
         return FiniteMechanism(
             {
-                f"x{x}": {str(y): w / sp.Add(*row) for y, w in zip(subsets, row, strict=True)}
+                f"x{x}": {str(y): w / sp.Add(*row) for y, w in zip(messages, row, strict=True)}
                 for x, row in weights.items()
             },
             name=repr(self),

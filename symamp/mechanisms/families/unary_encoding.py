@@ -8,7 +8,7 @@ from itertools import product
 import sympy as sp
 
 from symamp.algebra.parameter import EPS0, Parameter
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size, strings
 from symamp.mechanisms.structures.one_hot import Letter, OneHot
 
 _SIZE = Parameter("D", lower=sp.Integer(2), integer=True)
@@ -33,6 +33,7 @@ class _Unary(OneHot):
         """Return the table over all 2^D vectors."""
         p, q = self.probabilities()
         size = int(self["D"])
+        check_size(size, strings(2, size))
         rows = {}
         for x in range(size):
             chance = [(1 - p, p) if i == x else (1 - q, q) for i in range(size)]

@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 import sympy as sp
 
 from symamp.algebra.parameter import EPS0, Parameter
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size, subsets
 from symamp.mechanisms.structures.disjoint_cover import DisjointCover, with_average
 
 
@@ -61,6 +61,7 @@ class Wheel(DisjointCover):
         """Return the mechanism on a ring cut into cells, at all s points (also equal ones) on borders of cells."""
         s, p, t = int(self["s"]), self["p"], sp.exp(self["eps0"])
         cells = int(p.q)
+        check_size(subsets(cells + s - 1, s), cells)
         arc = int(p * cells)
         total = s * p * t + 1 - s * p
         names = {tuple((i * s + j) * arc for j in range(s)): f"x{i}" for i in range(3)}

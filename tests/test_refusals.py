@@ -1,0 +1,108 @@
+"""What is too large, unknown or nobody's business is refused at once, whatever the mechanism; and progress is told."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+import symamp as sa
+from symamp.analyses.blanket_bound import BLANKET
+from symamp.command_line import cli, progress
+from symamp.evaluation.divergence import Settings
+from symamp.evaluation.law import Level
+from symamp.mechanisms.catalogue import catalogue
+
+HUGE = 10**12
+SIZED = {
+    slug: [family.small[0] | {p.name: HUGE} for p in family.declared if p.integer]
+    for slug, family in catalogue().items()
+}
+
+
+@pytest.mark.parametrize("slug", SIZED)
+def test_labels_that_a_member_does_not_have_are_refused(slug):
+    member = catalogue()[slug](**catalogue()[slug].small[0])
+    first = member.inputs[0]
+    for labels in (("nobody",), (first, "nobody"), (first, first), 5, (None,)):
+        with pytest.raises(sa.errors.UnknownInputError):
+            member.orbits(labels)
+    assert member.orbits(member.pairs()[0])
+
+
+@pytest.mark.parametrize("slug", SIZED)
+def test_a_table_that_is_too_large_is_refused_before_it_is_written(slug):
+    for values in SIZED[slug]:
+        try:
+            member = catalogue()[slug](**values)
+        except sa.errors.ArgumentError:  # sizes that do not fit together
+            continue
+        with pytest.raises(sa.errors.FormatError, match=r"table: got .*; accepted: "):
+            member.table()
+
+
+@pytest.mark.parametrize("method", ["generic", "standard_clone", "blanket"])
+def test_no_data_set_is_called_the_worst_unless_all_pairs_are_covered(method):
+    """For (x0, x1), close to each other, one input attains the envelope; the worst pair is another one."""
+    rows = [["3/4", "1/4"], ["5/7", "2/7"], ["4/5", "1/5"]]
+    mechanism, eps = sa.FiniteMechanism(rows), "log(21/20)"
+    found = sa.delta(mechanism, n=3, eps=eps, method=method).worst_data_set
+    if found is not None:
+        others = [found.others[0][0]] * 2
+        value = sa.exact.divergence(mechanism, [found.x0, *others], [found.x1, *others], eps).exact
+        assert value == sa.exact.worst_dataset(mechanism, 3, eps).value.exact
+
+
+def test_a_named_worst_data_set_has_to_be_one_of_the_mechanism():
+    answer = sa.delta(sa.OneBitMean(eps0="log(3)"), n=2, eps=0, method="generic")
+    assert answer.to_dict()["worst_data_set"] in (None, str(answer.worst_data_set))
+    assert set(vars(answer.worst_data_set)["others"] if answer.worst_data_set else ()) <= {("0", "1"), ("1", "1")}
+
+
+def table(size):
+    return [[(1 + (i * j + i + j) % 7) / 100 for j in range(size)] for i in range(size)]
+
+
+def mechanism_of(size):
+    rows = [[x / sum(row) for x in row] for row in table(size)]
+    return sa.FiniteMechanism(rows, normalise=True)
+
+
+def test_progress_is_told_up_to_the_end():
+    told = []
+    bound = BLANKET.bound(mechanism_of(12)).watched(lambda done, every: told.append((done, every)))
+    bound.evidence(Level.of_float(0.05), 1000, Settings(gap=1e-2))
+    assert {every for _, every in told} == {12 * 11}
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[0][0] == 0
+    assert told[-1][0] == 12 * 11
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_bar_is_for_terminals_only(terminal, monkeypatch, capsys, tmp_path):
+    errors = io.StringIO()
+    shown = Console(file=errors, force_terminal=terminal)
+    monkeypatch.setattr(progress, "Console", lambda **_: shown)
+    rows = {f"x{i}": [1 + (i * j) % 5 for j in range(6)] for i in range(7)}
+    table = {x: {f"y{j}": f"{w}/{sum(row)}" for j, w in enumerate(row)} for x, row in rows.items()}
+    document = {"format": "symamp-mechanism", "version": 1, "name": "t", "table": table}
+    file = tmp_path / "table.json"
+    file.write_text(json.dumps(document | {"inputs": list(table), "messages": list(table["x0"])}))
+    words = ["symamp", "delta", "--mechanism", str(file), "--n", "100", "--eps", "0.1", "--method", "blanket"]
+    monkeypatch.setattr("sys.argv", words)
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 0
+    assert capsys.readouterr().out.startswith("delta in [")
+    assert ("pairs of inputs" in errors.getvalue()) == terminal
+
+
+def test_a_certificate_of_many_rounds_is_printed_on_request(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    words = ["compose", "krr", "--k", "3", "--eps0", "1", "--n", "100", "--rounds", "2", "--delta", "1e-3"]
+    monkeypatch.setattr("sys.argv", ["symamp", *words, "--gap", "1e-2", "--method", "blanket", "--certificate", "-"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 0
+    assert json.loads(capsys.readouterr().out)["format"]
+    assert not list(tmp_path.iterdir())
