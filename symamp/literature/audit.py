@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from symamp.algebra.normal_form import normal
+from symamp.algebra.normal_form import normal, quotient
 from symamp.algebra.order import is_zero, strictly_positive
 from symamp.algebra.parameter import Parameter
+from symamp.algebra.polynomials import coefficients
 from symamp.derivation.decomposition import Decomposition
 from symamp.errors import SymampError
 from symamp.literature.multi_message import audit_table_three
@@ -79,12 +80,16 @@ def check(printed: Printed) -> Finding:
 
 
 def _vanishes(difference: sp.Expr, size: sp.Symbol, parameters: Sequence[Parameter]) -> bool:
-    """Return whether a product tends to 0 as its only factors with ``size`` do: 1/size, or powers of what is above 1.
+    """Return whether a quotient of polynomials in ``size`` has the larger degree below, or all factors with it fall.
 
     >>> x, n = Parameter("x", lower=sp.Integer(1)), sp.Symbol("n", integer=True)
     >>> _vanishes(3 * x.symbol ** (1 - n), n, [x]), _vanishes(n / x.symbol**n, n, [x])
     (True, False)
     """
+    q = quotient(difference)
+    held = [i for i, g in enumerate(q.generators) if size in g.expr.free_symbols]
+    if [q.generators[i].expr for i in held] == [size]:
+        return max(coefficients(q.num, held[0])) < max(coefficients(q.den, held[0]))
     falling = [f for f in sp.Mul.make_args(difference) if size in f.free_symbols]
     return bool(falling) and all(_falls(f, size, parameters) for f in falling)
 
@@ -94,7 +99,7 @@ def _falls(factor: sp.Expr, size: sp.Symbol, parameters: Sequence[Parameter]) ->
         return False
     base, exponent = factor.args
     if size in base.free_symbols:
-        return bool(base == size and exponent.is_Rational and exponent < 0)
+        return False
     step = exponent.coeff(size)
     linear = size not in normal(exponent - step * size).free_symbols
     return linear and bool(step.is_Rational and step < 0) and strictly_positive(base - 1, parameters)
