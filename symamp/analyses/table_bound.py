@@ -133,7 +133,8 @@ class TableBound(SearchedBound):
                 left = len(rest)
 
                 def of_sums(done: int, terms: int) -> None:
-                    tell(every - left + left * done // terms, every)
+                    if left * done // terms > left * (done - 1) // terms:
+                        tell(every - left + left * done // terms, every)
 
                 law = law_of(table_blanket(self.table, first))
                 rest = narrowed(self.table, level, n, ball, rest, law, of_sums)
