@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import flint
 from flint import fmpq
 
-from symamp.accounting.convex_hull import Vertex
 from symamp.errors import ArgumentError
 from symamp.numbers.dyadic import Dyadic
 
@@ -65,10 +64,11 @@ class CurvePoints:
         left = [p.reflected() for p in points if p.level > 1]
         return CurvePoints((*left[::-1], *points), bottom, top)
 
-    def exact(self) -> tuple[list[Vertex], list[Vertex]]:
-        """Return where the curve is known exactly: (0, 1) and (bottom, 1 - bottom) left, (top, 0) right."""
-        left = [(fmpq(0), fmpq(1))] + ([] if self.bottom is None else [(self.bottom, 1 - self.bottom)])
-        return left, [] if self.top is None else [(self.top, fmpq(0))]
+    def known(self) -> list[tuple[fmpq, fmpq, fmpq]]:
+        """Return (E, low, high) from E = 0 on: where the curve is known exactly, and the points between."""
+        exact = [fmpq(0)] if self.bottom is None else [fmpq(0), self.bottom]
+        points = [(e, 1 - e, 1 - e) for e in exact] + [(p.level, p.low, p.high) for p in self.inside()]
+        return points if self.top is None else [*points, (self.top, fmpq(0), fmpq(0))]
 
     def inside(self) -> tuple[CurvePoint, ...]:
         """Return the points where the curve is not known exactly."""

@@ -41,11 +41,8 @@ def curve_below(curve: CurvePoints) -> list[Vertex]:
     ---------
     The function is at most D_E at every E >= 0. Proof: docs/proofs/composition.md, section 2.
     """
-    left, right = curve.exact()
-    known = [(e, d, d) for e, d in left] + [(p.level, p.low, p.high) for p in curve.inside()]
-    known += [(e, d, d) for e, d in right]
     least: dict[fmpq, fmpq] = {}
-    for e, value in _minorant(known):
+    for e, value in _minorant(curve.known()):
         # Where the minorant jumps, at a point, the smaller of its two values counts.
         least[e] = min(value, least.get(e, value))
     return lower_hull(least.items())

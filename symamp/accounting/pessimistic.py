@@ -32,8 +32,7 @@ def curve_above(curve: CurvePoints) -> list[Vertex]:
     ---------
     The function is at least D_E at every E >= 0. Proof: docs/proofs/composition.md, section 2.
     """
-    left, right = curve.exact()
-    values = [*left, *((p.level, p.high) for p in curve.inside()), *right]
+    values = [(e, high) for e, _, high in curve.known()]
     # The curve does not increase: after the least bound it stays below it.
     least = min(range(len(values)), key=lambda i: (values[i][1], i))
     return lower_hull(values[: least + 1])
