@@ -54,7 +54,7 @@ class Crowd:
 
     def honest(self, counts: Sequence[object]) -> Crowd:
         """Return the crowd in which so many users of each group are honest: what the others do is known anyway."""
-        if len(counts) != len(self.groups):
+        if not isinstance(counts, Sequence) or len(counts) != len(self.groups):
             raise ArgumentError("honest", counts, f"{len(self.groups)} numbers, one for each group")
         kept = []
         for (count, subject), left in zip(self.groups, counts, strict=True):
