@@ -8,16 +8,21 @@ import math
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 import sympy as sp
 from flint import arb, fmpq
+from scipy.special import gammaln
+from scipy.stats import binom
 
 import symamp as sa
 from symamp.errors import ArgumentError
 from symamp.literature.closed_form import Setting
-from symamp.literature.forms.blanket_tails import bennett, hoeffding, moments_of
+from symamp.literature.forms.blanket_tails import Moments, bennett, hoeffding, moments_of
 from symamp.literature.forms.normal import gaussian_delta
 from symamp.literature.forms.renyi_divergences import shuffled_order
+from symamp.literature.forms.variation_ratio_forms import _Pair
+from symamp.literature.multi_message import cheu_zhilyaev
 from symamp.literature.shelf import CLOSED_FORMS
 
 
@@ -173,6 +178,157 @@ def test_the_printed_theorem_has_no_value_although_its_conditions_hold(eps0, n, 
     found = eps("wang_4_7", pure(eps0), n, d)
     assert found.value is None
     assert all(c.met for c in found.conditions)
+
+
+# ------------------------------------------------------------------------------------------- values of numerical bounds
+
+
+@pytest.mark.parametrize(
+    ("method", "subject", "value"),
+    [
+        ("standard_clone", pure(1), 0.05300531814),
+        ("generic", pure(1), 0.04320615945),
+        ("blanket", krr(10, 1), 0.02325330590),
+    ],
+)
+def test_numerical_bounds(method, subject, value):
+    """Formula: an independent implementation in floats; the four-point bound of k-RR is its blanket. n = 10^4, 1e-6."""
+    answer = sa.epsilon(subject, n=10**4, delta="1e-6", method=method)
+    assert answer.upper == pytest.approx(value, rel=1e-7)
+
+
+def test_the_data_set_of_krr():
+    """Formula: (x0, x2, ...) against (x1, x2, ...), 10-RR, n = 10^4, 1e-6."""
+    answer = sa.epsilon(krr(10, 1), n=10**4, delta="1e-6")
+    assert answer.lower == pytest.approx(0.02325257762, rel=2e-7)
+
+
+@pytest.mark.parametrize(
+    ("k", "level", "lower", "upper"),
+    [(2, "1/10", 9.312933568e-24, 1.763570726e-18), (10, "1/20", 8.941615814e-16, 9.004986609e-16)],
+)
+def test_certified_deltas(k, level, lower, upper):
+    """Formula: brackets by the blanket and its data sets; other bounds may lie lower, not below the first end."""
+    answer = sa.delta(krr(k, 1), n=10**4, eps=level, method="blanket")
+    assert answer.upper == pytest.approx(upper, rel=1e-6)
+    assert lower * (1 - 1e-6) <= answer.lower <= upper
+
+
+def test_tails_for_laplace_noise_by_their_moments():
+    """Formula: the four numbers of Laplace noise at E = e^0.1, eps0 = 1, n = 10^4; checked there by quadrature."""
+    t, h, e = math.e, math.exp(0.5), math.exp(0.1)
+    square = (e * e + 1) * (2 * h + 1 / t) / 3 - 2 * e * (2 / h - 1 / t)
+    found = Moments(arb(1 / h), arb((e + 1) * (h - 1 / h)), arb(h * (1 - e / t)), arb(square))
+    assert float(hoeffding(found, 10**4, arb("0.1"))) == pytest.approx(1.51678705e-15, rel=1e-6)
+    assert float(bennett(found, 10**4, arb("0.1"))) == pytest.approx(4.03023145e-20, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("eps0", "n", "d", "gaussian", "lower", "upper"),
+    [
+        ("0.1", 10**4, "1e-6", 0.072942131, 0.002722113, 0.0027940292),
+        (1, 10**4, "1e-6", 0.09893815, 0.037998054, 0.043206159),
+        (4, 10**4, "1e-6", 0.42004985, 0.40662981, 0.41081231),
+        (3, 10**3, "1e-12", 1.3616015, 1.393529, 1.4682697),
+        (4, 10**3, "1e-6", 1.4493771, 1.7968832, 1.8529066),
+        (5, 10**3, "1e-2", 1.0361931, 1.2138218, 1.2248331),
+        (5, 10**4, "1e-6", 0.71323032, 0.73882469, 0.74213231),
+        (6, 10**5, "1e-6", 0.35431758, 0.35652967, 0.3570263),
+    ],
+)
+def test_the_gaussian_approximation_beside_the_generic_bound(eps0, n, d, gaussian, lower, upper):
+    """Formula: equal budgets; brackets by the generic bound and data sets of k-ary responses."""
+    answer = sa.epsilon(pure(eps0), n=n, delta=d, method="generic")
+    assert answer.upper == pytest.approx(upper, rel=1e-6)
+    assert lower * (1 - 1e-6) <= answer.lower
+    assert (gaussian < lower) == (gaussian < answer.lower)
+
+
+RENYI = {
+    "0.5": (3.177931103e-4, 6.355860451e-4, 1.271170547e-3, 2.542328183e-3, 5.084550827e-3),
+    "1": (1.588726907e-3, 3.17746238e-3, 6.355000134e-3, 1.271063069e-2, 2.542641496e-2),
+    "2": (9.755929569e-3, 1.95151894e-2, 3.905976789e-2, 7.836831436e-2, 0.158878238),
+}
+
+
+@pytest.mark.parametrize("eps0", RENYI)
+def test_renyi_divergences_of_the_generic_pair(eps0):
+    """Formula: sums over the binomial number of clones, n = 1000, without terms of first order."""
+    t, n = math.exp(float(eps0)), 1000
+    shared = 2 / (t + 1)
+    orders, totals = (2, 4, 8, 16, 32), [0.0] * 5
+    middle, spread = (n - 1) * shared, math.sqrt((n - 1) * shared * (1 - shared))
+    for c in range(max(0, int(middle - 9 * spread)), min(n - 1, int(middle + 9 * spread)) + 1):
+        share = gammaln(n) - gammaln(c + 1) - gammaln(n - c) + c * math.log(shared / 2)
+        share += (n - 1 - c) * math.log1p(-shared) if c < n - 1 else 0.0
+        a = np.arange(c + 2.0)
+        ways = np.exp(share + gammaln(c + 2) - gammaln(a + 1) - gammaln(c - a + 2)) / (c + 1)
+        p, q = (t * a + c + 1 - a) / (t + 1), (a + t * (c + 1 - a)) / (t + 1)
+        x = (p - q) / q
+        for i, order in enumerate(orders):
+            totals[i] += float((ways * q * (np.expm1(order * np.log1p(x)) - order * x)).sum())
+    found = [math.log1p(total) / (order - 1) for total, order in zip(totals, orders, strict=True)]
+    assert found == pytest.approx(RENYI[eps0], rel=1e-8)
+
+
+@pytest.mark.slow
+def test_renyi_divergences_by_the_package():
+    """The certified curve of the generic bound encloses the exact values."""
+    curve = sa.profile(pure(1), n=1000, method="generic").renyi([2, 8], gap=1e-2)
+    for i, value in enumerate((RENYI["1"][0], RENYI["1"][2])):
+        assert value * (1 - 1e-8) <= curve.upper[i] <= 1.02 * value
+
+
+def test_the_mean_of_gspa():
+    """Formula: mu for 10^4 users of budget 1."""
+    t = math.e
+    mu = math.sqrt(2 * (t + 1) / (10**4 - 1))
+    assert mu == pytest.approx(0.0272714271494, rel=1e-11)
+    found = eps("gspa", pure(1), 10**4, "1e-6").value
+    assert float(gaussian_delta(arb(mu), arb(found))) == pytest.approx(1e-6, rel=1e-6)
+
+
+def test_fixed_numbers_of_inputs():
+    """Formula and exact: 2-RR, n = 1000, half of the others at each input, eps two deviations: slightly below truth."""
+    t, n = math.e, 1000
+    mu = math.sqrt((t - 1) ** 2 / (t * n))
+    asked = sp.Rational(*(2 * mu).as_integer_ratio())
+    assert CLOSED_FORMS["fixed_composition"].delta_at(krr(2, 1), n, asked).value == pytest.approx(
+        2.7982775e-4, rel=1e-6
+    )
+    up, e = t / (t + 1), math.exp(2 * mu)
+    found = []
+    for first in (499, 500):
+        law = np.convolve(
+            binom.pmf(np.arange(first + 1), first, up), binom.pmf(np.arange(1000 - first), 999 - first, 1 - up)
+        )
+        shifted, stays = np.append(0.0, law), np.append(law, 0.0)
+        p, q = up * shifted + (1 - up) * stays, (1 - up) * shifted + up * stays
+        found += [np.maximum(p - e * q, 0.0).sum(), np.maximum(q - e * p, 0.0).sum()]
+    assert max(found) == pytest.approx(2.8814428e-4, rel=2e-3)
+
+
+def test_theorem_4_7_for_a_multi_message_protocol():
+    """Formula: Cheu and Zhilyaev, f = 2/5, 29 blanket messages, delta = 1e-4: the claim, and the truth."""
+    pair = _Pair(30, arb(9) / 4, arb(1) / 5, arb(3) / 2)
+    claimed = float(pair.excess(pair.clones(arb("1e-4")), arb("1e-4")).log1p())
+    assert claimed == pytest.approx(0.20376007, rel=1e-6)
+    truth = sa.delta(cheu_zhilyaev("2/5").triple, n=30, eps="log(123/100)")
+    assert truth.lower == pytest.approx(0.00109377476, rel=1e-5)
+    assert math.log(1.23) > claimed
+    assert truth.lower > 10 * 1e-4
+    many = _Pair(100, arb(9) / 4, arb(1) / 5, arb(3) / 2)
+    values = [float(many.excess(many.clones(arb(d)), arb(d)).log1p()) for d in ("1e-9", "1e-12")]
+    assert values == pytest.approx([0.2336, 0.2208], abs=1e-4)
+
+
+def test_theorem_4_7_where_it_is_worst():
+    table = sa.compare(krr(100, 4), n=10**4, delta="1e-12", names=["wang_4_7"])
+    assert table["wang_4_7"].value == pytest.approx(0.2883, abs=1e-4)
+    assert table["wang_4_7"].refuted_here
+    assert table.truth.lower >= 0.38595311 * (1 - 1e-6)
+    at = sa.delta(krr(100, 1), n=10**4, eps="0.0109137335", method="blanket")
+    assert 1.564888627e-09 * (1 - 1e-6) <= at.lower <= at.upper <= 1.564888824e-09 * (1 + 1e-6)
 
 
 # ------------------------------------------------------------------------------------------ 002, Table 4; the grid

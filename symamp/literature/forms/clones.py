@@ -40,7 +40,8 @@ def _cheu_conditions(s: Setting, delta: arb) -> tuple[Condition, ...]:
     return (Condition("14 log(4/delta) <= 2n/(e^eps0 + 1) <= n", 14 * log4 <= shares and shares <= s.n),)
 
 
-def _binary_only(subject: Subject) -> str | None:
+def binary_only(subject: Subject) -> str | None:
+    """Return what the subject would have to be: binary randomized response."""
     binary = isinstance(subject, RandomizedResponse) and subject["k"] == sp.Integer(2)
     return finite_budget(subject) if binary else "binary randomized response"
 
@@ -94,7 +95,7 @@ FORMS = (
         "binary randomized response",
         epsilon=_cheu,
         conditions=_cheu_conditions,
-        lacks=_binary_only,
+        lacks=binary_only,
         provenance=Provenance.RECALLED,
     ),
     ClosedForm(
