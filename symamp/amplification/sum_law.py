@@ -126,7 +126,7 @@ class SumLaw:
         """How much of the law is not accounted for: 1 less what is proved to lie on the points of ``grid``."""
         lower, upper = self._pointwise[2:]
         with flint.ctx.workprec(self._sum.precision):
-            return Interval(max(0.0, float_below(1 - upper)), float_above((1 - lower).min(arb(1))))
+            return Interval(max(0.0, float_below(1 - upper)), min(1.0, float_above(1 - lower)))
 
     def probability(self, x: object) -> Interval:
         """Return an enclosure of the probability of the lattice point nearest to x, also outside the window.
@@ -136,7 +136,7 @@ class SumLaw:
         place = number(exact_number(x, "x"))
         with flint.ctx.workprec(self._sum.precision):
             low, high = self._sum.points.at(int((place() / arb(self.step) + 0.5).mid().floor().unique_fmpz()))
-            return Interval(max(0.0, float_below(low)), float_above(high))
+            return Interval(max(0.0, float_below(low)), min(1.0, float_above(high)))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the law as a band between its bounds, and the part that makes delta; return the matplotlib Axes.
