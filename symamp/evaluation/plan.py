@@ -12,7 +12,7 @@ from symamp.evaluation.gparv import FloatGparv
 from symamp.evaluation.tilted import TiltedLaw, cumulants, log_mgf
 
 _ROOT_HALF_PI = float(np.sqrt(np.pi / 2.0))
-_STEPS, _FAR, _CLOSE = 60, 3.0, 1e-3
+_STEPS, _FAR, _CLOSE, _LARGEST = 60, 3.0, 1e-3, 1e100
 _ABOVE, _BELOW = np.geomspace(0.1, 10.0, 33), np.linspace(0.02, 0.98, 33)
 
 
@@ -62,13 +62,16 @@ def saddle_tilt(g: FloatGparv, n: int) -> float:
     guess = (-g.mean + sqrt(g.mean**2 + 8.0 * variance / n)) / (2.0 * variance)
     theta, low, high = min(guess, 1e3 / top), 0.0, inf
     for _ in range(_STEPS):
-        k = cumulants(g, theta)
+        with np.errstate(all="ignore"):  # what overflows is too large a tilt
+            k = cumulants(g, theta)
         product = n * theta * k.k1
         low, high = (theta, high) if product < 2.0 else (low, theta)
-        step = log(2.0 / product) / (1.0 + theta * k.k2 / k.k1) if product > 0.0 else _FAR
+        step = log(2.0 / product) / (1.0 + theta * k.k2 / k.k1) if 0.0 < product < inf else _FAR
         following = theta * exp(max(min(step, _FAR), -_FAR))
         if not low < following < high:
             following = 0.5 * (low + high) if low > 0.0 else 0.5 * theta
+        if following * top > _LARGEST:  # no solution: what is there is negligible
+            return theta
         if abs(following - theta) <= _CLOSE * theta:
             return following
         theta = following
