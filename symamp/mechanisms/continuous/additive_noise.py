@@ -81,7 +81,7 @@ class AdditiveNoise(Parametrised):
 
     @abstractmethod
     def gamma(self) -> sp.Expr:
-        """Return the mass of the blanket, P(|Z| > 1/2), as a formula."""
+        """Return the mass of the blanket, P(abs(Z) > 1/2), as a formula."""
 
     @property
     def mechanism(self) -> None:
@@ -97,7 +97,7 @@ class AdditiveNoise(Parametrised):
         return sp.log(self.local_ratio())
 
     def variation_ratio(self) -> VariationRatio:
-        """Return (p, beta, q) of Wang (2023): e^eps0, P(|Z| < 1/2) and e^eps0."""
+        """Return (p, beta, q) of Wang (2023): e^eps0, P(abs(Z) < 1/2) and e^eps0."""
         return VariationRatio(self.local_ratio(), 1 - self.gamma(), self.local_ratio())
 
     def sides(self) -> tuple[Side, ...]:

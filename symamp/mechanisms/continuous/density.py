@@ -86,7 +86,7 @@ class DensityMechanism(AdditiveNoise):
         return _in_balls(self._beyond)(z)
 
     def gamma(self) -> sp.Expr:
-        """Return the mass of the blanket, P(|Z| > 1/2)."""
+        """Return the mass of the blanket, P(abs(Z) > 1/2)."""
         return sp.simplify(2 * self._beyond.subs(Y, sp.Rational(1, 2)))
 
     def local_ratio(self) -> sp.Expr:

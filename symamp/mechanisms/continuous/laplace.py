@@ -23,7 +23,7 @@ _CELLS = 8
 
 
 class Laplace(AdditiveNoise):
-    """Send x + Z for x in [0, 1], Z with density (eps0/2) e^(-eps0 |z|); ``on`` takes other intervals.
+    """Send x + Z for x in [0, 1], Z with density (eps0/2) e^(-eps0 abs(z)); ``on`` takes other intervals.
 
     Clipping the messages to the interval of inputs changes nothing: ratios are constant outside, so the law is the
     same.
@@ -42,7 +42,7 @@ class Laplace(AdditiveNoise):
 
     @classmethod
     def on(cls, a: object, b: object, *, scale: object) -> Self:
-        """Return Laplace noise with density e^(-|z|/scale)/(2 scale) for inputs in [a, b].
+        """Return Laplace noise with density e^(-abs(z)/scale)/(2 scale) for inputs in [a, b].
 
         Only the width over the scale counts: the local budget is (b - a)/scale, and ``0`` and ``1`` stand for a and b.
         Raises ArgumentError unless a < b and scale > 0.

@@ -22,7 +22,7 @@ _BITS, _DIGITS = 72, 56
 
 
 class PlanarLaplace(Parametrised):
-    """Send x + Z for a point x of a set of diameter 1 in the plane, Z with density eps0^2/(2 pi) e^(-eps0 |z|).
+    """Send x + Z for a point x of a set of diameter 1 in the plane, Z with density eps0^2/(2 pi) e^(-eps0 abs(z)).
 
     Other diameters are a change of scale. A point may be told from one at distance d at most with budget eps0 d:
     ``neighbours=d`` asks for that. Without it d is 1, the diameter.
