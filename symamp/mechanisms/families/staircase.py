@@ -16,7 +16,7 @@ _HALF = sp.Rational(1, 2)
 
 
 class Staircase(SlidingWindow):
-    """Send x + Z, x in [0, 1], where the density of Z is a on abs(z) < g, a/t on g < abs(z) < 1, and 1/t of it one further.
+    """Send x + Z, x in [0, 1], where the density of Z is a on abs(z) < g, a/t on g < abs(z) < 1, 1/t of it one further.
 
     a = (t - 1)/(2(g t + 1 - g)), t = e^eps0. The noise is even and does not increase away from 0, so that the ends
     (``x0``, ``x1``) are the worst pair and the infimum over all inputs is the one over the ends
