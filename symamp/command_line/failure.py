@@ -27,6 +27,9 @@ def guarded(run: Callable[[list[str]], object], words: list[str]) -> Never:
     """Run the command on the words; refusals end with exit code 2 and one line on standard error."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # tables on terminals that know no lines
+    for word in words:
+        if not _can_name_a_file(word):
+            _fail(f"{word}: not a word that a terminal can pass on")
     try:
         code = run(words)
         print(end="", flush=True)  # a full disk is found out here, not when the interpreter ends
@@ -45,6 +48,13 @@ def guarded(run: Callable[[list[str]], object], words: list[str]) -> Never:
         hint = f" (see `{context.command_path} --help`)" if context is not None else ""
         _fail(error.format_message().rstrip(".") + hint)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _can_name_a_file(word: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(word)
+    except UnicodeEncodeError:
+        return False
 
 
 def _drop_output() -> None:

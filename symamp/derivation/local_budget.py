@@ -13,6 +13,9 @@ from symamp.derivation.randomizer import LocalRandomizer
 from symamp.derivation.same_value import compared, log
 from symamp.errors import UndecidedOrderError
 
+_LONG = 1000
+"""Bits of a fraction from which on SymPy does not look for powers: it does so in doubles."""
+
 
 @derived
 def largest_ratio(mechanism: LocalRandomizer) -> sp.Expr:
@@ -57,5 +60,6 @@ def local_epsilon(mechanism: LocalRandomizer) -> sp.Expr:
     ratio = largest_ratio(mechanism)
     if ratio is sp.oo:
         return sp.oo
-    budget = sp.log(ratio) if ratio.has(sp.Max) else sp.expand_log(sp.log(sp.powsimp(ratio)), force=False)
+    plain = ratio.has(sp.Max) or (ratio.is_Rational and ratio.p.bit_length() > _LONG)
+    budget = sp.log(ratio) if plain else sp.expand_log(sp.log(sp.powsimp(ratio)), force=False)
     return compared(arranged(budget, mechanism.parameters), ratio, mechanism.parameters, log)

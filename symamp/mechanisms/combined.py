@@ -55,11 +55,12 @@ class Combined(Mechanism):
     def _pairs(self) -> tuple[tuple[Choice, Choice], ...]:
         """The pairs of inputs that have to be compared, one for each class."""
         found: dict[object, tuple[Choice, Choice]] = {}
+        kinds = [self.parts.index(p) for p in self.parts]
         for chosen in self._candidates():
             if all(a == b for a, b in chosen):
                 continue
             pair = tuple(a for a, _ in chosen), tuple(b for _, b in chosen)
-            how = Counter((p, a, b) for p, (a, b) in zip(self.parts, chosen, strict=True))
+            how = Counter((kind, a, b) for kind, (a, b) in zip(kinds, chosen, strict=True))
             found.setdefault(frozenset(how.items()), pair)
             if len(found) > _MOST_PAIRS:
                 raise SupportMismatchError(
@@ -85,8 +86,7 @@ class Combined(Mechanism):
         groups: dict[object, list[int]] = {}
         for i, part in enumerate(self.parts):
             groups.setdefault((part, i == alone), []).append(i)
-        each = [combinations_with_replacement(options[members[0]], len(members)) for members in groups.values()]
-        for found in product(*each):
+        for found in _combinations([(options[members[0]], len(members)) for members in groups.values()]):
             chosen: list[tuple[str, str]] = [("", "")] * len(self.parts)
             for members, values in zip(groups.values(), found, strict=True):
                 for i, value in zip(members, values, strict=True):
@@ -251,3 +251,16 @@ def _at(part: Mechanism, values: dict[str, object]) -> Mechanism:
     free = {p.name for p in part.parameters}
     given = {name: value for name, value in values.items() if name in free}
     return part.at(**given) if given else part  # type: ignore[attr-defined]
+
+
+def _combinations(
+    groups: Sequence[tuple[Sequence[tuple[str, str]], int]],
+) -> Iterator[tuple[tuple[tuple[str, str], ...], ...]]:
+    """Yield all choices of so many options from each group, one by one: there may be too many to list."""
+    if not groups:
+        yield ()
+        return
+    (options, count), *rest = groups
+    for first in combinations_with_replacement(options, count):
+        for others in _combinations(rest):
+            yield first, *others
