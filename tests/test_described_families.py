@@ -132,8 +132,8 @@ def test_answers_are_those_of_the_catalogue(case):
         sa.epsilon(m, n=10**5, delta="1e-8", gap=1e-3)
         for m in (family_from_json(document).at(**values), by_name(slug)(**values))
     )
-    assert one.upper == other.upper
-    assert one.lower == other.lower if third else 0 < one.lower < other.lower
+    assert one.upper == pytest.approx(other.upper, rel=1e-6)  # atoms may come in another order
+    assert one.lower == pytest.approx(other.lower, rel=1e-6) if third else 0 < one.lower < other.lower
 
 
 @pytest.mark.parametrize("case", SAME)
