@@ -13,12 +13,12 @@ demo: $(BASE)
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -q --durations=10
-	$(BIN)/python -m pytest -q --nbmake --nbmake-timeout=300 notebooks
+	$(BIN)/python -m pytest -n 2 -q --nbmake --nbmake-timeout=300 notebooks
 
 test-all: lint
 	$(PIP) -e ".[dask,export]"
 	$(BIN)/python -m pytest -n 2 -q -m "slow or not slow"
-	$(BIN)/python -m pytest -q --nbmake --nbmake-timeout=300 notebooks
+	$(BIN)/python -m pytest -n 2 -q --nbmake --nbmake-timeout=300 notebooks
 
 test-oldest: $(OLDEST)/.test
 	$(OLDEST)/bin/python -m pytest -n 2 -q
