@@ -14,7 +14,14 @@ from flint import arb
 from symamp.errors import PrecisionError
 from symamp.evaluation.blocks import NEGLIGIBLE
 from symamp.evaluation.certified import tilted_sum
-from symamp.evaluation.divergence import KERNEL_GAP, Enclosure, Settings, enclose_divergence, starting_precision
+from symamp.evaluation.divergence import (
+    KERNEL_GAP,
+    Enclosure,
+    Settings,
+    enclose_divergence,
+    estimate_log_divergence,
+    starting_precision,
+)
 from symamp.evaluation.fast import FloatSum, float_sum
 from symamp.evaluation.flat_cells import FlatCells, flat_cells
 from symamp.evaluation.gparv import FloatGparv, nearest_doubles
@@ -34,6 +41,7 @@ _LOSS, _STEPS = -log(NEGLIGIBLE), 400
 _SPARE, _SLACK = 24, 1.05
 _COARSER, _COARSEST = 32.0, 1e-3
 _SHARE, _MOST_FREQUENCIES = 4.0, 3_000
+_GAP_OF_SANDWICH = 5e-4  # as close as other evaluations come with few users
 _GAP_OF_MANY, _MANY_USERS = 5e-7, 1_000
 
 
@@ -64,10 +72,9 @@ def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings
 
 
 def _sandwich_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -> float:
-    found = _by_sandwich(law, level, n, settings)
-    with flint.ctx.workprec(found.precision):
-        middle = ((found.lower.max(arb(0)) + found.upper) / 2).mid()
-        return float(middle.log()) if middle > 0 else -inf
+    coarse = replace(settings, gap=max(settings.gap, _GAP_OF_SANDWICH))
+    low, high = (estimate_log_divergence(x, level, n, coarse) for x in _sandwich(law, _CELLS))
+    return float(np.logaddexp(low, high)) - log(2.0)
 
 
 def estimate_smooth_epsilon(
@@ -237,5 +244,6 @@ def _sandwich(law: SmoothLaw, cells: int) -> tuple[Law, Law]:
 
 
 def _by_sandwich(law: SmoothLaw, level: Level, n: int, settings: Settings) -> Enclosure:
-    below, above = (enclose_divergence(x, level, n, settings) for x in _sandwich(law, _CELLS))
+    coarse = replace(settings, gap=max(settings.gap, _GAP_OF_SANDWICH))
+    below, above = (enclose_divergence(x, level, n, coarse) for x in _sandwich(law, _CELLS))
     return Enclosure(below.lower, above.upper, f"finite sandwich, {above.evaluator}", above.precision, above.plan)
