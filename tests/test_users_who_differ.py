@@ -79,7 +79,7 @@ def test_one_law_in_two_groups_is_one_group():
 @pytest.mark.parametrize("seed", range(40))
 def test_theorem_c_against_adaptive_instances(seed):
     random = Random(seed)
-    n = 2 if seed % 4 else 3
+    n = {0: 3, 1: 4}.get(seed % 4, 2)
     inputs, messages = (3, 3) if n == 2 else (2, 2)
     budgets = [random.choice((F(3, 2), F(2), F(3), F(6))) for _ in range(n)]
     positions = [oracle.adaptive(inputs, messages, t, 10 * seed + i) for i, t in enumerate(budgets)]
