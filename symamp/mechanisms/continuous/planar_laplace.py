@@ -55,7 +55,7 @@ class PlanarLaplace(Parametrised):
         Guarantee
         ---------
         Its (p, beta, q) hold for every two points at distance at most d and every third one of the set: p = e^(eps0 d),
-        beta is at least the mass of the strip |z_1| < d/2, q = e^eps0. The test by the bisector of two points at
+        beta is at least the mass of the strip -d/2 < z_1 < d/2, q = e^eps0. The test by the bisector of two points at
         distance d has at most the total variation of the table below it. Proof: docs/proofs/metric.md.
 
         >>> PlanarLaplace(eps0=2).near("1/2").variation_ratio().p

@@ -13,7 +13,7 @@ from symamp.numbers.exact_number import exact_number
 
 
 class SquareWave(SlidingWindow):
-    """Send y in [-b, 1 + b], with density t times as high for |y - x| < b as elsewhere; t = e^eps0, b < 1/2.
+    """Send y in [-b, 1 + b], with density t times as high for x - b < y < x + b as elsewhere; t = e^eps0, b < 1/2.
 
     The windows of the inputs 0 and 1 (``x0``, ``x1``) are disjoint, which is the worst case (see DisjointCover).
 
