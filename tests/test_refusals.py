@@ -41,6 +41,24 @@ def test_a_table_that_is_too_large_is_refused_before_it_is_written(slug):
             member.table()
 
 
+@pytest.mark.parametrize(
+    "member",
+    [
+        sa.SquareWave.optimal(eps0=1),
+        sa.Staircase.optimal(eps0=1),
+        sa.PiecewiseMechanism(eps0=1),
+        sa.SquareWave(b="1/1000003", eps0=1),
+        sa.Staircase(g="1/1000003", eps0=1),
+        sa.PiecewiseMechanism(eps0="2*log(1000003/1000000)"),
+    ],
+    ids=repr,
+)
+def test_a_table_of_windows_without_few_equal_cells_is_refused(member):
+    with pytest.raises(sa.errors.SymampError, match=r"table: got .*; accepted: "):
+        member.table()
+    assert member.blanket()
+
+
 @pytest.mark.parametrize("method", ["generic", "standard_clone", "blanket"])
 def test_no_data_set_is_called_the_worst_unless_all_pairs_are_covered(method):
     """For (x0, x1), close to each other, one input attains the envelope; the worst pair is another one."""

@@ -38,18 +38,9 @@ _EPS_DIGITS = 15
 
 
 class Profile:
-    """delta as a function of eps for n users of one mechanism, and its inverse, as certified brackets.
+    """What ``symamp.profile`` answers about a single round.
 
-    What is derived (classes of pairs, laws, data sets for the lower bound) is derived at the first question and kept.
-    ``method`` is None for the least of all proved upper bounds, else the name of one analysis. ``progress`` is told how
-    many pairs of inputs of a large table are settled, and of how many.
-
-    >>> import symamp as sa
-    >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
-    >>> profile.epsilon(delta="1e-8").upper
-    0.0027292...
-    >>> profile.delta(eps="0.002").upper
-    5.1000...e-07
+    ``progress`` is told how many pairs of inputs of a large table are settled, and of how many.
     """
 
     def __init__(self, question: Question, progress: Progress | None = None) -> None:

@@ -14,7 +14,8 @@ from flint import acb, arb
 
 from symamp.algebra.order import sign
 from symamp.errors import ArgumentError, RowSumError, UndecidedOrderError, VerificationError
-from symamp.mechanisms.continuous.additive_noise import AdditiveNoise, Arc, Side, Y, Z
+from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
+from symamp.mechanisms.continuous.noise_sides import Arc, Side, Y, Z
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.holomorphic import Holomorphic
 

@@ -11,7 +11,8 @@ from flint import arb
 
 from symamp.algebra.parameter import Parameter
 from symamp.derivation.crossing import number
-from symamp.mechanisms.continuous.additive_noise import AdditiveNoise, Arc, Z
+from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
+from symamp.mechanisms.continuous.noise_sides import Arc, Z
 
 
 class Gaussian(AdditiveNoise):

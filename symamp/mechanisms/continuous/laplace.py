@@ -13,8 +13,9 @@ from symamp.algebra.parameter import EPS0
 from symamp.derivation.crossing import number
 from symamp.derivation.variation_parameters import VariationRatio
 from symamp.errors import ArgumentError
-from symamp.mechanisms.continuous.additive_noise import AdditiveNoise, Arc, Z
+from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 from symamp.mechanisms.continuous.nearby import Nearby
+from symamp.mechanisms.continuous.noise_sides import Arc, Z
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.mechanisms.neighbours import distance
 from symamp.numbers.exact_number import exact_number

@@ -9,7 +9,9 @@ from flint import arb
 
 from symamp.algebra.parameter import EPS0
 from symamp.derivation.crossing import number
-from symamp.mechanisms.continuous.additive_noise import AdditiveNoise, Arc, W, Z
+from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
+from symamp.mechanisms.continuous.noise_law import W
+from symamp.mechanisms.continuous.noise_sides import Arc, Z
 
 
 class Logistic(AdditiveNoise):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sympy as sp
 
+from symamp.algebra.normal_form import normal
 from symamp.algebra.parameter import EPS0
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size
 from symamp.mechanisms.structures.sliding_window import SlidingWindow
 
 
@@ -38,11 +39,12 @@ class PiecewiseMechanism(SlidingWindow):
 
         As published: density (t - s)/(2s + 2) on [l, l + C - 1], l = (C + 1)x/2 - (C - 1)/2, and 1/t of that elsewhere.
         """
-        s = sp.simplify(sp.exp(self["eps0"] / 2))
+        s = normal(sp.exp(self["eps0"] / 2))
         t, end = s**2, (s + 1) / (s - 1)
-        size = sp.Rational(1, end.q)
+        size = self.cell(end)
         high = (t - s) / (2 * s + 2) * size
         cells, width = int(2 * end / size), int((end - 1) / size)
+        check_size(cells - width + 1, cells)
         rows = {}
         for first in range(cells - width + 1):
             x = (2 * (first * size - end) + end - 1) / (end + 1)

@@ -6,8 +6,9 @@ from typing import Self
 
 import sympy as sp
 
+from symamp.algebra.normal_form import normal
 from symamp.algebra.parameter import EPS0, Parameter
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size
 from symamp.mechanisms.structures.sliding_window import SlidingWindow
 from symamp.numbers.exact_number import exact_number
 
@@ -42,7 +43,7 @@ class SquareWave(SlidingWindow):
         """
         budget = exact_number(eps0, "eps0")
         t = sp.exp(budget)
-        return cls(b=sp.simplify((budget * t - t + 1) / (2 * t * (t - 1 - budget))), eps0=budget)
+        return cls(b=normal((budget * t - t + 1) / (2 * t * (t - 1 - budget))), eps0=budget)
 
     def coverage(self) -> sp.Expr:
         """The length of a window, 2b, of 1 + 2b."""
@@ -51,9 +52,10 @@ class SquareWave(SlidingWindow):
     def table(self) -> FiniteMechanism:
         """Return the mechanism on messages in cells of equal length, as published: t/(2bt + 1) and 1/(2bt + 1)."""
         b, t = self["b"], sp.exp(self["eps0"])
-        size = sp.Rational(1, b.q)
+        size = self.cell(b)
         low = size / (2 * b * t + 1)
         cells, width = int((1 + 2 * b) / size), int(2 * b / size)
+        check_size(cells - width + 1, cells)
         rows = {}
         for first in range(cells - width + 1):
             row = {str(y): t * low if first <= y < first + width else low for y in range(cells)}

@@ -6,9 +6,10 @@ from typing import Self
 
 import sympy as sp
 
+from symamp.algebra.normal_form import normal
 from symamp.algebra.parameter import EPS0, Parameter
 from symamp.errors import ArgumentError
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size
 from symamp.mechanisms.structures.sliding_window import SlidingWindow
 from symamp.numbers.exact_number import exact_number
 
@@ -50,7 +51,7 @@ class Staircase(SlidingWindow):
         1/3
         """
         budget = exact_number(eps0, "eps0")
-        return cls(g=sp.simplify(1 / (1 + sp.exp(budget / 2))), eps0=budget)
+        return cls(g=normal(1 / (1 + sp.exp(budget / 2))), eps0=budget)
 
     def coverage(self) -> sp.Expr:
         """The share of the blanket on which R(0), say, is t times as likely: (1/gamma - 1)/(t - 1)."""
@@ -69,8 +70,9 @@ class Staircase(SlidingWindow):
         Beyond -1 and 2 the density of every input falls by t with each step, so such messages are merged.
         """
         g, t = self["g"], sp.exp(self["eps0"])
-        size = sp.Rational(1, 2 * sp.ilcm(g.q, 2))
-        per_unit = int(1 / size)
+        per_unit = 2 * int(sp.ilcm(1 / self.cell(g), 2))
+        size = sp.Rational(1, per_unit)
+        check_size(5, 3 * per_unit)
         high = (t - 1) / (2 * (g * t + 1 - g)) * size
 
         def cell(k: int) -> sp.Expr:

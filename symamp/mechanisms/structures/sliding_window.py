@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sympy as sp
+
+from symamp.errors import ArgumentError
 from symamp.mechanisms.structures.disjoint_cover import DisjointCover
 
 
@@ -16,3 +19,14 @@ class SlidingWindow(DisjointCover):
     def inputs(self) -> tuple[str, ...]:
         """The ends of the interval of inputs."""
         return ("x0", "x1")
+
+    def cell(self, length: sp.Expr) -> sp.Rational:
+        """Return the largest 1/integer that divides a length; ArgumentError unless it is rational: tables need cells.
+
+        >>> import symamp as sa
+        >>> sa.SquareWave(b="3/8", eps0=1).cell(sp.Rational(3, 8))
+        1/8
+        """
+        if not length.is_Rational:
+            raise ArgumentError("table", f"{self!r} with a length {length}", "windows of rational length")
+        return sp.Rational(1, length.q)

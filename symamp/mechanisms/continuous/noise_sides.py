@@ -1,0 +1,89 @@
+"""Noise of analytic arcs, seen from the inputs 0 and 1: intervals of messages with one formula for both densities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import flint
+import sympy as sp
+
+from symamp.derivation.crossing import number
+from symamp.errors import UndecidedOrderError
+
+Z, Y = sp.Symbol("z", real=True), sp.Symbol("y", real=True)
+_ORDER_BITS = 512
+_HALF, _ONE = sp.Rational(1, 2), sp.Integer(1)
+
+
+@dataclass(frozen=True)
+class Arc:
+    """The density of the noise for z between two numbers (``oo`` for no end), as an analytic formula in z."""
+
+    start: sp.Expr
+    end: sp.Expr
+    density: sp.Expr
+
+
+@dataclass(frozen=True)
+class Side:
+    """Messages between two numbers with one formula: the densities on both inputs, and their ratio f1/f0."""
+
+    start: sp.Expr
+    end: sp.Expr
+    density0: sp.Expr
+    density1: sp.Expr
+    ratio: sp.Expr
+
+
+@lru_cache(maxsize=128)
+def sides_of(arcs: tuple[Arc, ...]) -> tuple[Side, ...]:
+    """Return the messages right of 1/2 for the inputs 0 and 1, cut where a formula changes."""
+    kinks = [a.start for a in arcs if a.start != 0] + [arcs[-1].end]
+    cuts = [_ONE, *(k + shift for k in kinks for shift in (-1, 0, 1) if k != sp.oo), _ONE - kinks[0]]
+    inner = [c for c in cuts if c not in (sp.oo, -sp.oo) and _compare(c, _HALF) > 0]
+    ordered = [_HALF, *_sorted(inner)]
+    return tuple(_sides(arcs, ordered))
+
+
+def _sides(arcs: tuple[Arc, ...], cuts: list[sp.Expr]) -> Iterator[Side]:
+    ends = [*cuts[1:], sp.oo] if arcs[-1].end == sp.oo else cuts[1:]
+    for start, end in zip(cuts, ends, strict=False):
+        middle = start + 1 if end == sp.oo else (start + end) / 2
+        left = _compare(middle, _ONE) < 0
+        f0 = _density(arcs, middle).subs(Z, Y)
+        f1 = _density(arcs, 1 - middle if left else middle - 1).subs(Z, 1 - Y if left else Y - 1)
+        if f0 != 0:
+            yield Side(start, end, f0, f1, sp.simplify(f1 / f0))
+
+
+def _density(arcs: tuple[Arc, ...], z: sp.Expr) -> sp.Expr:
+    for arc in arcs:
+        if arc.end == sp.oo or _compare(z, arc.end) < 0:
+            return arc.density
+    return sp.Integer(0)
+
+
+def _sorted(values: list[sp.Expr]) -> list[sp.Expr]:
+    found: list[sp.Expr] = []
+    for value in values:
+        place = len(found)
+        while place and _compare(value, found[place - 1]) < 0:
+            place -= 1
+        if not place or _compare(value, found[place - 1]) > 0:
+            found.insert(place, value)
+    return found
+
+
+def _compare(a: sp.Expr, b: sp.Expr) -> int:
+    """Return the sign of a - b for constants."""
+    if a == b:
+        return 0
+    with flint.ctx.workprec(_ORDER_BITS):
+        difference = number(sp.sympify(a - b))()
+        if difference > 0 or difference < 0:
+            return 1 if difference > 0 else -1
+    if sp.simplify(a - b) == 0:
+        return 0
+    raise UndecidedOrderError("order", f"{a} against {b}", "numbers whose order can be decided")
