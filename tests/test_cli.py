@@ -248,7 +248,28 @@ def test_every_listed_mechanism_is_found_by_its_name(symamp):
     for row in answer_of(symamp("mechanisms --json")):
         code, _, err = symamp(f"epsilon {row['name']} --n 10 --delta 0.1")
         assert code == 2
-        assert "free" in err
+        assert "free" in err or "got None" in err
+
+
+def test_noise_has_a_name(symamp):
+    for words, mechanism in (
+        ("laplace --eps0 1", sa.Laplace(eps0=1)),
+        ("logistic --eps0 1", sa.Logistic(eps0=1)),
+        ("discrete-laplace --B 3 --eps0 1", sa.DiscreteLaplace(B=3, eps0=1)),
+    ):
+        expected = sa.epsilon(mechanism, n=10**4, delta="1e-6", gap=1e-3)
+        found = answer_of(symamp(f"epsilon {words} --n 1e4 --delta 1e-6 --gap 1e-3 --json"))
+        assert (found["lower"], found["upper"]) == (expected.lower, expected.upper)
+
+
+def test_pieces_of_noise(symamp):
+    found = answer_of(symamp("derive laplace --json"))
+    assert found["gamma"] == "exp(-eps0/2)"
+    assert [(p["start"], p["end"]) for p in found["pieces"]] == [("1/2", "1"), ("1", "oo")]
+    assert found["pieces"][1]["ratio1"] == "exp(eps0)"
+    code, out, _ = symamp("derive laplace --eps0 1")
+    assert code == 0
+    assert "gamma = exp(-1/2)" in out
 
 
 def test_help_shows_the_parameters_of_what_is_named(symamp):
@@ -361,7 +382,12 @@ BAD = {
     "not text": ("derive --mechanism binary.json", ["binary.json", "UTF-8"]),
     "a bad row": (f"epsilon --mechanism rows.json {QUESTION}", ["low", "sum"]),
     "support": (f"epsilon --mechanism leak.json {QUESTION} --method generic", ["generic", "blanket"]),
-    "no decomposition": ("derive pure-ldp", ["pure-ldp"]),
+    "no decomposition": ("derive pure-ldp", ["PureLDP"]),
+    "noise of whom only the budget counts": (
+        "crowd 5:laplace:eps0=1 5:krr:k=2,eps0=1 --shuffled messages --delta 0.1",
+        ["groups", "tables"],
+    ),
+    "a pair of numbers": ("derive laplace --pair 0,1", ["Laplace"]),
     "one input": ("derive krr --k 10 --pair x0", ["pair", "two inputs"]),
     "three inputs": ("derive krr --k 10 --pair x0,x1,x2", ["pair", "two inputs"]),
     "equal inputs": ("derive krr --k 10 --pair x0,x0", ["pair", "two different inputs"]),

@@ -12,7 +12,6 @@ from symamp.algebra.order import sign
 from symamp.analyses.subject import Subject
 from symamp.errors import ArgumentError, FormatError, SupportMismatchError
 from symamp.mechanisms.mechanism import Mechanism
-from symamp.mechanisms.pure_ldp import PureLDP
 from symamp.numbers.arguments import users
 from symamp.numbers.exact_number import exact_number
 
@@ -112,8 +111,8 @@ def heterogeneous(
             raise ArgumentError("groups", repr(subject), "mechanisms with numbers for all parameters")
         if subject.local_ratio() is sp.oo:
             raise SupportMismatchError("groups", repr(subject), "mechanisms with a finite local budget")
-        if shuffled == MESSAGES and isinstance(subject, PureLDP):
-            told = "mechanisms: where messages are shuffled nothing follows from budgets, messages may name the group"
+        if shuffled == MESSAGES and subject.mechanism is None:
+            told = "tables: where messages are shuffled nothing follows from budgets, messages may name the group"
             raise SupportMismatchError("groups", repr(subject), told)
         read.append((users(count), subject))
     lost = exact_number(dropout, "dropout")

@@ -26,6 +26,7 @@ from symamp.command_line.output import (
     print_answer,
     print_decompositions,
     print_json,
+    print_pieces,
     print_table,
     write_certificate,
 )
@@ -33,9 +34,8 @@ from symamp.command_line.progress import bar_of_pairs
 from symamp.command_line.words import described, read_gap, read_neighbours, refuse_repeated, separated
 from symamp.derivation.pairs import pair_classes
 from symamp.errors import ArgumentError
-from symamp.mechanisms.catalogue import catalogue
-from symamp.mechanisms.family import Parametrised
-from symamp.mechanisms.pure_ldp import PureLDP
+from symamp.mechanisms.catalogue import named
+from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 from symamp.schemas.validation import schema_names, schema_text
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
@@ -80,6 +80,9 @@ def app(context: click.Context) -> None:
 @as_json
 def derive(found: Subject, pair: str | None, as_json: bool) -> None:
     """Derive the optimal (blanket) decomposition as formulas. Parameters left out stay symbols (--k 10 --eps0 1)."""
+    if isinstance(found, AdditiveNoise) and pair is None:
+        print_pieces(found, as_json)
+        return
     mechanism = described(found)
     if pair is None:
         print_decompositions(mechanism, [c.decomposition for c in pair_classes(mechanism)], as_json)
@@ -158,8 +161,7 @@ def schema(name: str) -> None:
 @as_json
 def mechanisms(as_json: bool) -> None:
     """List the mechanisms of the catalogue with their parameters."""
-    listed: dict[str, type[Parametrised]] = {**catalogue(), PureLDP.slug: PureLDP}
-    rows = [(slug, ", ".join(p.describe() for p in family.declared), family.name) for slug, family in listed.items()]
+    rows = [(slug, ", ".join(p.describe() for p in found.declared), found.name) for slug, found in named().items()]
     if as_json:
         print_json([{"name": a, "parameters": b, "description": c} for a, b, c in rows])
         return

@@ -8,7 +8,7 @@ from symamp.amplification import questions
 from symamp.analyses.crowd import heterogeneous
 from symamp.analyses.subject import Subject
 from symamp.command_line.output import print_json, print_line
-from symamp.command_line.words import read_gap
+from symamp.command_line.words import member, read_gap
 from symamp.errors import ArgumentError
 from symamp.mechanisms.catalogue import by_name
 from symamp.numbers.arguments import users
@@ -66,4 +66,4 @@ def _group(word: str) -> tuple[int, Subject]:
         if not equals:
             raise ArgumentError("group", item, _SHAPE)
         values[key.strip()] = value.strip()
-    return users(count), by_name(name)(**values)
+    return users(count), member(by_name(name), values)

@@ -12,13 +12,12 @@ from click.shell_completion import CompletionItem
 from symamp.algebra.parameter import Parameter
 from symamp.command_line.words import member, mentioned
 from symamp.errors import ArgumentError, SymampError
-from symamp.mechanisms.catalogue import by_name, catalogue
+from symamp.mechanisms.catalogue import by_name, named
 from symamp.mechanisms.family import Parametrised
 from symamp.mechanisms.files.load import load_mechanism
-from symamp.mechanisms.pure_ldp import PureLDP
 
 _OPTIONS, _PREFIX = f"{__name__}.options", "parameter_"
-NAMES = (*catalogue(), PureLDP.slug)
+NAMES = tuple(named())
 
 
 class MechanismCommand(click.Command):

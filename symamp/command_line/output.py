@@ -15,6 +15,7 @@ from symamp.amplification.answer import Answer
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.printing import decomposition_table, gamma_line, text
 from symamp.errors import ArgumentError
+from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 from symamp.mechanisms.mechanism import Mechanism
 
 
@@ -49,6 +50,20 @@ def print_decompositions(subject: Mechanism, found: Sequence[Decomposition], as_
         console.print(gamma_line(decomposition), highlight=False, markup=False)
     console.print(f"local epsilon = {text(subject.local_epsilon())}", highlight=False, markup=False)
     console.print(f"shuffle index = {text(subject.shuffle_index())}", highlight=False, markup=False)
+
+
+def print_pieces(noise: AdditiveNoise, as_json: bool) -> None:
+    """Print the pieces of the blanket at the inputs 0 and 1, right of the middle: left of it the two change places."""
+    pieces = [[text(e) for e in (s.start, s.end, s.density0, s.ratio)] for s in noise.sides()]
+    budget, gamma = text(noise.local_epsilon()), text(noise.gamma())
+    if as_json:
+        rows = [dict(zip(("start", "end", "blanket", "ratio1"), p, strict=True)) | {"ratio0": "1"} for p in pieces]
+        print_json({"mechanism": repr(noise), "local_epsilon": budget, "gamma": gamma, "pieces": rows})
+        return
+    shown = [[f"({start}, {end})", density, "1", ratio] for start, end, density, ratio in pieces]
+    print_table(("messages y", "blanket m(y)", "R(0)/m", "R(1)/m"), shown)
+    print_line(f"gamma = {gamma}")
+    print_line(f"local epsilon = {budget}")
 
 
 def print_answer(answer: Answer, as_json: bool) -> None:

@@ -54,7 +54,7 @@ def member(family: Any, values: Mapping[str, str]) -> Subject:
 def described(found: Subject) -> Mechanism:
     """Return the subject if it is a mechanism with a decomposition of its own."""
     if found.mechanism is None:
-        raise ArgumentError("mechanism", "pure-ldp", "a mechanism with a decomposition, see `symamp mechanisms`")
+        raise ArgumentError("mechanism", repr(found), "a mechanism with a decomposition, see `symamp mechanisms`")
     return found.mechanism
 
 

@@ -10,6 +10,7 @@ from symamp.errors import ArgumentError
 from symamp.mechanisms.family import Parametrised
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.mechanisms.mechanism import Mechanism
+from symamp.numbers.exact_number import exact_number
 
 _LARGEST = 2_000
 
@@ -28,12 +29,14 @@ class DiscreteLaplace(Parametrised, Mechanism):
     """
 
     name = "discrete Laplace noise on 0..B"
+    slug = "discrete-laplace"
     declared = (EPS0,)
 
-    def __init__(self, *, B: object, eps0: object = None) -> None:
-        if not isinstance(B, int) or isinstance(B, bool) or not 1 <= B <= _LARGEST:
+    def __init__(self, *, B: object = None, eps0: object = None) -> None:
+        size = None if B is None else exact_number(B, "B")
+        if size is None or not (size.is_Integer and 1 <= size <= _LARGEST):
             raise ArgumentError("B", B, f"an integer between 1 and {_LARGEST}")
-        self.B = B
+        self.B = int(size)
         super().__init__(eps0=eps0)
 
     @classmethod

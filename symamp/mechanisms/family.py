@@ -23,9 +23,13 @@ _LARGEST_EXPANDED, _LARGEST_EXPONENT = 24, 10**18
 
 
 class Parametrised:
-    """Declared parameters, each given as a number, left as a symbol, or given as a Parameter with a narrower range."""
+    """Declared parameters, each given as a number, left as a symbol, or given as a Parameter with a narrower range.
+
+    ``slug`` is the name on the command line and in files.
+    """
 
     name: str
+    slug: ClassVar[str]
     declared: ClassVar[tuple[Parameter, ...]]
     exponents: ClassVar[tuple[str, ...]] = ()
 
@@ -131,11 +135,10 @@ class Family(Parametrised, Mechanism):
     ``exponents`` names the parameters that occur as exponents: large values of these are derived as symbols and put in
     at the end, because powers such as (s + 1)^10000 must not be multiplied out.
 
-    ``slug`` is the name in the catalogue and on the command line, ``source`` the citation of the definition, ``small``
-    parameter values at which the table is small, ``typical`` the sizes shown in the gallery (budgets left out).
+    ``source`` is the citation of the definition, ``small`` are parameter values at which the table is small,
+    ``typical`` the sizes shown in the gallery (budgets left out).
     """
 
-    slug: ClassVar[str]
     source: ClassVar[str]
     small: ClassVar[tuple[Mapping[str, object], ...]]
     typical: ClassVar[Mapping[str, object]]

@@ -36,7 +36,6 @@ class AdditiveNoise(Parametrised):
     """
 
     name: str
-    slug: ClassVar[str]
     source: ClassVar[str]
 
     @abstractmethod
