@@ -298,6 +298,19 @@ def test_close_to_the_best_constant_data_set_at_any_number_of_users(n):
     assert lower < upper < 1.012 * lower
 
 
+def test_two_classes_that_are_nearly_as_bad_with_few_positive_messages():
+    """About twelve messages tell the inputs apart: others at x0 and at a third input are nearly as bad."""
+    laws, level, n = laws_of_mechanism(sa.LocalHashing(l=2, D=16, eps0=6)), Level.of_float(0.62), 10_000
+    lower = max(float(enclose_divergence(law, level, n).lower.lower()) for law in laws)
+    assert lower < exp(estimate_log_all_data_sets(laws, level, n)) < 2.4 * lower
+
+
+def test_transforms_beyond_the_range_of_doubles_are_no_reason_to_fail():
+    rows = ((1, 2, 2, 9), (2, 2, 2, 9), (2, 5, 2, 1), (5, 9, 1, 1))
+    table = [[Fraction(k, sum(row)) for k in row] for row in rows]
+    assert upper_of(enclose_all_data_sets(laws_of(table, (3, 1)), level_of(Fraction(11, 4)), 8)) > 0
+
+
 def test_majorant_is_refused_where_it_fails():
     terms = (Term(1e-6, 0.0, 0.1, 0.3), Term(2e-4, 0.01, 0.1, 0.3))
     factor = missing_factor(terms, 90.0)

@@ -17,7 +17,7 @@ from symamp.evaluation.all_data_sets_cells import CellBound, TermBalls
 from symamp.evaluation.all_data_sets_floats import FloatClasses
 from symamp.evaluation.all_data_sets_majorant import raised_to_majorant
 from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence, Cells, Parameters
-from symamp.evaluation.all_data_sets_search import REACH, Found, saddle, search
+from symamp.evaluation.all_data_sets_search import REACH, Found, saddles, search
 from symamp.evaluation.divergence import Enclosure, Settings, positive_part, starting_precision
 from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.law import Law, Level, total
@@ -120,7 +120,7 @@ def _few(laws: list[BallGparv], level: Level, n: int) -> list[BallGparv]:
         return laws
     mean = -float(level.exponential_minus_one())
     with np.errstate(all="ignore"):
-        _, v = saddle(FloatClasses.of(laws, mean), n)
+        _, _, v = saddles(FloatClasses.of(laws, mean), n)[0]
         return merged_classes(laws, mean, n, v)
 
 

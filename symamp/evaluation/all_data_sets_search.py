@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, log, pi, sqrt
 
@@ -15,6 +16,9 @@ from symamp.numbers.scipy_functions import erfcx, linprog
 _RATES = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0])
 _BAD_SHARES = (0.002, 0.03, 0.3)  # of the bound; more than the first only with few positive messages
 _FEW_POSITIVE = 100.0
+_SHARP = 0.1
+"""So near to the best constant data set, in the logarithm, the search is not continued."""
+_NEAR, _MOST_NEAR = 1.0, 3
 _SMOOTHING, _FEW = 0.0014, 150.0  # sigma^2 s^2, more of it with few users, who cost more frequencies
 REACH = 5.5  # frequencies up to REACH / sigma
 _GRID = 400
@@ -39,25 +43,33 @@ def search(g: FloatClasses, n: int) -> Found | None:
 
 
 def _search(g: FloatClasses, n: int) -> Found | None:
-    worst, v = saddle(g, n)
-    log_size = _log_size(g.only([worst]), n, v)
+    classes = saddles(g, n)
+    log_size = max(_log_size(g.only([x]), n, v) for _, x, v in classes)
     best: Found | None = None
-    for share in _BAD_SHARES:
-        if best is not None and (n - 1) * g.gain > _FEW_POSITIVE:
+    for near in (classes[:1], classes):
+        for share in _BAD_SHARES:
+            if best is not None and (best.log_value < log_size + _SHARP or (n - 1) * g.gain > _FEW_POSITIVE):
+                break
+            for v in {v for _, _, v in near}:
+                bad = _bad_part(g, n, v, log_size + log(share))
+                found = None if bad is None else _with_bad_part(g, n, near, bad)
+                if found is not None and (best is None or found.log_value < best.log_value):
+                    best = found
+        if len(classes) == 1 or (best is not None and best.log_value < log_size + _SHARP):
             break
-        bad = _bad_part(g, n, v, log_size + log(share))
-        found = None if bad is None else _with_bad_part(g, n, worst, v, bad)
-        if found is not None and (best is None or found.log_value < best.log_value):
-            best = found
     return best
 
 
-def _with_bad_part(g: FloatClasses, n: int, worst: int, v: float, bad: tuple[float, float, float]) -> Found | None:
-    """Return the best parameters for a given (p_lo, a, b)."""
+def _with_bad_part(
+    g: FloatClasses, n: int, near: Sequence[tuple[float, int, float]], bad: tuple[float, float, float]
+) -> Found | None:
+    """Return the best parameters for a given (p_lo, a, b), on lines that suit one of the classes ``near``."""
     p_lo, tilt_a, tilt_b = bad
     P = (n - 1) * g.gain
-    lines = _lines(g.only([worst]), n, _RATES / P, v)
-    costs = np.array([_log_term(g, n, t, p_lo, reach=6.0) for t in lines])
+    offered = [_lines(g.only([x]), n, _RATES / P, v) for _, x, v in near]
+    all_costs = np.array([[_log_term(g, n, t, p_lo, reach=6.0) for t in lines] for lines in offered])
+    lines = [offered[k][i] for i, k in enumerate(all_costs.argmin(axis=0))]
+    costs = all_costs.min(axis=0)
     weights = _majorant(p_lo, P, costs)
     if weights is None:
         return None
@@ -75,18 +87,30 @@ def _with_bad_part(g: FloatClasses, n: int, worst: int, v: float, bad: tuple[flo
     return Found(parameters, value, log_terms) if isfinite(value) else None
 
 
-def saddle(g: FloatClasses, n: int) -> tuple[int, float]:
-    """Return the class with the largest min over v of N log M(v) - 2 log v, and the minimiser."""
+def saddles(g: FloatClasses, n: int) -> list[tuple[float, int, float]]:
+    """Return (height, class, v) where height = N log M(v) - 2 log v is least in v, for the classes of largest height.
+
+    Those within ``_NEAR`` of the largest: data sets of these classes may be the worst.
+    """
     variance = g.variance(0.0, 0.0).max()
     guess = (-g.mean + sqrt(g.mean**2 + 8.0 * variance / n)) / (2.0 * variance)
     grid = min(guess, 300.0 / float(g.values.max())) * np.geomspace(0.03, 30.0, 60)
-    for _ in range(3):
-        height = (n - 1) * g.log_mgf(grid, np.zeros(1)) - 2.0 * np.log(grid)[:, None]
-        height = np.where(np.isfinite(height), height, np.inf)
-        x = int(height.min(axis=0).argmax())
-        i = int(height[:, x].argmin())
-        grid = np.geomspace(grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)], 21)
-    return x, float(grid[10])
+    heights = _heights(g, n, grid)
+    found = []
+    for x in np.argsort(-heights.min(axis=0), kind="stable")[:_MOST_NEAR].tolist():
+        own, around = heights[:, x], grid
+        for _ in range(2):
+            i = int(own.argmin())
+            around = np.geomspace(around[max(i - 1, 0)], around[min(i + 1, len(around) - 1)], 21)
+            own = _heights(g.only([x]), n, around)[:, 0]
+        found.append((float(own.min()), x, float(around[int(own.argmin())])))
+    found.sort(reverse=True)
+    return [at for at in found if at[0] >= found[0][0] - _NEAR]
+
+
+def _heights(g: FloatClasses, n: int, v: Floats) -> Floats:
+    found = (n - 1) * g.log_mgf(v, np.zeros(1)) - 2.0 * np.log(v)[:, None]
+    return np.where(np.isfinite(found), found, np.inf)
 
 
 def _log_size(g: FloatClasses, n: int, v: float) -> float:
@@ -160,7 +184,7 @@ def _log_term(g: FloatClasses, n: int, term: Term, p_lo: float, reach: float | N
         # Where the classes with the largest M(s) are negligible, the others are taken to be so too.
         heights = g.log_mgf(np.array([term.s]), np.array([term.lam]))[0]
         screen, _ = g.only(np.argsort(heights)[-_SCREEN:].tolist()).transforms(term.s, term.lam, term.sigma, p_lo, u)
-        u = u[((n - 1) * (screen - screen[0])).max(axis=1) > -30.0]
+        u = u[~((n - 1) * (screen - screen[0]) <= -30.0).all(axis=1)]  # what is beyond the range of doubles is kept
     parts = [
         log_integrand(*g.transforms(term.s, term.lam, term.sigma, p_lo, part), n)
         for part in np.array_split(u, max(1, len(u) * g.values.size // 200_000))
