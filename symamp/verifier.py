@@ -1,13 +1,14 @@
 """Check a certificate of symamp: python-flint and the standard library, no search, nothing of symamp itself.
 
-It needs verifier_sums.py, verifier_beyond.py and verifier_table.py in its own folder, and nothing else.
+It needs the files verifier_sums, verifier_beyond, verifier_table and verifier_groups in its folder, and nothing else.
 
 ``python verifier.py cert.json`` prints one line; exit code 0: valid, 1: invalid, 2: malformed or too large to check.
 
 PROVED: each listed triple (A0, A1, A2) is one, and its divergence D(eps) = E[S_+]/n + singular part, S the sum of n
 copies of r0 - e^eps r1 drawn under A2, satisfies the claim. epsilon: D <= delta from ``upper`` on for the triples
 ``above``, D > delta up to ``lower`` for those ``below``. delta: D <= ``upper`` and D >= ``lower`` at ``eps``.
-Version 2 may list other bounds above, for all inputs of the other users or all pairs of a table at once.
+Version 2 may list other bounds above, for all inputs of the other users or all pairs of a table at once; version 3 is
+about users who differ.
 NOT CHECKED: that these are the triples of the mechanism, for all pairs of inputs, and the reduction's ``standing``.
 That is the derivation, which is exact and can be repeated. See docs/certificates.md.
 """
@@ -68,7 +69,7 @@ def verify(text: str) -> Verdict:
 
 @lru_cache
 def _file(name: str) -> Any:
-    """Return one of the three files that belong to this one, from the folder of this one."""
+    """Return one of the files that belong to this one, from the folder of this one."""
     spec = spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     _require(spec is not None and Path(str(spec.origin)).exists(), f"{name}.py is not in the folder of verifier.py")
     spec.loader.exec_module(module := module_from_spec(spec))  # type: ignore[union-attr, arg-type]
@@ -120,7 +121,7 @@ _BINARY: dict[type, Any] = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: 
 
 class _Check:
     work = 0
-    require, larger = staticmethod(_require), staticmethod(_larger)
+    require, larger, file = staticmethod(_require), staticmethod(_larger), staticmethod(_file)
 
     def spend(self, operations: int, hard: bool = False) -> None:
         self.work += operations * (2 + (ctx.prec // 512) ** 2 if hard else 1)
@@ -173,7 +174,7 @@ class _Check:
         given = "delta" if is_epsilon else "eps"
         _shaped(claim, {"quantity": str, "n": int, "lower": str, "upper": str, given: str}, "claim")
         self.version = data["version"]
-        _require(data["format"] == "symamp-certificate" and self.version in (1, 2), "not symamp-certificate 1 or 2")
+        _require(data["format"] == "symamp-certificate" and self.version in (1, 2, 3), "not symamp-certificate 1 to 3")
         for side in ("above", "below"):
             for i, evidence in enumerate(data[side]):
                 _shaped(evidence, self.shape(evidence, side == "above"), f"certificate.{side}[{i}]")
@@ -194,7 +195,9 @@ class _Check:
                     good = evidence["eps"] == eps or (here <= there if side == "above" else here >= there)
                     _require(good and here >= 0, f"{side}[{i}]: eps is on the wrong side of the claim's", "invalid")
                     what, n = f"{side}[{i}]", claim["n"]
-                    if "rows" in evidence:
+                    if self.version == 3:
+                        found = _file("verifier_groups").bound(self, evidence, n, side == "above", what)
+                    elif "rows" in evidence:
                         found = _file("verifier_table").bound(self, evidence, n, value, what)
                     elif "laws" in evidence:
                         found = _file("verifier_beyond").bound(self, evidence, n, what)
@@ -211,6 +214,8 @@ class _Check:
             tails = type(item) is dict and item.get("evaluator") == "binomial tails" and self.version == 2
             return _EVIDENCE | {"plan": _TAILS if tails else _PLAN}
 
+        if self.version == 3:
+            return _file("verifier_groups").shape(evidence, _PLAN, above)
         if above and self.version == 2 and "rows" in evidence:
             return _file("verifier_table").shape(evidence, triple)
         beyond = above and self.version == 2 and "laws" in evidence
@@ -263,13 +268,12 @@ class _Check:
         if not (exact and name == "exact" and n <= 64):
             atoms, null = [(arb(v), arb(m)) for v, m in atoms], arb(null)
         if name == "compact kernel" and plan is not None and "W" in plan:
-            return _file("verifier_sums").kernel(self, atoms, null, n, plan, up, what)
+            return _file("verifier_sums").kernel(self, [(atoms, null, n)], plan, up, what)
         if name == "binomial tails" and plan is not None and "windows" in plan:
             return _file("verifier_sums").tails(self, atoms, null, n, plan, up, what)
         _require(name in ("enumeration", "exact"), f"{what}: unknown evaluator {name[:40]!a}")
-        if null > 0 or (up and arb(null).rad() > 0):  # from below it may be left out
-            atoms.append((0 * null, null))
-        return _file("verifier_sums").enumerated(self, atoms, n)
+        seen = null > 0 or (up and arb(null).rad() > 0)  # from below it may be left out
+        return _file("verifier_sums").enumerated(self, [(atoms, null if seen else None, n)])
 
 
 def main(path: str) -> int:

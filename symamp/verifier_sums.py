@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import accumulate, product
 from math import prod
+from operator import mul
 from typing import Any
 
 from flint import acb, arb, ctx, fmpq
 
 Number = Any  # an exact fraction (fmpq) where possible, else a ball (arb) at the working precision
+Group = Any  # (values with their masses, mass of the null symbol or None, number of draws)
 _EXACT_ZERO, _ZERO, _ONE = fmpq(0), arb(0), arb(1)
 
 
-def enumerated(check: Any, atoms: list[Any], n: int) -> Number:
-    """Return E[S_+], exact or as a ball: only sums proved to be <= 0 are left out (docs/proofs/enumeration.md)."""
-    atoms = sorted(atoms, key=lambda atom: float(arb(atom[0]).mid()), reverse=True)
-    largest = list(accumulate((v for v, _ in atoms[::-1]), check.larger))[::-1]  # balls may be out of order
-    power = lru_cache(3 * 10**4)(lambda j, c: atoms[j][1] ** c)
-    size = n * max((x.q.bit_length() for atom in atoms for x in atom if isinstance(x, fmpq)), default=0)
+def enumerated(check: Any, groups: list[Group]) -> Number:
+    """Return E[S_+], exact or as a ball: only sums proved to be <= 0 are left out (docs/proofs/enumeration.md).
+
+    A group without null mass has none in its law; the draws of one group are counted after those of the one before.
+    """
+    laws = [[*atoms, (0 * null, null)] if null is not None else atoms for atoms, null, _ in groups]
+    laws = [sorted(law, key=lambda atom: float(arb(atom[0]).mid()), reverse=True) for law in laws]
+    atoms, counts = [atom for law in laws for atom in law], [n for *_, n in groups]
+    if not all(laws):
+        return _EXACT_ZERO
+    # Balls may be out of order: the largest value from an atom on, within its group.
+    largest = [v for law in laws for v in list(accumulate((v for v, _ in law[::-1]), check.larger))[::-1]]
+    first = [sum(map(len, laws[:g])) for g in range(len(laws) + 1)]
+    group = [g for g, law in enumerate(laws) for _ in law]
+    power = lru_cache(3 * 10**4)(lambda j, c: _power(atoms[j][1], c))
+    size = sum(counts) * max((x.q.bit_length() for atom in atoms for x in atom if isinstance(x, fmpq)), default=0)
     node = 5 + ctx.prec // 512 + size // 100 + (size // 1000) ** 2
+    later = [check.total(n * largest[first[h]] for h, n in enumerate(counts) if h > g) for g in range(len(laws))]
 
     def expected(j: int, left: int, partial: Number, reach: Number) -> Number:
-        if j == len(atoms) - 1:
-            return power(j, left) * (reach if reach > 0 else check.larger(reach))
-        value, result, binomial = atoms[j][0], _EXACT_ZERO, power(j, 0)
+        value, mass = atoms[j][0], power(j, 0)
+        if j + 1 == first[group[j] + 1]:  # the last value of a group takes all that are left of it
+            last = j + 1 == len(atoms)
+            rest = (reach if reach > 0 else check.larger(reach)) if last else _EXACT_ZERO
+            further = None if last else counts[group[j + 1]]
+            return power(j, left) * (
+                rest if further is None else expected(j + 1, further, partial + left * value, reach)
+            )
+        result, binomial = _EXACT_ZERO, mass
         for c in range(left, -1, -1):
             check.spend(node)
             here = partial + c * value
-            reach = here + (left - c) * largest[j + 1]
+            reach = here + (left - c) * largest[j + 1] + later[group[j]]
             if not reach <= 0:
                 result += binomial * power(j, c) * expected(j + 1, left - c, here, reach)
             elif value >= largest[j + 1]:
@@ -36,11 +55,20 @@ def enumerated(check: Any, atoms: list[Any], n: int) -> Number:
             binomial = binomial * c / (left - c + 1)
         return result
 
-    return expected(0, n, _EXACT_ZERO, n * largest[0]) if atoms else _EXACT_ZERO
+    return expected(0, counts[0], _EXACT_ZERO, check.total(n * largest[first[g]] for g, n in enumerate(counts)))
 
 
-def kernel(check: Any, atoms: list[Any], null: arb, n: int, plan: dict[str, Any], up: bool, what: str) -> arb:
-    """Return a ball whose upper or lower end bounds E[S_+], for every plan (docs/proofs/kernel_sandwich.md)."""
+def _power(x: Number, n: int) -> Number:
+    """Return x^n; the library has no number for the power of a ball around 0."""
+    around = n > 0 and isinstance(x, arb) and not x.is_zero() and x.contains(0)
+    return x**n if not around else (most := abs(x).upper() ** n).union(-most)
+
+
+def kernel(check: Any, groups: list[Group], plan: dict[str, Any], up: bool, what: str) -> arb:
+    """Return a ball whose upper or lower end bounds E[S_+], for every plan (docs/proofs/kernel_sandwich.md).
+
+    S is the sum of all draws of all groups (docs/proofs/users_who_differ.md, section 1).
+    """
     theta, higher, lesser, w = (arb(check.number(plan[k])) for k in ("theta", "theta_above", "theta_below", "W"))
     blocks, terms = sorted(plan["evaluated"] + plan["dropped"]), plan["N"]
     good = [a for a, _ in blocks] + [terms] == [1, *(b + 1 for _, b in blocks)] and all(a <= b for a, b in blocks)
@@ -48,33 +76,65 @@ def kernel(check: Any, atoms: list[Any], null: arb, n: int, plan: dict[str, Any]
     check.require(
         0 < lesser < theta < higher < arb("inf") and 0 < w < arb("inf"), f"{what}: theta or W wrong", "invalid"
     )
-    check.spend((sum(b - a + 1 for a, b in plan["evaluated"]) + len(blocks) + 4) * (len(atoms) + 6), hard=True)
-    mgf = sum((m * (theta * v).exp() for v, m in atoms), null)
-    tilted, null, null_n = [(v, m * (theta * v).exp() / mgf) for v, m in atoms], null / mgf, (null / mgf) ** n
-    d, step = w / terms, 2 * arb.pi() / w
+    values = sum(len(atoms) + 6 for atoms, *_ in groups)
+    check.spend((sum(b - a + 1 for a, b in plan["evaluated"]) + len(blocks) + 4) * values, hard=True)
+    parts = [_Tilted(group, theta) for group in groups]
+    d, step, null_n = w / terms, 2 * arb.pi() / w, _product(x.null**x.n for x in parts)
     lam, inverse = theta * d, -1 / (-theta * d).expm1()  # inverse = 1/(1 - q), here and below
     alpha, slope, over_t = 1 / lam - inverse + 1, (inverse - 1) * (lam * inverse - 1), d / (step * terms)
     at_zero = d / theta * (-lam * alpha).exp() * inverse if up else d * d * (inverse - 1) * inverse
     result = at_zero * (1 - null_n) / 2
     for j in (j for a, b in plan["evaluated"] for j in range(a, b + 1)):
         u = step * j
-        phi, x = sum((p * acb(0, u * v).exp() for v, p in tilted), acb(null)), acb(-lam, -u * d)  # x = -s d
-        power = ((phi.log() * n).exp() if phi.real > 0 else phi**n) - null_n
+        power, x = _product(part.phi_n(u) for part in parts) - null_n, acb(-lam, -u * d)  # x = -s d
         inverse = -1 / x.expm1()
         z0 = (x * alpha).exp() * inverse if up else inverse - 1
         z1, z2 = ((alpha + inverse - 1) * z0, z0) if up else (z0 * inverse, slope + z0)
         result += ((acb(d - u * over_t, theta * over_t) * d * z1 - acb(0, over_t) * z2) * power).real
-    deviation = check.larger(sum(p * v**2 for v, p in tilted) - sum(p * v for v, p in tilted) ** 2).sqrt()
-    half, reach, excess = step / 2, deviation * step / 2, abs(at_zero - theta**-2)
-    for a, b in plan["dropped"]:  # |phi|^n in a block from its middle: sqrt(1 - |phi|^2) is Lipschitz
-        phi = sum((p * acb(0, half * (a + b) * v).exp() for v, p in tilted), acb(null))
-        distance = check.larger(check.larger(1 - abs(phi) ** 2).sqrt() - reach * (b - a)).min(arb(1))
-        most = (1 / abs(acb(theta, step * a)) ** 2 + excess) * (check.larger(1 - distance**2).sqrt() ** n + null_n)
+    excess = abs(at_zero - theta**-2)
+    for a, b in plan["dropped"]:
+        beta = _product(part.modulus_n(check, step * (a + b) / 2, step / 2 * (b - a)) for part in parts)
+        most = (1 / abs(acb(theta, step * a)) ** 2 + excess) * (beta + null_n)
         result += most * (b - a + 1) if up else most * (a - b - 1)
-    for x in () if up else (higher, lesser):  # aliasing
-        ratio = sum((m * (x * v).exp() for v, m in atoms), null * mgf) / mgf
-        result -= w / 2 * ratio**n / (arb.const_e() * x * (abs(x - theta) * w).expm1())
-    return check.larger(mgf**n * 2 / w * result)
+    for y in () if up else (higher, lesser):  # aliasing
+        ratio = _product((part.moment(y) / part.mgf) ** part.n for part in parts)
+        result -= w / 2 * ratio / (arb.const_e() * y * (abs(y - theta) * w).expm1())
+    return check.larger(_product(part.mgf**part.n for part in parts) * 2 / w * result)
+
+
+class _Tilted:
+    """The law of one draw of a group, tilted by theta."""
+
+    def __init__(self, group: Group, theta: arb) -> None:
+        self.atoms, self.mass, self.n = group
+        atoms, null, _ = group
+        self.mgf = self.moment(theta)
+        self.law, self.null = [(v, m * (theta * v).exp() / self.mgf) for v, m in atoms], null / self.mgf
+        mean = sum((p * v for v, p in self.law), _ZERO)
+        self.deviation = (sum((p * v**2 for v, p in self.law), _ZERO) - mean**2).max(_ZERO).sqrt()
+
+    def moment(self, x: arb) -> arb:
+        """Return E[e^(xG)]."""
+        return sum((m * (x * v).exp() for v, m in self.atoms), self.mass)
+
+    def phi(self, u: arb) -> acb:
+        """Return the characteristic function."""
+        return sum((p * acb(0, u * v).exp() for v, p in self.law), acb(self.null))
+
+    def phi_n(self, u: arb) -> acb:
+        """Return that of the sum of the draws."""
+        phi = self.phi(u)
+        return (phi.log() * self.n).exp() if phi.real > 0 else phi**self.n
+
+    def modulus_n(self, check: Any, middle: arb, half: arb) -> arb:
+        """Return a bound on |phi|^n in a block, from its middle: sqrt(1 - |phi|^2) is Lipschitz."""
+        root = check.larger(1 - abs(self.phi(middle)) ** 2).sqrt()
+        distance = check.larger(root - self.deviation * half).min(arb(1))
+        return check.larger(1 - distance**2).sqrt() ** self.n
+
+
+def _product(numbers: Any) -> Any:
+    return reduce(mul, numbers, arb(1))
 
 
 # --- binomial tails --------------------------------------------------------------------------------------------------

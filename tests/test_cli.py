@@ -228,6 +228,13 @@ def test_users_who_differ(symamp):
     found = json.loads(out)
     assert (code, found["n"], list(found["victims"])) == (0, 40, ["0"])
     assert 0 < found["lower"] < found["upper"]
+    for shuffled in ("data", "messages"):
+        code, _, _ = symamp(
+            f"crowd 5:krr:k=3,eps0=1 4:krr:k=3,eps0=2 --shuffled {shuffled} --delta 1e-2 --certificate c.json"
+        )
+        assert code == 0
+        code, out, _ = symamp("verify c.json")
+        assert (code, out[:6]) == (0, "valid:")
     for wrong in ("500", "5:krr:k", "5:krr:k=2", "5:krr:k=2,eps0=1 --victim 3", "5:nothing"):
         code, _, error = symamp(f"crowd {wrong} --shuffled data --delta 1e-3")
         assert code == 2

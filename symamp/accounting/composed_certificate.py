@@ -14,8 +14,8 @@ from symamp.accounting.round import VALUES, ShuffledRound, evidence_below, is_sy
 from symamp.accounting.sampling import SampledRound
 from symamp.accounting.side import RoundCurve, Side
 from symamp.amplification.certificate import Claim, certificate
-from symamp.amplification.certificate_evidence import At, evidence_data
-from symamp.amplification.certificate_text import exact_double, fraction_text
+from symamp.amplification.certificate_evidence import At, evidence_data, kernel_plan
+from symamp.amplification.certificate_text import fraction_text
 from symamp.amplification.question import Asked
 from symamp.analyses.reduction import Reduction
 from symamp.composed_verifier import FORMAT, verify
@@ -52,17 +52,7 @@ def _side(side: Side, up: bool) -> dict[str, Any]:
         "rounds": [_above(c) if up else _below(c) for c in side.curves],
         "floor": max(c.floor for c in side.curves),
         "precision": side.precision,
-        "plan": None
-        if plan is None
-        else {
-            "theta": exact_double(plan.window.theta),
-            "W": exact_double(plan.window.length),
-            "theta_above": exact_double(plan.window.theta_above),
-            "theta_below": exact_double(plan.window.theta_below),
-            "N": plan.terms,
-            "evaluated": [list(r) for r in plan.blocks.evaluated],
-            "dropped": [list(r) for r in plan.blocks.dropped],
-        },
+        "plan": None if plan is None else kernel_plan(plan),
     }
 
 

@@ -32,7 +32,7 @@ from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.verifier import MOST_PRECISION, verify
 
 FORMAT = "symamp-certificate"
-_MORE_BITS = (0, 32, 512, 4096)
+MORE_BITS = (0, 32, 512, 4096)
 """How many bits a certificate has beyond the evaluation that it repeats: the first for which it is accepted."""
 _FEW_INPUTS, _MOST_INPUTS = 4, 64
 """Up to so many inputs of a table every class of pairs is listed; beyond the second number there is no certificate."""
@@ -68,7 +68,7 @@ def certificate(claim: Claim, method: str, standing: Standing, source: str) -> d
     """
     quantity = claim.asked.quantity
     stated, sides = _epsilon(claim) if quantity == "epsilon" else _delta(claim)
-    for more in _MORE_BITS:
+    for more in MORE_BITS:
         data: dict[str, Any] = {
             "format": FORMAT,
             "version": 1,

@@ -26,6 +26,7 @@ from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence
 from symamp.evaluation.binomial_tails import TailPlan
 from symamp.evaluation.envelope_law import envelope_law
 from symamp.evaluation.law import Level
+from symamp.evaluation.plan import Plan
 from symamp.numbers.dyadic import Dyadic
 from symamp.verifier import MOST_PRECISION
 
@@ -146,15 +147,20 @@ def plan_data(found: Evidence, n: int, split: int = 1) -> dict[str, Any] | None:
         return {"theta": exact_double(found.plan.theta), "windows": [list(w) for w in windows]}
     if found.plan is None:
         return None
-    window = found.plan.window
+    return kernel_plan(found.plan)
+
+
+def kernel_plan(plan: Plan) -> dict[str, Any]:
+    """Return the parameters of the compact kernel as data."""
+    window = plan.window
     return {
         "theta": exact_double(window.theta),
         "W": exact_double(window.length),
         "theta_above": exact_double(window.theta_above),
         "theta_below": exact_double(window.theta_below),
-        "N": found.plan.terms,
-        "evaluated": [list(r) for r in found.plan.blocks.evaluated],
-        "dropped": [list(r) for r in found.plan.blocks.dropped],
+        "N": plan.terms,
+        "evaluated": [list(r) for r in plan.blocks.evaluated],
+        "dropped": [list(r) for r in plan.blocks.dropped],
     }
 
 

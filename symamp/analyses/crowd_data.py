@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from dataclasses import dataclass
+from functools import cached_property
 
 import sympy as sp
 from flint import arb
@@ -12,7 +13,7 @@ from symamp.analyses.crowd import Crowd
 from symamp.derivation.crossing import law_of, number
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.pairs import only_pair
-from symamp.errors import SymampError, UnknownInputError
+from symamp.errors import SymampError
 from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.grouped_search import Group
 from symamp.evaluation.law import Law, Level
@@ -27,8 +28,8 @@ def budget_gparv(ratio: Callable[[], arb], level: Level) -> BallGparv:
 
     Guarantee
     ---------
-    G of every eps0-LDP randomizer is at most the result in the convex order. Proof: docs/proofs/users_who_differ.md,
-    section 3.
+    G of every eps0-LDP randomizer is at most the result in the increasing convex order. Proof:
+    docs/proofs/users_who_differ.md, section 3.
     """
     t, e = ratio(), level.exponential()
     low, mass = 1 - t * e, 1 / (t + 1)
@@ -36,13 +37,29 @@ def budget_gparv(ratio: Callable[[], arb], level: Level) -> BallGparv:
         high, share = t - e, mass
     elif t < e:
         high, share = t * (t - e), mass / t
-    else:  # the balls do not tell: both laws are within
-        high, share = (t - e).union(t * (t - e)), mass.union(mass / t)
+    else:  # the balls do not tell: a value that is not positive is raised to 0
+        high, share = (t - e).upper().max(arb(0)), mass
     return BallGparv((high, low), (share, mass), 1 - share - mass, arb(0))
 
 
-Positions: TypeAlias = Callable[[Level], list[Group]]
-"""The laws of all positions at a level."""
+@dataclass(frozen=True)
+class Positions:
+    """What is known of the positions, group by group: a decomposition, or, as an expression, the ratio of a budget."""
+
+    counts: tuple[int, ...]
+    known: tuple[Decomposition | sp.Expr, ...]
+    complete: bool = False
+
+    @cached_property
+    def _laws(self) -> list[Callable[[Level], Callable[[], BallGparv]]]:
+        return [
+            _of_law(law_of(x, self.complete)) if isinstance(x, Decomposition) else _of_budget(number(x))
+            for x in self.known
+        ]
+
+    def __call__(self, level: Level) -> list[Group]:
+        """Return the laws of all positions at a level."""
+        return [Group(c, law(level)) for c, law in zip(self.counts, self._laws, strict=True)]
 
 
 def positions_above(crowd: Crowd) -> Positions:
@@ -53,26 +70,22 @@ def positions_above(crowd: Crowd) -> Positions:
     E[S_+]/n is at least the divergence of the published outputs for every two neighbouring data sets.
     Proof: docs/proofs/users_who_differ.md, section 3.
     """
-    blankets = _blankets(crowd)
-    counts = [count for count, _ in crowd.groups]
-    if blankets is not None:
-        return _of_laws(counts, blankets)
-    ratios = [number(subject.local_ratio()) for _, subject in crowd.groups]
-    return lambda level: [Group(c, _by_budget(t, level)) for c, t in zip(counts, ratios, strict=True)]
+    ratios = tuple(subject.local_ratio() for _, subject in crowd.groups)
+    return Positions(tuple(count for count, _ in crowd.groups), _blankets(crowd) or ratios)
 
 
 def positions_below(crowd: Crowd) -> Iterator[tuple[str, Positions]]:
     """Yield (data sets, laws) whose sums are n times the divergence of one pair of data sets, exactly."""
-    counts = [count for count, _ in crowd.groups]
+    counts = tuple(count for count, _ in crowd.groups)
     for name, mechanisms in _members(crowd):
         pair = mechanisms[0].pairs()[0]
         others = [(*m.further_inputs(pair), *pair) for m in mechanisms]
         for x in others[0]:
             if all(x in found for found in others):
-                laws = [law_of(m.dataset(*pair, x), True) for m in mechanisms]
+                laws = tuple(m.dataset(*pair, x) for m in mechanisms)
                 if not any(law.singular for law in laws):
                     text = f"({pair[0]}, {x}, ...) against ({pair[1]}, {x}, ...){name}"
-                    yield text, _of_laws(counts, laws)
+                    yield text, Positions(counts, laws, complete=True)
 
 
 def _members(crowd: Crowd) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
@@ -85,25 +98,21 @@ def _members(crowd: Crowd) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
         yield "", known
 
 
-def _blankets(crowd: Crowd) -> list[Law] | None:
-    """Return the laws of the blankets where every mechanism has the same law for all pairs of inputs."""
+def _blankets(crowd: Crowd) -> tuple[Decomposition, ...] | None:
+    """Return the blankets where every mechanism has the same for all pairs of inputs."""
     known = crowd.mechanisms
     if known is None:
         return None
     try:
-        found: list[Decomposition] = [m.blanket(*only_pair(m)) for m in known]
-    except (UnknownInputError, SymampError):
+        found = tuple(m.blanket(*only_pair(m)) for m in known)
+    except SymampError:
         return None
-    return None if any(d.singular for d in found) else [law_of(d) for d in found]
+    return None if any(d.singular for d in found) else found
 
 
-def _of_laws(counts: list[int], laws: list[Law]) -> Positions:
-    return lambda level: [Group(c, _of(law, level)) for c, law in zip(counts, laws, strict=True)]
+def _of_law(law: Law) -> Callable[[Level], Callable[[], BallGparv]]:
+    return lambda level: lambda: ball_gparv(law, level)
 
 
-def _of(law: Law, level: Level) -> Callable[[], BallGparv]:
-    return lambda: ball_gparv(law, level)
-
-
-def _by_budget(ratio: Callable[[], arb], level: Level) -> Callable[[], BallGparv]:
-    return lambda: budget_gparv(ratio, level)
+def _of_budget(ratio: Callable[[], arb]) -> Callable[[Level], Callable[[], BallGparv]]:
+    return lambda level: lambda: budget_gparv(ratio, level)

@@ -23,17 +23,52 @@ _MOST_INPUTS = 8
 
 
 @dataclass(frozen=True)
+class Constant:
+    """An exact number: a ball around it at the ambient precision."""
+
+    expr: sp.Expr
+    ball: Number
+
+    @staticmethod
+    def of(expr: sp.Expr) -> Constant:
+        """Return the constant expression."""
+        return Constant(expr, number(expr))
+
+    def __call__(self) -> arb:
+        """Return a ball around the number."""
+        return self.ball()
+
+
+@dataclass(frozen=True)
 class Column:
-    """Messages alike for one mechanism: how many, the probability of each on x0 and x1, the least over all inputs.
+    """Messages alike for one mechanism: how many, and the probability of each on x0, on x1 and on further inputs.
 
     ``sums`` are the probabilities of all of them together on the inputs that the others may hold in a data set.
     """
 
     size: int
-    on_x0: Number
-    on_x1: Number
-    least: Number
-    sums: tuple[Number, ...]
+    on_x0: Constant
+    on_x1: Constant
+    further: tuple[Constant, ...]
+    sums: tuple[Constant, ...]
+
+    def least(self) -> arb:
+        """Return the least probability of a message over all inputs."""
+        result = self.on_x0().min(self.on_x1())
+        for x in self.further:
+            result = result.min(x())
+        return result
+
+
+@dataclass(frozen=True)
+class StepTest:
+    """A sum over messages and a data set: which columns count 1, which -1, and what all others hold."""
+
+    name: str
+    up: tuple[int, ...]
+    down: tuple[int, ...]
+    other: int
+    walk: Walk
 
 
 @dataclass(frozen=True)
@@ -143,8 +178,8 @@ class Victim:
 
         return groups, divisor, lambda: found()[0].singular
 
-    def walks(self, level: Level) -> Iterator[tuple[str, Walk]]:
-        """Yield (data sets, sums of steps): all others hold one input, and only a sum over messages counts.
+    def tests(self, level: Level) -> Iterator[StepTest]:
+        """Yield data sets with sums of steps: all others hold one input, and only a sum over messages counts.
 
         Messages that are likelier, by more than E, on x0 count 1, those that are so on x1 count -1, or nothing. To
         merge messages and to choose a threshold can only lose.
@@ -164,7 +199,8 @@ class Victim:
                     if count
                 )
                 rest = f"{other}, ..."
-                yield f"({self.pair[0]}, {rest}) against ({self.pair[1]}, {rest})", Walk(on_x0, on_x1, others)
+                name = f"({self.pair[0]}, {rest}) against ({self.pair[1]}, {rest})"
+                yield StepTest(name, up, below, j, Walk(on_x0, on_x1, others))
 
 
 def _steps(masses: list[arb], up: tuple[int, ...], down: tuple[int, ...], count: int = 1) -> Steps:
@@ -199,31 +235,20 @@ def victims(crowd: Crowd) -> Iterator[Victim]:
 
 def _response(m: RandomizedResponse) -> tuple[Column, ...]:
     k, t = m["k"], sp.exp(m["eps0"])
-    high, low = number(t / (t + k - 1)), number(1 / (t + k - 1))
-    first = Column(1, high, low, low, (high, low, low))
-    second = Column(1, low, high, low, (low, high, low))
+    high, low = Constant.of(t / (t + k - 1)), Constant.of(1 / (t + k - 1))
+    first = Column(1, high, low, (), (high, low, low))
+    second = Column(1, low, high, (), (low, high, low))
     if k == 2:
         return first, second
-    some, one = number((k - 2) / (t + k - 1)), number((t + k - 3) / (t + k - 1))
-    return first, second, Column(int(k) - 2, low, low, low, (some, some, one))
+    some, one = Constant.of((k - 2) / (t + k - 1)), Constant.of((t + k - 3) / (t + k - 1))
+    return first, second, Column(int(k) - 2, low, low, (), (some, some, one))
 
 
 def _table(m: FiniteMechanism, messages: tuple[str, ...], pair: tuple[str, str]) -> tuple[Column, ...]:
     place = {y: j for j, y in enumerate(m.messages)}
     columns = []
     for y in messages:
-        entries = {x: number(m.rows[i][place[y]]) for i, x in enumerate(m.inputs)}
-        columns.append(
-            Column(1, entries[pair[0]], entries[pair[1]], _least(tuple(entries.values())), tuple(entries.values()))
-        )
+        entries = {x: Constant.of(m.rows[i][place[y]]) for i, x in enumerate(m.inputs)}
+        further = tuple(entries[x] for x in m.inputs if x not in pair)
+        columns.append(Column(1, entries[pair[0]], entries[pair[1]], further, tuple(entries.values())))
     return tuple(columns)
-
-
-def _least(numbers: tuple[Number, ...]) -> Number:
-    def least() -> arb:
-        result = numbers[0]()
-        for x in numbers[1:]:
-            result = result.min(x())
-        return result
-
-    return least

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from symamp.amplification import questions
 from symamp.analyses.crowd import heterogeneous
 from symamp.analyses.subject import Subject
-from symamp.command_line.output import print_json, print_line
+from symamp.command_line.output import print_json, print_line, write_certificate
 from symamp.command_line.words import member, read_gap
 from symamp.errors import ArgumentError
 from symamp.mechanisms.catalogue import by_name
@@ -25,6 +27,9 @@ _SHAPE = "groups such as 500:krr:k=10,eps0=1 or 400:pure-ldp:eps0=2"
 @click.option("--dropout", default="0", metavar="NUMBER", help="Chance that another user's message is lost unseen.")
 @click.option("--victim", type=int, metavar="GROUP", help="Only victims of this group: 0 is the first.")
 @click.option("--gap", default="1e-6", metavar="NUMBER", help="Relative width in delta to aim at.")
+@click.option(
+    "--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`; - prints it."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
 def crowd(
     groups: tuple[str, ...],
@@ -35,6 +40,7 @@ def crowd(
     dropout: str,
     victim: int | None,
     gap: str,
+    certificate: Path | None,
     as_json: bool,
 ) -> None:
     """Certified bracket for users who differ. A GROUP is NUMBER:MECHANISM:PARAMETERS, such as 500:krr:k=10,eps0=1."""
@@ -46,6 +52,8 @@ def crowd(
         answer = questions.epsilon(found, delta=delta, victim=victim, gap=read_gap(gap))
     else:
         answer = questions.delta(found, eps=eps, victim=victim, gap=read_gap(gap))
+    if write_certificate(answer, certificate):
+        return
     if as_json:
         print_json(answer.to_dict())
         return

@@ -44,7 +44,7 @@ class Walk:
 
     def log_estimate(self, level: Level) -> float:
         """Return an estimate of the logarithm of the divergence at the best threshold; -inf where there is none."""
-        plan = self._plan(level)
+        plan = self.plan(level)
         return -inf if plan is None else plan.log_value
 
     def below(self, level: Level) -> arb:
@@ -54,13 +54,13 @@ class Walk:
         ---------
         The result is at most the divergence of the sums of steps. Proof: docs/proofs/users_who_differ.md, section 4.
         """
-        plan = self._plan(level)
+        plan = self.plan(level)
         if plan is None:
             return arb(0)
-        with flint.ctx.workprec(_BITS + 4 * sum(s.count for s in self.others).bit_length()):
+        with flint.ctx.workprec(plan.bits):
             return plan.lower(level)
 
-    def _plan(self, level: Level) -> _Plan | None:
+    def plan(self, level: Level) -> StepPlan | None:
         """Return the threshold where P0 = E P1 by the saddle point, and where to integrate."""
         (u0, d0, _), (u1, d1, _) = self.on_x0.floats, self.on_x1.floats
         with flint.ctx.workprec(64):
@@ -78,11 +78,11 @@ class Walk:
         middle_of_step = ceil(mean - 0.5)
         # Where few steps matter the saddle point is rough, and thresholds around it are compared.
         around = range(-_AROUND, _AROUND + 1) if square < _FEW else (0,)
-        return max((_Plan.of(self, groups, tilt, h, middle_of_step + i) for i in around), key=lambda p: p.log_value)
+        return max((StepPlan.of(self, groups, tilt, h, middle_of_step + i) for i in around), key=lambda p: p.log_value)
 
 
 @dataclass(frozen=True)
-class _Plan:
+class StepPlan:
     """A threshold, a tilt, the number of nodes of the full circle and how many of them, on one side, are evaluated."""
 
     walk: Walk
@@ -92,6 +92,11 @@ class _Plan:
     last: int
     log_value: float
 
+    @property
+    def bits(self) -> int:
+        """A working precision at which roundings do not show."""
+        return _BITS + 4 * sum(s.count for s in self.walk.others).bit_length()
+
     @staticmethod
     def of(
         walk: Walk,
@@ -99,7 +104,8 @@ class _Plan:
         tilt: float,
         h: tuple[float, float, float],
         threshold: int,
-    ) -> _Plan:
+    ) -> StepPlan:
+        """Return where to integrate for a threshold and a tilt."""
         square = _moments(groups, tilt)[1]
         tilt = max(tilt, min(1.0, 0.5 / max(square, 1.0) ** 0.5))
         _, square, kappa = _moments(groups, tilt)
@@ -112,7 +118,7 @@ class _Plan:
         if kappa * (1.0 - cos(pi)) > 2.0 * _ROOM:
             share = 1.0 - 2.0 * _ROOM / kappa
             last = min(last, ceil(float(np.arccos(share)) * nodes / (2.0 * pi)) + 1)
-        return _Plan(walk, threshold, tilt, nodes, last, _estimate(groups, threshold, tilt, nodes, last, here, h))
+        return StepPlan(walk, threshold, tilt, nodes, last, _estimate(groups, threshold, tilt, nodes, last, here, h))
 
     def lower(self, level: Level) -> arb:
         """Return the integral in balls, without what is dropped and what other periods may add."""
