@@ -30,7 +30,7 @@ from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
 from symamp.literature.compare import Comparison, ComparisonGrid, compare
 from symamp.mechanisms.continuous.cauchy import Cauchy
-from symamp.mechanisms.continuous.density import DensityMechanism
+from symamp.mechanisms.continuous.density_mechanism import DensityMechanism
 from symamp.mechanisms.continuous.gaussian import Gaussian
 from symamp.mechanisms.continuous.laplace import Laplace
 from symamp.mechanisms.continuous.logistic import Logistic

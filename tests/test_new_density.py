@@ -8,8 +8,17 @@ from pathlib import Path
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "new_density.md").read_text(encoding="utf-8")
 
 
-def test_the_program_of_the_page_prints_what_the_page_says():
+def test_the_ten_lines_run():
     program = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL).group(1)
+    with redirect_stdout(io.StringIO()) as out:
+        exec(compile(program, "new_density.md", "exec"), {})
+    first, *answers = out.getvalue().splitlines()
+    assert first == "log(3)"
+    assert [answer.rsplit("; ", 1)[1] for answer in answers] == ["density_pairs, proved)", "fallback_law, proved)"]
+
+
+def test_the_program_of_the_page_prints_what_the_page_says():
+    program = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
     expected = re.search(r"```text\n(.*?)```", PAGE, re.DOTALL).group(1).splitlines()
     with redirect_stdout(io.StringIO()) as out:
         exec(compile(program, "new_density.md", "exec"), {})

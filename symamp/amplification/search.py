@@ -10,6 +10,7 @@ from flint import arb, fmpq
 
 from symamp.analyses.analysis import Analysis
 from symamp.analyses.bound import ROUGH, Bound, Progress
+from symamp.analyses.density_pairs import DensityDataSets
 from symamp.analyses.lower_bounds import DataSetBound
 from symamp.analyses.noise_data_sets import NoiseDataSetBound
 from symamp.analyses.part import DataSet, Part
@@ -19,6 +20,7 @@ from symamp.analyses.two_messages_bound import TwoMessagesPart
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
+from symamp.mechanisms.continuous.densities import Densities
 
 LOOSE = 1e-3
 """Relative distance of the bounds from which on more is tried: dearer analyses above, mixtures of inputs below."""
@@ -102,8 +104,11 @@ class DataSetSearch:
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
+        self._simple: NoiseDataSetBound | DensityDataSets | DataSetBound
         if isinstance(subject, AdditiveNoise):
-            self._simple: NoiseDataSetBound | DataSetBound = NoiseDataSetBound.of_noise(subject)
+            self._simple = NoiseDataSetBound.of_noise(subject)
+        elif isinstance(subject, Densities):
+            self._simple = DensityDataSets.of(subject)
         else:
             self._simple = DataSetBound(subject)
         self._in_vain = 0

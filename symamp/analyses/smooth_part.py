@@ -21,6 +21,7 @@ from symamp.evaluation.law import Level
 from symamp.evaluation.smooth_divergence import enclose_smooth, estimate_log_smooth, estimate_smooth_epsilon
 from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
+from symamp.mechanisms.continuous.densities import Densities
 
 WORST_PAIR = "Corollary 2 of Theorem P (docs/proofs/worst_pair.md)"
 
@@ -31,13 +32,12 @@ _GAP_OF_CUT = 1e-4
 class SmoothPart:
     """A part whose divergence lies between those of two laws with densities."""
 
-    noise: AdditiveNoise
+    noise: AdditiveNoise | Densities
 
     method: ClassVar[str]
     standing: ClassVar[Standing]
     source: ClassVar[str]
     accuracy: ClassVar[float] = 0.0
-    pair: ClassVar[tuple[str, str]] = ("0", "1")
     member: ClassVar[str] = ""
 
     def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
@@ -102,6 +102,9 @@ def _among(law: SmoothLaw, other: int) -> SmoothLaw:
 class WorstPairPart(SmoothPart):
     """The blanket of the pair (0, 1), which is worse than every other pair of inputs."""
 
+    noise: AdditiveNoise
+
+    pair: ClassVar[tuple[str, str]] = ("0", "1")
     method: ClassVar[str] = "worst_pair"
     standing: ClassVar[Standing] = Standing.PROVED
     source: ClassVar[str] = WORST_PAIR
@@ -115,8 +118,10 @@ class WorstPairPart(SmoothPart):
 class NoiseDataSet(SmoothPart):
     """The data sets in which all other users hold the same end of the interval of inputs."""
 
+    noise: AdditiveNoise
     other: int = 0
 
+    pair: ClassVar[tuple[str, str]] = ("0", "1")
     method: ClassVar[str] = "data set"
     standing: ClassVar[Standing] = Standing.LOWER
     source: ClassVar[str] = DATA_SETS

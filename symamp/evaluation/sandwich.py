@@ -14,9 +14,9 @@ import flint
 import numpy as np
 from flint import acb, arb
 
-from symamp.errors import PrecisionError
 from symamp.evaluation.law import Atom, Law, total
 from symamp.evaluation.smooth_law import Analytic, Piece, SmoothLaw, box_range, nodes
+from symamp.numbers.holomorphic import Holomorphic
 
 _EXTRA, _SAMPLES = 64, 400
 
@@ -56,8 +56,6 @@ def finite_sandwich(law: SmoothLaw, cells: int, bits: int = 128, cuts: Cuts = eq
     ---------
     D_E of the lower law <= D_E of the law <= D_E of the upper law for every E >= 0 and every n.
     Proof: docs/proofs/smooth_laws.md.
-
-    Raises PrecisionError for a piece on which both ratios vary.
     """
     below, above = list(law.atoms), list(law.atoms)
     with flint.ctx.workprec(bits + _EXTRA):
@@ -92,9 +90,9 @@ def _masses(piece: Piece, start: arb, end: arb, bits: int) -> tuple[arb, arb, ar
 def _ends(piece: Piece, start: arb, end: arb, masses: tuple[arb, arb, arb]) -> list[Atom]:
     """Return atoms at the ends of a segment that contains the ratios of a cell, with the same masses and means."""
     ranges = box_range(piece.ratio0, start, end), box_range(piece.ratio1, start, end)
-    varying = [i for i in (0, 1) if ranges[i].rad() != 0]
+    varying = [i for i, f in enumerate((piece.ratio0, piece.ratio1)) if ranges[i].rad() != 0 and not _is_constant(f)]
     if len(varying) == 2:
-        raise PrecisionError("pieces", "one on which both ratios vary", "pieces on which one ratio is constant")
+        return _corners(ranges, masses)
     if not varying:
         return [_atom(ranges[0], ranges[1], masses[0])]
     i = varying[0]
@@ -104,6 +102,19 @@ def _ends(piece: Piece, start: arb, end: arb, masses: tuple[arb, arb, arb]) -> l
     for value, mass in ((low, masses[0] - share), (high, share)):
         found.append(_atom(value, ranges[1], mass) if i == 0 else _atom(ranges[0], value, mass))
     return found
+
+
+def _is_constant(ratio: Analytic) -> bool:
+    return isinstance(ratio, Holomorphic) and not ratio.formula.free_symbols
+
+
+def _corners(ranges: tuple[arb, arb], masses: tuple[arb, arb, arb]) -> list[Atom]:
+    """Return atoms at the corners of a right triangle around the rectangle of both ratios, with the same means."""
+    (low0, low1), (wide0, wide1) = (r.lower() for r in ranges), (r.upper() - r.lower() for r in ranges)
+    share0 = (masses[1] - low0 * masses[0]) / (2 * wide0)
+    share1 = (masses[2] - low1 * masses[0]) / (2 * wide1)
+    rest = masses[0] - share0 - share1
+    return [_atom(low0, low1, rest), _atom(low0 + 2 * wide0, low1, share0), _atom(low0, low1 + 2 * wide1, share1)]
 
 
 def _atom(ratio0: arb, ratio1: arb, mass: arb) -> Atom:

@@ -59,3 +59,13 @@ class Holomorphic:
     def __call__(self, box: acb) -> acb:
         """Return a box around the values on a box; a power series for a power series (``flint.acb_series``)."""
         return _boxed(self._compiled(HOLOMORPHIC, {self.name: box}))
+
+    def with_slope(self, box: acb) -> tuple[acb, acb]:
+        """Return boxes around the values and around the derivatives on a box.
+
+        >>> y = sp.Symbol("y")
+        >>> Holomorphic(y**2, y).with_slope(acb(3))
+        (9.00000000000000, 6.00000000000000)
+        """
+        found = self(acb_series([box, acb(1)], 2))
+        return (found[0], found[1]) if isinstance(found, acb_series) else (found, acb(0))

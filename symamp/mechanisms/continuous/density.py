@@ -23,7 +23,7 @@ _POINTS = (sp.Rational(1, 7), sp.Rational(4, 3), sp.Rational(5, 2))
 _NEGLIGIBLE, _FARTHEST, _BITS, _DIGITS = 2.0**-120, 4096, 64, 30
 
 
-class DensityMechanism(AdditiveNoise):
+class NoiseDensity(AdditiveNoise):
     """Send a real message whose density on input x is a SymPy formula in the symbols x and y.
 
     Inputs are those of the interval ``inputs``, [0, 1] if left out; others are scaled to it, and ``0`` and ``1`` stand
@@ -38,7 +38,7 @@ class DensityMechanism(AdditiveNoise):
     UndecidedOrderError for a condition that could not be shown.
 
     >>> x, y = sp.symbols("x y", real=True)
-    >>> noise = DensityMechanism(sp.exp(-sp.Abs(y - x)) / 2, x, y)
+    >>> noise = NoiseDensity(sp.exp(-sp.Abs(y - x)) / 2, x, y)
     >>> noise.gamma(), noise.local_ratio()
     (exp(-1/2), E)
     """
@@ -142,8 +142,8 @@ class DensityMechanism(AdditiveNoise):
 
 
 @lru_cache(maxsize=64)
-def _falling_sides(noise: DensityMechanism) -> tuple[Side, ...]:
-    sides = super(DensityMechanism, noise).sides()
+def _falling_sides(noise: NoiseDensity) -> tuple[Side, ...]:
+    sides = super(NoiseDensity, noise).sides()
     return tuple(replace(s, density0=_in_falling(s.density0), ratio=_in_falling(s.ratio)) for s in sides)
 
 

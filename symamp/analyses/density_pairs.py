@@ -1,0 +1,111 @@
+"""The blanket bound of every pair of finitely many inputs with densities, and the data sets below it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import sympy as sp
+
+from symamp.analyses.analysis import Analysis
+from symamp.analyses.bound import Bound
+from symamp.analyses.data_sets import SOURCE as DATA_SETS
+from symamp.analyses.part import Part
+from symamp.analyses.smooth_part import SmoothPart
+from symamp.analyses.standing import Standing
+from symamp.analyses.subject import Subject
+from symamp.evaluation.law import Level
+from symamp.evaluation.smooth_law import SmoothLaw
+from symamp.mechanisms.continuous.densities import Densities
+from symamp.mechanisms.continuous.interval_densities import IntervalDensities
+
+SOURCE = "Su, Cheng, Wang 2025, Theorem 5, in balls (docs/proofs/smooth_laws.md, section 5)"
+
+
+@dataclass(frozen=True)
+class DensityPair(SmoothPart):
+    """The blanket of one ordered pair of inputs, made of the least density on every cell of messages."""
+
+    noise: Densities
+    pair: tuple[str, str]
+
+    method: ClassVar[str] = "density_pairs"
+    standing: ClassVar[Standing] = Standing.PROVED
+    source: ClassVar[str] = SOURCE
+
+    @property
+    def signature(self) -> Hashable:
+        """The mechanism and the pair."""
+        return self.method, self.noise, self.pair
+
+    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+        """Return one law, whatever the level."""
+        law = self.noise.law(self.pair)
+        return law, law
+
+
+@dataclass(frozen=True)
+class DensityDataSet(SmoothPart):
+    """The data sets of a pair in which all other users hold one input."""
+
+    noise: Densities
+    pair: tuple[str, str]
+    other: str
+
+    method: ClassVar[str] = "data set"
+    standing: ClassVar[Standing] = Standing.LOWER
+    source: ClassVar[str] = DATA_SETS
+
+    @property
+    def dataset(self) -> tuple[tuple[str, sp.Rational], ...]:
+        """The input of the other users, with weight 1."""
+        return ((self.other, sp.S.One),)
+
+    @property
+    def signature(self) -> Hashable:
+        """The mechanism, the pair and the input of the others."""
+        return self.method, self.noise, self.pair, self.other
+
+    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+        """Return one law, whatever the level."""
+        law = self.noise.law(self.pair, self.other)
+        return law, law
+
+
+@dataclass(frozen=True)
+class DensityDataSets(Bound):
+    """The data sets (x0, x, ..., x) against (x1, x, ..., x) for all pairs and all inputs x."""
+
+    @staticmethod
+    def of(mechanism: Densities) -> DensityDataSets:  # type: ignore[override]
+        """Return the data sets of a mechanism."""
+        return DensityDataSets(
+            tuple(DensityDataSet(mechanism, pair, x) for pair in mechanism.pairs() for x in mechanism.inputs)
+        )
+
+    def mixtures(self, found: Part, level: Level, n: int) -> Iterator[Part]:
+        """Yield nothing: other users hold one input."""
+        return iter(())
+
+
+def _bound(subject: Subject) -> Bound:
+    """Return the bound with one part for each ordered pair.
+
+    Guarantee
+    ---------
+    The largest divergence of the parts is at least that of the shuffled reports of every two neighbouring data sets,
+    for every level and number of users. Proof: docs/proofs/smooth_laws.md.
+    """
+    assert isinstance(subject, Densities)
+    return Bound(tuple(DensityPair(subject, pair) for pair in subject.pairs()))
+
+
+def _lacks(subject: Subject) -> str | None:
+    known = isinstance(subject, Densities) and not isinstance(subject, IntervalDensities)
+    return None if known else "densities on finitely many inputs"
+
+
+DENSITY_PAIRS = Analysis(
+    "density_pairs", Standing.PROVED, SOURCE, "all pairs of inputs with a density", _bound, _lacks, rank=0
+)

@@ -1,0 +1,44 @@
+"""The bound of one finite law that lies above the blankets of all pairs of an interval of inputs."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import sympy as sp
+
+from symamp.analyses.analysis import Analysis
+from symamp.analyses.bound import Bound
+from symamp.analyses.reduction import Reduction
+from symamp.analyses.standing import Standing
+from symamp.analyses.subject import Subject
+from symamp.derivation.decomposition import Component, Decomposition
+from symamp.mechanisms.continuous.interval_densities import IntervalDensities
+
+SOURCE = "Theorem U (docs/proofs/fallback_law.md)"
+
+
+def fallback_bound(subject: Subject) -> Bound:
+    """Return the bound of one law, whatever the pair of inputs.
+
+    Guarantee
+    ---------
+    The divergence of this triple is at least that of the shuffled reports of every two neighbouring data sets, for
+    every level and number of users. Proof: docs/proofs/fallback_law.md.
+    """
+    assert isinstance(subject, IntervalDensities)
+    return Bound((Reduction("fallback_law", Standing.PROVED, SOURCE, _decomposition(subject)),))
+
+
+@lru_cache(maxsize=16)
+def _decomposition(mechanism: IntervalDensities) -> Decomposition:
+    shown = [tuple(sp.Rational(v.numerator, v.denominator) for v in atom) for atom in mechanism.fallback()]
+    return Decomposition(tuple(Component(*a) for a in shown), (), (), (mechanism.inputs[0], mechanism.inputs[1]))
+
+
+def _lacks(subject: Subject) -> str | None:
+    return None if isinstance(subject, IntervalDensities) else "a density on an interval of inputs, not that of noise"
+
+
+FALLBACK = Analysis(
+    "fallback_law", Standing.PROVED, SOURCE, "a law above those of all pairs of inputs", fallback_bound, _lacks, rank=0
+)

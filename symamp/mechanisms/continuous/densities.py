@@ -1,0 +1,288 @@
+"""A mechanism with a density of one's own: any density with cases, on a few inputs, with point masses beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import permutations
+
+import flint
+import sympy as sp
+from flint import arb
+
+from symamp.algebra.normal_form import normal
+from symamp.algebra.order import sign
+from symamp.algebra.parameter import Parameter
+from symamp.derivation.crossing import number
+from symamp.derivation.printing import latex, text
+from symamp.derivation.variation_parameters import VariationRatio
+from symamp.derivation.worst_pair import WorstPair
+from symamp.errors import (
+    ArgumentError,
+    NegativeProbabilityError,
+    RowSumError,
+    SupportMismatchError,
+    UndecidedOrderError,
+    UnknownInputError,
+)
+from symamp.evaluation.law import Atom, Number, total
+from symamp.evaluation.smooth_law import Piece, SmoothLaw
+from symamp.mechanisms.continuous.density_integral import integral, masses_beyond
+from symamp.mechanisms.continuous.largest_value import largest_value
+from symamp.mechanisms.continuous.least_density import least_cells
+from symamp.mechanisms.continuous.resolved import Y, resolved, stretches
+from symamp.numbers.holomorphic import Holomorphic
+
+_BITS, _NARROW, _ZERO, _ONE = 256, 2.0**-100, sp.S.Zero, sp.S.One
+
+
+@dataclass(frozen=True)
+class Part:
+    """An interval of messages, and the density there of each input: one analytic formula each, positive or 0."""
+
+    start: sp.Expr
+    end: sp.Expr
+    densities: tuple[sp.Expr, ...]
+
+    @property
+    def is_tail(self) -> bool:
+        """Whether an end is infinite."""
+        return bool(self.start.is_infinite or self.end.is_infinite)
+
+    def ratio(self, i: int, j: int) -> sp.Expr:
+        """Return the ratio of two densities in normal form."""
+        return _ratio(self.densities[i], self.densities[j])
+
+
+class Densities:
+    """A message from an interval, or the line, on each of finitely many inputs; made by ``DensityMechanism``.
+
+    Cases are resolved exactly; that densities are positive and which of them is least is decided in balls, masses are
+    integrals in balls. All ordered pairs of inputs are compared.
+    """
+
+    name = "a mechanism with a density of one's own"
+    parameters: tuple[Parameter, ...] = ()
+
+    def __init__(
+        self,
+        density: sp.Expr,
+        x: sp.Symbol,
+        y: sp.Symbol,
+        inputs: tuple[sp.Expr, ...],
+        messages: tuple[sp.Expr, sp.Expr],
+        masses: Mapping[sp.Expr, sp.Expr],
+    ) -> None:
+        self.density, self.values, self.messages = density, inputs, messages
+        self.inputs = tuple(text(v) for v in inputs)
+        rows = tuple(density.xreplace({y: Y}).xreplace({x: v}) for v in inputs)
+        cuts = stretches(rows, *messages, ())
+        self.parts = tuple(Part(s.start, s.end, tuple(resolved(r, s.inside) for r in rows)) for s in cuts)
+        self.masses = tuple((at, tuple(m.xreplace({x: v}) for v in inputs)) for at, m in masses.items())
+        for at, found in self.masses:
+            if any(sign(m) < 0 for m in found):
+                raise NegativeProbabilityError("masses", f"{found} at {at}", "point masses >= 0")
+        self._check_totals()
+        for part in self.parts:
+            _check_positive(part)
+        if all(_ZERO in d for d in (*(p.densities for p in self.parts), *(m for _, m in self.masses))):
+            raise SupportMismatchError("density", str(density), "messages that every input sends: gamma is 0 here")
+
+    def key(self) -> tuple[object, ...]:
+        """Return the formulas of all inputs."""
+        return (type(self).__qualname__, self.inputs, self.parts, self.masses)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Densities) and self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+    @property
+    def mechanism(self) -> None:
+        """None: there is no finite table of messages."""
+        return None
+
+    def members(self) -> tuple[()]:
+        """Return nothing: lower bounds come from data sets of the mechanism itself."""
+        return ()
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return all ordered pairs of inputs."""
+        return tuple(permutations(self.inputs, 2))
+
+    def worst_pair(self) -> WorstPair:
+        """Return one pair, not proved to be the worst: bounds are the largest over all pairs."""
+        return WorstPair(self.pairs()[0], False, "no theorem applies: bounds are the largest over all pairs of inputs")
+
+    def local_ratio(self) -> sp.Expr:
+        """Return e^eps0, or a rational number above it by less than 1e-9 of it; ``oo`` if there is none."""
+        return self._largest
+
+    def local_epsilon(self) -> sp.Expr:
+        """Return the local budget, or a number just above it."""
+        return sp.log(self.local_ratio())
+
+    def variation_ratio(self) -> VariationRatio:
+        """Return (p, beta, q) of Wang (2023): e^eps0 = t, (t - 1)/(t + 1), which no total variation exceeds, and t."""
+        t = self.local_ratio()
+        return VariationRatio(t, _ONE if t is sp.oo else normal((t - 1) / (t + 1)), t)
+
+    @cached_property
+    def _largest(self) -> sp.Expr:
+        found: list[tuple[sp.Expr, sp.Expr, sp.Expr]] = []
+        for part in self.parts:
+            shown = [k for k, d in enumerate(part.densities) if d != 0]
+            if len(shown) not in (0, len(self.inputs)):
+                return sp.oo
+            found += [(part.ratio(i, j), part.start, part.end) for i, j in permutations(shown, 2)]
+        for at, masses in self.masses:
+            if _ZERO in masses and any(masses):
+                return sp.oo
+            found += [(normal(a / b), at, at) for a, b in permutations(masses, 2) if b != 0]
+        return largest_value(found)
+
+    def gamma(self) -> tuple[float, float]:
+        """Return doubles around the mass of the blanket."""
+        law = self.law(self.pairs()[0])
+        with flint.ctx.workprec(_BITS):
+            found = 1 - law.null()
+        return float(found.lower()), float(found.upper())
+
+    def law(self, pair: tuple[str, str], other: str | None = None) -> SmoothLaw:
+        """Return the triple (R(x0), R(x1), blanket), or with R(other) in place of the blanket.
+
+        Guarantee
+        ---------
+        The divergence of the first one is at least that of the pair, whatever other users hold; the second one is that
+        of a data set. Proof: docs/proofs/smooth_laws.md.
+
+        Raises UnknownInputError for inputs that the mechanism does not have.
+        """
+        for label in (*pair, *([] if other is None else [other])):
+            if label not in self.inputs:
+                raise UnknownInputError("input", label, f"one of {', '.join(self.inputs)}")
+        return _law(self, (self.inputs.index(pair[0]), self.inputs.index(pair[1])), _index(self, other))
+
+    def _check_totals(self) -> None:
+        """Raise RowSumError unless the masses of each input are enclosed by a narrow ball around 1."""
+        with flint.ctx.workprec(_BITS):
+            for k, label in enumerate(self.inputs):
+                terms = [integral(p.densities[k], p.start, p.end)() for p in self.parts]
+                mass = total([*terms, *(number(m[k])() for _, m in self.masses)])
+                if not mass.overlaps(arb(1)):
+                    raise RowSumError("density", f"{mass.str(12)} on input {label}", "a total mass of 1")
+                if not mass.rad() < _NARROW:
+                    raise UndecidedOrderError("density", f"{mass.str(12)} on input {label}", "a mass that balls find")
+
+    def _repr_latex_(self) -> str:
+        """Return the table of intervals of messages with the density on each input, and the point masses."""
+        head = "y & " + " & ".join(rf"x = {latex(v)}" for v in self.values)
+        rows = [(rf"\left({latex(p.start)},\,{latex(p.end)}\right)", p.densities) for p in self.parts]
+        rows += [(latex(at), masses) for at, masses in self.masses]
+        body = " ".join(rf"{place} & {' & '.join(latex(f) for f in found)} \\" for place, found in rows)
+        return (
+            rf"$\displaystyle \begin{{array}}{{{'c' * (len(self.values) + 1)}}} {head} \\ \hline {body} \end{{array}}$"
+        )
+
+    def __repr__(self) -> str:
+        return f"DensityMechanism({self.density}, inputs=[{', '.join(self.inputs)}])"
+
+
+def _check_positive(part: Part) -> None:
+    """Raise UndecidedOrderError unless every density is 0 or shown to be positive inside the interval."""
+    shown = [d for d in dict.fromkeys(part.densities) if d != 0]
+    if not part.is_tail:
+        for d in shown:
+            least_cells([Holomorphic(d, Y)], part.start, part.end)
+        return
+    u = Parameter("u", lower=_ZERO)
+    for d in shown:
+        for outward, end in ((u.symbol, part.end), (-u.symbol, part.start)):
+            start = part.start if end is part.end else part.end
+            if end.is_infinite and sign(d.xreplace({Y: (_ZERO if start.is_infinite else start) + outward}), [u]) < 0:
+                raise NegativeProbabilityError("density", str(d), "a density >= 0")
+
+
+@lru_cache(maxsize=4096)
+def _ratio(a: sp.Expr, b: sp.Expr) -> sp.Expr:
+    return _ONE if a == b else normal(a / b)
+
+
+def _index(mechanism: Densities, label: str | None) -> int | None:
+    return None if label is None else mechanism.inputs.index(label)
+
+
+@lru_cache(maxsize=256)
+def _law(mechanism: Densities, pair: tuple[int, int], other: int | None) -> SmoothLaw:
+    pieces: list[Piece] = []
+    atoms: list[Atom] = []
+    singular: list[tuple[Number, Number]] = []
+    for part in mechanism.parts:
+        bases = range(len(part.densities)) if other is None else (other,)
+        if any(part.densities[k] == 0 for k in bases):
+            masses = [integral(part.densities[k], part.start, part.end) for k in pair]
+            none = number(_ZERO)
+            singular += [(masses[0], none), (none, masses[1])]
+            continue
+        for start, end, base, factor in _cells(part, other):
+            density = normal(part.densities[base] * factor)
+            r0, r1 = (normal(part.ratio(k, base) / factor) for k in pair)
+            if r0.free_symbols or r1.free_symbols:
+                beyond = masses_beyond((density, part.densities[pair[0]], part.densities[pair[1]]))
+                m, ratio0, ratio1 = (Holomorphic(f, Y) for f in (density, r0, r1))
+                pieces.append(Piece(number(start), number(end), m, ratio0, ratio1, beyond))
+            else:
+                atoms.append(Atom(number(r0), number(r1), integral(density, start, end), r0 == r1))
+    for _, found in mechanism.masses:
+        least = _least(found) if other is None else found[other]
+        if least == 0:
+            singular.append((number(found[pair[0]]), number(found[pair[1]])))
+        else:
+            r0, r1 = (normal(found[k] / least) for k in pair)
+            atoms.append(Atom(number(r0), number(r1), number(least), r0 == r1))
+    return SmoothLaw(tuple(pieces), tuple(atoms), _rest(pieces, atoms), tuple(singular))
+
+
+def _cells(part: Part, other: int | None) -> list[tuple[sp.Expr, sp.Expr, int, sp.Expr]]:
+    if part.is_tail:
+        ratios = [part.ratio(k, 0) for k in range(len(part.densities))]
+        if any(r.free_symbols for r in ratios):
+            raise UndecidedOrderError(
+                "density", str(part.densities), "ratios that are constant far out, or an interval"
+            )
+        least = _least(tuple(ratios))
+        return [(part.start, part.end, ratios.index(least) if other is None else other, _ONE)]
+    if other is not None:
+        return [(part.start, part.end, other, _ONE)]
+    return list(_least_cells(part))
+
+
+@lru_cache(maxsize=256)
+def _least_cells(part: Part) -> tuple[tuple[sp.Expr, sp.Expr, int, sp.Expr], ...]:
+    return tuple(least_cells([Holomorphic(d, Y) for d in part.densities], part.start, part.end))
+
+
+def _least(values: tuple[sp.Expr, ...]) -> sp.Expr:
+    best = values[0]
+    for v in values[1:]:
+        best = v if sign(best - v) > 0 else best
+    return best
+
+
+def _rest(pieces: list[Piece], atoms: list[Atom]) -> Number:
+    """Return the mass of the null symbol."""
+    masses = [integral(p.density.formula, p.start, p.end) for p in pieces if isinstance(p.density, Holomorphic)]
+
+    def value() -> arb:
+        return (1 - total([*(m() for m in masses), *(a.mass() for a in atoms)])).max(arb(0))
+
+    return value
+
+
+def check_inputs(values: tuple[sp.Expr, ...], most: int) -> None:
+    """Raise ArgumentError unless there are 2 to ``most`` different inputs."""
+    distinct = all(sign(a - b) != 0 for i, a in enumerate(values) for b in values[:i])
+    if not 2 <= len(values) <= most or not distinct:
+        raise ArgumentError("inputs", values, f"2 to {most} different numbers, or the ends (a, b) of an interval")

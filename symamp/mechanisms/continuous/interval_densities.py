@@ -1,0 +1,67 @@
+"""A density on an interval of inputs, of which nothing is known but its formula: one law bounds all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import sympy as sp
+
+from symamp.derivation.worst_pair import WorstPair
+from symamp.errors import UndecidedOrderError
+from symamp.mechanisms.continuous.densities import Densities
+from symamp.mechanisms.continuous.fallback_law import Atom3, Boxes, boxes, fallback_atoms
+
+
+class IntervalDensities(Densities):
+    """A message from an interval on each input of an interval; made by ``DensityMechanism``.
+
+    ``inputs`` lists the ends: the data sets of the lower bound are at the ends. The upper bound holds for all pairs of
+    inputs. Masses are checked at the ends, and at the middle.
+    """
+
+    def __init__(
+        self,
+        density: sp.Expr,
+        x: sp.Symbol,
+        y: sp.Symbol,
+        inputs: tuple[sp.Expr, sp.Expr],
+        messages: tuple[sp.Expr, sp.Expr],
+        masses: Mapping[sp.Expr, sp.Expr],
+    ) -> None:
+        if any(end.is_infinite for end in messages):
+            raise UndecidedOrderError("messages", messages, "an interval, where inputs are one and no theorem applies")
+        Densities(density, x, y, ((inputs[0] + inputs[1]) / 2, *inputs), messages, masses)
+        super().__init__(density, x, y, inputs, messages, masses)
+        self._symbols, self._formulas = (x, y), tuple(masses.values())
+
+    def key(self) -> tuple[object, ...]:
+        """Return the formulas, at every input."""
+        return (*super().key(), self.density, self._symbols, self._formulas)
+
+    @property
+    def boxes(self) -> Boxes:
+        """Bounds of the density on boxes of inputs and messages."""
+        return _boxes(self)
+
+    def fallback(self) -> tuple[Atom3, ...]:
+        """Return (r0, r1, mass) of the law above those of all pairs of inputs."""
+        return fallback_atoms(self.boxes)
+
+    def local_ratio(self) -> sp.Expr:
+        """Return a rational number above e^eps0, by less than a percent unless the density is steep."""
+        return sp.Rational(float((self.boxes.most.max(axis=0) / self.boxes.least).max()) * (1.0 + 1e-12))
+
+    def worst_pair(self) -> WorstPair:
+        """Return the ends, not proved to be worst: the upper bound is that of a law above those of all pairs."""
+        told = "no theorem applies: the upper bound holds for all pairs of inputs by the fallback law"
+        return WorstPair((self.inputs[0], self.inputs[1]), False, f"{told} (docs/proofs/fallback_law.md)")
+
+    def __repr__(self) -> str:
+        return f"DensityMechanism({self.density}, inputs=({', '.join(self.inputs)}), messages={self.messages})"
+
+
+@lru_cache(maxsize=16)
+def _boxes(mechanism: IntervalDensities) -> Boxes:
+    low, high = mechanism.values
+    return boxes(mechanism.density, mechanism._symbols, (low, high), mechanism.messages, mechanism._formulas)

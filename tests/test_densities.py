@@ -1,0 +1,181 @@
+"""Densities of one's own: cases, point masses, a few inputs or an interval of them, against what is known."""
+
+import random
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import symamp as sa
+from symamp.analyses.bound import ROUGH
+from symamp.evaluation.divergence import enclose_divergence
+from symamp.evaluation.law import Level
+from symamp.evaluation.sandwich import finite_sandwich
+from symamp.evaluation.smooth_divergence import enclose_smooth
+from symamp.mechanisms.continuous.densities import Densities
+from symamp.mechanisms.continuous.fallback_law import Boxes, fallback_atoms
+
+X, Y = sp.symbols("x y", real=True)
+Q = sp.Rational
+LAPLACE = sp.exp(-sp.Abs(Y - X)) / 2
+TRUNCATED = sp.exp(-sp.Abs(Y - X)) / (2 - sp.exp(-X) - sp.exp(X - 1))
+APART = sp.Piecewise((1, (Y > X) & (Y < X + 1)), (0, True))
+WINDOW = sp.Piecewise((Q(3, 2), sp.Abs(Y - X) < Q(1, 4)), (Q(1, 2), True))
+# Three densities on [0, 1] whose least one changes.
+MANY = sp.Piecewise(
+    (sp.exp(-Y) / (1 - sp.exp(-1)), Q(1, 4) > X),
+    (sp.exp(Y) / (sp.E - 1), Q(3, 4) < X),
+    ((sp.exp(Y) + sp.exp(-Y)) / (sp.E - sp.exp(-1)), True),
+)
+
+
+def overlap(one, other):
+    return one.bound.lower <= other.bound.upper and other.bound.lower <= one.bound.upper
+
+
+def test_two_inputs_of_laplace_noise_are_its_worst_pair():
+    two = sa.DensityMechanism(LAPLACE, inputs=[0, 1])
+    noise = sa.delta(sa.Laplace(eps0=1), n=10**6, eps="0.00446", method="worst_pair")
+    found = sa.delta(two, n=10**6, eps="0.00446")
+    assert overlap(found, noise)
+    assert found.bound.lower < 7.898897904e-9 < found.bound.upper
+    assert found.bound.upper / found.bound.lower < 1 + 1e-6
+    assert two.local_ratio() == sp.E
+    low, high = two.gamma()
+    assert abs(low - float(sp.exp(-Q(1, 2)))) < 1e-15 > high - low
+
+
+def test_clipped_laplace_noise_with_point_masses_has_the_law_of_laplace_noise():
+    ends = {0: sp.exp(-X) / 2, 1: sp.exp(X - 1) / 2}
+    clipped = sa.DensityMechanism(LAPLACE, inputs=[0, 1], messages=(0, 1), masses=ends)
+    noise = sa.delta(sa.Laplace(eps0=1), n=1000, eps="0.141", method="worst_pair")
+    assert overlap(sa.delta(clipped, n=1000, eps="0.141"), noise)
+
+
+def test_a_density_that_is_constant_on_windows_is_a_table():
+    given = sa.DensityMechanism(WINDOW, inputs=["1/4", "1/2", "3/4"], messages=(0, 1))
+    # Messages in quarters: three halves of a quarter each inside the window, a half of it outside.
+    table = sa.FiniteMechanism([[Q(3, 8) if j in (x, x + 1) else Q(1, 8) for j in range(4)] for x in range(3)])
+    assert given.local_epsilon() == sp.log(3)
+    for n in (1, 2, 5, 100):
+        one = sa.delta(given, n=n, eps="1/10", method="density_pairs")
+        assert overlap(one, sa.delta(table, n=n, eps="1/10", method="blanket"))
+
+
+def test_a_message_that_one_input_never_sends_is_singular():
+    given = sa.DensityMechanism(sp.Piecewise((1, Y < 1 + X), (0, True)) / (1 + X), inputs=[0, 1], messages=(0, 2))
+    table = sa.FiniteMechanism({"0": {"a": 1, "b": 0}, "1": {"a": "1/2", "b": "1/2"}})
+    assert given.local_epsilon() is sp.oo
+    one, other = sa.delta(given, n=5, eps="1/10"), sa.delta(table, n=5, eps="1/10", method="blanket")
+    assert overlap(one, other)
+
+
+def test_one_law_bounds_all_pairs_of_an_interval():
+    whole = sa.DensityMechanism(TRUNCATED, inputs=(0, 1), messages=(0, 1))
+    assert not whole.worst_pair().proved
+    bound = sa.delta(whole, n=10**6, eps="0.0015", method="fallback_law").bound
+    two = sa.DensityMechanism(TRUNCATED, inputs=[0, 1], messages=(0, 1))
+    ends = sa.delta(two, n=10**6, eps="0.0015", method="density_pairs").bound
+    # Boxes cost some per cent of eps, here 12 % of delta.
+    assert ends.upper <= bound.upper <= 1.2 * ends.lower
+    assert 1 < float(whole.local_epsilon()) < 1.01
+
+
+@pytest.mark.slow
+def test_thirteen_by_thirteen_pairs_lie_below_the_law_of_all_pairs():
+    whole = sa.DensityMechanism(TRUNCATED, inputs=(0, 1), messages=(0, 1))
+    bound = sa.delta(whole, n=10**4, eps="0.015", method="fallback_law").bound.upper
+    for i, j in product(range(13), repeat=2):
+        if i != j:
+            pair = sa.DensityMechanism(TRUNCATED, inputs=sorted([Q(i, 12), Q(j, 12)]), messages=(0, 1))
+            assert sa.delta(pair, n=10**4, eps="0.015").upper <= bound
+
+
+def _positive_part(law, level, n):
+    """E[(G_1 + ... + G_n)_+]/n by the law of the sum."""
+    step = {}
+    for r0, r1, mass in law:
+        g = r0 - level * r1
+        step[g] = step.get(g, 0) + mass
+    step[Fraction(0)] = step.get(Fraction(0), 0) + 1 - sum(mass for *_, mass in law)
+    total = {Fraction(0): Fraction(1)}
+    for _ in range(n):
+        further = {}
+        for (s, p), (g, q) in product(total.items(), step.items()):
+            further[s + g] = further.get(s + g, 0) + p * q
+        total = further
+    return sum(p * s for s, p in total.items() if s > 0) / n
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_law_is_above_all_pairs_of_rows_in_fractions(seed):
+    draw = random.Random(seed)
+    rows = []
+    for _ in range(4):
+        cuts = sorted(draw.sample(range(1, 64), 3))
+        rows.append([Fraction(b - a, 64) for a, b in zip([0, *cuts], [*cuts, 64], strict=True)])
+    least = [min(column) for column in zip(*rows, strict=True)]
+    law = fallback_atoms(Boxes(np.ones(4), np.array(least, float), np.array(rows, float)))
+    assert sum(r0 * m for r0, _, m in law) == sum(r1 * m for _, r1, m in law) == 1
+    for n, level in ((1, Fraction(1)), (1, Fraction(3, 2)), (2, Fraction(6, 5))):
+        bound = _positive_part(law, level, n)
+        for a, b in product(rows, repeat=2):
+            pair = [(p / m, q / m, m) for p, q, m in zip(a, b, least, strict=True)]
+            assert _positive_part(pair, level, n) <= bound
+
+
+def test_the_finite_sandwich_of_pieces_on_which_both_ratios_vary():
+    law = sa.DensityMechanism(MANY, inputs=[0, "1/2", 1], messages=(0, 1)).law(("0", "1"))
+    assert any(isinstance(p.ratio0.formula, sp.Expr) and p.ratio0.formula.free_symbols for p in law.pieces)
+    level = Level.of_float(0.1)
+    below, above = (enclose_divergence(x, level, 20, ROUGH) for x in finite_sandwich(law, 40))
+    between = enclose_smooth(law, level, 20, ROUGH)
+    assert float(below.lower) <= float(between.upper)
+    assert float(between.lower) <= float(above.upper)
+    assert float(above.upper) / float(below.lower) < 1.01
+
+
+@pytest.mark.parametrize(
+    ("density", "asked", "error"),
+    [
+        (LAPLACE, {"inputs": [0, 1], "messages": (0, 1)}, sa.errors.RowSumError),
+        (sp.Piecewise((1, Y < X), (0, True)), {"inputs": [0, 1], "messages": (0, 1)}, sa.errors.RowSumError),
+        (sp.Piecewise((2 * Y, Y < 1), (0, True)), {"inputs": [0, 1], "messages": (-1, 1)}, sa.errors.SymampError),
+        (LAPLACE, {"inputs": [0]}, sa.errors.ArgumentError),
+        (LAPLACE, {"inputs": [0, 0]}, sa.errors.ArgumentError),
+        (LAPLACE, {"inputs": 3}, sa.errors.ArgumentError),
+        (LAPLACE, {"inputs": (0, 1), "messages": (1, 0)}, sa.errors.ArgumentError),
+        (LAPLACE, {"inputs": (0, 1), "messages": (0, sp.oo)}, sa.errors.SymampError),
+        (sp.exp(-((Y - X) ** 2)) / sp.sqrt(sp.pi), {"inputs": [0, 1]}, sa.errors.SymampError),
+        (LAPLACE, {"inputs": [0, 1], "masses": {0: Q(1, 2)}}, sa.errors.RowSumError),
+        (LAPLACE, {"inputs": [0, 1], "masses": {0: Y}}, sa.errors.ArgumentError),
+        (LAPLACE, {"inputs": [0, 1], "masses": {0: -X}}, sa.errors.NegativeProbabilityError),
+        (sp.Abs(Y**2 - X), {"inputs": [0, 1], "messages": (0, 1)}, sa.errors.ArgumentError),
+        (0.5 * LAPLACE, {"inputs": [0, 1]}, sa.errors.ArgumentError),
+        (
+            sp.Piecewise((1, (Y > X) & (Y < X + 1)), (0, True)),
+            {"inputs": [0, 2], "messages": (0, 3)},
+            sa.errors.SupportMismatchError,
+        ),
+        ("x", {}, sa.errors.ArgumentError),
+    ],
+)
+def test_what_is_not_shown_is_refused(density, asked, error):
+    with pytest.raises(error):
+        sa.DensityMechanism(density, **asked)
+
+
+def test_symbols_of_which_more_is_known_are_refused():
+    y = sp.Symbol("y", positive=True)
+    with pytest.raises(sa.errors.ArgumentError, match="any real number"):
+        sa.DensityMechanism(sp.exp(-sp.Abs(y - X)) / 2, inputs=[0, 1])
+
+
+def test_a_mechanism_shows_its_intervals_of_messages():
+    given = sa.DensityMechanism(WINDOW, inputs=["1/4", "3/4"], messages=(0, 1))
+    assert r"\left(0,\,\frac{1}{2}\right)" in given._repr_latex_()
+    assert isinstance(given, Densities)
+    assert given == sa.DensityMechanism(WINDOW, inputs=["1/4", "3/4"], messages=(0, 1))
+    assert given.worst_pair().pair == ("1/4", "3/4")
