@@ -116,6 +116,9 @@ def table_data(
 
 def _law(reduction: Reduction, at: At) -> dict[str, Any]:
     decomposition = reduction.decomposition
+    if decomposition.enclosing_laws is not None:
+        told = "a mechanism whose components are listed: fewer parts, equal ones, or no noise among them"
+        raise ArgumentError("certificate", "components that were merged in balls", told)
     return {
         "components": [_component(c, at) for c in decomposition.components],
         "singular": [[expression_text(a), expression_text(b)] for a, b in decomposition.singular],

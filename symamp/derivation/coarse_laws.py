@@ -15,13 +15,14 @@ from symamp.derivation.crossing import law_of, number
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.merged_cells import Parts
 from symamp.errors import ArgumentError
-from symamp.evaluation.law import Atom, Law, Number
+from symamp.evaluation.law import Atom, Law, Number, total
 
 _MOST_ATOMS = 6_000
 """About how many lattice points there are; products of parts of which one ratio is 1 lie on half of them."""
-_LARGEST_PRECISION = 16_384
+_LARGEST_PRECISION, _SPARE_BITS = 16_384, 256
 Cell = tuple[int, int, int]
 """Which atom of a part, and the place of what is made of it on the lattice of the logarithms of both ratios."""
+_Places = dict[Decomposition, list[tuple[float, float]]]
 _Value = Callable[[list["_Atom"], Cell], arb]
 
 
@@ -56,19 +57,20 @@ def coarse_laws(whole: Parts, leaves: Sequence[Decomposition], complete: bool) -
 class _Lattice:
     def __init__(self, whole: Parts, leaves: Sequence[Decomposition], complete: bool) -> None:
         self.whole, self.complete = whole, complete
-        self.laws = {leaf: law_of(leaf, complete) for leaf in leaves}
-        self.places: dict[Decomposition, list[tuple[float, float]]] = {}
+        self.laws = {leaf: leaf.enclosing_laws or (law_of(leaf, complete),) * 2 for leaf in leaves}
+        self.places: tuple[_Places, _Places] = ({}, {})
         with flint.ctx.workprec(128):
-            for leaf, law in self.laws.items():
-                ratios = [(a.ratio0(), a.ratio1()) for a in law.atoms]
-                if law.singular or any(not r > 0 for both in ratios for r in both):
-                    raise ArgumentError(
-                        "mechanism",
-                        "more components than can be merged exactly, some of them with a ratio of 0",
-                        "parts whose messages all inputs may send, or fewer parts",
-                    )
-                self.places[leaf] = [(float(a.log()), float(b.log())) for a, b in ratios]
-        widths = [high - low for low, high in (_range(whole, e) for e in _extents(self.places))]
+            for leaf, both in self.laws.items():
+                for places, law in zip(self.places, both, strict=True):
+                    ratios = [(a.ratio0(), a.ratio1()) for a in law.atoms]
+                    if any(not r > 0 for pair in ratios for r in pair):
+                        raise ArgumentError(
+                            "mechanism",
+                            "more components than can be merged exactly, some of them with a ratio of 0",
+                            "parts whose messages all inputs may send, or fewer parts",
+                        )
+                    places[leaf] = [(float(a.log()), float(b.log())) for a, b in ratios]
+        widths = [high - low for low, high in (_range(whole, e) for e in _extents(self.places[1]))]
         self.step = max(widths) / _MOST_ATOMS if min(widths) == 0.0 else sqrt(widths[0] * widths[1] / _MOST_ATOMS)
         # A number in general position: no ratio but 1 lies on the lattice.
         self.step = float(f"{self.step:.6g}") + 1e-11 * self.step
@@ -79,14 +81,14 @@ class _Lattice:
     def _means(self) -> dict[Decomposition, list[Cell]]:
         return {
             leaf: [(i, round(a / self.step), round(b / self.step)) for i, (a, b) in enumerate(places)]
-            for leaf, places in self.places.items()
+            for leaf, places in self.places[0].items()
         }
 
     @cached_property
     def _corners(self) -> dict[Decomposition, list[Cell]]:
         return {
             leaf: [(i, x, y) for i, both in enumerate(places) for x, y in self._around(both)]
-            for leaf, places in self.places.items()
+            for leaf, places in self.places[1].items()
         }
 
     def _around(self, places: tuple[float, float]) -> list[tuple[int, int]]:
@@ -137,18 +139,20 @@ class _Lattice:
             lambda atoms, c: atoms[c[0]].mass * atoms[c[0]].ratios[0],
             lambda atoms, c: atoms[c[0]].mass * atoms[c[0]].ratios[1],
         ]
-        numbers = _Numbers(_Polynomials(self, self._means), values)
+        numbers = _Numbers(_Polynomials(self, self._means, 0), values)
 
         def ratio(i: int, k: int) -> Number:
             return lambda: numbers.at()[1 + k][i] / numbers.at()[0][i]
 
         count = len(numbers.polynomials.support)
-        return Law(tuple(Atom(ratio(i, 0), ratio(i, 1), numbers.entry(0, i)) for i in range(count)), (), self.complete)
+        atoms = (Atom(ratio(i, 0), ratio(i, 1), numbers.entry(0, i)) for i in range(count))
+        alone = self._alone(0)
+        return Law(tuple(atoms), () if alone is None else (alone,), self.complete)
 
     def above(self) -> Law:
         """Return the law of corners."""
         numbers = _Numbers(
-            _Polynomials(self, self._corners), [lambda atoms, c: atoms[c[0]].mass * self._share(atoms[c[0]], c)]
+            _Polynomials(self, self._corners, 1), [lambda atoms, c: atoms[c[0]].mass * self._share(atoms[c[0]], c)]
         )
 
         def ratio(place: int) -> Number:
@@ -156,14 +160,35 @@ class _Lattice:
 
         support = numbers.polynomials.support
         atoms = (Atom(ratio(x), ratio(y), numbers.entry(0, i), x == y) for i, (x, y) in enumerate(support))
-        return Law(tuple(atoms), (), self.complete)
+        alone, zero = self._alone(1), number(sp.Integer(0))
+        singular = () if alone is None else ((alone[0], zero), (zero, alone[1]))
+        return Law(tuple(atoms), singular, self.complete)
+
+    def _alone(self, side: int) -> tuple[Number, Number] | None:
+        """Return the masses of A0 and A1 on messages some part of which names its sender, None if there are none."""
+        known = {leaf: both[side].singular for leaf, both in self.laws.items()}
+        if not any(known.values()):
+            return None
+
+        def of(node: Decomposition, k: int) -> arb:
+            if node in known:
+                return total([pair[k]() for pair in known[node]])
+            assert isinstance(node, Parts)
+            if node.weights:
+                return total([number(w)() * of(p, k) for p, w in zip(node.parts, node.weights, strict=True)])
+            found = arb(0)
+            for own in (of(p, k) for p, power in zip(node.parts, node.powers, strict=True) for _ in range(power)):
+                found = found + own - found * own
+            return found
+
+        return lambda: of(self.whole, 0), lambda: of(self.whole, 1)
 
 
 class _Polynomials:
     """The whole as a polynomial in two variables, whose exponents are places; packed into one variable."""
 
-    def __init__(self, lattice: _Lattice, cells: dict[Decomposition, list[Cell]]) -> None:
-        self.lattice, self.cells = lattice, cells
+    def __init__(self, lattice: _Lattice, cells: dict[Decomposition, list[Cell]], side: int) -> None:
+        self.lattice, self.cells, self.side = lattice, cells, side
         self.extents = _extents({leaf: [(x, y) for _, x, y in own] for leaf, own in cells.items()})
         (low0, high0), (low1, _) = (_range(lattice.whole, e) for e in self.extents)
         self.width = high0 - low0 + 1
@@ -175,7 +200,7 @@ class _Polynomials:
         """Return the coefficients where they are not 0, at the ambient precision."""
 
         def leaf_values(leaf: Decomposition) -> list[arb]:
-            atoms = [_Atom(a) for a in self.lattice.laws[leaf].atoms]
+            atoms = [_Atom(a) for a in self.lattice.laws[leaf][self.side].atoms]
             return [value(atoms, cell) for cell in self.cells[leaf]]
 
         found = self._made(self.lattice.whole, leaf_values, lambda w: number(w)(), arb_poly)
@@ -222,15 +247,15 @@ class _Numbers:
         """Return the coefficients."""
         wanted = flint.ctx.prec + 32
         if wanted > self._bits:
-            bits = 2 * wanted
+            bits, before = 2 * wanted + _SPARE_BITS, -1
             while True:
                 with flint.ctx.workprec(bits):
                     self._known = [self.polynomials.values(value) for value in self._values]
                 accuracy = min(x.rel_accuracy_bits() for row in self._known for x in row)
-                if accuracy >= wanted or bits > _LARGEST_PRECISION:
+                if accuracy >= wanted or accuracy == before or bits > _LARGEST_PRECISION:
                     break
-                bits += max(wanted - accuracy, 64)
-            self._bits = wanted
+                bits, before = bits + max(wanted - accuracy, 64), accuracy
+            self._bits = max(wanted, min(accuracy, bits))
         return self._known
 
     def entry(self, row: int, i: int) -> Number:

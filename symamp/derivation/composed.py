@@ -58,6 +58,11 @@ class Composed(Parts):
     def _merged(self) -> MergedCells:
         return MergedCells(self)
 
+    @cached_property
+    def is_listed(self) -> bool:
+        """Whether all parts have finite lists of components."""
+        return all(leaf.is_listed for leaf in self.leaves)
+
     @property
     def size(self) -> int:
         """The number of components, singular ones included."""
@@ -95,7 +100,9 @@ class Composed(Parts):
         group: list[Decomposition] = []
         count = 1
         for part in (p for p, power in zip(self.parts, self.powers, strict=True) for _ in range(power)):
-            own = _MOST_IN_GROUP if isinstance(part, Composed) else len(part.components) + len(part.singular)
+            own = _MOST_IN_GROUP + 1  # alone in its group
+            if not isinstance(part, Composed) and part.is_listed:
+                own = len(part.components) + len(part.singular)
             if group and count * own > _MOST_IN_GROUP:
                 made.append(_grouped(self._product(group)))
                 group, count = [], 1
@@ -113,6 +120,8 @@ class Composed(Parts):
 
     @cached_property
     def _has_too_many(self) -> bool:
+        if not self.is_listed:
+            return True
         try:
             return not len(self._merged.keys)
         except ArgumentError:
@@ -207,7 +216,8 @@ class Composed(Parts):
         if not self.is_large:
             return super().__str__()
         size = f"more than {MOST_CELLS:,}" if self._has_too_many else f"{self.size:,}"
-        head = f"{size} components, gamma = {self.gamma}: {self._said()}"
+        told = f"{size} components" if self.is_listed else "a density"
+        head = f"{told}, gamma = {self.gamma}: {self._said()}"
         return "\n\n".join([head, *(str(p) for p in dict.fromkeys(self.parts))])
 
     def _said(self) -> str:

@@ -51,6 +51,11 @@ class Decomposition:
     pair: tuple[str, str] = ("x0", "x1")
 
     @property
+    def is_listed(self) -> bool:
+        """Whether there is a finite list of components; else ``enclosing_laws`` is what there is."""
+        return True
+
+    @property
     def numeric_law(self) -> Law | None:
         """The law, where it is known without the formulas."""
         return None

@@ -14,7 +14,7 @@ import flint
 import numpy as np
 from flint import acb, arb
 
-from symamp.evaluation.law import Atom, Law, total
+from symamp.evaluation.law import Atom, Law, Number, total
 from symamp.evaluation.smooth_law import Analytic, Piece, SmoothLaw, box_range, nodes
 from symamp.numbers.holomorphic import Holomorphic
 
@@ -22,16 +22,17 @@ _EXTRA, _SAMPLES = 64, 400
 
 
 Cuts = Callable[[Piece, int], list[arb]]
+_Masses = Callable[[], tuple[arb, arb, arb]]
 
 
 def equal_cuts(piece: Piece, count: int) -> list[arb]:
-    """Return the ends of ``count`` cells of equal length."""
+    """Return where ``count`` cells of equal length are cut."""
     start, end = piece.start(), piece.end()
-    return [start, *((start * (count - k) + end * k) / count for k in range(1, count)), end]
+    return [(start * (count - k) + end * k) / count for k in range(1, count)]
 
 
 def even_cuts(piece: Piece, count: int) -> list[arb]:
-    """Return the ends of cells that make the two laws differ least: their density goes with f^(1/3), f that of G.
+    """Return where cells are cut that make the two laws differ least: their density goes with f^(1/3), f that of G.
 
     Found in floats, for E = 1: any cells do, and levels of interest are near it.
     """
@@ -43,14 +44,14 @@ def even_cuts(piece: Piece, count: int) -> list[arb]:
         weight = np.cbrt(np.abs(np.array(middles) / _SAMPLES)) * np.cbrt(np.diff(g) ** 2) + 1e-9
         places = np.interp(np.arange(1, count) / count, np.cumsum(weight) / weight.sum(), np.arange(1, _SAMPLES + 1))
     start, end = piece.start(), piece.end()
-    return [start, *(start + (end - start) * arb(float(x)) / _SAMPLES for x in places), end]
+    return [start + (end - start) * arb(float(x)) / _SAMPLES for x in places]
 
 
 def finite_sandwich(law: SmoothLaw, cells: int, bits: int = 128, cuts: Cuts = equal_cuts) -> tuple[Law, Law]:
     """Return (lower, upper): finite laws whose divergences enclose that of the law, for all levels and all n.
 
-    Every piece is cut into ``cells`` cells, of equal length or as ``cuts`` says. The numbers of the laws are balls of
-    about ``bits`` bits.
+    Every piece is cut into ``cells`` cells, of equal length or as ``cuts`` says. Where pieces know the masses beyond a
+    message, the numbers of the laws are exact; else they are balls of about ``bits`` bits.
 
     Guarantee
     ---------
@@ -60,19 +61,25 @@ def finite_sandwich(law: SmoothLaw, cells: int, bits: int = 128, cuts: Cuts = eq
     below, above = list(law.atoms), list(law.atoms)
     with flint.ctx.workprec(bits + _EXTRA):
         for piece in law.pieces:
-            for start, end in pairwise(cuts(piece, cells)):
+            inner = [_fixed(cut.mid()) for cut in cuts(piece, cells)]
+            for start, end in pairwise([piece.start, *inner, piece.end]):
                 masses = _masses(piece, start, end, bits)
-                below.append(_atom(masses[1] / masses[0], masses[2] / masses[0], masses[0]))
-                above += _ends(piece, start, end, masses)
+                below.append(_mean(masses))
+                above += _ends(piece, start(), end(), masses)
     complete = law.null().is_zero()
     return Law(tuple(below), law.singular, complete), Law(tuple(above), law.singular, complete)
 
 
-def _masses(piece: Piece, start: arb, end: arb, bits: int) -> tuple[arb, arb, arb]:
-    """Return balls around the masses of a cell under A2, A0 and A1."""
+def _masses(piece: Piece, start: Number, end: Number, bits: int) -> _Masses:
+    """Return the masses of a cell under A2, A0 and A1."""
     if piece.beyond is not None:
-        a, b = piece.beyond(start), piece.beyond(end)
-        return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+        beyond = piece.beyond
+
+        def between() -> tuple[arb, arb, arb]:
+            a, b = beyond(start()), beyond(end())
+            return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+        return _remembered(between)
 
     def times(ratio: Analytic) -> Analytic:
         return lambda y: piece.density(y) * ratio(y)
@@ -80,27 +87,56 @@ def _masses(piece: Piece, start: arb, end: arb, bits: int) -> tuple[arb, arb, ar
     found = []
     for density in (piece.density, times(piece.ratio0), times(piece.ratio1)):
         # With E = 1 and equal ratios G is 0: the nodes integrate the density alone.
-        arc = Piece(lambda: start, lambda: end, density, _one, _one)
+        arc = Piece(start, end, density, _one, _one)
         rule = nodes.__wrapped__(SmoothLaw((arc,), (), _zero), 1.0, 0.0, 0.0, flint.ctx.prec, bits + 16)
         bound = rule.remainder(arb(1), arb(0), arb(0))
         found.append(total([m for _, _, m in rule.values]) + bound.upper() * arb(0, 1))
-    return found[0], found[1], found[2]
+    mass, mass0, mass1 = found
+    return lambda: (mass, mass0, mass1)
 
 
-def _ends(piece: Piece, start: arb, end: arb, masses: tuple[arb, arb, arb]) -> list[Atom]:
+def _remembered(masses: _Masses) -> _Masses:
+    """Return the function with a memory of its last result: three numbers of an atom come from one evaluation."""
+    known: tuple[int, tuple[arb, arb, arb] | None] = (0, None)
+
+    def found() -> tuple[arb, arb, arb]:
+        nonlocal known
+        bits, result = known
+        if result is None or bits != flint.ctx.prec:
+            result = masses()
+            known = flint.ctx.prec, result
+        return result
+
+    return found
+
+
+def _mean(masses: _Masses) -> Atom:
+    """Return the atom at the mean of the ratios of a cell."""
+    return Atom(
+        lambda: masses()[1] / masses()[0],
+        lambda: masses()[2] / masses()[0],
+        lambda: masses()[0],
+    )
+
+
+def _ends(piece: Piece, start: arb, end: arb, masses: _Masses) -> list[Atom]:
     """Return atoms at the ends of a segment that contains the ratios of a cell, with the same masses and means."""
     ranges = box_range(piece.ratio0, start, end), box_range(piece.ratio1, start, end)
     varying = [i for i, f in enumerate((piece.ratio0, piece.ratio1)) if ranges[i].rad() != 0 and not _is_constant(f)]
     if len(varying) == 2:
         return _corners(ranges, masses)
     if not varying:
-        return [_atom(ranges[0], ranges[1], masses[0])]
+        return [Atom(_fixed(ranges[0]), _fixed(ranges[1]), lambda: masses()[0])]
     i = varying[0]
     low, high = ranges[i].lower(), ranges[i].upper()
-    share = (masses[1 + i] - low * masses[0]) / (high - low)
+
+    def share() -> arb:
+        return (masses()[1 + i] - low * masses()[0]) / (high - low)
+
     found = []
-    for value, mass in ((low, masses[0] - share), (high, share)):
-        found.append(_atom(value, ranges[1], mass) if i == 0 else _atom(ranges[0], value, mass))
+    for value, mass in ((low, lambda: masses()[0] - share()), (high, share)):
+        ratios = (_fixed(value), _fixed(ranges[1])) if i == 0 else (_fixed(ranges[0]), _fixed(value))
+        found.append(Atom(*ratios, mass))
     return found
 
 
@@ -108,17 +144,23 @@ def _is_constant(ratio: Analytic) -> bool:
     return isinstance(ratio, Holomorphic) and not ratio.formula.free_symbols
 
 
-def _corners(ranges: tuple[arb, arb], masses: tuple[arb, arb, arb]) -> list[Atom]:
+def _corners(ranges: tuple[arb, arb], masses: _Masses) -> list[Atom]:
     """Return atoms at the corners of a right triangle around the rectangle of both ratios, with the same means."""
-    (low0, low1), (wide0, wide1) = (r.lower() for r in ranges), (r.upper() - r.lower() for r in ranges)
-    share0 = (masses[1] - low0 * masses[0]) / (2 * wide0)
-    share1 = (masses[2] - low1 * masses[0]) / (2 * wide1)
-    rest = masses[0] - share0 - share1
-    return [_atom(low0, low1, rest), _atom(low0 + 2 * wide0, low1, share0), _atom(low0, low1 + 2 * wide1, share1)]
+    (low0, low1), (wide0, wide1) = (r.lower() for r in ranges), (2 * (r.upper() - r.lower()) for r in ranges)
+
+    def share(i: int) -> arb:
+        low, wide = ((low0, wide0), (low1, wide1))[i]
+        return (masses()[1 + i] - low * masses()[0]) / wide
+
+    return [
+        Atom(_fixed(low0), _fixed(low1), lambda: masses()[0] - share(0) - share(1)),
+        Atom(_fixed(low0 + wide0), _fixed(low1), lambda: share(0)),
+        Atom(_fixed(low0), _fixed(low1 + wide1), lambda: share(1)),
+    ]
 
 
-def _atom(ratio0: arb, ratio1: arb, mass: arb) -> Atom:
-    return Atom(lambda: ratio0, lambda: ratio1, lambda: mass)
+def _fixed(value: arb) -> Number:
+    return lambda: value
 
 
 def _one(_: acb) -> acb:

@@ -20,9 +20,11 @@ from symamp.derivation.dominating_pair import dominating_pair
 from symamp.derivation.orbit import Orbit
 from symamp.errors import ArgumentError, SupportMismatchError, UndecidedOrderError
 from symamp.mechanisms.combined_part import different_pairs, equal_pairs, further_values, part_triple
+from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.mechanisms.mechanism import Mechanism
+from symamp.mechanisms.noise_part import NoisePart
 
 NEIGHBOURS = ("all", "one_attribute")
 _MOST_PAIRS = 2000
@@ -220,9 +222,11 @@ def choice_label(choice: Sequence[str]) -> str:
 
 
 def checked_part(part: object) -> Mechanism:
-    """Return the part if it is a mechanism, or raise ArgumentError."""
+    """Return the part if it is a mechanism, or raise ArgumentError; noise is wrapped."""
+    if isinstance(part, AdditiveNoise):
+        return NoisePart.of(part)
     if not isinstance(part, Mechanism):
-        told = "a mechanism of symamp whose messages are of finitely many kinds: noise with a density has no components"
+        told = "a mechanism of symamp, or noise that is added to inputs in an interval"
         raise ArgumentError("mechanism", type(part).__name__, told)
     if part.numeric is not None and part.numeric.is_restricted:
         raise ArgumentError("mechanism", repr(part), "a part all of whose inputs are compared")

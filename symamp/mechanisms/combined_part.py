@@ -13,6 +13,7 @@ from symamp.derivation.randomizer import LocalRandomizer
 from symamp.derivation.triple import triple
 from symamp.errors import SupportMismatchError
 from symamp.mechanisms.mechanism import Mechanism
+from symamp.mechanisms.noise_part import NoisePart
 from symamp.mechanisms.silent import Silent
 
 
@@ -43,8 +44,8 @@ def different_pairs(part: LocalRandomizer) -> list[tuple[str, str]]:
 
 def equal_pairs(part: Mechanism) -> list[tuple[str, str]]:
     """One pair (x, x) for each law of a single input."""
-    if isinstance(part, Silent):
-        return [("-", "-")]
+    if isinstance(part, Silent | NoisePart):
+        return [(part.inputs[0],) * 2]  # of noise no input is easier to tell from the others than an end
     if not part.lists_all_inputs and dominating_pair(part) is None:
         raise SupportMismatchError("mechanism", repr(part), "a part all of whose inputs are described")
     found = {part_triple(part, x, x, None).signature(): (x, x) for x in part.inputs[::-1]}
@@ -53,6 +54,6 @@ def equal_pairs(part: Mechanism) -> list[tuple[str, str]]:
 
 def further_values(part: Mechanism, x0: str, x1: str) -> tuple[str, ...]:
     """Values beside x0 and x1, one of each class; a different one, for data sets, where the two are equal."""
-    if isinstance(part, Silent):
+    if isinstance(part, Silent | NoisePart):
         return ()
     return part.further_inputs((x0, x1)) if x0 != x1 else tuple(x for x in part.inputs if x != x0)[:1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
-from typing import Self
+from typing import Any, Self, cast
 
 import sympy as sp
 
@@ -66,10 +66,11 @@ class Joint(Combined):
 def joint(*mechanisms: Mechanism | Sequence[Mechanism], neighbours: str = "all") -> Mechanism:
     """Return the mechanism in which every user sends all reports at once: one message (R_1(x_1), ..., R_m(x_m)).
 
-    Arguments are mechanisms, or one list of them such as ``[m] * 8``. Equal ones stay cheap; where unequal ones leave
-    too many components, some thousand atoms enclose them. The parts' symbols stay symbols, and symbols of one name are
-    one. ``neighbours="one_attribute"`` compares inputs that differ for one part only, "all" any two. Raises
-    ArgumentError for what is no mechanism, or symbols of one name with different ranges.
+    Arguments are mechanisms, or one list of them such as ``[m] * 8``; noise with a finite local budget is one. Equal
+    ones stay cheap; where unequal ones leave too many components, and for noise, some thousand atoms enclose them. The
+    parts' symbols stay symbols, and symbols of one name are one. ``neighbours="one_attribute"`` compares inputs that
+    differ for one part only, "all" any two. Raises ArgumentError for what is no mechanism, or symbols of one name with
+    different ranges, SupportMismatchError for noise with unbounded ratios.
 
     Guarantee
     ---------
@@ -86,8 +87,9 @@ def joint(*mechanisms: Mechanism | Sequence[Mechanism], neighbours: str = "all")
     >>> sa.epsilon(many, n=10**6, delta="1e-8").upper
     0.000616...
     """
-    listed = mechanisms[0] if len(mechanisms) == 1 and isinstance(mechanisms[0], list | tuple) else mechanisms
+    single = len(mechanisms) == 1 and isinstance(mechanisms[0], list | tuple)
+    listed: Sequence[Any] = mechanisms[0] if single else mechanisms  # type: ignore[assignment]
     parts = [checked_part(m) for m in listed]
     if not parts or len(parts) > _MOST_PARTS:
         raise ArgumentError("mechanisms", f"{len(parts)} mechanisms", f"1 to {_MOST_PARTS}")
-    return parts[0] if len(parts) == 1 else Joint(parts, neighbours)
+    return cast(Mechanism, listed[0]) if len(parts) == 1 else Joint(parts, neighbours)

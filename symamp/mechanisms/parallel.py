@@ -92,7 +92,8 @@ def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = 
     for item in weighted:
         if not isinstance(item, tuple | list) or len(item) != 2:
             raise ArgumentError("weighted", repr(item), "pairs (weight, mechanism)")
-        weight, part = printable_number(item[0], "weight"), checked_part(item[1])
+        weight, part = printable_number(item[0], "weight"), item[1]
+        checked_part(part)
         if sign(weight) < 0:
             raise ArgumentError("weight", item[0], "a number >= 0")
         if weight != 0:
@@ -101,7 +102,7 @@ def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = 
         raise ArgumentError("weight", str(sp.Add(*(w for w, _ in found))), "weights that sum to exactly 1")
     if len(found) == 1:
         return found[0][1]
-    return Parallel([w for w, _ in found], [p for _, p in found], neighbours)
+    return Parallel([w for w, _ in found], [checked_part(p) for _, p in found], neighbours)
 
 
 def poisson_subsample(mechanism: Mechanism, rate: object) -> Mechanism:
