@@ -30,7 +30,9 @@ from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
 from symamp.literature.compare import Comparison, ComparisonGrid, compare
 from symamp.mechanisms.continuous.cauchy import Cauchy
+from symamp.mechanisms.continuous.clipped_laplace import ClippedLaplace
 from symamp.mechanisms.continuous.density_mechanism import DensityMechanism
+from symamp.mechanisms.continuous.discrete_gaussian import DiscreteGaussian
 from symamp.mechanisms.continuous.gaussian import Gaussian
 from symamp.mechanisms.continuous.laplace import Laplace
 from symamp.mechanisms.continuous.logistic import Logistic
@@ -73,6 +75,7 @@ __all__ = [
     "BlockHadamardResponse",
     "Candidate",
     "Cauchy",
+    "ClippedLaplace",
     "Collision",
     "Comparison",
     "ComparisonGrid",
@@ -86,6 +89,7 @@ __all__ = [
     "DBitFlip",
     "Decomposition",
     "DensityMechanism",
+    "DiscreteGaussian",
     "DiscreteLaplace",
     "DuchiVector",
     "Estimate",

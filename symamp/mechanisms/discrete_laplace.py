@@ -7,6 +7,7 @@ import sympy as sp
 from symamp.algebra.parameter import EPS0
 from symamp.derivation.orbit import Orbit
 from symamp.errors import ArgumentError
+from symamp.mechanisms.discrete_laplace_law import Run, discrete_laplace_law
 from symamp.mechanisms.family import Parametrised
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.mechanisms.mechanism import Mechanism
@@ -20,7 +21,7 @@ class DiscreteLaplace(Parametrised, Mechanism):
 
     Clipping changes nothing: ratios are constant below 0 and above B. The ends are the worst pair of inputs, and the
     infimum over all inputs is the one over the ends (docs/proofs/worst_pair.md). B is a number, eps0 may be a symbol;
-    eps0 is the local budget between 0 and B.
+    eps0 is the local budget between 0 and B. ``formulas`` are for all B at once.
 
     >>> DiscreteLaplace(B=2).blanket().gamma
     exp(-eps0/2)
@@ -56,6 +57,15 @@ class DiscreteLaplace(Parametrised, Mechanism):
     def key(self) -> tuple[object, ...]:
         """Return the class, B, and the budget."""
         return (*super().key(), self.B)
+
+    @staticmethod
+    def formulas() -> tuple[Run, ...]:
+        """Return the blanket of (0, B) with B a symbol: components as formulas in the number of the message.
+
+        >>> DiscreteLaplace.formulas()[1].component.ratio0
+        exp(eps0*(B - 2*j)/B)
+        """
+        return discrete_laplace_law()
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -144,10 +144,16 @@ class AdditiveNoise(Parametrised):
             return exact, exact
         if self.local_ratio() is not sp.oo:
             return cut_laws(self, 1.0, 1.0)
+        return cut_laws(self, _rounded(_SMOOTH * self._deviation(n)), self.ratio_at_cut(level, n))
+
+    def ratio_at_cut(self, level: Level, n: int) -> float:
+        """Return the ratio from which on one message decides alone at this level and number of users."""
         with flint.ctx.workprec(64):
             mean = n * float(level.exponential_minus_one())
-        deviation = sqrt(n * self.spread())
-        return cut_laws(self, _rounded(_SMOOTH * deviation), _rounded(mean + _DEVIATIONS * (deviation + 1.0)))
+        return _rounded(mean + _DEVIATIONS * (self._deviation(n) + 1.0))
+
+    def _deviation(self, n: int) -> float:
+        return sqrt(n * self.spread())
 
 
 def _rounded(x: float) -> float:

@@ -1,0 +1,81 @@
+"""Discrete Gaussian noise, and discrete Laplace noise for all B at once, against sums over messages."""
+
+import itertools
+from math import exp
+
+import pytest
+import sympy as sp
+
+import symamp as sa
+from symamp.mechanisms.discrete_laplace_law import B, J, discrete_laplace_gamma
+
+EPS0 = sa.Parameter("eps0", lower=0).symbol
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7])
+def test_formulas_for_all_sizes_are_the_components_of_each(size):
+    found = []
+    for run in sa.DiscreteLaplace.formulas():
+        first, last = (int(e.subs(B.symbol, size)) for e in (run.first, run.last))
+        for j in range(first, last + 1):
+            r0, r1, mass = (e.subs({J: j, B.symbol: size}) for e in run.component)
+            found += [(r0, r1, mass)] + ([(r1, r0, mass)] if 2 * j != size else [])
+    known = sa.DiscreteLaplace(B=size).blanket().components
+    at = {EPS0: sp.Rational(7, 5)}
+    shown = [sorted(tuple(float(e.subs(at)) for e in c) for c in law) for law in (found, known)]
+    assert len(shown[0]) == len(shown[1])
+    assert all(abs(a / b - 1) < 1e-12 for c, d in zip(*shown, strict=True) for a, b in zip(c, d, strict=True))
+    gamma = discrete_laplace_gamma(even=size % 2 == 0).subs(B.symbol, size)
+    assert sp.simplify(gamma - sa.DiscreteLaplace(B=size).blanket().gamma) == 0
+
+
+def _excess(size, sigma, eps, n):
+    """E[(G_1 + ... + G_n)_+]/n of the blanket of (0, B) by enumeration in floats, messages within 12 sigma."""
+    reach = range(-12 * sigma, 12 * sigma + size + 1)
+    row = {y: [exp(-((y - x) ** 2) / (2 * sigma**2)) for x in (0, size)] for y in reach}
+    totals = [sum(row[y][i] for y in reach) for i in (0, 1)]
+    law = [(a / totals[0], b / totals[1]) for a, b in row.values()]
+    steps = [((a - exp(eps) * b) / min(a, b), min(a, b)) for a, b in law]
+    steps.append((0.0, 1.0 - sum(mass for _, mass in steps)))
+    result = 0.0
+    for draws in itertools.product(steps, repeat=n):
+        mass = 1.0
+        for _, m in draws:
+            mass *= m
+        result += mass * max(sum(g for g, _ in draws), 0.0)
+    return result / n
+
+
+@pytest.mark.parametrize(("size", "sigma", "eps", "n"), [(1, 1, 0.5, 1), (2, 1, 0.25, 2), (3, 2, 0.125, 2)])
+def test_discrete_gaussian_noise_of_few_users(size, sigma, eps, n):
+    found = sa.delta(sa.DiscreteGaussian(B=size, sigma=sigma), n=n, eps=eps, method="worst_pair").bound
+    known = _excess(size, sigma, eps, n)
+    assert found.lower * (1 - 1e-9) <= known <= found.upper * (1 + 1e-9)
+    assert found.upper < found.lower * 1.001
+
+
+def test_fine_integer_noise_is_close_to_gaussian_noise():
+    fine = sa.epsilon(sa.DiscreteGaussian(B=10, sigma=10), n=10**6, delta="1e-6")
+    smooth = sa.epsilon(sa.Gaussian(sigma=1), n=10**6, delta="1e-6")
+    assert abs(fine.bound.upper / smooth.bound.upper - 1) < 1e-5
+    assert fine.lower <= fine.bound.lower
+
+
+def test_integer_noise_is_checked():
+    for wrong in ({"B": 0, "sigma": 1}, {"B": 2, "sigma": 0}, {"B": "1/2", "sigma": 1}):
+        with pytest.raises(sa.errors.ArgumentError):
+            sa.DiscreteGaussian(**wrong)
+    noise = sa.DiscreteGaussian(B=4, sigma=1)
+    assert noise.local_epsilon() is sp.oo
+    assert noise.worst_pair().proved
+    assert r"e^{4 y - 8}" in noise._repr_latex_()
+    with pytest.raises(sa.errors.SymampError):
+        sa.delta(noise, n=10, eps=1, method="generic")
+
+
+def test_clipped_laplace_noise():
+    clipped, noise = sa.ClippedLaplace(eps0=1), sa.Laplace(eps0=1)
+    assert clipped != noise
+    one, other = (sa.delta(m, n=10**6, eps="0.00446") for m in (clipped, noise))
+    assert one.bound == other.bound
+    assert clipped.end().mass == sp.exp(-1) / 2
