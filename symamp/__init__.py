@@ -28,7 +28,8 @@ from symamp.amplification.sweep_result import Sweep
 from symamp.analyses.crowd import Crowd, heterogeneous
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
-from symamp.literature.compare import Comparison, ComparisonGrid, compare
+from symamp.literature.compare import compare
+from symamp.literature.comparison import Comparison, ComparisonGrid
 from symamp.mechanisms.continuous.cauchy import Cauchy
 from symamp.mechanisms.continuous.clipped_laplace import ClippedLaplace
 from symamp.mechanisms.continuous.density_mechanism import DensityMechanism

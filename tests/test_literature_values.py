@@ -4,8 +4,11 @@ Values marked "exact" were computed in exact fractions or in mpmath by code that
 marked "formula" by evaluating the formula by hand in mpmath; those marked "print" stand in a paper.
 """
 
+import csv
+import json
 import math
 from fractions import Fraction
+from importlib.util import find_spec
 
 import mpmath
 import numpy as np
@@ -420,6 +423,40 @@ def test_the_chart():
     assert axes.get_xlabel() == "n"
     assert axes.get_ylabel() == "epsilon"
     plt.close(axes.figure)
+
+
+def test_grids_on_the_command_line(capsys, monkeypatch, tmp_path):
+    from symamp.command_line.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    words = "symamp compare krr --k 100 --eps0 1,2 --n 1e4 --delta 1e-6,1e-12 --names blanket,wang_4_7 --csv out.csv"
+    words += " --json" + (" --plot out.svg" if find_spec("matplotlib") else "")
+    monkeypatch.setattr("sys.argv", words.split())
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 0
+    points = json.loads(capsys.readouterr().out)
+    with open("out.csv", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert [line for line in lines if line["subject"].endswith("eps0=1)")] == lines[:4]
+    asked = [(point["rows"][0]["subject"][-2], point["truth"]["delta"]) for point in points]
+    assert asked == [("1", "1e-6"), ("1", "1e-12"), ("2", "1e-6"), ("2", "1e-12")]
+    found = [[row["refuted_here"] for row in point["rows"] if row["name"] == "wang_4_7"] for point in points]
+    assert found[:2] == [[False], [True]]
+    assert [line["refuted_here"] == "True" for line in lines if line["name"] == "wang_4_7"] == [x for (x,) in found]
+    assert (tmp_path / "out.svg").exists() == ("--plot" in words)
+
+
+def test_a_grid_of_budgets_is_that_of_the_members():
+    grid = sa.compare(sa.RandomizedResponse(k=10), eps0=["1/2", 1], n=10**4, delta="1e-6", names=["blanket"])
+    assert grid.eps0 == ("1/2", "1")
+    for point, budget in zip(grid, ("1/2", 1), strict=True):
+        alone = sa.compare(krr(10, budget), n=10**4, delta="1e-6", names=["blanket"])
+        assert point.rows == alone.rows
+    with pytest.raises(ArgumentError, match="free"):
+        sa.compare(krr(10, 1), eps0=[1, 2], n=10**4, delta="1e-6")
+    with pytest.raises(ArgumentError, match="at most"):
+        sa.compare(krr(10, 1), n=range(1, 10**6), delta="1e-6")
 
 
 def test_the_command(capsys, monkeypatch):

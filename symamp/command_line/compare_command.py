@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from symamp.amplification.answer import Answer
 from symamp.analyses.subject import Subject
+from symamp.command_line.curves import write_points, written
 from symamp.command_line.mechanism_command import MechanismCommand
-from symamp.command_line.output import print_json, print_line
-from symamp.command_line.words import read_neighbours
+from symamp.command_line.output import print_json, print_line, save_plot
+from symamp.command_line.words import read_neighbours, separated
 from symamp.errors import ArgumentError
-from symamp.literature.compare import Comparison
 from symamp.literature.compare import compare as compared
+from symamp.literature.comparison import Comparison, ComparisonGrid
 
 neighbours = click.option(
     "--neighbours",
@@ -22,22 +24,50 @@ neighbours = click.option(
 
 
 @click.command(cls=MechanismCommand)
-@click.option("--n", required=True, metavar="NUMBER", help="Number of users, such as 1e6.")
-@click.option("--delta", metavar="NUMBER", help="In (0, 1): values of eps are compared.")
-@click.option("--eps", metavar="NUMBER", help="A number >= 0: values of delta are compared.")
+@click.option("--n", required=True, metavar="NUMBERS", help="Numbers of users, such as 1e6 or 1e4,1e6.")
+@click.option("--eps0", metavar="NUMBERS", help="The local budget, or several, of a mechanism that has one.")
+@click.option("--delta", metavar="NUMBERS", help="In (0, 1): values of eps are compared.")
+@click.option("--eps", metavar="NUMBERS", help=">= 0: values of delta are compared.")
+@click.option("--names", metavar="NAMES", help="Only these bounds, separated by commas.")
 @neighbours
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
-def compare(found: Subject, n: str, delta: str | None, eps: str | None, neighbours: str, as_json: bool) -> None:
-    """Every bound of the literature at one question, beside the certified truth."""
+@written
+def compare(
+    found: Subject,
+    n: str,
+    eps0: str | None,
+    delta: str | None,
+    eps: str | None,
+    names: str | None,
+    neighbours: str,
+    csv: Path | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Every bound of the literature at one question, or over a grid of them, beside the certified truth."""
     if (delta is None) == (eps is None):
         raise ArgumentError("options", "both" if delta else "none", "one of --delta and --eps")
-    table = compared(found, n=n, delta=delta, eps=eps, neighbours=read_neighbours(neighbours))
-    assert isinstance(table, Comparison)
-    assert isinstance(table.truth, Answer)  # a crowd has no words here
+    grid = compared(
+        found,
+        n=separated(n),
+        eps0=None if eps0 is None else separated(eps0),
+        delta=None if delta is None else separated(delta),
+        eps=None if eps is None else separated(eps),
+        names=None if names is None else separated(names),
+        neighbours=read_neighbours(neighbours),
+    )
+    assert isinstance(grid, ComparisonGrid)
+    write_points(csv, grid.to_csv)
+    save_plot(grid.plot, plot)
     if as_json:
-        print_json({"truth": table.truth.to_dict(), "rows": table.to_dicts()})
+        points = [{"truth": point.truth.to_dict(), "rows": point.to_dicts()} for point in grid]
+        print_json(points[0] if len(points) == 1 else points)
         return
-    print_line(str(table.truth))
+    for point in grid:
+        _print(point)
+
+
+def _print(table: Comparison) -> None:
+    print_line(f"{table.truth.subject}: {table.truth}")
     width = max(len(row.name) for row in table.rows)
     print_line(f"{'name':<{width}} {table.truth.quantity:>14} {'ratio':>10}  verdict (conditions) source")
     for row in table.rows:

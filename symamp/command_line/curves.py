@@ -95,7 +95,7 @@ def plan_command(
 ) -> None:
     """How large eps0 may be for n users, or how many users it takes (without --n)."""
     answer = least_n(found, eps=eps, delta=delta) if n is None else largest_eps0(found, n=n, eps=eps, delta=delta)
-    _write(csv, answer.to_csv)
+    write_points(csv, answer.to_csv)
     save_plot(lambda: _around(answer, found, eps, n), plot)
     if as_json:
         print_json(answer.to_dict())
@@ -125,7 +125,7 @@ def choose_command(
     """Rank mechanisms, such as krr:k=16 oue:D=16, at equal central privacy by the error of the estimate."""
     families = {word: _word(word) for word in mechanisms}
     found = choose(families, n=n, eps=eps, delta=delta, utility=utility)
-    _write(csv, found.to_csv)
+    write_points(csv, found.to_csv)
     save_plot(found.plot, plot)
     if as_json:
         print_json(found.to_dict())
@@ -191,7 +191,8 @@ def _around(answer: Inverse, found: Subject, eps: str, n: str | None) -> Any:
     return axes
 
 
-def _write(csv: Path | None, to_csv: Callable[[Path], None]) -> None:
+def write_points(csv: Path | None, to_csv: Callable[[Path], None]) -> None:
+    """Write the points to the file, if one is named."""
     if csv is not None:
         try:
             to_csv(csv)
@@ -200,7 +201,7 @@ def _write(csv: Path | None, to_csv: Callable[[Path], None]) -> None:
 
 
 def _show(result: Sweep, csv: Path | None, plot: Path | None, as_json: bool) -> None:
-    _write(csv, result.to_csv)
+    write_points(csv, result.to_csv)
     save_plot(result.plot, plot)
     if as_json:
         print_json(result.to_dict())
