@@ -8,7 +8,7 @@ integrals over all data sets (docs/proofs/all_data_sets.md), or by one user alon
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any
@@ -17,6 +17,7 @@ from flint import acb, acb_series, arb, arb_mat, arb_series, fmpq
 
 _TERM: dict[str, Any] = dict.fromkeys(("a", "lam", "s", "sigma", "tail"), str) | {"ends": [str], "scales": [str]}
 _ALL: dict[str, Any] = {"p_lo": str, "a": str, "b": str, "terms": [_TERM]}
+_REGIONS: dict[str, Any] = {"regions": [{"steps": [(int, int, int)], **_ALL}]}
 _LAW: dict[str, Any] = {"other": str, "components": [(str, str, str)], "singular": [(str, str)]}
 _DOMINATING: dict[str, Any] = {"values": [str], "masses": [str], "singular": str}
 _RANGE, _MOST_LAWS = 2**16, 1024
@@ -29,7 +30,9 @@ _ZERO, _ONE = arb(0), arb(1)
 def shape(data: dict[str, Any], triple: dict[str, Any]) -> dict[str, Any]:
     """Return the shape of the evidence for a pair of inputs."""
     common = {key: triple[key] for key in ("method", "standing", "pair", "eps", "evaluator", "precision")}
-    plan = _ALL if data.get("evaluator") == "all data sets" else triple["plan"]
+    plan = triple["plan"]
+    if data.get("evaluator") == "all data sets":
+        plan = _REGIONS if "regions" in (data.get("plan") or ()) else _ALL
     return common | {"plan": plan, "laws": [_LAW], "dominating": _DOMINATING if data.get("dominating") else type(None)}
 
 
@@ -52,11 +55,14 @@ def bound(check: Any, data: dict[str, Any], n: int, what: str) -> Number:
     if name == "one user":
         return ones[0]
     if name == "all data sets":
-        require(plan is not None and "terms" in plan and n > 1, f"{what}: no plan, or one user")
+        require(plan is not None and ("terms" in plan or "regions" in plan) and n > 1, f"{what}: no plan, or one user")
         good = all(visible == 0 for *_, visible in laws) and not any(arb(v).contains(0) for a, *_ in laws for v, _ in a)
         require(good, f"{what}: a singular part, or a value that may be 0", "invalid")
         balls = [([(arb(v), arb(m)) for v, m in atoms], arb(null)) for atoms, null, _ in laws]
-        return _AllDataSets(check, balls, arb(ones[0]), n, plan, what).bound()
+        regions, classes = plan.get("regions", [{"steps": [], **plan}]), range(len(balls))
+        corners = [[fmpq(i == k) for k in classes] for i in classes]
+        found = list(_covered(check, [(r["steps"], r) for r in regions], corners, what))
+        return _largest([_AllDataSets(check, balls, arb(ones[0]), n, plan, what, at).bound() for plan, at in found])
     require(data["dominating"] is not None, f"{what}: no dominating law, or an unknown evaluator {name[:40]!a}")
     atoms, null, singular = _dominating(check, laws, data["dominating"], what)
     return check.evaluated(name, plan, atoms, null, n, True, what) / n + singular
@@ -112,11 +118,35 @@ def _upper(check: Any, x: Number) -> fmpq:
 # --- all data sets ---------------------------------------------------------------------------------------------------
 
 
-class _AllDataSets:
-    """Theorem G in balls, with the numbers of the certificate."""
+def _covered(check: Any, found: list[Any], corners: list[Any], what: str) -> Iterator[tuple[dict[str, Any], list[Any]]]:
+    """Yield the plans with the corners of their regions, after a proof that the regions cover that of the corners.
 
-    def __init__(self, check: Any, laws: list[Any], gain: arb, n: int, plan: dict[str, Any], what: str) -> None:
+    A corner is the list of the shares of the classes. Either one plan is for all, or all first halve one edge between
+    two corners.
+    """
+    check.spend(100 + len(found) + len(corners) ** 2, hard=True)
+    if len(found) == 1 and not found[0][0]:
+        yield found[0][1], corners
+        return
+    good = all(steps and steps[0][:2] == found[0][0][0][:2] for steps, _ in found) if found and found[0][0] else False
+    check.require(good, f"{what}: the regions do not cover all data sets", "invalid")
+    i, j = found[0][0][0][:2]
+    check.require(0 <= i < j < len(corners), f"{what}: no such corners", "invalid")
+    middle = [check.limited((a + b) / 2) for a, b in zip(corners[i], corners[j], strict=True)]
+    for half in (0, 1):
+        rest = [(steps[1:], plan) for steps, plan in found if steps[0][2] == half]
+        k = j if half else i
+        yield from _covered(check, rest, [*corners[:k], middle, *corners[k + 1 :]], what)
+
+
+class _AllDataSets:
+    """Theorem G in balls, with the numbers of the certificate, on the data sets of one region."""
+
+    def __init__(
+        self, check: Any, laws: list[Any], gain: arb, n: int, plan: dict[str, Any], what: str, corners: list[Any]
+    ) -> None:
         self.check, self.laws, self.gain, self.N, self.what = check, laws, gain, n - 1, what
+        self.corners = [[(x, arb(share)) for x, share in enumerate(corner) if share] for corner in corners]
         self.p_lo, self.a, self.b = (arb(check.number(plan[key])) for key in ("p_lo", "a", "b"))
         self.terms = []
         for term in plan["terms"]:
@@ -142,13 +172,17 @@ class _AllDataSets:
         check.require(good, f"{what}: parameters or cells out of range", "invalid")
         check.spend(sum(len(t["scales"]) for t in self.terms) * len(laws), hard=True)
 
+    def at_corners(self, values: Sequence[Any]) -> list[Any]:
+        """Return at the corners what is linear in the shares of the classes."""
+        return [sum((share * values[x] for x, share in corner), _ZERO) for corner in self.corners]
+
     def bound(self) -> arb:
         self.majorant()
-        victim, others = _ZERO, _ZERO
+        victim, others = _ZERO, []
         for atoms, null in self.laws:
             victim = victim.max(sum((m * z * (self.b * z).exp() for z, m in atoms if z > 0), _ZERO))
-            others = others.max(sum((m * (self.b * z - self.a * z.max(_ZERO)).exp() for z, m in atoms), null))
-        result = victim * (self.a * self.p_lo).exp() * others**self.N
+            others.append(sum((m * (self.b * z - self.a * z.max(_ZERO)).exp() for z, m in atoms), null).log())
+        result = victim * (self.a * self.p_lo + self.N * _largest(self.at_corners(others))).exp()
         return result + sum((t["a"] / arb.pi() * self.integral(t) for t in self.terms), _ZERO)
 
     def majorant(self) -> None:
@@ -179,7 +213,7 @@ class _AllDataSets:
             weight = square * (s**2 - lo**2) / 2 - (s**2 + lo**2).log() + c.log() - 1
             centres = [x.at(middle) for x in classes]
             crude = [x.crude(m, lo, hi, N, c) for x, (m, _) in zip(classes, centres, strict=True)]
-            flat = 2 * half * (_largest(crude) + weight).exp()
+            flat = 2 * half * (_largest(self.at_corners(crude)) + weight).exp()
             if not flat <= result * _SMALL:
                 top = _largest(crude)
                 parts = []
@@ -187,11 +221,11 @@ class _AllDataSets:
                     self.check.spend(len(x.values) + 16, hard=True)
                     found = None if height < top - 40 else _parabola(at, x.at(across), middle, across, s, square, N, c)
                     parts.append(found or (height + weight, _ZERO, _ZERO))
-                curved = _cell(parts, half)
+                curved = _cell(list(zip(*map(self.at_corners, zip(*parts, strict=True)), strict=True)), half)
                 flat = curved if curved.is_finite() and not curved > flat else flat
             result += flat
         last, c = term["ends"][-1], term["tail"]
-        top = _largest([N * x.mgf.log() + N * x.size.max(x.growth) / (x.mgf * c) for x in classes])
+        top = _largest(self.at_corners([N * x.mgf.log() + N * x.size.max(x.growth) / (x.mgf * c) for x in classes]))
         power = (top - 1 + square * (s**2 - last**2) / 2).exp()
         return result + c * power * (1 / last**2 + square) / (square * last)
 

@@ -22,7 +22,7 @@ from symamp.derivation.crossing import level_of, number
 from symamp.derivation.decomposition import Component
 from symamp.derivation.numeric_table import NumericTable
 from symamp.errors import ArgumentError, UndecidedOrderError
-from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence
+from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence, RegionEvidence
 from symamp.evaluation.binomial_tails import TailPlan
 from symamp.evaluation.envelope_law import envelope_law
 from symamp.evaluation.law import Level
@@ -168,6 +168,14 @@ def kernel_plan(plan: Plan) -> dict[str, Any]:
 
 
 def _all_data_sets_plan(found: AllDataSetsEvidence, split: int) -> dict[str, Any]:
+    """Return the plan of all data sets, or those of the regions that cover them with the steps that lead to each."""
+    if len(found.regions) == 1:
+        return _region_plan(found.regions[0], split)
+    plans = [{"steps": [list(s) for s in r.region.steps], **_region_plan(r, split)} for r in found.regions]
+    return {"regions": plans}
+
+
+def _region_plan(found: RegionEvidence, split: int) -> dict[str, Any]:
     """Return the parameters, each cell in so many: the verifier's bounds are its own, and must not be looser."""
     terms = []
     for term, cells in zip(found.parameters.terms, found.cells, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from symamp.analyses.pair_of_inputs import PairOfInputs
@@ -11,6 +12,8 @@ from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.law import Level
 
 SOURCE = "Theorem G (docs/proofs/all_data_sets.md)"
+_LOWER = 0.97
+"""A part of an eps at which the slope of the bound is taken."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,30 @@ class AllDataSetsPart(PairOfInputs):
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         return estimate_log_all_data_sets(self.laws, level, n, mixed=self.mixed)
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never.
+
+        Found with all data sets as one region; where regions make the bound smaller, two secant steps follow.
+        """
+        eps = super().root(n, log_delta, settings, start)
+        if not 0.0 < eps < inf:
+            return eps
+        value = self.log_estimate(Level.of_float(eps), n)
+        gain = self.rough_estimate(Level.of_float(eps), n) - value
+        if not gain > self.accuracy:
+            return eps
+        lower = eps * _LOWER
+        slope = (self.rough_estimate(Level.of_float(lower), n) - value - gain) / (eps - lower)
+        there = max(eps - gain / slope, 0.5 * eps) if slope > 0.0 else eps
+        if there == eps:
+            return eps
+        found = self.log_estimate(Level.of_float(there), n)
+        return there + (found - log_delta) * (eps - there) / (found - value) if found > value else there
+
+    def rough_estimate(self, level: Level, n: int) -> float:
+        """Return an estimate with all data sets as one region: at least that of the bound, and cheap."""
+        return estimate_log_all_data_sets(self.laws, level, n, mixed=self.mixed, halved=False)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.

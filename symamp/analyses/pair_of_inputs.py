@@ -107,7 +107,7 @@ class PairOfInputs:
             return start if start is not None and lowest == 0.0 else lowest
 
         def miss(eps: float) -> float:
-            return max(self.log_estimate(Level.of_float(eps), n), -_FAR) - log_delta
+            return max(self.rough_estimate(Level.of_float(eps), n), -_FAR) - log_delta
 
         first = lowest * (1.0 + _CLOSE)
         below, above = (worst.log_estimate(Level.of_float(x), n, ROUGH) for x in (lowest, first))
@@ -122,6 +122,10 @@ class PairOfInputs:
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         raise NotImplementedError
+
+    def rough_estimate(self, level: Level, n: int) -> float:
+        """Return an estimate that the search for a root may ask for often."""
+        return self.log_estimate(level, n)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the bound."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import pairwise
 from math import exp, inf, log
 
@@ -16,8 +16,9 @@ from symamp.errors import ArgumentError
 from symamp.evaluation.all_data_sets_cells import CellBound, TermBalls
 from symamp.evaluation.all_data_sets_floats import FloatClasses
 from symamp.evaluation.all_data_sets_majorant import raised_to_majorant
-from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence, Cells, Parameters
-from symamp.evaluation.all_data_sets_search import REACH, Found, saddles, search
+from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence, Cells, Parameters, Region, RegionEvidence
+from symamp.evaluation.all_data_sets_regions import FoundRegion, covering, searched
+from symamp.evaluation.all_data_sets_search import REACH, SHARP, Found, saddles
 from symamp.evaluation.divergence import Enclosure, Settings, positive_part, starting_precision
 from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.law import Law, Level, total
@@ -59,26 +60,43 @@ def enclose_all_data_sets(
     gap = (settings or Settings()).gap
     bits, slack = starting_precision(n, gap), min(max(_SLACK, 0.5 * gap), _MOST_SLACK)
     distinct, gains = _prepared(laws, level, n, bits, mixed)
-    found = _searched(tuple(laws), level, n, mixed)
+    regions = _covered(tuple(laws), level, n, mixed)
     with flint.ctx.workprec(bits):
         everywhere = max(gains, key=lambda x: float(x.upper())).upper()
-        if found is not None and found.log_value < float(everywhere.log()):
-            parameters = raised_to_majorant(found.parameters)
-            if parameters is not None:
-                upper, cells = _certified(distinct, gains, parameters, found, n, mixed, slack)
-                if upper < everywhere:
-                    evidence = AllDataSetsEvidence(parameters, cells)
-                    return AllDataSetsEnclosure(arb(0), upper, "all data sets", bits, evidence=evidence)
+        upper, evidence = arb(0), list[RegionEvidence]()
+        for r in regions:
+            parameters = None
+            if r.found is not None and r.log_value < float(everywhere.log()):
+                parameters = raised_to_majorant(r.found.parameters)
+            if r.found is None or parameters is None:
+                break
+            # Cells need not be sharp where another region has the larger bound.
+            sharp = min(max(slack, 0.3 * (regions[0].log_value - r.log_value)), _MOST_SLACK)
+            corners = r.region.corners(len(distinct)) if r.region.steps else ()
+            found, cells = _certified(distinct, gains, parameters, r.found, n, mixed, sharp, corners)
+            upper = upper.max(found).upper()
+            evidence.append(RegionEvidence(r.region, parameters, cells))
+            if not upper < everywhere:
+                break
+        else:
+            return AllDataSetsEnclosure(
+                arb(0), upper, "all data sets", bits, evidence=AllDataSetsEvidence(tuple(evidence))
+            )
         return AllDataSetsEnclosure(arb(0), everywhere, "one user", bits)
 
 
-def estimate_log_all_data_sets(laws: Sequence[Law], level: Level, n: int, *, mixed: bool = False) -> float:
-    """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
+def estimate_log_all_data_sets(
+    laws: Sequence[Law], level: Level, n: int, *, mixed: bool = False, halved: bool = True
+) -> float:
+    """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound.
+
+    Without ``halved`` all data sets are one region: what is asked for repeatedly is asked so first.
+    """
     _, gains = _prepared(laws, level, n, 128, mixed)
-    found = _searched(tuple(laws), level, n, mixed)
+    found = (_covered if halved else _whole)(tuple(laws), level, n, mixed)
     with flint.ctx.workprec(128):
         trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)
-    return trivial if found is None else min(found.log_value, trivial)
+    return min(max(r.log_value for r in found), trivial)
 
 
 def recomputed_bound(
@@ -87,15 +105,19 @@ def recomputed_bound(
     """Return the bound for given parameters and cells, at the ambient precision; without their majorant's proof."""
     balls = [ball_gparv(law, level) for law in laws]
     gains = [positive_part(g) for g in (balls if mixed else balls[:1])]
-    result = _bad_part(balls, evidence.parameters, n)
-    for term, cells in zip(evidence.parameters.terms, evidence.cells, strict=True):
-        line = TermBalls(balls, gains, term, evidence.parameters.p_lo, n, 0.0, mixed=mixed)
-        parts = [line.tail(cells.ends[-1], cells.tail_scale).upper]
-        for (lo, hi), scale in zip(pairwise(cells.ends), cells.scales, strict=True):
-            bounds = [line.coarse(lo, hi, scale).upper, line.fine(lo, hi, scale).upper]
-            parts.append(min((b.upper() for b in bounds if b.is_finite()), key=float, default=arb("inf")))
-        result += arb(term.a) / arb.pi() * total(parts)
-    return result
+    largest = arb(0)
+    for found in evidence.regions:
+        corners = found.region.corners(len(balls)) if found.region.steps else ()
+        result = _bad_part(balls, found.parameters, n, corners)
+        for term, cells in zip(found.parameters.terms, found.cells, strict=True):
+            line = TermBalls(balls, gains, term, found.parameters.p_lo, n, 0.0, mixed=mixed, corners=corners)
+            parts = [line.tail(cells.ends[-1], cells.tail_scale).upper]
+            for (lo, hi), scale in zip(pairwise(cells.ends), cells.scales, strict=True):
+                bounds = [line.coarse(lo, hi, scale).upper, line.fine(lo, hi, scale).upper]
+                parts.append(min((b.upper() for b in bounds if b.is_finite()), key=float, default=arb("inf")))
+            result += arb(term.a) / arb.pi() * total(parts)
+        largest = largest.max(result)
+    return largest
 
 
 def _prepared(laws: Sequence[Law], level: Level, n: int, bits: int, mixed: bool) -> tuple[list[BallGparv], list[arb]]:
@@ -153,16 +175,32 @@ def _has_bound(laws: Sequence[BallGparv]) -> bool:
     return all(any(v > 0 for v in g.values) for g in laws)
 
 
-@lru_cache(maxsize=256)
-def _searched(laws: tuple[Law, ...], level: Level, n: int, mixed: bool) -> Found | None:
-    """Return what the search in floats finds: an estimate and an enclosure at one level share it."""
+def _classes(laws: tuple[Law, ...], level: Level, n: int, mixed: bool) -> FloatClasses | None:
+    """Return the classes of inputs for the search; None where there is nothing to search."""
     balls, _ = _prepared(laws, level, n, 128, mixed)
     if n < 2 or not _has_bound(balls):
         return None
     with flint.ctx.workprec(128):
         mean = -float(level.exponential_minus_one())
     classes = FloatClasses.of(balls, mean, mixed)
-    return search(classes, n) if (n - 1) * classes.gain > _FEWEST_POSITIVE else None
+    return classes if (n - 1) * classes.gain > _FEWEST_POSITIVE else None
+
+
+@lru_cache(maxsize=256)
+def _whole(laws: tuple[Law, ...], level: Level, n: int, mixed: bool) -> tuple[FoundRegion, ...]:
+    """Return what the search in floats finds for all data sets at once."""
+    classes = _classes(laws, level, n, mixed)
+    return (FoundRegion(Region(), None) if classes is None else searched(classes, n, Region()),)
+
+
+@lru_cache(maxsize=256)
+def _covered(laws: tuple[Law, ...], level: Level, n: int, mixed: bool) -> tuple[FoundRegion, ...]:
+    """Return what it finds for regions that cover all: an estimate and an enclosure at one level share it."""
+    (whole,) = found = _whole(laws, level, n, mixed)
+    if whole.found is None or whole.found.excess < SHARP:
+        return found
+    classes = _classes(laws, level, n, mixed)
+    return found if classes is None else covering(classes, n, whole.found)
 
 
 def _certified(
@@ -173,11 +211,12 @@ def _certified(
     n: int,
     mixed: bool,
     slack: float,
+    corners: Sequence[Sequence[float]],
 ) -> tuple[arb, tuple[Cells, ...]]:
-    result, cells = _bad_part(laws, parameters, n), []
+    result, cells = _bad_part(laws, parameters, n, corners), []
     for term, log_term in zip(parameters.terms, found.log_terms, strict=True):
         unit = log_term - log(term.a)
-        line = TermBalls(laws, gains, term, parameters.p_lo, n, unit, mixed=mixed)
+        line = TermBalls(laws, gains, term, parameters.p_lo, n, unit, mixed=mixed, corners=corners)
         share = exp(min(found.log_value - log_term, 12.0))  # small terms need not be sharp
         if not any(result < gain for gain in gains):
             return arb("inf"), ()
@@ -218,12 +257,13 @@ def _marched(line: TermBalls, negligible: float, slack: float) -> tuple[arb, Cel
     return arb("inf"), Cells(tuple(ends), tuple(scales), 1.0)
 
 
-def _bad_part(laws: Sequence[BallGparv], parameters: Parameters, n: int) -> arb:
-    """Return max_x E[z+ e^(b z)] e^(a p_lo) (max_x E[e^(b z - a z+)])^N."""
+def _bad_part(laws: Sequence[BallGparv], parameters: Parameters, n: int, corners: Sequence[Sequence[float]]) -> arb:
+    """Return max_x E[z+ e^(b z)] e^(a p_lo) max_x (E[e^(b z - a z+)])^N, the second maximum over the corners."""
     a, b = arb(parameters.tilt_a), arb(parameters.tilt_b)
-    victim, others = arb(0), arb(0)
+    victim, logs = arb(0), list[arb]()
     for g in laws:
         atoms = list(zip(g.values, g.masses, strict=True))
         victim = victim.max(total([p * z * (b * z).exp() for z, p in atoms if z > 0]))
-        others = others.max(g.null_mass + total([p * (b * z - a * z.max(arb(0))).exp() for z, p in atoms]))
-    return victim * (a * arb(parameters.p_lo) + (n - 1) * others.log()).exp()
+        logs.append((g.null_mass + total([p * (b * z - a * z.max(arb(0))).exp() for z, p in atoms])).log())
+    rows = [total([arb(share) * x for share, x in zip(row, logs, strict=True)]) for row in corners] or logs
+    return victim * (a * arb(parameters.p_lo) + (n - 1) * reduce(arb.max, rows)).exp()

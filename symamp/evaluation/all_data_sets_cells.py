@@ -13,6 +13,7 @@ from symamp.evaluation.all_data_sets_floats import best_inverse_scale
 from symamp.evaluation.all_data_sets_plan import Term
 from symamp.evaluation.all_data_sets_transforms import ClassTransforms, Derivatives, Transforms
 from symamp.evaluation.gparv import BallGparv
+from symamp.evaluation.law import total
 
 _FLOOR = 70.0  # |M|^N is not followed below e^-70 of its largest value
 _FAR = 60.0
@@ -65,7 +66,7 @@ class _Victim:
 class TermBalls:
     """One term and all classes; every bound is in units of e^unit.
 
-    ``mixed`` says that all mixtures of the classes may occur too.
+    ``mixed`` says that all mixtures of the classes may occur too; ``corners`` are those of a region of data sets.
     """
 
     def __init__(
@@ -78,11 +79,13 @@ class TermBalls:
         unit: float,
         *,
         mixed: bool = False,
+        corners: Sequence[Sequence[float]] = (),
     ) -> None:
         self.term, self.N, self.unit = term, arb(n - 1), arb(unit)
         self.s, self.square = arb(term.s), arb(term.sigma) ** 2
         self.classes = [ClassTransforms(g, term, p_lo) for g in laws]
         self.most_gain, self.mixed = _maximum(gains), mixed
+        self.corners = [[(i, arb(share)) for i, share in enumerate(row) if share > 0.0] for row in corners]
         least = -_maximum([-gain for gain in gains])
         self.gain, self.gain_spread = (self.most_gain + least) / 2, (self.most_gain - least) / 2
         lost = [c.lost for c in self.classes]
@@ -93,13 +96,18 @@ class TermBalls:
         sizes = [float(self._size(i, arb(0)) / c.mgf) for i, c in enumerate(self.classes)]
         largest = sizes[self.order[0]]
         self.far = [
-            not mixed and x < max(floats) - _FAR and a < 20.0 * largest for x, a in zip(floats, sizes, strict=True)
+            not (mixed or corners) and x < max(floats) - _FAR and a < 20.0 * largest
+            for x, a in zip(floats, sizes, strict=True)
         ]
 
     def _size(self, i: int, modulus2: arb) -> arb:
         """Return a bound on |A| of one class where |zeta|^2 is at most ``modulus2``."""
         c = self.classes[i]
         return self.most_gain * c.positive + (c.mixed + self.square * modulus2 * c.plain) * self.lost[i]
+
+    def at_corners(self, values: Sequence[arb]) -> list[arb]:
+        """Return at the corners what is linear in the shares of the classes."""
+        return [total([share * values[i] for i, share in row]) for row in self.corners] or list(values)
 
     @property
     def width(self) -> float:
@@ -113,15 +121,14 @@ class TermBalls:
         inf as soon as one class shows that it will be above ``most``.
         """
         left, right = arb(lo), arb(hi)
-        exponents, alphas = [], []
         common = self._log_weight(left) - self.unit
         limit = log(most / (hi - lo)) - float(common)
+        found: dict[int, tuple[arb, arb]] = {}
         for i in self.order:
-            exponent, alpha = self._crude(i, left, right)
-            exponents.append(exponent)
-            alphas.append(alpha)
-            if float(exponent + alpha.log()) > limit:
+            exponent, alpha = found[i] = self._crude(i, left, right)
+            if not self.corners and float(exponent + alpha.log()) > limit:
                 return CellBound(arb("inf"), 1.0, inf)
+        exponents, alphas = (self.at_corners([found[i][k] for i in range(len(found))]) for k in (0, 1))
         scale = scale or self._scale(exponents, alphas)
         top = _maximum([e + a / arb(scale) for e, a in zip(exponents, alphas, strict=True)])
         return CellBound((right - left) * arb(scale) * (top - 1 + common).exp(), scale, inf)
@@ -136,10 +143,15 @@ class TermBalls:
         victim = self._victim(list(known.values()), half)
         found = {i: self._expanded(at[0], at[1], victim) for i, at in known.items()}
         crude = {i: self._crude(i, left, right) for i in near if found[i] is None}
-        rough = [(x.height, x.alpha) if x is not None else crude[i] for i, x in found.items()]
-        scale = scale or self._scale(*zip(*rough, strict=True))
+        rough = {i: (x.height, x.alpha) if x is not None else crude[i] for i, x in found.items()}
+        if scale is None:
+            scale = self._scale(*(self.at_corners([rough[i][k] for i in sorted(rough)]) for k in (0, 1)))
         c, weight = arb(scale), self._weight_parabola(middle, across)
         common = self._log_weight(left) - self.unit + c.log() - 1
+        if self.corners:
+            flat = {i: _Parabola(e + a / c + common, arb(0), arb(0)) for i, (e, a) in crude.items()}
+            curved = {i: self._parabola(x, c, weight) for i, x in found.items() if x is not None}
+            return self._of_region(curved | flat, half, scale, set(crude))
         parabolas = [self._parabola(x, c, weight) for x in found.values() if x is not None]
         parabolas += [_Parabola(e + a / c + common, arb(0), arb(0)) for e, a in crude.values()]
         top = max(parabolas, key=lambda q: float(q.height))
@@ -155,13 +167,24 @@ class TermBalls:
                 parabolas.append(bound if expansion is None else self._parabola(expansion, c, weight))
         return CellBound(_integral(parabolas, top, half), scale, _ideal(top, float(half)) if resolved else 0.0)
 
+    def _of_region(self, classes: dict[int, _Parabola], half: arb, scale: float, crude: set[int]) -> CellBound:
+        """Return the bound of a cell from the parabolas of the classes, which are linear in their shares."""
+        numbers = [[q.height, q.slope, q.bend] for q in (classes[i] for i in range(len(classes)))]
+        columns = [self.at_corners(column) for column in zip(*numbers, strict=True)]
+        parabolas = [_Parabola(*row) for row in zip(*columns, strict=True)]
+        k = max(range(len(parabolas)), key=lambda k: float(parabolas[k].height))
+        is_rough = any(i in crude for i, _ in self.corners[k])
+        upper = _integral(parabolas, parabolas[k], half)
+        return CellBound(upper, scale, 0.0 if is_rough else _ideal(parabolas[k], float(half)))
+
     def tail(self, start: float, scale: float | None = None) -> CellBound:
         """Return a bound on the integral beyond ``start``, from |M| <= M(s), with c = scale (1 + sigma^2 |zeta|^2)."""
         u = arb(start)
         sizes = [self._size(i, arb(0)).max(c.plain * self.lost[i]) for i, c in enumerate(self.classes)]
         alphas = [self.N * size / c.mgf for size, c in zip(sizes, self.classes, strict=True)]
-        scale = scale or self._scale(self.log_mgf, alphas)
-        top = _maximum([e + a / arb(scale) for e, a in zip(self.log_mgf, alphas, strict=True)])
+        heights, alphas = self.at_corners(self.log_mgf), self.at_corners(alphas)
+        scale = scale or self._scale(heights, alphas)
+        top = _maximum([e + a / arb(scale) for e, a in zip(heights, alphas, strict=True)])
         power = top - 1 + self.square * (self.s**2 - u * u) / 2 - self.unit
         return CellBound(arb(scale) * power.exp() * (1 / u**2 + self.square) / (self.square * u), scale, inf)
 

@@ -6,7 +6,7 @@ n multiplies every error in log|M|, so M - 1 is summed from differences (docs/pr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,13 +20,15 @@ _FEW_CLASSES = 5
 class FloatClasses:
     """The laws of G^x, one row a class of inputs, padded with atoms of mass 0; ``mean`` is their common mean 1 - E.
 
-    ``mixed`` says that all mixtures of the laws may occur too.
+    ``mixed`` says that all mixtures of the laws may occur too. ``corners`` has a row for each corner of a region of
+    data sets, the shares of the classes there; None for all data sets, whose corners are the classes.
     """
 
     values: Floats
     masses: Floats
     mean: float
     mixed: bool = False
+    corners: Floats | None = None
 
     @property
     def gains(self) -> Floats:
@@ -52,6 +54,17 @@ class FloatClasses:
         """Return some of the classes."""
         chosen = list(rows)
         return FloatClasses(self.values[chosen], self.masses[chosen], self.mean, self.mixed)
+
+    def corner(self, k: int) -> FloatClasses:
+        """Return one corner alone."""
+        if self.corners is None:
+            return self.only([k])
+        rows = np.flatnonzero(self.corners[k])
+        return replace(self.only(rows.tolist()), corners=self.corners[k : k + 1, rows])
+
+    def at_corners(self, found: Floats) -> Floats:
+        """Return at the corners what is linear in the shares of the classes, which are the last axis."""
+        return found if self.corners is None else np.asarray(found @ self.corners.T)
 
     def log_mgf(self, s: Floats, lam: Floats) -> Floats:
         """Return log M_x(s) = log E[e^(s z - lam z+)] for arrays s, lam of one shape; the classes are the last axis."""
@@ -134,10 +147,15 @@ def _among_candidates(exponents: Floats, alphas: Floats) -> Floats:
     return np.asarray(np.take_along_axis(v, value.argmin(axis=-1)[..., None], axis=-1)[..., 0])
 
 
-def log_integrand(log_m: Floats, size: Floats, n: int) -> Floats:
-    """Return log of (c/e) e^(N m) at the best c, for log|M| and |A| of shape (frequencies, classes); N = n - 1."""
+def log_integrand(g: FloatClasses, log_m: Floats, size: Floats, n: int) -> tuple[Floats, Floats]:
+    """Return log of (c/e) e^(N m) at the best c, and the corner that attains it, at each frequency; N = n - 1.
+
+    ``log_m`` and ``size`` are log|M| and |A|, of shape (frequencies, classes).
+    """
     top = log_m.max(axis=1, keepdims=True)
     floored = np.maximum(log_m, top - 80.0 / (n - 1))  # any larger value than |M| is allowed; zeros are not
     exponents, alphas = (n - 1) * floored, (n - 1) * np.maximum(size, 1e-300) * np.exp(-floored)
+    exponents, alphas = g.at_corners(exponents), g.at_corners(alphas)
     v = best_inverse_scale(exponents, alphas)
-    return np.asarray((exponents + alphas * v[:, None]).max(axis=1) - np.log(v) - 1.0)
+    found = exponents + alphas * v[:, None]
+    return np.asarray(found.max(axis=1) - np.log(v) - 1.0), found.argmax(axis=1)

@@ -35,8 +35,37 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class AllDataSetsEvidence:
-    """All that a recomputation of the bound needs besides the laws, eps and n: parameters, and cells term by term."""
+class Region:
+    """Data sets whose shares of the classes of inputs lie in a simplex; at first its corners are the classes alone.
 
+    A step (i, j, half) halves the edge between corners i and j: its middle replaces corner i (half 0) or j (half 1).
+    """
+
+    steps: tuple[tuple[int, int, int], ...] = ()
+
+    def halves(self, i: int, j: int) -> tuple[Region, Region]:
+        """Return the two halves."""
+        return Region((*self.steps, (i, j, 0))), Region((*self.steps, (i, j, 1)))
+
+    def corners(self, classes: int) -> list[list[float]]:
+        """Return the shares of the classes at each corner: dyadic numbers."""
+        found = [[float(i == k) for k in range(classes)] for i in range(classes)]
+        for i, j, half in self.steps:
+            found[j if half else i] = [(a + b) / 2.0 for a, b in zip(found[i], found[j], strict=True)]
+        return found
+
+
+@dataclass(frozen=True)
+class RegionEvidence:
+    """What bounds the data sets of one region: parameters, and cells term by term."""
+
+    region: Region
     parameters: Parameters
     cells: tuple[Cells, ...]
+
+
+@dataclass(frozen=True)
+class AllDataSetsEvidence:
+    """All that a recomputation of the bound needs besides the laws, eps and n: regions that cover all data sets."""
+
+    regions: tuple[RegionEvidence, ...]

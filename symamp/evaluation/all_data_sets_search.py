@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite, log, pi, sqrt
+from math import exp, isfinite, log, pi, sqrt
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from symamp.numbers.scipy_functions import erfcx, linprog
 _RATES = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0])
 _BAD_SHARES = (0.002, 0.03, 0.3)  # of the bound; more than the first only with few positive messages
 _FEW_POSITIVE = 100.0
-_SHARP = 0.1
+SHARP = 0.1
 """So near to the best constant data set, in the logarithm, the search is not continued."""
 _NEAR, _MOST_NEAR = 1.0, 3
 _SMOOTHING, _FEW = 0.0014, 150.0  # sigma^2 s^2, more of it with few users, who cost more frequencies
@@ -29,11 +29,17 @@ _SOLUTIONS, _COST_RANGE = 3, 22.0
 
 @dataclass(frozen=True)
 class Found:
-    """Parameters, the logarithm of the bound they give, and that of each term, all estimated in floats."""
+    """Parameters, the logarithm of the bound they give, and that of each term, all estimated in floats.
+
+    ``excess`` is how far ``log_value`` is above the largest divergence of a corner, ``by_corner`` the shares of the
+    bound where each corner attains the maximum inside of the integrals.
+    """
 
     parameters: Parameters
     log_value: float
     log_terms: tuple[float, ...]
+    excess: float
+    by_corner: tuple[float, ...]
 
 
 def search(g: FloatClasses, n: int) -> Found | None:
@@ -44,30 +50,30 @@ def search(g: FloatClasses, n: int) -> Found | None:
 
 def _search(g: FloatClasses, n: int) -> Found | None:
     classes = saddles(g, n)
-    log_size = max(_log_size(g.only([x]), n, v) for _, x, v in classes)
+    log_size = max(_log_size(g.corner(x), n, v) for _, x, v in classes)
     best: Found | None = None
-    for near in (classes[:1], classes):
+    for near in (classes[:1], classes) if g.corners is None and len(classes) > 1 else (classes,):
         for share in _BAD_SHARES:
-            if best is not None and (best.log_value < log_size + _SHARP or (n - 1) * g.gain > _FEW_POSITIVE):
+            bads = [_bad_part(g, n, v, log_size + log(share)) for _, _, v in near]
+            bad = max((b for b in bads if b is not None), default=None)
+            found = None if bad is None else _with_bad_part(g, n, near, bad, log_size)
+            if found is not None and (best is None or found.log_value < best.log_value):
+                best = found
+            if best is not None and best.excess < SHARP:
+                return best
+            if found is not None and (n - 1) * g.gain > _FEW_POSITIVE:
                 break
-            for v in {v for _, _, v in near}:
-                bad = _bad_part(g, n, v, log_size + log(share))
-                found = None if bad is None else _with_bad_part(g, n, near, bad)
-                if found is not None and (best is None or found.log_value < best.log_value):
-                    best = found
-        if len(classes) == 1 or (best is not None and best.log_value < log_size + _SHARP):
-            break
     return best
 
 
 def _with_bad_part(
-    g: FloatClasses, n: int, near: Sequence[tuple[float, int, float]], bad: tuple[float, float, float]
+    g: FloatClasses, n: int, near: Sequence[tuple[float, int, float]], bad: tuple[float, float, float], log_size: float
 ) -> Found | None:
-    """Return the best parameters for a given (p_lo, a, b), on lines that suit one of the classes ``near``."""
+    """Return the best parameters for a given (p_lo, a, b), on lines that suit one of the corners ``near``."""
     p_lo, tilt_a, tilt_b = bad
     P = (n - 1) * g.gain
-    offered = [_lines(g.only([x]), n, _RATES / P, v) for _, x, v in near]
-    all_costs = np.array([[_log_term(g, n, t, p_lo, reach=6.0) for t in lines] for lines in offered])
+    offered = [_lines(g.corner(x), n, _RATES / P, v) for _, x, v in near]
+    all_costs = np.array([[_log_term(g, n, t, p_lo, reach=6.0)[0] for t in lines] for lines in offered])
     lines = [offered[k][i] for i, k in enumerate(all_costs.argmin(axis=0))]
     costs = all_costs.min(axis=0)
     weights = _majorant(p_lo, P, costs)
@@ -82,15 +88,21 @@ def _with_bad_part(
         if a > 0.0
     ]
     parameters = Parameters(p_lo, tilt_a, tilt_b, tuple(chosen))
-    log_terms = tuple(log(t.a) + _log_term(g, n, t, p_lo) for t in chosen)
-    value = float(np.logaddexp.reduce([_log_bad(g, n, p_lo, tilt_a, tilt_b), *log_terms]))
-    return Found(parameters, value, log_terms) if isfinite(value) else None
+    integrals = [_log_term(g, n, t, p_lo) for t in chosen]
+    log_terms = tuple(log(t.a) + integral for t, (integral, _) in zip(chosen, integrals, strict=True))
+    log_bad, corner = _log_bad(g, n, p_lo, tilt_a, tilt_b)
+    value = float(np.logaddexp.reduce([log_bad, *log_terms]))
+    if not isfinite(value):
+        return None
+    by_corner = np.exp(np.array(log_terms) - value) @ np.array([share for _, share in integrals])
+    by_corner[corner] += exp(log_bad - value)
+    return Found(parameters, value, log_terms, value - log_size, tuple(by_corner.tolist()))
 
 
 def saddles(g: FloatClasses, n: int) -> list[tuple[float, int, float]]:
-    """Return (height, class, v) where height = N log M(v) - 2 log v is least in v, for the classes of largest height.
+    """Return (height, corner, v) where height = N log M(v) - 2 log v is least in v, for the corners of largest height.
 
-    Those within ``_NEAR`` of the largest: data sets of these classes may be the worst.
+    Those within ``_NEAR`` of the largest: these data sets may be the worst.
     """
     variance = g.variance(0.0, 0.0).max()
     guess = (-g.mean + sqrt(g.mean**2 + 8.0 * variance / n)) / (2.0 * variance)
@@ -102,27 +114,28 @@ def saddles(g: FloatClasses, n: int) -> list[tuple[float, int, float]]:
         for _ in range(2):
             i = int(own.argmin())
             around = np.geomspace(around[max(i - 1, 0)], around[min(i + 1, len(around) - 1)], 21)
-            own = _heights(g.only([x]), n, around)[:, 0]
+            own = _heights(g.corner(x), n, around)[:, 0]
         found.append((float(own.min()), x, float(around[int(own.argmin())])))
     found.sort(reverse=True)
     return [at for at in found if at[0] >= found[0][0] - _NEAR]
 
 
 def _heights(g: FloatClasses, n: int, v: Floats) -> Floats:
-    found = (n - 1) * g.log_mgf(v, np.zeros(1)) - 2.0 * np.log(v)[:, None]
+    found = (n - 1) * g.at_corners(g.log_mgf(v, np.zeros(1))) - 2.0 * np.log(v)[:, None]
     return np.where(np.isfinite(found), found, np.inf)
 
 
 def _log_size(g: FloatClasses, n: int, v: float) -> float:
     """Return the saddle-point estimate of log E[S_+]/n."""
-    curvature = (n - 1) * float(g.variance(v, 0.0)[0]) + 2.0 / v**2
-    top = (n - 1) * float(g.log_mgf(np.array([v]), np.zeros(1))[0, 0]) - 2.0 * log(v)
+    curvature = (n - 1) * float(g.at_corners(g.variance(v, 0.0))[0]) + 2.0 / v**2
+    top = (n - 1) * float(g.at_corners(g.log_mgf(np.array([v]), np.zeros(1)))[0, 0]) - 2.0 * log(v)
     return top - 0.5 * log(2.0 * pi * curvature) - log(n)
 
 
-def _log_bad(g: FloatClasses, n: int, p_lo: float, a: float, b: float) -> float:
+def _log_bad(g: FloatClasses, n: int, p_lo: float, a: float, b: float) -> tuple[float, int]:
     victim = (g.masses * np.maximum(g.values, 0.0) * np.exp(b * g.values)).sum(axis=1).max()
-    return float(a * p_lo + log(victim) + (n - 1) * g.log_mgf(np.array([b]), np.array([a])).max())
+    others = g.at_corners(g.log_mgf(np.array([b]), np.array([a])))[0]
+    return float(a * p_lo + log(victim) + (n - 1) * others.max()), int(others.argmax())
 
 
 def _bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[float, float, float] | None:
@@ -134,7 +147,8 @@ def _bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[flo
         victim = float((g.masses * plus * np.exp(b * g.values)).sum(axis=1).max())
         tilts = scale * np.geomspace(1e-3, 30.0, 40)
         for _ in range(2):
-            p = (log_target - log(victim) - (n - 1) * g.log_mgf(np.full_like(tilts, b), tilts).max(axis=1)) / tilts
+            others = g.at_corners(g.log_mgf(np.full_like(tilts, b), tilts)).max(axis=1)
+            p = (log_target - log(victim) - (n - 1) * others) / tilts
             if np.isnan(p).all():  # beyond the range of doubles
                 break
             i = int(np.nanargmax(p))
@@ -144,20 +158,22 @@ def _bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[flo
 
 
 def _lines(g: FloatClasses, n: int, rates: Floats, v: float) -> list[Term]:
-    """Return for each rate the line of integration that is best for one class.
+    """Return for each rate the line of integration that is best for one corner.
 
     With |M|^N taken as normal in u, the integral of |M|^N/|zeta|^2 is e^(N K) pi erfcx(s (N K''/2)^(1/2))/s.
     """
     smoothing = sqrt(_SMOOTHING * (1.0 + _FEW / n))
-    plus, weights = np.maximum(g.values[0], 0.0), g.masses[0] * np.maximum(g.values[0], 0.0)
+    plus = np.maximum(g.values, 0.0)
     lam = np.repeat(rates[:, None], 60, axis=1)
     s = np.geomspace(0.3 * v, 3.0 * (v + rates), 60).T
     for points in (60, 25, 25):
         lam = lam[:, :points]
-        height = g.log_mgf(s, lam)[..., 0]
-        tilted = g.masses[0] * np.exp(s[..., None] * g.values[0] - lam[..., None] * plus - height[..., None])
-        curvature = (n - 1) * (tilted @ g.values[0] ** 2 - (tilted @ g.values[0]) ** 2)
-        size = np.exp((s - lam)[..., None] * plus) @ weights
+        heights = g.log_mgf(s, lam)
+        x = s[..., None, None] * g.values - lam[..., None, None] * plus
+        tilted = g.masses * np.exp(x - heights[..., None])
+        spread = (tilted * g.values**2).sum(axis=-1) - (tilted * g.values).sum(axis=-1) ** 2
+        sizes = np.einsum("...xk,xk->...x", np.exp((s - lam)[..., None, None] * plus), g.masses * plus)
+        height, curvature, size = (g.at_corners(found)[..., 0] for found in (heights, (n - 1) * spread, sizes))
         value = (n - 1) * height + np.log(size * erfcx(s * np.sqrt(0.5 * np.maximum(curvature, 0.0))) / s)
         i = np.where(np.isfinite(value), value, np.inf).argmin(axis=1)
         rows = np.arange(len(rates))
@@ -166,36 +182,39 @@ def _lines(g: FloatClasses, n: int, rates: Floats, v: float) -> list[Term]:
     return [Term(1.0, float(rate), float(x), smoothing / float(x)) for rate, x in zip(rates, best, strict=True)]
 
 
-def _log_term(g: FloatClasses, n: int, term: Term, p_lo: float, reach: float | None = None) -> float:
-    """Return log of the integral of one term with a = 1, by the trapezoidal rule.
+def _log_term(g: FloatClasses, n: int, term: Term, p_lo: float, reach: float | None = None) -> tuple[float, Floats]:
+    """Return log of the integral of one term with a = 1, by the trapezoidal rule, and the share of each corner.
 
     ``reach`` restricts it to so many widths of the main lobe: enough for choosing parameters.
     """
     variance = (n - 1) * float(g.variance(term.s, term.lam).max()) + 2.0 / term.s**2
+    unusable = float("inf"), np.zeros(len(g.values))
     if not 0.0 < variance < float("inf"):  # beyond the range of doubles: such a term is not used
-        return float("inf")
+        return unusable
     width = 1.0 / sqrt(variance)
     top = REACH / term.sigma if reach is None else min(reach * width, REACH / term.sigma)
     if not 0.0 < top / width < _MOST_STEPS:
-        return float("inf")
+        return unusable
     steps = int(np.ceil(2.5 * top / width))
     u = np.linspace(0.0, top, steps + 1)
-    if len(g.values) > _SCREEN and reach is None:
+    if len(g.values) > _SCREEN and reach is None and g.corners is None:
         # Where the classes with the largest M(s) are negligible, the others are taken to be so too.
         heights = g.log_mgf(np.array([term.s]), np.array([term.lam]))[0]
         screen, _ = g.only(np.argsort(heights)[-_SCREEN:].tolist()).transforms(term.s, term.lam, term.sigma, p_lo, u)
         u = u[~((n - 1) * (screen - screen[0]) <= -30.0).all(axis=1)]  # what is beyond the range of doubles is kept
     parts = [
-        log_integrand(*g.transforms(term.s, term.lam, term.sigma, p_lo, part), n)
+        log_integrand(g, *g.transforms(term.s, term.lam, term.sigma, p_lo, part), n)
         for part in np.array_split(u, max(1, len(u) * g.values.size // 200_000))
     ]
-    value = np.concatenate(parts) + 0.5 * term.sigma**2 * (term.s**2 - u * u) - np.log(term.s**2 + u * u)
+    value = np.concatenate([found for found, _ in parts])
+    value += 0.5 * term.sigma**2 * (term.s**2 - u * u) - np.log(term.s**2 + u * u)
     peak = float(value.max())
     if not isfinite(peak):
-        return float("inf")
+        return unusable
     sizes = np.exp(value - peak)
+    corners = np.bincount(np.concatenate([at for _, at in parts]), weights=sizes, minlength=len(g.values))
     # Twice the half line: the integrand is even.
-    return peak + log((sizes.sum() - 0.5 * sizes[0]) * (top / steps) / pi)
+    return peak + log((sizes.sum() - 0.5 * sizes[0]) * (top / steps) / pi), corners / sizes.sum()
 
 
 def _majorant(p_lo: float, P: float, log_costs: Floats) -> Floats | None:

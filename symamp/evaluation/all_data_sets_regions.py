@@ -1,0 +1,60 @@
+"""Regions of data sets: where different inputs are worst in different terms, each region has parameters of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+
+from symamp.evaluation.all_data_sets_floats import FloatClasses
+from symamp.evaluation.all_data_sets_plan import Region
+from symamp.evaluation.all_data_sets_search import SHARP, Found, search
+
+_MOST_REGIONS, _MOST_CLASSES = 4, 6
+_FEWEST_USERS = 200
+"""With fewer users each region takes many frequencies, and small cases can be enumerated."""
+_WORTH = 0.02
+"""A corner with less of the bound than this is not worth a region of its own."""
+
+
+@dataclass(frozen=True)
+class FoundRegion:
+    """A region, and what the search found for it; None if nothing."""
+
+    region: Region
+    found: Found | None
+
+    @property
+    def log_value(self) -> float:
+        """The logarithm of the bound on its data sets."""
+        return inf if self.found is None else self.found.log_value
+
+
+def covering(g: FloatClasses, n: int, whole: Found | None) -> tuple[FoundRegion, ...]:
+    """Return regions that cover all data sets, given what was found for all at once; the largest bound comes first.
+
+    The region with the largest bound is halved between the two corners that attain most of it, while its bound is far
+    above the largest divergence at a corner.
+    """
+    regions = [FoundRegion(Region(), whole)]
+    if whole is None or g.mixed or n < _FEWEST_USERS or not 1 < len(g.values) <= _MOST_CLASSES:
+        return tuple(regions)
+    while len(regions) < _MOST_REGIONS:
+        worst = regions[0].found
+        if worst is None or worst.excess < SHARP:
+            break
+        second, first = np.argsort(worst.by_corner, kind="stable")[-2:].tolist()
+        if worst.by_corner[second] < _WORTH:
+            break
+        halves = [searched(g, n, half) for half in regions[0].region.halves(min(first, second), max(first, second))]
+        if max(half.log_value for half in halves) >= worst.log_value:
+            break
+        regions = sorted([*regions[1:], *halves], key=lambda r: -r.log_value)
+    return tuple(regions)
+
+
+def searched(g: FloatClasses, n: int, region: Region) -> FoundRegion:
+    """Return what the search finds for a region."""
+    corners = np.array(region.corners(len(g.values))) if region.steps else None
+    return FoundRegion(region, search(replace(g, corners=corners), n))
