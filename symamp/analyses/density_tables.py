@@ -1,0 +1,102 @@
+"""Bounds over all data sets for finitely many inputs with densities: those of a finite table above them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import flint
+from flint import arb
+
+from symamp.analyses.all_data_sets_part import AllDataSetsPart
+from symamp.analyses.analysis import Analysis
+from symamp.analyses.bound import Bound
+from symamp.analyses.envelope_bound import EnvelopePart
+from symamp.analyses.pair_of_inputs import PairOfInputs, pairs_of_inputs
+from symamp.analyses.part import Part
+from symamp.analyses.standing import Standing
+from symamp.analyses.subject import Subject
+from symamp.evaluation.divergence import Enclosure, Settings
+from symamp.evaluation.law import Level
+from symamp.mechanisms.continuous.densities import Densities
+from symamp.mechanisms.continuous.dominating_table import ROUNDED, dominating_table
+from symamp.mechanisms.continuous.interval_densities import IntervalDensities
+
+SOURCE = "Theorems E and G of a table above the densities (docs/proofs/dominating_table.md)"
+_MOST_INPUTS = 4
+"""Up to so many inputs the pairs of a table are few enough for a default."""
+
+
+@dataclass(frozen=True)
+class AboveDensities:
+    """A part of a bound for a table of rounded numbers, with what the rounding may have taken away."""
+
+    part: PairOfInputs
+    method: str
+    standing: Standing = Standing.PROVED
+    source: str = SOURCE
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The ordered pair of inputs (x0, x1) that is compared."""
+        return self.part.pair
+
+    @property
+    def accuracy(self) -> float:
+        """The relative distance of estimates from certified values."""
+        return self.part.accuracy
+
+    @property
+    def signature(self) -> Hashable:
+        """That of the table."""
+        return self.method, self.part.signature
+
+    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        return self.part.log_estimate(level, n, settings)
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
+        return self.part.root(n, log_delta, settings, start)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return an enclosure whose upper end bounds the divergence of the pair, whatever the other users hold.
+
+        Guarantee
+        ---------
+        The upper end is at least the divergence for this pair and every data set of the others.
+        Proof: docs/proofs/dominating_table.md.
+        """
+        found = self.part.enclose(level, n, settings)
+        with flint.ctx.workprec(found.precision):
+            lost = (1 + level.exponential()) * n / int(ROUNDED.q)
+            upper = (found.upper + lost).min(arb(1))
+        return Enclosure(arb(0), upper, found.evaluator, found.precision, found.plan)
+
+    def settles(self, other: Part, level: Level) -> bool:
+        """Return False: every pair is evaluated by itself."""
+        return False
+
+
+def _analysis(name: str, part: type[PairOfInputs], summary: str, rank: int) -> Analysis:
+    def bound(subject: Subject) -> Bound:
+        assert isinstance(subject, Densities)
+        table = dominating_table(subject)
+        return Bound.of(AboveDensities(part(triples), name) for triples in pairs_of_inputs(table))
+
+    return Analysis(name, Standing.PROVED, SOURCE, summary, bound, _lacks, rank, _needless)
+
+
+def _lacks(subject: Subject) -> str | None:
+    if isinstance(subject, Densities) and not isinstance(subject, IntervalDensities):
+        infinite = not subject.local_ratio().is_finite
+        return "densities with a finite local budget" if infinite else None
+    return "densities on finitely many inputs"
+
+
+def _needless(subject: Subject) -> bool:
+    return isinstance(subject, Densities) and len(subject.inputs) > _MOST_INPUTS
+
+
+DENSITY_ENVELOPE = _analysis("density_envelope", EnvelopePart, "a law above those of all inputs, for densities", 1)
+DENSITY_DATA_SETS = _analysis("density_data_sets", AllDataSetsPart, "all data sets at once, for densities", 3)
