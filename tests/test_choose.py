@@ -8,7 +8,7 @@ import sympy as sp
 from oracle.histograms import hadamard_response, randomized_response, subset_selection, unary_encoding
 
 import symamp as sa
-from symamp.mechanisms.utility import message_bits, support_probabilities, variance_of
+from symamp.mechanisms.utility import variance_of
 
 T = Fraction(3)
 
@@ -41,7 +41,7 @@ KNOWN = [
 @pytest.mark.parametrize(("mechanism", "rows", "supports"), KNOWN)
 def test_variances_against_tables(mechanism, rows, supports):
     p, q = counted(rows, supports or likely(rows))
-    assert tuple(Fraction(int(e.p), int(e.q)) for e in support_probabilities(mechanism)) == (p, q)
+    assert tuple(Fraction(int(e.p), int(e.q)) for e in mechanism.support_probabilities()) == (p, q)
     value = variance_of(mechanism, "frequency")
     assert Fraction(int(value.p), int(value.q)) == q * (1 - q) / (p - q) ** 2
 
@@ -50,7 +50,7 @@ def test_one_bit_of_a_mean():
     """The largest variance of (bit - a)/s over x, by hand at t = 3: a = 1/4, s = 1/2, bit of variance at most 1/4."""
     assert variance_of(sa.OneBitMean(eps0="log(3)"), "mean") == 1
     assert variance_of(sa.Laplace(eps0=2), "mean") == sp.Rational(1, 2)
-    assert message_bits(sa.Laplace(eps0=2)) is None
+    assert sa.Laplace(eps0=2).message_bits() is None
 
 
 def test_candidates_have_equal_central_privacy_and_are_ranked():

@@ -16,7 +16,7 @@ import pytest
 from flint import arb, fmpq
 
 import symamp as sa
-from symamp.amplification.evidence import Interval
+from symamp.amplification.bracket import Interval
 from symamp.evaluation.divergence import Settings, enclose_divergence
 from symamp.evaluation.enumeration import count_outcomes, enumerated_sum
 from symamp.evaluation.exact import exact_divergence

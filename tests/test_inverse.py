@@ -8,7 +8,6 @@ import sympy as sp
 from oracle.histograms import randomized_response, subset_selection, unary_encoding, worst_true_divergence
 
 import symamp as sa
-from symamp.mechanisms.budget_order import degradation
 
 MILLION = 10**6
 
@@ -82,10 +81,10 @@ def test_what_needs_no_search():
 
 def test_the_order_of_the_parts_is_that_of_the_whole():
     parts = sa.RandomizedResponse(k=3), sa.UnaryEncoding.oue(D=4)
-    assert degradation(sa.joint(*parts))
-    assert degradation(sa.poisson_subsample(parts[0], "1/2"))
-    assert degradation(sa.joint(parts[0], sa.RandomizedResponse(k=2, eps0=1)))
-    assert degradation(sa.joint(parts[0], sa.PrivKV(s=1, d=4))) is None
+    assert sa.joint(*parts).degradation()
+    assert sa.poisson_subsample(parts[0], "1/2").degradation()
+    assert sa.joint(parts[0], sa.RandomizedResponse(k=2, eps0=1)).degradation()
+    assert sa.joint(parts[0], sa.PrivKV(s=1, d=4)).degradation() is None
     found = sa.largest_eps0(sa.joint([parts[0]] * 2), n=10**5, eps="0.05", delta="1e-6")
     assert found.monotone
     assert found.lower < found.upper
@@ -98,7 +97,7 @@ def test_where_no_order_is_proved_it_is_said():
             "b": {"0": "1/(2+eps0)", "1": "(1+eps0)/(2+eps0)"},
         }
     )
-    assert degradation(skewed) is None
+    assert skewed.degradation() is None
 
 
 @pytest.mark.parametrize(
@@ -110,7 +109,7 @@ def test_where_no_order_is_proved_it_is_said():
     ],
 )
 def test_divergences_grow_with_the_budget_where_that_is_claimed(family, table):
-    assert degradation(family)
+    assert family.degradation()
     values = [truth(table(Fraction(4 + i, 4)), 2, Fraction(11, 10)) for i in range(1, 8)]
     assert values == sorted(values)
 

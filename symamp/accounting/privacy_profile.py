@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
-from typing import Any, overload
+from typing import Any
 
 from symamp.accounting.composed_answer import ComposedAnswer
 from symamp.accounting.composition import LARGEST_ROUNDS
@@ -60,19 +59,15 @@ class RoundProfile:
         """
         return self.rounds(1).renyi(order, gap=gap)
 
-    @overload
-    def tradeoff(self, level: None = None, *, gap: float | None = None) -> TradeOff: ...
-    @overload
-    def tradeoff(self, level: str | float | Fraction, *, gap: float | None = None) -> tuple[float, float]: ...
-    def tradeoff(self, level: Any = None, *, gap: float | None = None) -> Any:
-        """Return the trade-off function of one round, bracketed; with a level, its lower and upper bound there.
+    def tradeoff(self, *, gap: float | None = None) -> TradeOff:
+        """Return the trade-off function of one round, bracketed.
 
         >>> import symamp as sa
-        >>> low, high = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**4).tradeoff("0.1", gap=1e-2)
+        >>> low, high = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**4).tradeoff(gap=1e-2).at("0.1")
         >>> 0.89 < low <= high < 0.9
         True
         """
-        return self.rounds(1).tradeoff(level, gap=gap)
+        return self.rounds(1).tradeoff(gap=gap)
 
     def to_dp_accounting(self, *, interval: float | None = None, delta: object = _EXPORT_DELTA) -> Any:
         """Return one round as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, both orders alike.

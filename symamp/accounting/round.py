@@ -19,7 +19,7 @@ from symamp.amplification.question import Question
 from symamp.amplification.search import DataSetSearch, Ladder
 from symamp.analyses.bound import ROUGH, Bound
 from symamp.analyses.part import Evidence, Part
-from symamp.analyses.reduction import Reduction
+from symamp.analyses.reduction import Reduction, is_triple
 from symamp.derivation.crossing import number
 from symamp.derivation.decomposition import Component, Decomposition
 from symamp.errors import PrecisionError
@@ -158,7 +158,7 @@ class ShuffledRound(Round):
         None for noise with a density: its data sets are no finite triples.
         """
         found = self._data_sets.largest_value(Level.of_float(eps), self.question.n)[1]
-        return (found, self.question.n) if isinstance(found, Reduction) else None
+        return (found, self.question.n) if is_triple(found) else None
 
     def alone(self, delta: object | None, eps: object | None) -> Answer | None:
         """Return the answer for one round, as ``symamp.epsilon`` or ``symamp.delta`` gives it."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,11 +77,6 @@ class Composition(composition.Composition):
         """Return the eps that follows from a Renyi divergence: valid, and larger than that of ``epsilon``."""
         return renyi_epsilon(self, delta, gap)
 
-    @overload
-    def tradeoff(self, level: None = None, *, gap: float | None = None) -> TradeOff: ...
-    @overload
-    def tradeoff(self, level: str | float | Fraction, *, gap: float | None = None) -> tuple[float, float]: ...
-    def tradeoff(self, level: Any = None, *, gap: float | None = None) -> Any:
-        """Return the trade-off function, bracketed; with a level, its lower and upper bound there."""
-        found = trade_off(self, gap)
-        return found if level is None else found.at(level)
+    def tradeoff(self, *, gap: float | None = None) -> TradeOff:
+        """Return the trade-off function, bracketed."""
+        return trade_off(self, gap)

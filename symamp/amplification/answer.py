@@ -9,13 +9,11 @@ from typing import Any, cast
 
 import mpmath
 
-from symamp.amplification.bracket import Bracket, json_number, outward_decimal
+from symamp.amplification.bracket import Bracket, Interval, json_number, outward_decimal
 from symamp.amplification.certificate import Claim, certificate
-from symamp.amplification.evidence import DataSets, Interval
 from symamp.amplification.question import Asked, Question
-from symamp.analyses.fixed_counts import FixedCounts
 from symamp.analyses.pair_of_inputs import is_large_table
-from symamp.analyses.part import DataSet, Evidence
+from symamp.analyses.part import DataSetPart, DataSets, Evidence
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
 from symamp.derivation.envelope import envelope, envelope_classes
@@ -107,7 +105,7 @@ class Answer(Bracket):
     def dataset(self) -> DataSets | None:
         """The data sets that attain the lower bound; None where it is trivial."""
         part = self.evidence_below[0].part if self.evidence_below else None
-        return None if part is None else DataSets.of(cast(DataSet | FixedCounts, part))
+        return None if part is None else cast(DataSetPart, part).data_sets
 
     @cached_property
     def worst_data_set(self) -> DataSets | None:
@@ -117,7 +115,7 @@ class Answer(Bracket):
         this pair is worse than that in which all other users hold it, and the envelope bound is its divergence. Where
         pairs differ, the envelopes of all others must be proved to be no larger at this question.
         """
-        mechanism = self.question.subject.mechanism
+        mechanism = None if self.pair is None else self.question.subject.mechanism
         if mechanism is None or self.pair is None:
             return None
         try:
@@ -148,11 +146,10 @@ class Answer(Bracket):
     @property
     def digits(self) -> int:
         """How many significant digits of ``bound`` are proved; 1000 if it is exact."""
-        if self.quantity == "epsilon":
-            low, high = self.bound.lower, self.bound.upper
-            worst = (high - low) / high if isfinite(high) and high > 0.0 else 0.0
-        else:
-            worst = max((e.relative_gap for e in self.evidence_above), default=0.0)
+        low, high = self.bound.lower, self.bound.upper
+        worst = (high - low) / high if isfinite(high) and high > 0.0 else 0.0
+        if self.quantity == "delta" and self.evidence_above:
+            worst = max(e.relative_gap for e in self.evidence_above)
         return _MOST_DIGITS if worst <= 0.0 else max(0, min(_MOST_DIGITS, int(-log10(worst))))
 
     @property
@@ -161,7 +158,7 @@ class Answer(Bracket):
         used = {e.evaluator for e in self.evidence_above}
         if "compact kernel" in used:
             return "the kernel's frequencies grow with 10**(digits/2), and the outcomes are too many to enumerate"
-        return f"evaluated by {', '.join(sorted(used)) or 'the local budget'}"
+        return f"evaluated by {', '.join(sorted(used)) or self.method}"
 
     @property
     def parameters(self) -> dict[str, Any]:

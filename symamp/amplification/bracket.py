@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf, isfinite
 
 import flint
@@ -10,6 +11,17 @@ from flint import arb
 
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rounding import float_above, float_below
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Two doubles, rounded outward."""
+
+    lower: float
+    upper: float
+
+    def __str__(self) -> str:
+        return f"[{self.lower!r}, {self.upper!r}]"
 
 
 class Bracket:

@@ -20,7 +20,7 @@ from symamp.amplification.question import Asked, Question
 from symamp.amplification.search import Ladder
 from symamp.analyses.pair_bounds import common_tilt, open_pairs
 from symamp.analyses.part import Evidence, Part
-from symamp.analyses.reduction import Reduction
+from symamp.analyses.reduction import is_triple
 from symamp.analyses.standing import Standing
 from symamp.analyses.table_bound import TableBound
 from symamp.derivation.pairs import distinct_pairs
@@ -121,7 +121,7 @@ def _delta(claim: Claim) -> tuple[dict[str, str], tuple[list[_Found], list[_Foun
 
 def _are_triples(evidence: tuple[Evidence, ...]) -> bool:
     """Return whether the data sets below are triples; fixed counts of inputs are not, and their end is not claimed."""
-    return all(isinstance(e.part, Reduction) for e in evidence)
+    return all(is_triple(e.part) for e in evidence)
 
 
 def _below(claim: Claim, at: At) -> Iterator[_Found]:
@@ -167,7 +167,7 @@ def _table(whole: TableBound, at: At, bound: fmpq | arb, n: int, known: dict[Any
 def _evaluated(part: Part, level: Level | None, n: int, bound: fmpq | arb) -> Evidence:
     assert level is not None
     with flint.ctx.workprec(256):
-        one = one_user_divergence(part.law, level) if isinstance(part, Reduction) else arb("inf")
+        one = one_user_divergence(part.law, level) if is_triple(part) else arb("inf")
         if bound == 0 or one <= arb(bound) or _is_tie(part, level, bound):
             return Evidence.of(part, level, Enclosure(arb(0), one, "no positive value", 128))
     for gap in _GAPS:
@@ -179,7 +179,7 @@ def _evaluated(part: Part, level: Level | None, n: int, bound: fmpq | arb) -> Ev
 
 def _is_tie(part: Part, level: Level, bound: fmpq | arb) -> bool:
     """Return whether the divergence for one user is exactly the bound, which balls of it cannot decide."""
-    if not isinstance(bound, fmpq) or not isinstance(part, Reduction):
+    if not isinstance(bound, fmpq) or not is_triple(part):
         return False
     return bool(part.enclose(level, 1, Settings(gap=_GAPS[0])).exact == bound)
 

@@ -15,9 +15,8 @@ from flint import arb, fmpq
 from symamp.algebra.order import is_zero
 from symamp.amplification.certificate_text import dyadic_text, exact_double, expression_text, fraction_text
 from symamp.analyses.pair_bounds import Pair
-from symamp.analyses.pair_of_inputs import PairOfInputs
 from symamp.analyses.part import Evidence, Part
-from symamp.analyses.reduction import Reduction
+from symamp.analyses.reduction import Reduction, is_triple
 from symamp.derivation.crossing import level_of, number
 from symamp.derivation.decomposition import Component
 from symamp.derivation.numeric_table import NumericTable
@@ -69,21 +68,22 @@ def evidence_data(part: Part, at: At, found: Evidence, n: int, more_bits: int) -
         "precision": bits,
         "plan": plan_data(found, n, 2 if more_bits else 1),
     }
-    if isinstance(part, Reduction):
+    if is_triple(part):
         others = {"others": [[x, str(w)] for x, w in part.dataset]}
         return data | others | _law(part, at) | how | ({"evaluator": "limit"} if at is LIMIT else {})
-    if not isinstance(part, PairOfInputs):
+    triples = [t for t in part.constant if is_triple(t)]
+    if not triples:
         raise ArgumentError(
             "certificate", part.method, "an analysis of triples or laws, such as method='all_data_sets'"
         )
-    laws = {json.dumps(sorted(law["components"])): (x, law) for x, law in ((t, _law(t, at)) for t in part.triples)}
+    laws = {json.dumps(sorted(law["components"])): (x, law) for x, law in ((t, _law(t, at)) for t in triples)}
     data |= {"laws": [{"other": t.dataset[0][0], **law} for t, law in laws.values()], "dominating": None}
     if found.evaluator in ("no positive value", "one user"):
         return data | how | {"evaluator": "one user"}
     if found.details is None:
         assert at.level is not None
         with flint.ctx.workprec(found.precision):
-            law = envelope_law(part.laws, at.level).law
+            law = envelope_law([t.law for t in triples], at.level).law
         atoms = [(v, m) for v, m in zip(law.values, law.masses, strict=True) if not m.is_zero()]
         atoms += [] if law.null_mass.is_zero() else [(arb(0), law.null_mass)]
         numbers = [[Dyadic.of(x) for x in column] for column in zip(*atoms, strict=True)]

@@ -7,7 +7,6 @@ from math import inf, isfinite, nextafter
 from flint import arb, fmpq
 
 from symamp.analyses.bound import ROUGH, Bound
-from symamp.analyses.pair_of_inputs import PairOfInputs
 from symamp.analyses.part import Evidence, Part
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import log_of
@@ -80,8 +79,9 @@ def _further(shift: float, value: Dyadic, delta: fmpq, slope: float, guess: floa
 def _slope(part: Part, eps: float, n: int, delta: fmpq) -> float:
     """Return a positive float near -d log D / d eps at the eps where D is delta, for choosing a first step."""
     wide = _WIDE * eps
-    if isinstance(part, PairOfInputs):  # a data set of the same pair falls alike, and is cheap to estimate
-        part = part.worst_triple(Level.of_float(eps), n)
+    cheap = part.alike(Level.of_float(eps), n)
+    if cheap is not None:
+        part = cheap
     elif wide > 0.0:
         slope = (log_of(delta) - part.log_estimate(Level.of_float(eps + wide), n, ROUGH)) / wide
         if isfinite(slope) and slope > 0.0:

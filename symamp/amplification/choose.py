@@ -16,7 +16,7 @@ from symamp.amplification.inverse import Inverse, largest_eps0
 from symamp.amplification.shown import cell, html_table, write_csv
 from symamp.analyses.subject import Subject
 from symamp.errors import ArgumentError
-from symamp.mechanisms.utility import UTILITIES, message_bits, variance_of
+from symamp.mechanisms.utility import UTILITIES, variance_of
 from symamp.numbers.arguments import users
 
 _COLUMNS = ("mechanism", "eps0", "eps0 at most", "standard deviation", "bits", "on the front")
@@ -169,7 +169,7 @@ def choose(
     for name, family in named.items():
         budget = largest_eps0(family, n=n, eps=eps, delta=delta, method=method)
         member: Any = family.at(eps0=budget.safe)  # type: ignore[attr-defined]
-        bits = message_bits(member)
+        bits = member.message_bits()
         variance = float(sp.N(variance_of(member, utility), 17)) / count
         found.append((name, budget, variance, None if bits is None else float(sp.N(bits, 17))))
     found.sort(key=lambda c: (c[2], c[3] is None, c[3] or 0.0))

@@ -8,7 +8,7 @@ import mpmath
 
 from symamp.amplification.question import Question
 from symamp.amplification.search import Ladder
-from symamp.analyses.reduction import Reduction
+from symamp.analyses.reduction import Reduction, is_triple
 from symamp.analyses.subject import Subject
 from symamp.derivation.crossing import level_of
 from symamp.errors import ArgumentError
@@ -82,6 +82,6 @@ def worst_triple(question: Question, level: Level) -> Reduction:
     Raises ArgumentError for an analysis whose bound is no triple.
     """
     worst = Ladder(question.subject, question.method).first.ranked(level, question.n)[0]
-    if not isinstance(worst, Reduction):
+    if not is_triple(worst):
         raise ArgumentError("method", worst.method, "an analysis whose bound is a triple: blanket, or finite_sandwich")
     return worst

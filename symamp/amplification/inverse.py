@@ -23,9 +23,6 @@ from symamp.derivation.crossing import level_of
 from symamp.errors import ArgumentError
 from symamp.evaluation.inversion import LARGEST_EPS, log_of
 from symamp.evaluation.law import Level
-from symamp.mechanisms.budget_order import degradation
-from symamp.mechanisms.mechanism import Mechanism
-from symamp.mechanisms.pure_ldp import PureLDP
 from symamp.numbers.arguments import LARGEST_N, budget, failure_probability, users
 from symamp.numbers.scipy_functions import brentq
 
@@ -35,7 +32,6 @@ _FIRST_SHIFT = 1e-6
 _CLOSE, _FINE = 1e-4, 1e-9
 _MANY_USERS = 1e6
 _FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
-_LARGER_CLASS = "every randomizer with a smaller budget is one with a larger"
 
 
 @dataclass(frozen=True)
@@ -137,9 +133,7 @@ def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, meth
         shown = f"{family!r} with {', '.join(free) or 'nothing'} free"
         raise ArgumentError("family", shown, "a family with eps0 free and all other parameters fixed")
     checked_subject(family.at(eps0=1))
-    reason = _LARGER_CLASS if isinstance(family, PureLDP) else None
-    if isinstance(family, Mechanism):
-        reason = degradation(family)
+    reason = family.degradation()
     floor_ = float(sp.N(level, 17)) * (1.0 - 1e-15)  # eps0 <= eps is private without shuffling
     asked = (("n", str(count)), ("eps", str(eps)), ("delta", str(delta)))
     ends = max(floor_, _LEAST_EPS0), LARGEST_EPS

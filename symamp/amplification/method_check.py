@@ -5,8 +5,8 @@ from __future__ import annotations
 import flint
 from flint import arb
 
+from symamp.amplification.bracket import Interval
 from symamp.amplification.estimate import worst_triple
-from symamp.amplification.evidence import Interval
 from symamp.amplification.question import Question
 from symamp.analyses.subject import Subject
 from symamp.derivation.crossing import level_of

@@ -15,13 +15,13 @@ from flint import fmpq
 
 from symamp.algebra.order import sign
 from symamp.amplification.answer import Answer
+from symamp.amplification.bracket import Interval
 from symamp.amplification.certify import epsilon_above, epsilon_below
 from symamp.amplification.curve import Curve
-from symamp.amplification.evidence import Interval
 from symamp.amplification.question import Asked, Question, accuracy
 from symamp.amplification.search import LOOSE, DataSetSearch, Ladder
 from symamp.analyses.bound import ROUGH, Bound, Progress
-from symamp.analyses.part import DataSet, Evidence, Part
+from symamp.analyses.part import Evidence, Part
 from symamp.analyses.registry import ANALYSES
 from symamp.derivation.crossing import level_of, number
 from symamp.errors import PrecisionError, UndecidedOrderError
@@ -211,13 +211,12 @@ class Profile:
         low, _ = epsilon_below(worst, self.n, target, root, settings)
         return Interval(low, high)
 
-    def _limit(self, reduction: DataSet) -> Evidence:
+    def _limit(self, reduction: Part) -> Evidence:
         return Evidence.of(reduction, "inf", self._at_limit(reduction))
 
     def _at_limit(self, part: Part) -> Enclosure:
         with flint.ctx.workprec(256):
-            found = getattr(part, "limit", None)  # other parts than data sets and triples do not know it
-            limit = flint.arb(0) if found is None else found(self.n)
+            limit = part.limit(self.n)
             return Enclosure(limit, limit, "limit of large eps", 256)
 
     def _answer(

@@ -10,17 +10,12 @@ from flint import arb, fmpq
 
 from symamp.analyses.analysis import Analysis
 from symamp.analyses.bound import ROUGH, Bound, Progress
-from symamp.analyses.density_pairs import DensityDataSets
-from symamp.analyses.lower_bounds import DataSetBound
-from symamp.analyses.noise_data_sets import NoiseDataSetBound
-from symamp.analyses.part import DataSet, Part
+from symamp.analyses.lower_bounds import lower_bound
+from symamp.analyses.part import DataSetPart, Part
 from symamp.analyses.registry import analysis, by_default
 from symamp.analyses.subject import Subject
-from symamp.analyses.two_messages_bound import TwoMessagesPart
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
-from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
-from symamp.mechanisms.continuous.densities import Densities
 
 LOOSE = 1e-3
 """Relative distance of the bounds from which on more is tried: dearer analyses above, mixtures of inputs below."""
@@ -103,46 +98,39 @@ class DataSetSearch:
     """The lower bounds of a subject: data sets, tried from the simple to the mixed; the last winners come first."""
 
     def __init__(self, subject: Subject) -> None:
-        self._subject = subject
-        self._simple: NoiseDataSetBound | DensityDataSets | DataSetBound
-        if isinstance(subject, AdditiveNoise):
-            self._simple = NoiseDataSetBound.of_noise(subject)
-        elif isinstance(subject, Densities):
-            self._simple = DensityDataSets.of(subject)
-        else:
-            self._simple = DataSetBound(subject)
+        self._simple = lower_bound(subject)
         self._in_vain = 0
         self._winner: Part | None = None
-        self._hopeless: dict[int, tuple[tuple[DataSet, arb], ...]] = {}
+        self._hopeless: dict[int, tuple[tuple[DataSetPart, arb], ...]] = {}
 
     def largest_root(
         self, n: int, log_delta: float, settings: Settings, start: float | None = None
-    ) -> tuple[float, DataSet]:
+    ) -> tuple[float, DataSetPart]:
         """Return (eps, data set) with the largest estimated eps among the simple data sets."""
         found = self._simple.root(n, log_delta, settings, start, self._winner)
         self._winner = found[1]
         return _reduction(found)
 
     def largest_mixed_root(
-        self, n: int, log_delta: float, settings: Settings, best: DataSet, root: float
-    ) -> tuple[float, DataSet]:
+        self, n: int, log_delta: float, settings: Settings, best: DataSetPart, root: float
+    ) -> tuple[float, DataSetPart]:
         """Return (eps, data set) with the largest estimated eps among the mixtures for the pair of the best one."""
         if not 0.0 < root < inf or self._in_vain >= _PATIENCE:
             return root, best
         mixed = Bound.of((best, *self._simple.mixtures(best, Level.of_float(root), n)))
         return self._told(_reduction(mixed.root(n, log_delta, settings, root)))
 
-    def largest_value(self, level: Level, n: int) -> tuple[float, DataSet]:
+    def largest_value(self, level: Level, n: int) -> tuple[float, DataSetPart]:
         """Return (log divergence, data set) with the largest estimate among the simple data sets."""
         return _largest(self._simple, level, n)
 
-    def largest_mixed_value(self, level: Level, n: int, best: DataSet) -> tuple[float, DataSet]:
+    def largest_mixed_value(self, level: Level, n: int, best: DataSetPart) -> tuple[float, DataSetPart]:
         """Return (log divergence, data set) with the largest estimate among the mixtures for the pair of the best."""
         if self._in_vain >= _PATIENCE:
             return _largest(Bound((best,)), level, n)
         return self._told(_largest(Bound.of((best, *self._simple.mixtures(best, level, n))), level, n))
 
-    def _told(self, found: tuple[float, DataSet]) -> tuple[float, DataSet]:
+    def _told(self, found: tuple[float, DataSetPart]) -> tuple[float, DataSetPart]:
         """Remember whether a mixture has won: where several have not, further questions go without them."""
         self._in_vain = 0 if len(found[1].dataset) > 1 else self._in_vain + 1
         return found
@@ -151,21 +139,21 @@ class DataSetSearch:
         self, n: int, log_delta: float, settings: Settings, worst: Part, root: float, best: Part, low: float
     ) -> tuple[float, Part]:
         """Return (eps, data set): that by which the upper bound itself is attained, if there is one and it is above."""
-        if not isinstance(worst, TwoMessagesPart) or not 0.0 < root < inf:
+        found = worst.attained(Level.of_float(root), n) if 0.0 < root < inf else None
+        if found is None:
             return low, best
-        found = worst.data_set(Level.of_float(root), n)
         value = found.root(n, log_delta, settings, root)
         return (value, found) if value > low else (low, best)
 
     def attained_value(self, level: Level, n: int, worst: Part, best: Part, low: float) -> tuple[float, Part]:
         """Return (log divergence, data set) in the same way."""
-        if not isinstance(worst, TwoMessagesPart):
+        found = worst.attained(level, n)
+        if found is None:
             return low, best
-        found = worst.data_set(level, n)
         value = found.log_estimate(level, n)
         return (value, found) if value > low else (low, best)
 
-    def never_below(self, n: int, delta: fmpq) -> DataSet | None:
+    def never_below(self, n: int, delta: fmpq) -> DataSetPart | None:
         """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
         if n not in self._hopeless:
             with flint.ctx.workprec(256):
@@ -176,11 +164,11 @@ class DataSetSearch:
             return next((p for p, limit in self._hopeless[n] if limit > arb(delta)), None)
 
 
-def _reduction(found: tuple[float, Part]) -> tuple[float, DataSet]:
+def _reduction(found: tuple[float, Part]) -> tuple[float, DataSetPart]:
     value, part = found
-    return value, cast(DataSet, part)
+    return value, cast(DataSetPart, part)
 
 
-def _largest(bound: Bound, level: Level, n: int) -> tuple[float, DataSet]:
+def _largest(bound: Bound, level: Level, n: int) -> tuple[float, DataSetPart]:
     part = bound.ranked(level, n)[0]
     return _reduction((part.log_estimate(level, n, ROUGH), part))

@@ -12,8 +12,8 @@ import numpy as np
 from flint import arb
 
 from symamp.algebra.order import sign
+from symamp.amplification.bracket import Interval
 from symamp.amplification.estimate import worst_triple
-from symamp.amplification.evidence import Interval
 from symamp.amplification.question import Question
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.subject import Subject

@@ -15,7 +15,6 @@ from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.pairs import pair_classes
 from symamp.derivation.table_decomposition import table_blanket
-from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 
 SOURCE = "Su, Cheng, Wang 2025, Theorems 5 to 7 and 12"
 
@@ -45,7 +44,7 @@ def _reduction(decomposition: Decomposition) -> Reduction:
 
 
 def _lacks(subject: Subject) -> str | None:
-    if isinstance(subject, AdditiveNoise):
+    if subject.noise is not None:
         return "method='worst_pair' for noise with a density, method='finite_sandwich' where a triple is asked for"
     return one_mechanism(subject)
 

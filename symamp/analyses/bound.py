@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from typing import TypeAlias
 
 from flint import fmpq
 
-from symamp.analyses.part import Evidence, Part
+from symamp.analyses.part import DataSetPart, Evidence, Part
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
 from symamp.numbers.dyadic import Dyadic
@@ -40,6 +40,10 @@ class Bound:
     def watched(self, progress: Progress) -> Bound:
         """Return the bound that tells of its progress where an evaluation may take long."""
         return self
+
+    def mixtures(self, part: DataSetPart, level: Level, n: int) -> Iterator[Part]:
+        """Yield mixtures of data sets that may be worse than this one: none that are listed already."""
+        return iter(())
 
     def ranked(self, level: Level, n: int) -> tuple[Part, ...]:
         """Return the parts, largest estimated divergence first."""

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
-
-import sympy as sp
 
 from symamp.analyses.analysis import Analysis
 from symamp.analyses.bound import Bound
 from symamp.analyses.data_sets import SOURCE as DATA_SETS
-from symamp.analyses.part import Part
+from symamp.analyses.part import DataSets
 from symamp.analyses.smooth_part import SmoothPart
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.evaluation.law import Level
 from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.mechanisms.continuous.densities import Densities
-from symamp.mechanisms.continuous.interval_densities import IntervalDensities
 
 SOURCE = "Su, Cheng, Wang 2025, Theorem 5, in balls (docs/proofs/smooth_laws.md, section 5)"
 
@@ -55,12 +52,14 @@ class DensityDataSet(SmoothPart):
 
     method: ClassVar[str] = "data set"
     standing: ClassVar[Standing] = Standing.LOWER
+    member: ClassVar[str] = ""
+    dataset: ClassVar[tuple[()]] = ()
     source: ClassVar[str] = DATA_SETS
 
     @property
-    def dataset(self) -> tuple[tuple[str, sp.Rational], ...]:
-        """The input of the other users, with weight 1."""
-        return ((self.other, sp.S.One),)
+    def data_sets(self) -> DataSets:
+        """All other users hold the same input."""
+        return DataSets(*self.pair, ((self.other, "1"),))
 
     @property
     def signature(self) -> Hashable:
@@ -73,20 +72,9 @@ class DensityDataSet(SmoothPart):
         return law, law
 
 
-@dataclass(frozen=True)
-class DensityDataSets(Bound):
-    """The data sets (x0, x, ..., x) against (x1, x, ..., x) for all pairs and all inputs x."""
-
-    @staticmethod
-    def of(mechanism: Densities) -> DensityDataSets:  # type: ignore[override]
-        """Return the data sets of a mechanism."""
-        return DensityDataSets(
-            tuple(DensityDataSet(mechanism, pair, x) for pair in mechanism.pairs() for x in mechanism.inputs)
-        )
-
-    def mixtures(self, found: Part, level: Level, n: int) -> Iterator[Part]:
-        """Yield nothing: other users hold one input."""
-        return iter(())
+def density_data_sets(mechanism: Densities) -> Bound:
+    """Return the data sets (x0, x, ..., x) against (x1, x, ..., x) for all pairs and all inputs x."""
+    return Bound(tuple(DensityDataSet(mechanism, pair, x) for pair in mechanism.pairs() for x in mechanism.inputs))
 
 
 def _bound(subject: Subject) -> Bound:
@@ -97,12 +85,13 @@ def _bound(subject: Subject) -> Bound:
     The largest divergence of the parts is at least that of the shuffled reports of every two neighbouring data sets,
     for every level and number of users. Proof: docs/proofs/smooth_laws.md.
     """
-    assert isinstance(subject, Densities)
-    return Bound(tuple(DensityPair(subject, pair) for pair in subject.pairs()))
+    found = subject.densities
+    assert found is not None
+    return Bound(tuple(DensityPair(found, pair) for pair in found.pairs()))
 
 
 def _lacks(subject: Subject) -> str | None:
-    known = isinstance(subject, Densities) and not isinstance(subject, IntervalDensities)
+    known = subject.densities is not None and not subject.densities.is_interval
     return None if known else "densities on finitely many inputs"
 
 

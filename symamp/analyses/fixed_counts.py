@@ -10,7 +10,7 @@ from typing import ClassVar
 import flint
 from flint import arb
 
-from symamp.analyses.part import Part
+from symamp.analyses.part import DataSets, PartDefaults
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.evaluation.divergence import Enclosure, Settings
@@ -20,7 +20,7 @@ from symamp.evaluation.two_messages import Counts, TwoMessages, enclose_counts, 
 
 
 @dataclass(frozen=True)
-class FixedCounts:
+class FixedCounts(PartDefaults):
     """The data sets (x0, others) and (x1, others), with ``counts`` of the others at each of two inputs.
 
     There are two messages. ``triples`` lists one constant data set for each class of inputs; the two that count are
@@ -33,7 +33,8 @@ class FixedCounts:
     method: ClassVar[str] = "data set"
     standing: ClassVar[Standing] = Standing.LOWER
     source: ClassVar[str] = "docs/proofs/two_messages.md"
-    accuracy: ClassVar[float] = 0.0
+    member: ClassVar[str] = ""
+    dataset: ClassVar[tuple[()]] = ()
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -50,6 +51,12 @@ class FixedCounts:
         """The inputs of the others: the one with the largest, and the one with the least probability."""
         shares = [(float(_own(t.law)), t.dataset[0][0]) for t in self.triples]
         return max(shares)[1], min(shares)[1]
+
+    @property
+    def data_sets(self) -> DataSets:
+        """The data sets, with numbers of users."""
+        held = tuple((x, str(c)) for x, c in zip(self.inputs, self.counts, strict=True) if c)
+        return DataSets(*self.pair, held, counted=True)
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: laws are functions, and are made again where they are needed."""
@@ -80,10 +87,6 @@ class FixedCounts:
         The divergence lies between the outer ends. Proof: docs/proofs/two_messages.md.
         """
         return enclose_counts(self.reports, level, n, self.counts)
-
-    def settles(self, other: Part, level: Level) -> bool:
-        """Return False: nothing is derived from a lower bound."""
-        return False
 
 
 def reports_of(laws: Sequence[Law]) -> TwoMessages:

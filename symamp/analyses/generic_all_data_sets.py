@@ -15,7 +15,6 @@ from symamp.algebra.normal_form import normal
 from symamp.analyses.all_data_sets_part import AllDataSetsPart
 from symamp.analyses.analysis import Analysis, finite_budget
 from symamp.analyses.bound import Bound
-from symamp.analyses.own_law import OwnLaw
 from symamp.analyses.part import Part
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
@@ -119,7 +118,7 @@ def _low_blanket(t: sp.Expr, p: sp.Expr) -> Reduction:
 
 def _lacks(subject: Subject) -> str | None:
     """Return why the analysis does not apply: a law that is not known to be that of a randomizer has no inputs."""
-    return "a randomizer, or every one of a budget" if isinstance(subject, OwnLaw) else finite_budget(subject)
+    return "a randomizer, or every one of a budget" if subject.triple is not None else finite_budget(subject)
 
 
 def _floor(subject: Subject) -> Iterator[Reduction]:

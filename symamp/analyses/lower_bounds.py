@@ -11,13 +11,16 @@ import flint
 import numpy as np
 import sympy as sp
 
+from symamp.analyses.bound import Bound
 from symamp.analyses.data_sets import dataset_reduction, pure_datasets
+from symamp.analyses.density_pairs import density_data_sets
 from symamp.analyses.mixed_others import ascent, rounded
-from symamp.analyses.own_law import OwnLaw
+from symamp.analyses.own_law import own_parts
 from symamp.analyses.pair_ranking import best, chi_squares, log_divergences
-from symamp.analyses.part import DataSet, Part
+from symamp.analyses.part import DataSetPart, Part
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.searched_bound import SearchedBound
+from symamp.analyses.smooth_part import NoiseDataSet
 from symamp.analyses.subject import Subject
 from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.pairs import pair_classes
@@ -35,6 +38,17 @@ _MOST_HIDING = 100
 _MOST_MIXED, _DENOMINATOR = 6, 4096
 
 
+def lower_bound(subject: Subject) -> Bound:
+    """Return the data sets that are tried for the lower bound: all that there are, or a search among them."""
+    if subject.triple is not None:
+        return Bound(own_parts(subject))
+    if subject.noise is not None and subject.noise is subject:  # of neighbours at a distance only members are known
+        return Bound(tuple(NoiseDataSet(subject.noise, x) for x in (0, 1)))
+    if subject.densities is not None:
+        return density_data_sets(subject.densities)
+    return DataSetBound(subject)
+
+
 @dataclass(frozen=True, init=False)
 class DataSetBound(SearchedBound):
     """The data sets (x0, x*, ..., x*) of a subject, x0, x1 and x* any inputs, the worst ones proposed first."""
@@ -47,17 +61,13 @@ class DataSetBound(SearchedBound):
     @property  # type: ignore[misc]
     def parts(self) -> tuple[Part, ...]:
         """The data sets of all pairs of a description, or those of a table in which a message may name its sender."""
-        if isinstance(self.subject, OwnLaw):
-            return self.subject.reductions()
         return tuple(r for m in self.subject.members() for r in self._revealing(m))
 
     def proposed(self, level: Level, n: int) -> Sequence[Reduction]:
         """Return a few data sets for each mechanism of the subject."""
-        if isinstance(self.subject, OwnLaw):
-            return self.subject.reductions()
         return [r for m in self.subject.members() for r in self._of(m, _proposed(m, level, n))]
 
-    def mixtures(self, reduction: DataSet, level: Level, n: int) -> Iterator[Reduction]:
+    def mixtures(self, reduction: DataSetPart, level: Level, n: int) -> Iterator[Reduction]:
         """Yield data sets for the same pair in which the other users draw their inputs, weights found by ascent."""
         for m in self.subject.members():
             if reduction.member in ("", repr(m)):
@@ -132,7 +142,7 @@ def _most_revealing(table: NumericTable) -> list[tuple[int, int]]:
     return best(np.where((masses > 0.0) & table.admissible, masses, -np.inf), 2)
 
 
-def _mixed(mechanism: Mechanism, reduction: DataSet, level: Level, n: int) -> Iterator[Reduction]:
+def _mixed(mechanism: Mechanism, reduction: DataSetPart, level: Level, n: int) -> Iterator[Reduction]:
     pair = reduction.pair
     if mechanism.is_composed:  # a mixture of inputs is no product: constant data sets only
         return

@@ -16,7 +16,7 @@ from symamp.analyses.subject import Subject
 from symamp.derivation.decomposition import Component, Decomposition
 from symamp.derivation.variation_parameters import VariationRatio
 from symamp.errors import ArgumentError, FormatError
-from symamp.mechanisms.mechanism import Mechanism
+from symamp.mechanisms.subject_base import SubjectBase
 from symamp.numbers.exact_number import printable_number
 
 SOURCE = "Su, Cheng, Wang 2025, Theorem 12"
@@ -24,7 +24,7 @@ _SHAPE = "a Decomposition, or a list of (ratio0, ratio1, mass) with numbers"
 
 
 @dataclass(frozen=True)
-class OwnLaw:
+class OwnLaw(SubjectBase):
     """A triple (A0, A1, A2) given by its components: one user has A0 or A1, all others A2 or the null symbol.
 
     What is asked of it is the divergence of this triple, so both ends of an answer are for it. The upper end holds for
@@ -40,13 +40,9 @@ class OwnLaw:
         return self.decomposition.parameters
 
     @property
-    def mechanism(self) -> Mechanism | None:
-        """None: many mechanisms have one triple."""
-        return None
-
-    def members(self) -> tuple[Mechanism, ...]:
-        """No mechanism is known."""
-        return ()
+    def triple(self) -> Decomposition:
+        """The triple itself."""
+        return self.decomposition
 
     def local_ratio(self) -> sp.Expr:
         """Return the largest ratio of A0 to A1 or back, ``oo`` if one vanishes where the other does not."""
@@ -60,11 +56,6 @@ class OwnLaw:
     def variation_ratio(self) -> VariationRatio:
         """Refuse: parameters of a mechanism do not follow from a triple."""
         raise ArgumentError("method", "variation_ratio", "a mechanism: a law of one's own has no such parameters")
-
-    def reductions(self) -> tuple[Reduction, ...]:
-        """Return the triple in both orders of the pair, the bound being the larger divergence."""
-        orders = (self.decomposition, self.decomposition.swapped())
-        return tuple(Reduction("own_law", Standing.PROVED, SOURCE, d) for d in orders)
 
     def _repr_latex_(self) -> str:
         return self.decomposition._repr_latex_()
@@ -114,12 +105,14 @@ def _numbers(row: object, length: int) -> list[sp.Expr]:
 
 
 def _is_own(subject: Subject) -> str | None:
-    return None if isinstance(subject, OwnLaw) else "a decomposition or a law of one's own"
+    return None if subject.triple is not None else "a decomposition or a law of one's own"
 
 
-def _parts(subject: Subject) -> tuple[Reduction, ...]:
-    assert isinstance(subject, OwnLaw)
-    return subject.reductions()
+def own_parts(subject: Subject) -> tuple[Reduction, ...]:
+    """Return the triple in both orders of the pair, the bound being the larger divergence."""
+    assert subject.triple is not None
+    orders = (subject.triple, subject.triple.swapped())
+    return tuple(Reduction("own_law", Standing.PROVED, SOURCE, d) for d in orders)
 
 
-OWN_LAW = Analysis("own_law", Standing.PROVED, SOURCE, "a law of one's own", _parts, lacks=_is_own, rank=0)
+OWN_LAW = Analysis("own_law", Standing.PROVED, SOURCE, "a law of one's own", own_parts, lacks=_is_own, rank=0)

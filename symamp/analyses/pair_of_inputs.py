@@ -12,12 +12,12 @@ import sympy as sp
 
 from symamp.analyses.bound import ROUGH
 from symamp.analyses.data_sets import dataset_reduction
-from symamp.analyses.part import Part
+from symamp.analyses.part import PartDefaults
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.derivation.envelope import envelope_classes, inputs_not_described
-from symamp.evaluation.divergence import Enclosure, Settings
+from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import LARGEST_EPS, largest_epsilon
 from symamp.evaluation.law import Law, Level
 from symamp.numbers.scipy_functions import brentq
@@ -64,7 +64,7 @@ def is_large_table(subject: Subject) -> bool:
 
 
 @dataclass(frozen=True)
-class PairOfInputs:
+class PairOfInputs(PartDefaults):
     """A part of a bound that knows a pair of inputs by its laws under every other input, and nothing else.
 
     ``triples`` lists one data set (x0, x, ..., x) for each class of inputs x that another user may hold. ``accuracy``
@@ -76,7 +76,6 @@ class PairOfInputs:
     method: ClassVar[str]
     standing: ClassVar[Standing] = Standing.PROVED
     source: ClassVar[str]
-    accuracy: ClassVar[float] = 0.0
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -119,21 +118,18 @@ class PairOfInputs:
         """Return the triple with the largest estimated divergence."""
         return max(self.triples, key=lambda t: t.log_estimate(level, n, ROUGH))
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
-        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        raise NotImplementedError
+    @property
+    def constant(self) -> tuple[Reduction, ...]:
+        """The triples."""
+        return self.triples
 
     def rough_estimate(self, level: Level, n: int) -> float:
         """Return an estimate that the search for a root may ask for often."""
         return self.log_estimate(level, n)
 
-    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
-        """Return a certified enclosure of the bound."""
-        raise NotImplementedError
-
-    def settles(self, other: Part, level: Level) -> bool:
-        """Return False: every pair is evaluated by itself."""
-        return False
+    def alike(self, level: Level, n: int) -> Reduction:
+        """Return a data set of the same pair."""
+        return self.worst_triple(level, n)
 
 
 def falling_root(miss: Callable[[float], float], start: float, slope: float, top: float, tolerance: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import flint
 import sympy as sp
@@ -22,7 +22,62 @@ from symamp.numbers.dyadic import Dyadic
 _GUARD = 64
 
 
-class Part(Protocol):
+@dataclass(frozen=True)
+class DataSets:
+    """Two neighbouring data sets: the first user holds x0 or x1, all others an input drawn with the given weights.
+
+    ``member`` is the mechanism, where the question was about many (``PureLDP``). Where ``counted``, weights are numbers
+    of users and nothing is drawn.
+    """
+
+    x0: str
+    x1: str
+    others: tuple[tuple[str, str], ...]
+    member: str = ""
+    counted: bool = False
+
+    def __str__(self) -> str:
+        if self.counted and len(self.others) > 1:
+            held = " and ".join(f"{w} user{'s' * (w != '1')} at {x}" for x, w in self.others)
+            return f"({self.x0}, {held}) against ({self.x1}, {held})"
+        rest = (
+            self.others[0][0] if len(self.others) == 1 else "{" + ", ".join(f"{x}: {w}" for x, w in self.others) + "}"
+        )
+        member = f" for {self.member}" if self.member else ""
+        return f"({self.x0}, {rest}, ...) against ({self.x1}, {rest}, ...){member}"
+
+
+class PartDefaults(Protocol):
+    """What a part is unless its class says otherwise: no triple, known by no data sets, in no relation to others."""
+
+    accuracy: ClassVar[float] = 0.0
+    """The relative distance of estimates from certified values; 0 where the gap of the question decides."""
+    is_triple: ClassVar[bool] = False
+    """Whether the part is the divergence of a triple."""
+
+    @property
+    def constant(self) -> tuple[Part, ...]:
+        """The data sets (x0, x, ..., x), one for each class of inputs x, where the part is known by them; else none."""
+        return ()
+
+    def settles(self, other: Part, level: Level) -> bool:
+        """Return whether the divergence of ``other`` is proved not to be larger at this level, for every n."""
+        return False
+
+    def limit(self, n: int) -> arb:
+        """Return a ball around the limit of the divergence as eps grows, or 0 where none is known."""
+        return arb(0)
+
+    def attained(self, level: Level, n: int) -> DataSetPart | None:
+        """Return the data sets by which the bound itself is nearly attained, None if none are known."""
+        return None
+
+    def alike(self, level: Level, n: int) -> Part | None:
+        """Return a part that falls alike as eps grows and is cheaper to estimate, None if there is none."""
+        return None
+
+
+class Part(PartDefaults, Protocol):
     """What an analysis says of one class of ordered pairs of inputs: a divergence for every level and number of users.
 
     Parts are plain data. Two with equal ``signature`` have equal divergences. ``pair`` represents the class.
@@ -45,10 +100,6 @@ class Part(Protocol):
         """The ordered pair of inputs (x0, x1) that is compared."""
 
     @property
-    def accuracy(self) -> float:
-        """The relative distance of estimates from certified values; 0 where the gap of the question decides."""
-
-    @property
     def signature(self) -> Hashable:
         """What parts with the same divergence share."""
 
@@ -61,23 +112,21 @@ class Part(Protocol):
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the divergence."""
 
-    def settles(self, other: Part, level: Level) -> bool:
-        """Return whether the divergence of ``other`` is proved not to be larger at this level, for every n."""
 
+class DataSetPart(Part, Protocol):
+    """A part of a lower bound: two neighbouring data sets."""
 
-class DataSet(Part, Protocol):
-    """A part of a lower bound: two neighbouring data sets, in which the other users hold weighted inputs."""
+    @property
+    def data_sets(self) -> DataSets:
+        """The data sets."""
 
     @property
     def dataset(self) -> tuple[tuple[str, sp.Rational], ...]:
-        """The inputs of the other users with their weights."""
+        """The inputs that the other users draw, with their weights; empty where it is not drawn what they hold."""
 
     @property
     def member(self) -> str:
-        """Which mechanism it is of where the question was about many."""
-
-    def limit(self, n: int) -> arb:
-        """Return a ball around the limit of the divergence as eps grows."""
+        """Which mechanism it is of where the question was about many, else empty."""
 
 
 @dataclass(frozen=True)

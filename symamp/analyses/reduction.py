@@ -6,12 +6,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
+from typing import ClassVar, TypeGuard
 
 import sympy as sp
 from flint import arb
 
 from symamp.analyses.convex_order import is_worse
-from symamp.analyses.part import Part
+from symamp.analyses.part import DataSets, Part, PartDefaults
 from symamp.analyses.standing import Standing
 from symamp.derivation.crossing import law_of
 from symamp.derivation.decomposition import Decomposition
@@ -21,7 +22,7 @@ from symamp.evaluation.law import Law, Level
 
 
 @dataclass(frozen=True)
-class Reduction:
+class Reduction(PartDefaults):
     """A decomposition put to use: ``dataset`` weights the inputs of the other users (empty for upper bounds).
 
     ``member`` says which mechanism it is of where the question was about many.
@@ -33,6 +34,8 @@ class Reduction:
     decomposition: Decomposition
     dataset: tuple[tuple[str, sp.Rational], ...] = ()
     member: str = ""
+
+    is_triple: ClassVar[bool] = True
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -46,9 +49,9 @@ class Reduction:
         return law_of(self.decomposition, bool(self.dataset))
 
     @property
-    def accuracy(self) -> float:
-        """0: the gap that a question asks for is met."""
-        return 0.0
+    def data_sets(self) -> DataSets:
+        """The data sets that have this triple, where it is a lower bound."""
+        return DataSets(*self.pair, tuple((x, str(w)) for x, w in self.dataset), self.member)
 
     @property
     def signature(self) -> Hashable:
@@ -86,7 +89,12 @@ class Reduction:
         True implies that the divergence of ``other`` is at most that of this triple.
         Proof: docs/proofs/convex_order.md.
         """
-        return isinstance(other, Reduction) and is_worse(self.decomposition, other.decomposition, level)
+        return is_triple(other) and is_worse(self.decomposition, other.decomposition, level)
+
+
+def is_triple(part: Part) -> TypeGuard[Reduction]:
+    """Return whether the part is a triple: then it has a law, and a certificate can carry it."""
+    return part.is_triple
 
 
 # A search comes back to the same triple at the same level: nothing is evaluated twice.

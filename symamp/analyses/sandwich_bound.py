@@ -29,8 +29,8 @@ def sandwich_bound(subject: Subject) -> Bound:
     The divergence of this triple is at least that of the shuffled reports of every two neighbouring data sets, for
     every level and number of users. Proof: docs/proofs/smooth_laws.md.
     """
-    assert isinstance(subject, AdditiveNoise)
-    return Bound((Reduction("finite_sandwich", Standing.PROVED, SOURCE, _upper(subject)),))
+    assert subject.noise is not None
+    return Bound((Reduction("finite_sandwich", Standing.PROVED, SOURCE, _upper(subject.noise)),))
 
 
 @lru_cache(maxsize=32)
@@ -53,7 +53,7 @@ def _below(x: arb) -> sp.Rational:
 
 
 def _lacks(subject: Subject) -> str | None:
-    if isinstance(subject, AdditiveNoise) and subject.exact_law() is not None:
+    if subject.noise is not None and subject.noise.exact_law() is not None:
         return None
     return "noise that is added to inputs in an interval, with bounded ratios that are constant far out or analytic"
 

@@ -9,10 +9,9 @@ from typing import ClassVar
 
 import flint
 import sympy as sp
-from flint import arb
 
 from symamp.analyses.data_sets import SOURCE as DATA_SETS
-from symamp.analyses.part import Part
+from symamp.analyses.part import DataSets, PartDefaults
 from symamp.analyses.standing import Standing
 from symamp.derivation.crossing import number
 from symamp.evaluation.divergence import Enclosure, Settings
@@ -29,7 +28,7 @@ _GAP_OF_CUT = 1e-4
 
 
 @dataclass(frozen=True)
-class SmoothPart:
+class SmoothPart(PartDefaults):
     """A part whose divergence lies between those of two laws with densities."""
 
     noise: AdditiveNoise | Densities
@@ -37,8 +36,6 @@ class SmoothPart:
     method: ClassVar[str]
     standing: ClassVar[Standing]
     source: ClassVar[str]
-    accuracy: ClassVar[float] = 0.0
-    member: ClassVar[str] = ""
 
     def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
         """Return the laws between whose divergences that of the part lies."""
@@ -74,14 +71,6 @@ class SmoothPart:
             return above
         below = enclose_smooth(low, level, n, settings)
         return Enclosure(below.lower, above.upper, above.evaluator, above.precision, above.plan)
-
-    def settles(self, other: Part, level: Level) -> bool:
-        """Return False: there is one part only."""
-        return False
-
-    def limit(self, n: int) -> arb:
-        """Return 0: the densities are positive everywhere, so that the divergence vanishes as eps grows."""
-        return arb(0)
 
     @property
     def _top(self) -> float:
@@ -124,12 +113,14 @@ class NoiseDataSet(SmoothPart):
     pair: ClassVar[tuple[str, str]] = ("0", "1")
     method: ClassVar[str] = "data set"
     standing: ClassVar[Standing] = Standing.LOWER
+    member: ClassVar[str] = ""
+    dataset: ClassVar[tuple[()]] = ()
     source: ClassVar[str] = DATA_SETS
 
     @property
-    def dataset(self) -> tuple[tuple[str, sp.Rational], ...]:
-        """The input of the other users, with weight 1."""
-        return ((str(self.other), sp.Integer(1)),)
+    def data_sets(self) -> DataSets:
+        """All other users hold the same input."""
+        return DataSets(*self.pair, ((str(self.other), "1"),))
 
     @property
     def signature(self) -> Hashable:

@@ -7,7 +7,10 @@ from typing import Protocol
 import sympy as sp
 
 from symamp.algebra.parameter import Parameter
+from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.variation_parameters import VariationRatio
+from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
+from symamp.mechanisms.continuous.densities import Densities
 from symamp.mechanisms.mechanism import Mechanism
 
 
@@ -15,20 +18,36 @@ class Subject(Protocol):
     """What analyses ask of the subject of a question; mechanisms and ``PureLDP`` are subjects.
 
     ``mechanism`` is the mechanism itself, None where the question is about many at once; ``members`` are mechanisms
-    whose lower bounds hold for the subject.
+    whose lower bounds hold for the subject. ``SubjectBase`` answers where nothing more is known.
     """
 
     parameters: tuple[Parameter, ...]
+    known_by_parameters: bool
 
     @property
     def mechanism(self) -> Mechanism | None:
         """The one mechanism that the question is about, None if there are many."""
+
+    @property
+    def noise(self) -> AdditiveNoise | None:
+        """The noise with a density whose worst pair of inputs bounds the subject, None if there is none."""
+
+    @property
+    def densities(self) -> Densities | None:
+        """The densities on finitely many inputs, or at the ends of an interval of inputs, that the question is about."""
+
+    @property
+    def triple(self) -> Decomposition | None:
+        """The triple that the question is about, whatever mechanism has it; None for everything else."""
 
     def members(self) -> tuple[Mechanism, ...]:
         """Mechanisms that the subject cannot be better protected than."""
 
     def local_ratio(self) -> sp.Expr:
         """Return e^eps0, ``oo`` if there is no finite local budget."""
+
+    def degradation(self) -> str | None:
+        """Return why privacy can only fall as the parameter eps0, still free, grows; None where it is not proved."""
 
     def variation_ratio(self) -> VariationRatio:
         """Return (p, beta, q) of Wang (2023) for the subject."""

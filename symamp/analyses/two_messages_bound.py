@@ -42,7 +42,7 @@ class TwoMessagesPart(PairOfInputs):
         """The probabilities of the message that is likelier under x0 than under x1."""
         return reports_of(self.laws)
 
-    def data_set(self, level: Level, n: int) -> FixedCounts:
+    def attained(self, level: Level, n: int) -> FixedCounts:
         """Return the worst data set that is found: so many users at the one extreme input, all others at the other."""
         return FixedCounts(self.triples, worst_counts(self.reports, level, n)[0])
 
@@ -58,7 +58,7 @@ class TwoMessagesPart(PairOfInputs):
         root = start if start is not None and 0.0 < start < top else 0.0
         seen: dict[Any, float] = {}
         for _ in range(_ROUNDS):
-            data_set = self.data_set(Level.of_float(min(root, 0.999 * top)), n)
+            data_set = self.attained(Level.of_float(min(root, 0.999 * top)), n)
             if data_set.counts in seen:
                 break
             seen[data_set.counts] = data_set.root(n, log_delta, settings, root or None)

@@ -10,8 +10,6 @@ from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Component, Decomposition, merged
 from symamp.derivation.variation_parameters import VariationRatio
-from symamp.mechanisms.continuous.nearby import Nearby
-from symamp.mechanisms.continuous.planar_laplace import PlanarLaplace
 
 SOURCE = "Theorem A (docs/proofs/variation_ratio.md), correcting Wang 2023, Theorem 4.1"
 PRINTED_SOURCE = "Wang 2023, Theorem 4.1 as printed"
@@ -67,7 +65,7 @@ VARIATION_RATIO = Analysis(
     "three parameters of the mechanism, corrected",
     lambda subject: (corrected_reduction(subject.variation_ratio()),),
     rank=0,
-    needless=lambda subject: not isinstance(subject, Nearby | PlanarLaplace),
+    needless=lambda subject: not subject.known_by_parameters,
 )
 VARIATION_RATIO_2023 = Analysis(
     "variation_ratio_2023",

@@ -7,8 +7,6 @@ from symamp.analyses.bound import Bound
 from symamp.analyses.smooth_part import WORST_PAIR, WorstPairPart
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
-from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
-from symamp.mechanisms.continuous.nearby import Nearby
 
 
 def worst_pair_bound(subject: Subject) -> Bound:
@@ -19,18 +17,12 @@ def worst_pair_bound(subject: Subject) -> Bound:
     The divergence of this part is at least that of the shuffled reports of every two neighbouring data sets, for
     every level and number of users. Proof: docs/proofs/worst_pair.md.
     """
-    noise = _noise(subject)
-    assert noise is not None
-    return Bound((WorstPairPart(noise),))
-
-
-def _noise(subject: Subject) -> AdditiveNoise | None:
-    found = subject.noise if isinstance(subject, Nearby) else subject
-    return found if isinstance(found, AdditiveNoise) else None
+    assert subject.noise is not None
+    return Bound((WorstPairPart(subject.noise),))
 
 
 def _lacks(subject: Subject) -> str | None:
-    return None if _noise(subject) is not None else "noise that is added to inputs in an interval"
+    return None if subject.noise is not None else "noise that is added to inputs in an interval"
 
 
 BOUND = Analysis(

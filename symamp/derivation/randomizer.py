@@ -53,7 +53,7 @@ class LocalRandomizer(ABC):
         Whatever ordered pair the victim has and whatever input x another user holds, the stop-loss transform of
         (R(x0) - E R(x1))/R(x) lies below the largest of those for a pair of ``pairs`` and one of these inputs.
         """
-        return (*pair, *self.further_inputs(pair))
+        return (*pair, *self.further_inputs(pair)) if self.lists_all_inputs else None
 
     @property
     def lists_all_inputs(self) -> bool:

@@ -12,7 +12,7 @@ from flint import arb, fmpq
 
 from symamp.analyses.analysis import Lack, finite_budget
 from symamp.analyses.bound import Bound
-from symamp.analyses.reduction import Reduction
+from symamp.analyses.reduction import is_triple
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
@@ -82,7 +82,7 @@ def few_laws(subject: Subject, generic: bool = False) -> tuple[Law, ...] | None:
         if size * (size - 1) > _MOST_PARTS:
             return None
     bound = ANALYSES[name].bound(subject)
-    laws = [part.law for part in Bound.of(bound.parts).parts if isinstance(part, Reduction)]
+    laws = [part.law for part in Bound.of(bound.parts).parts if is_triple(part)]
     return None if any(law.singular for law in laws) else tuple(laws)
 
 

@@ -19,6 +19,7 @@ from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.dominating_pair import dominating_pair
 from symamp.derivation.orbit import Orbit
 from symamp.errors import ArgumentError, SupportMismatchError, UndecidedOrderError
+from symamp.mechanisms.budget_order import free_budget
 from symamp.mechanisms.combined_part import different_pairs, equal_pairs, further_values, part_triple
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 from symamp.mechanisms.family import Family
@@ -27,6 +28,7 @@ from symamp.mechanisms.mechanism import Mechanism
 from symamp.mechanisms.noise_part import NoisePart
 
 NEIGHBOURS = ("all", "one_attribute")
+_PARTS = "a smaller eps0 randomizes the report of each part once more"
 _MOST_PAIRS = 2000
 _MOST_LABELS = 400
 Choice = tuple[str, ...]
@@ -39,17 +41,15 @@ class Combined(Mechanism):
     the value for a single part.
     """
 
+    is_composed = True
+    lists_all_inputs = False  # pairs that are dominated are left out
+
     def __init__(self, parts: Sequence[Mechanism], neighbours: str) -> None:
         if neighbours not in NEIGHBOURS:
             raise ArgumentError("neighbours", neighbours, f"one of {', '.join(NEIGHBOURS)}")
         self.parts = tuple(parts)
         self.neighbours = neighbours
         self.parameters = _parameters(self.parts)
-
-    @property
-    def is_composed(self) -> bool:
-        """True."""
-        return True
 
     # ------------------------------------------------------------------------------------------------- what is asked
 
@@ -159,14 +159,10 @@ class Combined(Mechanism):
                 found.append(tuple(f[min(k, len(f) - 1)] if f else x for f, x in zip(further, rest, strict=True)))
         return list(dict.fromkeys(found))
 
-    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
-        """None: the inputs of other users are not all described."""
-        return None
-
-    @property
-    def lists_all_inputs(self) -> bool:
-        """False: pairs that are dominated are left out."""
-        return False
+    def degradation(self) -> str | None:
+        """Return that it is so for each part that depends on eps0; None where this is not proved for all."""
+        moving = [p for p in dict.fromkeys(self.parts) if free_budget(p.parameters) is not None]
+        return _PARTS if moving and all(p.degradation() for p in moving) else None
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Refuse: no messages are listed."""

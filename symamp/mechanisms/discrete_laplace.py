@@ -31,6 +31,7 @@ class DiscreteLaplace(Parametrised, Mechanism):
 
     name = "discrete Laplace noise on 0..B"
     slug = "discrete-laplace"
+    lists_all_inputs = False  # nor inputs between the ends
     declared = (EPS0,)
 
     def __init__(self, *, B: object = None, eps0: object = None) -> None:
@@ -79,15 +80,6 @@ class DiscreteLaplace(Parametrised, Mechanism):
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
         """Nothing: no other input has less probability than both ends anywhere."""
         return ()
-
-    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
-        """None: other users may hold inputs between the ends."""
-        return None
-
-    @property
-    def lists_all_inputs(self) -> bool:
-        """False: inputs between the ends are not shown."""
-        return False
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Each message by itself."""

@@ -20,9 +20,11 @@ from symamp.derivation.triple import checked_weights, triple
 from symamp.derivation.variation_parameters import VariationRatio, variation_ratio
 from symamp.derivation.worst_pair import WorstPair, worst_pair
 from symamp.errors import SymampError, UnknownInputError
+from symamp.mechanisms.budget_order import two_levels_degrade
+from symamp.mechanisms.subject_base import SubjectBase
 
 
-class Mechanism(LocalRandomizer):
+class Mechanism(LocalRandomizer, SubjectBase):
     """What a user runs: a described local randomizer that offers what is derived from it."""
 
     def blanket(self, x0: str | None = None, x1: str | None = None) -> Decomposition:
@@ -135,6 +137,10 @@ class Mechanism(LocalRandomizer):
     def mechanism(self) -> Mechanism:
         """The mechanism itself: a question about it is about nothing else."""
         return self
+
+    def degradation(self) -> str | None:
+        """Return why each member is a randomization of the members with larger eps0; None where this is not proved."""
+        return two_levels_degrade(self)
 
     def members(self) -> tuple[Mechanism, ...]:
         """Return the mechanism: its lower bounds are those of the question."""

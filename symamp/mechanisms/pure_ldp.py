@@ -8,11 +8,12 @@ from symamp.algebra.parameter import EPS0
 from symamp.derivation.variation_parameters import VariationRatio
 from symamp.mechanisms.families.randomized_response import RandomizedResponse
 from symamp.mechanisms.family import Parametrised
+from symamp.mechanisms.subject_base import SubjectBase
 
 _MEMBERS = (2, 3, 4, 5, 6, 8, 12, 20)
 
 
-class PureLDP(Parametrised):
+class PureLDP(Parametrised, SubjectBase):
     """Every randomizer with local budget eps0 at once, the same for all users.
 
     Upper bounds hold for all of them. A lower bound is that of the worst ``members()``: the family cannot be
@@ -29,14 +30,13 @@ class PureLDP(Parametrised):
     def __init__(self, *, eps0: object = None) -> None:
         super().__init__(eps0=eps0)
 
-    @property
-    def mechanism(self) -> None:
-        """None: nothing is known but the budget."""
-        return None
-
     def members(self) -> tuple[RandomizedResponse, ...]:
         """Return the members among which the worst is sought."""
         return tuple(RandomizedResponse(k=k, eps0=self["eps0"]) for k in _MEMBERS)
+
+    def degradation(self) -> str:
+        """Return that the class grows with eps0."""
+        return "every randomizer with a smaller budget is one with a larger"
 
     def local_ratio(self) -> sp.Expr:
         """Return t = e^eps0."""

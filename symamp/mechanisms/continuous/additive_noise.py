@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from math import ceil, log2, sqrt
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import flint
 import sympy as sp
@@ -20,6 +20,7 @@ from symamp.mechanisms.continuous.noise_law import blanket_law, cut_laws
 from symamp.mechanisms.continuous.noise_sides import Arc, Side, sides_of
 from symamp.mechanisms.continuous.picture import plot_distribution, plot_ratios
 from symamp.mechanisms.family import Parametrised
+from symamp.mechanisms.subject_base import SubjectBase
 from symamp.numbers.exact_number import exact_number
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _DEVIATIONS, _SMOOTH, _TYPICAL = 4.0, 0.5, 10**4
 
 
-class AdditiveNoise(Parametrised):
+class AdditiveNoise(Parametrised, SubjectBase):
     """Send x + Z for an input x in [0, 1], where Z has a density that is even and does not increase away from 0.
 
     A family gives ``arcs`` and ``survival``; the law of the ratios is derived. For every number of users and every
@@ -55,13 +56,9 @@ class AdditiveNoise(Parametrised):
         """Return the mass of the blanket, P(abs(Z) > 1/2), as a formula."""
 
     @property
-    def mechanism(self) -> None:
-        """None: there is no finite table of messages."""
-        return None
-
-    def members(self) -> tuple[()]:
-        """Return nothing: lower bounds come from data sets at the ends."""
-        return ()
+    def noise(self) -> Self:
+        """The noise itself."""
+        return self
 
     def local_epsilon(self) -> sp.Expr:
         """Return the exact local budget as a formula, ``oo`` if there is none."""

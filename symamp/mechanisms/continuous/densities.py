@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import permutations
+from typing import Self
 
 import flint
 import sympy as sp
@@ -29,9 +30,11 @@ from symamp.errors import (
 from symamp.evaluation.law import Atom, Number, total
 from symamp.evaluation.smooth_law import Piece, SmoothLaw
 from symamp.mechanisms.continuous.density_integral import integral, masses_beyond
+from symamp.mechanisms.continuous.fallback_law import Atom3
 from symamp.mechanisms.continuous.largest_value import largest_value
 from symamp.mechanisms.continuous.least_density import least_cells
 from symamp.mechanisms.continuous.resolved import Y, resolved, stretches
+from symamp.mechanisms.subject_base import SubjectBase
 from symamp.numbers.holomorphic import Holomorphic
 
 _BITS, _NARROW, _ZERO, _ONE = 256, 2.0**-100, sp.S.Zero, sp.S.One
@@ -55,7 +58,7 @@ class Part:
         return _ratio(self.densities[i], self.densities[j])
 
 
-class Densities:
+class Densities(SubjectBase):
     """A message from an interval, or the line, on each of finitely many inputs; made by ``DensityMechanism``.
 
     Cases are resolved exactly; that densities are positive and which of them is least is decided in balls, masses are
@@ -64,6 +67,7 @@ class Densities:
 
     name = "a mechanism with a density of one's own"
     parameters: tuple[Parameter, ...] = ()
+    is_interval = False  # whether inputs between those listed occur, too
 
     def __init__(
         self,
@@ -100,12 +104,12 @@ class Densities:
         return hash(self.key())
 
     @property
-    def mechanism(self) -> None:
-        """None: there is no finite table of messages."""
-        return None
+    def densities(self) -> Self:
+        """The densities themselves."""
+        return self
 
-    def members(self) -> tuple[()]:
-        """Return nothing: lower bounds come from data sets of the mechanism itself."""
+    def fallback(self) -> tuple[Atom3, ...]:
+        """Return (r0, r1, mass) of a law above those of all pairs of an interval; none where all inputs are listed."""
         return ()
 
     def pairs(self) -> tuple[tuple[str, str], ...]:

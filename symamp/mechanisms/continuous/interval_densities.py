@@ -20,6 +20,8 @@ class IntervalDensities(Densities):
     inputs. Masses are checked at the ends, and at the middle.
     """
 
+    is_interval = True
+
     def __init__(
         self,
         density: sp.Expr,

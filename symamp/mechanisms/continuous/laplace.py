@@ -71,6 +71,10 @@ class Laplace(AdditiveNoise):
         """Return t = e^eps0."""
         return sp.exp(self["eps0"])
 
+    def mean_variance(self) -> sp.Expr:
+        """Return that of the noise."""
+        return 2 / self["eps0"] ** 2
+
     def gamma(self) -> sp.Expr:
         """Return e^(-eps0/2).
 

@@ -10,10 +10,11 @@ from symamp.algebra.parameter import Parameter
 from symamp.derivation.variation_parameters import VariationRatio
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.subject_base import SubjectBase
 
 
 @dataclass(frozen=True)
-class Nearby:
+class Nearby(SubjectBase):
     """Every pair of inputs at distance at most d of one mechanism: a subject of questions.
 
     ``known`` are (p, beta, q) of Wang (2023) for all these pairs at once: the largest ratio of the two laws, an upper
@@ -28,10 +29,7 @@ class Nearby:
     noise: AdditiveNoise | None = None
     parameters: tuple[Parameter, ...] = ()
 
-    @property
-    def mechanism(self) -> None:
-        """None: there is no finite table of messages."""
-        return None
+    known_by_parameters = True
 
     def members(self) -> tuple[FiniteMechanism, ...]:
         """Return the tables whose lower bounds hold."""

@@ -17,11 +17,12 @@ from symamp.errors import ArgumentError
 from symamp.mechanisms.continuous.nearby import Nearby, told_apart
 from symamp.mechanisms.family import Parametrised
 from symamp.mechanisms.neighbours import distance
+from symamp.mechanisms.subject_base import SubjectBase
 
 _BITS, _DIGITS = 72, 56
 
 
-class PlanarLaplace(Parametrised):
+class PlanarLaplace(Parametrised, SubjectBase):
     """Send x + Z for a point x of a set of diameter 1 in the plane, Z with density eps0^2/(2 pi) e^(-eps0 abs(z)).
 
     Other diameters are a change of scale. A point may be told from one at distance d at most with budget eps0 d:
@@ -36,14 +37,10 @@ class PlanarLaplace(Parametrised):
     slug: ClassVar[str] = "planar-laplace"
     source: ClassVar[str] = "Andrés, Bordenabe, Chatzikokolakis, Palamidessi 2013"
     declared = (EPS0,)
+    known_by_parameters = True
 
     def __init__(self, *, eps0: object = None) -> None:
         super().__init__(eps0=eps0)
-
-    @property
-    def mechanism(self) -> None:
-        """None: there is no finite table of messages."""
-        return None
 
     def local_ratio(self) -> sp.Expr:
         """Return e^eps0, for two points at distance 1."""

@@ -31,6 +31,7 @@ class CountMeanSketch(OneHot):
     exponents = ("m",)
     slug = "cms"
     source = "Differential Privacy Team, Apple 2017"
+    lists_all_inputs = False  # inputs that collide under some hash function are not shown
     small = tuple({"k": k, "m": m, "eps0": "log(9)"} for k, m in ((1, 2), (2, 2), (1, 3), (2, 3), (3, 4), (2, 5)))
     typical = {"k": 1024, "m": 64}
     declared = (
@@ -47,11 +48,6 @@ class CountMeanSketch(OneHot):
         """An entry is -1 or +1; under every h_j the inputs have coordinates of their own, so j can be left out."""
         s = sp.exp(self["eps0"] / 2)
         return Letter("-", 1 / (s + 1), s / (s + 1)), Letter("+", s / (s + 1), 1 / (s + 1))
-
-    @property
-    def lists_all_inputs(self) -> bool:
-        """False: inputs that collide under some hash function are not shown."""
-        return False
 
     def table(self) -> FiniteMechanism:
         """Return the table for inputs (a, c), c = 0 or 1, and h_j(a, c) = a + c*j mod m; input x_a is (a, 0)."""

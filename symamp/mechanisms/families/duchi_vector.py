@@ -147,6 +147,7 @@ class EvenDuchiVector(_EvenDimension):
     slug = "duchi-vector-even"
     source = "Duchi, Jordan, Wainwright 2013"
     typical = {"m": 2}
+    lists_all_inputs = False  # corners that differ from both of a pair elsewhere are not shown
 
     def __init__(self, *, m: object = 2, eps0: object = None) -> None:
         super().__init__(m=m, eps0=eps0)
@@ -165,15 +166,6 @@ class EvenDuchiVector(_EvenDimension):
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
         """The other inputs."""
         return tuple(x for x in self.inputs if x not in pair)
-
-    @property
-    def lists_all_inputs(self) -> bool:
-        """False: corners that differ from both of a pair elsewhere are not shown."""
-        return False
-
-    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
-        """Corners that differ from both of the pair elsewhere are not described."""
-        return None
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """y is seen through its sums over the blocks of coordinates on which the distinguished corners agree."""

@@ -10,6 +10,7 @@ from symamp.errors import ArgumentError
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism, check_size
 from symamp.mechanisms.structures.hadamard import sign_patterns, sylvester
+from symamp.mechanisms.utility import of_two_levels
 from symamp.numbers.exact_number import exact_number
 
 
@@ -59,6 +60,14 @@ class HadamardResponse(Family):
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
         """The product of the two rows is a class of its own, and so are the rows independent of them."""
         return tuple(x for x in self.inputs if x not in pair)
+
+    def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
+        """Return the chances of the columns that are +1 on a row."""
+        return of_two_levels(self, sp.exp(self["eps0"]))
+
+    def message_bits(self) -> sp.Expr:
+        """Return log2 K."""
+        return sp.log(self["K"], 2)
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """The signs on the distinguished rows; the reference measure is uniform on the columns."""

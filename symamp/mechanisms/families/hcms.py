@@ -29,6 +29,7 @@ class HadamardCountMeanSketch(Family):
     name = "Hadamard count mean sketch (HCMS)"
     slug = "hcms"
     source = "Differential Privacy Team, Apple 2017"
+    lists_all_inputs = False  # inputs that collide under some hash function are not shown
     small = tuple({"k": k, "m": m, "eps0": "log(3)"} for k, m in ((1, 2), (2, 2), (1, 4), (3, 4), (2, 8), (3, 8)))
     typical = {"k": 65536, "m": 1024}
     declared = (
@@ -53,10 +54,9 @@ class HadamardCountMeanSketch(Family):
         """Inputs that do not collide with the pair are alike."""
         return tuple(x for x in self.inputs if x not in pair)
 
-    @property
-    def lists_all_inputs(self) -> bool:
-        """False: inputs that collide under some hash function are not shown."""
-        return False
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """The pair and a third input: collisions make no transform larger (docs/proofs/envelope.md, section 4)."""
+        return (*pair, *self.further_inputs(pair))
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Which inputs' entries the sign agrees with; the reference measure is uniform on the messages (j, l, sign).

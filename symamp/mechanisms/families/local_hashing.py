@@ -54,6 +54,10 @@ class LocalHashing(ExchangeableSets):
             Share(" and not of some further input", measure * (1 - together), None, sp.Integer(1)),
         )
 
+    def message_bits(self) -> sp.Expr:
+        """Return that of a function, written out, and a value."""
+        return (self["D"] + 1) * sp.log(self["l"], 2)
+
     def table(self) -> FiniteMechanism:
         """Return the table over all functions and values."""
         l, D, t = int(self["l"]), int(self["D"]), sp.exp(self["eps0"])

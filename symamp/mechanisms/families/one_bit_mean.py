@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from symamp.algebra.normal_form import normal
 from symamp.algebra.parameter import EPS0
 from symamp.derivation.orbit import Orbit
 from symamp.mechanisms.family import Family
@@ -56,6 +57,15 @@ class OneBitMean(Family):
             rest = tuple((density[x], sp.Integer(1)) for x in self.inputs if x not in distinguished)
             found.append(Orbit(f"bit {bit}", sp.Integer(1), tuple(density[x] for x in distinguished), rest))
         return tuple(found)
+
+    def message_bits(self) -> sp.Expr:
+        """Return 1."""
+        return sp.Integer(1)
+
+    def mean_variance(self) -> sp.Expr:
+        """Return that of (bit - a)/s, where a bit has probability a + s x: a bit has a variance of at most 1/4."""
+        slope = self.orbits(("1", "0"))[1]
+        return normal(1 / (4 * (slope.mass(0) - slope.mass(1)) ** 2))
 
     def table(self) -> FiniteMechanism:
         """Return the table at the multiples of 1/12."""

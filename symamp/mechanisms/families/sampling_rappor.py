@@ -50,6 +50,7 @@ class SamplingRappor(Family):
     )
     typical = {"s": 2, "d": 16}
     exponents = ("d",)
+    lists_all_inputs = False  # sets that overlap are not shown
     declared = (
         Parameter("s", lower=sp.Integer(1), integer=True),
         Parameter("d", lower=2 * sp.Symbol("s", integer=True), integer=True),
@@ -83,15 +84,6 @@ class SamplingRappor(Family):
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
         """The third set."""
         return tuple(x for x in self.inputs if x not in pair)
-
-    @property
-    def lists_all_inputs(self) -> bool:
-        """False: sets that overlap are not shown."""
-        return False
-
-    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
-        """Sets that share items with the pair are not described."""
-        return None
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """A message is seen through its ones on each set, and its zeros elsewhere as far as an s-set can use them."""

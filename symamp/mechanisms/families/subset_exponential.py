@@ -9,6 +9,7 @@ import sympy as sp
 from symamp.algebra.parameter import EPS0, Parameter
 from symamp.mechanisms.finite import FiniteMechanism, check_size, subsets
 from symamp.mechanisms.structures.exchangeable import ExchangeableSets, Share
+from symamp.mechanisms.utility import Useful
 from symamp.numbers.inert import binomial
 
 _S, _D = sp.Symbol("s", integer=True), sp.Symbol("d", integer=True)
@@ -40,6 +41,7 @@ class SubsetExponential(ExchangeableSets):
         Parameter("k", lower=sp.Integer(1), upper=_D - _S, integer=True),
         EPS0,
     )
+    lists_all_inputs = False  # sets that overlap are not shown
     size = "d"
 
     def __init__(self, *, s: object = None, d: object = None, k: object = None, eps0: object = None) -> None:
@@ -51,17 +53,16 @@ class SubsetExponential(ExchangeableSets):
         fit = self["d"] / self["s"]
         return tuple(f"x{i}" for i in range(min(int(fit), 3) if fit.is_Rational else 2))
 
-    @property
-    def lists_all_inputs(self) -> bool:
-        """False: sets that overlap are not shown."""
-        return False
-
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The disjoint pair alone: there are two levels, and no inputs are further apart.
 
         Proof: docs/proofs/envelope.md, section 4.
         """
         return pair
+
+    def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
+        """Refuse: inputs are sets, which may overlap."""
+        return Useful.support_probabilities(self)
 
     def levels(self) -> tuple[sp.Expr, sp.Expr]:
         """The reference measure is the law of a message that misses all sets: weight 1 over the total weight."""

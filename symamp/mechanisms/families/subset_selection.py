@@ -46,6 +46,10 @@ class SubsetSelection(ExchangeableSets):
         orders = sp.Mul(*(d - i for i in range(inside + outside)))
         return (Share("", contains * misses / orders, k - inside, d - k - outside),)
 
+    def message_bits(self) -> sp.Expr:
+        """Return log2 of the number of k-subsets."""
+        return sp.log(sp.binomial(self["d"], self["k"]), 2)
+
     def table(self) -> FiniteMechanism:
         """Return the table over all k-subsets."""
         d, k, t = int(self["d"]), int(self["k"]), sp.exp(self["eps0"])

@@ -29,6 +29,7 @@ class DisjointCover(Family):
     """
 
     packs: ClassVar[bool] = False
+    lists_all_inputs = False  # sets that overlap otherwise are not shown
 
     @abstractmethod
     def coverage(self) -> sp.Expr:
@@ -57,11 +58,6 @@ class DisjointCover(Family):
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The inputs whose sets have least in common; a symmetry exchanges them."""
         return (("x0", "x1"),)
-
-    @property
-    def lists_all_inputs(self) -> bool:
-        """False: sets that overlap otherwise are not shown."""
-        return False
 
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The worst pair alone: no inputs are further apart, and all ratios to ``low`` lie in [1, t].

@@ -10,6 +10,7 @@ import sympy as sp
 
 from symamp.derivation.orbit import Orbit
 from symamp.mechanisms.family import Family
+from symamp.mechanisms.utility import of_two_levels
 
 
 class Share(NamedTuple):
@@ -53,10 +54,18 @@ class ExchangeableSets(Family):
         """All inputs outside the pair are alike; two are given so that mixtures can be formed."""
         return tuple(x for x in self.inputs if x not in pair)
 
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """The pair and a third input, which two levels can do without (docs/proofs/envelope.md, section 4)."""
+        return (*pair, *self.further_inputs(pair))
+
     @property
     def lists_all_inputs(self) -> bool:
         """Whether a third input is shown, or there are but two."""
         return len(self.inputs) > 2 or bool(self[self.size] == 2)
+
+    def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
+        """Return the chances of the set of an input."""
+        return of_two_levels(self, sp.exp(self["eps0"]))
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """One orbit for each pattern of membership, and each share of it."""

@@ -8,8 +8,12 @@ from typing import NamedTuple
 
 import sympy as sp
 
+from symamp.algebra.normal_form import normal
 from symamp.derivation.orbit import Orbit
+from symamp.mechanisms.budget_order import free_budget, is_wider_with_budget
 from symamp.mechanisms.family import Family
+
+_BINARY_COORDINATES = "a smaller eps0 randomizes every coordinate of the report once more"
 
 
 class Letter(NamedTuple):
@@ -55,6 +59,24 @@ class OneHot(Family):
     def lists_all_inputs(self) -> bool:
         """Whether a third input is shown, or there are but two."""
         return len(self.inputs) > 2 or bool(self[self.size] == 2)
+
+    def degradation(self) -> str | None:
+        """Return that coordinates of two letters are randomized once more, or what is known of two levels."""
+        budget, letters = free_budget(self.parameters), [(x.own, x.other) for x in self.letters()]
+        if budget is not None and len(letters) == 2 and is_wider_with_budget(letters, self.parameters, budget):
+            return _BINARY_COORDINATES
+        return super().degradation()
+
+    def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
+        """Return the chances of the second of two letters."""
+        if len(self.letters()) != 2:
+            return super().support_probabilities()
+        one = self.letters()[1]
+        return normal(one.own), normal(one.other)
+
+    def message_bits(self) -> sp.Expr:
+        """Return log2 of the number of words."""
+        return self[self.size] * sp.log(len(self.letters()), 2)
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """One orbit for each word at the distinguished coordinates and first letter among the others."""

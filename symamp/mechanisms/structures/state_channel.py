@@ -25,6 +25,8 @@ class StateChannel(Family):
     so that states which mix others never make a worse pair.
     """
 
+    lists_all_inputs = False  # vectors that mix states otherwise are not shown
+
     @abstractmethod
     def coordinate_number(self) -> sp.Expr:
         """Return the number of coordinates."""
@@ -45,15 +47,6 @@ class StateChannel(Family):
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
         """The other inputs whose joint counts are given."""
         return tuple(x for x in self.inputs if x not in pair)
-
-    @property
-    def lists_all_inputs(self) -> bool:
-        """False: vectors that mix states otherwise are not shown."""
-        return False
-
-    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
-        """Inputs whose states are mixed otherwise are not described."""
-        return None
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """One orbit for each combination of states and each z."""
