@@ -17,7 +17,7 @@ from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.derivation.envelope import envelope_classes, inputs_not_described
-from symamp.evaluation.divergence import Settings
+from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import LARGEST_EPS, largest_epsilon
 from symamp.evaluation.law import Law, Level
 from symamp.numbers.scipy_functions import brentq
@@ -130,6 +130,14 @@ class PairOfInputs(PartDefaults):
     def alike(self, level: Level, n: int) -> Reduction:
         """Return a data set of the same pair."""
         return self.worst_triple(level, n)
+
+    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        raise NotImplementedError
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the bound."""
+        raise NotImplementedError
 
 
 def falling_root(miss: Callable[[float], float], start: float, slope: float, top: float, tolerance: float) -> float:

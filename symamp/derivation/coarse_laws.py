@@ -32,7 +32,6 @@ class _Atom:
     def __init__(self, atom: Atom) -> None:
         self.ratios = atom.ratio0(), atom.ratio1()
         self.mass = atom.mass()
-        self.is_equal = atom.equal_ratios
 
 
 def coarse_laws(whole: Parts, leaves: Sequence[Decomposition], complete: bool) -> tuple[Law, Law]:

@@ -36,8 +36,8 @@ _WIDER = 3
 """How often the counts that binomial tails list are widened until the gap is met."""
 _STEPS_PER_FREQUENCY = 12
 """How many steps of a binomial tail take the time of one frequency in balls."""
-_NEIGHBOURS = 2**12
-"""Levels that differ by less than about this fraction share the plan of a kernel."""
+_NEIGHBOURS = 2**4, 2**12
+"""Levels that differ by less than about these fractions share the plan of a kernel: the wider one where it does."""
 _NO_POSITIVE_VALUE, _ENUMERATION = "no positive value", "enumeration"
 _TAILS, _KERNEL = "binomial tails", "compact kernel"
 
@@ -120,7 +120,7 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
     if exact is not None:
         with flint.ctx.workprec(bits):
             return Enclosure(arb(exact), arb(exact), "exact", bits, exact=exact)
-    near = _neighbour(law, level, n, settings)
+    near = _neighbour(law, quick_gparv(law, level), level, n, settings)
     if near is not None:
         found = _enclosed(lambda: ball_gparv(law, level), n, settings, near, bits)
         if found.relative_gap <= settings.gap:
@@ -146,12 +146,12 @@ def one_user_divergence(law: Law, level: Level) -> arb:
 def estimate_log_divergence(law: Law, level: Level, n: int, settings: Settings | None = None) -> float:
     """Return an estimate of log D_E(P0 || P1), computed in floats where they suffice; -inf for zero. Not a bound."""
     settings, g = settings or Settings(), quick_gparv(law, level)
-    near = _neighbour(law, level, n, settings)
-    if near is not None and g.is_positive and g.exponent == 0:
-        found = planned_sum(g, n, near.plan)
-        if found.gap <= settings.gap:
-            return _log_of_sum(g, n, found)
-    return estimate_log_law(lambda: ball_gparv(law, level), n, settings, g)
+    near = _neighbour(law, g, level, n, settings)
+    return (
+        _log_of_sum(g, n, near)
+        if near is not None
+        else estimate_log_law(lambda: ball_gparv(law, level), n, settings, g)
+    )
 
 
 def estimate_log_law(
@@ -181,12 +181,26 @@ def _log_of_sum(g: FloatGparv, n: int, found: FloatSum) -> float:
     return float(np.logaddexp(max(found.log_value - log(n), g.log_mean), _log_of_singular(g)))
 
 
-def _neighbour(law: Law, level: Level, n: int, settings: Settings) -> FloatSum | None:
-    """Return the kernel that serves all levels near one that a search has chosen: plans change slowly with eps."""
-    if not level.double or n == 1:
+def _neighbour(law: Law, g: FloatGparv, level: Level, n: int, settings: Settings) -> FloatSum | None:
+    """Return the sum by the kernel of a level nearby where that is sharp enough: plans change slowly with eps."""
+    if n == 1 or not g.is_positive or g.exponent != 0:
         return None
-    mantissa, exponent = frexp(level.double)
-    return _shared_kernel(law, ldexp(round(mantissa * _NEIGHBOURS), exponent) / _NEIGHBOURS, n, settings)
+    mantissa, exponent = frexp(_near_double(level))
+    for parts in _NEIGHBOURS if mantissa else ():
+        shared = _shared_kernel(law, ldexp(round(mantissa * parts), exponent) / parts, n, settings)
+        if shared is not None:
+            found = planned_sum(g, n, shared.plan)
+            if found.gap <= settings.gap:
+                return found
+    return None
+
+
+def _near_double(level: Level) -> float:
+    """Return eps to nearly all digits."""
+    if level.double is not None:
+        return level.double
+    with flint.ctx.workprec(64):
+        return float(level.eps().mid())
 
 
 @lru_cache(maxsize=1024)

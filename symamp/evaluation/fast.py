@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symamp.evaluation.blocks import Blocks, decay, partition
 from symamp.evaluation.gparv import FloatGparv, Floats
@@ -121,16 +122,30 @@ def _bounds(
     tilted: TiltedLaw, n: int, window: Window, terms: int, blocks: Blocks, null_n: float
 ) -> tuple[float, float]:
     theta, w = window.theta, window.length
-    indices = np.concatenate([np.arange(a, b + 1, dtype=np.float64) for a, b in blocks.evaluated] or [np.empty(0)])
-
-    def power(u: Floats) -> Any:
-        modulus, phase = tilted.log_phi(u)
-        return np.exp(n * modulus + 1j * (n * phase)) - null_n
-
-    low, high = Kernel(NUMPY, theta, w, terms).sums([indices], power, 1.0 - null_n)
+    u, (low, below), (high, above) = _weights(theta, w, terms, blocks.evaluated)
+    modulus, phase = tilted.log_phi(u)
+    power = np.exp(n * modulus + 1j * (n * phase)) - null_n
+    low = low * (1.0 - null_n) + float((below * power).real.sum())
+    high = high * (1.0 - null_n) + float((above * power).real.sum())
     k = log_mgf(tilted.g, np.array([window.theta_above, window.theta_below])) - tilted.cumulants.k0
     aliasing = sum(
         np.exp(n * float(kk) - 1.0 - abs(other - theta) * w) / other / -np.expm1(-abs(other - theta) * w)
         for kk, other in zip(k, (window.theta_above, window.theta_below), strict=True)
     )
     return float(2.0 * low / w - aliasing), float(2.0 * high / w)
+
+
+_Weights = tuple[float, NDArray[np.complex128]]
+"""Half of B(0), and B at some frequencies."""
+
+
+@lru_cache(maxsize=32)
+def _weights(
+    theta: float, window: float, terms: int, evaluated: tuple[tuple[int, int], ...]
+) -> tuple[Floats, _Weights, _Weights]:
+    """Return the frequencies of a plan with B- and B+ there: the laws of neighbouring levels share them."""
+    kernel = Kernel(NUMPY, theta, window, terms)
+    indices = np.concatenate([np.arange(a, b + 1, dtype=np.float64) for a, b in evaluated] or [np.empty(0)])
+    u = kernel.step * indices
+    above, below = kernel.at(u)
+    return u, (kernel.minorant_at_zero() / 2.0, below), (kernel.majorant_at_zero() / 2.0, above)
