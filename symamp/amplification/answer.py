@@ -85,6 +85,11 @@ class Answer(Bracket):
         return self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET
 
     @property
+    def victims(self) -> dict[int, tuple[float, float]]:
+        """The bracket of every group of victims, by number; empty where all users run one mechanism."""
+        return {}
+
+    @property
     def standing(self) -> Standing:
         """The standing of ``method``; the bracket itself is proved whatever that is."""
         return ANALYSES[self.method].standing if self.method in ANALYSES else Standing.PROVED
@@ -197,6 +202,7 @@ class Answer(Bracket):
             "tight": self.tight,
             "worst_data_set": None if self.worst_data_set is None else str(self.worst_data_set),
             "dataset": None if self.dataset is None else str(self.dataset),
+            "victims": {str(group): [json_number(x) for x in ends] for group, ends in self.victims.items()},
             "parameters": self.parameters,
         }
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
+from symamp.amplification.answer import Answer
+from symamp.amplification.bracket import Interval
 from symamp.amplification.crowd_certificate import CrowdClaim, crowd_certificate
-from symamp.amplification.crowd_party import parties
-from symamp.amplification.question import accuracy
+from symamp.amplification.crowd_party import Party, parties
+from symamp.amplification.question import Asked, Question, accuracy
 from symamp.analyses.crowd import DATA, Crowd
-from symamp.analyses.standing import Standing
+from symamp.analyses.part import DataSets
 from symamp.derivation.crossing import level_of
 from symamp.errors import ArgumentError
 from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.numbers.arguments import budget, failure_probability
+from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.reading import sign_of_constant
 
 SOURCES = {
@@ -23,11 +28,10 @@ SOURCES = {
 
 
 @dataclass(frozen=True)
-class CrowdAnswer:
+class CrowdAnswer(Answer):
     """A certified bracket for users who differ: private at ``upper``, provably not below ``lower``.
 
-    ``victims`` has the bracket of every group of victims that was asked about, by number; where data are shuffled all
-    users have the same. ``dataset`` attains the lower end.
+    ``victims`` has the bracket of every group of victims that was asked about. There is no triple behind it.
 
     >>> import symamp as sa
     >>> crowd = sa.heterogeneous([(30, sa.RandomizedResponse(k=2, eps0=1)), (20, sa.RandomizedResponse(k=2, eps0=2))],
@@ -37,34 +41,40 @@ class CrowdAnswer:
     ([0, 1], True)
     """
 
-    crowd: Crowd = field(repr=False)
-    quantity: str
-    given: dict[str, str]
-    lower: float
-    upper: float
-    victims: dict[int, tuple[float, float]] = field(repr=False)
-    dataset: str | None = None
-    gap: float = field(default=1e-6, repr=False)
+    groups: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
+    attained: DataSets | None = field(default=None, repr=False)
+    aimed: float = field(default=1e-6, repr=False)
 
     @property
-    def n(self) -> int:
-        """The number of users, the victim included."""
-        return self.crowd.n
+    def crowd(self) -> Crowd:
+        """The users."""
+        found: Crowd = self.question.subject
+        return found
 
     @property
-    def subject(self) -> str:
-        """What the question was about."""
-        return repr(self.crowd)
+    def victims(self) -> dict[int, tuple[float, float]]:
+        """The bracket of every group of victims, by number; where data are shuffled all users have the same."""
+        return {group: (low, high) for group, low, high in self.groups}
 
     @property
-    def standing(self) -> Standing:
-        """Proved: the bracket is certified."""
-        return Standing.PROVED
+    def dataset(self) -> DataSets | None:
+        """The data sets that attain the lower end."""
+        return self.attained
+
+    @property
+    def method(self) -> str:
+        """What is shuffled, which decides the theorem."""
+        return f"{self.crowd.shuffled} shuffled"
 
     @property
     def source(self) -> str:
         """Where the upper bound is stated."""
         return SOURCES[self.crowd.shuffled]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is shuffled, and which groups of victims were asked about."""
+        return {"shuffled": self.crowd.shuffled, "groups": [group for group, _, _ in self.groups]}
 
     def certificate(self) -> dict[str, Any]:
         """Return the certificate of the bracket as JSON-ready data (docs/certificates.md); ``verify`` has accepted it.
@@ -76,28 +86,12 @@ class CrowdAnswer:
         >>> sa.delta(crowd, eps="1/2").certificate()["above"][0]["positions"]
         [{'ratio': 'E'}, {'ratio': 'exp(2)'}]
         """
-        claim = CrowdClaim(self.quantity, self.given, self.lower, self.upper, self.gap, self.source)
+        claim = CrowdClaim(self.quantity, self.given, self.lower, self.upper, self.aimed, self.source)
         return crowd_certificate(self.crowd, claim, parties(self.crowd, tuple(self.victims)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the answer for machines: numbers and texts only."""
-        return {
-            "quantity": self.quantity,
-            "lower": self.lower,
-            "upper": self.upper,
-            "victims": {str(group): list(ends) for group, ends in self.victims.items()},
-            "n": self.n,
-            **self.given,
-            "shuffled": self.crowd.shuffled,
-            "standing": self.standing.value,
-            "source": self.source,
-            "dataset": self.dataset,
-        }
 
-    def __str__(self) -> str:
-        asked = ", ".join(f"{k} = {v}" for k, v in self.given.items())
-        what = f"n = {self.n:,}, {asked}; {self.crowd.shuffled} shuffled, proved"
-        return f"{self.quantity} in [{self.lower:.10g}, {self.upper:.10g}]  ({what})"
+_Ends = tuple[float, float, DataSets | None]
+"""The upper end for a party, the lower one, and what attains it."""
 
 
 def crowd_epsilon(crowd: Crowd, delta: object, victim: object, gap: float) -> CrowdAnswer:
@@ -109,16 +103,8 @@ def crowd_epsilon(crowd: Crowd, delta: object, victim: object, gap: float) -> Cr
     not (eps, delta)-private at any eps < ``lower``. Proof: docs/proofs/users_who_differ.md.
     """
     target, (settings, _) = failure_probability(delta), accuracy(gap, None)
-    found: dict[int, tuple[float, float]] = {}
-    names: dict[float, str] = {}
-    for group, found_parties in parties(crowd, _wanted(crowd, victim)).items():
-        upper, lower = 0.0, 0.0
-        for party in found_parties:
-            high, low, name = party.epsilon(target, settings, upper)
-            upper, lower = max(upper, high), max(lower, low)
-            names.setdefault(low, name)
-        found[group] = (min(lower, upper), upper)
-    return _answer(crowd, "epsilon", {"delta": str(delta)}, found, names, gap)
+    asked = Asked("epsilon", target, str(delta))
+    return _answer(crowd, asked, victim, lambda party, least: party.epsilon(target, settings, least), inf, gap)
 
 
 def crowd_delta(crowd: Crowd, eps: object, victim: object, gap: float) -> CrowdAnswer:
@@ -133,28 +119,27 @@ def crowd_delta(crowd: Crowd, eps: object, victim: object, gap: float) -> CrowdA
     if sign_of_constant(exact - int(LARGEST_EPS)) > 0:
         raise ArgumentError("eps", eps, f"a number of at most {LARGEST_EPS:g} for users who differ")
     level = level_of(exact)
-    found: dict[int, tuple[float, float]] = {}
-    names: dict[float, str] = {}
-    for group, found_parties in parties(crowd, _wanted(crowd, victim)).items():
-        upper, lower = 0.0, 0.0
-        for party in found_parties:
-            high, low, name = party.delta(level, settings)
-            upper, lower = max(upper, high), max(lower, low)
-            names.setdefault(low, name)
-        found[group] = (min(lower, upper), min(upper, 1.0))
-    return _answer(crowd, "delta", {"eps": str(eps)}, found, names, gap)
+    asked = Asked("delta", exact, str(eps))
+    return _answer(crowd, asked, victim, lambda party, _: party.delta(level, settings), 1.0, gap)
 
 
 def _answer(
-    crowd: Crowd,
-    quantity: str,
-    given: dict[str, str],
-    found: dict[int, tuple[float, float]],
-    names: dict[float, str],
-    gap: float,
+    crowd: Crowd, asked: Asked, victim: object, ends: Callable[[Party, float], _Ends], most: float, gap: float
 ) -> CrowdAnswer:
-    lower, upper = max(low for low, _ in found.values()), max(high for _, high in found.values())
-    return CrowdAnswer(crowd, quantity, given, lower, upper, found, names.get(lower) or None, gap)
+    """Return the answer; ``ends`` is told the largest upper end of the group so far."""
+    groups: list[tuple[int, float, float]] = []
+    attained: dict[float, DataSets | None] = {}
+    for group, found in parties(crowd, _wanted(crowd, victim)).items():
+        upper, lower = 0.0, 0.0
+        for party in found:
+            high, low, data_sets = ends(party, upper)
+            upper, lower = max(upper, high), max(lower, low)
+            attained.setdefault(low, data_sets)
+        groups.append((group, min(lower, upper), min(upper, most)))
+    lower, upper = max(low for _, low, _ in groups), max(high for _, _, high in groups)
+    least, largest, own = Dyadic.of_float(lower), Dyadic.of_float(upper), Interval(lower, upper)
+    question, by = Question(crowd, crowd.n), attained.get(lower)
+    return CrowdAnswer(question, asked, least, largest, own, groups=tuple(groups), attained=by, aimed=gap)
 
 
 def _wanted(crowd: Crowd, victim: object) -> tuple[int, ...]:

@@ -83,7 +83,7 @@ def _data(crowd: Crowd, at: At, found: Found, more: int) -> dict[str, Any]:
     return {
         "method": f"{crowd.shuffled}_shuffled",
         "standing": Standing.PROVED.value,
-        "data": found.name or "all",
+        "data": "all" if found.name is None else str(found.name),
         "eps": at.text,
         "precision": min(found.precision + more, MOST_PRECISION),
         "groups": [count for count, _ in crowd.groups],

@@ -16,6 +16,7 @@ from symamp.amplification.certificate_text import exact_double, expression_text
 from symamp.analyses.crowd import DATA, Crowd
 from symamp.analyses.crowd_data import Positions, positions_above, positions_below
 from symamp.analyses.crowd_messages import StepTest, Victim, victims
+from symamp.analyses.part import DataSets
 from symamp.derivation.crossing import number
 from symamp.derivation.decomposition import Decomposition
 from symamp.evaluation.divergence import Enclosure, Settings
@@ -42,7 +43,7 @@ class Found:
     """One evaluation: a ball of which one end is a bound, the data set, and what repeats it, as data."""
 
     value: arb
-    name: str = ""
+    name: DataSets | None = None
     precision: int = _BITS
     evidence: Callable[[], dict[str, Any]] = dict
 
@@ -66,12 +67,12 @@ class Party:
     top: float
     described: Callable[[], dict[str, Any]]
 
-    def delta(self, level: Level, settings: Settings) -> tuple[float, float, str]:
+    def delta(self, level: Level, settings: Settings) -> tuple[float, float, DataSets | None]:
         """Return (upper, lower, data set)."""
         low = self.below.found(level, settings)
         return float_above(self.most(level, settings).value), max(float_below(low.value), 0.0), low.name
 
-    def epsilon(self, target: fmpq, settings: Settings, least: float) -> tuple[float, float, str]:
+    def epsilon(self, target: fmpq, settings: Settings, least: float) -> tuple[float, float, DataSets | None]:
         """Return (upper, lower, data set); a party that is private at ``least`` has no larger upper end."""
         upper = least if least > 0.0 and self.is_private(least, target, settings) else self._upper(target, settings)
         return upper, *self._lower(target, upper, settings)
@@ -99,7 +100,7 @@ class Party:
             value = (found.upper.upper() / divisor() + rest()).upper()
         return Found(value, precision=found.precision, evidence=lambda: self.described() | evaluation(found))
 
-    def _lower(self, target: fmpq, upper: float, settings: Settings) -> tuple[float, str]:
+    def _lower(self, target: fmpq, upper: float, settings: Settings) -> tuple[float, DataSets | None]:
         """Return an eps below the guess at which some data set is certified to have more than delta."""
         guess = min(self.below.guess(log_of(target), settings, upper), upper) if upper else 0.0
         shift = 0.05 * settings.gap
@@ -109,7 +110,7 @@ class Party:
             if low.value > arb(target):
                 return eps, low.name
             shift *= 3.0
-        return 0.0, ""
+        return 0.0, None
 
 
 def _guess(side: Side, log_delta: float, settings: Settings, top: float, start: float | None = None) -> float:
@@ -135,11 +136,11 @@ def _guess(side: Side, log_delta: float, settings: Settings, top: float, start: 
 
 
 @dataclass(frozen=True)
-class _DataSets:
+class _Positions:
     """Data shuffled: data sets whose divergence is a sum over positions."""
 
     n: int
-    known: tuple[tuple[str, Positions], ...]
+    known: tuple[tuple[DataSets, Positions], ...]
 
     def found(self, level: Level, settings: Settings) -> Found:
         """Return the divergence of the data sets that are the worst."""
@@ -156,7 +157,7 @@ class _DataSets:
         positions = self._worst(Level.of_float(nextafter(top, 0.0)))[1]
         return _guess(self._side(positions), log_delta, settings, top, top)
 
-    def _worst(self, level: Level) -> tuple[str, Positions]:
+    def _worst(self, level: Level) -> tuple[DataSets, Positions]:
         return max(self.known, key=lambda found: approximate_log_groups(found[1](level)))
 
     def _side(self, positions: Positions) -> Side:
@@ -240,7 +241,7 @@ def _top(ratio: sp.Expr) -> float:
 
 def _data_party(crowd: Crowd, top: float) -> Party:
     positions, n = positions_above(crowd), crowd.n
-    below = _DataSets(n, tuple(positions_below(crowd)))
+    below = _Positions(n, tuple(positions_below(crowd)))
 
     def above(level: Level) -> tuple[list[Group], Callable[[], arb], Callable[[], arb]]:
         return positions(level), lambda: arb(n), lambda: arb(0)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import overload
-
 from symamp.amplification.answer import Answer
-from symamp.amplification.crowd_answer import CrowdAnswer, crowd_delta, crowd_epsilon
+from symamp.amplification.crowd_answer import crowd_delta, crowd_epsilon
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question
 from symamp.analyses.crowd import Crowd
@@ -13,23 +11,6 @@ from symamp.analyses.registry import ANALYSES
 from symamp.analyses.subject import Subject
 from symamp.errors import ArgumentError
 from symamp.mechanisms.neighbours import ALL
-
-
-@overload
-def delta(
-    mechanism: Subject,
-    *,
-    n: object,
-    eps: object,
-    method: str | None = None,
-    gap: float = 1e-6,
-    digits: int | None = None,
-    neighbours: object = ALL,
-) -> Answer: ...
-
-
-@overload
-def delta(mechanism: Crowd, *, eps: object, victim: int | None = None, gap: float = 1e-6) -> CrowdAnswer: ...
 
 
 def delta(
@@ -42,7 +23,7 @@ def delta(
     digits: int | None = None,
     victim: int | None = None,
     neighbours: object = ALL,
-) -> Answer | CrowdAnswer:
+) -> Answer:
     """Return a certified bracket of delta: the shuffled mechanism is (eps, upper)-private, not (eps, < lower)-private.
 
     ``eps`` is a number >= 0 (an int, float, Fraction, string or exact SymPy number), ``n`` the number of users, the
@@ -79,23 +60,6 @@ def delta(
     return Profile(Question.of(mechanism, n, method, neighbours)).delta(eps, gap=gap, digits=digits)
 
 
-@overload
-def epsilon(
-    mechanism: Subject,
-    *,
-    n: object,
-    delta: object,
-    method: str | None = None,
-    gap: float = 1e-6,
-    digits: int | None = None,
-    neighbours: object = ALL,
-) -> Answer: ...
-
-
-@overload
-def epsilon(mechanism: Crowd, *, delta: object, victim: int | None = None, gap: float = 1e-6) -> CrowdAnswer: ...
-
-
 def epsilon(
     mechanism: Subject | Crowd,
     *,
@@ -106,7 +70,7 @@ def epsilon(
     digits: int | None = None,
     victim: int | None = None,
     neighbours: object = ALL,
-) -> Answer | CrowdAnswer:
+) -> Answer:
     """Return a certified bracket of the least eps at which n shuffled users are (eps, delta)-private.
 
     ``delta`` in (0, 1) may be far below the smallest double (strings such as "1e-1000", Fractions and mpmath numbers

@@ -10,6 +10,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.analyses.crowd import Crowd
+from symamp.analyses.part import DataSets
 from symamp.derivation.crossing import law_of, number
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.pairs import only_pair
@@ -74,7 +75,7 @@ def positions_above(crowd: Crowd) -> Positions:
     return Positions(tuple(count for count, _ in crowd.groups), _blankets(crowd) or ratios)
 
 
-def positions_below(crowd: Crowd) -> Iterator[tuple[str, Positions]]:
+def positions_below(crowd: Crowd) -> Iterator[tuple[DataSets, Positions]]:
     """Yield (data sets, laws) whose sums are n times the divergence of one pair of data sets, exactly."""
     counts = tuple(count for count, _ in crowd.groups)
     for name, mechanisms in _members(crowd):
@@ -84,8 +85,7 @@ def positions_below(crowd: Crowd) -> Iterator[tuple[str, Positions]]:
             if all(x in found for found in others):
                 laws = tuple(m.dataset(*pair, x) for m in mechanisms)
                 if not any(law.singular for law in laws):
-                    text = f"({pair[0]}, {x}, ...) against ({pair[1]}, {x}, ...){name}"
-                    yield text, Positions(counts, laws, complete=True)
+                    yield DataSets(*pair, ((x, "1"),), name), Positions(counts, laws, complete=True)
 
 
 def _members(crowd: Crowd) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
@@ -93,7 +93,7 @@ def _members(crowd: Crowd) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
     if known is None:
         for k in _MEMBERS:
             budgets = (sp.log(subject.local_ratio()) for _, subject in crowd.groups)
-            yield f" for {k}-ary response", tuple(RandomizedResponse(k=k, eps0=b) for b in budgets)
+            yield f"{k}-ary response", tuple(RandomizedResponse(k=k, eps0=b) for b in budgets)
     elif len({type(m) for m in known}) == 1 and len({m.pairs() for m in known}) == 1:
         yield "", known
 

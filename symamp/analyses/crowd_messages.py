@@ -10,6 +10,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.analyses.crowd import Crowd
+from symamp.analyses.part import DataSets
 from symamp.derivation.crossing import number
 from symamp.errors import SupportMismatchError
 from symamp.evaluation.gparv import BallGparv
@@ -64,7 +65,7 @@ class Column:
 class StepTest:
     """A sum over messages and a data set: which columns count 1, which -1, and what all others hold."""
 
-    name: str
+    name: DataSets
     up: tuple[int, ...]
     down: tuple[int, ...]
     other: int
@@ -198,9 +199,7 @@ class Victim:
                     for columns, count in zip(self.columns, self.counts, strict=True)
                     if count
                 )
-                rest = f"{other}, ..."
-                name = f"({self.pair[0]}, {rest}) against ({self.pair[1]}, {rest})"
-                yield StepTest(name, up, below, j, Walk(on_x0, on_x1, others))
+                yield StepTest(DataSets(*self.pair, ((other, "1"),)), up, below, j, Walk(on_x0, on_x1, others))
 
 
 def _steps(masses: list[arb], up: tuple[int, ...], down: tuple[int, ...], count: int = 1) -> Steps:

@@ -13,14 +13,12 @@ from symamp.analyses.analysis import Analysis
 from symamp.analyses.bound import Bound
 from symamp.analyses.envelope_bound import EnvelopePart
 from symamp.analyses.pair_of_inputs import PairOfInputs, pairs_of_inputs
-from symamp.analyses.part import Part
+from symamp.analyses.part import PartDefaults
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.law import Level
-from symamp.mechanisms.continuous.densities import Densities
 from symamp.mechanisms.continuous.dominating_table import ROUNDED, dominating_table
-from symamp.mechanisms.continuous.interval_densities import IntervalDensities
 
 SOURCE = "Theorems E and G of a table above the densities (docs/proofs/dominating_table.md)"
 _MOST_INPUTS = 4
@@ -28,7 +26,7 @@ _MOST_INPUTS = 4
 
 
 @dataclass(frozen=True)
-class AboveDensities:
+class AboveDensities(PartDefaults):
     """A part of a bound for a table of rounded numbers, with what the rounding may have taken away."""
 
     part: PairOfInputs
@@ -73,29 +71,25 @@ class AboveDensities:
             upper = (found.upper + lost).min(arb(1))
         return Enclosure(arb(0), upper, found.evaluator, found.precision, found.plan)
 
-    def settles(self, other: Part, level: Level) -> bool:
-        """Return False: every pair is evaluated by itself."""
-        return False
-
 
 def _analysis(name: str, part: type[PairOfInputs], summary: str, rank: int) -> Analysis:
     def bound(subject: Subject) -> Bound:
-        assert isinstance(subject, Densities)
-        table = dominating_table(subject)
+        assert subject.densities is not None
+        table = dominating_table(subject.densities)
         return Bound.of(AboveDensities(part(triples), name) for triples in pairs_of_inputs(table))
 
     return Analysis(name, Standing.PROVED, SOURCE, summary, bound, _lacks, rank, _needless)
 
 
 def _lacks(subject: Subject) -> str | None:
-    if isinstance(subject, Densities) and not isinstance(subject, IntervalDensities):
+    if subject.densities is not None and not subject.densities.is_interval:
         infinite = not subject.local_ratio().is_finite
         return "densities with a finite local budget" if infinite else None
     return "densities on finitely many inputs"
 
 
 def _needless(subject: Subject) -> bool:
-    return isinstance(subject, Densities) and len(subject.inputs) > _MOST_INPUTS
+    return subject.densities is not None and len(subject.densities.inputs) > _MOST_INPUTS
 
 
 DENSITY_ENVELOPE = _analysis("density_envelope", EnvelopePart, "a law above those of all inputs, for densities", 1)

@@ -12,7 +12,6 @@ from rich.table import Table
 
 from symamp.accounting.composed_answer import ComposedAnswer
 from symamp.amplification.answer import Answer
-from symamp.amplification.crowd_answer import CrowdAnswer
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.printing import decomposition_table, gamma_line, text
 from symamp.errors import ArgumentError
@@ -79,7 +78,7 @@ def print_answer(answer: Answer, as_json: bool) -> None:
     print_json(answer.to_dict())
 
 
-def write_certificate(answer: Answer | ComposedAnswer | CrowdAnswer, file: Path | None) -> bool:
+def write_certificate(answer: Answer | ComposedAnswer, file: Path | None) -> bool:
     """Write the certificate of an answer to the file, if one is named; return whether it went to standard output."""
     if file is not None:
         text = json.dumps(answer.certificate())

@@ -12,7 +12,6 @@ from flint import fmpq
 
 from symamp.amplification.answer import Answer
 from symamp.amplification.certify import epsilon_above
-from symamp.amplification.crowd_answer import CrowdAnswer
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question
 from symamp.amplification.questions import delta as delta_of
@@ -168,7 +167,7 @@ def _of_analysis(analysis: Analysis, subject: Subject, truth: Answer, asked: fmp
     return [_row(analysis.name, Reading(value), analysis.standing, analysis.source, truth)]
 
 
-def _of_form(form: ClosedForm, subject: Subject, truth: Answer | CrowdAnswer, asked: fmpq | sp.Expr) -> Row:
+def _of_form(form: ClosedForm, subject: Subject, truth: Answer, asked: fmpq | sp.Expr) -> Row:
     at = form.epsilon_at if isinstance(asked, fmpq) else form.delta_at
     row = _row(form.name, at(subject, truth.n, asked), form.standing_for(subject), form.source, truth)
     if form.provenance is not Provenance.RECALLED:
@@ -176,7 +175,7 @@ def _of_form(form: ClosedForm, subject: Subject, truth: Answer | CrowdAnswer, as
     return replace(row, note="; ".join(filter(None, (row.note, form.provenance.value))))
 
 
-def _row(name: str, reading: Reading, standing: Standing, source: str, truth: Answer | CrowdAnswer) -> Row:
+def _row(name: str, reading: Reading, standing: Standing, source: str, truth: Answer) -> Row:
     applies = all(c.met for c in reading.conditions)
     value = reading.value
     ratio = None if value is None or truth.upper == 0.0 else value / truth.upper

@@ -9,7 +9,6 @@ from os import PathLike
 from typing import Any
 
 from symamp.amplification.answer import Answer
-from symamp.amplification.crowd_answer import CrowdAnswer
 from symamp.amplification.shown import write_csv
 from symamp.errors import ArgumentError
 from symamp.numbers.exact_number import exact_number
@@ -54,7 +53,7 @@ class Comparison:
     0.1800 7.74 proved
     """
 
-    truth: Answer | CrowdAnswer
+    truth: Answer
     rows: tuple[Row, ...] = field(repr=False)
 
     def __getitem__(self, name: str) -> Row:
