@@ -34,7 +34,7 @@ class Subject(Protocol):
 
     @property
     def densities(self) -> Densities | None:
-        """The densities on finitely many inputs, or at the ends of an interval of inputs, that the question is about."""
+        """The densities that the question is about, on finitely many inputs or at the ends of an interval of inputs."""
 
     @property
     def triple(self) -> Decomposition | None:

@@ -26,7 +26,7 @@ class SubjectBase(Useful):
 
     @property
     def densities(self) -> Any:
-        """The densities on finitely many inputs, or at the ends of an interval of inputs, that the question is about."""
+        """The densities that the question is about, on finitely many inputs or at the ends of an interval of inputs."""
         return None
 
     @property
