@@ -396,7 +396,7 @@ REFUSALS = {
     "gap = nan": (ask(gap=math.nan), errors.ArgumentError, "gap", "nan", "from 1e-12 to 0.1"),
     "gap a string": (ask(gap="1e-6"), errors.ArgumentError, "gap", "1e-6", "from 1e-12 to 0.1"),
     "gap huge": (ask(gap=10**400), errors.ArgumentError, "gap", "1000", "from 1e-12 to 0.1"),
-    "method": (ask(method="magic"), errors.ArgumentError, "method", "magic", "blanket, generic"),
+    "method": (ask(method="magic"), errors.ArgumentError, "method", "magic", ", ".join(ANALYSES)),
     "method = 0": (ask_delta(method=0), errors.ArgumentError, "method", "0", "blanket"),
     "no mechanism": (
         lambda: sa.epsilon("krr", n=10, delta="0.1"), errors.ArgumentError, "mechanism", "str", "a mechanism of symamp",

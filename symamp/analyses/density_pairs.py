@@ -8,9 +8,7 @@ from typing import ClassVar
 
 from symamp.analyses.analysis import Analysis
 from symamp.analyses.bound import Bound
-from symamp.analyses.data_sets import SOURCE as DATA_SETS
-from symamp.analyses.part import DataSets
-from symamp.analyses.smooth_part import SmoothPart
+from symamp.analyses.smooth_part import SmoothDataSet, SmoothPart
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.evaluation.law import Level
@@ -43,28 +41,12 @@ class DensityPair(SmoothPart):
 
 
 @dataclass(frozen=True)
-class DensityDataSet(SmoothPart):
+class DensityDataSet(SmoothDataSet):
     """The data sets of a pair in which all other users hold one input."""
 
     noise: Densities
     pair: tuple[str, str]
     other: str
-
-    method: ClassVar[str] = "data set"
-    standing: ClassVar[Standing] = Standing.LOWER
-    member: ClassVar[str] = ""
-    dataset: ClassVar[tuple[()]] = ()
-    source: ClassVar[str] = DATA_SETS
-
-    @property
-    def data_sets(self) -> DataSets:
-        """All other users hold the same input."""
-        return DataSets(*self.pair, ((self.other, "1"),))
-
-    @property
-    def signature(self) -> Hashable:
-        """The mechanism, the pair and the input of the others."""
-        return self.method, self.noise, self.pair, self.other
 
     def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
         """Return one law, whatever the level."""

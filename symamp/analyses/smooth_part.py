@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import flint
 import sympy as sp
@@ -103,19 +103,17 @@ class WorstPairPart(SmoothPart):
         return self.noise.blanket_laws(level, n)
 
 
-@dataclass(frozen=True)
-class NoiseDataSet(SmoothPart):
-    """The data sets in which all other users hold the same end of the interval of inputs."""
+class SmoothDataSet(SmoothPart):
+    """Data sets in which all other users hold the input ``other``."""
 
-    noise: AdditiveNoise
-    other: int = 0
+    pair: tuple[str, str]
+    other: Any
 
-    pair: ClassVar[tuple[str, str]] = ("0", "1")
     method: ClassVar[str] = "data set"
     standing: ClassVar[Standing] = Standing.LOWER
+    source: ClassVar[str] = DATA_SETS
     member: ClassVar[str] = ""
     dataset: ClassVar[tuple[()]] = ()
-    source: ClassVar[str] = DATA_SETS
 
     @property
     def data_sets(self) -> DataSets:
@@ -124,8 +122,17 @@ class NoiseDataSet(SmoothPart):
 
     @property
     def signature(self) -> Hashable:
-        """The noise and the input of the others."""
-        return self.method, self.noise, self.other
+        """The noise, the pair and the input of the others."""
+        return self.method, self.noise, self.pair, self.other
+
+
+@dataclass(frozen=True)
+class NoiseDataSet(SmoothDataSet):
+    """The data sets in which all other users hold the same end of the interval of inputs."""
+
+    noise: AdditiveNoise
+    other: int = 0
+    pair: tuple[str, str] = ("0", "1")
 
     def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
         """Return one law: its divergence is at most that of the data sets, which is all that a lower bound needs."""

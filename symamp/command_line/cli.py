@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from symamp import __version__, composed_verifier
+from symamp.amplification.answer import Answer
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question
 from symamp.analyses.registry import ANALYSES
@@ -96,41 +97,31 @@ def derive(found: Subject, pair: str | None, as_json: bool) -> None:
 @app.command(cls=MechanismCommand)
 @click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1), also far below 1e-300.")
 @question
-def epsilon(
-    found: Subject,
-    n: str,
-    delta: str,
-    method: str | None,
-    neighbours: str,
-    gap: str,
-    certificate: Path | None,
-    as_json: bool,
-) -> None:
+def epsilon(delta: str, **asked: Any) -> None:
     """Certified bracket of the central epsilon of n shuffled users."""
-    with bar_of_pairs() as progress:
-        asked = Question.of(found, n, method, read_neighbours(neighbours))
-        answer = Profile(asked, progress).epsilon(delta, gap=read_gap(gap))
-    if not write_certificate(answer, certificate):
-        print_answer(answer, as_json)
+    _answer(lambda profile, gap: profile.epsilon(delta, gap=gap), **asked)
 
 
 @app.command(cls=MechanismCommand)
 @click.option("--eps", required=True, metavar="NUMBER", help="A number >= 0, such as 0.1 or log(3/2).")
 @question
-def delta(
+def delta(eps: str, **asked: Any) -> None:
+    """Certified bracket of delta at a central epsilon."""
+    _answer(lambda profile, gap: profile.delta(eps, gap=gap), **asked)
+
+
+def _answer(
+    ask: Callable[[Profile, float], Answer],
     found: Subject,
     n: str,
-    eps: str,
     method: str | None,
     neighbours: str,
     gap: str,
     certificate: Path | None,
     as_json: bool,
 ) -> None:
-    """Certified bracket of delta at a central epsilon."""
     with bar_of_pairs() as progress:
-        asked = Question.of(found, n, method, read_neighbours(neighbours))
-        answer = Profile(asked, progress).delta(eps, gap=read_gap(gap))
+        answer = ask(Profile(Question.of(found, n, method, read_neighbours(neighbours)), progress), read_gap(gap))
     if not write_certificate(answer, certificate):
         print_answer(answer, as_json)
 

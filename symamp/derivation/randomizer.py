@@ -43,9 +43,9 @@ class LocalRandomizer(ABC):
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Ordered pairs of different inputs, at least one of each symmetry class."""
 
-    @abstractmethod
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """Inputs outside the pair, at least one of each class under the symmetries that fix the pair."""
+        """Inputs outside the pair, at least one of each class under the symmetries that fix it: all others listed."""
+        return tuple(x for x in self.inputs if x not in pair)
 
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """Inputs of other users that stand for all, the pair included; None if the description does not say enough.

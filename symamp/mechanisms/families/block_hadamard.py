@@ -49,10 +49,6 @@ class BlockHadamardResponse(Family):
         different, same = ("0:1", "1:1"), ("0:1", "0:2")
         return (different, same) if "0:2" in self.inputs else (different,)
 
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """Inputs that share a block with one or both of the pair, or with none."""
-        return tuple(x for x in self.inputs if x not in pair)
-
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """The block of the message, and its signs on the distinguished rows; the reference measure counts messages."""
         B, b, t = self["B"], self["b"], sp.exp(self["eps0"])

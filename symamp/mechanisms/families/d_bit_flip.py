@@ -57,10 +57,6 @@ class DBitFlip(Family):
         """Buckets are alike, and so are pairs of them."""
         return (("x0", "x1"),)
 
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """All buckets outside the pair are alike; two are given so that mixtures can be formed."""
-        return tuple(x for x in self.inputs if x not in pair)
-
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The pair and a third bucket, which there is for all symbols k."""
         return ("x0", "x1") if self["k"] == 2 else ("x0", "x1", "x2")

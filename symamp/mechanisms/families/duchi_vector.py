@@ -163,10 +163,6 @@ class EvenDuchiVector(_EvenDimension):
         """One pair of corners for each number of differing signs."""
         return tuple(("x0", x) for x in self.inputs[1:-1])
 
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """The other inputs."""
-        return tuple(x for x in self.inputs if x not in pair)
-
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """y is seen through its sums over the blocks of coordinates on which the distinguished corners agree."""
         d, tie = 2 * int(self["m"]), self.ties()

@@ -57,10 +57,6 @@ class HadamardResponse(Family):
         """Two different rows are linearly independent over GF(2), and that is all that the blanket depends on."""
         return (("1", "2"),)
 
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """The product of the two rows is a class of its own, and so are the rows independent of them."""
-        return tuple(x for x in self.inputs if x not in pair)
-
     def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
         """Return the chances of the columns that are +1 on a row."""
         return of_two_levels(self, sp.exp(self["eps0"]))

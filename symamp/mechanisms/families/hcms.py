@@ -50,10 +50,6 @@ class HadamardCountMeanSketch(Family):
         """Pairs without collisions are alike."""
         return (("x0", "x1"),)
 
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """Inputs that do not collide with the pair are alike."""
-        return tuple(x for x in self.inputs if x not in pair)
-
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The pair and a third input: collisions make no transform larger (docs/proofs/envelope.md, section 4)."""
         return (*pair, *self.further_inputs(pair))

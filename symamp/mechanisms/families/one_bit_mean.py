@@ -43,10 +43,6 @@ class OneBitMean(Family):
         """The end points, the worst pair."""
         return (("0", "1"),)
 
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """All other labels."""
-        return tuple(x for x in self.inputs if x not in pair)
-
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Each bit by itself; all inputs that are not listed have a density between those of the end points."""
         t = sp.exp(self["eps0"])

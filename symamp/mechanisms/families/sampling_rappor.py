@@ -81,10 +81,6 @@ class SamplingRappor(Family):
         """A disjoint pair."""
         return (("x0", "x1"),)
 
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """The third set."""
-        return tuple(x for x in self.inputs if x not in pair)
-
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """A message is seen through its ones on each set, and its zeros elsewhere as far as an s-set can use them."""
         s, a = int(self["s"]), sp.exp(self["eps0"] / 2)

@@ -66,10 +66,6 @@ class DisjointCover(Family):
         """
         return pair if set(pair) == {"x0", "x1"} else None
 
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """The input that is left."""
-        return tuple(x for x in self.inputs if x not in pair)
-
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """The messages that belong to one input, to two, to none."""
         (high, low), c = self.levels(), self.coverage()

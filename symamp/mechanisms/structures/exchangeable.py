@@ -50,10 +50,6 @@ class ExchangeableSets(Family):
         """Inputs are alike, and so are pairs of them."""
         return (("x0", "x1"),)
 
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """All inputs outside the pair are alike; two are given so that mixtures can be formed."""
-        return tuple(x for x in self.inputs if x not in pair)
-
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The pair and a third input, which two levels can do without (docs/proofs/envelope.md, section 4)."""
         return (*pair, *self.further_inputs(pair))

@@ -46,10 +46,6 @@ class OneHot(Family):
         """Coordinates are alike."""
         return (("x0", "x1"),)
 
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """All inputs outside the pair are alike."""
-        return tuple(x for x in self.inputs if x not in pair)
-
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The pair and a third input, which two letters can do without (docs/proofs/envelope.md, section 4)."""
         described = len(self.inputs) > 2 or self[self.size] == 2 or len(self.letters()) == 2

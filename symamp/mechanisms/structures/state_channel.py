@@ -44,10 +44,6 @@ class StateChannel(Family):
         """The inputs whose joint counts are given."""
         return tuple(self.joint_counts()[0][1])
 
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """The other inputs whose joint counts are given."""
-        return tuple(x for x in self.inputs if x not in pair)
-
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """One orbit for each combination of states and each z."""
         d, channel = self.coordinate_number(), self.channel()
