@@ -20,6 +20,7 @@ from scipy.special import gammaln, logsumexp
 
 import symamp as sa
 from symamp import errors
+from symamp.analyses.registry import ANALYSES
 
 KRR = sa.RandomizedResponse(k=10, eps0=1)
 SMALL = sa.RandomizedResponse(k=3, eps0="log(2)")

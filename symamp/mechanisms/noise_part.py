@@ -105,10 +105,11 @@ class NoisePart(Mechanism):
     """Additive noise as a part: its inputs are the ends of the interval, which are the worst pair."""
 
     is_composed = True
+    lists_all_inputs = False  # nor inputs between the ends
     inputs = ("0", _END)
 
     def __init__(self, noise: AdditiveNoise) -> None:
-        self.noise, self.name, self.parameters = noise, noise.name, noise.parameters
+        self.sent, self.name, self.parameters = noise, noise.name, noise.parameters
 
     @staticmethod
     def of(noise: AdditiveNoise) -> NoisePart:
@@ -125,26 +126,17 @@ class NoisePart(Mechanism):
         """None: other users hold one of the ends."""
         return ()
 
-    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
-        """None: the inputs between the ends are not described."""
-        return None
-
-    @property
-    def lists_all_inputs(self) -> bool:
-        """False: inputs between the ends are left out."""
-        return False
-
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Refuse: no messages are listed."""
         raise SupportMismatchError("mechanism", repr(self), "a mechanism that lists its messages")
 
     def key(self) -> tuple[object, ...]:
         """Return the noise."""
-        return ("noise", self.noise.key())
+        return ("noise", self.sent.key())
 
     def decomposed(self, pair: tuple[str, str], other: str | None) -> Decomposition:
         """Return the triple of two ends, equal ones included."""
-        return NoiseTriple(self.noise, pair, other)
+        return NoiseTriple(self.sent, pair, other)
 
     def dominating(self) -> tuple[str, str]:
         """Return the ends of the interval.
@@ -158,14 +150,14 @@ class NoisePart(Mechanism):
 
     def composed_ratio(self) -> sp.Expr:
         """Return e^eps0 of the noise."""
-        return self.noise.local_ratio()
+        return self.sent.local_ratio()
 
     def at(self, /, **values: object) -> NoisePart:
         """Return the part with some parameters fixed."""
-        return NoisePart(self.noise.at(**values))
+        return NoisePart(self.sent.at(**values))
 
     def __repr__(self) -> str:
-        return repr(self.noise)
+        return repr(self.sent)
 
 
 @lru_cache(maxsize=64)
