@@ -31,3 +31,10 @@ def test_pictures():
     assert sa.Gaussian(sigma=2).plot_ratios() is not None
     with pytest.raises(sa.errors.SymampError):
         sa.Laplace(eps0=1).plot_distribution("much")
+
+
+def test_a_formula_is_written_once_and_as_a_person_would():
+    """f(y - 1)/f(y) = e^((2y - 1)/(2 sigma^2)) on all messages right of 1/2."""
+    table = sa.Gaussian()._repr_latex_()
+    assert table.count(r"\\") == 2  # the head, and one row
+    assert r"e^{\frac{2 y - 1}{2 \sigma^{2}}}" in table

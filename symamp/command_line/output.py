@@ -16,6 +16,7 @@ from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.printing import decomposition_table, gamma_line, text
 from symamp.errors import ArgumentError
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
+from symamp.mechanisms.continuous.noise_sides import joined
 from symamp.mechanisms.mechanism import Mechanism
 
 
@@ -54,7 +55,7 @@ def print_decompositions(subject: Mechanism, found: Sequence[Decomposition], as_
 
 def print_pieces(noise: AdditiveNoise, as_json: bool) -> None:
     """Print the pieces of the blanket at the inputs 0 and 1, right of the middle: left of it the two change places."""
-    pieces = [[text(e) for e in (s.start, s.end, s.density0, s.ratio)] for s in noise.sides()]
+    pieces = [[text(e) for e in (s.start, s.end, s.density0, s.ratio)] for s in joined(noise.sides())]
     budget, gamma = text(noise.local_epsilon()), text(noise.gamma())
     if as_json:
         rows = [dict(zip(("start", "end", "blanket", "ratio1"), p, strict=True)) | {"ratio0": "1"} for p in pieces]

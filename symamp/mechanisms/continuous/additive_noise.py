@@ -17,7 +17,7 @@ from symamp.derivation.worst_pair import WorstPair
 from symamp.evaluation.law import Level
 from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.mechanisms.continuous.noise_law import blanket_law, cut_laws
-from symamp.mechanisms.continuous.noise_sides import Arc, Side, sides_of
+from symamp.mechanisms.continuous.noise_sides import Arc, Side, joined, sides_of
 from symamp.mechanisms.continuous.picture import plot_distribution, plot_ratios
 from symamp.mechanisms.family import Parametrised
 from symamp.mechanisms.subject_base import SubjectBase
@@ -97,7 +97,7 @@ class AdditiveNoise(Parametrised, SubjectBase):
         """Return the table of pieces right of 1/2: messages, density of the blanket, and the ratio there; r0 is 1."""
         rows = [
             rf"\left({latex(s.start)},\,{latex(s.end)}\right) & {latex(s.density0)} & 1 & {latex(s.ratio)} \\"
-            for s in self.sides()
+            for s in joined(self.sides())
         ]
         head = r"y & m(y) & r_0 & r_1 \\ \hline"
         return rf"$\displaystyle \begin{{array}}{{cccc}} {head} {' '.join(rows)} \end{{array}}$"

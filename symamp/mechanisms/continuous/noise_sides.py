@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import flint
@@ -56,6 +56,19 @@ def _sides(arcs: tuple[Arc, ...], cuts: list[sp.Expr]) -> Iterator[Side]:
         f1 = _density(arcs, 1 - middle if left else middle - 1).subs(Z, 1 - Y if left else Y - 1)
         if f0 != 0:
             yield Side(start, end, f0, f1, sp.simplify(f1 / f0))
+
+
+def joined(sides: Sequence[Side]) -> list[Side]:
+    """Return the sides as they are shown: neighbours with one formula are one, and exponents are written as products."""
+    found: list[Side] = []
+    for side in sides:
+        last = found[-1] if found else None
+        ratio = side.ratio.replace(sp.exp, lambda x: sp.exp(sp.factor(x)))
+        if last is not None and (last.density0, last.ratio) == (side.density0, ratio):
+            found[-1] = replace(last, end=side.end)
+        else:
+            found.append(replace(side, ratio=ratio))
+    return found
 
 
 def _density(arcs: tuple[Arc, ...], z: sp.Expr) -> sp.Expr:
