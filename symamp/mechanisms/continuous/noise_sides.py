@@ -59,7 +59,7 @@ def _sides(arcs: tuple[Arc, ...], cuts: list[sp.Expr]) -> Iterator[Side]:
 
 
 def joined(sides: Sequence[Side]) -> list[Side]:
-    """Return the sides as they are shown: neighbours with one formula are one, and exponents are written as products."""
+    """Return the sides as they are shown: neighbours with one formula are one, and exponents are products."""
     found: list[Side] = []
     for side in sides:
         last = found[-1] if found else None
