@@ -50,10 +50,13 @@ class DataSets:
 class PartDefaults(Protocol):
     """What a part is unless its class says otherwise: no triple, known by no data sets, in no relation to others."""
 
-    accuracy: ClassVar[float] = 0.0
-    """The relative distance of estimates from certified values; 0 where the gap of the question decides."""
     is_triple: ClassVar[bool] = False
     """Whether the part is the divergence of a triple."""
+
+    @property
+    def accuracy(self) -> float:
+        """The relative distance of estimates from certified values; 0 where the gap of the question decides."""
+        return 0.0
 
     @property
     def constant(self) -> tuple[Part, ...]:
