@@ -1,14 +1,18 @@
 """Neighbouring inputs: against exhaustion over all data sets, known total variations, and what is refused."""
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
+from random import Random
 
+import flint
 import mpmath
 import pytest
 import sympy as sp
+from flint import arb
 
 import symamp as sa
 from symamp.errors import ArgumentError, SupportMismatchError, UnknownInputError
+from symamp.mechanisms.continuous.nearby import simulated
 from symamp.mechanisms.continuous.planar_laplace import strip_mass
 from tests.oracle.users_who_differ import messages_shuffled, positive
 from tests.test_literature_refutations import geometric
@@ -155,6 +159,50 @@ def test_the_table_below_laplace_noise_loses_no_test():
     rows = [[float(v) for v in row] for row in cells.rows]
     variation = positive(dict(enumerate(rows[0])), dict(enumerate(rows[1])), 1.0)
     assert variation == pytest.approx(1 - 16**-0.25)
+
+
+@pytest.mark.parametrize("d", ["1/2", "1"])
+def test_the_strips_below_planar_noise(d):
+    """Exact to quadrature: the masses of strips by another integral, along the line through the points."""
+    (cells,) = sa.PlanarLaplace(eps0=2).near(d).members()
+    width = float(sp.Rational(d))
+    third = 1.0 if width < 1 else 0.5
+    with mpmath.workdps(15):
+        for x, row in zip((0.0, width, third), cells.rows, strict=True):
+            ends = [2 * (width * i / 4 - x) for i in range(5)]
+            inner = [
+                mpmath.quad(lambda u: abs(u) * mpmath.besselk(1, abs(u)) / mpmath.pi, sorted({a, b, min(max(0, a), b)}))
+                for a, b in pairwise(ends)
+            ]
+            assert [float(v) for v in row[1:-1]] == pytest.approx([float(v) for v in inner], abs=1e-7)
+    assert sum(cells.rows[1]) == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_simulated_table_comes_from_the_mechanism_by_a_channel(seed):
+    """In fractions: the channel of the proof is found again, and has no negative entry."""
+    random = Random(seed)
+    weights = [[random.randint(1, 99) for _ in range(5)] for _ in range(3)]
+    rows = sp.Matrix([[sp.Rational(w, sum(row)) for w in row] for row in weights])
+    with flint.ctx.workprec(192):
+        balls = {f"x{i}": [arb(v.p) / v.q for v in rows.row(i)] for i in range(3)}
+        table = sp.Matrix(simulated(balls, ("x0", "x1"), "noise").rows)
+    # The least common factor of the uniform law that leaves an answer: the channel is linear in it.
+    inverse = rows.T * (rows * rows.T).inv()
+    for share in (sp.Rational(1, 2**k) for k in range(24, 90)):
+        near = (table - sp.ones(3, 5) * share / 5) / (1 - share)
+        channel = (1 - share) * (sp.eye(5) + inverse * (near - rows)) + share * sp.ones(5, 5) / 5
+        assert rows * channel == table
+        if min(channel) >= 0:
+            break
+    else:
+        raise AssertionError("no channel")
+    assert max(abs(v) for v in table - rows) < sp.Rational(1, 2**24)
+
+
+def test_points_too_close_are_told_apart_by_one_test():
+    (table,) = sa.PlanarLaplace(eps0=1).near("1e-20").members()
+    assert len(table.inputs) == 2
 
 
 # ---------------------------------------------------------------------------------------------------------- what is not

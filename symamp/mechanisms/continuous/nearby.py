@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, log2
 
 import sympy as sp
+from flint import arb, arb_mat
 
 from symamp.algebra.parameter import Parameter
 from symamp.derivation.variation_parameters import VariationRatio
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.mechanisms.subject_base import SubjectBase
+
+_DIGITS, _MOST_MIXED = 80, sp.Rational(1, 2**24)
+"""Binary digits of the entries of a table that is simulated, and how much of the uniform law may be mixed to them."""
 
 
 @dataclass(frozen=True)
@@ -55,3 +61,35 @@ def told_apart(variation: sp.Expr) -> FiniteMechanism:
     """
     high, low = (1 + variation) / 2, (1 - variation) / 2
     return FiniteMechanism({"x0": {"0": high, "1": low}, "x1": {"0": low, "1": high}}, name="one test of two inputs")
+
+
+def simulated(rows: Mapping[str, Sequence[arb]], pair: tuple[str, str], name: str) -> FiniteMechanism | None:
+    """Return a table of short rational numbers near these probabilities that the mechanism with them can simulate.
+
+    Only the pair is compared. None where the rows are too much alike to tell how.
+
+    Guarantee
+    ---------
+    The table is the mechanism with probabilities ``rows``, whatever they are within their balls, followed by one
+    channel. Proof: docs/proofs/metric.md.
+    """
+    exact = arb_mat([list(row) for row in rows.values()])
+    count, size = exact.nrows(), exact.ncols()
+    near = []
+    for row in rows.values():
+        short = [sp.Rational(int((x.mid() * arb(2) ** _DIGITS).floor().unique_fmpz()), 2**_DIGITS) for x in row[:-1]]
+        near.append([*short, 1 - sum(short)])
+    shown = [arb(x.p) / x.q for row in near for x in row]
+    missed = [abs(x - y) for x, y in zip(exact.entries(), shown, strict=True)]
+    try:
+        inverse = exact.transpose() * (exact * exact.transpose()).inv()
+    except ZeroDivisionError:
+        return None
+    largest, error = (float(max(abs(x).upper() for x in numbers)) for numbers in (inverse.entries(), missed))
+    share = sp.Rational(2) ** ceil(log2(2.0 * size * count * largest * error + 2.0**-200))
+    if not share < _MOST_MIXED:
+        return None
+    table = [[(1 - share) * x + share / size for x in row] for row in near]
+    return FiniteMechanism(
+        {x: {f"y{i}": v for i, v in enumerate(row)} for x, row in zip(rows, table, strict=True)}, name=name
+    ).near([pair])

@@ -1,0 +1,52 @@
+"""Print, for noise whose inputs are compared at a distance, brackets and what Theorem A's three numbers cost."""
+
+import sys
+
+import numpy as np
+
+import symamp as sa
+
+N, DELTA = 10**4, "1e-6"
+CASES = [(1, 0.1), (1, 0.5), (2, 0.1), (2, 0.5), (4, 0.1), (4, 0.5), (1, 1.0), (4, 1.0)]
+
+
+def on_interval(eps0, d, x):
+    """Return I for Laplace noise on [0, 1] and the inputs x, x + d."""
+    y = np.linspace(-30 / eps0, 1 + 30 / eps0, 2_000_001)
+    law0, law1 = np.exp(-eps0 * abs(y - x)), np.exp(-eps0 * abs(y - x - d))
+    blanket = np.exp(-eps0 * np.maximum(abs(y), abs(y - 1)))
+    return float(((law0 - law1) ** 2 / blanket).sum() * (y[1] - y[0]) * eps0 / 2)
+
+
+def on_disc(eps0, d, x):
+    """Return I for planar Laplace noise on the disc of diameter 1 and two inputs at distance d around (x, 0)."""
+
+    def part(u, v, area):
+        law0, law1 = (np.exp(-eps0 * np.hypot(u - x + s * d / 2, v)) for s in (1, -1))
+        blanket = np.exp(-eps0 * (np.hypot(u, v) + 0.5))
+        return float(((law0 - law1) ** 2 / blanket).sum() * area * eps0**2 / (2 * np.pi))
+
+    fine, coarse, far = min(0.004, d / 25), 0.02, 0.5 + 30 / eps0
+    near = np.arange(-1.2, 1.2, fine) + fine / 2
+    wide = np.arange(-far, far, coarse) + coarse / 2
+    u, v = np.meshgrid(wide, wide)
+    out = (abs(u) > 1.2) | (abs(v) > 1.2)
+    return part(*np.meshgrid(near, near), fine**2) + part(u[out], v[out], coarse**2)
+
+
+def main():
+    for noise, integral in ((sa.Laplace, on_interval), (sa.PlanarLaplace, on_disc)):
+        for eps0, d in CASES:
+            mechanism = noise(eps0=eps0)
+            p, beta, q = (float(v) for v in mechanism.near(str(d)).variation_ratio())
+            centre = (0.5 - d / 2) if noise is sa.PlanarLaplace else (1 - d)
+            largest = max(integral(eps0, d, centre * share) for share in (0, 0.5, 1))
+            found = sa.epsilon(mechanism, n=N, delta=DELTA, neighbours=str(d), gap=1e-3)
+            cost = (2 * q * beta * (p - 1) / p / largest) ** 0.5
+            bracket = f"[{found.lower:.5f}, {found.upper:.5f}]"
+            name = "Laplace" if noise is sa.Laplace else "planar"
+            print(f"| {name} | {eps0} | {d} | {bracket} | {found.lower / found.upper:.2f} | {cost:.2f} |")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
