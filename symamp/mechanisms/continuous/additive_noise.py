@@ -10,13 +10,13 @@ import flint
 import sympy as sp
 from flint import arb
 
-from symamp.derivation.crossing import level_of
+from symamp.derivation.crossing import level_of, number
 from symamp.derivation.printing import latex
 from symamp.derivation.variation_parameters import VariationRatio
 from symamp.derivation.worst_pair import WorstPair
 from symamp.evaluation.law import Level
 from symamp.evaluation.smooth_law import SmoothLaw
-from symamp.mechanisms.continuous.noise_law import blanket_law, cut_laws
+from symamp.mechanisms.continuous.noise_law import blanket_law, cut_laws, far_ratio
 from symamp.mechanisms.continuous.noise_sides import Arc, Side, joined, sides_of
 from symamp.mechanisms.continuous.picture import plot_distribution, plot_ratios
 from symamp.mechanisms.family import Parametrised
@@ -26,7 +26,7 @@ from symamp.numbers.exact_number import exact_number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_DEVIATIONS, _SMOOTH, _TYPICAL = 4.0, 0.5, 10**4
+_DEVIATIONS, _SMOOTH, _TYPICAL, _FEW_RATIOS = 4.0, 0.5, 10**4, 8.0
 
 
 class AdditiveNoise(Parametrised, SubjectBase):
@@ -125,6 +125,21 @@ class AdditiveNoise(Parametrised, SubjectBase):
     def exact_law(self) -> SmoothLaw | None:
         """Return the triple of the blanket at the pair (0, 1), None if its tail has to be cut."""
         return None if self.local_ratio() is sp.oo or self.cuts_tail else blanket_law(self)
+
+    def upper_law(self) -> SmoothLaw:
+        """Return a law above that of the pair (0, 1) for all levels and numbers of users: its own, or one far cut.
+
+        Guarantee
+        ---------
+        At every level and number of users its divergence is at least that of the blanket of (0, 1). A cut adds less
+        than 1e-19 to it. Proof: docs/proofs/smooth_laws.md.
+        """
+        return self.exact_law() or cut_laws(self, _FEW_RATIOS, far_ratio(self))[1]
+
+    def largest_kept_ratio(self) -> float:
+        """Return about the largest ratio of ``upper_law``."""
+        ratio = self.local_ratio()
+        return far_ratio(self) if ratio is sp.oo else float(number(ratio)())
 
     def blanket_laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
         """Return (lower, upper): laws between whose divergences that of the pair (0, 1) lies; the same one if exact.

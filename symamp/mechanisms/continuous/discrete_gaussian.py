@@ -17,7 +17,7 @@ from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 from symamp.mechanisms.continuous.noise_sides import Arc, Side, Y
 
-_FAR = 14.0
+_FAR, _FAR_ENOUGH = 14.0, 9.2
 _LARGEST = sp.Integer(2_000)
 
 
@@ -82,6 +82,19 @@ class DiscreteGaussian(AdditiveNoise):
         The divergences of the laws enclose that of the blanket of 0 and B. Proof: docs/proofs/smooth_laws.md.
         """
         return _laws(self, last)
+
+    def upper_law(self) -> SmoothLaw:
+        """Return the upper law that is cut where less than 1e-19 of the mass is left."""
+        return _laws(self, self._far)[1]
+
+    def largest_kept_ratio(self) -> float:
+        """Return about the largest ratio of ``upper_law``."""
+        size, sigma = int(self["B"]), float(self["sigma"])
+        return exp(min(size * (2 * self._far - size) / (2.0 * sigma * sigma), 300.0))
+
+    @property
+    def _far(self) -> int:
+        return int(self["B"]) + ceil(_FAR_ENOUGH * float(self["sigma"]) + 1.0)
 
     def blanket_laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
         """Return (lower, upper) as ``blanket_law_up_to``, cut where one message decides alone, as for all noise."""

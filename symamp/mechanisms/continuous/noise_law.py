@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Protocol
 
+import flint
 import sympy as sp
 from flint import acb, arb
 
@@ -18,7 +19,7 @@ from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.systems import FLINT, compile_expression
 
 W = sp.Symbol("w", positive=True)
-_CELLS, _CELL_BITS = 200, 256
+_CELLS, _CELL_BITS, _NEGLIGIBLE, _LARGEST = 200, 256, 2.0**-64, 1e300
 _HALF, _ONE = sp.Rational(1, 2), sp.Integer(1)
 
 
@@ -88,6 +89,15 @@ def cut_laws(noise: Noise, smooth: float, ratio: float) -> tuple[SmoothLaw, Smoo
     lower = _mirrored(noise, pieces, [*below.atoms, Atom(one, mean, mass)])
     upper = _mirrored(noise, pieces, [*above.atoms, Atom(one, edge, mass)], ((number(sp.Integer(0)), left_over),))
     return lower, upper
+
+
+def far_ratio(noise: Noise) -> float:
+    """Return about the ratio f(y - 1)/f(y) beyond which f(y - 1) has a mass of less than 2^-64."""
+    ratio, y = Holomorphic(noise.sides()[-1].ratio, Y), arb(1)
+    with flint.ctx.workprec(64):
+        while not noise.survival(y - 1) < _NEGLIGIBLE:
+            y += (y - arb(0.75)) / 8
+        return min(float(ratio(acb(y)).real.mid()), _LARGEST)
 
 
 def _mirrored(
