@@ -68,7 +68,7 @@ def test_integer_noise_is_checked():
     noise = sa.DiscreteGaussian(B=4, sigma=1)
     assert noise.local_epsilon() is sp.oo
     assert noise.worst_pair().proved
-    assert r"e^{4 y - 8}" in noise._repr_latex_()
+    assert r"e^{4 \left(y - 2\right)}" in noise._repr_latex_()
     with pytest.raises(sa.errors.SymampError):
         sa.delta(noise, n=10, eps=1, method="generic")
 
