@@ -167,12 +167,18 @@ class Answer(Bracket):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Evaluator, precision and parameters of the evaluation of ``upper``, such as tilt, window and frequencies."""
+        """Evaluator, precision and parameters of the evaluation of ``upper``, such as tilt, window and frequencies.
+
+        ``merging``, where many values or inputs were merged, is how far that raised a stop-loss transform at most, and
+        so delta by the envelope.
+        """
         if not self.evidence_above:
             return {"evaluator": "exact"}
         found = self.evidence_above[0]
         shown: dict[str, Any] = {"evaluator": found.evaluator, "precision": found.precision}
         shown["relative_gap"] = found.relative_gap
+        if found.merging > 0.0:
+            shown["merging"] = found.merging
         if found.plan is not None:
             shown |= found.plan.parameters
         return shown

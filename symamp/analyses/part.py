@@ -18,6 +18,7 @@ from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.rounding import float_above
 
 _GUARD = 64
 
@@ -138,6 +139,8 @@ class Evidence:
 
     ``exact`` is the divergence itself as (numerator, denominator) where it is known as a fraction. ``plan`` holds the
     parameters that the evaluator searched, ``details`` what another evaluator needs to repeat the evaluation.
+    ``merging`` is how far the merging of many values or inputs raised a stop-loss transform at most, a double rounded
+    up: a divergence by a law above all others is raised by no more than that.
     """
 
     part: Part
@@ -149,6 +152,7 @@ class Evidence:
     plan: Plan | TailPlan | None = field(default=None, repr=False)
     exact: tuple[int, int] | None = field(default=None, repr=False)
     details: AllDataSetsEvidence | None = field(default=None, repr=False)
+    merging: float = field(default=0.0, repr=False)
 
     @staticmethod
     def of(part: Part, eps: Level | str, found: Enclosure) -> Evidence:
@@ -158,7 +162,8 @@ class Evidence:
             ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
         text = eps if isinstance(eps, str) else eps.text
         details = found.evidence if isinstance(found, AllDataSetsEnclosure) else None
-        return Evidence(part, text, *ends, found.evaluator, found.precision, found.plan, exact, details)
+        merging = float_above(found.merging)
+        return Evidence(part, text, *ends, found.evaluator, found.precision, found.plan, exact, details, merging)
 
     @property
     def fraction(self) -> fmpq | None:

@@ -59,7 +59,7 @@ def enclose_all_data_sets(
     """
     gap = (settings or Settings()).gap
     bits, slack = starting_precision(n, gap), min(max(_SLACK, 0.5 * gap), _MOST_SLACK)
-    distinct, gains = _prepared(laws, level, n, bits, mixed)
+    distinct, gains, loss = _prepared(laws, level, n, bits, mixed)
     regions = _covered(tuple(laws), level, n, mixed)
     with flint.ctx.workprec(bits):
         everywhere = max(gains, key=lambda x: float(x.upper())).upper()
@@ -79,9 +79,8 @@ def enclose_all_data_sets(
             if not upper < everywhere:
                 break
         else:
-            return AllDataSetsEnclosure(
-                arb(0), upper, "all data sets", bits, evidence=AllDataSetsEvidence(tuple(evidence))
-            )
+            whole = AllDataSetsEvidence(tuple(evidence))
+            return AllDataSetsEnclosure(arb(0), upper, "all data sets", bits, merging=arb(loss), evidence=whole)
         return AllDataSetsEnclosure(arb(0), everywhere, "one user", bits)
 
 
@@ -92,7 +91,7 @@ def estimate_log_all_data_sets(
 
     Without ``halved`` all data sets are one region: what is asked for repeatedly is asked so first.
     """
-    _, gains = _prepared(laws, level, n, 128, mixed)
+    _, gains, _ = _prepared(laws, level, n, 128, mixed)
     found = (_covered if halved else _whole)(tuple(laws), level, n, mixed)
     with flint.ctx.workprec(128):
         trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)
@@ -120,8 +119,13 @@ def recomputed_bound(
     return largest
 
 
-def _prepared(laws: Sequence[Law], level: Level, n: int, bits: int, mixed: bool) -> tuple[list[BallGparv], list[arb]]:
-    """Return few laws that cover all, and G+, one number if it is common; the singular part, if any, is in G+ only."""
+def _prepared(
+    laws: Sequence[Law], level: Level, n: int, bits: int, mixed: bool
+) -> tuple[list[BallGparv], list[arb], float]:
+    """Return few laws that cover all, G+, one number if it is common, and how far merging raised a transform.
+
+    The singular part, if any, is in G+ only.
+    """
     if not laws:
         raise ArgumentError("laws", "none", "the law of at least one input")
     if not all(law.complete for law in laws):
@@ -130,16 +134,17 @@ def _prepared(laws: Sequence[Law], level: Level, n: int, bits: int, mixed: bool)
         balls = [ball_gparv(law, level) for law in laws]
         gains = [positive_part(g) + g.singular for g in balls]
         if mixed:
-            return _merged(balls), gains
+            return _merged(balls), gains, 0.0
         if not all(gain.overlaps(gains[0]) for gain in gains):
             raise ArgumentError("laws", "laws with different E[G_+]", "laws that belong to one pair of inputs")
-        return _few(_merged(balls), level, n), [min(gains, key=lambda x: float(x.rad()))]
+        few, loss = _few(_merged(balls), level, n)
+        return few, [min(gains, key=lambda x: float(x.rad()))], loss
 
 
-def _few(laws: list[BallGparv], level: Level, n: int) -> list[BallGparv]:
-    """Return the laws, or fewer that cover them where one for each input would take long."""
+def _few(laws: list[BallGparv], level: Level, n: int) -> tuple[list[BallGparv], float]:
+    """Return the laws, or fewer that cover them where one for each input would take long, and the loss."""
     if n < 2 or not _has_bound(laws):
-        return laws
+        return laws, 0.0
     mean = -float(level.exponential_minus_one())
     with np.errstate(all="ignore"):
         _, _, v = saddles(FloatClasses.of(laws, mean), n)[0]
@@ -177,7 +182,7 @@ def _has_bound(laws: Sequence[BallGparv]) -> bool:
 
 def _classes(laws: tuple[Law, ...], level: Level, n: int, mixed: bool) -> FloatClasses | None:
     """Return the classes of inputs for the search; None where there is nothing to search."""
-    balls, _ = _prepared(laws, level, n, 128, mixed)
+    balls, *_ = _prepared(laws, level, n, 128, mixed)
     if n < 2 or not _has_bound(balls):
         return None
     with flint.ctx.workprec(128):

@@ -66,7 +66,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Enclosure:
-    """Balls whose outer ends enclose a divergence, and how they were obtained."""
+    """Balls whose outer ends enclose a divergence, and how they were obtained.
+
+    ``merging`` is how far stop-loss transforms were raised at most where values or inputs were merged beforehand.
+    """
 
     lower: arb
     upper: arb
@@ -74,6 +77,7 @@ class Enclosure:
     precision: int
     plan: Plan | TailPlan | None = field(default=None, repr=False)
     exact: fmpq | None = field(default=None, repr=False)
+    merging: arb = field(default=arb(0), repr=False)
 
     def is_at_most(self, delta: fmpq) -> bool:
         """Whether the divergence is proved to be at most delta; a tie is decided if it is known exactly."""

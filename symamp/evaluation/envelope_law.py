@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import flint
 from flint import arb
@@ -68,15 +69,16 @@ def enclose_envelope(
     settings = settings or Settings()
     if not laws or _may_be_positive(laws, level):
         # The floats are searched on the law that is then certified: it is built once for each precision.
-        known: dict[int, BallGparv] = {}
+        known: dict[int, DominatingLaw] = {}
 
         def source() -> BallGparv:
             bits = flint.ctx.prec
             if bits not in known:
-                known[bits] = envelope_law(laws, level, most_nodes).law
-            return known[bits]
+                known[bits] = envelope_law(laws, level, most_nodes)
+            return known[bits].law
 
-        return enclose_law(source, n, settings)
+        found = enclose_law(source, n, settings)
+        return replace(found, merging=known[max(known)].merging)
     with flint.ctx.workprec(_BITS):
         # The bound falls with n, and at n = 1 it is the largest E[G_+].
         upper = arb(0)

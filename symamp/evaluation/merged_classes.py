@@ -28,9 +28,10 @@ _RATES = (0.0, 2.0, 8.0)
 _LOSSES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, inf)
 
 
-def merged_classes(laws: Sequence[BallGparv], mean: float, n: int, v: float) -> list[BallGparv]:
-    """Return the laws, or where they are many or large at most MOST_CLASSES of at most MOST_NODES + 4 values.
+def merged_classes(laws: Sequence[BallGparv], mean: float, n: int, v: float) -> tuple[list[BallGparv], float]:
+    """Return the laws, or where they are many or large at most MOST_CLASSES of at most MOST_NODES + 4 values; the loss.
 
+    That is how far the transform of a law is raised at most, computed in doubles; 0 where nothing is merged.
     ``v`` is the tilt at which others of equal envelopes are told apart: a cell takes in another input while N log M of
     its envelope stays below the largest of all inputs, up to a loss that is raised until there are few cells.
 
@@ -40,12 +41,25 @@ def merged_classes(laws: Sequence[BallGparv], mean: float, n: int, v: float) -> 
     at least that of the law everywhere. Proof: docs/proofs/all_data_sets.md.
     """
     if len(laws) <= MANY_CLASSES and max(len(g.values) for g in laws) <= MANY_ATOMS:
-        return list(laws)
+        return list(laws), 0.0
     f = FloatClasses.of(laws, mean)
     nodes = _nodes(f, laws, v)
     heights = _heights(f, nodes)
     cells = [[x] for x in range(len(laws))] if len(laws) <= MOST_CLASSES else _cells(nodes, heights, mean, n, v)
-    return [_chords([laws[x] for x in cell], _kept(nodes, heights[cell].max(axis=0))) for cell in cells]
+    kept = [_kept(nodes, heights[cell].max(axis=0)) for cell in cells]
+    found = [_chords([laws[x] for x in cell], some) for cell, some in zip(cells, kept, strict=True)]
+    return found, max(_raised(f.only(cell), np.array(some)) for cell, some in zip(cells, kept, strict=True))
+
+
+def _raised(f: FloatClasses, nodes: Floats) -> float:
+    """Return how far the chords of the envelope of some laws are above one of their transforms, which are convex.
+
+    Between nodes of the chords the difference is largest where a transform has a kink.
+    """
+    tops = _heights(f, nodes).max(axis=0)
+    rows = (f.only([x]) for x in range(len(f.values)))
+    kinks = ((row, np.concatenate([row.values[0], nodes])) for row in rows)
+    return float(max((np.interp(at, nodes, tops) - _heights(row, at)[0]).max() for row, at in kinks))
 
 
 def _nodes(f: FloatClasses, laws: Sequence[BallGparv], v: float) -> Floats:
