@@ -1,5 +1,6 @@
 """Users who differ: Theorems C and D against exhaustion, brackets against known values, and what is refused."""
 
+import pickle
 from fractions import Fraction
 from random import Random
 
@@ -364,3 +365,17 @@ def test_what_is_refused():
         sa.epsilon(crowd, n=5, delta="1e-3")
     with pytest.raises(ArgumentError, match="victim"):
         sa.epsilon(m, n=5, delta="1e-3", victim=0)
+
+
+def test_answers_are_of_the_one_type_and_plain_data():
+    """Whoever reads answers needs not know what they are about."""
+    crowd = sa.heterogeneous([(20, sa.PureLDP(eps0=1)), (10, sa.PureLDP(eps0=2))], shuffled="data")
+    for answer in (sa.delta(crowd, eps="1/2"), sa.epsilon(crowd, delta="1e-3", gap=1e-4)):
+        assert isinstance(answer, sa.Answer)
+        assert pickle.loads(pickle.dumps(answer)) == answer
+        assert hash(pickle.loads(pickle.dumps(answer))) == hash(answer)
+        assert {"lower", "upper", "method", "standing", "victims"} <= answer.to_dict().keys()
+        assert answer.victims == {0: (answer.lower, answer.upper)}
+        assert answer.digits < 15  # the bracket itself is what is known of the bound
+        assert answer.pair is None
+        assert answer.worst_data_set is None
