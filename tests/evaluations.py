@@ -6,13 +6,13 @@ from contextlib import ExitStack, contextmanager
 from unittest import mock
 
 from symamp.analyses import reduction
-from symamp.evaluation import all_data_sets
+from symamp.evaluation import all_data_sets_regions
 from symamp.evaluation.law import Law
 
 _EVALUATORS = (
     (reduction, "estimate_log_divergence"),
     (reduction, "enclose_divergence"),
-    (all_data_sets, "search"),
+    (all_data_sets_regions, "search"),
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from functools import cached_property
 from html import escape
-from math import inf
+from math import inf, sqrt
 from typing import Any
 
 import flint
@@ -103,7 +103,8 @@ class Profile:
         claimed = None if self._claimed is None else self._own_epsilon(self._claimed.first, target, settings)
         if self._no_user_exceeds(target):
             return self._answer(asked, (ZERO, ZERO), (), (), Interval(0.0, 0.0), claimed)
-        start = None if self._last is None else self._last[0]
+        # Between answers of one profile eps grows about as the root of log(1/delta) does.
+        start = None if self._last is None else self._last[0] * sqrt(log_delta / self._last[1])
         hopeless = self._below.never_below(self.n, target)
         low, best = (inf, hopeless) if hopeless else self._below.largest_root(self.n, log_delta, settings, start)
         guess, bound, worst = self._ladder.least_root(self.n, log_delta, settings, low, wanted is not None)
