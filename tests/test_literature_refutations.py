@@ -4,8 +4,13 @@ import itertools
 import math
 from fractions import Fraction
 
+import flint
 import pytest
+from flint import arb
 
+import symamp as sa
+from symamp.literature.closed_form import Setting
+from symamp.literature.forms.renyi_divergences import sampled_order, shuffled_order
 from tests.oracle.users_who_differ import budget_law, expectation, histogram, messages_shuffled, positive, response
 
 F = Fraction
@@ -191,3 +196,26 @@ def test_the_generic_triple_of_the_withdrawn_proof_is_right():
     """Binary response attains it: t = 3, n = 3, E = 3/2."""
     E = F(3, 2)
     assert truth(response(2, F(3)), (0, 1), E, 3) == expectation([budget_law(F(3), E)] * 3) / 3
+
+
+# ------------------------------------------------------------------------------------------------------- Rényi bounds
+
+
+@pytest.mark.parametrize("t", [F(11, 10), F(3), F(8)])
+@pytest.mark.parametrize(("k", "users"), [(2, (2, 5, 9)), (3, (2, 4))])
+def test_no_case_refutes_the_renyi_bounds(k, users, t):
+    """Exact moments sum P^a/Q^(a-1) of all data sets of k-ary response: the formulas of Girgis et al. are above all."""
+    rows = [[(t if x == y else F(1)) / (t + k - 1) for y in range(k)] for x in range(k)]
+    for n in users:
+        setting = Setting(sa.PureLDP(eps0=f"log({t})"), n)
+        largest = dict.fromkeys((2, 3, 8), F(0))
+        for others in itertools.combinations_with_replacement(range(k), n - 1):
+            p, q = (histogram([rows[x], *(rows[y] for y in others)]) for x in (0, 1))
+            for order in largest:
+                moment = sum(p[h] * (p[h] / q[h]) ** (order - 1) for h in p)
+                largest[order] = max(largest[order], moment)
+        with flint.ctx.workprec(128):
+            for order, moment in largest.items():
+                for bound in (shuffled_order, sampled_order):
+                    claimed = ((order - 1) * bound(setting, order)).exp()
+                    assert claimed > arb(moment.numerator) / moment.denominator
