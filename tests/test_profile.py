@@ -131,3 +131,11 @@ def test_a_second_question_needs_few_evaluations():
     kinds = Counter(point[0] for point in found)
     assert kinds["enclose_divergence"] <= 4
     assert kinds["estimate_log_divergence"] <= 14
+
+
+def test_results_are_their_text_wherever_they_are_shown():
+    profile = sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=100, method="blanket")
+    answer = profile.delta("0.1")
+    shown = [answer, profile.curve(eps=["0.1"]), sa.estimate(sa.RandomizedResponse(k=2, eps0=1), n=100, eps="0.1")]
+    assert repr(shown) == "[" + ", ".join(f"<{type(x).__name__}: {x}>" for x in shown) + "]"
+    assert repr(answer).startswith("<Answer: delta in [")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -23,7 +23,7 @@ COVERED = (
 _SLACK = fmpq(1, 10**9)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ComposedAnswer(Bracket):
     """A certified bracket for ``epsilon`` or ``delta`` of many rounds.
 
@@ -39,12 +39,12 @@ class ComposedAnswer(Bracket):
 
     quantity: str
     given: str
-    least: Dyadic = field(repr=False)
-    most: Dyadic = field(repr=False)
+    least: Dyadic
+    most: Dyadic
     rounds: tuple[tuple[str, int], ...]
-    above: Side | None = field(default=None, repr=False)
-    below: Side | None = field(default=None, repr=False)
-    gaussian: float | None = field(default=None, repr=False)
+    above: Side | None = None
+    below: Side | None = None
+    gaussian: float | None = None
 
     @property
     def gaussian_place(self) -> str:

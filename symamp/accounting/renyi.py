@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from symamp.accounting.composition import Composition
 from symamp.accounting.discrete_pair import DiscretePair
+from symamp.amplification.shown import ShownAsText
 from symamp.errors import ArgumentError
 from symamp.evaluation.inversion import log_of
 from symamp.evaluation.law import total
@@ -27,8 +28,8 @@ _BITS, _WIDE = 192, 6.5
 _LARGEST = 10**6
 
 
-@dataclass(frozen=True)
-class RenyiCurve:
+@dataclass(frozen=True, repr=False)
+class RenyiCurve(ShownAsText):
     """Brackets of the Renyi divergence at some orders, as doubles rounded outward.
 
     ``upper`` holds for every pair of neighbours and adaptive queries; some data sets have at least ``lower``.

@@ -17,7 +17,7 @@ from symamp.amplification.curve import BracketCurve
 from symamp.numbers.arguments import budget
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ComposedCurve(BracketCurve):
     """Brackets of delta after all rounds at the eps of a grid.
 

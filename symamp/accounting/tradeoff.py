@@ -20,6 +20,7 @@ from symamp.accounting.float_product import FloatProduct
 from symamp.accounting.gaussian_approximation import gaussian_log_delta
 from symamp.accounting.optimistic import curve_below
 from symamp.accounting.pessimistic import curve_above
+from symamp.amplification.shown import ShownAsText
 from symamp.errors import ArgumentError
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.exact_number import exact_number
@@ -30,8 +31,8 @@ from symamp.numbers.scipy_functions import ndtr, ndtri
 _PER_DEVIATION, _REACH, _KERNEL_GAP = 3, 6.0, 1e-3
 
 
-@dataclass(frozen=True)
-class TradeOff:
+@dataclass(frozen=True, repr=False)
+class TradeOff(ShownAsText):
     """A trade-off function between two convex functions, given by the vertices of the curves E -> D_E behind them.
 
     For every pair of neighbours, a test of level x has an error of the second kind of at least ``at(x)[0]``; for some
@@ -80,6 +81,9 @@ class TradeOff:
         ax.set(xlabel="error of the first kind", ylabel="error of the second kind")
         ax.legend()
         return ax
+
+    def __str__(self) -> str:
+        return f"certified trade-off function  ({self.text})"
 
 
 def trade_off(rounds: Composition, gap: float | None) -> TradeOff:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite, log10
 from typing import Any, cast
@@ -26,7 +26,7 @@ _MOST_DIGITS = 1000
 _LOCAL_BUDGET = "local budget"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer(Bracket):
     """A certified bracket for the central budget ``epsilon`` or for ``delta`` of n shuffled users.
 
@@ -48,13 +48,13 @@ class Answer(Bracket):
     (('x0', 'x1'), '(x0, x2, ...) against (x1, x2, ...)', True)
     """
 
-    question: Question = field(repr=False)
-    asked: Asked = field(repr=False)
-    least: Dyadic = field(repr=False)
-    most: Dyadic = field(repr=False)
+    question: Question
+    asked: Asked
+    least: Dyadic
+    most: Dyadic
     bound: Interval
-    evidence_above: tuple[Evidence, ...] = field(default=(), repr=False)
-    evidence_below: tuple[Evidence, ...] = field(default=(), repr=False)
+    evidence_above: tuple[Evidence, ...] = ()
+    evidence_below: tuple[Evidence, ...] = ()
     claimed: Interval | None = None
 
     @property

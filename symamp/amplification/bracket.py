@@ -9,6 +9,7 @@ import flint
 import mpmath
 from flint import arb
 
+from symamp.amplification.shown import ShownAsText
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rounding import float_above, float_below
 
@@ -24,7 +25,7 @@ class Interval:
         return f"[{self.lower!r}, {self.upper!r}]"
 
 
-class Bracket:
+class Bracket(ShownAsText):
     """What all answers with the exact ends ``least`` and ``most`` share.
 
     >>> bracket = Bracket()

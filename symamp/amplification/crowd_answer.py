@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -27,7 +27,7 @@ SOURCES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CrowdAnswer(Answer):
     """A certified bracket for users who differ: private at ``upper``, provably not below ``lower``.
 
@@ -41,9 +41,9 @@ class CrowdAnswer(Answer):
     ([0, 1], True)
     """
 
-    groups: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
-    attained: DataSets | None = field(default=None, repr=False)
-    aimed: float = field(default=1e-6, repr=False)
+    groups: tuple[tuple[int, float, float], ...] = ()
+    attained: DataSets | None = None
+    aimed: float = 1e-6
 
     @property
     def crowd(self) -> Crowd:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symamp.amplification.shown import html_table, write_csv
+from symamp.amplification.shown import ShownAsText, html_table, write_csv
 
 if TYPE_CHECKING:
     from symamp.amplification.answer import Answer
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _COLUMNS = ("eps", "lower", "upper", "log10_lower", "log10_upper", "method")
 
 
-class BracketCurve:
+class BracketCurve(ShownAsText):
     """Brackets of delta over a grid of eps, as arrays and as a picture."""
 
     answers: tuple[Any, ...]
@@ -71,7 +71,7 @@ class BracketCurve:
         return ax
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Curve(BracketCurve):
     """delta at every eps of a grid: the mechanism is (eps, ``upper``)-private, and not (eps, < ``lower``)-private.
 

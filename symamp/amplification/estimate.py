@@ -8,6 +8,7 @@ import mpmath
 
 from symamp.amplification.question import Question
 from symamp.amplification.search import Ladder
+from symamp.amplification.shown import ShownAsText
 from symamp.analyses.reduction import Reduction, is_triple
 from symamp.analyses.subject import Subject
 from symamp.derivation.crossing import level_of
@@ -19,8 +20,8 @@ from symamp.numbers.arguments import budget, digit_count
 _SYSTEMS = ("numpy", "mpmath")
 
 
-@dataclass(frozen=True)
-class Estimate:
+@dataclass(frozen=True, repr=False)
+class Estimate(ShownAsText):
     """The value of one analysis, computed in floats or in mpmath: rounding is kept small but is not bounded.
 
     >>> print(Estimate("delta", mpmath.mpf("8.2e-5"), "numpy", "blanket"))
@@ -61,7 +62,7 @@ def estimate(
 
     >>> import symamp as sa
     >>> sa.estimate(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps=0.1)
-    Estimate(quantity='delta', value=mpf('8.2011...e-5'), system='numpy', method='blanket')
+    <Estimate: delta ~ 8.2011...e-5 (estimate by numpy, no guarantee; blanket)>
     """
     question = Question.of(mechanism, n, method)
     level, wanted = level_of(budget(eps)), digit_count(digits)

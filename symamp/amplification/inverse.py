@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 from math import ceil, exp, floor, inf, isfinite, log
@@ -17,7 +17,7 @@ from symamp.amplification.answer import Answer
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question, checked_subject
 from symamp.amplification.search import LOOSE, DataSetSearch, Ladder
-from symamp.amplification.shown import write_csv
+from symamp.amplification.shown import ShownAsText, write_csv
 from symamp.analyses.subject import Subject
 from symamp.derivation.crossing import level_of
 from symamp.errors import ArgumentError
@@ -34,8 +34,8 @@ _MANY_USERS = 1e6
 _FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
 
 
-@dataclass(frozen=True)
-class Inverse:
+@dataclass(frozen=True, repr=False)
+class Inverse(ShownAsText):
     """A certified bracket of the largest eps0, or of the least n, at which (eps, delta)-privacy holds.
 
     ``quantity`` is "eps0" or "n". ``private`` and ``not_private`` are the two answers for delta that prove the ends:
@@ -56,9 +56,9 @@ class Inverse:
     asked: tuple[tuple[str, str], ...]
     lower: float
     upper: float
-    private: Answer | None = field(repr=False)
-    not_private: Answer | None = field(repr=False)
-    monotone: str | None = field(default=None, repr=False)
+    private: Answer | None
+    not_private: Answer | None
+    monotone: str | None = None
 
     @property
     def safe(self) -> float:

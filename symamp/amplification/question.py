@@ -67,7 +67,9 @@ class Asked:
 def checked_subject(subject: Any) -> Subject:
     """Return the subject if a number can be asked of it, else raise ArgumentError."""
     if isinstance(subject, type) or not all(hasattr(subject, name) for name in _ASKED):
-        raise ArgumentError("mechanism", type(subject).__name__, "a mechanism of symamp")
+        raise ArgumentError(
+            "mechanism", type(subject).__name__, "a mechanism of symamp, such as sa.FiniteMechanism(table)"
+        )
     if subject.parameters:
         free = [p.name for p in subject.parameters]
         told = f"numbers for all parameters: --{free[0]} ... on the command line, .at({free[0]}=...) in Python"

@@ -10,6 +10,13 @@ from os import PathLike
 _SHOWN = 20
 
 
+class ShownAsText:
+    """A result that looks the same in a list, at a prompt and where it is printed."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
+
+
 def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a table in HTML, of the first rows where there are many.
 

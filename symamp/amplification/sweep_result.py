@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from os import PathLike
 from typing import Any
@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symamp.amplification.shown import html_table, write_csv
+from symamp.amplification.shown import ShownAsText, html_table, write_csv
 from symamp.amplification.sweep_file import Finished
 from symamp.numbers.exact_number import exact_number
 
 Axes = tuple[tuple[str, ...], tuple[str | None, ...], tuple[int, ...], tuple[str, ...]]
 
 
-@dataclass(frozen=True, eq=False)
-class Sweep:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep(ShownAsText):
     """Certified brackets of ``quantity`` ("epsilon" or "delta"), arrays of the shape (mechanism, eps0, n, given).
 
     ``given`` are the deltas, or the eps, as they were written; ``eps0`` is (None,) where the mechanisms bring their
@@ -39,11 +39,11 @@ class Sweep:
     eps0: tuple[str | None, ...]
     n: tuple[int, ...]
     given: tuple[str, ...]
-    lower: NDArray[np.float64] = field(repr=False)
-    upper: NDArray[np.float64] = field(repr=False)
-    log10_lower: NDArray[np.float64] = field(repr=False)
-    log10_upper: NDArray[np.float64] = field(repr=False)
-    methods: NDArray[np.str_] = field(repr=False)
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    log10_lower: NDArray[np.float64]
+    log10_upper: NDArray[np.float64]
+    methods: NDArray[np.str_]
 
     @staticmethod
     def of(quantity: str, axes: Axes, found: Mapping[tuple[int, ...], Finished]) -> Sweep:
