@@ -29,7 +29,7 @@ from symamp.numbers.scipy_functions import brentq
 _FAR, _LEAST_EPS0 = 1e4, 1e-9
 _STEPS = 24
 _FIRST_SHIFT = 1e-6
-_CLOSE, _FINE = 1e-4, 1e-9
+_ROUGH, _CLOSE, _FINE, _NEAR, _MOST_SECANTS = 0.02, 1e-4, 1e-9, 1e-3, 8
 _MANY_USERS = 1e6
 _FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
 
@@ -196,18 +196,26 @@ class _Search:
         self.level: Level = level_of(eps)
         self.log_delta = log_of(target)
         self._shift = _FIRST_SHIFT
-        self._kept: tuple[Any, Ladder, DataSetSearch] | None = None
+        self._cheapest = method
+        self._member: int | None = None
 
     def roots(self, *, rising: bool) -> tuple[float, float]:
         """Return estimates of x where the least upper bound, and the largest lower bound, are delta."""
         least, most = self.least, self.most
         sign = 1.0 if rising else -1.0
-        place = _crossing(lambda x: sign * self._above(x, cheap=True), least, most, self._start(rising), 0.7, _CLOSE)
-        low = _crossing(lambda x: sign * self._below(x), least, most, place)
-        cheap = self.method is not None or not least < place < most or abs(log(low / place)) <= LOOSE
-        accuracy = _FINE if cheap else _CLOSE
-        high = _crossing(lambda x: sign * self._above(x, cheap=cheap), least, most, place, 3.0 * _CLOSE, accuracy)
-        return high, low
+
+        def cheap(x: float) -> float:
+            return sign * self._above(x, cheap=True)
+
+        place = _crossing(cheap, least, most, self._start(rising), 0.7, _ROUGH)
+        if not least < place < most:
+            return place, _crossing(lambda x: sign * self._below(x), least, most, place)
+        slope = (cheap(place * (1.0 + _NEAR)) - cheap(place)) / _NEAR
+        place = _from(cheap, least, most, place, slope, _CLOSE)
+        low = _from(lambda x: sign * self._below(x), least, most, place, slope)
+        tight = self.method is not None or abs(log(low / place)) <= LOOSE
+        accuracy = _FINE if tight else _CLOSE
+        return _from(lambda x: sign * self._above(x, cheap=tight), least, most, place, slope, accuracy), low
 
     def _start(self, rising: bool) -> float:
         """Return where to begin: few users take longer to evaluate than many."""
@@ -238,7 +246,7 @@ class _Search:
 
     def fewer(self, private: Answer | None, n: float) -> tuple[Answer | None, float]:
         """Return (answer, n) with one or two users less where that is certified, too."""
-        for _ in range(2):
+        for _ in range(2 if self._shift == _FIRST_SHIFT else 0):
             if private is None or n <= 1.0 or n > 1e9:
                 break
             answer = self._answer(n - 1.0)
@@ -258,32 +266,51 @@ class _Search:
     @property
     def cheap(self) -> str | None:
         """The analysis for answers whose lower end alone is needed: data sets, whatever bounds them from above."""
-        assert self._kept is not None
-        return self._kept[1].first.parts[0].method if self.method is None else self.method
+        return self._cheapest
 
     def _answer(self, x: float, method: str | None = None) -> Answer:
         return Profile(Question.of(self.subject(x), self.users(x), method or self.method)).delta(self.eps)
 
-    def _searches(self, x: float) -> tuple[Ladder, DataSetSearch]:
-        subject = self.subject(x)
-        if self._kept is None or self._kept[0] != subject:
-            self._kept = subject, Ladder(subject, self.method), DataSetSearch(subject)
-        return self._kept[1:]
-
     def _above(self, x: float, *, cheap: bool) -> float:
-        ladder, below = self._searches(x)
-        n = self.users(x)
+        n, ladder = self.users(x), Ladder(self.subject(x), self._cheapest if cheap else self.method)
+        if self._cheapest is None:  # which analyses apply is not asked again
+            self._cheapest = ladder.first.parts[0].method
         if cheap:
             value = ladder.first.ranked(self.level, n)[0].log_estimate(self.level, n)
         else:
-            low, _ = below.largest_value(self.level, n)
-            value, _, part = ladder.least_value(self.level, n, low)
+            value, _, part = ladder.least_value(self.level, n, -inf)
             self._shift = max(_FIRST_SHIFT, 0.1 * part.accuracy)
         return max(value - self.log_delta, -_FAR)
 
     def _below(self, x: float) -> float:
-        value, _ = self._searches(x)[1].largest_value(self.level, self.users(x))
+        """Return the estimate of the lower bound; of many mechanisms, of the one that was the worst at first."""
+        subject = self.subject(x)
+        members = subject.members()
+        if self._member is not None:
+            subject = members[self._member]
+        value, found = DataSetSearch(subject).largest_value(self.level, self.users(x))
+        if self._member is None and len(members) > 1:
+            self._member = [repr(m) for m in members].index(found.member)
         return max(value - self.log_delta, -_FAR)
+
+
+def _from(
+    miss: Callable[[float], float], least: float, most: float, start: float, slope: float, accuracy: float = _FINE
+) -> float:
+    """Return what ``_crossing`` does from a place near it, and about the slope there: in few evaluations."""
+    z, first, last = log(start), log(least), log(most)
+    value, known = miss(start), slope
+    for _ in range(_MOST_SECANTS):
+        if not (isfinite(known) and known > 0.0):
+            break
+        step = -value / known
+        if not first < z + step < last:
+            break
+        if abs(step) <= accuracy:
+            return exp(z + step)
+        there = miss(exp(z + step))
+        z, value, known = z + step, there, (there - value) / step
+    return _crossing(miss, least, most, exp(z), max(3.0 * accuracy, _NEAR), accuracy)
 
 
 def _crossing(
