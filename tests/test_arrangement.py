@@ -105,9 +105,10 @@ def test_lambdify_broadcasts_over_arrays():
     evaluate = catalogue()["rappor"]().blanket().lambdify()
     budgets, sizes = np.array([[0.5], [1.0]]), np.array([2.0, 3.0, 5.0])
     found = evaluate(eps0=budgets, D=sizes)
+    assert {x.shape for row in found for x in row} == {(2, 3)}
     for i, e in enumerate(budgets[:, 0]):
         for j, size in enumerate(sizes):
             one = evaluate(eps0=float(e), D=int(size))
             for many, single in zip(found, one, strict=True):
                 for a, b in zip(many, single, strict=True):
-                    assert np.broadcast_to(a, (2, 3))[i, j] == pytest.approx(b, rel=1e-12)
+                    assert a[i, j] == pytest.approx(b, rel=1e-12)

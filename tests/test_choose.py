@@ -1,5 +1,6 @@
 """Choosing a mechanism: variances against exact sums over explicit tables, ranks, and equal central privacy."""
 
+import math
 from fractions import Fraction
 from itertools import product
 
@@ -8,6 +9,7 @@ import sympy as sp
 from oracle.histograms import hadamard_response, randomized_response, subset_selection, unary_encoding
 
 import symamp as sa
+from symamp.mechanisms.catalogue import catalogue
 from symamp.mechanisms.utility import variance_of
 
 T = Fraction(3)
@@ -65,6 +67,17 @@ def test_candidates_have_equal_central_privacy_and_are_ranked():
     assert "standard deviation" in str(found)
     assert found._repr_html_().count("<tr>") == 4
     assert len(found.to_dict()["rows"]) == 3
+
+
+@pytest.mark.parametrize("slug", sorted(catalogue()))
+def test_messages_are_counted_as_in_the_tables(slug):
+    for sizes in catalogue()[slug].small[:3]:
+        member = catalogue()[slug](**sizes)
+        bits = member.message_bits()
+        if bits is None:
+            assert slug in {"piecewise", "priv-unit", "square-wave", "staircase", "wheel"}
+        else:
+            assert float(bits) == pytest.approx(math.log2(len(member.table().messages)), rel=1e-12)
 
 
 def test_means():

@@ -110,7 +110,7 @@ def test_tables_are_those_of_the_oracle(parts):
 )
 @pytest.mark.parametrize("E", [Fraction(1), Fraction(5, 4), Fraction(2), Fraction(7, 2)])
 def test_the_truth_lies_inside(combined, table, E):
-    for n in (1, 2, 3):
+    for n in (1, 2, 3, 4):
         answer = sa.delta(combined, n=n, eps=sp.log(sp.Rational(E.numerator, E.denominator)))
         true = worst_true_divergence(table, n, E)[0]
         low, high = answer.least.fraction, answer.most.fraction
@@ -126,9 +126,9 @@ def test_the_truth_lies_inside_for_random_tables(seed):
     ]
     combined = sa.joint([table_of(t) for t in tables])
     _, rows = joint_table(tables)
-    for E in (Fraction(1), Fraction(5, 4)):
-        answer = sa.delta(combined, n=2, eps=sp.log(sp.Rational(E.numerator, E.denominator)))
-        true = float(worst_true_divergence(rows, 2, E)[0])
+    for n, E in ((2, Fraction(1)), (2, Fraction(5, 4)), (4, Fraction(5, 4))):
+        answer = sa.delta(combined, n=n, eps=sp.log(sp.Rational(E.numerator, E.denominator)))
+        true = float(worst_true_divergence(rows, n, E)[0])
         assert answer.lower <= true * (1 + 1e-12)
         assert true <= answer.upper * (1 + 1e-12)
 
@@ -429,4 +429,10 @@ def test_what_a_notebook_shows():
     assert "joint([RandomizedResponse(k=3, eps0=eps0)] * 2)" in shown
     assert "local ε = 2*eps0" in shown
     assert "&lt;" not in sa.RandomizedResponse(k=3, eps0=0.1)._repr_html_()
+    assert repr(sa.poisson_subsample(RR2, 0.3)) == f"poisson_subsample({RR2!r}, 0.3)"
+    profile = sa.profile(RR3, n=100, method="blanket")
+    rounds = profile.rounds(1)
+    known = sa.RenyiCurve((fmpq(2),), (0.1,), (0.2,), "rounds < 2"), sa.TradeOff((), (), "rounds < 2", 1.0)
+    for found in (profile.delta("0.2"), rounds.delta("0.2"), rounds.curve(["0.2", "0.3"]), *known):
+        assert str(found).splitlines()[0].replace("<", "&lt;") in found._repr_html_()
     assert "eps0=0.1" in sa.RandomizedResponse(k=3, eps0=0.1)._repr_html_()

@@ -84,8 +84,13 @@ def test_points_of_another_law_do_not_count_below():
 
 
 def test_one_round_has_the_certificate_of_its_profile():
-    with pytest.raises(sa.errors.ArgumentError):
-        PROFILE.rounds(1).epsilon("1e-6").certificate()
+    one, alone = PROFILE.rounds(1), sa.epsilon(PROFILE.subject, n=PROFILE.n, delta="1e-6", method="blanket")
+    answer = one.epsilon("1e-6")
+    assert (answer.least, answer.most) == (alone.least, alone.most)
+    assert answer.certificate() == alone.certificate()
+    assert one.delta("0.2").certificate() == PROFILE.delta("0.2").certificate()
+    with pytest.raises(sa.errors.ArgumentError, match="points behind it"):
+        sa.from_privacy_profile([(0, 0.2), (1, 0)]).rounds(2).delta("5").certificate()
 
 
 # ----------------------------------------------------------------------------------------------------- command line

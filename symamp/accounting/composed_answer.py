@@ -10,6 +10,7 @@ from flint import fmpq
 
 from symamp.accounting.composed_certificate import composed_certificate
 from symamp.accounting.side import Side
+from symamp.amplification.answer import Answer
 from symamp.amplification.bracket import Bracket
 from symamp.amplification.certificate_text import fraction_text
 from symamp.errors import ArgumentError
@@ -45,6 +46,7 @@ class ComposedAnswer(Bracket):
     above: Side | None = None
     below: Side | None = None
     gaussian: float | None = None
+    alone: Answer | None = None
 
     @property
     def gaussian_place(self) -> str:
@@ -65,10 +67,12 @@ class ComposedAnswer(Bracket):
         """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
 
         Each point of each curve has a certificate of its own, as the numbers of one round have. The ends are wider by
-        a part in 10^9, for roundings. Takes some seconds.
+        a part in 10^9, for roundings. Takes some seconds. One round by itself has the certificate of its ``Answer``.
 
-        Raises ArgumentError for answers without points: one round has its certificate from ``Profile``.
+        Raises ArgumentError for answers without points, and for rounds whose bounds no certificate can carry.
         """
+        if self.alone is not None:
+            return self.alone.certificate()
         if self.above is None and self.below is None:
             raise ArgumentError("certificate", str(self), "an answer about several rounds, with points behind it")
         given = exact_number(self.given, self.quantity)

@@ -96,7 +96,7 @@ class Composition:
         target, width, kernel = failure_probability(delta), *_widths(gap)
         alone = self._alone(delta, None)
         if alone is not None:
-            return self._answer("epsilon", str(delta), alone.least, alone.most)
+            return self._answer("epsilon", str(delta), alone.least, alone.most, alone=alone)
         guess = gaussian_epsilon(self.mu, log_of(target))
         above = self.pairs(True, guess, log_of(target), width)
         high = epsilon_above(above.pairs, target, guess, kernel)
@@ -128,7 +128,7 @@ class Composition:
         exact, width, kernel = budget(eps), *_widths(gap)
         alone = self._alone(None, eps)
         if alone is not None:
-            return self._answer("delta", str(eps), alone.least, alone.most)
+            return self._answer("delta", str(eps), alone.least, alone.most, alone=alone)
         value = float(sp.N(exact, 17))
         if value >= self._largest:
             return self._answer("delta", str(eps), ZERO, ZERO)

@@ -53,6 +53,12 @@ class BracketCurve(ShownAsText):
         """log10 of the upper ends, rounded up."""
         return np.array([a.log10_upper for a in self.answers])
 
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def __str__(self) -> str:
+        return f"curve of {len(self)} certified brackets of delta  ({self.label})"
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the bracket as a band over eps, log10 of delta upwards; return the matplotlib Axes."""
         import matplotlib.pyplot as plt
@@ -122,12 +128,6 @@ class Curve(BracketCurve):
         import pandas as pd
 
         return pd.DataFrame(list(self.rows()), columns=list(_COLUMNS))
-
-    def __len__(self) -> int:
-        return len(self.answers)
-
-    def __str__(self) -> str:
-        return f"curve of {len(self)} certified brackets of delta  ({self.subject}, n = {self.n:,})"
 
     def _repr_html_(self) -> str:
         return html_table(str(self), _COLUMNS, self.rows())

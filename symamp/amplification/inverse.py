@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from math import ceil, exp, floor, inf, isfinite, log
 from os import PathLike
 from typing import Any
@@ -99,9 +98,6 @@ class Inverse(ShownAsText):
         """Write one line: what was asked, both ends, and the safe one."""
         kept = {k: v for k, v in self.to_dict().items() if k not in ("private", "not_private")}
         write_csv(file, list(kept), [list(kept.values())])
-
-    def _repr_html_(self) -> str:
-        return f"<code>{escape(str(self))}</code>"
 
     @property
     def _is_budget(self) -> bool:

@@ -16,6 +16,10 @@ class ShownAsText:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"
 
+    def _repr_html_(self) -> str:
+        shown = escape(str(self))
+        return f"<pre>{shown}</pre>" if "\n" in shown else f"<code>{shown}</code>"
+
 
 def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a table in HTML, of the first rows where there are many.

@@ -89,7 +89,8 @@ class Decomposition:
 
         ``system`` is "numpy" (double), "mpmath" (mpf at the current mp.prec) or "flint" (Arb balls that contain the
         exact numbers, at the current flint.ctx.prec). Values are numbers of any type or text such as "log(3)", taken
-        exactly; arrays for "numpy" and balls for "flint" are used as they are.
+        exactly; arrays for "numpy" and balls for "flint" are used as they are. Arrays broadcast against each other, and
+        every number of the list has their common shape.
 
         >>> import symamp as sa
         >>> sa.RandomizedResponse(k=2).blanket().lambdify("numpy")(eps0=0.0)[0]
@@ -107,7 +108,9 @@ class Decomposition:
             if set(values) != set(symbols):
                 raise ArgumentError("parameters", sorted(values), f"exactly {sorted(symbols)}")
             given = {name: _converted(name, value, numbers, name in counts) for name, value in values.items()}
-            return [tuple(_number(f(numbers, given), numbers) for f in fs) for fs in compiled]
+            found = [tuple(_number(f(numbers, given), numbers) for f in fs) for fs in compiled]
+            shape = np.broadcast_shapes(*(x.shape for x in given.values() if isinstance(x, np.ndarray)))
+            return [tuple(np.broadcast_to(x, shape) for x in row) for row in found] if shape else found
 
         return evaluate
 

@@ -12,6 +12,7 @@ from symamp.algebra.order import is_zero, sign
 from symamp.derivation.composed import Composed
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.local_budget import largest_ratio
+from symamp.derivation.printing import text
 from symamp.errors import ArgumentError
 from symamp.mechanisms.combined import Combined, checked_part, choice_label, largest
 from symamp.mechanisms.finite import FiniteMechanism
@@ -64,8 +65,8 @@ class Parallel(Combined):
 
     def __repr__(self) -> str:
         if len(self.parts) == 2 and isinstance(self.parts[1], Silent):
-            return f"poisson_subsample({self.parts[0]!r}, {self.weights[0]})"
-        shown = ", ".join(f"({w}, {p!r})" for w, p in zip(self.weights, self.parts, strict=True))
+            return f"poisson_subsample({self.parts[0]!r}, {text(self.weights[0])})"
+        shown = ", ".join(f"({text(w)}, {p!r})" for w, p in zip(self.weights, self.parts, strict=True))
         return f"parallel([{shown}]{'' if self.neighbours == 'all' else f', neighbours={self.neighbours!r}'})"
 
 

@@ -42,7 +42,7 @@ class Useful:
         raise SupportMismatchError("utility", repr(self), "OneBitMean or Laplace for means")
 
     def message_bits(self) -> sp.Expr | None:
-        """Return log2 of the number of messages, None where they are numbers on the line or not counted.
+        """Return log2 of the number of messages, None where they are points of a continuum.
 
         The function of local hashing counts as part of the message; a shared or a pairwise independent one takes less.
 

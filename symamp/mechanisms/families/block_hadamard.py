@@ -72,6 +72,10 @@ class BlockHadamardResponse(Family):
             found.append(Orbit("other blocks", measure, (low,) * len(places), ((high, None), (low, None))))
         return tuple(found)
 
+    def message_bits(self) -> sp.Expr:
+        """Return log2 of the messages of all blocks."""
+        return sp.log(self["B"] * self["b"], 2)
+
     def table(self) -> FiniteMechanism:
         """Return the table over all messages, all rows but 0 in every block."""
         B, b, t = int(self["B"]), int(self["b"]), sp.exp(self["eps0"])

@@ -49,6 +49,10 @@ class CountMeanSketch(OneHot):
         s = sp.exp(self["eps0"] / 2)
         return Letter("-", 1 / (s + 1), s / (s + 1)), Letter("+", s / (s + 1), 1 / (s + 1))
 
+    def message_bits(self) -> sp.Expr:
+        """Return m for the vector, and log2 of the hash functions."""
+        return self["m"] + sp.log(self["k"], 2)
+
     def table(self) -> FiniteMechanism:
         """Return the table for inputs (a, c), c = 0 or 1, and h_j(a, c) = a + c*j mod m; input x_a is (a, 0)."""
         k, m, s = int(self["k"]), int(self["m"]), sp.exp(self["eps0"] / 2)

@@ -45,6 +45,10 @@ class Collision(DisjointCover):
         """The share of s different buckets."""
         return self["s"] / self["l"]
 
+    def message_bits(self) -> sp.Expr:
+        """Return log2 of the values; the hash function is shared."""
+        return sp.log(self["l"], 2)
+
     def table(self) -> FiniteMechanism:
         """Return the table over the buckets, for all sets of 1 to s buckets that the entries may be hashed to."""
         s, buckets, t = int(self["s"]), int(self["l"]), sp.exp(self["eps0"])

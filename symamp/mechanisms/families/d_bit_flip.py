@@ -89,6 +89,10 @@ class DBitFlip(Family):
                     found.append(Orbit(f"{''.join(word)}, other bits {label}", share, density, rest))
         return tuple(found)
 
+    def message_bits(self) -> sp.Expr:
+        """Return the number of d-subsets, and d for the bits."""
+        return sp.log(sp.binomial(self["k"], self["d"]), 2) + self["d"]
+
     def table(self) -> FiniteMechanism:
         """Return the table over all sets of d buckets and their bits."""
         k, d, s = int(self["k"]), int(self["d"]), sp.exp(self["eps0"] / 2)

@@ -70,6 +70,10 @@ class DuchiVector(DisjointCover):
         """There are no ties in odd dimension."""
         return sp.Rational(1, 2)
 
+    def message_bits(self) -> sp.Expr:
+        """Return one bit for each coordinate."""
+        return 2 * self["m"] + 1
+
     def table(self) -> FiniteMechanism:
         """Return the table over all corners."""
         d, t = 2 * int(self["m"]) + 1, sp.exp(self["eps0"])
@@ -89,6 +93,10 @@ class _EvenDimension(Family):
         super().__init__(m=m, eps0=eps0)
         if not self["m"].is_Integer:
             raise ArgumentError("m", self["m"], "a number >= 1: closed forms in m are not known")
+
+    def message_bits(self) -> sp.Expr:
+        """Return one bit for each coordinate."""
+        return 2 * self["m"]
 
     def verify(self, *sizes: Mapping[str, object]) -> tuple[str, ...]:
         """Check the closed form in eps0 of each m against the explicit tables."""

@@ -42,6 +42,10 @@ class ExponentialMechanism(ExchangeableSets):
             return (Share("", rest, sp.Integer(1), rest - 1),)
         return (Share("", sp.Integer(1), sp.Integer(0), rest),) if inside == 1 else ()
 
+    def message_bits(self) -> sp.Expr:
+        """Return log2 of k."""
+        return sp.log(self["k"], 2)
+
     def table(self) -> FiniteMechanism:
         """Return the k by k table."""
         check_size(int(self["k"]), int(self["k"]))

@@ -63,6 +63,10 @@ class Harmony(StateChannel):
         """
         return pair if set(pair) == {"x0", "x1"} else None
 
+    def message_bits(self) -> sp.Expr:
+        """Return log2 of the coordinates, each with a sign."""
+        return sp.log(2 * self["d"], 2)
+
     def table(self) -> FiniteMechanism:
         """Return the table over (j, sign) for all inputs in {-1, 0, 1}^d."""
         d, t = int(self["d"]), sp.exp(self["eps0"])

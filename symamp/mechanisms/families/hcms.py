@@ -79,6 +79,10 @@ class HadamardCountMeanSketch(Family):
                 found.append(Orbit(label, share, density, seen))
         return tuple(found)
 
+    def message_bits(self) -> sp.Expr:
+        """Return log2 of hash functions and coordinates, each with a sign."""
+        return sp.log(2 * self["k"] * self["m"], 2)
+
     def table(self) -> FiniteMechanism:
         """Return the table for inputs (a, c), c = 0 or 1, and h_j(a, c) = a + (c + 1)*j mod m; input x_a is (a, 0)."""
         k, m, t = int(self["k"]), int(self["m"]), sp.exp(self["eps0"])

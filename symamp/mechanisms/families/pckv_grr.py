@@ -46,6 +46,10 @@ class PCKVGRR(DisjointCover):
         """A set has s of the 2d symbols."""
         return self["s"] / (2 * self["d"])
 
+    def message_bits(self) -> sp.Expr:
+        """Return log2 of the keys, each with a sign."""
+        return sp.log(2 * self["d"], 2)
+
     def table(self) -> FiniteMechanism:
         """Return the table over the 2d symbols, for all sets of s keys and signs of their values."""
         s, d, t = int(self["s"]), int(self["d"]), sp.exp(self["eps0"])

@@ -86,6 +86,10 @@ class PrivKV(StateChannel):
         """Disjoint sets of keys, and the same keys with opposite values."""
         return ("x0", "x1"), ("x0", "opposite")
 
+    def message_bits(self) -> sp.Expr:
+        """Return log2 of the keys, each with one of three values."""
+        return sp.log(3 * self["d"], 2)
+
     def table(self) -> FiniteMechanism:
         """Return the table over (j, 0), (j, +), (j, -) for all sets of s keys with values in {-1, 1}."""
         s, d, a = int(self["s"]), int(self["d"]), sp.exp(self["eps0"] / 2)

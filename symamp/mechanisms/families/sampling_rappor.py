@@ -68,6 +68,10 @@ class SamplingRappor(Family):
         """Return the member of the family with the given parameters fixed; with another s, d has its full range."""
         return type(self)(**{**self.values, **values}) if "s" in values else super().at(**values)
 
+    def message_bits(self) -> sp.Expr:
+        """Return one bit for each item."""
+        return self["d"]
+
     def verify(self, *sizes: Mapping[str, object]) -> tuple[str, ...]:
         """Check the closed form in d and eps0 of each s against the explicit tables."""
         return tuple(line for size in sizes for line in Family.verify(self.at(s=size.get("s", self["s"])), size))

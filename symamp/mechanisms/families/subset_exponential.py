@@ -81,6 +81,10 @@ class SubsetExponential(ExchangeableSets):
         d, s, k = self["d"], self["s"], self["k"]
         return binomial(d - sets * s, k) / binomial(d, k)
 
+    def message_bits(self) -> sp.Expr:
+        """Return log2 of the number of k-subsets."""
+        return sp.log(sp.binomial(self["d"], self["k"]), 2)
+
     def table(self) -> FiniteMechanism:
         """Return the table over all k-subsets, for all s-subsets."""
         s, d, k, t = int(self["s"]), int(self["d"]), int(self["k"]), sp.exp(self["eps0"])
