@@ -18,6 +18,7 @@ from symamp.evaluation.smooth_divergence import enclose_smooth
 from symamp.mechanisms.continuous.densities import Densities
 from symamp.mechanisms.continuous.dominating_table import dominating_table
 from symamp.mechanisms.continuous.fallback_law import Boxes, fallback_atoms
+from symamp.mechanisms.continuous.largest_value import largest_value
 
 X, Y = sp.symbols("x y", real=True)
 Q = sp.Rational
@@ -211,3 +212,11 @@ def test_a_mechanism_shows_its_intervals_of_messages():
     assert isinstance(given, Densities)
     assert given == sa.DensityMechanism(WINDOW, inputs=["1/4", "3/4"], messages=(0, 1))
     assert given.worst_pair().pair == ("1/4", "3/4")
+
+
+def test_the_largest_ratio_inside_a_piece_is_rounded_up():
+    q = Y * (1 - Y)
+    inside = largest_value([(1 + q, sp.S.Zero, sp.S.One), (sp.Rational(5, 4) - q, sp.S.Zero, sp.S.One)])
+    # 5/4 is taken inside by one formula, where only balls know it, and at an end by the other.
+    assert Q(5, 4) <= inside < Q(5, 4) + Q(1, 10**9)
+    assert largest_value([(sp.exp(Y), sp.S.Zero, sp.S.One), (sp.exp(1 - Y), sp.S.Zero, sp.S.One)]) == sp.E

@@ -26,11 +26,13 @@ from symamp.errors import (
     SupportMismatchError,
     UndecidedOrderError,
     UnknownInputError,
+    VerificationError,
 )
 from symamp.evaluation.law import Atom, Number, total
 from symamp.evaluation.smooth_law import Piece, SmoothLaw
 from symamp.mechanisms.continuous.density_integral import integral, masses_beyond
 from symamp.mechanisms.continuous.fallback_law import Atom3
+from symamp.mechanisms.continuous.formula_range import formula_range
 from symamp.mechanisms.continuous.largest_value import largest_value
 from symamp.mechanisms.continuous.least_density import least_cells
 from symamp.mechanisms.continuous.resolved import Y, resolved, stretches
@@ -83,6 +85,7 @@ class Densities(SubjectBase):
         rows = tuple(density.xreplace({y: Y}).xreplace({x: v}) for v in inputs)
         cuts = stretches(rows, *messages, ())
         self.parts = tuple(Part(s.start, s.end, tuple(resolved(r, s.inside) for r in rows)) for s in cuts)
+        self._compare(x, y, tuple(s.inside for s in cuts))
         self.masses = tuple((at, tuple(m.xreplace({x: v}) for v in inputs)) for at, m in masses.items())
         for at, found in self.masses:
             if any(sign(m) < 0 for m in found):
@@ -168,6 +171,16 @@ class Densities(SubjectBase):
             if label not in self.inputs:
                 raise UnknownInputError("input", label, f"one of {', '.join(self.inputs)}")
         return _law(self, (self.inputs.index(pair[0]), self.inputs.index(pair[1])), _index(self, other))
+
+    def _compare(self, x: sp.Symbol, y: sp.Symbol, inside: tuple[sp.Expr, ...]) -> None:
+        """Raise VerificationError unless what was resolved agrees in balls with the formula as it was written."""
+        written = formula_range(self.density, (x, y))
+        with flint.ctx.workprec(_BITS):
+            for part, place in zip(self.parts, inside, strict=True):
+                for value, found in zip(self.values, part.densities, strict=True):
+                    box = {x.name: number(value)(), y.name: number(place)()}
+                    if not written(box).overlaps(number(found.xreplace({Y: place}))()):
+                        raise VerificationError("density", str(self.density), f"{found} on input {value}")
 
     def _check_totals(self) -> None:
         """Raise RowSumError unless the masses of each input are enclosed by a narrow ball around 1."""

@@ -109,6 +109,8 @@ def _is_straight(ratios: Sequence[sp.Expr], lead: int, part: Part) -> bool:
 
 def _row(entries: Column) -> list[sp.Rational]:
     """Return rational numbers >= 0 with the sum 1 next to some balls."""
+    if not all(v.is_finite() for v in entries):
+        raise PrecisionError("density", "a cell of messages", "ratios that are finite on every cell")
     scale = 2**_DIGITS
     found = [sp.Rational(max(int((arb(v.mid()) * scale + 0.5).floor().unique_fmpz()), 0), scale) for v in entries]
     missing = 1 - sum(found)

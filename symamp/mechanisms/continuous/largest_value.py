@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import flint
 import sympy as sp
 from flint import acb, arb
 
+from symamp.algebra.order import sign
 from symamp.derivation.crossing import number
 from symamp.errors import UndecidedOrderError
 from symamp.mechanisms.continuous.resolved import Y
@@ -32,25 +34,28 @@ def largest_value(found: Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]) -> sp.Expr:
     best, at_best = sp.S.One, arb(1)
     with flint.ctx.workprec(_BITS):
         for formula, start, end in found:
-            for end_ in (start, end) if formula.free_symbols else (start,):
-                value = formula.xreplace({Y: end_})
+            for place in (start, end) if formula.free_symbols else (start,):
+                value = formula.xreplace({Y: place})
                 ball = number(value)()
-                if ball.lower() > at_best.lower():
+                # Where balls do not tell, exact algebra does.
+                if ball > at_best or (ball.overlaps(at_best) and value != best and sign(value - best) > 0):
                     best, at_best = value, ball
-        above = at_best
-        for formula, start, end in found:
-            if not formula.free_symbols:
-                above = above.max(number(formula)()) if not number(formula)().overlaps(at_best) else above
-                continue
-            above = above.max(_above(Holomorphic(formula, Y), number(start)(), number(end)(), at_best))
-        if not above > at_best:
+        above = [
+            _above(Holomorphic(f, Y), number(start)(), number(end)(), at_best)
+            for f, start, end in found
+            if f.free_symbols
+        ]
+        larger = [v for v in above if v is not None]
+        if not larger:
             return best
-        return sp.Rational(int((above * _DIGITS).upper().ceil().unique_fmpz()), _DIGITS)
+        top = reduce(arb.max, larger, at_best)
+        return sp.Rational(int((top * _DIGITS).upper().ceil().unique_fmpz()), _DIGITS)
 
 
-def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb:
-    """Return ``best`` if no value is above it, else a number just above all values."""
-    above, open_ = best, [(start, end, 0)]
+def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb | None:
+    """Return None if every value is shown to be at most the best, else a number just above all values."""
+    above: arb | None = None
+    open_ = [(start, end, 0)]
     while open_:
         a, b, depth = open_.pop()
         box = a.union(b)
@@ -67,7 +72,7 @@ def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb:
         if top.is_finite() and top.upper() <= best.lower():
             continue
         if top.is_finite() and float(top.rad()) < _CLOSE * float(best.lower()):
-            above = above.max(arb(top.upper()))
+            above = arb(top.upper()) if above is None else above.max(arb(top.upper()))
             continue
         if depth == _DEPTH:
             raise UndecidedOrderError("density", str(f.formula), "ratios that are finite and analytic between kinks")
