@@ -117,13 +117,23 @@ def test_the_table_of_constant_densities_is_exact():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("n", "eps"), [(2, 0.3), (10**4, 0.03)])
+def test_no_pair_of_thirteen_inputs_is_worse_than_the_ends_of_laplace_noise(n, eps):
+    inputs = tuple(Q(k, 12) for k in range(13))
+    noise = Densities(LAPLACE, X, Y, inputs, (-sp.oo, sp.oo), {})
+    level = Level.of_float(eps)
+    worst = enclose_smooth(noise.law(("0", "1")), level, n, ROUGH)
+    for pair in noise.pairs():
+        assert float(enclose_smooth(noise.law(pair), level, n, ROUGH).lower) <= float(worst.upper)
+
+
+@pytest.mark.slow
 def test_thirteen_by_thirteen_pairs_lie_below_the_law_of_all_pairs():
     whole = sa.DensityMechanism(TRUNCATED, inputs=(0, 1), messages=(0, 1))
     bound = sa.delta(whole, n=10**4, eps="0.015", method="fallback_law").bound.upper
-    for i, j in product(range(13), repeat=2):
-        if i != j:
-            pair = sa.DensityMechanism(TRUNCATED, inputs=sorted([Q(i, 12), Q(j, 12)]), messages=(0, 1))
-            assert sa.delta(pair, n=10**4, eps="0.015").upper <= bound
+    pairs = Densities(TRUNCATED, X, Y, tuple(Q(k, 12) for k in range(13)), (sp.S.Zero, sp.S.One), {})
+    for pair in pairs.pairs():
+        assert float(enclose_smooth(pairs.law(pair), Level.of_float(0.015), 10**4, ROUGH).lower) <= bound
 
 
 def _positive_part(law, level, n):
@@ -220,3 +230,17 @@ def test_the_largest_ratio_inside_a_piece_is_rounded_up():
     # 5/4 is taken inside by one formula, where only balls know it, and at an end by the other.
     assert Q(5, 4) <= inside < Q(5, 4) + Q(1, 10**9)
     assert largest_value([(sp.exp(Y), sp.S.Zero, sp.S.One), (sp.exp(1 - Y), sp.S.Zero, sp.S.One)]) == sp.E
+
+
+def test_pieces_of_a_pair_are_shown_and_drawn():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    given = sa.DensityMechanism(MANY, inputs=[0, "1/2", 1], messages=(0, 1))
+    shown = given.pieces(("0", "1"))
+    # All three densities cross at 1/2; left of it that of the input 1 is least.
+    assert [(p.ratio0 == 1, p.ratio1 == 1) for p in shown] == [(False, True), (True, False)]
+    assert abs(float(shown[0].end) - 0.5) < 1e-6 > abs(float(shown[1].start) - 0.5)
+    assert given.plot_ratios(("0", "1")).get_xlabel()
+    assert given.plot_distribution("1/10", ("0", "1")).get_ylabel()
+    with pytest.raises(sa.errors.UnknownInputError):
+        given.pieces(("0", "2"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import permutations
-from typing import Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import flint
 import sympy as sp
@@ -15,7 +15,7 @@ from flint import arb
 from symamp.algebra.normal_form import normal
 from symamp.algebra.order import sign
 from symamp.algebra.parameter import Parameter
-from symamp.derivation.crossing import number
+from symamp.derivation.crossing import level_of, number
 from symamp.derivation.printing import latex, text
 from symamp.derivation.variation_parameters import VariationRatio
 from symamp.derivation.worst_pair import WorstPair
@@ -35,11 +35,16 @@ from symamp.mechanisms.continuous.fallback_law import Atom3
 from symamp.mechanisms.continuous.formula_range import formula_range
 from symamp.mechanisms.continuous.largest_value import largest_value
 from symamp.mechanisms.continuous.least_density import least_cells
+from symamp.mechanisms.continuous.picture import plot_distribution, plot_ratios
 from symamp.mechanisms.continuous.resolved import Y, resolved, stretches
 from symamp.mechanisms.subject_base import SubjectBase
+from symamp.numbers.exact_number import exact_number
 from symamp.numbers.holomorphic import Holomorphic
 
-_BITS, _NARROW, _ZERO, _ONE = 256, 2.0**-100, sp.S.Zero, sp.S.One
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_BITS, _NARROW, _THIN, _ZERO, _ONE = 256, 2.0**-100, sp.Rational(1, 10**6), sp.S.Zero, sp.S.One
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,16 @@ class Part:
     def ratio(self, i: int, j: int) -> sp.Expr:
         """Return the ratio of two densities in normal form."""
         return _ratio(self.densities[i], self.densities[j])
+
+
+class Shown(NamedTuple):
+    """Messages between two numbers: the density of the blanket, and the ratios of R(x0) and R(x1) to it."""
+
+    start: sp.Expr
+    end: sp.Expr
+    blanket: sp.Expr
+    ratio0: sp.Expr
+    ratio1: sp.Expr
 
 
 class Densities(SubjectBase):
@@ -157,6 +172,34 @@ class Densities(SubjectBase):
             found = 1 - law.null()
         return float(found.lower()), float(found.upper())
 
+    def pieces(self, pair: tuple[str, str]) -> tuple[Shown, ...]:
+        """Return the blanket of a pair as formulas, without point masses; cells around crossings are left out.
+
+        >>> import symamp as sa
+        >>> x, y = sp.symbols("x y", real=True)
+        >>> noise = sa.DensityMechanism(sp.exp(-sp.Abs(y - x)) / 2, inputs=[0, 1])
+        >>> noise.pieces(("0", "1"))[-1]
+        Shown(start=1, end=oo, blanket=exp(-y)/2, ratio0=1, ratio1=E)
+        """
+        self._check_known(*pair)
+        places = self.inputs.index(pair[0]), self.inputs.index(pair[1])
+        whole = (p for p in self.parts if _ZERO not in p.densities)
+        found = [(p, s) for p in whole for s in _shown(p, places, None)]
+        return tuple(s for p, s in found if p.is_tail or sign(s.end - s.start - (p.end - p.start) * _THIN) > 0)
+
+    def plot_ratios(self, pair: tuple[str, str], ax: Axes | None = None) -> Axes:
+        """Draw the curve of (R(x0)/m, R(x1)/m) over all messages, m the blanket; return the matplotlib Axes."""
+        return plot_ratios(self.law(pair), ax)
+
+    def plot_distribution(self, eps: object, pair: tuple[str, str], ax: Axes | None = None) -> Axes:
+        """Draw the distribution function of G = r0 - e^eps r1 under the blanket; return the matplotlib Axes."""
+        return plot_distribution(self.law(pair), level_of(exact_number(eps, "eps")), ax)
+
+    def _check_known(self, *labels: str) -> None:
+        for label in labels:
+            if label not in self.inputs:
+                raise UnknownInputError("input", label, f"one of {', '.join(self.inputs)}")
+
     def law(self, pair: tuple[str, str], other: str | None = None) -> SmoothLaw:
         """Return the triple (R(x0), R(x1), blanket), or with R(other) in place of the blanket.
 
@@ -167,9 +210,7 @@ class Densities(SubjectBase):
 
         Raises UnknownInputError for inputs that the mechanism does not have.
         """
-        for label in (*pair, *([] if other is None else [other])):
-            if label not in self.inputs:
-                raise UnknownInputError("input", label, f"one of {', '.join(self.inputs)}")
+        self._check_known(*pair, *([] if other is None else [other]))
         return _law(self, (self.inputs.index(pair[0]), self.inputs.index(pair[1])), _index(self, other))
 
     def _compare(self, x: sp.Symbol, y: sp.Symbol, inside: tuple[sp.Expr, ...]) -> None:
@@ -243,9 +284,7 @@ def _law(mechanism: Densities, pair: tuple[int, int], other: int | None) -> Smoo
             none = number(_ZERO)
             singular += [(masses[0], none), (none, masses[1])]
             continue
-        for start, end, base, factor in _cells(part, other):
-            density = normal(part.densities[base] * factor)
-            r0, r1 = (normal(part.ratio(k, base) / factor) for k in pair)
+        for start, end, density, r0, r1 in _shown(part, pair, other):
             if r0.free_symbols or r1.free_symbols:
                 beyond = masses_beyond((density, part.densities[pair[0]], part.densities[pair[1]]))
                 m, ratio0, ratio1 = (Holomorphic(f, Y) for f in (density, r0, r1))
@@ -260,6 +299,13 @@ def _law(mechanism: Densities, pair: tuple[int, int], other: int | None) -> Smoo
             r0, r1 = (normal(found[k] / least) for k in pair)
             atoms.append(Atom(number(r0), number(r1), number(least), r0 == r1))
     return SmoothLaw(tuple(pieces), tuple(atoms), _rest(pieces, atoms), tuple(singular))
+
+
+def _shown(part: Part, pair: tuple[int, int], other: int | None) -> Iterator[Shown]:
+    """Yield the formulas of the cells of a stretch on which every density is positive."""
+    for start, end, base, factor in _cells(part, other):
+        r0, r1 = (normal(part.ratio(k, base) / factor) for k in pair)
+        yield Shown(start, end, normal(part.densities[base] * factor), r0, r1)
 
 
 def _cells(part: Part, other: int | None) -> list[tuple[sp.Expr, sp.Expr, int, sp.Expr]]:
