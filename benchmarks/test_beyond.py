@@ -1,9 +1,15 @@
 """The bounds beyond the blanket: the envelope beside the blanket, all data sets for any n, and a default that stops."""
 
+from fractions import Fraction
+from itertools import count
+from statistics import median
+from time import process_time
+
 import pytest
 
 import symamp as sa
-from symamp.mechanisms.catalogue import by_name
+from symamp.errors import SymampError
+from symamp.mechanisms.catalogue import by_name, catalogue
 
 SLUGS = ("hadamard-response", "local-hashing", "oue", "subset-selection")
 MANY = [pytest.param(10**e, id=f"n=1e{e:02}") for e in (4, 8, 12)]
@@ -46,3 +52,86 @@ def test_default_where_the_blanket_suffices(benchmark, n):
 def test_default_for_two_messages(benchmark, n):
     found = asked(benchmark, sa.RandomizedResponse(k=2, eps0=1), n)
     assert found.method == "two_messages"
+
+
+# ------------------------------------------------------------------------------------------ the whole catalogue at once
+
+_FRESH = count(1)
+
+
+def seconds(mechanism, n, method=None):
+    """The least CPU time of three questions not asked before, delta about 0.01/n; inf where the method is refused."""
+    found = []
+    for _ in range(3):
+        delta, started = f"1.{next(_FRESH):04d}e-{len(str(n)) + 1}", process_time()
+        try:
+            sa.epsilon(mechanism, n=n, delta=delta, method=method)
+        except SymampError:
+            return float("inf")
+        found.append(process_time() - started)
+    return min(found)
+
+
+def members(budgets=(1, 4)):
+    for slug, cls in sorted(catalogue().items()):
+        if any(p.name == "eps0" for p in cls.declared):
+            yield from ((f"{slug}, eps0 = {eps0}", cls(**cls.typical, eps0=eps0)) for eps0 in budgets)
+
+
+@pytest.mark.parametrize("n", MANY)
+@pytest.mark.benchmark(group="catalogue: envelope over blanket")
+def test_envelope_over_blanket(benchmark, n):
+    def ratios():
+        both = {name: [seconds(m, n, method) for method in ("blanket", "envelope")] for name, m in members()}
+        return {name: envelope / blanket for name, (blanket, envelope) in both.items() if envelope < float("inf")}
+
+    found = benchmark.pedantic(ratios, rounds=1)
+    worst = max(found, key=lambda name: found[name])
+    benchmark.extra_info |= {"median": median(found.values()), "worst": (worst, found[worst]), "asked": len(found)}
+
+
+@pytest.mark.parametrize("n", MANY)
+@pytest.mark.benchmark(group="catalogue: all data sets")
+def test_all_data_sets_of_the_catalogue(benchmark, n):
+    def times():
+        found = {name: seconds(m, n, "all_data_sets") for name, m in members()}
+        return {name: t for name, t in found.items() if t < float("inf")}
+
+    found = benchmark.pedantic(times, rounds=1)
+    worst = max(found, key=lambda name: found[name])
+    benchmark.extra_info |= {"median": median(found.values()), "worst": (worst, found[worst]), "asked": len(found)}
+
+
+@pytest.mark.parametrize("n", MANY)
+@pytest.mark.benchmark(group="catalogue: default where the blanket meets the lower bound within 1e-3")
+def test_default_of_the_catalogue_where_the_blanket_suffices(benchmark, n):
+    def times():
+        found = {}
+        for name, m in members():
+            blanket = sa.epsilon(m, n=n, delta="1e-6", method="blanket")
+            if blanket.upper <= 1.001 * blanket.lower:
+                found[name] = seconds(m, n)
+        return found
+
+    found = benchmark.pedantic(times, rounds=1)
+    worst = max(found, key=lambda name: found[name])
+    benchmark.extra_info |= {"median": median(found.values()), "worst": (worst, found[worst]), "asked": len(found)}
+
+
+@pytest.mark.parametrize(("eps0", "n"), [(4, 10**3), (6, 10**4), (8, 10**5)])
+@pytest.mark.benchmark(group="few messages tell the inputs apart: regions of data sets")
+def test_regions_of_data_sets(benchmark, eps0, n):
+    benchmark.extra_info["CPU seconds"] = benchmark.pedantic(
+        lambda: seconds(sa.LocalHashing(l=2, D=16, eps0=eps0), n), rounds=1
+    )
+
+
+@pytest.mark.parametrize("method", [None, "all_data_sets"])
+@pytest.mark.benchmark(group="a table of 64 inputs")
+def test_a_table_of_64_inputs(benchmark, method):
+    share = Fraction(10, 11)
+    weights = [[share ** abs(x - y) for y in range(64)] for x in range(64)]
+    rows = {f"x{x}": {str(y): w / sum(row) for y, w in enumerate(row)} for x, row in enumerate(weights)}
+    benchmark.extra_info["CPU seconds"] = benchmark.pedantic(
+        lambda: seconds(sa.FiniteMechanism(rows), 10**4, method), rounds=1
+    )
