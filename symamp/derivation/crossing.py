@@ -10,7 +10,7 @@ from symamp.derivation.decomposition import Decomposition
 from symamp.errors import ArgumentError
 from symamp.evaluation.law import Atom, Law, Level, Number, RationalLaw
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.systems import FLINT, compile_expression
+from symamp.numbers.systems import FLINT, compile_constant
 
 
 @lru_cache(maxsize=4096)
@@ -33,7 +33,7 @@ def law_of(decomposition: Decomposition, complete: bool = False) -> Law:
 
 def number(expr: sp.Expr) -> Number:
     """Return the constant expression as a function that gives a ball around it at the ambient precision."""
-    evaluate = compile_expression(expr, ())
+    evaluate = compile_constant(expr)
     return lambda: evaluate(FLINT, {})
 
 

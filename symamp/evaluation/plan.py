@@ -12,7 +12,7 @@ from symamp.evaluation.gparv import FloatGparv
 from symamp.evaluation.tilted import TiltedLaw, cumulants, log_mgf
 
 _ROOT_HALF_PI = float(np.sqrt(np.pi / 2.0))
-_STEPS, _FAR, _CLOSE, _LARGEST = 60, 3.0, 1e-3, 1e100
+_STEPS, _FAR, _CLOSE, _LARGEST, _LEAST_TILT = 60, 3.0, 1e-3, 1e100, 1e-150
 _ABOVE, _BELOW = np.geomspace(0.1, 10.0, 33), np.linspace(0.02, 0.98, 33)
 
 
@@ -91,6 +91,8 @@ def gaussian_estimate(tilted: TiltedLaw, n: int) -> float:
 def relative_overshoot(tilted: TiltedLaw, n: int) -> float:
     """Return r(z) = 1 - z Mills(z) at z = theta sigma - mean/sigma."""
     sigma = np.sqrt(n) * tilted.deviation
+    if not sigma > 0.0:  # one value has all the mass of the tilted law
+        return 1.0
     z = float(tilted.theta * sigma - n * tilted.cumulants.k1 / sigma)
     if z > 25.0:
         return 1.0 / (z * z + 3.0)
@@ -100,6 +102,7 @@ def relative_overshoot(tilted: TiltedLaw, n: int) -> float:
 
 def raised_tilt(g: FloatGparv, n: int, theta0: float) -> float:
     """Return a tilt above theta0 at which n K - 2 log theta is larger by about 0.6: a shorter window suffices."""
+    theta0 = max(theta0, _LEAST_TILT)
     curvature = n * cumulants(g, theta0).k2 + 2.0 / theta0**2
     return theta0 + float(np.sqrt(1.2 / curvature))
 

@@ -14,18 +14,21 @@ from flint import arb
 from symamp.errors import PrecisionError
 from symamp.evaluation.blocks import NEGLIGIBLE
 from symamp.evaluation.certified import tilted_sum
+from symamp.evaluation.convolution import convolved_sum
 from symamp.evaluation.divergence import (
     KERNEL_GAP,
     Enclosure,
     Settings,
     enclose_divergence,
     estimate_log_divergence,
+    positive_part,
     starting_precision,
 )
 from symamp.evaluation.fast import FloatSum, float_sum
 from symamp.evaluation.flat_cells import FlatCells, flat_cells
-from symamp.evaluation.gparv import FloatGparv, nearest_doubles
-from symamp.evaluation.inversion import approximate_log_law, estimate_root
+from symamp.evaluation.float_law import quick_gparv
+from symamp.evaluation.gparv import FloatGparv, ball_gparv, nearest_doubles
+from symamp.evaluation.inversion import approximate_log_law, estimate_root, log_of_ball
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.plan import Plan, raised_tilt, relative_overshoot, saddle_tilt
 from symamp.evaluation.sandwich import finite_sandwich
@@ -36,11 +39,12 @@ from symamp.numbers.scipy_functions import brentq
 
 EVALUATOR = "compact kernel over pieces"
 _LARGEST_PRECISION = 1024
-_CELLS, _FEW_USERS = 200, 2
+_CELLS, _FEW_USERS = 200, 12
 _LOSS, _STEPS = -log(NEGLIGIBLE), 400
 _SPARE, _SLACK = 24, 1.05
 _COARSER, _COARSEST = 32.0, 1e-3
-_SHARE, _MOST_FREQUENCIES = 4.0, 3_000
+_SHARE, _MOST_FREQUENCIES, _CHEAP_FREQUENCIES = 4.0, 3_000, 300
+_BITS, _GAP_OF_SEARCH = 128, 5e-3
 _GAP_OF_SANDWICH = 5e-4  # as close as other evaluations come with few users
 _GAP_OF_MANY, _MANY_USERS = 5e-7, 1_000
 
@@ -61,7 +65,9 @@ def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings
     if n <= _FEW_USERS:
         return _sandwich_estimate(law, level, n, settings)
     coarse = replace(settings, gap=min(_COARSER * settings.gap, max(settings.gap, _COARSEST)))
-    found = _search(law, level, n, coarse)
+    found = _planned(law, level, n, coarse, _GAP_OF_SEARCH)
+    if isinstance(found, Enclosure):
+        return _log_of(found)
     singular = log(found.g.singular) if found.g.singular > 0.0 else -inf
     if found.sum is None:
         return _sandwich_estimate(law, level, n, settings) if found.g.is_positive else singular
@@ -72,9 +78,17 @@ def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings
 
 
 def _sandwich_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -> float:
+    found = _by_convolution(law, level, n, replace(settings, gap=max(settings.gap, _GAP_OF_SEARCH)))
+    if found is not None:
+        return _log_of(found)
     coarse = replace(settings, gap=max(settings.gap, _GAP_OF_SANDWICH))
     low, high = (estimate_log_divergence(x, level, n, coarse) for x in _sandwich(law, _CELLS))
     return float(np.logaddexp(low, high)) - log(2.0)
+
+
+def _log_of(found: Enclosure) -> float:
+    with flint.ctx.workprec(64):
+        return log_of_ball((found.lower + 2 * found.upper) / 3)
 
 
 def estimate_smooth_epsilon(
@@ -137,7 +151,9 @@ def enclose_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | No
     settings = settings or Settings()
     if n <= _FEW_USERS:
         return _by_sandwich(law, level, n, settings)
-    found = _search(law, level, n, settings)
+    found = _planned(law, level, n, settings, _GAP_OF_SANDWICH)
+    if isinstance(found, Enclosure):
+        return found
     if found.sum is None:
         return _by_sandwich(law, level, n, settings)
     bits = starting_precision(n, settings.gap)
@@ -165,10 +181,22 @@ def _enclosed(law: SmoothLaw, level: Level, n: int, found: Search, bits: int) ->
         return Enclosure(lower + g.singular, upper + g.singular, EVALUATOR, bits, plan)
 
 
-def _search(law: SmoothLaw, level: Level, n: int, settings: Settings) -> Search:
-    """Return the plan, found with nodes that are good for all its frequencies; no sum if there is none to be had."""
+def _planned(law: SmoothLaw, level: Level, n: int, settings: Settings, accepted: float) -> Search | Enclosure:
+    """Return the plan of the kernel, or the sums on a lattice where the kernel would need many frequencies."""
     # Few users keep phi large over a long range of frequencies: there the gap that is aimed at is wider.
     gap = max(settings.gap, KERNEL_GAP, _GAP_OF_MANY * (_MANY_USERS / n) ** 1.5)
+    most = min(settings.most_frequencies, _MOST_FREQUENCIES)
+    found = _search(law, level, n, gap, most if n >= _MANY_USERS else min(most, _CHEAP_FREQUENCIES))
+    if n >= _MANY_USERS or not found.g.is_positive or (found.sum is not None and found.sum.gap <= gap):
+        return found
+    other = _by_convolution(law, level, n, replace(settings, gap=accepted))
+    if other is not None and other.relative_gap <= _GAP_OF_SEARCH:
+        return other
+    return _search(law, level, n, gap, most)
+
+
+def _search(law: SmoothLaw, level: Level, n: int, gap: float, most: int) -> Search:
+    """Return the plan, found with nodes that are good for all its frequencies; no sum if there is none to be had."""
     g = _floats(law, level, 0.0, 0.0)
     if not g.is_positive:
         return Search(g, None, 0.0, FlatCells(()))
@@ -178,13 +206,15 @@ def _search(law: SmoothLaw, level: Level, n: int, settings: Settings) -> Search:
     tilted = TiltedLaw.of(g, raised_tilt(g, n, saddle))
     # About what the search will ask for: with too few nodes phi would not fall, and it would ask for much more.
     width = np.sqrt(n) * tilted.deviation * np.sqrt(_SHARE * gap * relative_overshoot(tilted, n))
+    if not width > 0.0:  # one value has all the mass of the tilted law
+        return Search(g, None, 0.0, flat)
     reach = float(min(2.0 * np.pi / width, _far_from(tilted, n)))
     while True:
         try:
             g = replace(_floats(law, level, 0.0, reach / 2.0**g.exponent), flat=g.flat)
         except PrecisionError:  # too many nodes
             return Search(g, None, 0.0, flat)
-        found = float_sum(g, n, gap, min(settings.most_frequencies, _MOST_FREQUENCIES))
+        found = float_sum(g, n, gap, most)
         needed = _needed(found.plan, g, n)
         if needed <= _SLACK * reach:
             return Search(g, found, needed / 2.0**g.exponent, flat)
@@ -245,5 +275,25 @@ def _sandwich(law: SmoothLaw, cells: int) -> tuple[Law, Law]:
 
 def _by_sandwich(law: SmoothLaw, level: Level, n: int, settings: Settings) -> Enclosure:
     coarse = replace(settings, gap=max(settings.gap, _GAP_OF_SANDWICH))
+    found = _by_convolution(law, level, n, coarse)
+    if found is not None:
+        return found
     below, above = (enclose_divergence(x, level, n, coarse) for x in _sandwich(law, _CELLS))
     return Enclosure(below.lower, above.upper, f"finite sandwich, {above.evaluator}", above.precision, above.plan)
+
+
+def _by_convolution(law: SmoothLaw, level: Level, n: int, settings: Settings) -> Enclosure | None:
+    """Return the enclosure by the finite sandwich and sums on a lattice, None where doubles do not serve."""
+    below, above = _sandwich(law, _CELLS)
+    rough = quick_gparv(above, level)
+    if not rough.is_positive:
+        return None
+    with flint.ctx.workprec(_BITS):
+        low, high = ball_gparv(below, level), ball_gparv(above, level)
+        lower, upper = positive_part(low), positive_part(high)
+        if n > 1:
+            found = convolved_sum(low, high, rough, n, settings.gap)
+            if found is None:
+                return None
+            lower, upper = arb(found[0]) / n, (arb(found[1]) / n).min(upper)
+        return Enclosure(lower + low.singular, upper + high.singular, "finite sandwich, convolution", _BITS)

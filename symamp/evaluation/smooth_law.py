@@ -19,6 +19,7 @@ from symamp.errors import PrecisionError
 from symamp.evaluation.law import Atom, Number, total
 
 Analytic = Callable[[acb], acb]
+Masses = Callable[[arb], tuple[arb, arb, arb]]
 
 _ELLIPSES = (1.1, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0)
 _SIZES = (8, 12, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)
@@ -39,18 +40,18 @@ class Piece:
     density: Analytic
     ratio0: Analytic
     ratio1: Analytic
-    beyond: Callable[[arb], tuple[arb, arb, arb]] | None = None
+    beyond: Masses | None = None
 
     def swapped(self) -> Piece:
         """Return the piece of the other order of the pair."""
         found = self.beyond
-        turned = None if found is None else lambda y: tuple(found(y)[i] for i in (0, 2, 1))
+        turned = None if found is None else _in_order(found, (0, 2, 1))
         return Piece(self.start, self.end, self.density, self.ratio1, self.ratio0, turned)
 
     def among_first(self) -> Piece:
         """Return the piece with A0 in place of A2."""
         found = self.beyond
-        shown = None if found is None else lambda y: tuple(found(y)[i] for i in (1, 1, 2))
+        shown = None if found is None else _in_order(found, (1, 1, 2))
         return Piece(
             self.start,
             self.end,
@@ -59,6 +60,14 @@ class Piece:
             lambda y: self.ratio1(y) / self.ratio0(y),
             shown,
         )
+
+
+def _in_order(beyond: Masses, places: tuple[int, int, int]) -> Masses:
+    def turned(y: arb) -> tuple[arb, arb, arb]:
+        found = beyond(y)
+        return found[places[0]], found[places[1]], found[places[2]]
+
+    return turned
 
 
 @dataclass(frozen=True, eq=False)

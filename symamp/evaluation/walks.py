@@ -13,7 +13,7 @@ from flint import acb, arb
 from symamp.evaluation.law import Level, total
 
 _ROOM, _MOST_NODES, _LARGEST_TILT, _BITS = 45.0, 200_000, 40.0, 128
-_AROUND, _FEW = 3, 100.0
+_AROUND, _FEW, _NEVER = 3, 100.0, -1.0 + 2.0**-53
 """How many thresholds on each side are compared, up to which variance of the sum."""
 
 
@@ -180,7 +180,7 @@ def _moments(groups: Sequence[tuple[float, float, int]], tilt: float) -> tuple[f
 
 
 def _log_mgf(groups: Sequence[tuple[float, float, int]], tilt: float) -> float:
-    return sum(n * float(np.log1p(up * expm1(tilt) + down * expm1(-tilt))) for up, down, n in groups)
+    return sum(n * float(np.log1p(max(up * expm1(tilt) + down * expm1(-tilt), _NEVER))) for up, down, n in groups)
 
 
 def _estimate(

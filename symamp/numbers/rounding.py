@@ -40,6 +40,9 @@ def float_above(x: arb) -> float:
         return _SMALLEST if m > 0 else -0.0
     if size > 1030:
         return math.inf if m > 0 else -math.nextafter(math.inf, 0.0)
+    if -1000 < size < 1000 and m.bit_length() < 1000:  # no double that comes up is subnormal: scaling is exact
+        rounded = float(m)
+        return math.ldexp(rounded if int(rounded) >= m else math.nextafter(rounded, math.inf), e)
     exact = Fraction(m) * Fraction(2) ** e
     nearest = _nearest(exact)
     return nearest if nearest == math.inf or Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)

@@ -134,7 +134,8 @@ def compile_expression(expr: sp.Expr, symbols: Sequence[sp.Symbol] = ()) -> Comp
 
 
 @lru_cache(maxsize=4096)
-def _compile_constant(expr: sp.Expr) -> Compiled:
+def compile_constant(expr: sp.Expr) -> Compiled:
+    """Return what ``compile_expression`` does for a formula without symbols, kept."""
     return compile_expression(expr)
 
 
@@ -148,7 +149,7 @@ def arb_value(expr: sp.Expr, precision: int) -> Number:
     """
     expr = sp.sympify(expr)
     with flint.ctx.workprec(precision):
-        value = _compile_constant(expr)(FLINT, {})
+        value = compile_constant(expr)(FLINT, {})
     if not value.is_finite():
         raise ExpressionError("expression", str(expr), "an expression with a finite real value")
     return value

@@ -114,7 +114,7 @@ class DBitFlip(Family):
 
 def _some_drawn(d: object, k: object) -> object:
     """Return d, or its range where it is a symbol: at least 2, and less than a number k."""
-    if d is not None and d != _DRAWN and not isinstance(d, Parameter):
+    if d is not None and not isinstance(d, Parameter) and not (isinstance(d, sp.Symbol) and d == _DRAWN):
         return d
     given = d if isinstance(d, Parameter) else Parameter("d", lower=sp.Integer(2), integer=True)
     if given.upper is not None or k is None or isinstance(k, Parameter | sp.Symbol):
