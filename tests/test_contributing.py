@@ -29,6 +29,9 @@ half = sa.delta(responses, n=1000, eps="0.2", method="halved_blanket")
 assert (half.method, half.standing) == ("halved_blanket", whole.standing) and half.upper >= whole.lower
 print("analysis", half.method)
 
+row = sa.compare(responses, n=1000, delta="1e-6", names=["local_budget"])["local_budget"]
+print("form", round(row.value, 9), row.verdict)
+
 print("evaluator", *sa.method_check(sa.RandomizedResponse(k=2, eps0="log(3)"), n=8, eps="log(3/2)"))
 
 rows = {"a": ("1/2", "1/4"), "b": ("1/4", "1/2"), "c": ("1/4", "1/4")}
@@ -46,7 +49,7 @@ def printed(tmp_path_factory):
     copy = tmp_path_factory.mktemp("copy")
     shutil.copytree(ROOT / "symamp", copy / "symamp", ignore=shutil.ignore_patterns("__pycache__"))
     found = DIFF.findall(PAGE)
-    assert len(found) == PAGE.count("```diff") == 4
+    assert len(found) == PAGE.count("```diff") == 5
     for path, count, lines in found:
         assert not (copy / path).exists(), f"{path} is there already"
         assert len(lines.splitlines()) == int(count), path
@@ -64,6 +67,10 @@ def test_one_file_adds_a_family(printed):
 
 def test_one_file_adds_an_analysis(printed):
     assert printed["analysis"] == "halved_blanket"
+
+
+def test_one_file_adds_a_closed_form(printed):
+    assert printed["form"] == "1.0 proved"
 
 
 def test_one_file_adds_an_evaluator(printed):
