@@ -198,7 +198,8 @@ def _estimate(
     up, down = np.exp(tilt + 1j * angle), np.exp(-tilt - 1j * angle)
     logs = -(tilt + 1j * angle) * threshold - here
     for u, d, n in groups:
-        logs = logs + n * np.log1p(u * (up - 1.0) + d * (down - 1.0))
+        steps = u * (up - 1.0) + d * (down - 1.0)
+        logs = logs + n * np.log1p(np.where(steps == -1.0, _NEVER, steps))
     weights = np.full(last + 1, 2.0)
     weights[0] = 1.0
     if 2 * last == nodes:
