@@ -1,6 +1,6 @@
 """Check a certificate of symamp: python-flint and the standard library, no search, nothing of symamp itself.
 
-It needs the files verifier_sums, verifier_beyond, verifier_table and verifier_groups in its folder, and nothing else.
+It needs the other files verifier_*.py in its folder, and nothing else.
 
 ``python verifier.py cert.json`` prints one line; exit code 0: valid, 1: invalid, 2: malformed or too large to check.
 

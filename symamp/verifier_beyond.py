@@ -8,12 +8,11 @@ integrals over all data sets (docs/proofs/all_data_sets.md), or by one user alon
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any
 
-from flint import acb, acb_series, arb, arb_mat, arb_series, fmpq
+from flint import arb, fmpq
 
 _TERM: dict[str, Any] = dict.fromkeys(("a", "lam", "s", "sigma", "tail"), str) | {"ends": [str], "scales": [str]}
 _ALL: dict[str, Any] = {"p_lo": str, "a": str, "b": str, "terms": [_TERM]}
@@ -21,7 +20,6 @@ _REGIONS: dict[str, Any] = {"regions": [{"steps": [(int, int, int)], **_ALL}]}
 _LAW: dict[str, Any] = {"other": str, "components": [(str, str, str)], "singular": [(str, str)]}
 _DOMINATING: dict[str, Any] = {"values": [str], "masses": [str], "singular": str}
 _RANGE, _MOST_LAWS = 2**16, 1024
-_FLOOR, _SMALL = 70, 1e-5  # |M|^N is not followed below e^-70 of its largest value; cells that need not be sharp
 
 Number = Any
 _ZERO, _ONE = arb(0), arb(1)
@@ -59,16 +57,10 @@ def bound(check: Any, data: dict[str, Any], n: int, what: str) -> Number:
         good = all(visible == 0 for *_, visible in laws) and not any(arb(v).contains(0) for a, *_ in laws for v, _ in a)
         require(good, f"{what}: a singular part, or a value that may be 0", "invalid")
         balls = [([(arb(v), arb(m)) for v, m in atoms], arb(null)) for atoms, null, _ in laws]
-        regions, classes = plan.get("regions", [{"steps": [], **plan}]), range(len(balls))
-        corners = [[fmpq(i == k) for k in classes] for i in classes]
-        found = list(_covered(check, [(r["steps"], r) for r in regions], corners, what))
-        return _largest([_AllDataSets(check, balls, arb(ones[0]), n, plan, what, at).bound() for plan, at in found])
+        return check.file("verifier_data_sets").bound(check, balls, arb(ones[0]), n, plan, what)
     require(data["dominating"] is not None, f"{what}: no dominating law, or an unknown evaluator {name[:40]!a}")
     atoms, null, singular = _dominating(check, laws, data["dominating"], what)
     return check.evaluated(name, plan, atoms, null, n, True, what) / n + singular
-
-
-# --- the envelope ----------------------------------------------------------------------------------------------------
 
 
 def _dominating(check: Any, laws: list[Any], data: dict[str, Any], what: str) -> tuple[list[Any], fmpq, fmpq]:
@@ -113,199 +105,3 @@ def _upper(check: Any, x: Number) -> fmpq:
     mantissa, exponent = x.upper().man_exp()
     check.require(abs(int(exponent)) < _RANGE, "too large: a value")
     return fmpq(int(mantissa)) * fmpq(2) ** int(exponent)
-
-
-# --- all data sets ---------------------------------------------------------------------------------------------------
-
-
-def _covered(check: Any, found: list[Any], corners: list[Any], what: str) -> Iterator[tuple[dict[str, Any], list[Any]]]:
-    """Yield the plans with the corners of their regions, after a proof that the regions cover that of the corners.
-
-    A corner is the list of the shares of the classes. Either one plan is for all, or all first halve one edge between
-    two corners.
-    """
-    check.spend(100 + len(found) + len(corners) ** 2, hard=True)
-    if len(found) == 1 and not found[0][0]:
-        yield found[0][1], corners
-        return
-    good = all(steps and steps[0][:2] == found[0][0][0][:2] for steps, _ in found) if found and found[0][0] else False
-    check.require(good, f"{what}: the regions do not cover all data sets", "invalid")
-    i, j = found[0][0][0][:2]
-    check.require(0 <= i < j < len(corners), f"{what}: no such corners", "invalid")
-    middle = [check.limited((a + b) / 2) for a, b in zip(corners[i], corners[j], strict=True)]
-    for half in (0, 1):
-        rest = [(steps[1:], plan) for steps, plan in found if steps[0][2] == half]
-        k = j if half else i
-        yield from _covered(check, rest, [*corners[:k], middle, *corners[k + 1 :]], what)
-
-
-class _AllDataSets:
-    """Theorem G in balls, with the numbers of the certificate, on the data sets of one region."""
-
-    def __init__(
-        self, check: Any, laws: list[Any], gain: arb, n: int, plan: dict[str, Any], what: str, corners: list[Any]
-    ) -> None:
-        self.check, self.laws, self.gain, self.N, self.what = check, laws, gain, n - 1, what
-        self.corners = [[(x, arb(share)) for x, share in enumerate(corner) if share] for corner in corners]
-        self.p_lo, self.a, self.b = (arb(check.number(plan[key])) for key in ("p_lo", "a", "b"))
-        self.terms = []
-        for term in plan["terms"]:
-            numbers = {key: arb(check.number(term[key])) for key in ("a", "lam", "s", "sigma", "tail")}
-            numbers |= {key: [arb(check.number(x)) for x in term[key]] for key in ("ends", "scales")}
-            self.terms.append(numbers)
-        every = [
-            self.p_lo,
-            self.a,
-            self.b,
-            *(x for t in self.terms for y in t.values() for x in (y if type(y) is list else [y])),
-        ]
-        good = all(x.is_finite() for x in every) and self.p_lo > 0 and self.a >= 0 and self.b >= 0
-        for t in self.terms:
-            good = (
-                good
-                and t["a"] >= 0
-                and t["lam"] >= 0
-                and all(x > 0 for x in (t["s"], t["sigma"], t["tail"], *t["scales"]))
-            )
-            good = good and len(t["ends"]) == len(t["scales"]) + 1 > 1 and t["ends"][0] == 0
-            good = good and all(x < y for x, y in pairwise(t["ends"]))
-        check.require(good, f"{what}: parameters or cells out of range", "invalid")
-        check.spend(sum(len(t["scales"]) for t in self.terms) * len(laws), hard=True)
-
-    def at_corners(self, values: Sequence[Any]) -> list[Any]:
-        """Return at the corners what is linear in the shares of the classes."""
-        return [sum((share * values[x] for x, share in corner), _ZERO) for corner in self.corners]
-
-    def bound(self) -> arb:
-        self.majorant()
-        victim, others = _ZERO, []
-        for atoms, null in self.laws:
-            victim = victim.max(sum((m * z * (self.b * z).exp() for z, m in atoms if z > 0), _ZERO))
-            others.append(sum((m * (self.b * z - self.a * z.max(_ZERO)).exp() for z, m in atoms), null).log())
-        result = victim * (self.a * self.p_lo + self.N * _largest(self.at_corners(others))).exp()
-        return result + sum((t["a"] / arb.pi() * self.integral(t) for t in self.terms), _ZERO)
-
-    def majorant(self) -> None:
-        """Prove sum a_i e^(-lam_i p) >= 1/p^2 from p_lo on: a tangent of the left above a chord of the right side."""
-        terms, left, ratio = [(t["a"], t["lam"]) for t in self.terms], self.p_lo, 1.016
-        constant = sum((a for a, lam in terms if lam == 0), _ZERO)
-        while not left * left * constant >= 1:
-            self.check.spend(8 + 4 * len(terms), hard=True)
-            right = arb((left * ratio).mid())
-            middle, half = (left + right) / 2, (right - left) / 2
-            parts = [(a * (-lam * middle).exp(), lam) for a, lam in terms]
-            q, slope = sum((x for x, _ in parts), _ZERO), sum((x * lam for x, lam in parts), _ZERO)
-            if right > left and (q + slope * half) * left**2 >= 1 and (q - slope * half) * right**2 >= 1:
-                left, ratio = right, min(2 * ratio - 1, 2.0)
-            else:
-                ratio = 1 + (ratio - 1) / 2
-                self.check.require(ratio > 1.00001, f"{self.what}: q >= 1/p^2 is not proved", "invalid")
-
-    def integral(self, term: dict[str, Any]) -> arb:
-        """Return a bound on the integral of one term over u > 0."""
-        classes = [_Class(atoms, null, self.gain, term, self.p_lo) for atoms, null in self.laws]
-        s, square, N = term["s"], term["sigma"] ** 2, self.N
-        result = _ZERO
-        for (lo, hi), c in zip(pairwise(term["ends"]), term["scales"], strict=True):
-            self.check.spend(sum(len(x.values) + 8 for x in classes), hard=True)
-            middle, half = (lo + hi) / 2, (hi - lo) / 2
-            across = lo.union(hi)
-            weight = square * (s**2 - lo**2) / 2 - (s**2 + lo**2).log() + c.log() - 1
-            centres = [x.at(middle) for x in classes]
-            crude = [x.crude(m, lo, hi, N, c) for x, (m, _) in zip(classes, centres, strict=True)]
-            flat = 2 * half * (_largest(self.at_corners(crude)) + weight).exp()
-            if not flat <= result * _SMALL:
-                top = _largest(crude)
-                parts = []
-                for x, at, height in zip(classes, centres, crude, strict=True):
-                    self.check.spend(len(x.values) + 16, hard=True)
-                    found = None if height < top - 40 else _parabola(at, x.at(across), middle, across, s, square, N, c)
-                    parts.append(found or (height + weight, _ZERO, _ZERO))
-                curved = _cell(list(zip(*map(self.at_corners, zip(*parts, strict=True)), strict=True)), half)
-                flat = curved if curved.is_finite() and not curved > flat else flat
-            result += flat
-        last, c = term["ends"][-1], term["tail"]
-        top = _largest(self.at_corners([N * x.mgf.log() + N * x.size.max(x.growth) / (x.mgf * c) for x in classes]))
-        power = (top - 1 + square * (s**2 - last**2) / 2).exp()
-        return result + c * power * (1 / last**2 + square) / (square * last)
-
-
-class _Class:
-    """M and A of one class of inputs on the line s + iu of one term."""
-
-    def __init__(self, atoms: list[Any], null: arb, gain: arb, term: dict[str, Any], p_lo: arb) -> None:
-        s, lam = term["s"], term["lam"]
-        self.s, self.square, self.null, self.gain = s, term["sigma"] ** 2, null, gain
-        self.values = [z for z, _ in atoms]
-        whole = [m * (s * z - lam * z.max(_ZERO)).exp() for z, m in atoms]
-        slow = [m * z * (-lam * z / (1 + (1 + z / p_lo).sqrt())).exp() if z > 0 else _ZERO for z, m in atoms]
-        rows = [whole]  # M, the two factors of A over positive values, and that over negative ones
-        rows += [[w * z if z > 0 else _ZERO for (z, _), w in zip(atoms, whole, strict=True)]]
-        rows += [[x * (s * z).exp() for (z, _), x in zip(atoms, slow, strict=True)]]
-        rows += [[-w * z if z < 0 else _ZERO for (z, _), w in zip(atoms, whole, strict=True)]]
-        self.plain, (_, gained, fast, lost) = sum(slow, _ZERO), (sum(row, _ZERO) for row in rows)
-        self.mgf, self.growth = sum(whole, null), self.plain * lost
-        mean = sum((w * z for w, z in zip(whole, self.values, strict=True)), _ZERO) / self.mgf
-        second = sum((w * z * z for w, z in zip(whole, self.values, strict=True)), _ZERO) / self.mgf
-        self.deviation = (second - mean**2).max(_ZERO).sqrt()
-        self.size = gain * gained + (fast + self.plain) * lost  # |A| without its part in sigma^2 |zeta|^2
-        scaled = [
-            [w * z**k / (2 if k == 2 else 1) for w, z in zip(row, self.values, strict=True)]
-            for row in rows
-            for k in range(3)
-        ]
-        self.weights = arb_mat(scaled)
-
-    def at(self, u: arb) -> tuple[acb_series, acb_series]:
-        """Return the Taylor series of M and A in t at s + i(u + t), up to t^2."""
-        waves = [(u * z).sin_cos() for z in self.values]
-        sums = (self.weights * arb_mat([[cosine, sine] for sine, cosine in waves])).tolist()
-        unit = [acb(1), acb(0, 1), acb(-1)]
-        m, gained, slow, lost = (
-            acb_series([unit[k] * acb(*sums[3 * row + k]) for k in range(3)], prec=3) for row in range(4)
-        )
-        zeta = acb_series([acb(self.s, u), acb(0, 1)], prec=3)
-        return m + self.null, self.gain * gained + (slow + self.plain * (self.square * zeta * zeta - 1)) * lost
-
-    def crude(self, m: acb_series, lo: arb, hi: arb, N: int, c: arb) -> arb:
-        """Return N (log|M| + alpha/c) with a constant for |M|: sqrt(1 - |M/M(s)|^2) is Lipschitz in u."""
-        modulus = abs(acb(m[0])) / self.mgf
-        distance = (1 - modulus**2).max(_ZERO).sqrt() - self.deviation * (hi - lo) / 2
-        share = (1 - distance.max(_ZERO).min(_ONE) ** 2).max(_ZERO).sqrt().max((arb(-_FLOOR) / N).exp())
-        size = self.size + self.square * (self.s**2 + hi**2) * self.growth
-        return N * (self.mgf * share).log() + N * size / (self.mgf * share * c)
-
-
-def _parabola(
-    at: Any, over: Any, u: arb, across: arb, s: arb, square: arb, N: int, c: arb
-) -> tuple[arb, arb, arb] | None:
-    """Return (e, f, g) with exponent(u + t) <= e + f t + g t^2 on the cell; None near a zero of M or A."""
-    found = []
-    for (m, a), x in ((at, u), (over, across)):
-        if not (abs(acb(m[0])) > 0 and abs(acb(a[0])) > 0):
-            return None
-        log_m, log_a = (arb_series([f[k].real for k in range(3)], prec=3) for f in (m.log(), a.log()))
-        v = arb_series([x, 1], prec=3)
-        modulus = s**2 + v * v
-        found.append(
-            N * (log_m + (log_a - log_m).exp() / c) + c.log() - 1 + square * (2 * s**2 - modulus) / 2 - modulus.log()
-        )
-    e, f, g = arb(found[0][0]), arb(found[0][1]), arb(found[1][2])
-    return (e, f, g) if e.is_finite() and f.is_finite() and g.is_finite() else None
-
-
-def _cell(parts: list[tuple[arb, arb, arb]], half: arb) -> arb:
-    """Return a bound on the integral of exp(max of e + f t + g t^2) over |t| <= half."""
-    highest = max(parts, key=lambda part: float(part[0].mid()))
-    common = highest[2].upper().min(_ZERO)  # the others are raised so that all bend alike
-    raised = [(e + (g.upper() - common).max(_ZERO) * half**2, f) for e, f, g in parts]
-    ends = [_largest([e + side * f * half for e, f in raised]) for side in (-1, 1)]
-    tilt, bend = (ends[1] - ends[0]) / 2, -2 * common * half**2
-    return 2 * half * ((ends[0] + ends[1]) / 2).exp() * (2 + tilt.cosh()) / 3 * (1 - bend / 6 + bend**2 / 40).min(_ONE)
-
-
-def _largest(values: list[arb]) -> arb:
-    result = values[0]
-    for value in values[1:]:
-        result = result.max(value)
-    return result

@@ -146,7 +146,7 @@ def test_no_input_hides_in_the_reference_measure(family):
 
 @pytest.mark.parametrize("wrong", [0, -1, 2.5, True, "x", 10**6])
 def test_sizes_that_are_refused(wrong):
-    with pytest.raises(sa.errors.ArgumentError, match="B"):
+    with pytest.raises(sa.errors.SymampError, match="B"):
         sa.DiscreteLaplace(B=wrong)
 
 

@@ -275,7 +275,8 @@ def _sandwich(law: SmoothLaw, cells: int) -> tuple[Law, Law]:
 
 def _by_sandwich(law: SmoothLaw, level: Level, n: int, settings: Settings) -> Enclosure:
     coarse = replace(settings, gap=max(settings.gap, _GAP_OF_SANDWICH))
-    found = _by_convolution(law, level, n, coarse)
+    # A lattice costs accuracy: atoms alone are summed exactly where they are few.
+    found = _by_convolution(law, level, n, coarse) if law.pieces else None
     if found is not None:
         return found
     below, above = (enclose_divergence(x, level, n, coarse) for x in _sandwich(law, _CELLS))
