@@ -115,3 +115,17 @@ def test_parameters_that_are_left_free_have_formulas_but_no_numbers():
         sa.epsilon(sa.Laplace(), n=100, delta=1e-6)
     with pytest.raises(sa.errors.ArgumentError):
         sa.Gaussian(sigma=0)
+
+
+@pytest.mark.parametrize("name", ["limit", "simplify", "integrate"])
+def test_what_sympy_gets_wrong_about_a_density_is_noticed(name, monkeypatch):
+    x, y = sp.symbols("x y", real=True)
+    right = getattr(sp, name)
+    wrong = {
+        "limit": lambda *_: sp.Integer(2),
+        "simplify": lambda e: right(e) * (2 if e.has(sp.exp) else 1),
+        "integrate": lambda *args, **kw: right(*args, **kw) * (1 if not kw else 2),
+    }
+    monkeypatch.setattr(sp, name, wrong[name])
+    with pytest.raises(sa.errors.SymampError):
+        sa.DensityMechanism(sp.exp(-3 * sp.Abs(y - x)) * sp.Rational(3, 2), x, y)

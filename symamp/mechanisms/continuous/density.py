@@ -10,17 +10,24 @@ from typing import ClassVar
 
 import flint
 import sympy as sp
-from flint import acb, arb
+from flint import acb, arb, fmpq
 
-from symamp.algebra.order import sign
-from symamp.errors import ArgumentError, RowSumError, UndecidedOrderError, VerificationError
+from symamp.algebra.normal_form import normal
+from symamp.algebra.order import sign, strictly_positive
+from symamp.algebra.parameter import Parameter
+from symamp.derivation.crossing import number
+from symamp.errors import ArgumentError, ExpressionError, RowSumError, UndecidedOrderError, VerificationError
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
-from symamp.mechanisms.continuous.noise_sides import Arc, Side, Y, Z
+from symamp.mechanisms.continuous.noise_sides import Arc, Side, Y, Z, inner_points
+from symamp.mechanisms.continuous.resolved import resolved
+from symamp.numbers.agreement import same
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.holomorphic import Holomorphic
 
-_POINTS = (sp.Rational(1, 7), sp.Rational(4, 3), sp.Rational(5, 2))
-_NEGLIGIBLE, _FARTHEST, _BITS, _DIGITS = 2.0**-120, 4096, 64, 30
+_POINTS = tuple(sp.Rational(x) for x in ("1/1000", "1/7", "1/2", "4/3", "5/2", "7", "20"))
+_INPUTS = (sp.S.Zero, sp.Rational(2, 3), sp.S.One)
+_NEGLIGIBLE, _FARTHEST, _BITS, _MANY_BITS = 2.0**-120, 4096, 64, 256
+_DISTANCE = Parameter("z", lower=sp.Integer(0))
 
 
 class NoiseDensity(AdditiveNoise):
@@ -31,8 +38,8 @@ class NoiseDensity(AdditiveNoise):
 
     The density has to be that of noise added to the input: a function of y - x alone, even, log-concave (so that it
     falls away from 0, and its ratios rise). ``Abs``, exponentials, hyperbolic functions, polynomials and roots are
-    read; numbers are exact. Each condition is shown by SymPy and compared at points with what was written, or the
-    density is refused.
+    read; numbers are exact. Signs are proved by exact algebra; what SymPy simplifies, integrates or takes a limit of is
+    compared in balls with what was written, at many points, or the density is refused.
 
     Raises ArgumentError for a density that is not of this kind, RowSumError if it does not integrate to 1,
     UndecidedOrderError for a condition that could not be shown.
@@ -65,10 +72,9 @@ class NoiseDensity(AdditiveNoise):
         if beyond.has(sp.Integral):
             raise UndecidedOrderError("density", str(half), "an integral that SymPy finds")
         self._beyond = sp.simplify(beyond)
-        self._compare(x, y)
-        # Functions that balls do not know are refused here.
-        Holomorphic(self._half, Z)
-        _in_balls(self._beyond)
+        self._gamma = sp.simplify(2 * self._beyond.subs(Y, sp.Rational(1, 2)))
+        with flint.ctx.workprec(_MANY_BITS):
+            self._compare(x, y)
 
     def key(self) -> tuple[object, ...]:
         """Return the density of the noise."""
@@ -88,7 +94,7 @@ class NoiseDensity(AdditiveNoise):
 
     def gamma(self) -> sp.Expr:
         """Return the mass of the blanket, P(abs(Z) > 1/2)."""
-        return sp.simplify(2 * self._beyond.subs(Y, sp.Rational(1, 2)))
+        return self._gamma
 
     def local_ratio(self) -> sp.Expr:
         """Return the limit of f(y - 1)/f(y), which is the largest ratio of a log-concave density."""
@@ -126,16 +132,37 @@ class NoiseDensity(AdditiveNoise):
         return total
 
     def _compare(self, x: sp.Symbol, y: sp.Symbol) -> None:
-        """Raise VerificationError unless what was derived agrees with what was written, at some points."""
-        for z in _POINTS:
-            for at in (sp.Integer(0), sp.Rational(2, 3)):
-                written = sp.N(self.density.subs({x: at, y: at + z}), _DIGITS)
-                slope = -sp.diff(self._beyond, Y).subs(Y, z)
-                ratio = sp.N(self.density.subs({x: 1, y: z + 1}) / self.density.subs({x: 0, y: z + 1}), _DIGITS)
-                last = self.sides()[-1].ratio.subs(Y, z + 1) / ratio * written
-                for found in (self._half.subs(Z, z), slope, last):
-                    if abs(sp.N(found, _DIGITS) - written) > abs(written) * sp.Float(10) ** (10 - _DIGITS):
-                        raise VerificationError("density", str(self.density), f"{written} at y - x = {z}")
+        """Raise VerificationError unless balls show at many points that what was derived is what was written."""
+        half, slope = _in_balls(self._half.subs(Z, Y)), _in_balls(-sp.diff(self._beyond, Y))
+        pairs = [(slope(_ball(z)), half(_ball(z))) for z in _POINTS]
+        for at in _INPUTS:
+            pairs += [(half(_ball(z)), self._written(x, y, at, at + k * z)) for z in _POINTS for k in (1, -1)]
+        for side in self.sides():
+            density, ratio = _in_balls(side.density0), _in_balls(side.ratio)
+            for p in inner_points(side.start, side.end):
+                first, second = (self._written(x, y, sp.Integer(k), p) for k in (0, 1))
+                pairs += [(density(_ball(p)), first), (ratio(_ball(p)), second / first)]
+        pairs += [(self.survival(arb(0)), arb(1) / 2), (_in_balls(self._gamma)(arb(0)), 2 * self.survival(arb(1) / 2))]
+        wrong = [b for a, b in pairs if not same(a, b)]
+        if wrong or not self._vanishes() or not self._is_limit(half):
+            raise VerificationError("density", str(self.density), f"what is derived from it, {wrong[:1]} at a point")
+
+    def _written(self, x: sp.Symbol, y: sp.Symbol, at: sp.Expr, message: sp.Expr) -> arb:
+        """Return the density as it was written, the cases of its absolute values decided by exact algebra."""
+        formula = resolved(self.density.xreplace({x: at, y: Y}), message).rewrite(sp.exp)
+        return Holomorphic(formula, Y)(acb(_ball(message))).real
+
+    def _vanishes(self) -> bool:
+        """Return whether the mass beyond a message falls to 0."""
+        return any(abs(self.survival(arb(2) ** k)).upper() < 2.0**-_BITS for k in range(40))
+
+    def _is_limit(self, half: Callable[[arb], arb]) -> bool:
+        """Return whether f(z)/f(z + 1), which increases, comes close to what is said to be its limit, from below."""
+        ratios = [half(arb(2) ** k) / half(arb(2) ** k + 1) for k in range(24)]
+        if self._largest is sp.oo:
+            return any(r > 2**20 for r in ratios)
+        top = number(self._largest)()
+        return any(r > 0.999 * top for r in ratios) and not any(r > top for r in ratios)
 
     def __repr__(self) -> str:
         return f"DensityMechanism({self.density})"
@@ -163,7 +190,7 @@ def _on_unit_interval(density: sp.Expr, x: sp.Symbol, y: sp.Symbol, inputs: tupl
     if (low, high) == (0, 1):
         return density
     width = high - low
-    return sp.simplify(width * density.subs({x: low + width * x, y: low + width * y}, simultaneous=True))
+    return width * density.subs({x: low + width * x, y: low + width * y}, simultaneous=True)
 
 
 def _additive(density: sp.Expr, x: sp.Symbol, y: sp.Symbol, z: sp.Symbol) -> sp.Expr:
@@ -183,15 +210,36 @@ def _check_total(half: sp.Expr, z: sp.Symbol) -> None:
 
 
 def _check_log_concave(half: sp.Expr, z: sp.Symbol) -> sp.Expr:
-    """Return the limit of f(z)/f(z + 1), after showing that the density is positive, falls and is log-concave."""
-    slope = sp.simplify(sp.diff(half, z) / half)
-    bend = sp.simplify(sp.diff(slope, z))
-    for shown, what in ((half.is_positive, half), (slope.is_nonpositive, slope), (bend.is_nonpositive, bend)):
-        if not shown:
-            accepted = "a positive, falling, log-concave density: f > 0, (log f)' <= 0, (log f)'' <= 0 for z > 0"
-            raise UndecidedOrderError("density", str(what), accepted)
-    limit = sp.limit(sp.simplify(half / half.subs(z, z + 1)), z, sp.oo)
-    return sp.simplify(limit)
+    """Return the limit of f(z)/f(z + 1), after a proof that the density is positive, falls and is log-concave."""
+    formula = half.rewrite(sp.exp).xreplace({z: _DISTANCE.symbol})
+    try:
+        slope = normal(sp.diff(formula, _DISTANCE.symbol) / formula)
+        bend = normal(sp.diff(slope, _DISTANCE.symbol))
+        known = (_DISTANCE,)
+        shown = strictly_positive(formula, known) and sign(slope, known) <= 0 and sign(bend, known) <= 0
+    except (ExpressionError, UndecidedOrderError):
+        shown = False
+    if not shown:
+        accepted = "a positive, falling, log-concave density: f > 0, (log f)' <= 0, (log f)'' <= 0 for z > 0"
+        raise UndecidedOrderError("density", str(half), accepted)
+    with flint.ctx.workprec(_MANY_BITS):
+        _check_slopes(formula, slope, bend)
+    return sp.simplify(sp.limit(sp.simplify(half / half.subs(z, z + 1)), z, sp.oo))
+
+
+def _check_slopes(formula: sp.Expr, slope: sp.Expr, bend: sp.Expr) -> None:
+    f, first, second = (Holomorphic(e, _DISTANCE.symbol) for e in (formula, slope, bend))
+    for point in _POINTS:
+        value, its_slope = f.with_slope(acb(_ball(point)))
+        log_slope, log_bend = first.with_slope(acb(_ball(point)))
+        bends = second(acb(_ball(point))).real
+        flat = slope.is_number and bend == 0
+        if not same(log_slope.real, (its_slope / value).real) or not (flat or same(bends, log_bend.real)):
+            raise VerificationError("density", str(formula), f"its derivatives at z = {point}")
+
+
+def _ball(x: sp.Expr) -> arb:
+    return arb(fmpq(int(x.p), int(x.q)))
 
 
 @lru_cache(maxsize=64)

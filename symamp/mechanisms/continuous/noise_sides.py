@@ -10,7 +10,8 @@ import flint
 import sympy as sp
 
 from symamp.derivation.crossing import number
-from symamp.errors import UndecidedOrderError
+from symamp.errors import UndecidedOrderError, VerificationError
+from symamp.numbers.agreement import agree
 
 Z, Y = sp.Symbol("z", real=True), sp.Symbol("y", real=True)
 _ORDER_BITS = 512
@@ -55,7 +56,21 @@ def _sides(arcs: tuple[Arc, ...], cuts: list[sp.Expr]) -> Iterator[Side]:
         f0 = _density(arcs, middle).subs(Z, Y)
         f1 = _density(arcs, 1 - middle if left else middle - 1).subs(Z, 1 - Y if left else Y - 1)
         if f0 != 0:
-            yield Side(start, end, f0, f1, sp.simplify(f1 / f0))
+            ratio = sp.simplify(f1 / f0)
+            if (
+                f1 != 0
+                and (ratio * f0 * f1).free_symbols <= {Y}
+                and not agree(ratio, f1 / f0, Y, inner_points(start, end))
+            ):
+                raise VerificationError("ratio", str(ratio), f"{f1 / f0}, which it was before it was simplified")
+            yield Side(start, end, f0, f1, ratio)
+
+
+def inner_points(start: sp.Expr, end: sp.Expr) -> list[sp.Rational]:
+    """Return some rational numbers between two numbers, of which the second may be ``oo``."""
+    far = [start + sp.Rational(1, 3), start + 2, start + 9, start + 40]
+    points = far if end == sp.oo else [start + (end - start) * sp.Rational(k, 5) for k in range(1, 5)]
+    return [sp.Rational(str(sp.N(p, 12))) for p in points]
 
 
 def joined(sides: Sequence[Side]) -> list[Side]:
