@@ -2,13 +2,16 @@
 
 import io
 import json
+from math import inf
 
 import pytest
+import sympy as sp
 from rich.console import Console
 
 import symamp as sa
 from symamp.analyses.blanket_bound import BLANKET
 from symamp.command_line import cli, progress
+from symamp.derivation.printing import text
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
 from symamp.mechanisms.catalogue import catalogue
@@ -124,3 +127,13 @@ def test_a_certificate_of_many_rounds_is_printed_on_request(monkeypatch, capsys,
     assert end.value.code == 0
     assert json.loads(capsys.readouterr().out)["format"]
     assert not list(tmp_path.iterdir())
+
+
+def test_a_number_of_thousands_of_digits_is_shown_rounded():
+    assert text(sp.Integer(3) ** 10_000) == "1.631350185e+4771..."
+
+
+def test_a_mean_that_outweighs_the_spread_needs_a_small_tilt():
+    rows = {"x0": ["1", "0"], "x1": ["3/4", "1/4"], "x2": ["1", "0"], "x3": ["3/5", "2/5"]}
+    table = sa.FiniteMechanism({x: dict(zip("ab", row, strict=True)) for x, row in rows.items()})
+    assert sa.least_n(table, eps="1/2", delta="1e-400", method="blanket").upper == inf

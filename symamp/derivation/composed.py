@@ -15,6 +15,7 @@ from symamp.derivation.coarse_laws import coarse_laws
 from symamp.derivation.decomposition import Component, Decomposition
 from symamp.derivation.merged_cells import MOST_CELLS, MergedCells, Parts
 from symamp.derivation.merged_law import merged_law
+from symamp.derivation.printing import text
 from symamp.errors import ArgumentError
 from symamp.evaluation.law import Law
 
@@ -217,7 +218,7 @@ class Composed(Parts):
             return super().__str__()
         size = f"more than {MOST_CELLS:,}" if self._has_too_many else f"{self.size:,}"
         told = f"{size} components" if self.is_listed else "a density"
-        head = f"{told}, gamma = {self.gamma}: {self._said()}"
+        head = f"{told}, gamma = {text(self.gamma)}: {self._said()}"
         return "\n\n".join([head, *(str(p) for p in dict.fromkeys(self.parts))])
 
     def _said(self) -> str:

@@ -21,6 +21,7 @@ from symamp.algebra.parameter import Parameter
 if TYPE_CHECKING:
     from rich.table import Table
 
+_MOST_BITS = 14_000  # Python writes integers of up to 4300 digits
 _EPS0 = sp.Symbol("eps0", real=True)
 _T, _S = Parameter("t", lower=sp.Integer(1)), Parameter("s", lower=sp.Integer(1))
 _E = sp.Symbol("E", positive=True)
@@ -123,11 +124,13 @@ class _Pretty(_PositiveFirst, PrettyPrinter):  # type: ignore[misc]
 
 
 def _as_typed(expr: sp.Expr) -> sp.Expr:
-    """Put names such as 0.1 for the fractions that doubles are, where the fraction is longer."""
+    """Put names such as 0.1 for the fractions that doubles are, where the fraction is longer; round the endless."""
     swap = {}
     for number in expr.atoms(sp.Rational):
         size = abs(number)
-        if size.q.bit_count() == 1 and size.q.bit_length() < 1000 and size.p.bit_length() <= 53:
+        if max(size.p.bit_length(), size.q.bit_length()) > _MOST_BITS:
+            swap[number] = sp.Symbol(f"{sp.N(size, 10)}...", positive=True) * sp.sign(number)
+        elif size.q.bit_count() == 1 and size.q.bit_length() < 1000 and size.p.bit_length() <= 53:
             name = repr(float(size))
             if len(name) < len(str(size)) and "e" not in name:
                 swap[number] = sp.Symbol(name, positive=True) * sp.sign(number)

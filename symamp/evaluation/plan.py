@@ -59,7 +59,8 @@ def saddle_tilt(g: FloatGparv, n: int) -> float:
     """
     top = float(g.values[g.masses > 0.0].max())
     variance = float(g.masses @ g.values**2)
-    guess = (-g.mean + sqrt(g.mean**2 + 8.0 * variance / n)) / (2.0 * variance)
+    root = sqrt(g.mean**2 + 8.0 * variance / n)
+    guess = 4.0 / (n * (root + g.mean)) if g.mean > 0.0 else (root - g.mean) / (2.0 * variance)
     theta, low, high = min(guess, 1e3 / top), 0.0, inf
     for _ in range(_STEPS):
         with np.errstate(all="ignore"):  # what overflows is too large a tilt
