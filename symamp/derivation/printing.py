@@ -129,7 +129,7 @@ def _as_typed(expr: sp.Expr) -> sp.Expr:
     for number in expr.atoms(sp.Rational):
         size = abs(number)
         if max(size.p.bit_length(), size.q.bit_length()) > _MOST_BITS:
-            swap[number] = sp.Symbol(f"{sp.N(size, 10)}...", positive=True) * sp.sign(number)
+            swap[number] = sp.Symbol(f"{sp.N(size, 10)}...".lower(), positive=True) * sp.sign(number)
         elif size.q.bit_count() == 1 and size.q.bit_length() < 1000 and size.p.bit_length() <= 53:
             name = repr(float(size))
             if len(name) < len(str(size)) and "e" not in name:
