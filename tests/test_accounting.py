@@ -110,6 +110,8 @@ def test_levels_out_of_range():
     assert f.at("1/2")[1] == 0.5  # nothing is known from below: two equal laws are the best that a test can meet
     with pytest.raises(sa.errors.ArgumentError):
         f.at(2)
+    with pytest.raises(sa.errors.ArgumentError, match="level"):
+        sa.from_privacy_profile([(0, "1e-3")]).tradeoff([0, 2])
 
 
 # ---------------------------------------------------------------------------------------------------------- sampling

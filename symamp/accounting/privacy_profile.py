@@ -59,15 +59,15 @@ class RoundProfile:
         """
         return self.rounds(1).renyi(order, gap=gap)
 
-    def tradeoff(self, *, gap: float | None = None) -> TradeOff:
-        """Return the trade-off function of one round, bracketed.
+    def tradeoff(self, level: object | Sequence[object] = (), *, gap: float | None = None) -> TradeOff:
+        """Return the trade-off function of one round, bracketed, with its bounds at a level, or at several.
 
         >>> import symamp as sa
-        >>> low, high = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**4).tradeoff(gap=1e-2).at("0.1")
-        >>> 0.89 < low <= high < 0.9
+        >>> f = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**4).tradeoff("0.1", gap=1e-2)
+        >>> 0.89 < f.lower[0] <= f.upper[0] < 0.9
         True
         """
-        return self.rounds(1).tradeoff(gap=gap)
+        return self.rounds(1).tradeoff(level, gap=gap)
 
     def to_dp_accounting(self, *, interval: float | None = None, delta: object = _EXPORT_DELTA) -> Any:
         """Return one round as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, both orders alike.

@@ -77,6 +77,6 @@ class Composition(composition.Composition):
         """Return the eps that follows from a Renyi divergence: valid, and larger than that of ``epsilon``."""
         return renyi_epsilon(self, delta, gap)
 
-    def tradeoff(self, *, gap: float | None = None) -> TradeOff:
-        """Return the trade-off function, bracketed."""
-        return trade_off(self, gap)
+    def tradeoff(self, level: object | Sequence[object] = (), *, gap: float | None = None) -> TradeOff:
+        """Return the trade-off function, bracketed, with its bounds at a level, or at several."""
+        return trade_off(self, tuple(level) if isinstance(level, list | tuple) else (level,), gap)

@@ -36,12 +36,14 @@ class TradeOff(ShownAsText):
     """A trade-off function between two convex functions, given by the vertices of the curves E -> D_E behind them.
 
     For every pair of neighbours, a test of level x has an error of the second kind of at least ``at(x)[0]``; for some
-    data sets there is one with an error of at most ``at(x)[1]``. ``mu`` is the parameter of the Gaussian approximation.
+    data sets there is one with an error of at most ``at(x)[1]``. ``levels`` are those that were asked for, ``lower``
+    and ``upper`` the bounds there. ``mu`` is the parameter of the Gaussian approximation.
 
     >>> import symamp as sa
-    >>> f = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(100).tradeoff()
-    >>> low, high = f.at("0.05")
-    >>> 0.9485 < low < high < 0.9495
+    >>> f = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(100).tradeoff("0.05")
+    >>> 0.9485 < f.lower[0] < f.upper[0] < 0.9495
+    True
+    >>> f.at("0.05") == (f.lower[0], f.upper[0])
     True
     """
 
@@ -49,6 +51,17 @@ class TradeOff(ShownAsText):
     below: tuple[Vertex, ...]
     text: str
     mu: float
+    levels: tuple[object, ...] = ()
+
+    @property
+    def lower(self) -> tuple[float, ...]:
+        """Lower bounds at ``levels``."""
+        return tuple(self.at(x)[0] for x in self.levels)
+
+    @property
+    def upper(self) -> tuple[float, ...]:
+        """Upper bounds at ``levels``."""
+        return tuple(self.at(x)[1] for x in self.levels)
 
     def at(self, level: object) -> tuple[float, float]:
         """Return lower and upper bounds on the trade-off function at a level in [0, 1], rounded outward.
@@ -58,10 +71,7 @@ class TradeOff(ShownAsText):
         The first is at most the error of the second kind of every test of this level, whatever the neighbours; the
         second is at least that of the best test for some neighbours. Proof: docs/proofs/composition.md, section 5.
         """
-        number = exact_number(level, "level")
-        if not (number.is_Rational and 0 <= number <= 1):
-            raise ArgumentError("level", level, "a rational number in [0, 1]")
-        x = fmpq_of(number)
+        x = _level(level)
         low, high = (max(1 - d - e * x for e, d in curve) for curve in (self.above, self.below))
         with flint.ctx.workprec(128):
             return max(0.0, float_below(arb(low))), max(0.0, float_above(arb(high)))
@@ -83,11 +93,15 @@ class TradeOff(ShownAsText):
         return ax
 
     def __str__(self) -> str:
-        return f"certified trade-off function  ({self.text})"
+        found = zip(self.levels, self.lower, self.upper, strict=True)
+        rows = (f"level {x}: error of the second kind in [{low!r}, {high!r}]" for x, low, high in found)
+        return "\n".join([self.text, *rows])
 
 
-def trade_off(rounds: Composition, gap: float | None) -> TradeOff:
+def trade_off(rounds: Composition, levels: tuple[object, ...], gap: float | None) -> TradeOff:
     """Return the trade-off function of all rounds together, from certified values of their curve."""
+    for level in levels:
+        _level(level)
     reach = ceil(_PER_DEVIATION * (_REACH + rounds.mu / 2.0))
     grid = [rounds.mu * k / _PER_DEVIATION for k in range(reach + 1)]
     middle = rounds.mu * (1.0 + rounds.mu / 2.0)
@@ -99,7 +113,14 @@ def trade_off(rounds: Composition, gap: float | None) -> TradeOff:
         left = _points([(pair.swapped(), count) for pair, count in below], grid)
         reflected = tuple(p.reflected() for p in left[::-1] if p.level > 1)
         known = tuple(curve_below(CurvePoints((*reflected, *_points(below, grid)))))
-    return TradeOff(tuple(curve_above(dominating)), known, str(rounds), rounds.mu)
+    return TradeOff(tuple(curve_above(dominating)), known, str(rounds), rounds.mu, levels)
+
+
+def _level(level: object) -> fmpq:
+    number = exact_number(level, "level")
+    if not (number.is_Rational and 0 <= number <= 1):
+        raise ArgumentError("level", level, "a rational number in [0, 1]")
+    return fmpq_of(number)
 
 
 def _points(rounds: Rounds, grid: list[float]) -> tuple[CurvePoint, ...]:

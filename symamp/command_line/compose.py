@@ -176,13 +176,10 @@ def renyi(whole: Composition, gap: float | None, order: str, plot: Path | None, 
 @_asked
 def tradeoff(whole: Composition, gap: float | None, level: str, plot: Path | None, as_json: bool) -> None:
     """Certified brackets of the trade-off function (f-DP) after one or many rounds."""
-    found, levels = whole.tradeoff(gap=gap), separated(level)
-    brackets = [found.at(x) for x in levels]
+    found = whole.tradeoff(separated(level), gap=gap)
     save_plot(found.plot, plot)
     if as_json:
-        lower, upper = ([b[i] for b in brackets] for i in (0, 1))
-        print_json({"level": levels, "lower": lower, "upper": upper, "rounds": found.text})
+        data = {"level": found.levels, "lower": found.lower, "upper": found.upper, "rounds": found.text}
+        print_json(data)
         return
-    print_line(found.text)
-    for x, (low, high) in zip(levels, brackets, strict=True):
-        print_line(f"level {x}: error of the second kind in [{low!r}, {high!r}]")
+    print_line(str(found))
