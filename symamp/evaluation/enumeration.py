@@ -6,6 +6,8 @@ For few users that is all there is to do; deep in the tail only a handful of out
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
+from math import inf, log
 from typing import Any
 
 from flint import arb
@@ -17,6 +19,8 @@ from symamp.numbers.number_system import FLINT, NumberSystem
 _FEW_OUTCOMES = 30_000
 
 _MOST_VALUES = 200
+_SURE = 1e-3
+"""More than rounding does to the logarithm of a number of outcomes."""
 _MOST_TABULATED = 5_000
 
 
@@ -24,7 +28,7 @@ def count_outcomes(g: FloatGparv, n: int, most: int) -> int:
     """Return how many nodes the enumeration visits, or ``most + 1`` as soon as there are more than ``most``."""
     values = [float(v) for v in g.values] + ([0.0] if g.null_mass > 0.0 else [])
     values.sort(reverse=True)
-    if len(values) > _MOST_VALUES:
+    if len(values) > _MOST_VALUES or (values and values[0] > 0.0 and _log_fewest(values, n) > log(most) + _SURE):
         return most + 1
     seen = 0
 
@@ -46,6 +50,18 @@ def count_outcomes(g: FloatGparv, n: int, most: int) -> int:
         )
 
     return seen if not values or (values[0] > 0.0 and visit(0, n, 0.0)) else most + 1
+
+
+def _log_fewest(values: list[float], n: int) -> float:
+    """Return the logarithm of a number below that of the outcomes with a positive sum, -inf at least; one per node.
+
+    The counts of all but the largest value are the lattice points of a simplex (and its volume is at most their
+    number), where each draw of another value takes what it is short of the largest, or all of it if that is more.
+    """
+    largest = values[0]
+    room = log(n) + log(largest)
+    logs = accumulate(room - log(max(largest - v, largest)) - log(k) for k, v in enumerate(values[1:], 1))
+    return max(logs, default=-inf)
 
 
 def enumerated_sum(g: BallGparv, n: int) -> arb:
