@@ -25,7 +25,7 @@ DEFAULT = {
     "local hashing": (sa.LocalHashing(D=100, l=2, eps0=4), 10**4, "1e-6"),
 }
 CATALOGUE = [
-    (name, n, eps0) for name in ("krr", "rappor", "oue", "hadamard") for n in (10**3, 10**6) for eps0 in (1, 4)
+    (name, n, eps0) for name in ("krr", "rappor", "oue", "hadamard-response") for n in (10**3, 10**6) for eps0 in (1, 4)
 ]
 
 
@@ -66,7 +66,7 @@ def test_default_answers_have_certificates(name):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "n", "eps0"), CATALOGUE)
 def test_default_answers_over_the_catalogue_have_certificates(name, n, eps0):
-    sizes = {"krr": {"k": 5}, "rappor": {"D": 20}, "oue": {"D": 20}, "hadamard": {"K": 32}}
+    sizes = {"krr": {"k": 5}, "rappor": {"D": 20}, "oue": {"D": 20}, "hadamard-response": {"K": 32}}
     subject = by_name(name)(eps0=eps0, **sizes[name])
     checked(sa.epsilon(subject, n=n, delta="1e-6"))
     checked(sa.delta(subject, n=n, eps="1/10"))
