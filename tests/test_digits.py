@@ -1,12 +1,89 @@
 """Many digits: balls against mpmath, and as many as are proved."""
 
+import re
+
 import mpmath
 import pytest
+import sympy as sp
 
 import symamp as sa
 
 BINARY = sa.RandomizedResponse(k=2, eps0=1)
 TEN = sa.RandomizedResponse(k=10, eps0=1)
+TABLE = sa.FiniteMechanism([["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"], ["1/3", "1/6", "1/2"]])
+EVEN = sa.RandomizedResponse(k=2, eps0="log(3)")
+X, Y = sp.symbols("x y", real=True)
+PURE = [(20, sa.PureLDP(eps0=1)), (10, sa.PureLDP(eps0=2))]
+MIXED = [(12, sa.RandomizedResponse(k=2, eps0=1)), (8, sa.RandomizedResponse(k=2, eps0=2))]
+KINDS = {
+    "table": (TABLE, {"n": 30}),
+    "family": (sa.HadamardResponse(K=8, eps0=1), {"n": 50}),
+    "a million values": (sa.RandomizedResponse(k=10**6, eps0="1e-6"), {"n": 10**6}),
+    "noise, one user": (sa.Laplace(eps0=1), {"n": 1}),
+    "noise, few users": (sa.Laplace(eps0=1), {"n": 3}),
+    "noise, some users": (sa.Laplace(eps0=1), {"n": 50}),
+    "neighbours": (sa.Laplace(eps0=1), {"n": 3, "neighbours": "1/2"}),
+    "density on a list": (sa.DensityMechanism(sp.exp(-sp.Abs(Y - X)) / 2, X, Y, inputs=[0, 1]), {"n": 3}),
+    "discrete noise": (sa.DiscreteLaplace(B=2, eps0=1), {"n": 50}),
+    "generic": (sa.PureLDP(eps0=1), {"n": 50}),
+    "joint": (sa.joint(EVEN, TABLE), {"n": 5}),
+    "parallel": (sa.parallel([("1/4", EVEN), ("3/4", TABLE)]), {"n": 20}),
+    "merged": (sa.joint(*(sa.RandomizedResponse(k=3, eps0=f"1/{i}") for i in (2, 3, 4, 5))), {"n": 3}),
+    "triple": (EVEN.blanket(), {"n": 30}),
+    "data shuffled": (sa.heterogeneous(PURE, shuffled="data"), {}),
+    "messages shuffled": (sa.heterogeneous(MIXED, shuffled="messages"), {}),
+    "method": (TABLE, {"n": 30, "method": "all_data_sets"}),
+    "no guarantee": (BINARY, {"n": 100, "method": "variation_ratio_2023"}),
+}
+SLOW = {"noise, some users", "merged", "density on a list", "method"}
+QUESTIONS = ((sa.delta, {"eps": "1/4"}), (sa.epsilon, {"delta": "1e-3"}))
+
+
+def width(answer):
+    """The relative width of what is proved of the value of the analysis."""
+    if answer.quantity == "delta" and answer.evidence_above:
+        with mpmath.workdps(60):
+            low, high = (max(getattr(e, end).as_mpf() for e in answer.evidence_above) for end in ("lower", "upper"))
+            merging = max(e.merging for e in answer.evidence_above)
+            assert low == 0 or high - low >= merging
+            return 0 if all(e.exact for e in answer.evidence_above) else (high - low) / high
+    low, high = answer.bound.lower, answer.bound.upper
+    return 0 if low == high else (high - low) / high
+
+
+@pytest.mark.parametrize("digits", [8, *(pytest.param(d, marks=pytest.mark.slow) for d in (2, 12))])
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=[pytest.mark.slow] * (k in SLOW)) for k in KINDS])
+def test_digits_are_met_or_refused_with_what_can_be_had(kind, digits):
+    subject, given = KINDS[kind]
+    for ask, level in QUESTIONS:
+        try:
+            answer = ask(subject, **given, **level, digits=digits)
+        except sa.errors.PrecisionError as refused:
+            (fewer,) = re.findall(r"digits: got \d+; accepted: at most (\d+) here: ", str(refused))
+            assert int(fewer) < digits
+            if fewer == "0":
+                continue
+            digits = int(fewer)
+            answer = ask(subject, **given, **level, digits=digits)
+        assert answer.digits >= digits
+        assert width(answer) <= 10.0**-digits * (1 + 1e-9)
+
+
+def test_where_delta_falls_slowly_digits_of_epsilon_take_more_of_delta():
+    answer = sa.epsilon(sa.RandomizedResponse(k=10**6, eps0="1e-6"), n=10**6, delta="5e-13", digits=6)
+    assert answer.digits >= 6
+    assert 0 < answer.lower < answer.upper
+
+
+def test_parts_that_are_only_shown_to_be_smaller_cost_no_digits():
+    answer = sa.delta(TABLE, n=50, eps="1/4", digits=8)
+    assert answer.digits >= 8 > -mpmath.log10(max(e.relative_gap for e in answer.evidence_above))
+
+
+def test_a_bound_that_is_infinite_or_at_another_level_has_no_digits():
+    with pytest.raises(sa.errors.PrecisionError, match="at most 0 here"):
+        sa.delta(sa.Gaussian(sigma=1), n=2, eps=1000, digits=3)
+    assert sa.amplification.bracket.Interval(1.0, float("inf")).gap == 1.0
 
 
 @pytest.mark.parametrize(

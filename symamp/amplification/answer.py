@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite, log10
-from typing import Any, cast
+from math import log10
+from typing import Any, Self, cast
 
 import mpmath
 
@@ -13,12 +13,12 @@ from symamp.amplification.bracket import Bracket, Interval, json_number, outward
 from symamp.amplification.certificate import Claim, certificate
 from symamp.amplification.question import Asked, Question
 from symamp.analyses.pair_of_inputs import is_large_table
-from symamp.analyses.part import DataSetPart, DataSets, Evidence
+from symamp.analyses.part import DataSetPart, DataSets, Evidence, gap_of_largest
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
 from symamp.derivation.envelope import envelope, envelope_classes
 from symamp.derivation.randomizer import LocalRandomizer
-from symamp.errors import ArgumentError, SymampError
+from symamp.errors import ArgumentError, PrecisionError, SymampError
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.exact_number import printable_number
 
@@ -150,12 +150,21 @@ class Answer(Bracket):
 
     @property
     def digits(self) -> int:
-        """How many significant digits of ``bound`` are proved; 1000 if it is exact."""
-        low, high = self.bound.lower, self.bound.upper
-        worst = (high - low) / high if isfinite(high) and high > 0.0 else 0.0
-        if self.quantity == "delta" and self.evidence_above:
-            worst = max(e.relative_gap for e in self.evidence_above)
+        """How many significant digits of ``bound``, and of ``claimed``, are proved; 1000 if they are exact."""
+        worst = self.bound.gap
+        # Balls know more digits of delta than doubles have, unless they are about a smaller eps.
+        if self.quantity == "delta" and self.evidence_above and self.evidence_above[0].eps == str(self.asked.given):
+            worst = gap_of_largest(self.evidence_above)
+        if self.claimed is not None:
+            worst = max(worst, self.claimed.gap)
         return _MOST_DIGITS if worst <= 0.0 else max(0, min(_MOST_DIGITS, int(-log10(worst))))
+
+    def checked(self) -> Self:
+        """Return the answer if it has the digits that were asked for, else raise PrecisionError: what can be had."""
+        wanted = self.asked.digits
+        if wanted is not None and self.digits < wanted:
+            raise PrecisionError("digits", wanted, f"at most {self.digits} here: {self.digits_limited_by}")
+        return self
 
     @property
     def digits_limited_by(self) -> str:

@@ -21,6 +21,13 @@ class Interval:
     lower: float
     upper: float
 
+    @property
+    def gap(self) -> float:
+        """(upper - lower)/upper, the relative width; 0 where the ends are equal, 1 below infinity."""
+        if self.upper == self.lower:
+            return 0.0
+        return (self.upper - self.lower) / self.upper if isfinite(self.upper) else 1.0
+
     def __str__(self) -> str:
         return f"[{self.lower!r}, {self.upper!r}]"
 
@@ -62,9 +69,7 @@ class Bracket(ShownAsText):
     @property
     def gap(self) -> float:
         """(upper - lower)/upper: how far the bracket is from the truth, relative; 0 for an exact answer."""
-        if self.upper == self.lower:
-            return 0.0
-        return (self.upper - self.lower) / self.upper if isfinite(self.upper) else 1.0
+        return Interval(self.lower, self.upper).gap
 
     def as_mpf(self) -> tuple[mpmath.mpf, mpmath.mpf]:
         """Return (lower, upper) as mpmath numbers that carry the exact ends of the enclosure."""

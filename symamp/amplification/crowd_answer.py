@@ -33,6 +33,7 @@ SOURCES = {
 }
 
 _BITS, _CLOSE = 192, 1e-7
+_DOUBLES = "users who differ, whose brackets have doubles as ends"
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,6 +74,11 @@ class CrowdAnswer(Answer):
     def method(self) -> str:
         """What is shuffled, which decides the theorem."""
         return f"{self.crowd.shuffled} shuffled"
+
+    @property
+    def digits_limited_by(self) -> str:
+        """What keeps ``digits`` from being more, in words."""
+        return "for users who differ only the bracket is known of the bound, whose ends come from different data sets"
 
     @property
     def source(self) -> str:
@@ -133,7 +139,7 @@ _Ends = tuple[float, float, DataSets | None]
 """The upper end for a party, the lower one, and what attains it."""
 
 
-def crowd_epsilon(crowd: Crowd, delta: object, victim: object, gap: float) -> CrowdAnswer:
+def crowd_epsilon(crowd: Crowd, delta: object, victim: object, gap: float, digits: int | None = None) -> CrowdAnswer:
     """Return the bracket of the least eps for delta, over all groups of victims or for one.
 
     Guarantee
@@ -142,11 +148,12 @@ def crowd_epsilon(crowd: Crowd, delta: object, victim: object, gap: float) -> Cr
     not (eps, delta)-private at any eps < ``lower``. Proof: docs/proofs/users_who_differ.md.
     """
     target, (settings, _) = failure_probability(delta), accuracy(gap, None)
-    asked = Asked("epsilon", target, str(delta))
+    _, wanted = accuracy(gap, digits, _DOUBLES)  # the gap stays: it is not what keeps brackets wide
+    asked = Asked("epsilon", target, str(delta), wanted)
     return _answer(crowd, asked, victim, lambda party, least: party.epsilon(target, settings, least), inf, gap)
 
 
-def crowd_delta(crowd: Crowd, eps: object, victim: object, gap: float) -> CrowdAnswer:
+def crowd_delta(crowd: Crowd, eps: object, victim: object, gap: float, digits: int | None = None) -> CrowdAnswer:
     """Return the bracket of delta at eps, over all groups of victims or for one.
 
     Guarantee
@@ -155,10 +162,11 @@ def crowd_delta(crowd: Crowd, eps: object, victim: object, gap: float) -> CrowdA
     sets. Proof: docs/proofs/users_who_differ.md.
     """
     exact, (settings, _) = budget(eps), accuracy(gap, None)
+    _, wanted = accuracy(gap, digits, _DOUBLES)
     if sign_of_constant(exact - int(LARGEST_EPS)) > 0:
         raise ArgumentError("eps", eps, f"a number of at most {LARGEST_EPS:g} for users who differ")
     level = level_of(exact)
-    asked = Asked("delta", exact, str(eps))
+    asked = Asked("delta", exact, str(eps), wanted)
     return _answer(crowd, asked, victim, lambda party, _: party.delta(level, settings), 1.0, gap)
 
 
@@ -178,7 +186,7 @@ def _answer(
     lower, upper = max(low for _, low, _ in groups), max(high for _, _, high in groups)
     least, largest, own = Dyadic.of_float(lower), Dyadic.of_float(upper), Interval(lower, upper)
     question, by = Question(crowd, crowd.n), attained.get(lower)
-    return CrowdAnswer(question, asked, least, largest, own, groups=tuple(groups), attained=by, aimed=gap)
+    return CrowdAnswer(question, asked, least, largest, own, groups=tuple(groups), attained=by, aimed=gap).checked()
 
 
 def _wanted(crowd: Crowd, victim: object) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from functools import cached_property
 from html import escape
 from math import inf, sqrt
@@ -21,7 +22,7 @@ from symamp.amplification.curve import Curve
 from symamp.amplification.question import Asked, Question, accuracy
 from symamp.amplification.search import LOOSE, DataSetSearch, Ladder
 from symamp.analyses.bound import ROUGH, Bound, Progress
-from symamp.analyses.part import Evidence, Part
+from symamp.analyses.part import Evidence, Part, gap_of_largest
 from symamp.analyses.registry import ANALYSES
 from symamp.derivation.crossing import level_of, number
 from symamp.errors import PrecisionError, UndecidedOrderError
@@ -33,8 +34,8 @@ from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.rounding import float_above
 
 _ONE = Dyadic(1)
-_EPS_DIGITS = 15
-"""Digits that the ends of an epsilon, doubles, can carry."""
+_FINER = 3
+"""How often an epsilon is sought to a finer accuracy in delta."""
 
 
 class Profile:
@@ -84,7 +85,9 @@ class Profile:
         claimed = None
         if self._claimed is not None:
             claimed = _outer(self._claimed.first.evidence(level, self.n, settings))
-        return self._answer(asked, (low, high), above, below, Interval(max(own, low).below, high.above), claimed)
+        return self._answer(
+            asked, (low, high), above, below, Interval(max(own, low).below, high.above), claimed
+        ).checked()
 
     def epsilon(self, delta: object, *, gap: float = 1e-6, digits: int | None = None) -> Answer:
         """Return a certified bracket of the least eps for ``delta``; the arguments are those of ``symamp.epsilon``.
@@ -95,11 +98,21 @@ class Profile:
         (eps, delta)-private. Proof: docs/proofs/inversion.md, with docs/proofs/blanket_reduction.md.
         """
         target = failure_probability(delta)
-        settings, wanted = accuracy(gap, digits)
-        if wanted is not None and wanted > _EPS_DIGITS:
-            raise PrecisionError("digits", wanted, f"at most {_EPS_DIGITS} for epsilon, whose ends are doubles")
+        settings, wanted = accuracy(gap, digits, "epsilon, whose ends are doubles")
         asked = Asked("epsilon", target, str(delta), wanted)
-        log_delta = log_of(target)
+        answer = self._epsilon(asked, target, settings)
+        for _ in range(_FINER):
+            missing = (wanted or 0) - answer.digits
+            if missing <= 0 or not answer.evidence_above or gap_of_largest(answer.evidence_above) > settings.gap:
+                break
+            # Where delta falls slowly in eps, digits of eps take more of delta.
+            settings = replace(settings, gap=settings.gap * 10.0**-missing)
+            answer = self._epsilon(asked, target, settings)
+        return answer.checked()
+
+    def _epsilon(self, asked: Asked, target: fmpq, settings: Settings) -> Answer:
+        """Return the bracket that certified evaluations to this accuracy in delta give."""
+        wanted, log_delta = asked.digits, log_of(target)
         claimed = None if self._claimed is None else self._own_epsilon(self._claimed.first, target, settings)
         if self._no_user_exceeds(target):
             return self._answer(asked, (ZERO, ZERO), (), (), Interval(0.0, 0.0), claimed)
@@ -229,10 +242,7 @@ class Profile:
         own: Interval,
         claimed: Interval | None = None,
     ) -> Answer:
-        answer = Answer(self.question, asked, ends[0], ends[1], own, above, below, claimed)
-        if asked.digits is not None and answer.digits < asked.digits:
-            raise PrecisionError("digits", asked.digits, f"at most {answer.digits} here: {answer.digits_limited_by}")
-        return answer
+        return Answer(self.question, asked, ends[0], ends[1], own, above, below, claimed)
 
 
 def _largest(values: Iterable[Dyadic]) -> Dyadic:

@@ -14,12 +14,14 @@ from symamp.analyses.registry import analysis
 from symamp.analyses.subject import Subject
 from symamp.derivation.crossing import number
 from symamp.derivation.decomposition import Decomposition
-from symamp.errors import ArgumentError, SupportMismatchError
+from symamp.errors import ArgumentError, PrecisionError, SupportMismatchError
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.mechanisms.neighbours import ALL
 from symamp.numbers.arguments import digit_count, relative_gap, users
 
+_DOUBLE_DIGITS = 15
+"""Digits that doubles can carry."""
 _ASKED = ("local_ratio", "members", "parameters", "variation_ratio")
 
 
@@ -83,9 +85,14 @@ def checked_subject(subject: Any) -> Subject:
     return checked
 
 
-def accuracy(gap: object, digits: object) -> tuple[Settings, int | None]:
-    """Return what an evaluation aims at: a relative gap in delta, or so many digits."""
+def accuracy(gap: object, digits: object, doubles: str = "") -> tuple[Settings, int | None]:
+    """Return what an evaluation aims at: a relative gap in delta, or so many digits.
+
+    ``doubles`` says why the answer has no more digits than doubles have, where that is so: PrecisionError for more.
+    """
     if digits is None:
         return Settings(gap=relative_gap(gap)), None
     wanted = digit_count(digits)
+    if doubles and wanted > _DOUBLE_DIGITS:
+        raise PrecisionError("digits", wanted, f"at most {_DOUBLE_DIGITS} for {doubles}")
     return Settings.of_digits(wanted), wanted

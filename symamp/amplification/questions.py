@@ -34,7 +34,8 @@ def delta(
     ``mechanism`` may also be a numeric ``Decomposition`` or a list of (ratio0, ratio1, mass): both ends of the answer
     are then for that triple itself, whatever mechanism has it.
 
-    ``digits`` asks for so many digits of the bound instead of a gap: they are proved, or refused with what can be had.
+    ``digits`` asks for so many digits of the bound (``Answer.bound``; of ``claimed``, too) instead of a gap: they are
+    proved, or refused with what can be had. Of users who differ only the bracket is known, which then has them.
 
     ``neighbours`` says which two inputs of the victim are compared: "all", those at distance at most so much, or those
     of a list of pairs; the other users hold any inputs. It needs a metric: a table whose inputs are numbers or points,
@@ -54,8 +55,8 @@ def delta(
     8.2011...e-05
     """
     if isinstance(mechanism, Crowd):
-        _refuse_for_crowds(n, method, digits, neighbours)
-        return crowd_delta(mechanism, eps, victim, gap)
+        _refuse_for_crowds(n, method, neighbours)
+        return crowd_delta(mechanism, eps, victim, gap, digits)
     _refuse_victim(victim)
     return Profile(Question.of(mechanism, n, method, neighbours)).delta(eps, gap=gap, digits=digits)
 
@@ -87,14 +88,14 @@ def epsilon(
     0.0232533...
     """
     if isinstance(mechanism, Crowd):
-        _refuse_for_crowds(n, method, digits, neighbours)
-        return crowd_epsilon(mechanism, delta, victim, gap)
+        _refuse_for_crowds(n, method, neighbours)
+        return crowd_epsilon(mechanism, delta, victim, gap, digits)
     _refuse_victim(victim)
     return Profile(Question.of(mechanism, n, method, neighbours)).epsilon(delta, gap=gap, digits=digits)
 
 
-def _refuse_for_crowds(n: object, method: object, digits: object, neighbours: object) -> None:
-    for name, value in (("n", n), ("method", method), ("digits", digits)):
+def _refuse_for_crowds(n: object, method: object, neighbours: object) -> None:
+    for name, value in (("n", n), ("method", method)):
         if value is not None:
             raise ArgumentError(name, value, "none for users who differ: n follows from the groups, the bound is one")
     if neighbours != ALL:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol
 
 import flint
@@ -190,3 +190,12 @@ class Evidence:
         with flint.ctx.workprec(self.precision + _GUARD):
             upper, lower = self.upper.ball, self.lower.ball
             return float((upper - lower.max(arb(0))) / upper)
+
+
+def gap_of_largest(evidence: Sequence[Evidence]) -> float:
+    """Return the relative width of what is proved of the largest divergence: others are only shown to be smaller."""
+    largest = max(evidence, key=lambda e: e.upper)
+    known = largest.fraction
+    if known is not None and all(e.is_at_most(known) for e in evidence):
+        return 0.0
+    return replace(largest, lower=max(e.lower for e in evidence), exact=None).relative_gap

@@ -25,7 +25,7 @@ _MOST_TABULATED = 5_000
 
 
 def count_outcomes(g: FloatGparv, n: int, most: int) -> int:
-    """Return how many nodes the enumeration visits, or ``most + 1`` as soon as there are more than ``most``."""
+    """Return about how many nodes the enumeration visits, or ``most + 1`` as soon as there are more than ``most``."""
     values = [float(v) for v in g.values] + ([0.0] if g.null_mass > 0.0 else [])
     values.sort(reverse=True)
     if len(values) > _MOST_VALUES or (values and values[0] > 0.0 and _log_fewest(values, n) > log(most) + _SURE):
@@ -43,6 +43,9 @@ def count_outcomes(g: FloatGparv, n: int, most: int) -> int:
         counts = left + 1 if partial + left * following > 0.0 else int(room / (value - following)) + 1
         if seen + counts > most:
             return False
+        if j == len(values) - 2:  # nothing but leaves below
+            seen += counts
+            return True
         return all(
             visit(j + 1, left - c, partial + c * value)
             for c in range(left, left - counts, -1)

@@ -48,8 +48,8 @@ def enclose_envelope(
     """Return an enclosure of the envelope bound U_n = E[S_+]/n, S the sum of n copies of the dominating law.
 
     ``laws`` are the triples (R(x0), R(x1), R(x)), one for each class of inputs x that other users may hold, x0 and x1
-    included. What is enclosed is the divergence of the dominating law, whose transform ``envelope_law`` compares with
-    those that were given; the lower end is none for the mechanism.
+    included. What is enclosed is the divergence of the dominating law, before any of its values were merged; the lower
+    end is none for the mechanism.
 
     Guarantee
     ---------
@@ -78,7 +78,9 @@ def enclose_envelope(
             return known[bits].law
 
         found = enclose_law(source, n, settings)
-        return replace(found, merging=known[max(known)].merging)
+        merging = known[max(known)].merging
+        with flint.ctx.workprec(found.precision):
+            return replace(found, lower=(found.lower - merging).max(arb(0)), merging=merging)
     with flint.ctx.workprec(_BITS):
         # The bound falls with n, and at n = 1 it is the largest E[G_+].
         upper = arb(0)
