@@ -20,12 +20,15 @@ settings.load_profile(PROFILE)
 _WITH_DP_ACCOUNTING = ("dp_accounting_export.event_classes", "pld_accountant")
 
 
-def pytest_collection_modifyitems(items):
-    """Skip the examples that need a package which only ``make test-all`` installs."""
+def pytest_collection_modifyitems(config, items):
+    """Leave out the examples that need a package which only ``make test-all`` installs.
+
+    They are not marked: on Python 3.13 an example of a wrapped function has no line that a skip could be reported at.
+    """
     if find_spec("dp_accounting") is None:
-        for item in items:
-            if isinstance(item, pytest.DoctestItem) and item.name.endswith(_WITH_DP_ACCOUNTING):
-                item.add_marker(pytest.mark.skip(reason="needs dp-accounting"))
+        needing = [x for x in items if isinstance(x, pytest.DoctestItem) and x.name.endswith(_WITH_DP_ACCOUNTING)]
+        items[:] = [x for x in items if x not in needing]
+        config.hook.pytest_deselected(items=needing)
 
 
 @pytest.fixture(autouse=True)
