@@ -21,6 +21,7 @@ from symamp.analyses.reduction import Reduction
 from symamp.composed_verifier import FORMAT, verify
 from symamp.errors import ArgumentError, PrecisionError
 from symamp.numbers.dyadic import ZERO, Dyadic
+from symamp.numbers.rationals import rational_of
 
 _MORE_BITS = 32
 
@@ -84,7 +85,7 @@ def _above(curve: RoundCurve) -> dict[str, Any]:
 def _point_above(found: ShuffledRound, level: fmpq) -> dict[str, Any]:
     evidence = found.evidence(level)
     part = evidence[0].part
-    asked = Asked("delta", sp.log(sp.Rational(int(level.p), int(level.q))), f"log({level})")
+    asked = Asked("delta", sp.log(rational_of(level)), f"log({level})")
     claim = Claim(found.question, asked, ZERO, max(e.upper for e in evidence), evidence, ())
     return certificate(claim, part.method, part.standing, part.source)
 
@@ -101,7 +102,7 @@ def _below(curve: RoundCurve) -> dict[str, Any]:
 
 
 def _point_below(reduction: Reduction, n: int, level: fmpq, curve: RoundCurve) -> dict[str, Any]:
-    at = At.of(sp.log(sp.Rational(int(level.p), int(level.q))))
+    at = At.of(sp.log(rational_of(level)))
     found = evidence_below(reduction, level_at(level), n, VALUES)
     data = evidence_data(reduction, at, found, n, _MORE_BITS)
     # Rounded outward to what doubles carry: the evaluation is repeated with other roundings.

@@ -29,6 +29,7 @@ from symamp.evaluation.divergence import Enclosure, Settings, one_user_divergenc
 from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.evaluation.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
+from symamp.numbers.rationals import fmpq_of, rational_of
 from symamp.verifier import MOST_PRECISION, verify
 
 FORMAT = "symamp-certificate"
@@ -96,13 +97,13 @@ def _epsilon(claim: Claim) -> tuple[dict[str, str], tuple[list[_Found], list[_Fo
     above: list[_Found] = []
     below: list[_Found] = []
     if upper.exponent is not None:
-        above = list(_above(claim, At.of(_rational(upper.fraction)), delta))
+        above = list(_above(claim, At.of(rational_of(upper.fraction)), delta))
     if not _are_triples(claim.below):
         below = []
     elif lower.exponent is None:
         below = list(_below(claim, LIMIT))
     elif lower.mantissa > 0:
-        below = list(_below(claim, At.of(_rational(lower.fraction))))
+        below = list(_below(claim, At.of(rational_of(lower.fraction))))
     lower = lower if below else ZERO
     ends = (fraction_text(x.fraction) if x.exponent is not None else "inf" for x in (lower, upper))
     return {"delta": fraction_text(delta), **dict(zip(("lower", "upper"), ends, strict=True))}, (above, below)
@@ -188,7 +189,7 @@ def _ends(claim: Claim) -> tuple[tuple[str, fmpq | arb], tuple[str, fmpq | arb]]
     """Return the bounds on delta as texts and exact numbers: the doubles, or more digits where doubles lose some."""
     exact = (claim.least, claim.most)
     doubles = [Fraction(x) for x in (claim.least.below, claim.most.above)]
-    ends = [(fraction_text(x), fmpq(x.numerator, x.denominator)) for x in doubles]
+    ends = [(fraction_text(x), fmpq_of(x)) for x in doubles]
     if not claim.above:
         return ends[0], ends[1]
     gap = claim.above[0].relative_gap
@@ -207,7 +208,3 @@ def _rounded(x: Dyadic, bits: int, *, up: bool) -> tuple[str, arb]:
     mantissa, exponent = -(-mantissa >> excess) if up else mantissa >> excess, exponent + excess
     with flint.ctx.workprec(bits + 64):
         return f"{integer_text(mantissa)}*2**({exponent})", arb(mantissa) * arb(2) ** exponent
-
-
-def _rational(x: fmpq) -> sp.Rational:
-    return sp.Rational(int(x.p), int(x.q))

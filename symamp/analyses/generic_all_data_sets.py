@@ -20,6 +20,7 @@ from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.derivation.decomposition import Component, Decomposition
+from symamp.numbers.rationals import rational_of
 
 NAME = "generic_all_data_sets"
 SOURCE = "Theorem H (docs/proofs/generic_all_data_sets.md)"
@@ -73,7 +74,7 @@ def _shares(t: float) -> list[sp.Rational]:
     power = 1.0 + min(1.0, abs(t - 2.0))
     graded = {Fraction((k / count) ** power).limit_denominator(_DENOMINATOR) for k in range(count + 1)}
     shares = graded if t > 2.0 else {1 - x for x in graded}
-    return [sp.Rational(x.numerator, x.denominator) for x in sorted(shares)]
+    return [rational_of(x) for x in sorted(shares)]
 
 
 def vertices(t: sp.Expr, p: sp.Expr) -> tuple[Vertex, ...]:

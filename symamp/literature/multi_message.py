@@ -21,7 +21,7 @@ from symamp.derivation.decomposition import Decomposition, merged
 from symamp.errors import ArgumentError
 from symamp.evaluation.exact import exact_divergence
 from symamp.numbers.exact_number import exact_number
-from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.rationals import fmpq_of, fraction_of
 
 _LEVELS = tuple(Fraction(e) for e in ("3/2", "2", "3", "4", "6"))
 _MOST_BLANKETS = 4
@@ -46,8 +46,8 @@ class Protocol:
         (Fraction(75, 256), Fraction(73, 256))
         """
         e = exact_number(order, "order")
-        values = [_largest(d, fmpq_of(e), blankets + 1) for d in (self.triple, self.printed)]
-        return Fraction(int(values[0].p), int(values[0].q)), Fraction(int(values[1].p), int(values[1].q))
+        exact, printed = (fraction_of(_largest(d, fmpq_of(e), blankets + 1)) for d in (self.triple, self.printed))
+        return exact, printed
 
 
 def _largest(found: Decomposition, e: fmpq, n: int) -> fmpq:

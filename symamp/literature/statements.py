@@ -11,7 +11,6 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
 import sympy as sp
-from flint import fmpq
 
 from symamp.algebra.order import is_zero
 from symamp.amplification.questions import epsilon
@@ -25,6 +24,7 @@ from symamp.mechanisms.continuous.planar_laplace import strip_mass
 from symamp.mechanisms.families.randomized_response import RandomizedResponse
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.mechanisms.pure_ldp import PureLDP
+from symamp.numbers.rationals import fmpq_of, fraction_of, rational_of
 
 AGREES, REFUTED, IMPOSSIBLE, ABOVE = "agrees exactly", "refuted", "impossible", "above the certified value"
 _NEAR = tuple(Fraction(x) for x in ("3/4", "7/8", "15/16"))
@@ -119,7 +119,7 @@ def _refuted(place: str, about: str, cases: Sequence[Case]) -> Statement:
     """Return the first case at which the exact divergence exceeds that of the printed pair."""
     for n, (name, table, pair, known) in product(range(2, _MOST_USERS + 1), cases):
         for share in _NEAR:
-            order = Fraction(int(known.p.p), int(known.p.q)) * share
+            order = fraction_of(known.p) * share
             if order <= 1:
                 continue
             exact, printed = _truth(table, pair, n, order), _printed(known, n, order)
@@ -140,8 +140,7 @@ def _truth(table: FiniteMechanism, pair: tuple[str, str], n: int, order: Fractio
 def _printed(known: VariationRatio, n: int, order: Fraction) -> Fraction:
     law = law_of(printed_reduction(known).decomposition).rational
     assert law is not None
-    found = exact_divergence(law, fmpq(order.numerator, order.denominator), n)
-    return Fraction(int(found.p), int(found.q))
+    return fraction_of(exact_divergence(law, fmpq_of(order), n))
 
 
 def _responses() -> list[Case]:
@@ -197,7 +196,7 @@ def _parameters(rows: Sequence[Sequence[Fraction]], pair: tuple[int, int]) -> Va
     p = max(max(a / b, b / a) for a, b in zip(one, two, strict=True))
     beta = sum((max(a - b, Fraction(0)) for a, b in zip(one, two, strict=True)), Fraction(0))
     q = max(max(a, b) / min(column) for a, b, column in zip(one, two, columns, strict=True))
-    return VariationRatio(*(sp.Rational(x.numerator, x.denominator) for x in (p, beta, q)))
+    return VariationRatio(*(rational_of(x) for x in (p, beta, q)))
 
 
 # -------------------------------------------------------------------------------------------------------- 002, Table 4

@@ -11,6 +11,7 @@ import sympy as sp
 from symamp.algebra.order import sign
 from symamp.errors import ArgumentError, UnknownInputError
 from symamp.numbers.exact_number import exact_number
+from symamp.numbers.rationals import rational_of
 
 ALL = "all"
 _ACCEPTED = "'all', a distance > 0, or a list of pairs of inputs"
@@ -66,5 +67,4 @@ def _point(label: str) -> tuple[Fraction, ...]:
 
 
 def _square(x: Sequence[Fraction], z: Sequence[Fraction]) -> sp.Rational:
-    found = sum(((a - b) ** 2 for a, b in zip(x, z, strict=True)), Fraction(0))
-    return sp.Rational(found.numerator, found.denominator)
+    return rational_of(sum(((a - b) ** 2 for a, b in zip(x, z, strict=True)), Fraction(0)))

@@ -12,7 +12,7 @@ from flint import fmpq
 
 from symamp.errors import FormatError, RowSumError
 from symamp.numbers.formula_size import PRINTABLE_BITS
-from symamp.numbers.rationals import fits, fraction
+from symamp.numbers.rationals import fits, fmpq_of, fraction
 
 _SHAPE = (
     "a mapping {input: {message: probability}}, a list of rows, a NumPy array or SymPy matrix with one row per input, "
@@ -79,7 +79,7 @@ def rational(value: object) -> fmpq | None:
     number = fraction(value)
     if number is None or not fits(number) or number.denominator.bit_length() > PRINTABLE_BITS:
         return None
-    return fmpq(number.numerator, number.denominator)
+    return fmpq_of(number)
 
 
 def _labelled(table: Mapping[Any, Any]) -> dict[str, dict[str, object]]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 import flint
 
 from symamp.numbers.formula import Formula
+from symamp.numbers.rationals import fmpq_of
 
 MAGNITUDE = 100_000  # constants lie between 2**-100000 and 2**100000
 _SIGN_PRECISIONS = (256, 4096)
@@ -32,10 +33,10 @@ def _at_all(formula: Formula, points: Sequence[Point], precision: int) -> list[f
         found = done.get(id(f))
         if found is None:
             if f.kind == "number":
-                found = [flint.arb(flint.fmpq(f.number.numerator, f.number.denominator))] * len(points)
+                found = [flint.arb(fmpq_of(f.number))] * len(points)
             elif f.kind == "symbol":
                 numbers = [point[f.name] for point in points]
-                found = [flint.arb(flint.fmpq(n.numerator, n.denominator)) for n in numbers]
+                found = [flint.arb(fmpq_of(n)) for n in numbers]
             else:
                 found = [_ball(f.kind, parts) for parts in zip(*map(values, f.parts), strict=True)]
             done[id(f)] = found

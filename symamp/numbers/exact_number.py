@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 
 import sympy as sp
 
 from symamp.errors import ArgumentError, ExpressionError
 from symamp.numbers.expression import NUMBER, parse_expression
 from symamp.numbers.formula_size import PRINTABLE_BITS
-from symamp.numbers.rationals import MOST_NUMBER_EXPONENT, binary, decimal, described, fits, fraction
+from symamp.numbers.rationals import (
+    MOST_NUMBER_EXPONENT,
+    binary,
+    decimal,
+    described,
+    fits,
+    fraction,
+    fraction_of,
+    rational_of,
+)
 from symamp.numbers.reading import read_formula
 
 _PLAIN_NUMBER = re.compile(rf"[+-]?{NUMBER}", re.ASCII)
@@ -50,7 +58,7 @@ def exact_number(value: object, argument: str, *, accepted: str = _REAL) -> sp.E
             number = fraction(value)
     if number is None or not fits(number):
         raise ArgumentError(argument, described(value), accepted)
-    return sp.Rational(number.numerator, number.denominator)
+    return rational_of(number)
 
 
 def printable_number(value: object, argument: str) -> sp.Expr:
@@ -75,7 +83,7 @@ def _parsed(text: str, argument: str) -> sp.Expr:
 
 def _constant(value: sp.Basic, argument: str, accepted: str) -> sp.Expr:
     """Return a SymPy constant that text could denote, compared with its own tree."""
-    if isinstance(value, sp.Rational) and fits(Fraction(int(value.p), int(value.q))):
+    if isinstance(value, sp.Rational) and fits(fraction_of(value)):
         return value
     try:
         if not value.free_symbols:

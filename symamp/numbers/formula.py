@@ -13,7 +13,7 @@ from typing import NamedTuple
 import sympy as sp
 
 from symamp.numbers.inert import binomial, power
-from symamp.numbers.rationals import binary
+from symamp.numbers.rationals import binary, fraction_of, rational_of
 
 FUNCTIONS = ("exp", "log", "binomial", "abs")
 
@@ -63,7 +63,7 @@ def from_sympy(
 
     def made(part: sp.Basic, depth: int) -> Formula:
         if isinstance(part, sp.Rational):
-            return Formula("number", number=Fraction(int(part.p), int(part.q)))
+            return Formula("number", number=fraction_of(part))
         if floats and isinstance(part, sp.Float) and (exact := binary(part._mpf_)) is not None:
             return Formula("number", number=exact)
         if isinstance(part, sp.Symbol):
@@ -108,7 +108,7 @@ def to_sympy(
             return symbols[f.name]
         number = f.number if f.kind == "number" else (folded or {}).get(id(f))
         if number is not None:
-            return sp.Rational(number.numerator, number.denominator)
+            return rational_of(number)
         parts = [built(part) for part in f.parts]
         match f.kind:
             case "+":

@@ -53,14 +53,33 @@ def fraction(value: object) -> Fraction | None:
         case flint.fmpz():
             return Fraction(int(value))
         case flint.fmpq():
-            return Fraction(int(value.p), int(value.q))
+            return fraction_of(value)
     # Every context of mpmath has a type of its own; python-flint's enclosures also look like mpmath numbers.
     return binary(value._mpf_) if hasattr(value, "_mpf_") and not isinstance(value, flint.arb) else None
 
 
-def fmpq_of(number: sp.Rational) -> flint.fmpq:
-    """Return SymPy's rational number as python-flint's."""
-    return flint.fmpq(int(number.p), int(number.q))
+def fmpq_of(number: sp.Rational | Fraction) -> flint.fmpq:
+    """Return a rational number as python-flint's."""
+    return flint.fmpq(int(number.numerator), int(number.denominator))
+
+
+def rational_of(number: Fraction | flint.fmpq) -> sp.Rational:
+    """Return a rational number as SymPy's."""
+    return sp.Rational(int(number.numerator), int(number.denominator))
+
+
+def fraction_of(number: sp.Rational | flint.fmpq) -> Fraction:
+    """Return a rational number as Python's."""
+    return Fraction(int(number.numerator), int(number.denominator))
+
+
+def rational_below(x: flint.arb, bits: int) -> sp.Rational:
+    """Return a multiple of 2^-bits that is at most every number of the ball.
+
+    >>> rational_below(flint.arb(1) / 3, 4)
+    5/16
+    """
+    return sp.Rational(int((x * flint.arb(2) ** bits).lower().floor().unique_fmpz()), 2**bits)
 
 
 def shown(text: str) -> str:

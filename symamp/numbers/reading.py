@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Never
 
-import flint
 import sympy as sp
 
 from symamp.errors import ExpressionError
 from symamp.numbers.enclosure import MAGNITUDE, Point, balls, difference, generic_points, is_settled, sign_of
 from symamp.numbers.formula import Formula, from_sympy, to_sympy
 from symamp.numbers.formula_size import OBJECT, Limits, Refuse, checked
-from symamp.numbers.rationals import fits
+from symamp.numbers.rationals import fits, fmpq_of, fraction_of
 
 KNOWN = "numbers, symbols, + - * /, powers, exp, log, sqrt, binomial"
 _MORE_POINTS = 60
@@ -34,7 +33,7 @@ def built(
 
     def check(part: Formula, expr: sp.Expr) -> None:
         if expr.is_Rational:
-            if not fits(Fraction(int(expr.p), int(expr.q))):
+            if not fits(fraction_of(expr)):
                 refuse(part, "numbers below 2**5000 in size")
         elif not expr.free_symbols and not is_settled(tree(expr, refusing(part))):
             limits = f"between 2**-{MAGNITUDE} and 2**{MAGNITUDE} in size"
@@ -164,7 +163,7 @@ def constant_value(expr: sp.Expr, point: Point) -> tuple[Fraction, Fraction]:
     low, high = (int(end.floor().unique_fmpz()) for end in ((ball * 2**40).lower(), (ball * 2**40).upper()))
     nearest = (ball * 720720).mid().floor().unique_fmpz()
     exact = Fraction(int(nearest), 720720) if nearest is not None else None
-    if exact is not None and ball.contains(flint.fmpq(exact.numerator, exact.denominator)):
+    if exact is not None and ball.contains(fmpq_of(exact)):
         return exact, exact
     return Fraction(low, 2**40), Fraction(high + 1, 2**40)
 

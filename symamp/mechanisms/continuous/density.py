@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import flint
 import sympy as sp
-from flint import acb, arb, fmpq
+from flint import acb, arb
 
 from symamp.algebra.normal_form import normal
 from symamp.algebra.order import sign, strictly_positive
@@ -23,6 +23,7 @@ from symamp.mechanisms.continuous.resolved import resolved
 from symamp.numbers.agreement import same
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.rationals import fmpq_of
 
 _POINTS = tuple(sp.Rational(x) for x in ("1/1000", "1/7", "1/2", "4/3", "5/2", "7", "20"))
 _INPUTS = (sp.S.Zero, sp.Rational(2, 3), sp.S.One)
@@ -134,14 +135,14 @@ class NoiseDensity(AdditiveNoise):
     def _compare(self, x: sp.Symbol, y: sp.Symbol) -> None:
         """Raise VerificationError unless balls show at many points that what was derived is what was written."""
         half, slope = _in_balls(self._half.subs(Z, Y)), _in_balls(-sp.diff(self._beyond, Y))
-        pairs = [(slope(_ball(z)), half(_ball(z))) for z in _POINTS]
+        pairs = [(slope(arb(fmpq_of(z))), half(arb(fmpq_of(z)))) for z in _POINTS]
         for at in _INPUTS:
-            pairs += [(half(_ball(z)), self._written(x, y, at, at + k * z)) for z in _POINTS for k in (1, -1)]
+            pairs += [(half(arb(fmpq_of(z))), self._written(x, y, at, at + k * z)) for z in _POINTS for k in (1, -1)]
         for side in self.sides():
             density, ratio = _in_balls(side.density0), _in_balls(side.ratio)
             for p in inner_points(side.start, side.end):
                 first, second = (self._written(x, y, sp.Integer(k), p) for k in (0, 1))
-                pairs += [(density(_ball(p)), first), (ratio(_ball(p)), second / first)]
+                pairs += [(density(arb(fmpq_of(p))), first), (ratio(arb(fmpq_of(p))), second / first)]
         pairs += [(self.survival(arb(0)), arb(1) / 2), (_in_balls(self._gamma)(arb(0)), 2 * self.survival(arb(1) / 2))]
         wrong = [b for a, b in pairs if not same(a, b)]
         if wrong or not self._vanishes() or not self._is_limit(half):
@@ -150,7 +151,7 @@ class NoiseDensity(AdditiveNoise):
     def _written(self, x: sp.Symbol, y: sp.Symbol, at: sp.Expr, message: sp.Expr) -> arb:
         """Return the density as it was written, the cases of its absolute values decided by exact algebra."""
         formula = resolved(self.density.xreplace({x: at, y: Y}), message).rewrite(sp.exp)
-        return Holomorphic(formula, Y)(acb(_ball(message))).real
+        return Holomorphic(formula, Y)(acb(arb(fmpq_of(message)))).real
 
     def _vanishes(self) -> bool:
         """Return whether the mass beyond a message falls to 0."""
@@ -230,16 +231,12 @@ def _check_log_concave(half: sp.Expr, z: sp.Symbol) -> sp.Expr:
 def _check_slopes(formula: sp.Expr, slope: sp.Expr, bend: sp.Expr) -> None:
     f, first, second = (Holomorphic(e, _DISTANCE.symbol) for e in (formula, slope, bend))
     for point in _POINTS:
-        value, its_slope = f.with_slope(acb(_ball(point)))
-        log_slope, log_bend = first.with_slope(acb(_ball(point)))
-        bends = second(acb(_ball(point))).real
+        value, its_slope = f.with_slope(acb(arb(fmpq_of(point))))
+        log_slope, log_bend = first.with_slope(acb(arb(fmpq_of(point))))
+        bends = second(acb(arb(fmpq_of(point)))).real
         flat = slope.is_number and bend == 0
         if not same(log_slope.real, (its_slope / value).real) or not (flat or same(bends, log_bend.real)):
             raise VerificationError("density", str(formula), f"its derivatives at z = {point}")
-
-
-def _ball(x: sp.Expr) -> arb:
-    return arb(fmpq(int(x.p), int(x.q)))
 
 
 @lru_cache(maxsize=64)

@@ -14,8 +14,9 @@ from symamp.derivation.crossing import number
 from symamp.errors import UndecidedOrderError
 from symamp.mechanisms.continuous.resolved import Y
 from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.rationals import rational_below
 
-_BITS, _DEPTH, _CLOSE, _DIGITS = 128, 40, 1e-10, 2**64
+_BITS, _DEPTH, _CLOSE, _DIGITS = 128, 40, 1e-10, 64
 
 
 def largest_value(found: Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]) -> sp.Expr:
@@ -49,7 +50,7 @@ def largest_value(found: Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]) -> sp.Expr:
         if not larger:
             return best
         top = reduce(arb.max, larger, at_best)
-        return sp.Rational(int((top * _DIGITS).upper().ceil().unique_fmpz()), _DIGITS)
+        return -rational_below(-top, _DIGITS)
 
 
 def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb | None:

@@ -14,6 +14,7 @@ from symamp.derivation.variation_parameters import VariationRatio
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.mechanisms.subject_base import SubjectBase
+from symamp.numbers.rationals import rational_below
 
 _DIGITS, _MOST_MIXED = 80, sp.Rational(1, 2**24)
 """Binary digits of the entries of a table that is simulated, and how much of the uniform law may be mixed to them."""
@@ -77,7 +78,7 @@ def simulated(rows: Mapping[str, Sequence[arb]], pair: tuple[str, str], name: st
     count, size = exact.nrows(), exact.ncols()
     near = []
     for row in rows.values():
-        short = [sp.Rational(int((x.mid() * arb(2) ** _DIGITS).floor().unique_fmpz()), 2**_DIGITS) for x in row[:-1]]
+        short = [rational_below(x.mid(), _DIGITS) for x in row[:-1]]
         near.append([*short, 1 - sum(short)])
     shown = [arb(x.p) / x.q for row in near for x in row]
     missed = [abs(x - y) for x, y in zip(exact.entries(), shown, strict=True)]

@@ -19,6 +19,7 @@ from symamp.mechanisms.continuous.nearby import Nearby, simulated, told_apart
 from symamp.mechanisms.family import Parametrised
 from symamp.mechanisms.neighbours import distance
 from symamp.mechanisms.subject_base import SubjectBase
+from symamp.numbers.rationals import rational_below
 
 _BITS, _DIGITS, _FAR, _CELLS = 192, 56, 100, 4
 
@@ -96,7 +97,7 @@ def strip_mass(width: sp.Expr) -> tuple[sp.Rational, sp.Rational]:
     """
     with flint.ctx.workprec(_BITS):
         mass = _strip(number(width)() / 2)
-        return max(_rounded(mass.lower(), down=True), sp.S.Zero), min(_rounded(mass.upper()), sp.S.One)
+        return max(rational_below(mass, _DIGITS), sp.S.Zero), min(-rational_below(-mass, _DIGITS), sp.S.One)
 
 
 def _strip(half: arb) -> arb:
@@ -128,9 +129,3 @@ def _left(z: arb) -> arb:
     if z.contains(0):
         return arb(0.5) + arb(0).union(z) / 2  # the density is at most 1/pi
     return (1 + _strip(z)) / 2 if z > 0 else (1 - _strip(-z)) / 2
-
-
-def _rounded(x: arb, *, down: bool = False) -> sp.Rational:
-    """Return a short rational number on the given side of a number in [0, 1]."""
-    scaled = (x * arb(2) ** _DIGITS).floor() if down else (x * arb(2) ** _DIGITS).ceil()
-    return sp.Rational(int(scaled.unique_fmpz()), 2**_DIGITS)

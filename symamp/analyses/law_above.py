@@ -1,0 +1,92 @@
+"""Bounds of one finite law, in rational numbers, above the blankets of all pairs: what a certificate can carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import flint
+import sympy as sp
+
+from symamp.analyses.analysis import Analysis, Lack
+from symamp.analyses.reduction import Reduction
+from symamp.analyses.standing import Standing
+from symamp.analyses.subject import Subject
+from symamp.derivation.decomposition import Component, Decomposition
+from symamp.evaluation.sandwich import even_cuts, finite_sandwich
+from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
+from symamp.mechanisms.continuous.densities import Densities
+from symamp.numbers.rationals import rational_below, rational_of
+
+_CELLS, _BITS, _DIGITS = 96, 256, 128
+_LARGEST = 300
+"""Rare larger ratios make an evaluation of the finite law take minutes."""
+
+
+@lru_cache(maxsize=32)
+def law_above_noise(noise: AdditiveNoise) -> Decomposition:
+    """Return the upper law of a finite sandwich with all numbers rounded down; what that leaves over names its sender.
+
+    Guarantee
+    ---------
+    The divergence of this triple is at least that of the shuffled reports of every two neighbouring data sets, for
+    every level and number of users. Proof: docs/proofs/smooth_laws.md.
+    """
+    with flint.ctx.workprec(_BITS):
+        _, above = finite_sandwich(noise.upper_law(), _CELLS, _BITS, even_cuts)
+        numbers = [[rational_below(x, _DIGITS) for x in (a.ratio0(), a.ratio1(), a.mass())] for a in above.atoms]
+    components = tuple(Component(*(max(x, sp.S.Zero) for x in atom)) for atom in numbers if atom[2] > 0)
+    over = tuple(1 - sp.Add(*(c[i] * c.mass for c in components)) for i in (0, 1))
+    return Decomposition(components, ((over[0], sp.Integer(0)), (sp.Integer(0), over[1])), (), ("0", "1"))
+
+
+@lru_cache(maxsize=16)
+def law_above_interval(mechanism: Densities) -> Decomposition:
+    """Return a law above those of all pairs of an interval of inputs, whatever the pair.
+
+    Guarantee
+    ---------
+    The divergence of this triple is at least that of the shuffled reports of every two neighbouring data sets, for
+    every level and number of users. Proof: docs/proofs/fallback_law.md.
+    """
+    components = tuple(Component(*map(rational_of, atom)) for atom in mechanism.fallback())
+    return Decomposition(components, (), (), (mechanism.inputs[0], mechanism.inputs[1]))
+
+
+def _no_noise(subject: Subject) -> str | None:
+    noise = subject.noise
+    if noise is not None and (noise.parameters or noise.largest_kept_ratio() <= _LARGEST):
+        return None
+    return f"noise that is added to inputs in an interval, with ratios of at most {_LARGEST} up to where it is cut"
+
+
+def _no_interval(subject: Subject) -> str | None:
+    known = subject.densities is not None and subject.densities.is_interval
+    return None if known else "a density on an interval of inputs, not that of noise"
+
+
+def _analysis(
+    name: str, source: str, summary: str, law: Callable[[Subject], Decomposition], lacks: Lack, rank: int | None
+) -> Analysis:
+    def parts(subject: Subject) -> tuple[Reduction, ...]:
+        return (Reduction(name, Standing.PROVED, source, law(subject)),)
+
+    return Analysis(name, Standing.PROVED, source, summary, parts, lacks, rank)
+
+
+SANDWICH = _analysis(
+    "finite_sandwich",
+    "docs/proofs/smooth_laws.md, section 1, with Corollary 2 of Theorem P (docs/proofs/worst_pair.md)",
+    "a finite law above noise with a density",
+    lambda subject: law_above_noise(subject.noise),
+    _no_noise,
+    None,
+)
+FALLBACK = _analysis(
+    "fallback_law",
+    "Theorem U (docs/proofs/fallback_law.md)",
+    "a law above those of all pairs of inputs",
+    lambda subject: law_above_interval(subject.densities),
+    _no_interval,
+    0,
+)
