@@ -29,7 +29,7 @@ from symamp.analyses.crowd import Crowd, heterogeneous
 from symamp.analyses.standing import Standing
 from symamp.derivation.decomposition import Decomposition
 from symamp.literature.compare import compare
-from symamp.literature.comparison import Comparison, ComparisonGrid
+from symamp.literature.comparison import Comparison
 from symamp.mechanisms.continuous.cauchy import Cauchy
 from symamp.mechanisms.continuous.clipped_laplace import ClippedLaplace
 from symamp.mechanisms.continuous.density_mechanism import DensityMechanism
@@ -79,7 +79,6 @@ __all__ = [
     "ClippedLaplace",
     "Collision",
     "Comparison",
-    "ComparisonGrid",
     "ComposedAnswer",
     "ComposedCurve",
     "Composition",

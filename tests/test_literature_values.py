@@ -407,6 +407,8 @@ def test_what_is_refused():
 def test_private_at_zero_and_the_grid():
     table = sa.compare(krr(2, "0.1"), n=10**6, delta="1e-2", names=["generic", "fmt_2023"])
     assert table.truth.upper == 0.0
+    assert [point.rows for point in table] == [table.rows]
+    assert str(table.truth) in table._repr_html_()
     assert all(row.ratio is None and row.note == "private at eps = 0" for row in table.rows)
     grid = sa.compare(krr(100, 1), n=10**4, delta=["1e-6", "1e-12"], names=["wang_4_7", "blanket"])
     pytest.importorskip("pandas")
@@ -419,6 +421,7 @@ def test_the_chart():
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("Agg")
     grid = sa.compare(krr(10, 1), n=[10**3, 10**4], delta="1e-6", names=["blanket", "gspa"])
+    assert grid._repr_html_().count("<tr>") == 1 + len(grid.rows)
     axes = grid.plot()
     assert axes.get_xlabel() == "n"
     assert axes.get_ylabel() == "epsilon"
@@ -450,6 +453,8 @@ def test_grids_on_the_command_line(capsys, monkeypatch, tmp_path):
 def test_a_grid_of_budgets_is_that_of_the_members():
     grid = sa.compare(sa.RandomizedResponse(k=10), eps0=["1/2", 1], n=10**4, delta="1e-6", names=["blanket"])
     assert grid.eps0 == ("1/2", "1")
+    with pytest.raises(ArgumentError, match="one question"):
+        print(grid.truth)
     for point, budget in zip(grid, ("1/2", 1), strict=True):
         alone = sa.compare(krr(10, budget), n=10**4, delta="1e-6", names=["blanket"])
         assert point.rows == alone.rows

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from symamp.accounting.composition import Composition
 from symamp.accounting.discrete_pair import DiscretePair
 from symamp.amplification.shown import ShownAsText
+from symamp.derivation.axes import axes_for
 from symamp.errors import ArgumentError
 from symamp.evaluation.inversion import log_of
 from symamp.evaluation.law import total
@@ -52,10 +53,7 @@ class RenyiCurve(ShownAsText):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the bracket over the order; return the matplotlib Axes."""
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots()
+        ax = axes_for(ax)
         ax.fill_between(self.order, self.lower, self.upper, alpha=0.4, linewidth=0)
         ax.plot(self.order, self.upper, linewidth=1, label=self.text)
         ax.set(xscale="log", yscale="log", xlabel="order", ylabel="Rényi divergence")

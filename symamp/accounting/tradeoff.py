@@ -21,6 +21,7 @@ from symamp.accounting.gaussian_approximation import gaussian_log_delta
 from symamp.accounting.optimistic import curve_below
 from symamp.accounting.pessimistic import curve_above
 from symamp.amplification.shown import ShownAsText
+from symamp.derivation.axes import axes_for
 from symamp.errors import ArgumentError
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.exact_number import exact_number
@@ -78,10 +79,7 @@ class TradeOff(ShownAsText):
 
     def plot(self, ax: Any = None, levels: Iterable[object] | None = None) -> Any:
         """Draw the band of the trade-off function; return the matplotlib Axes."""
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots()
+        ax = axes_for(ax)
         x = np.linspace(0.0, 1.0, 201) if levels is None else np.array([float(str(v)) for v in levels])
         low, high = np.array([self.at(float(v)) for v in x]).T
         ax.fill_between(x, low, high, alpha=0.4, linewidth=0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
-from os import PathLike
 from typing import Any
 
 import sympy as sp
@@ -13,13 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from symamp.amplification.inverse import Inverse, largest_eps0
-from symamp.amplification.shown import cell, html_table, write_csv
+from symamp.amplification.shown import ShownAsTable, cell
 from symamp.analyses.subject import Subject
+from symamp.derivation.axes import axes_for
 from symamp.errors import ArgumentError
 from symamp.mechanisms.utility import UTILITIES, variance_of
 from symamp.numbers.arguments import users
-
-_COLUMNS = ("mechanism", "eps0", "eps0 at most", "standard deviation", "bits", "on the front")
 
 
 @dataclass(frozen=True)
@@ -52,8 +50,8 @@ class Candidate:
         return float(self.variance**0.5)
 
 
-@dataclass(frozen=True)
-class Ranking:
+@dataclass(frozen=True, repr=False)
+class Ranking(ShownAsTable):
     """Candidates in the order of their variances.
 
     >>> import symamp as sa
@@ -67,6 +65,8 @@ class Ranking:
     asked: tuple[tuple[str, str], ...]
     candidates: tuple[Candidate, ...]
 
+    columns = ("mechanism", "eps0", "eps0 at most", "standard deviation", "bits", "on the front")
+
     @property
     def best(self) -> Candidate:
         """The candidate with the least variance."""
@@ -79,27 +79,14 @@ class Ranking:
     def to_dict(self) -> dict[str, Any]:
         """Return the ranking for machines."""
         rows = [[str(x) if x == float("inf") else x for x in row] for row in self.rows()]
-        return {"utility": self.utility, **dict(self.asked), "columns": list(_COLUMNS), "rows": rows}
-
-    def to_pandas(self) -> Any:
-        """Return a pandas DataFrame; ImportError if pandas is not installed."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows(), columns=list(_COLUMNS))
-
-    def to_csv(self, file: str | PathLike[str]) -> None:
-        """Write one line for each candidate."""
-        write_csv(file, _COLUMNS, self.rows())
+        return {"utility": self.utility, **dict(self.asked), "columns": list(self.columns), "rows": rows}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the standard deviation of each candidate over the length of its message; return the Axes.
 
         Candidates whose messages are not counted are left out.
         """
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots()
+        ax = axes_for(ax)
         for c in self.candidates:
             if c.bits is not None:
                 label = f"{c.name}, ε₀ = {c.eps0:.4g}"
@@ -114,7 +101,7 @@ class Ranking:
 
     def table(self) -> Table:
         """Return a table for rich."""
-        table = Table(*_COLUMNS, title=self._title())
+        table = Table(*self.columns, title=self._title())
         for row in self.rows():
             table.add_row(*(cell(x) for x in row))
         return table
@@ -126,9 +113,6 @@ class Ranking:
         out = StringIO()
         Console(file=out, width=140, color_system=None).print(self.table())
         return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-
-    def _repr_html_(self) -> str:
-        return html_table(self._title(), _COLUMNS, self.rows())
 
 
 def choose(

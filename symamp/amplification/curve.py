@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symamp.amplification.shown import ShownAsText, html_table, write_csv
+from symamp.amplification.shown import ShownAsTable, ShownAsText
+from symamp.derivation.axes import axes_for
 
 if TYPE_CHECKING:
     from symamp.amplification.answer import Answer
-
-_COLUMNS = ("eps", "lower", "upper", "log10_lower", "log10_upper", "method")
 
 
 class BracketCurve(ShownAsText):
@@ -61,10 +59,7 @@ class BracketCurve(ShownAsText):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the bracket as a band over eps, log10 of delta upwards; return the matplotlib Axes."""
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots()
+        ax = axes_for(ax)
         order = np.argsort(self.eps)
         eps, low, high = self.eps[order], self.log10_lower[order], self.log10_upper[order]
         seen = np.isfinite(high)
@@ -78,7 +73,7 @@ class BracketCurve(ShownAsText):
 
 
 @dataclass(frozen=True, repr=False)
-class Curve(BracketCurve):
+class Curve(BracketCurve, ShownAsTable):
     """delta at every eps of a grid: the mechanism is (eps, ``upper``)-private, and not (eps, < ``lower``)-private.
 
     Plain data: it can be pickled, compared and hashed, and hands out arrays.
@@ -92,6 +87,8 @@ class Curve(BracketCurve):
     subject: str
     n: int
     answers: tuple[Answer, ...]
+
+    columns = ("eps", "lower", "upper", "log10_lower", "log10_upper", "method")
 
     @staticmethod
     def of(subject: str, n: int, answers: tuple[Answer, ...]) -> Curve:
@@ -118,16 +115,3 @@ class Curve(BracketCurve):
         arrays = (self.eps, self.lower, self.upper, self.log10_lower, self.log10_upper)
         for *numbers, method in zip(*arrays, self.methods, strict=True):
             yield (*(float(x) for x in numbers), method)
-
-    def to_csv(self, file: str | PathLike[str]) -> None:
-        """Write the curve to a file, one line for each eps."""
-        write_csv(file, _COLUMNS, self.rows())
-
-    def to_pandas(self) -> Any:
-        """Return the curve as a pandas DataFrame; ImportError if pandas is not installed."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.rows()), columns=list(_COLUMNS))
-
-    def _repr_html_(self) -> str:
-        return html_table(str(self), _COLUMNS, self.rows())

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterable, Sequence
 from html import escape
 from os import PathLike
+from typing import Any
 
 _SHOWN = 20
 
@@ -19,6 +20,33 @@ class ShownAsText:
     def _repr_html_(self) -> str:
         shown = escape(str(self))
         return f"<pre>{shown}</pre>" if "\n" in shown else f"<code>{shown}</code>"
+
+
+class ShownAsTable(ShownAsText):
+    """A result with ``rows``, and the names of their ``columns``."""
+
+    columns: Any
+    rows: Any
+
+    def to_csv(self, file: str | PathLike[str]) -> None:
+        """Write the names of the columns and one line for each row."""
+        write_csv(file, self.columns, self._cells())
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a pandas DataFrame; ImportError if pandas is not installed."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self._cells()), columns=list(self.columns))
+
+    def _cells(self) -> Iterable[Sequence[object]]:
+        found: Iterable[Sequence[object]] = self.rows()
+        return found
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title(), self.columns, self._cells())
+
+    def _title(self) -> str:
+        return str(self)
 
 
 def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

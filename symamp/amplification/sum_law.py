@@ -17,6 +17,7 @@ from symamp.amplification.estimate import worst_triple
 from symamp.amplification.question import Question
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.subject import Subject
+from symamp.derivation.axes import axes_for
 from symamp.derivation.crossing import level_of, number
 from symamp.errors import ArgumentError
 from symamp.evaluation.fft import ENGINES, ErrorBudget, FftSettings, FftSum, enclose_by_fft
@@ -143,10 +144,7 @@ class SumLaw:
 
         Points for which nothing is proved are not drawn; the legend says what mass is not accounted for.
         """
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots()
+        ax = axes_for(ax)
         x, below, above = self._outline()
         low, high = self.log10_bounds
         label = f"law of S, lattice of step {self.step:.3g}; mass not shown in {self.outside}"

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symamp.amplification.shown import ShownAsText, html_table, write_csv
+from symamp.amplification.shown import ShownAsTable
 from symamp.amplification.sweep_file import Finished
+from symamp.derivation.axes import axes_for
 from symamp.numbers.exact_number import exact_number
 
 Axes = tuple[tuple[str, ...], tuple[str | None, ...], tuple[int, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sweep(ShownAsText):
+class Sweep(ShownAsTable):
     """Certified brackets of ``quantity`` ("epsilon" or "delta"), arrays of the shape (mechanism, eps0, n, given).
 
     ``given`` are the deltas, or the eps, as they were written; ``eps0`` is (None,) where the mechanisms bring their
@@ -67,30 +67,17 @@ class Sweep(ShownAsText):
             point = self.mechanisms[j], self.eps0[i], self.n[k], self.given[g]
             yield (*point, *(float(a[place]) for a in arrays), str(self.methods[place]))
 
-    def to_csv(self, file: str | PathLike[str]) -> None:
-        """Write one line for each point."""
-        write_csv(file, self.columns, self.rows())
-
     def to_dict(self) -> dict[str, Any]:
         """Return the sweep for machines: {"quantity", "columns", "rows"}, infinities as "inf" and "-inf"."""
         rows = [[str(x) if isinstance(x, float) and not np.isfinite(x) else x for x in row] for row in self.rows()]
         return {"quantity": self.quantity, "columns": list(self.columns), "rows": rows}
-
-    def to_pandas(self) -> Any:
-        """Return a pandas DataFrame, one row for each point; ImportError if pandas is not installed."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.rows()), columns=list(self.columns))
 
     def plot(self, x: str | None = None, ax: Any = None) -> Any:
         """Draw each bracket as a band over ``x``, one of "eps0", "n" and "given", on log axes; return the Axes.
 
         By default ``x`` is the longest axis. One band is drawn for each combination of the others.
         """
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots()
+        ax = axes_for(ax)
         names = ("mechanisms", "eps0", "n", "given")
         along = names.index(x) if x in names[1:] else 1 + int(np.argmax(self.lower.shape[1:]))
         values = [self.eps0, self.n, self.given][along - 1]
@@ -132,9 +119,6 @@ class Sweep(ShownAsText):
     def __str__(self) -> str:
         sizes = zip(self.lower.shape, ("mechanisms", "eps0", "n", self.columns[3]), strict=True)
         return f"sweep of {len(self)} certified brackets of {self.quantity}: {', '.join(f'{k} {a}' for k, a in sizes)}"
-
-    def _repr_html_(self) -> str:
-        return html_table(str(self), self.columns, self.rows())
 
 
 def _number(value: object) -> float:

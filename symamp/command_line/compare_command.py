@@ -13,7 +13,7 @@ from symamp.command_line.output import print_json, print_line, save_plot
 from symamp.command_line.words import read_neighbours, separated
 from symamp.errors import ArgumentError
 from symamp.literature.compare import compare as compared
-from symamp.literature.comparison import Comparison, ComparisonGrid
+from symamp.literature.comparison import Comparison
 
 neighbours = click.option(
     "--neighbours",
@@ -55,7 +55,6 @@ def compare(
         names=None if names is None else separated(names),
         neighbours=read_neighbours(neighbours),
     )
-    assert isinstance(grid, ComparisonGrid)
     write_points(csv, grid.to_csv)
     save_plot(grid.plot, plot)
     if as_json:

@@ -26,7 +26,7 @@ from symamp.errors import ArgumentError, SymampError
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import log_of
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
-from symamp.literature.comparison import Comparison, ComparisonGrid, Row
+from symamp.literature.comparison import Comparison, Row
 from symamp.literature.forms.normal import gspa_of
 from symamp.literature.shelf import CLOSED_FORMS
 from symamp.mechanisms.neighbours import ALL
@@ -36,6 +36,8 @@ _SETTINGS, _LOOSER = Settings(gap=1e-4), Settings(gap=1e-2)
 """The accuracy of rows, and that of bounds that are not sharper than this and dear."""
 _ROUGH = 1e-3
 _MOST_POINTS = 10_000
+
+_Point = tuple[Answer, tuple[Row, ...]]
 
 
 def compare(
@@ -47,14 +49,14 @@ def compare(
     eps: object = None,
     names: Sequence[str] | None = None,
     neighbours: object = ALL,
-) -> Comparison | ComparisonGrid:
+) -> Comparison:
     """Return every bound of the literature that applies, with its value at ``delta`` (or at ``eps``), side by side.
 
     Each row has ``name, value, ratio, standing, conditions, refuted_here, source``: the value of the bound rounded up,
     its ratio to the certified upper bound, what is known of it, whether the conditions of its theorem hold, and
     whether it is refuted here by the certified lower bound. Exactly one of ``delta`` and ``eps`` is given. ``eps0`` is
-    put into a mechanism that has it free. Lists for ``eps0``, ``n``, ``delta`` or ``eps`` give a grid. ``names``
-    selects rows; ``neighbours`` says which inputs are compared, as for ``epsilon``.
+    put into a mechanism that has it free. Lists for ``eps0``, ``n``, ``delta`` or ``eps`` ask at all combinations.
+    ``names`` selects rows; ``neighbours`` says which inputs are compared, as for ``epsilon``.
 
     Users who differ (``heterogeneous``) bring their number with them; beside their bound stands the approximation of
     Chen, Cao and Ge (2024).
@@ -84,14 +86,13 @@ def compare(
     axes = [_listed(eps0), _listed(n), _listed(given)]
     if (points := prod(len(axis) for axis in axes)) > _MOST_POINTS:
         raise ArgumentError("grid", f"{points:,} points", f"at most {_MOST_POINTS:,}")
-    found = []
+    found: list[_Point] = []
     for subject in [_at(mechanism, x) for x in axes[0]]:
         for users in axes[1]:
             profile = Profile(Question.of(subject, users, None, neighbours))
             found += [_point(profile, at, eps is None, chosen) for at in axes[2]]
-    if not any(isinstance(x, list | tuple | range) for x in (eps0, n, given)):
-        return found[0]
-    return ComparisonGrid(tuple(found), tuple(None if x is None else str(x) for x in axes[0]))
+    truths, rows = zip(*found, strict=True)
+    return Comparison(truths, rows, tuple(None if x is None else str(x) for x in axes[0]))
 
 
 def _at(mechanism: Any, eps0: object) -> Subject:
@@ -119,7 +120,7 @@ def _chosen(names: Sequence[str] | None) -> frozenset[str]:
     return frozenset(known if names is None else (names,) if isinstance(names, str) else names)
 
 
-def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset[str]) -> Comparison:
+def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset[str]) -> _Point:
     truth = profile.epsilon(given) if for_epsilon else profile.delta(given)
     subject: Subject = profile.question.subject
     rows = [_data_set(truth)] if _DATA_SET in chosen else []
@@ -130,7 +131,7 @@ def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset
     for form in CLOSED_FORMS.values():
         if form.name in chosen and form.supports(subject) is None:
             rows.append(_of_form(form, subject, truth, asked))
-    return Comparison(truth, tuple(sorted(rows, key=lambda r: (r.value is None, r.value or 0.0, r.name))))
+    return truth, _sorted(rows)
 
 
 def _crowd(crowd: Crowd, given: object, for_epsilon: bool) -> Comparison:
@@ -138,8 +139,11 @@ def _crowd(crowd: Crowd, given: object, for_epsilon: bool) -> Comparison:
     asked: fmpq | sp.Expr = failure_probability(given) if for_epsilon else budget(given)
     widest: Subject = max((s for _, s in crowd.groups), key=lambda s: float(sp.N(s.local_ratio())))
     own = _row(f"{crowd.shuffled}_shuffled", Reading(truth.upper), Standing.PROVED, truth.source, truth)
-    rows = (own, _of_form(gspa_of(crowd), widest, truth, asked))
-    return Comparison(truth, tuple(sorted(rows, key=lambda r: (r.value is None, r.value or 0.0))))
+    return Comparison((truth,), (_sorted([own, _of_form(gspa_of(crowd), widest, truth, asked)]),))
+
+
+def _sorted(rows: list[Row]) -> tuple[Row, ...]:
+    return tuple(sorted(rows, key=lambda r: (r.value is None, r.value or 0.0, r.name)))
 
 
 def _data_set(truth: Answer) -> Row:

@@ -8,6 +8,7 @@ import flint
 import numpy as np
 from flint import acb, arb
 
+from symamp.derivation.axes import axes_for
 from symamp.evaluation.law import Level
 from symamp.evaluation.sandwich import finite_sandwich
 from symamp.evaluation.smooth_law import SmoothLaw
@@ -20,7 +21,7 @@ _CELLS, _POINTS, _BITS = 60, 60, 64
 
 def plot_ratios(law: SmoothLaw, ax: Axes | None = None) -> Axes:
     """Draw the curve (r0, r1) that the messages run through, and its atoms as points; return the matplotlib Axes."""
-    ax = _axes(ax)
+    ax = axes_for(ax)
     with flint.ctx.workprec(_BITS):
         for piece in law.pieces:
             start, end = piece.start(), piece.end()
@@ -41,7 +42,7 @@ def plot_ratios(law: SmoothLaw, ax: Axes | None = None) -> Axes:
 
 def plot_distribution(law: SmoothLaw, level: Level, ax: Axes | None = None) -> Axes:
     """Draw the distribution function of G at a level, null symbol included; return the matplotlib Axes."""
-    ax = _axes(ax)
+    ax = axes_for(ax)
     below, _ = finite_sandwich(law, _CELLS, _BITS)
     with flint.ctx.workprec(_BITS):
         e = level.exponential()
@@ -53,12 +54,3 @@ def plot_distribution(law: SmoothLaw, level: Level, ax: Axes | None = None) -> A
     ax.set_xlabel("G = r0 - e^eps r1")
     ax.set_ylabel("P(G <= g)")
     return ax
-
-
-def _axes(ax: Axes | None) -> Axes:
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    made: Axes = plt.subplots()[1]
-    return made
