@@ -13,7 +13,7 @@ from math import prod
 from operator import mul
 from typing import Any
 
-from flint import acb, arb, fmpq
+from flint import acb, arb, arb_poly, fmpq
 
 _COMMON: dict[str, Any] = dict.fromkeys(("method", "standing", "eps", "evaluator"), str)
 _COMMON |= {"data": str, "precision": int, "groups": [int]}
@@ -21,7 +21,7 @@ _VICTIM: dict[str, Any] = {"victim": int, "pair": (str, str), "kept": str}
 _COLUMN: dict[str, Any] = {"size": int, "on": (str, str), "further": [str]}
 _STEPS: dict[str, Any] = {"own": [(str, str)], "others": [[str]], "signs": [int]}
 _PLAN: dict[str, Any] = {"threshold": int, "theta": str, "N": int, "last": int}
-_MOST_GROUPS, _MOST_COLUMNS = 64, 2**12
+_MOST_GROUPS, _MOST_COLUMNS, _MOST_COUNTS = 64, 2**12, 2**10
 _ZERO, _ONE = fmpq(0), fmpq(1)
 
 Number = Any
@@ -111,10 +111,20 @@ def _blanket(check: Any, data: dict[str, Any], others: list[int], kept: Number, 
     hidden = [(g, others[i]) for g, i in zip(masses, present, strict=True) if g > 0]  # others as if it were 0
     if not hidden:
         return alone
+    if data["evaluator"] == "mean over counts":
+        return -check.larger(-_mean(check, atoms, hidden, what) - sigma, -alone)
     slot = _least([g for g, _ in hidden])
     parts = [([(v, g * m) for v, m in atoms], check.larger(1 - g), c) for g, c in [*hidden, (slot, 1)]]
     value = _sum(check, parts, data, True, what) / (check.total(g * c for g, c in hidden) + slot) + sigma
     return -check.larger(-value, -alone)
+
+
+def _mean(check: Any, atoms: list[Any], hidden: list[tuple[Number, int]], what: str) -> Number:
+    """Return E[(L_1 + ... + L_m)_+ / m], m one more than the users who are hidden, each with the probability g."""
+    check.require(sum(c for _, c in hidden) < _MOST_COUNTS, f"{what}: too many users for a mean over counts")
+    chances = prod((arb_poly([check.larger(1 - arb(g)), g]) ** c for g, c in hidden), start=arb_poly([1]))
+    law, sums = [(arb(v), arb(m)) for v, m in atoms], check.file("verifier_sums")
+    return check.total(p * check.larger(sums.enumerated(check, [(law, None, m)])) / m for m, p in enumerate(chances, 1))
 
 
 def _require_one(check: Any, numbers: Iterable[Number], what: str) -> None:

@@ -106,20 +106,20 @@ class CrowdAnswer(Answer):
     def theorem_d(self) -> dict[int, tuple[float, float]]:
         """Return an enclosure of the value of Theorem D for each group, a delta at ``upper`` (or at the eps given).
 
-        The upper end of a bracket comes from one evaluation that is a little larger; here the mean over the numbers of
-        hidden users is integrated by the rules of Gauss and Radau, which takes seconds. ArgumentError where data are
-        shuffled.
+        For few users it is the upper end of the bracket. For many that comes from one evaluation that is a little
+        larger; here the mean over the numbers of hidden users is integrated by the rules of Gauss and Radau, which
+        takes seconds. ArgumentError where data are shuffled.
 
         Guarantee
         ---------
         The ends enclose the bound of Theorem D for the worst pair of inputs. Proof: docs/proofs/users_who_differ.md.
 
         >>> import symamp as sa
-        >>> groups = [(3, sa.RandomizedResponse(k=2, eps0="log(2)")), (2, sa.RandomizedResponse(k=2, eps0="log(5)"))]
-        >>> answer = sa.delta(sa.heterogeneous(groups, shuffled="messages"), eps="log(3/2)", victim=0)
-        >>> low, high = answer.theorem_d()[0]
-        >>> print(f"{low:.8f} {high:.8f}, above {answer.upper:.8f}")
-        0.05144033 0.05144033, above 0.05878895
+        >>> groups = [(99, sa.RandomizedResponse(k=4, eps0=1)), (9, sa.RandomizedResponse(k=4, eps0=2))]
+        >>> answer = sa.delta(sa.heterogeneous(groups, shuffled="messages"), eps="1/4", victim=1)
+        >>> low, high = answer.theorem_d()[1]
+        >>> print(f"{low:.8f} {high:.8f}, the answer {answer.upper:.8f}")
+        0.01236120 0.01236120, the answer 0.01245181
         """
         if self.crowd.shuffled == DATA:
             raise ArgumentError("shuffled", DATA, "messages: Theorem D is about them")

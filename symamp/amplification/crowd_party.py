@@ -14,6 +14,7 @@ from flint import arb, fmpq
 from symamp.amplification.certificate_evidence import kernel_plan
 from symamp.amplification.certificate_text import exact_double, expression_text
 from symamp.analyses.crowd import DATA, Crowd
+from symamp.analyses.crowd_counts import mean_of_counts
 from symamp.analyses.crowd_data import Positions, positions_above, positions_below
 from symamp.analyses.crowd_messages import StepTest, Victim, victims
 from symamp.analyses.part import DataSets
@@ -66,6 +67,7 @@ class Party:
     below: _Below
     top: float
     described: Callable[[], dict[str, Any]]
+    counted: Callable[[Level], arb | None] = lambda _: None
 
     def delta(self, level: Level, settings: Settings) -> tuple[float, float, DataSets | None]:
         """Return (upper, lower, data set)."""
@@ -80,7 +82,8 @@ class Party:
     def _upper(self, target: fmpq, settings: Settings) -> float:
         if self.is_private(0.0, target, _ROUGH):
             return 0.0
-        shift, guess = 0.05 * settings.gap, _guess(self.above, log_of(target), settings, self.top)
+        shift = 0.05 * settings.gap
+        guess = _guess(self.above, log_of(target), settings, self.top, counted=self.counted)
         for _ in range(_STEPS):
             eps = min(nextafter(guess * (1.0 + shift), inf), self.top)
             if eps >= self.top or self.is_private(eps, target, settings):
@@ -94,6 +97,11 @@ class Party:
 
     def most(self, level: Level, settings: Settings) -> Found:
         """Return a number that is at least the divergence."""
+        with flint.ctx.workprec(_BITS):
+            mean = self.counted(level)
+            if mean is not None:
+                told: dict[str, Any] = {"evaluator": "mean over counts", "plan": None}
+                return Found(mean.upper(), evidence=lambda: self.described() | told)
         groups, divisor, rest = self.above(level)
         found = enclose_groups(groups, settings) if groups else Enclosure(arb(0), arb(0), "no positive value", _BITS)
         with flint.ctx.workprec(_BITS):
@@ -113,12 +121,23 @@ class Party:
         return 0.0, None
 
 
-def _guess(side: Side, log_delta: float, settings: Settings, top: float, start: float | None = None) -> float:
-    """Return an estimate of the eps at which a side is delta."""
+def _guess(
+    side: Side,
+    log_delta: float,
+    settings: Settings,
+    top: float,
+    start: float | None = None,
+    counted: Callable[[Level], arb | None] = lambda _: None,
+) -> float:
+    """Return an estimate of the eps at which a side, or the mean over counts where there is one, is delta."""
 
     def log_at(eps: float, estimate: Callable[[list[Group]], float]) -> float:
-        groups, divisor, rest = side(Level.of_float(max(eps, 0.0)))
+        level = Level.of_float(max(eps, 0.0))
+        groups, divisor, rest = side(level)
         with flint.ctx.workprec(_BITS):
+            mean = counted(level)
+            if mean is not None:
+                return float(mean.mid().log()) if mean.mid() > 0 else -inf
             alone, by = rest(), divisor()
             value = estimate(groups) if groups else -inf
             whole = (arb(value).exp() / by if value > -1e300 else arb(0)) + alone
@@ -250,7 +269,8 @@ def _data_party(crowd: Crowd, top: float) -> Party:
 
 
 def _message_party(v: Victim, top: float) -> Party:
-    return Party(lambda level: v.sides(level, True), _Thresholds(v), top, lambda: _victim_data(v) | _columns_data(v))
+    described, counted = lambda: _victim_data(v) | _columns_data(v), lambda level: mean_of_counts(v, level)
+    return Party(lambda level: v.sides(level, True), _Thresholds(v), top, described, counted)
 
 
 def evaluation(found: Enclosure) -> dict[str, Any]:

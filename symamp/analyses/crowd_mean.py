@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from flint import arb
 
+from symamp.analyses.crowd_counts import MOST, mean_of_counts
 from symamp.analyses.crowd_messages import Victim
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.gparv import BallGparv
@@ -29,6 +30,9 @@ def mean_over_counts(victim: Victim, level: Level, settings: Settings) -> tuple[
     if not hidden:
         alone = victim.alone(level)
         return alone, alone
+    counted = mean_of_counts(victim, level, MOST)
+    if counted is not None:
+        return counted, counted
     expected = 1.0 + float(total([count * g for count, g in hidden]).mid())
 
     def f(u: arb, above: bool) -> arb:
