@@ -235,7 +235,15 @@ def test_users_who_differ(symamp):
         assert code == 0
         code, out, _ = symamp("verify c.json")
         assert (code, out[:6]) == (0, "valid:")
-    for wrong in ("500", "5:krr:k", "5:krr:k=2", "5:krr:k=2,eps0=1 --victim 3", "5:nothing"):
+    for wrong in (
+        "500",
+        "5:krr:k",
+        "5:krr:k=2",
+        "5:krr:k=2,eps0=1 --victim 3",
+        "5:nothing",
+        "5:krr:K=2,eps0=1",
+        "x:krr:k=2,eps0=1",
+    ):
         code, _, error = symamp(f"crowd {wrong} --shuffled data --delta 1e-3")
         assert code == 2
         assert error.count("\n") == 1
@@ -300,6 +308,9 @@ def test_help_shows_the_parameters_of_what_is_named(symamp):
         ("derive hadamard-response --", ["--K", "--eps0", "--D", "--mechanism", "--pair", "--json", "--help"]),
         ("derive --mechanism coin.json --e", ["--eps0"]),
         ("derive nowhere --e", []),
+        ("crowd 500:kr", ["500:krr"]),
+        ("crowd 500:krr:k=2,e", ["500:krr:k=2,eps0="]),
+        ("choose krr:", ["krr:k=", "krr:eps0="]),
         ("epsilon krr --k --method st", ["standard_clone"]),
         ("schema m", ["mechanism"]),
     ],

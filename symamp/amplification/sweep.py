@@ -20,7 +20,7 @@ from symamp.amplification.sweep_file import Finished, SweepFile, identity
 from symamp.amplification.sweep_result import Sweep
 from symamp.analyses.subject import Subject
 from symamp.errors import ArgumentError
-from symamp.numbers.arguments import budget, failure_probability, relative_gap, users
+from symamp.numbers.arguments import asked, budget, failure_probability, relative_gap, users
 
 _MOST_POINTS = 1_000_000
 _ONE_AT_A_TIME = Lock()
@@ -174,17 +174,11 @@ def _named(mechanisms: Any) -> dict[str, Subject]:
 
 
 def _given(delta: object, eps: object) -> tuple[str, tuple[str, ...]]:
-    if (delta is None) == (eps is None):
-        raise ArgumentError("delta", "both or none of delta and eps", "one of delta and eps")
-    if delta is not None:
-        values = _listed(delta, "delta")
-        for value in values:
-            failure_probability(value)
-        return "epsilon", tuple(str(v) for v in values)
-    values = _listed(eps, "eps")
+    quantity, given = asked(delta, eps)
+    values = _listed(given, "eps" if delta is None else "delta")
     for value in values:
-        budget(value)
-    return "delta", tuple(str(v) for v in values)
+        _ = budget(value) if delta is None else failure_probability(value)
+    return quantity, tuple(str(v) for v in values)
 
 
 def _listed(values: Any, name: str) -> tuple[object, ...]:

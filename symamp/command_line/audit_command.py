@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from symamp.command_line.options import as_json
 from symamp.command_line.output import print_json, print_line, print_table
 from symamp.derivation.printing import text
 from symamp.literature.audit import Finding
@@ -17,7 +18,7 @@ from symamp.literature.statements import Statement, statements
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
+@as_json
 def audit(as_json: bool) -> None:
     """Compare what the papers print, formulas, tables and theorems, with what is derived; show counterexamples."""
     findings: list[Finding] = []

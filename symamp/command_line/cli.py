@@ -8,21 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from symamp import __version__, composed_verifier
 from symamp.amplification.answer import Answer
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question
-from symamp.analyses.registry import ANALYSES
 from symamp.analyses.subject import Subject
 from symamp.command_line.audit_command import audit
-from symamp.command_line.compare_command import compare, neighbours
+from symamp.command_line.compare_command import compare
 from symamp.command_line.compose import compose, renyi, tradeoff
 from symamp.command_line.crowd_command import crowd
 from symamp.command_line.curves import COMMANDS
 from symamp.command_line.failure import guarded
 from symamp.command_line.mechanism_command import MechanismCommand
+from symamp.command_line.options import as_json, certificate, gap, method, neighbours, together
 from symamp.command_line.output import (
     print_answer,
     print_decompositions,
@@ -39,32 +38,14 @@ from symamp.mechanisms.catalogue import named
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 from symamp.schemas.validation import schema_names, schema_text
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
-
-
-def _complete_method(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in ANALYSES if name.startswith(incomplete)]
-
-
-def question(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that the commands epsilon and delta share."""
-    options = (
-        click.option("--n", required=True, metavar="NUMBER", help="Number of users, such as 1e6."),
-        click.option(
-            "--method", metavar="NAME", shell_complete=_complete_method, help=f"One of {', '.join(ANALYSES)}."
-        ),
-        neighbours,
-        click.option("--gap", default="1e-6", metavar="NUMBER", help="Relative width in delta to aim at."),
-        click.option(
-            "--certificate",
-            type=click.Path(path_type=Path),
-            help="Write a certificate for `symamp verify`; - prints it.",
-        ),
-        as_json,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+question = together(
+    click.option("--n", required=True, metavar="NUMBER", help="Number of users, such as 1e6."),
+    method,
+    neighbours,
+    gap,
+    certificate,
+    as_json,
+)
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -126,12 +107,8 @@ def _answer(
         print_answer(answer, as_json)
 
 
-app.add_command(audit)
-app.add_command(compare)
-app.add_command(compose)
-app.add_command(crowd)
-app.add_command(renyi)
-app.add_command(tradeoff)
+for command in (audit, compare, compose, crowd, renyi, tradeoff, *COMMANDS):
+    app.add_command(command)
 
 
 @app.command()
@@ -157,10 +134,6 @@ def mechanisms(as_json: bool) -> None:
         print_json([{"name": a, "parameters": b, "description": c} for a, b, c in rows])
         return
     print_table(("name", "parameters", "mechanism"), rows)
-
-
-for command in COMMANDS:
-    app.add_command(command)
 
 
 def main() -> None:

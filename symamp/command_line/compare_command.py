@@ -3,58 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from symamp.analyses.subject import Subject
-from symamp.command_line.curves import write_points, written
 from symamp.command_line.mechanism_command import MechanismCommand
-from symamp.command_line.output import print_json, print_line, save_plot
-from symamp.command_line.words import read_neighbours, separated
-from symamp.errors import ArgumentError
+from symamp.command_line.options import neighbours, numbers, written
+from symamp.command_line.output import print_json, print_line, save_plot, write_points
+from symamp.command_line.words import read_neighbours
 from symamp.literature.compare import compare as compared
 from symamp.literature.comparison import Comparison
 
-neighbours = click.option(
-    "--neighbours",
-    default="all",
-    metavar="DISTANCE",
-    help="Compare inputs at distance at most so much, or pairs such as 'a,b; b,c'.",
-)
-
 
 @click.command(cls=MechanismCommand)
-@click.option("--n", required=True, metavar="NUMBERS", help="Numbers of users, such as 1e6 or 1e4,1e6.")
-@click.option("--eps0", metavar="NUMBERS", help="The local budget, or several, of a mechanism that has one.")
-@click.option("--delta", metavar="NUMBERS", help="In (0, 1): values of eps are compared.")
-@click.option("--eps", metavar="NUMBERS", help=">= 0: values of delta are compared.")
-@click.option("--names", metavar="NAMES", help="Only these bounds, separated by commas.")
+@numbers("--n", required=True, help="Numbers of users, such as 1e6 or 1e4,1e6.")
+@numbers("--eps0", help="The local budget, or several, of a mechanism that has one.")
+@numbers("--delta", help="In (0, 1): values of eps are compared.")
+@numbers("--eps", help=">= 0: values of delta are compared.")
+@numbers("--names", metavar="NAMES", help="Only these bounds, separated by commas.")
 @neighbours
 @written
-def compare(
-    found: Subject,
-    n: str,
-    eps0: str | None,
-    delta: str | None,
-    eps: str | None,
-    names: str | None,
-    neighbours: str,
-    csv: Path | None,
-    plot: Path | None,
-    as_json: bool,
-) -> None:
+def compare(found: Subject, neighbours: str, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any) -> None:
     """Every bound of the literature at one question, or over a grid of them, beside the certified truth."""
-    if (delta is None) == (eps is None):
-        raise ArgumentError("options", "both" if delta else "none", "one of --delta and --eps")
-    grid = compared(
-        found,
-        n=separated(n),
-        eps0=None if eps0 is None else separated(eps0),
-        delta=None if delta is None else separated(delta),
-        eps=None if eps is None else separated(eps),
-        names=None if names is None else separated(names),
-        neighbours=read_neighbours(neighbours),
-    )
+    grid = compared(found, neighbours=read_neighbours(neighbours), **asked)
     write_points(csv, grid.to_csv)
     save_plot(grid.plot, plot)
     if as_json:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
-from functools import reduce, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,14 @@ from symamp.accounting.privacy_profile import compose as composed
 from symamp.accounting.privacy_profile import profile
 from symamp.accounting.rounds import Composition
 from symamp.command_line.mechanism_command import MechanismCommand
+from symamp.command_line.mechanism_words import listed_member, read_toml
+from symamp.command_line.options import as_json, certificate, eps_or_delta, method, numbers, plot, together
 from symamp.command_line.output import print_json, print_line, save_plot, write_certificate
-from symamp.command_line.words import member, mentioned, read_gap, separated
+from symamp.command_line.words import mentioned, read_gap
 from symamp.errors import ArgumentError, FormatError
-from symamp.mechanisms.catalogue import by_name
-from symamp.mechanisms.files.load import load_mechanism
-from symamp.numbers.arguments import budget
+from symamp.numbers.arguments import asked, budget
 
-_OWN = ("mechanism", "file", "n", "rounds", "method", "sampled_from")
+_OWN = ("n", "rounds", "method", "sampled_from")
 
 
 class RoundsCommand(MechanismCommand):
@@ -45,12 +44,7 @@ def read_rounds(file: Path) -> Composition:
 
     ``method`` and ``sampled_from`` may be added. Numbers count as they are written. Raises FormatError.
     """
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"), parse_float=str)
-    except OSError as error:
-        raise FormatError("file", str(file), f"a file that can be read ({error.strerror})") from None
-    except ValueError as error:
-        raise FormatError("file", str(file), f"TOML ({error})") from None
+    data = read_toml(file)
     tables = data.get("round")
     if set(data) != {"round"} or not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
         raise FormatError("file", str(file), "tables [[round]] and nothing else")
@@ -58,12 +52,9 @@ def read_rounds(file: Path) -> Composition:
 
 
 def _rounds(table: dict[str, Any], folder: Path) -> Composition:
-    if "n" not in table or "rounds" not in table or ("mechanism" in table) == ("file" in table):
+    if "n" not in table or "rounds" not in table:
         raise FormatError("round", table, "n, rounds, and one of mechanism and file")
-    values = {name: str(value) for name, value in table.items() if name not in _OWN}
-    named = "mechanism" in table
-    family = by_name(str(table["mechanism"])) if named else load_mechanism(folder / str(table["file"]))
-    found = member(family, values)
+    found = listed_member(table, folder, "mechanism", _OWN)
     return _composition(found, table["n"], table["rounds"], table.get("method"), table.get("sampled_from"))
 
 
@@ -99,16 +90,16 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
         width = None if gap is None else read_gap(gap, "1e-5")
         command(whole=_all(found, n, rounds, method, sampled_from), gap=width, **others)
 
-    options = (
+    options = together(
         click.option("--n", metavar="NUMBER", help="Number of users in a round, such as 1e6."),
         click.option("--rounds", metavar="NUMBER", default="1", help="Number of rounds, up to 1e6."),
-        click.option("--method", metavar="NAME", help="An analysis by name, such as blanket or all_data_sets."),
+        method,
         click.option("--sampled-from", metavar="NUMBER", help="People that the n users are drawn from in each round."),
         click.option("--gap", metavar="NUMBER", help="Relative width in eps to aim at."),
-        click.option("--plot", type=click.Path(path_type=Path), help="Draw the brackets, such as out.svg."),
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines."),
+        plot,
+        as_json,
     )
-    return reduce(lambda made, option: option(made), reversed(options), with_rounds)
+    return options(with_rounds)
 
 
 def _all(found: Any, n: str | None, rounds: str, method: str | None, sampled_from: str | None) -> Composition:
@@ -124,11 +115,8 @@ def _all(found: Any, n: str | None, rounds: str, method: str | None, sampled_fro
 
 
 @click.command(cls=RoundsCommand)
-@click.option("--delta", metavar="NUMBER", help="In (0, 1): eps is bracketed.")
-@click.option("--eps", metavar="NUMBER", help="A number >= 0: delta is bracketed.")
-@click.option(
-    "--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`; - prints it."
-)
+@eps_or_delta
+@certificate
 @_asked
 def compose(
     whole: Composition,
@@ -140,8 +128,7 @@ def compose(
     as_json: bool,
 ) -> None:
     """Certified bracket of eps, or of delta, after many adaptive rounds of a mechanism, or those of a TOML file."""
-    if (delta is None) == (eps is None):
-        raise ArgumentError("options", "both" if delta else "none", "one of --delta and --eps")
+    asked(delta, eps)
     answer = whole.epsilon(delta, gap=gap) if delta is not None else whole.delta(eps, gap=gap)
     middle = answer.upper if delta is not None else float(sp.N(budget(eps)))
     save_plot(lambda: whole.plot([middle * k / 8 for k in range(4, 13)]), plot)
@@ -157,11 +144,11 @@ def compose(
 
 
 @click.command(cls=RoundsCommand)
-@click.option("--order", required=True, metavar="NUMBERS", help="Orders above 1, separated by commas.")
+@numbers("--order", required=True, help="Orders above 1, separated by commas.")
 @_asked
-def renyi(whole: Composition, gap: float | None, order: str, plot: Path | None, as_json: bool) -> None:
+def renyi(whole: Composition, gap: float | None, order: list[str], plot: Path | None, as_json: bool) -> None:
     """Certified brackets of the Renyi divergence after one or many rounds."""
-    curve = whole.renyi(separated(order), gap=gap)
+    curve = whole.renyi(order, gap=gap)
     save_plot(curve.plot, plot)
     if as_json:
         orders = [str(a) for a in curve.orders]
@@ -172,11 +159,11 @@ def renyi(whole: Composition, gap: float | None, order: str, plot: Path | None, 
 
 
 @click.command(cls=RoundsCommand)
-@click.option("--level", required=True, metavar="NUMBERS", help="Errors of the first kind, separated by commas.")
+@numbers("--level", required=True, help="Errors of the first kind, separated by commas.")
 @_asked
-def tradeoff(whole: Composition, gap: float | None, level: str, plot: Path | None, as_json: bool) -> None:
+def tradeoff(whole: Composition, gap: float | None, level: list[str], plot: Path | None, as_json: bool) -> None:
     """Certified brackets of the trade-off function (f-DP) after one or many rounds."""
-    found = whole.tradeoff(separated(level), gap=gap)
+    found = whole.tradeoff(level, gap=gap)
     save_plot(found.plot, plot)
     if as_json:
         data = {"level": found.levels, "lower": found.lower, "upper": found.upper, "rounds": found.text}

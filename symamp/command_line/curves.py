@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from math import isfinite
@@ -19,50 +17,26 @@ from symamp.amplification.sweep import curve, sweep
 from symamp.amplification.sweep_result import Sweep
 from symamp.analyses.subject import Subject
 from symamp.command_line.mechanism_command import MechanismCommand
-from symamp.command_line.output import print_json, print_line, save_plot
-from symamp.command_line.words import member, read_gap, separated
-from symamp.errors import ArgumentError, FormatError
-from symamp.mechanisms.catalogue import by_name
-from symamp.mechanisms.files.load import load_mechanism
+from symamp.command_line.mechanism_words import MechanismWord, listed_member, read_toml
+from symamp.command_line.options import method, numbers, written
+from symamp.command_line.output import print_json, print_line, save_plot, write_points
+from symamp.command_line.words import read_gap
+from symamp.errors import FormatError
 from symamp.mechanisms.utility import UTILITIES
 from symamp.numbers.exact_number import exact_number
 
 _AXES = ("n", "eps0", "delta", "eps", "method", "gap")
-_MOST_BYTES = 2**20
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
-
-
-def written(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say where the points go."""
-    options = (
-        click.option("--csv", type=click.Path(path_type=Path), help="Write one line for each point."),
-        click.option("--plot", type=click.Path(path_type=Path), help="Draw the brackets, such as out.svg."),
-        as_json,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @click.command("curve", cls=MechanismCommand)
-@click.option("--n", required=True, metavar="NUMBERS", help="Numbers of users, separated by commas.")
-@click.option("--eps", metavar="NUMBERS", help="Central budgets, separated by commas: brackets of delta.")
-@click.option("--delta", metavar="NUMBERS", help="Deltas, separated by commas: brackets of epsilon.")
-@click.option("--method", metavar="NAME", help="One analysis instead of the least of all proved ones.")
+@numbers("--n", required=True, help="Numbers of users, separated by commas.")
+@numbers("--eps", help="Central budgets, separated by commas: brackets of delta.")
+@numbers("--delta", help="Deltas, separated by commas: brackets of epsilon.")
+@method
 @written
-def curve_command(
-    found: Subject,
-    n: str,
-    eps: str | None,
-    delta: str | None,
-    method: str | None,
-    csv: Path | None,
-    plot: Path | None,
-    as_json: bool,
-) -> None:
+def curve_command(found: Subject, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any) -> None:
     """Certified brackets of delta over eps, or of epsilon over delta, for each number of users."""
-    result = curve(found, n=_numbers(n), eps=_numbers(eps), delta=_numbers(delta), method=method)
-    _show(result, csv, plot, as_json)
+    _show(curve(found, **asked), csv, plot, as_json)
 
 
 @click.command("sweep")
@@ -79,7 +53,8 @@ def sweep_command(
     mechanism, with `family` and its parameters, or with `file`, a mechanism file.
     """
     data = _read(file)
-    mechanisms = {str(name): _mechanism(entry, file.parent) for name, entry in data.pop("mechanisms").items()}
+    listed = data.pop("mechanisms").items()
+    mechanisms = {str(name): listed_member(entry, file.parent, "family") for name, entry in listed}
     with nullcontext(None) if workers == 1 else ProcessPoolExecutor(workers) as executor:
         result = sweep(mechanisms, **data, file=points, executor=executor)
     _show(result, csv, plot, as_json)
@@ -106,25 +81,17 @@ def plan_command(
 
 
 @click.command("choose")
-@click.argument("mechanisms", nargs=-1, required=True, metavar="MECHANISM...")
+@click.argument("mechanisms", nargs=-1, required=True, metavar="MECHANISM...", type=MechanismWord())
 @click.option("--n", required=True, metavar="NUMBER", help="Number of users.")
 @click.option("--eps", required=True, metavar="NUMBER", help="The central budget.")
 @click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1).")
 @click.option("--utility", type=click.Choice(UTILITIES), default="frequency", help="What is estimated.")
 @written
 def choose_command(
-    mechanisms: tuple[str, ...],
-    n: str,
-    eps: str,
-    delta: str,
-    utility: str,
-    csv: Path | None,
-    plot: Path | None,
-    as_json: bool,
+    mechanisms: tuple[tuple[str, Subject], ...], csv: Path | None, plot: Path | None, as_json: bool, **asked: Any
 ) -> None:
     """Rank mechanisms, such as krr:k=16 oue:D=16, at equal central privacy by the error of the estimate."""
-    families = {word: _word(word) for word in mechanisms}
-    found = choose(families, n=n, eps=eps, delta=delta, utility=utility)
+    found = choose(dict(mechanisms), **asked)
     write_points(csv, found.to_csv)
     save_plot(found.plot, plot)
     if as_json:
@@ -136,29 +103,8 @@ def choose_command(
 COMMANDS = (curve_command, sweep_command, plan_command, choose_command)
 
 
-def _numbers(words: str | None) -> list[str] | None:
-    return None if words is None else separated(words)
-
-
-def _word(word: str) -> Any:
-    """Return the family that a word such as krr:k=16,eps0=1 names."""
-    name, _, rest = word.partition(":")
-    values = {}
-    for part in filter(None, rest.split(",")):
-        key, equals, value = part.partition("=")
-        if not equals:
-            raise ArgumentError("mechanism", word, "a name with parameters, such as krr:k=16")
-        values[key.strip()] = value.strip()
-    return member(by_name(name), values)
-
-
 def _read(file: Path) -> dict[str, Any]:
-    try:
-        if not file.is_file() or file.stat().st_size > _MOST_BYTES:
-            raise FormatError("file", str(file), "an existing TOML file of at most 1 MiB")
-        data = tomllib.loads(file.read_text(encoding="utf-8"), parse_float=str)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise FormatError("file", str(file), f"a TOML file ({error})") from None
+    data = read_toml(file)
     unknown = set(data) - {*_AXES, "mechanisms"}
     if unknown or not isinstance(data.get("mechanisms"), dict) or "n" not in data:
         raise FormatError(
@@ -167,14 +113,6 @@ def _read(file: Path) -> dict[str, Any]:
     if "gap" in data:
         data["gap"] = read_gap(str(data["gap"]))
     return data
-
-
-def _mechanism(entry: Any, folder: Path) -> Any:
-    if not isinstance(entry, dict) or ("family" in entry) == ("file" in entry):
-        raise FormatError("mechanisms", entry, "a table with family and its parameters, or with file")
-    values = {key: str(value) for key, value in entry.items() if key not in ("family", "file")}
-    named = "family" in entry
-    return member(by_name(str(entry["family"])) if named else load_mechanism(folder / str(entry["file"])), values)
 
 
 def _around(answer: Inverse, found: Subject, eps: str, n: str | None) -> Any:
@@ -191,22 +129,13 @@ def _around(answer: Inverse, found: Subject, eps: str, n: str | None) -> Any:
     return axes
 
 
-def write_points(csv: Path | None, to_csv: Callable[[Path], None]) -> None:
-    """Write the points to the file, if one is named."""
-    if csv is not None:
-        try:
-            to_csv(csv)
-        except OSError as error:
-            raise ArgumentError("csv", str(csv), f"a file that can be written ({error})") from None
-
-
 def _show(result: Sweep, csv: Path | None, plot: Path | None, as_json: bool) -> None:
     write_points(csv, result.to_csv)
     save_plot(result.plot, plot)
     if as_json:
         print_json(result.to_dict())
         return
-    for name, eps0, n, given, low, high, *_, method in result.rows():
+    for name, eps0, n, given, low, high, *_, by in result.rows():
         local = "" if eps0 is None else f"eps0 = {eps0}, "
         at = f"{name}, {local}n = {n}, {result.columns[3]} = {given}"
-        print_line(f"{result.quantity} in [{low!r}, {high!r}]  ({at}; {method})")
+        print_line(f"{result.quantity} in [{low!r}, {high!r}]  ({at}; {by})")

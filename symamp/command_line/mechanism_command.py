@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from symamp.algebra.parameter import Parameter
-from symamp.command_line.words import member, mentioned
+from symamp.command_line.mechanism_words import NAMES, member
+from symamp.command_line.options import starting
+from symamp.command_line.words import mentioned
 from symamp.errors import ArgumentError, SymampError
-from symamp.mechanisms.catalogue import by_name, named
-from symamp.mechanisms.family import Parametrised
+from symamp.mechanisms.catalogue import by_name
 from symamp.mechanisms.files.load import load_mechanism
 
 _OPTIONS, _PREFIX = f"{__name__}.options", "parameter_"
-NAMES = tuple(named())
 
 
 class MechanismCommand(click.Command):
@@ -28,7 +27,7 @@ class MechanismCommand(click.Command):
     """
 
     def __init__(self, name: str | None, *, params: Iterable[click.Parameter] = (), **kwargs: Any) -> None:
-        what = click.Argument(["name"], required=False, metavar="[MECHANISM]", shell_complete=_complete)
+        what = click.Argument(["name"], required=False, metavar="[MECHANISM]", shell_complete=starting(NAMES))
         file = click.Option(
             ["--mechanism"], type=click.Path(path_type=Path), help="A mechanism file (JSON) instead of a name."
         )
@@ -70,8 +69,8 @@ class MechanismCommand(click.Command):
     def _options(self, family: Any) -> list[click.Option]:
         """Return an option for each parameter of the family; one that the command uses itself stays what it is."""
         declared: dict[str, Parameter | None] = {}
-        if isinstance(family, type) and issubclass(family, Parametrised):
-            declared = dict.fromkeys(family.names()) | {p.name: p for p in family.declared}
+        if isinstance(family, type):
+            declared = dict.fromkeys(family.names()) | {p.name: p for p in family.declared}  # type: ignore[attr-defined]
         elif family is not None:
             declared = {p.name: p for p in family.parameters}
         used = {o for p in self.params for o in p.opts}
@@ -84,7 +83,3 @@ def _option(name: str, parameter: Parameter | None) -> click.Option:
         "A parameter of the mechanism" if parameter is None else f"A parameter of the mechanism: {parameter.describe()}"
     )
     return click.Option([f"--{name}", f"{_PREFIX}{name}"], metavar=kind, help=f"{text}.")
-
-
-def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in NAMES if name.startswith(incomplete)]

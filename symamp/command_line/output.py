@@ -93,6 +93,15 @@ def write_certificate(answer: Answer | ComposedAnswer, file: Path | None) -> boo
     return False
 
 
+def write_points(csv: Path | None, to_csv: Callable[[Path], None]) -> None:
+    """Write the points to the file, if one is named."""
+    if csv is not None:
+        try:
+            to_csv(csv)
+        except OSError as error:
+            raise ArgumentError("csv", str(csv), f"a file that can be written ({error})") from None
+
+
 def save_plot(draw: Callable[[], Any], file: Path | None) -> None:
     """Draw on axes, without a screen, and save them to the file, if one is named."""
     if file is None:

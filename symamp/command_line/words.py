@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 from symamp.analyses.subject import Subject
 from symamp.errors import ArgumentError
-from symamp.mechanisms.family import Parametrised
 from symamp.mechanisms.mechanism import Mechanism
 
 _OPTION = re.compile(r"--[A-Za-z]")
@@ -36,19 +34,6 @@ def mentioned(words: Sequence[str], flags: Collection[str]) -> tuple[str | None,
             value = value if equals else rest.pop(0)
             file = Path(value) if option == "--mechanism" else file
     return name, file
-
-
-def member(family: Any, values: Mapping[str, str]) -> Subject:
-    """Return the member of a family of the catalogue, or of a mechanism from a file, with these values.
-
-    >>> from symamp.mechanisms.families.randomized_response import RandomizedResponse
-    >>> member(RandomizedResponse, {"k": "3", "eps0": "1"})
-    RandomizedResponse(k=3, eps0=1)
-    """
-    if isinstance(family, type) and issubclass(family, Parametrised):
-        family.check_names(values)
-    found: Subject = family(**values) if isinstance(family, type) else family.at(**values) if values else family
-    return found
 
 
 def described(found: Subject) -> Mechanism:

@@ -30,7 +30,7 @@ from symamp.literature.comparison import Comparison, Row
 from symamp.literature.forms.normal import gspa_of
 from symamp.literature.shelf import CLOSED_FORMS
 from symamp.mechanisms.neighbours import ALL
-from symamp.numbers.arguments import budget, failure_probability
+from symamp.numbers.arguments import asked, budget, failure_probability
 
 _SETTINGS, _LOOSER = Settings(gap=1e-4), Settings(gap=1e-2)
 """The accuracy of rows, and that of bounds that are not sharper than this and dear."""
@@ -73,15 +73,12 @@ def compare(
     wang_4_7 0.0109 0.77 refuted at this point
     fmt_2023 0.2408 17.01 proved
     """
-    if (delta is None) == (eps is None):
-        both = "both" if delta is not None else "neither"
-        raise ArgumentError("delta, eps", both, "exactly one of them")
-    given = delta if eps is None else eps
+    quantity, given = asked(delta, eps)
     if isinstance(mechanism, Crowd):
         if (n, eps0, names, neighbours) != (None, None, None, ALL):
             told = "none of them for users who differ"
             raise ArgumentError("n, eps0, names, neighbours", (n, eps0, names, neighbours), told)
-        return _crowd(mechanism, given, eps is None)
+        return _crowd(mechanism, given, quantity == "epsilon")
     chosen = _chosen(names)
     axes = [_listed(eps0), _listed(n), _listed(given)]
     if (points := prod(len(axis) for axis in axes)) > _MOST_POINTS:
@@ -90,7 +87,7 @@ def compare(
     for subject in [_at(mechanism, x) for x in axes[0]]:
         for users in axes[1]:
             profile = Profile(Question.of(subject, users, None, neighbours))
-            found += [_point(profile, at, eps is None, chosen) for at in axes[2]]
+            found += [_point(profile, at, quantity == "epsilon", chosen) for at in axes[2]]
     truths, rows = zip(*found, strict=True)
     return Comparison(truths, rows, tuple(None if x is None else str(x) for x in axes[0]))
 
@@ -124,22 +121,22 @@ def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset
     truth = profile.epsilon(given) if for_epsilon else profile.delta(given)
     subject: Subject = profile.question.subject
     rows = [_data_set(truth)] if _DATA_SET in chosen else []
-    asked: fmpq | sp.Expr = failure_probability(given) if for_epsilon else budget(given)
+    exact: fmpq | sp.Expr = failure_probability(given) if for_epsilon else budget(given)
     for analysis in ANALYSES.values():
         if analysis.name in chosen and analysis.supports(subject) is None:
-            rows += _of_analysis(analysis, subject, truth, asked)
+            rows += _of_analysis(analysis, subject, truth, exact)
     for form in CLOSED_FORMS.values():
         if form.name in chosen and form.supports(subject) is None:
-            rows.append(_of_form(form, subject, truth, asked))
+            rows.append(_of_form(form, subject, truth, exact))
     return truth, _sorted(rows)
 
 
 def _crowd(crowd: Crowd, given: object, for_epsilon: bool) -> Comparison:
     truth = epsilon_of(crowd, delta=given) if for_epsilon else delta_of(crowd, eps=given)
-    asked: fmpq | sp.Expr = failure_probability(given) if for_epsilon else budget(given)
+    exact: fmpq | sp.Expr = failure_probability(given) if for_epsilon else budget(given)
     widest: Subject = max((s for _, s in crowd.groups), key=lambda s: float(sp.N(s.local_ratio())))
     own = _row(f"{crowd.shuffled}_shuffled", Reading(truth.upper), Standing.PROVED, truth.source, truth)
-    return Comparison((truth,), (_sorted([own, _of_form(gspa_of(crowd), widest, truth, asked)]),))
+    return Comparison((truth,), (_sorted([own, _of_form(gspa_of(crowd), widest, truth, exact)]),))
 
 
 def _sorted(rows: list[Row]) -> tuple[Row, ...]:
@@ -153,27 +150,27 @@ def _data_set(truth: Answer) -> Row:
     return Row(_DATA_SET, truth.lower, ratio, Standing.LOWER.value, "", False, source, note=note)
 
 
-def _of_analysis(analysis: Analysis, subject: Subject, truth: Answer, asked: fmpq | sp.Expr) -> list[Row]:
+def _of_analysis(analysis: Analysis, subject: Subject, truth: Answer, exact: fmpq | sp.Expr) -> list[Row]:
     """Return the row of an analysis of triples; none where it would take too long, a table of very many pairs."""
     if analysis.rank and analysis.needless(subject):
         return []
     try:
         bound = analysis.bound(subject)
-        if isinstance(asked, fmpq):
-            root, worst = bound.root(truth.n, log_of(asked), _SETTINGS)
+        if isinstance(exact, fmpq):
+            root, worst = bound.root(truth.n, log_of(exact), _SETTINGS)
             settings = _LOOSER if worst.accuracy >= _ROUGH else _SETTINGS
-            value, _ = epsilon_above(bound, worst, truth.n, asked, root, settings)
+            value, _ = epsilon_above(bound, worst, truth.n, exact, root, settings)
         else:
-            found = bound.evidence(level_of(asked), truth.n, _SETTINGS)
+            found = bound.evidence(level_of(exact), truth.n, _SETTINGS)
             value = max(e.upper for e in found).above
     except SymampError as error:
         return [_row(analysis.name, Reading(None, (), str(error)), analysis.standing, analysis.source, truth)]
     return [_row(analysis.name, Reading(value), analysis.standing, analysis.source, truth)]
 
 
-def _of_form(form: ClosedForm, subject: Subject, truth: Answer, asked: fmpq | sp.Expr) -> Row:
-    at = form.epsilon_at if isinstance(asked, fmpq) else form.delta_at
-    row = _row(form.name, at(subject, truth.n, asked), form.standing_for(subject), form.source, truth)
+def _of_form(form: ClosedForm, subject: Subject, truth: Answer, exact: fmpq | sp.Expr) -> Row:
+    at = form.epsilon_at if isinstance(exact, fmpq) else form.delta_at
+    row = _row(form.name, at(subject, truth.n, exact), form.standing_for(subject), form.source, truth)
     if form.provenance is not Provenance.RECALLED:
         return row
     return replace(row, note="; ".join(filter(None, (row.note, form.provenance.value))))

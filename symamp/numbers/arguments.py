@@ -46,6 +46,17 @@ def budget(eps: object, name: str = "eps") -> sp.Expr:
     return number
 
 
+def asked(delta: object, eps: object) -> tuple[str, object]:
+    """Return what is asked for, "epsilon" or "delta", with the other one of the two, which is given.
+
+    >>> asked("1e-6", None)
+    ('epsilon', '1e-6')
+    """
+    if (delta is None) == (eps is None):
+        raise ArgumentError("delta, eps", "none" if delta is None else "both", "exactly one of delta and eps")
+    return ("epsilon", delta) if eps is None else ("delta", eps)
+
+
 def failure_probability(delta: object) -> fmpq:
     """Return delta as an exact fraction in (0, 1).
 
