@@ -14,7 +14,7 @@ def test_the_ten_lines_run():
         exec(compile(program, "new_density.md", "exec"), {})
     first, *answers = out.getvalue().splitlines()
     assert first == "log(3)"
-    assert [answer.rsplit("; ", 1)[1] for answer in answers] == ["density_pairs, proved)", "fallback_law, proved)"]
+    assert [answer.rsplit("; ", 1)[1] for answer in answers] == ["density_pairs, proved)", "worst_pair, proved)"]
 
 
 def test_the_program_of_the_page_prints_what_the_page_says():

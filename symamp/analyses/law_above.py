@@ -12,6 +12,7 @@ from symamp.analyses.analysis import Analysis, Lack
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
+from symamp.analyses.worst_pair_bound import has_worst_ends
 from symamp.derivation.decomposition import Component, Decomposition
 from symamp.evaluation.sandwich import even_cuts, finite_sandwich
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
@@ -66,12 +67,18 @@ def _no_interval(subject: Subject) -> str | None:
 
 
 def _analysis(
-    name: str, source: str, summary: str, law: Callable[[Subject], Decomposition], lacks: Lack, rank: int | None
+    name: str,
+    source: str,
+    summary: str,
+    law: Callable[[Subject], Decomposition],
+    lacks: Lack,
+    rank: int | None = None,
+    needless: Callable[[Subject], bool] = lambda _: False,
 ) -> Analysis:
     def parts(subject: Subject) -> tuple[Reduction, ...]:
         return (Reduction(name, Standing.PROVED, source, law(subject)),)
 
-    return Analysis(name, Standing.PROVED, source, summary, parts, lacks, rank)
+    return Analysis(name, Standing.PROVED, source, summary, parts, lacks, rank, needless)
 
 
 SANDWICH = _analysis(
@@ -80,7 +87,6 @@ SANDWICH = _analysis(
     "a finite law above noise with a density",
     lambda subject: law_above_noise(subject.noise),
     _no_noise,
-    None,
 )
 FALLBACK = _analysis(
     "fallback_law",
@@ -88,5 +94,6 @@ FALLBACK = _analysis(
     "a law above those of all pairs of inputs",
     lambda subject: law_above_interval(subject.densities),
     _no_interval,
-    0,
+    rank=0,
+    needless=has_worst_ends,
 )

@@ -38,7 +38,11 @@ class NumberSystem:
 
 
 def _flint_power(base: Number, exponent: Number) -> Number:
-    return flint.arb(base) ** (flint.fmpz(exponent) if isinstance(exponent, int) else exponent)
+    found = flint.arb(base)
+    if not isinstance(exponent, int):
+        return found**exponent
+    # Powers of real balls are taken by logarithms, and are not finite on one that contains 0.
+    return (flint.acb(found) ** flint.fmpz(exponent)).real if found.contains(0) else found ** flint.fmpz(exponent)
 
 
 def _numpy_power(base: Number, exponent: Number) -> Number:

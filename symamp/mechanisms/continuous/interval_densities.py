@@ -1,4 +1,4 @@
-"""A density on an interval of inputs, of which nothing is known but its formula: one law bounds all pairs."""
+"""A density on an interval of inputs: the ends are proved to be the worst pair, or else one law bounds all pairs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from symamp.derivation.worst_pair import WorstPair
 from symamp.errors import UndecidedOrderError
 from symamp.mechanisms.continuous.densities import Densities
 from symamp.mechanisms.continuous.fallback_law import Atom3, Boxes, boxes, fallback_atoms
+from symamp.mechanisms.continuous.worst_ends import ends_are_worst
 
 
 class IntervalDensities(Densities):
@@ -51,13 +52,26 @@ class IntervalDensities(Densities):
         return fallback_atoms(self.boxes)
 
     def local_ratio(self) -> sp.Expr:
-        """Return a rational number above e^eps0, by less than a percent unless the density is steep."""
+        """Return e^eps0 where the ends are the worst pair, else a number above it: by a percent, or more if steep."""
+        if self.worst_pair().proved:
+            return self._largest
         return sp.Rational(float((self.boxes.most.max(axis=0) / self.boxes.least).max()) * (1.0 + 1e-12))
 
     def worst_pair(self) -> WorstPair:
-        """Return the ends, not proved to be worst: the upper bound is that of a law above those of all pairs."""
+        """Return the ends, and whether they are proved to be worst; if not, the upper bound is that of one law.
+
+        >>> import symamp as sa
+        >>> x, y = sp.symbols("x y", real=True)
+        >>> cut = sp.exp(-sp.Abs(y - x)) / (2 - sp.exp(-x) - sp.exp(x - 1))
+        >>> sa.DensityMechanism(cut, inputs=(0, 1), messages=(0, 1)).worst_pair().reason
+        'Corollary 4 of Theorem P, its conditions checked in balls on cells of inputs (docs/proofs/worst_pair.md)'
+        """
+        pair = (self.inputs[0], self.inputs[1])
+        if _ends_are_worst(self):
+            known = "Corollary 4 of Theorem P, its conditions checked in balls on cells of inputs"
+            return WorstPair(pair, True, f"{known} (docs/proofs/worst_pair.md)")
         told = "no theorem applies: the upper bound holds for all pairs of inputs by the fallback law"
-        return WorstPair((self.inputs[0], self.inputs[1]), False, f"{told} (docs/proofs/fallback_law.md)")
+        return WorstPair(pair, False, f"{told} (docs/proofs/fallback_law.md)")
 
     def __repr__(self) -> str:
         return f"DensityMechanism({self.density}, inputs=({', '.join(self.inputs)}), messages={self.messages})"
@@ -67,3 +81,11 @@ class IntervalDensities(Densities):
 def _boxes(mechanism: IntervalDensities) -> Boxes:
     low, high = mechanism.values
     return boxes(mechanism.density, mechanism._symbols, (low, high), mechanism.messages, mechanism._formulas)
+
+
+@lru_cache(maxsize=64)
+def _ends_are_worst(mechanism: IntervalDensities) -> bool:
+    low, high = mechanism.values
+    if mechanism.masses:
+        return False
+    return ends_are_worst(mechanism.density, mechanism._symbols, (low, high), mechanism.messages)

@@ -64,7 +64,7 @@ def least_cells(densities: Sequence[Holomorphic], start: sp.Expr, end: sp.Expr) 
 
 
 def _decided(densities: Sequence[Holomorphic], a: arb, b: arb, last: bool) -> tuple[int, sp.Expr] | None:
-    ranges = [_range(f, a, b) for f in densities]
+    ranges = [values_between(f, a, b) for f in densities]
     middle = acb((a + b) / 2)
     least = min(range(len(densities)), key=lambda k: float(densities[k](middle).real.mid()))
     if not ranges[least] > 0:
@@ -72,7 +72,7 @@ def _decided(densities: Sequence[Holomorphic], a: arb, b: arb, last: bool) -> tu
     others = [k for k in range(len(densities)) if densities[k].formula != densities[least].formula]
     for factor in (sp.S.One, SLACK):
         times = arb(int(factor.p)) / int(factor.q)
-        if all(_range(densities[k], a, b, densities[least], times) >= 0 for k in others):
+        if all(values_between(densities[k], a, b, densities[least], times) >= 0 for k in others):
             return least, factor
     if not last or not all(ranges[k] > 0 for k in others):
         return None
@@ -80,8 +80,13 @@ def _decided(densities: Sequence[Holomorphic], a: arb, b: arb, last: bool) -> tu
     return least, sp.Rational(min(share, float(SLACK)))
 
 
-def _range(f: Holomorphic, a: arb, b: arb, less: Holomorphic | None = None, times: arb | None = None) -> arb:
-    """Return a ball around the values of f - times * less on an interval: value at the middle, and a slope."""
+def values_between(f: Holomorphic, a: arb, b: arb, less: Holomorphic | None = None, times: arb | None = None) -> arb:
+    """Return a ball around the values of f - times * less on an interval: value at the middle, and a slope.
+
+    >>> y = sp.Symbol("y")
+    >>> values_between(Holomorphic(y, y), arb(0), arb(1), Holomorphic(y**2, y), arb(1)).contains(arb("0.25"))
+    True
+    """
     box, middle = a.union(b), (a + b) / 2
     at, (wide, slope) = f(acb(middle)), f.with_slope(acb(box))
     if less is not None:

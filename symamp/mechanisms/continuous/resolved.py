@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -43,8 +43,8 @@ def stretches(formulas: tuple[sp.Expr, ...], low: sp.Expr, high: sp.Expr, others
     return [Stretch(a, b, _between(a, b)) for a, b in pairwise(ends)]
 
 
-def resolved(formula: sp.Expr, inside: sp.Expr) -> sp.Expr:
-    """Return the formula that holds on the whole stretch around a message, free of cases.
+def resolved(formula: sp.Expr, inside: sp.Expr | Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
+    """Return the formula that holds on the whole stretch around a message, or around values of symbols, free of cases.
 
     >>> resolved(sp.Piecewise((1, Y < 2), (sp.Abs(Y), True)), sp.Integer(3))
     y
@@ -109,7 +109,7 @@ def _linear(e: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     raise ArgumentError("density", str(e), _LINEAR)
 
 
-def _holds(condition: sp.Basic, inside: sp.Expr) -> bool:
+def _holds(condition: sp.Basic, inside: sp.Expr | Mapping[sp.Symbol, sp.Expr]) -> bool:
     if isinstance(condition, BooleanTrue | BooleanFalse):
         return bool(condition)
     if isinstance(condition, And | Or):
@@ -126,8 +126,8 @@ def _holds(condition: sp.Basic, inside: sp.Expr) -> bool:
     return (order > 0) == isinstance(condition, sp.Gt | sp.Ge)
 
 
-def _at(e: sp.Expr, inside: sp.Expr) -> sp.Expr:
-    return e.xreplace({Y: inside})
+def _at(e: sp.Expr, inside: sp.Expr | Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
+    return e.xreplace(inside if isinstance(inside, Mapping) else {Y: inside})
 
 
 def _insert(found: list[sp.Expr], value: sp.Expr) -> None:

@@ -1,0 +1,277 @@
+"""Whether the ends of an interval of inputs are the worst pair: Corollary 4 of Theorem P, its conditions in balls.
+
+What is an equality at an end of a range is decided by exact algebra, the rest on cells of inputs and messages
+(docs/proofs/worst_pair.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from math import inf, nextafter
+
+import flint
+import numpy as np
+import numpy.typing as npt
+import sympy as sp
+from flint import arb
+
+from symamp.algebra.normal_form import normal
+from symamp.algebra.order import is_zero, sign
+from symamp.derivation.crossing import number
+from symamp.errors import SymampError
+from symamp.mechanisms.continuous.formula_range import formula_range
+from symamp.mechanisms.continuous.least_density import values_between
+from symamp.mechanisms.continuous.resolved import Y
+from symamp.mechanisms.continuous.strips import Strip, X, strips
+from symamp.numbers.holomorphic import Holomorphic
+
+_BITS, _DEPTH, _MOST, _ORDERS, _CELLS, _LEVELS, _SLACK = 128, 12, 3_000, 4, 256, 64, 1e-12
+_NEAR, _STEPS, _ZERO = sp.Rational(1, 2**10), 20, sp.S.Zero
+
+Ends = tuple[sp.Expr, sp.Expr]
+Box = tuple[arb, ...]
+Floats = npt.NDArray[np.float64]
+
+
+def ends_are_worst(density: sp.Expr, symbols: tuple[sp.Symbol, sp.Symbol], inputs: Ends, messages: Ends) -> bool:
+    """Return whether the ends are proved to be the worst pair, for a density on an interval of inputs and of messages.
+
+    Guarantee
+    ---------
+    If so, the blanket is the least of the densities of the two ends, no pair of inputs has a larger blanket divergence
+    than they have, for all eps and n, and none has a larger ratio. Proof: docs/proofs/worst_pair.md.
+
+    >>> x, y = sp.symbols("x y", real=True)
+    >>> cut = sp.exp(-sp.Abs(y - x)) / (2 - sp.exp(-x) - sp.exp(x - 1))
+    >>> ends_are_worst(cut, (x, y), (sp.S.Zero, sp.S.One), (sp.S.Zero, sp.S.One))
+    True
+    """
+    written = density.xreplace(dict(zip(symbols, (X, Y), strict=True)))
+    try:
+        with flint.ctx.workprec(_BITS):
+            return _Ends(written, inputs, messages).are_worst()
+    except SymampError:  # not of the kind that the corollary is about, or not decided
+        return False
+
+
+class _Ends:
+    """A density in X and Y, and the two intervals."""
+
+    def __init__(self, density: sp.Expr, inputs: Ends, messages: Ends) -> None:
+        (self.a, self.b), (self.low, self.high) = inputs, messages
+        self.center, self.middle = (self.a + self.b) / 2, (self.low + self.high) / 2
+        mirrored = density.xreplace({X: self.a + self.b - X, Y: self.low + self.high - Y})
+        self.columns = strips([density, mirrored], inputs, messages)
+        self._left = [c for c in self.columns if sign(self.center - c[0].right) >= 0]
+        self.density = formula_range(density, (X, Y))
+        self.slope = formula_range(sp.diff(density.rewrite(sp.Piecewise), X), (X, Y))
+
+    def are_worst(self) -> bool:
+        """Return whether all conditions are shown, the cheap ones first."""
+        return self._is_symmetric() and self._has_rising_ratios() and self._is_least_at_ends() and self._straddles()
+
+    def _is_symmetric(self) -> bool:
+        return all(is_zero(s.formulas[0] - s.formulas[1]) for column in self.columns for s in column)
+
+    def _has_rising_ratios(self) -> bool:
+        """Return whether f > 0, and d/dx log f does not fall in y: within strips, and from each to the next one."""
+        if not all(_positive(s.formulas[0], s) for column in self.columns for s in column):
+            return False
+        within = all(c == 0 or _positive(c, s) for column in self.columns for s, c in self._curvatures(column))
+        return within and all(j == 0 or _positive(j, s) for column in self.columns for s, j in self._jumps(column))
+
+    def _curvatures(self, column: Sequence[Strip]) -> Iterator[tuple[Strip, sp.Expr]]:
+        for s in column:
+            yield s, _settled(sp.diff(_score(s), Y))
+
+    def _jumps(self, column: Sequence[Strip]) -> Iterator[tuple[Strip, sp.Expr]]:
+        """Yield the jump of d/dx log f across each line; -1 where f itself jumps."""
+        for below, above in pairwise(column):
+            line = {Y: above.bottom}
+            if not is_zero((above.formulas[0] - below.formulas[0]).xreplace(line)):
+                yield above, sp.S.NegativeOne
+            yield above, _settled((_score(above) - _score(below)).xreplace(line))
+
+    def _is_least_at_ends(self) -> bool:
+        """Return whether f(x, middle) >= f(a, middle) for all inputs in the left half."""
+        found = self._risen(self.middle)
+        return found is not None and self._covered(found, lambda x: self._is_above(x, self.middle))
+
+    def _straddles(self) -> bool:
+        """Return whether condition 4 is shown: messages on both sides of the middle whose ratios are below u."""
+        upper = [[s for s in c if sign((s.bottom - self.middle).xreplace({X: s.right})) >= 0] for c in self._left]
+        flat = all(c == 0 for column in upper for _, c in self._curvatures(column))
+        if flat and all(j == 0 for column in upper for _, j in self._jumps(column)):
+            return True  # r_x is constant beyond the middle: there are no such messages
+        message = self._early((self.a, self.a + (self.b - self.a) * _NEAR))
+        x = self._risen(message)
+        for _ in range(_DEPTH):
+            if x is None or self._is_early((self.a, x), message):
+                break
+            x = (self.a + x) / 2
+        return x is not None and self._covered(x, self._is_settled)
+
+    def _early(self, x: Ends) -> sp.Rational:
+        """Return a message between those where R_x overtakes R_a and where R_x/R_b falls below the largest R_x/R_a."""
+        here, a, b, end = (number(e)() for e in ((x[0] + x[1]) / 2, self.a, self.b, self.high))
+        largest = self._at(here, end) / self._at(a, end)
+        found = _ZERO
+        for overtakes in (True, False):
+            share, step = _ZERO, sp.Rational(1, 2)
+            for _ in range(_STEPS):
+                step /= 2
+                y = number(self.low + (self.high - self.low) * (share + step))()
+                f = self._at(here, y)
+                passed = f > self._at(a, y) if overtakes else f < largest * self._at(b, y)
+                share += _ZERO if passed else step
+            found += share / 2
+        return self.low + (self.high - self.low) * found
+
+    def _risen(self, message: sp.Expr) -> sp.Expr | None:
+        """Return x > a up to which f(., message) is at least f(a, message), by a derivative; None if none is found."""
+        x = self._left[0][0].right
+        for _ in range(_DEPTH):
+            along = self._along((self.a, x), message)
+            derivative = None if along is None else self._first_derivative(along.formula)
+            if derivative is not None and values_between(derivative, number(self.a)(), number(x)()) >= 0:
+                return x
+            x = (self.a + x) / 2
+        return None
+
+    def _first_derivative(self, formula: sp.Expr) -> Holomorphic | None:
+        """Return the first derivative that does not vanish at a; 0 for a constant."""
+        for _ in range(_ORDERS):
+            formula = _settled(sp.diff(formula, X))
+            if formula == 0 or not is_zero(formula.xreplace({X: self.a})):
+                return Holomorphic(formula, X)
+        return None
+
+    def _along(self, x: Ends, message: sp.Expr) -> Holomorphic | None:
+        """Return f(., message) on inputs of one column, None if a line crosses there."""
+        [column] = [c for c in self._left if sign(x[0] - c[0].left) >= 0 and sign(c[0].right - x[1]) >= 0]
+        for s in column:
+            ends = [(s.bottom.xreplace({X: e}), s.top.xreplace({X: e})) for e in x]
+            if all(sign(message - low) >= 0 and sign(high - message) >= 0 for low, high in ends):
+                return Holomorphic(s.formulas[0].xreplace({Y: message}), X)
+        return None
+
+    def _is_above(self, x: Ends, message: sp.Expr) -> bool:
+        along = self._along(x, message)
+        if along is None:
+            return False
+        values = values_between(along, number(x[0])(), number(x[1])())
+        return bool(values > self._at(number(self.a)(), number(message)()))
+
+    def _is_early(self, x: Ends, message: sp.Expr) -> bool:
+        """Return whether no message before this one has R_x/R_b below the largest value of R_x/R_a."""
+        a, b, end, y = (number(e)() for e in (self.a, self.b, self.high, message))
+        here, last = self._along(x, message), self._along(x, self.high)
+        if here is None or last is None:
+            return False
+        share = self._at(b, y) / self._at(a, end)
+        return bool(values_between(here, number(x[0])(), number(x[1])(), last, share) >= 0)
+
+    def _is_settled(self, x: Ends) -> bool:
+        message = self._early(x)
+        if self._is_above(x, message) and self._is_early(x, message):
+            return True
+        return self._losses_are_below(number(x[0])().union(number(x[1])()))
+
+    def _losses_are_below(self, x: arb) -> bool:
+        """Return whether the integral of (u m - R_x)_+ is at most that of (u m - R_a)_+, on cells of levels u."""
+        at_a, at_b, least, most = self._of_ends
+        half = _CELLS // 2
+        here = [self._over(x, number(y)()) for y in self._places]
+        # Ratios rise beyond the middle and fall before it: the lowest of a cell is at its end next to the middle.
+        low = [(f / b).lower() for f, b in zip(here[1 : half + 1], at_b[1 : half + 1], strict=True)]
+        low += [(f / a).lower() for f, a in zip(here[half:-1], at_a[half:-1], strict=True)]
+        start, stop = _down(here[half] / at_a[half]), _up(here[-1] / at_a[-1])
+        ratio = np.array([_down(v) for v in low])
+        ours = np.array([_up(a / b) for a, b in zip(at_a[:half], at_b[:half], strict=True)] + [1.0] * half)
+        u = np.linspace(max(start, 1.0), max(stop, 1.0), _LEVELS + 1)[:, None]
+        gained = (least * np.maximum(u[:-1] - ours, 0.0)).sum(axis=1)
+        lost = (most * np.maximum(u[1:] - ratio, 0.0)).sum(axis=1)
+        return bool((gained - lost > _SLACK * u[-1] * most.sum()).all())
+
+    @cached_property
+    def _places(self) -> list[sp.Expr]:
+        return [self.low + (self.high - self.low) * sp.Rational(k, _CELLS) for k in range(_CELLS + 1)]
+
+    @cached_property
+    def _of_ends(self) -> tuple[list[arb], list[arb], Floats, Floats]:
+        """The densities of both ends at the ends of cells of messages, and bounds on the masses of the blanket."""
+        at_a, at_b = ([self._at(number(e)(), number(y)()) for y in self._places] for e in (self.a, self.b))
+        cells = list(pairwise(self._places))
+        ends = [self.b] * (_CELLS // 2) + [self.a] * (_CELLS // 2)
+        values = [self._at(number(e)(), _hull(*c)) * number(c[1] - c[0])() for e, c in zip(ends, cells, strict=True)]
+        return at_a, at_b, np.array([_down(v) for v in values]), np.array([_up(v) for v in values])
+
+    def _covered(self, start: sp.Expr, holds: Callable[[Ends], bool]) -> bool:
+        """Return whether a condition holds on cells that cover the inputs from ``start`` to the center."""
+        columns = [c[0] for c in self._left if sign(c[0].right - start) > 0]
+        open_ = [(start if sign(start - c.left) > 0 else c.left, c.right, 0) for c in columns]
+        while open_:
+            x1, x2, depth = open_.pop()
+            if holds((x1, x2)):
+                continue
+            if depth == _DEPTH:
+                return False
+            between = (x1 + x2) / 2
+            open_ += [(between, x2, depth + 1), (x1, between, depth + 1)]
+        return True
+
+    def _at(self, x: arb, y: arb) -> arb:
+        return self.density({"x": x, "y": y})
+
+    def _over(self, x: arb, y: arb) -> arb:
+        """Return a ball around f(., y) on a ball of inputs: value at its middle, and slopes."""
+        middle = arb(x.mid())
+        return self._at(middle, y) + self.slope({"x": x, "y": y}) * (x - middle)
+
+
+def _score(s: Strip) -> sp.Expr:
+    return normal(sp.diff(s.formulas[0], X) / s.formulas[0])
+
+
+def _settled(e: sp.Expr) -> sp.Expr:
+    """Return a formula in normal form, 0 if it is proved to vanish."""
+    found = normal(e)
+    return sp.S.Zero if is_zero(found) else found
+
+
+def _range(formula: sp.Expr) -> Callable[[Box], arb]:
+    inner = formula_range(formula, (X, Y))
+    return lambda box: inner({"x": box[0], "y": box[1]})
+
+
+def _positive(formula: sp.Expr, s: Strip) -> bool:
+    """Return whether balls show a formula to be positive on a strip; on its lower line if only X occurs."""
+    value = _range(formula)
+    left, wide, bottom, top = (number(s.left)(), number(s.right - s.left)(), _range(s.bottom), _range(s.top))
+    open_, tried = [(sp.S.Zero, sp.S.One, sp.S.Zero, sp.S.One)], 0
+    while open_:
+        p1, p2, q1, q2 = open_.pop()
+        x, q, none = left + wide * _hull(p1, p2), _hull(q1, q2), arb(0)
+        y = bottom((x, none)) + q * (top((x, none)) - bottom((x, none)))
+        if value((x, y)) > 0:
+            continue
+        tried += 1
+        if tried > _MOST:
+            return False
+        p, r = (p1 + p2) / 2, (q1 + q2) / 2
+        open_ += [(p1, p, q1, r), (p, p2, q1, r), (p1, p, r, q2), (p, p2, r, q2)]
+    return True
+
+
+def _hull(low: sp.Expr, high: sp.Expr) -> arb:
+    return number(low)().union(number(high)())
+
+
+def _down(x: arb) -> float:
+    return nextafter(float(x.lower()), -inf)
+
+
+def _up(x: arb) -> float:
+    return nextafter(float(x.upper()), inf)
