@@ -436,3 +436,9 @@ def test_what_a_notebook_shows():
     for found in (profile.delta("0.2"), rounds.delta("0.2"), rounds.curve(["0.2", "0.3"]), *known):
         assert str(found).splitlines()[0].replace("<", "&lt;") in found._repr_html_()
     assert "eps0=0.1" in sa.RandomizedResponse(k=3, eps0=0.1)._repr_html_()
+    planar = sa.PlanarLaplace(eps0=2)
+    for subject in (sa.PureLDP(eps0=2), planar, planar.near("1/2")):
+        assert "local ε = 2" in subject._repr_html_()
+    crowd = sa.heterogeneous([(2000, RR2), (3000, RR2)], shuffled="messages", dropout="1/10")
+    assert crowd._repr_html_().startswith("<b>5,000 users who differ</b>, messages shuffled, each other user silent")
+    assert crowd._repr_html_().count("<tr>") == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 import sympy as sp
@@ -68,6 +69,13 @@ class Crowd:
     def __repr__(self) -> str:
         groups = ", ".join(f"({count}, {subject!r})" for count, subject in self.groups)
         return f"heterogeneous([{groups}], shuffled={self.shuffled!r})"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the groups."""
+        rows = "".join(f"<tr><td>{count:,}</td><td>{escape(repr(s))}</td></tr>" for count, s in self.groups)
+        lost = f", each other user silent with probability {self.dropout}" if self.dropout else ""
+        title = f"<b>{self.n:,} users who differ</b>, {self.shuffled} shuffled{lost}"
+        return f"{title}<table><tr><th>users</th><th>mechanism</th></tr>{rows}</table>"
 
 
 def heterogeneous(

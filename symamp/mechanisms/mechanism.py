@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
-from html import escape
 
 import sympy as sp
 
@@ -13,18 +11,18 @@ from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.envelope import Envelope, envelope
 from symamp.derivation.local_budget import largest_ratio, local_epsilon
 from symamp.derivation.pairs import only_pair
-from symamp.derivation.printing import text
 from symamp.derivation.randomizer import LocalRandomizer
 from symamp.derivation.shuffle_index import shuffle_index
 from symamp.derivation.triple import checked_weights, triple
 from symamp.derivation.variation_parameters import VariationRatio, variation_ratio
 from symamp.derivation.worst_pair import WorstPair, worst_pair
-from symamp.errors import SymampError, UnknownInputError
+from symamp.errors import UnknownInputError
 from symamp.mechanisms.budget_order import two_levels_degrade
+from symamp.mechanisms.notebook_view import NotebookView
 from symamp.mechanisms.subject_base import SubjectBase
 
 
-class Mechanism(LocalRandomizer, SubjectBase):
+class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
     """What a user runs: a described local randomizer that offers what is derived from it."""
 
     def blanket(self, x0: str | None = None, x1: str | None = None) -> Decomposition:
@@ -122,16 +120,6 @@ class Mechanism(LocalRandomizer, SubjectBase):
         Component(ratio0=exp(-eps0), ratio1=exp(-eps0), mass=exp(eps0)/(k + exp(eps0) - 1))
         """
         return triple(self, self.checked_pair(x0, x1), checked_weights(self, others))
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: the mechanism, the ranges of what is still free, and its local budget."""
-        free = ", ".join(p.describe() for p in self.parameters)
-        lines = [f"<b>{escape(self.name)}</b>: <code>{escape(repr(self))}</code>"]
-        if free:
-            lines.append(f"for {escape(free)}")
-        with suppress(SymampError):  # an order that is not proved for all parameters
-            lines.append(f"local ε = {escape(text(self.local_epsilon()))}")
-        return "<br>".join(lines)
 
     @property
     def mechanism(self) -> Mechanism:

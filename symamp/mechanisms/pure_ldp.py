@@ -8,12 +8,13 @@ from symamp.algebra.parameter import EPS0
 from symamp.derivation.variation_parameters import VariationRatio
 from symamp.mechanisms.families.randomized_response import RandomizedResponse
 from symamp.mechanisms.family import Parametrised
+from symamp.mechanisms.notebook_view import NotebookView
 from symamp.mechanisms.subject_base import SubjectBase
 
 _MEMBERS = (2, 3, 4, 5, 6, 8, 12, 20)
 
 
-class PureLDP(Parametrised, SubjectBase):
+class PureLDP(NotebookView, Parametrised, SubjectBase):
     """Every randomizer with local budget eps0 at once, the same for all users.
 
     Upper bounds hold for all of them. A lower bound is that of the worst ``members()``: the family cannot be

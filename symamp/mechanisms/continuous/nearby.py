@@ -13,6 +13,7 @@ from symamp.algebra.parameter import Parameter
 from symamp.derivation.variation_parameters import VariationRatio
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.notebook_view import NotebookView
 from symamp.mechanisms.subject_base import SubjectBase
 from symamp.numbers.rationals import rational_below
 
@@ -21,7 +22,7 @@ _DIGITS, _MOST_MIXED = 80, sp.Rational(1, 2**24)
 
 
 @dataclass(frozen=True)
-class Nearby(SubjectBase):
+class Nearby(NotebookView, SubjectBase):
     """Every pair of inputs at distance at most d of one mechanism: a subject of questions.
 
     ``known`` are (p, beta, q) of Wang (2023) for all these pairs at once: the largest ratio of the two laws, an upper

@@ -18,13 +18,14 @@ from symamp.errors import ArgumentError
 from symamp.mechanisms.continuous.nearby import Nearby, simulated, told_apart
 from symamp.mechanisms.family import Parametrised
 from symamp.mechanisms.neighbours import distance
+from symamp.mechanisms.notebook_view import NotebookView
 from symamp.mechanisms.subject_base import SubjectBase
 from symamp.numbers.rationals import rational_below
 
 _BITS, _DIGITS, _FAR, _CELLS = 192, 56, 100, 4
 
 
-class PlanarLaplace(Parametrised, SubjectBase):
+class PlanarLaplace(NotebookView, Parametrised, SubjectBase):
     """Send x + Z for a point x of a convex set of diameter 1, Z with density eps0^2/(2 pi) e^(-eps0 abs(z)).
 
     The set lies in the plane. Other diameters are a change of scale. A point may be told from one at distance d at
