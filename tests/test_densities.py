@@ -1,5 +1,6 @@
 """Densities of one's own: cases, point masses, a few inputs or an interval of them, against what is known."""
 
+import json
 import random
 from fractions import Fraction
 from itertools import product
@@ -19,6 +20,7 @@ from symamp.mechanisms.continuous.densities import Densities
 from symamp.mechanisms.continuous.dominating_table import dominating_table
 from symamp.mechanisms.continuous.fallback_law import Boxes, fallback_atoms
 from symamp.mechanisms.continuous.largest_value import largest_value
+from symamp.verifier import verify
 
 X, Y = sp.symbols("x y", real=True)
 Q = sp.Rational
@@ -32,6 +34,9 @@ MANY = sp.Piecewise(
     (sp.exp(Y) / (sp.E - 1), Q(3, 4) < X),
     ((sp.exp(Y) + sp.exp(-Y)) / (sp.E - sp.exp(-1)), True),
 )
+
+
+METHODS = {tuple: "worst_pair", list: "density_pairs"}
 
 
 def overlap(one, other):
@@ -94,6 +99,18 @@ def test_all_data_sets_of_two_inputs_of_laplace_noise_meet_the_worst_one():
     assert found.method == "density_data_sets"
     # The data set in which all others hold 0; the blanket has 0.1302.
     assert found.lower <= 0.1104736 <= found.upper < 0.1106
+
+
+@pytest.mark.parametrize(("density", "inputs"), [(TRUNCATED, (0, 1)), (WINDOW, ["1/4", "3/4"])])
+def test_finite_laws_above_densities_have_certificates(density, inputs):
+    given = sa.DensityMechanism(density, inputs=inputs, messages=(0, 1))
+    found = sa.delta(given, n=10**6, eps="0.002")
+    with pytest.raises(sa.errors.ArgumentError, match="finite_sandwich"):
+        found.certificate()
+    above = sa.delta(given, n=10**6, eps="0.002", method="finite_sandwich")
+    assert found.lower <= above.upper < 1e-3
+    assert above.bound.upper <= 1.001 * sa.delta(given, n=10**6, eps="0.002", method=METHODS[type(inputs)]).bound.upper
+    assert verify(json.dumps(above.certificate())).status == "valid"
 
 
 @pytest.mark.parametrize("density", [LAPLACE, MANY])

@@ -37,7 +37,9 @@ MORE_BITS = (0, 32, 512, 4096)
 """How many bits a certificate has beyond the evaluation that it repeats: the first for which it is accepted."""
 _FEW_INPUTS, _MOST_INPUTS = 4, 64
 """Up to so many inputs of a table every class of pairs is listed; beyond the second number there is no certificate."""
-_INSTEAD = {"two_messages": "all_data_sets", "generic_all_data_sets": "generic", "worst_pair": "finite_sandwich"}
+_INSTEAD = {"two_messages": "all_data_sets", "generic_all_data_sets": "generic"} | dict.fromkeys(
+    ("worst_pair", "density_pairs", "density_envelope", "density_data_sets"), "finite_sandwich"
+)
 """Analyses whose evaluations the verifier cannot repeat, each with one for the same questions that it can."""
 _GAPS = (1e-2, 1e-4, 1e-7, 1e-10)
 """Relative gaps for triples that convex order or the local budget has settled, so that there is no evaluation yet."""

@@ -32,7 +32,7 @@ def epsilon_above(
     if guess == inf:
         return inf, ()
     slope = _slope(worst, guess, n, delta)
-    shift = 0.0 if guess == 0.0 else max(0.6 * settings.gap, worst.accuracy) / slope
+    shift = 0.0 if guess == 0.0 else max(0.6 * max(settings.gap, worst.finest), worst.accuracy) / slope
     for _ in range(_STEPS):
         eps = guess if guess == shift == 0.0 else nextafter(guess + shift, inf)
         found = bound.evidence(Level.of_float(eps), n, settings, delta, worst)
@@ -55,7 +55,7 @@ def epsilon_below(
     if guess in (0.0, inf) or part.accuracy > 0.0:  # inf: not proved; accuracy: the part has no lower end
         return 0.0, ()
     slope = _slope(part, guess, n, delta)
-    shift = 0.6 * settings.gap / slope
+    shift = 0.6 * max(settings.gap, part.finest) / slope
     for _ in range(_STEPS):
         eps = nextafter(guess - shift, -inf)
         if eps <= 0.0:

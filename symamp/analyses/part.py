@@ -60,6 +60,11 @@ class PartDefaults(Protocol):
         return 0.0
 
     @property
+    def finest(self) -> float:
+        """The relative gap that enclosures are not aimed below, whatever the gap of the question."""
+        return 0.0
+
+    @property
     def constant(self) -> tuple[Part, ...]:
         """The data sets (x0, x, ..., x), one for each class of inputs x, where the part is known by them; else none."""
         return ()

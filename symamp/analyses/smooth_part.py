@@ -63,14 +63,17 @@ class SmoothPart(PartDefaults):
         Proof: docs/proofs/smooth_laws.md.
         """
         low, high = self.laws(level, n)
-        if self.noise.local_ratio() is sp.oo:
-            # The cut of the tail alone costs about 1e-5, and rare large ratios make many frequencies.
-            settings = replace(settings, gap=max(settings.gap, _GAP_OF_CUT))
+        settings = replace(settings, gap=max(settings.gap, self.finest))
         above = enclose_smooth(high, level, n, settings)
         if low is high:
             return above
         below = enclose_smooth(low, level, n, settings)
         return Enclosure(below.lower, above.upper, above.evaluator, above.precision, above.plan)
+
+    @property
+    def finest(self) -> float:
+        """The cut of an unbounded tail alone costs about 1e-5, and rare large ratios make many frequencies."""
+        return _GAP_OF_CUT if self.noise.local_ratio() is sp.oo else 0.0
 
     @property
     def _top(self) -> float:
