@@ -14,6 +14,7 @@ from symamp.accounting.loss_kernel import HockeyStickKernel
 from symamp.errors import PrecisionError
 from symamp.evaluation.law import total
 from symamp.evaluation.plan import Plan
+from symamp.evaluation.tilted_balls import power
 from symamp.numbers.number_system import FLINT
 
 Rounds = Sequence[tuple[DiscretePair, int]]
@@ -88,9 +89,9 @@ def _finite(factors: list[_Factor], eps: arb, plan: Plan) -> tuple[arb, arb]:
     below, above = (x / 2 for x in at_zero)
     for first, last in plan.blocks.evaluated:
         powers = _powers(factors, tilted, kernel.step, eps, first, last)
-        for j, power in enumerate(powers, start=first):
+        for j, phi in enumerate(powers, start=first):
             for_minorant, for_majorant = kernel.at(kernel.step * j)
-            below, above = below + (for_minorant * power).real, above + (for_majorant * power).real
+            below, above = below + (for_minorant * phi).real, above + (for_majorant * phi).real
     dropped = _dropped(factors, tilted, kernel, plan, at_zero)
     aliasing = arb(0)
     for tilt in (window.theta_above, window.theta_below):
@@ -115,8 +116,7 @@ def _powers(
     for j, values in zip(range(first, last + 1), zip(*rows, strict=True), strict=True):
         result = acb(0, -step * j * eps).exp()
         for f, phi in zip(factors, values, strict=True):
-            # The principal logarithm is one ball only away from the negative axis; elsewhere square and multiply.
-            result *= (phi.log() * f.count).exp() if phi.real > 0 else phi**f.count
+            result *= power(phi, f.count)
         yield result
 
 

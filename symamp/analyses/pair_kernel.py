@@ -14,6 +14,7 @@ from symamp.errors import PrecisionError
 from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
+from symamp.evaluation.tilted_balls import power
 from symamp.numbers.number_system import FLINT
 
 Pair = tuple[int, int]
@@ -45,13 +46,8 @@ def kernel_bounds(
             progress(j, plan.terms)
         weight, _ = kernel.at(kernel.step * j)
         for i, moment in enumerate(moments.following()):
-            sums[i] += (weight * _power(moment / scale[i], n)).real
+            sums[i] += (weight * power(moment / scale[i], n)).real
     return [2 / w * value.max(arb(0)) * z**n / n for value, z in zip(sums, scale, strict=True)]
-
-
-def _power(phi: acb, n: int) -> acb:
-    # The principal logarithm is one ball only away from the negative axis; elsewhere square and multiply.
-    return (phi.log() * n).exp() if phi.real > 0 else phi**n
 
 
 class _Moments:

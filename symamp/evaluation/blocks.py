@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from symamp.evaluation.gparv import Floats
-from symamp.evaluation.tilted import TiltedLaw
 
+Ranges = tuple[tuple[int, int], ...]
+"""Inclusive ranges of indices j, for frequencies j h."""
 _LEAF = 4
 NEGLIGIBLE = 1e-18
 """Where what the density of G says of |phi|^n is below this, phi itself is not looked at."""
@@ -23,24 +24,13 @@ NEGLIGIBLE = 1e-18
 class Blocks:
     """Inclusive index ranges of frequencies j h: ``evaluated`` one by one, ``dropped`` with a bound."""
 
-    evaluated: tuple[tuple[int, int], ...]
-    dropped: tuple[tuple[int, int], ...]
+    evaluated: Ranges
+    dropped: Ranges
 
     @property
     def evaluations(self) -> int:
         """Number of frequencies evaluated one by one."""
         return sum(b - a + 1 for a, b in self.evaluated)
-
-
-def decay(tilted: TiltedLaw, n: int, extra: float, middle: Floats, half: Floats) -> Floats:
-    """Return bounds on |phi|^n + ``extra`` over blocks of frequencies with these middles and half widths."""
-    result = np.exp(-n * tilted.loss(middle - half))
-    near = result > NEGLIGIBLE
-    modulus, _ = tilted.log_phi(middle[near])
-    distance = np.sqrt(-np.expm1(2.0 * modulus)) - tilted.deviation * half[near]
-    with np.errstate(divide="ignore"):
-        result[near] = np.exp(0.5 * n * np.log1p(-(np.clip(distance, 0.0, 1.0) ** 2)))
-    return np.asarray(result + extra)
 
 
 def partition(
@@ -82,7 +72,7 @@ def partition(
     return Blocks(_joined(evaluated), tuple(sorted(dropped))), spent
 
 
-def _joined(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def _joined(ranges: list[tuple[int, int]]) -> Ranges:
     joined: list[tuple[int, int]] = []
     for a, b in sorted(ranges):
         if joined and joined[-1][1] + 1 == a:

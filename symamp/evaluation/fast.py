@@ -9,7 +9,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from symamp.evaluation.blocks import Blocks, decay, partition
+from symamp.evaluation.blocks import Blocks, partition
 from symamp.evaluation.gparv import FloatGparv, Floats
 from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.plan import (
@@ -21,7 +21,7 @@ from symamp.evaluation.plan import (
     relative_overshoot,
     saddle_tilt,
 )
-from symamp.evaluation.tilted import TiltedLaw, log_mgf
+from symamp.evaluation.tilted import TiltedFloats, TiltedLaw
 from symamp.numbers.number_system import NUMPY
 
 _ROUNDS = 12
@@ -55,20 +55,19 @@ def float_sum(g: FloatGparv, n: int, gap: float, most: int, saddle: float | None
     point if it is known.
     """
     with np.errstate(all="ignore"):
-        return _search(g, n, gap, most, saddle_tilt(g, n) if saddle is None else saddle)
+        return searched(TiltedLaw.of(g, raised_tilt(g, n, saddle or saddle_tilt(g, n))), n, gap, most)
 
 
 def planned_sum(g: FloatGparv, n: int, plan: Plan) -> FloatSum:
     """Estimate E[S_+] with a plan that was made for a neighbour of the law; values must not be scaled."""
     with np.errstate(all="ignore"):
         tilted = TiltedLaw.of(g, plan.window.theta)
-        log_null = log(tilted.null_probability) if tilted.null_probability > 0.0 else -np.inf
-        lower, upper = _bounds(tilted, n, plan.window, plan.terms, plan.blocks, float(np.exp(n * log_null)))
+        lower, upper = _bounds(tilted, n, plan.window, plan.terms, plan.blocks)
         return FloatSum(lower, upper, n * tilted.cumulants.k0, plan)
 
 
-def _search(g: FloatGparv, n: int, gap: float, most: int, saddle: float) -> FloatSum:
-    tilted = TiltedLaw.of(g, raised_tilt(g, n, saddle))
+def searched(tilted: TiltedFloats, n: int, gap: float, most: int) -> FloatSum:
+    """Return what ``float_sum`` does for summands under a good tilt; they may differ from user to user."""
     estimate = gaussian_estimate(tilted, n)
     window = choose_window(tilted, n, float(-np.log(0.01 * gap * estimate)))
     d = float(np.sqrt(n) * tilted.deviation * np.sqrt(6.8 * gap * relative_overshoot(tilted, n)))
@@ -94,16 +93,15 @@ def _search(g: FloatGparv, n: int, gap: float, most: int, saddle: float) -> Floa
 
 
 def _sum(
-    tilted: TiltedLaw, n: int, window: Window, d: float, gap: float, estimate: float, most: int
+    tilted: TiltedFloats, n: int, window: Window, d: float, gap: float, estimate: float, most: int
 ) -> FloatSum | None:
     step = 2.0 * np.pi / window.length
     if not d > window.length * 2.0**-40:
         return None
     terms = int(np.ceil(window.length / d))
-    log_null = np.log(tilted.null_probability) if tilted.null_probability > 0.0 else -np.inf
-    null_n = float(np.exp(n * log_null))
+    null_n = float(np.exp(n * tilted.log_null))
     found = partition(
-        lambda middle, half: decay(tilted, n, null_n, middle, half),
+        lambda middle, half: tilted.decays(n, middle, half) + null_n,
         lambda u: 1.0 / (tilted.theta**2 + u**2),
         step,
         terms - 1,
@@ -113,21 +111,19 @@ def _sum(
     if found is None:
         return None
     blocks, dropped = found
-    lower, upper = _bounds(tilted, n, window, terms, blocks, null_n)
-    plan = Plan(window.in_units(tilted.g.exponent), terms, blocks)
-    return FloatSum(lower - dropped, upper + dropped, n * tilted.cumulants.k0 + tilted.g.log_unit, plan)
+    lower, upper = _bounds(tilted, n, window, terms, blocks)
+    plan = Plan(window.in_units(tilted.exponent), terms, blocks)
+    return FloatSum(lower - dropped, upper + dropped, n * tilted.cumulants.k0 + tilted.exponent * log(2.0), plan)
 
 
-def _bounds(
-    tilted: TiltedLaw, n: int, window: Window, terms: int, blocks: Blocks, null_n: float
-) -> tuple[float, float]:
-    theta, w = window.theta, window.length
+def _bounds(tilted: TiltedFloats, n: int, window: Window, terms: int, blocks: Blocks) -> tuple[float, float]:
+    theta, w, null_n = window.theta, window.length, float(np.exp(n * tilted.log_null))
     u, (low, below), (high, above) = _weights(theta, w, terms, blocks.evaluated)
     modulus, phase = tilted.log_phi(u)
     power = np.exp(n * modulus + 1j * (n * phase)) - null_n
     low = low * (1.0 - null_n) + float((below * power).real.sum())
     high = high * (1.0 - null_n) + float((above * power).real.sum())
-    k = log_mgf(tilted.g, np.array([window.theta_above, window.theta_below])) - tilted.cumulants.k0
+    k = tilted.log_mgf(np.array([window.theta_above, window.theta_below])) - tilted.cumulants.k0
     aliasing = sum(
         np.exp(n * float(kk) - 1.0 - abs(other - theta) * w) / other / -np.expm1(-abs(other - theta) * w)
         for kk, other in zip(k, (window.theta_above, window.theta_below), strict=True)

@@ -6,20 +6,21 @@ The kernel sandwich never uses that the summands share one law (docs/proofs/user
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import comb, inf
 
 import flint
 from flint import acb, arb
 
 from symamp.errors import PrecisionError
+from symamp.evaluation.blocks import Ranges
+from symamp.evaluation.certified import tilted_sum
 from symamp.evaluation.divergence import Enclosure, Settings, positive_part, starting_precision
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.grouped_search import Group, GroupSearch
-from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.law import total
 from symamp.evaluation.plan import Plan
-from symamp.evaluation.tilted_balls import TiltedBalls
-from symamp.numbers.number_system import FLINT
+from symamp.evaluation.tilted_balls import Tilted, TiltedBalls
 
 _ENUMERATE = 2_000
 _LARGEST_PRECISION = 4096
@@ -47,7 +48,7 @@ def enclose_groups(groups: Sequence[Group], settings: Settings | None = None) ->
         if _outcomes(present, balls) <= _ENUMERATE:
             value = _enumerated(present, balls)
             return Enclosure(value, value, "enumeration", bits)
-    plan = GroupSearch(present, settings).plan()
+    plan = GroupSearch(present).sum(settings).plan
     while bits <= _LARGEST_PRECISION:
         with flint.ctx.workprec(bits):
             found = _sum(present, plan, bits)
@@ -69,14 +70,14 @@ def estimate_log_groups(groups: Sequence[Group], settings: Settings | None = Non
         if _outcomes(present, balls) <= _ENUMERATE:
             return _log(_enumerated(present, balls))
     try:
-        return GroupSearch(present, settings).log_value()
+        return GroupSearch(present).sum(settings).log_value
     except PrecisionError:  # out of the range of doubles
         return -inf
 
 
 def approximate_log_groups(groups: Sequence[Group]) -> float:
     """Return the saddle-point approximation of log E[S_+], cheap and good to a few per cent; -inf for zero."""
-    search = GroupSearch([g for g in groups if g.count > 0], Settings())
+    search = GroupSearch([g for g in groups if g.count > 0])
     value = search.rough() if search.can_be_positive else -inf
     return value if value == value else -inf
 
@@ -131,51 +132,41 @@ def _power(mass: arb, k: int) -> arb:
     return mass**k
 
 
+@dataclass(frozen=True)
+class _TiltedGroups(Tilted):
+    """The sum over all users under one tilt."""
+
+    theta: arb
+    null_n: arb
+    groups: tuple[TiltedBalls, ...]
+
+    @property
+    def scale(self) -> arb:
+        return _product([t.scale for t in self.groups])
+
+    def power(self, u: arb) -> acb:
+        result = acb(1)
+        for t in self.groups:
+            result *= t.power(u) + t.null_n
+        return result - self.null_n
+
+    def growth(self, tilt: arb) -> arb:
+        return _product([t.growth(tilt) for t in self.groups])
+
+    def decays(self, step: arb, blocks: Ranges) -> list[arb]:
+        return [_product(bounds) for bounds in zip(*(t.decays(step, blocks) for t in self.groups), strict=True)]
+
+
 def _sum(groups: Sequence[Group], plan: Plan, bits: int) -> Enclosure:
     """Return the two-sided sum in balls at the ambient precision."""
-    window = plan.window
-    tilted = [TiltedBalls.of(g.source(), g.count, window.theta) for g in groups]
-    theta, w = arb(window.theta), arb(window.length)
-    null = _product([t.null_n for t in tilted])
-
-    def power(u: arb) -> acb:
-        result = acb(1)
-        for t in tilted:
-            result *= t.power(u) + t.null_n
-        return result - null
-
-    kernel = Kernel(FLINT, theta, w, plan.terms)
-    below, above = kernel.sums((j for a, b in plan.blocks.evaluated for j in range(a, b + 1)), power, 1 - null)
-    square = theta**-2
-    excesses = abs(kernel.minorant_at_zero() - square), abs(kernel.majorant_at_zero() - square)
-    deviations = [t.deviation() for t in tilted]
-    for first, last in plan.blocks.dropped:
-        beta, zero = arb(1), arb(0)
-        for t, deviation in zip(tilted, deviations, strict=True):
-            phi = t.phi(kernel.step * (first + last) / 2)
-            modulus2 = phi.real * phi.real + phi.imag * phi.imag
-            distance = (1 - modulus2).max(zero).sqrt() - deviation * kernel.step * (last - first) / 2
-            distance = distance.max(zero).min(arb(1))
-            beta *= (1 - distance * distance).max(zero).sqrt() ** t.n
-        most = 1 / (square**-1 + (kernel.step * first) ** 2)
-        size = (last - first + 1) * (beta + null)
-        below, above = below - size * (most + excesses[0]), above + size * (most + excesses[1])
-    aliasing = arb(0)
-    for tilt in (window.theta_above, window.theta_below):
-        other = arb(tilt)
-        ratio = _product([(_mgf(t.g, other) / t.m) ** t.n for t in tilted])
-        aliasing += ratio / arb.const_e() / other / (abs(other - theta) * w).expm1()
-    scale = _product([t.m**t.n for t in tilted])
+    tilted = tuple(TiltedBalls.of(g.source(), g.count, plan.window.theta) for g in groups)
+    whole = _TiltedGroups(arb(plan.window.theta), _product([t.null_n for t in tilted]), tilted)
+    lower, upper = tilted_sum(whole, plan)
     mean = total([t.n * total([v * p for v, p in zip(t.g.values, t.g.masses, strict=True)]) for t in tilted])
     alone = total([t.n * positive_part(t.g) for t in tilted])
-    lower, upper = scale * (2 / w * below - aliasing), scale * 2 / w * above
-    lower = lower.max(mean).max(arb(0)) if lower.is_finite() else mean.max(arb(0))
+    lower = lower.max(mean) if lower.is_finite() else mean.max(arb(0))
     upper = upper.min(alone) if upper.is_finite() else alone
     return Enclosure(lower, upper, "compact kernel, groups", bits, plan)
-
-
-def _mgf(g: BallGparv, theta: arb) -> arb:
-    return g.null_mass + total([p * (theta * v).exp() for v, p in zip(g.values, g.masses, strict=True)])
 
 
 def _product(factors: Sequence[arb]) -> arb:

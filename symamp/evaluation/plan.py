@@ -9,7 +9,7 @@ import numpy as np
 
 from symamp.evaluation.blocks import Blocks
 from symamp.evaluation.gparv import FloatGparv
-from symamp.evaluation.tilted import TiltedLaw, cumulants, log_mgf
+from symamp.evaluation.tilted import TiltedFloats, cumulants
 
 _ROOT_HALF_PI = float(np.sqrt(np.pi / 2.0))
 _STEPS, _FAR, _CLOSE, _LARGEST, _LEAST_TILT = 60, 3.0, 1e-3, 1e100, 1e-150
@@ -79,7 +79,7 @@ def saddle_tilt(g: FloatGparv, n: int) -> float:
     return theta
 
 
-def gaussian_estimate(tilted: TiltedLaw, n: int) -> float:
+def gaussian_estimate(tilted: TiltedFloats, n: int) -> float:
     """Return the normal approximation of E[S_+] / M(theta)^n: for choosing parameters and starting a search."""
     sigma = np.sqrt(n) * tilted.deviation
     mean = n * tilted.cumulants.k1
@@ -89,7 +89,7 @@ def gaussian_estimate(tilted: TiltedLaw, n: int) -> float:
     return float(value) if value > 1e-280 else float(1.0 / (np.e * tilted.theta))
 
 
-def relative_overshoot(tilted: TiltedLaw, n: int) -> float:
+def relative_overshoot(tilted: TiltedFloats, n: int) -> float:
     """Return r(z) = 1 - z Mills(z) at z = theta sigma - mean/sigma."""
     sigma = np.sqrt(n) * tilted.deviation
     if not sigma > 0.0:  # one value has all the mass of the tilted law
@@ -108,14 +108,14 @@ def raised_tilt(g: FloatGparv, n: int, theta0: float) -> float:
     return theta0 + float(np.sqrt(1.2 / curvature))
 
 
-def choose_window(tilted: TiltedLaw, n: int, log_allowance: float) -> Window:
+def choose_window(tilted: TiltedFloats, n: int, log_allowance: float) -> Window:
     """Return the window that keeps each side of the aliasing below e^(-log_allowance) of M^n."""
-    g, theta = tilted.g, tilted.theta
+    theta = tilted.theta
     scale = np.sqrt(2.0 * max(log_allowance, 1.0)) / max(np.sqrt(n) * tilted.deviation, 1e-3 / theta)
     above = scale * _ABOVE
     below = np.minimum(above, theta * _BELOW)
     tilts = np.concatenate([theta + above, theta - below])
-    k = n * (log_mgf(g, tilts) - tilted.cumulants.k0) + log_allowance - np.log(tilts) - 1.0
+    k = n * (tilted.log_mgf(tilts) - tilted.cumulants.k0) + log_allowance - np.log(tilts) - 1.0
     w_above, w_below = k[: len(above)] / above, k[len(above) :] / below
     i, j = int(np.nanargmin(w_above)), int(np.nanargmin(w_below))
     length = float(np.fmax(np.fmax(w_above[i], w_below[j]), 1.0 / theta))

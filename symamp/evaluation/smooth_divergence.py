@@ -174,7 +174,7 @@ def _enclosed(law: SmoothLaw, level: Level, n: int, found: Search, bits: int) ->
     with flint.ctx.workprec(bits):
         e = level.exponential()
         g = node_gparv(law, level, rule)
-        lower, upper = tilted_sum(TiltedNodes.of(g, rule, found.flat, e, n, plan.window.theta), plan)
+        lower, upper = tilted_sum(TiltedNodes.of_nodes(g, rule, found.flat, e, n, plan.window.theta), plan)
         # One user has at most divergence 1; where a sum overflows that is all there is.
         lower = (lower / n).max(arb(0)) if lower.is_finite() else arb(0)
         upper = (upper / n).min(arb(1)) if upper.is_finite() else arb(1)

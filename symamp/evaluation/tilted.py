@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import factorial
+from math import factorial, inf, log
+from typing import Protocol
 
 import numpy as np
 
+from symamp.evaluation.blocks import NEGLIGIBLE
 from symamp.evaluation.gparv import FloatGparv, Floats
 
 _SMALL = 0.06
@@ -90,8 +92,35 @@ def cumulants(g: FloatGparv, theta: float) -> Cumulants:
     return Cumulants(float(np.log1p(excess)), k1, k2)
 
 
+class TiltedFloats(Protocol):
+    """What a search asks of the summands under a tilt, per user: K and its derivatives, and phi."""
+
+    theta: float
+    cumulants: Cumulants
+    exponent: int = 0
+    """The power of two that values are in units of."""
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of one tilted summand."""
+        return float(np.sqrt(self.cumulants.k2))
+
+    @property
+    def log_null(self) -> float:
+        """The logarithm of the tilted probability of the null value."""
+
+    def log_mgf(self, tilts: Floats) -> Floats:
+        """Return K at an array of tilts >= 0."""
+
+    def log_phi(self, u: Floats) -> tuple[Floats, Floats]:
+        """Return (log |phi(u)|, arg phi(u)), accurate enough to be multiplied by n."""
+
+    def decays(self, n: int, middle: Floats, half: Floats) -> Floats:
+        """Return bounds on |phi|^n over blocks of frequencies with these middles and half widths."""
+
+
 @dataclass(frozen=True)
-class TiltedLaw:
+class TiltedLaw(TiltedFloats):
     """One G under the tilt theta, with the tools to evaluate phi(u) = E_theta[e^(iuG)]."""
 
     g: FloatGparv
@@ -99,17 +128,34 @@ class TiltedLaw:
     cumulants: Cumulants
     probabilities: Floats
     null_probability: float
+    exponent: int
 
     @staticmethod
     def of(g: FloatGparv, theta: float) -> TiltedLaw:
         """Tilt a law."""
         k = cumulants(g, theta)
-        return TiltedLaw(g, theta, k, g.masses * np.exp(theta * g.values - k.k0), g.null_mass * float(np.exp(-k.k0)))
+        return TiltedLaw(
+            g, theta, k, g.masses * np.exp(theta * g.values - k.k0), g.null_mass * float(np.exp(-k.k0)), g.exponent
+        )
 
     @property
-    def deviation(self) -> float:
-        """Standard deviation of one tilted G."""
-        return float(np.sqrt(self.cumulants.k2))
+    def log_null(self) -> float:
+        """The logarithm of the tilted probability of the null value."""
+        return log(self.null_probability) if self.null_probability > 0.0 else -inf
+
+    def log_mgf(self, tilts: Floats) -> Floats:
+        """Return K at an array of tilts >= 0."""
+        return log_mgf(self.g, tilts)
+
+    def decays(self, n: int, middle: Floats, half: Floats) -> Floats:
+        """Return bounds on |phi|^n over blocks of frequencies with these middles and half widths."""
+        result = np.exp(-n * self.loss(middle - half))
+        near = result > NEGLIGIBLE
+        modulus, _ = self.log_phi(middle[near])
+        distance = np.sqrt(-np.expm1(2.0 * modulus)) - self.deviation * half[near]
+        with np.errstate(divide="ignore"):
+            result[near] = np.exp(0.5 * n * np.log1p(-(np.clip(distance, 0.0, 1.0) ** 2)))
+        return result
 
     @cached_property
     def _flat(self) -> tuple[Floats, Floats, Floats]:

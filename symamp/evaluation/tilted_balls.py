@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from flint import acb, arb
 
+from symamp.evaluation.blocks import NEGLIGIBLE, Ranges
 from symamp.evaluation.coarse_phi import coarse_moduli
 from symamp.evaluation.flat_cells import Loss
 from symamp.evaluation.gparv import BallGparv
@@ -15,11 +17,41 @@ from symamp.evaluation.plan import Window
 
 _FEW_USERS, _MANY = 20, 20_000
 """Up to 2^20 users an error of 1e-12 in |phi| does no harm; from so many values on doubles save time."""
+_NEGLIGIBLE = 10.0 * NEGLIGIBLE
+"""Somewhat larger than what the floats of a plan take for negligible."""
+
+
+class Tilted(Protocol):
+    """What a two-sided sum asks of the law of S under a tilt; M is the moment generating function of S."""
+
+    theta: arb
+    null_n: arb
+    """The tilted probability that all draws are null."""
+
+    @property
+    def scale(self) -> arb:
+        """M(theta)."""
+
+    def power(self, u: arb) -> acb:
+        """Return the characteristic function of S less ``null_n``: that outcome contributes nothing."""
+
+    def growth(self, tilt: arb) -> arb:
+        """Return M(tilt)/M(theta)."""
+
+    def decays(self, step: arb, blocks: Ranges) -> list[arb]:
+        """Return a bound on the modulus of the characteristic function over each block of frequencies j step."""
+
+    def aliasing(self, window: Window) -> arb:
+        """Return A, the bound on the periodised tails in units of M(theta)."""
+        w, result = arb(window.length), arb(0)
+        for other in (arb(window.theta_above), arb(window.theta_below)):
+            result += self.growth(other) / arb.const_e() / other / (abs(other - self.theta) * w).expm1()
+        return result
 
 
 @dataclass(frozen=True)
-class TiltedBalls:
-    """One G under the tilt theta: M(theta), tilted probabilities, and P(S = 0 because all draws are null)."""
+class TiltedBalls(Tilted):
+    """n copies of G under the tilt theta: M(theta) of one, tilted probabilities, and P(S = 0 as all draws are null)."""
 
     g: BallGparv
     n: int
@@ -32,11 +64,20 @@ class TiltedBalls:
     @staticmethod
     def of(g: BallGparv, n: int, tilt: float) -> TiltedBalls:
         """Tilt a law by the double ``tilt``, an exact number."""
-        theta = arb(tilt)
-        weights = [p * (theta * v).exp() for v, p in zip(g.values, g.masses, strict=True)]
-        m = g.null_mass + total(weights)
-        null = g.null_mass / m
-        return TiltedBalls(g, n, theta, m, tuple(weight / m for weight in weights), null, null**n)
+        return TiltedBalls(g, n, *tilted_numbers(g, n, arb(tilt), arb(0)))
+
+    @property
+    def scale(self) -> arb:
+        """M(theta)^n of one G."""
+        return self.m**self.n
+
+    def mgf(self, tilt: arb) -> arb:
+        """Return M(tilt) of one G."""
+        return self.g.null_mass + total(_grown(self.g, tilt))
+
+    def growth(self, tilt: arb) -> arb:
+        """Return (M(tilt)/M(theta))^n."""
+        return (self.mgf(tilt) / self.m) ** self.n
 
     def phi(self, u: arb) -> acb:
         """Return the characteristic function E_theta[e^(iuG)]."""
@@ -49,9 +90,7 @@ class TiltedBalls:
 
     def power(self, u: arb) -> acb:
         """Return phi(u)^n less the probability that all draws are null: that outcome contributes nothing."""
-        value = self.phi(u)
-        # The principal logarithm is one ball only away from the negative axis; elsewhere square and multiply.
-        return ((value.log() * self.n).exp() if value.real > 0 else value**self.n) - self.null_n
+        return power(self.phi(u), self.n) - self.null_n
 
     def moduli(self, step: arb, indices: Sequence[int]) -> list[arb]:
         """Return |phi(j step)|, or more, for each index j: in doubles where there are many and n errors are few."""
@@ -62,21 +101,41 @@ class TiltedBalls:
         return [(z.real * z.real + z.imag * z.imag).max(arb(0)).sqrt() for z in found]
 
     def deviation(self) -> arb:
-        """Return the standard deviation of one tilted G."""
+        """Return the standard deviation of one tilted G, or more."""
         mean = total([p * v for v, p in zip(self.g.values, self.probabilities, strict=True)])
         square = total([p * v * v for v, p in zip(self.g.values, self.probabilities, strict=True)])
         return (square - mean * mean).max(arb(0)).sqrt()
 
     def loss(self) -> Loss:
-        """Return nothing: a finite law has no density."""
+        """Return what is known of |phi| at all high frequencies: nothing, for a finite law has no density."""
         return Loss((), (), ())
 
-    def aliasing(self, window: Window) -> arb:
-        """Return A, the bound on the periodised tails in units of M(theta)^n."""
-        w, result = arb(window.length), arb(0)
-        for tilt in (window.theta_above, window.theta_below):
-            other = arb(tilt)
-            weights = [p * (other * v).exp() for v, p in zip(self.g.values, self.g.masses, strict=True)]
-            ratio = (self.g.null_mass + total(weights)) / self.m
-            result += ratio**self.n / arb.const_e() / other / (abs(other - self.theta) * w).expm1()
-        return result
+    def decays(self, step: arb, blocks: Ranges) -> list[arb]:
+        """Return a bound on |phi|^n over each block of frequencies, from its middle and the deviation."""
+        deviation, zero, loss = self.deviation(), arb(0), self.loss()
+        powers = [(1 - loss.beyond(step * first)).max(zero) ** self.n for first, _ in blocks]
+        near = [i for i, bound in enumerate(powers) if not bound < _NEGLIGIBLE]
+        for i, modulus in zip(near, self.moduli(step / 2, [sum(blocks[i]) for i in near]), strict=True):
+            first, last = blocks[i]
+            distance = (1 - modulus * modulus).max(zero).sqrt() - deviation * step * (last - first) / 2
+            distance = distance.max(zero).min(arb(1))
+            powers[i] = (1 - distance * distance).max(zero).sqrt() ** self.n
+        return powers
+
+
+def tilted_numbers(g: BallGparv, n: int, theta: arb, left_out: arb) -> tuple[arb, arb, tuple[arb, ...], arb, arb]:
+    """Return (theta, M, probabilities, null, null^n), where ``left_out`` of M(theta) is in no value of G."""
+    weights = _grown(g, theta)
+    m = g.null_mass + total(weights) + left_out
+    null = g.null_mass / m
+    return theta, m, tuple(weight / m for weight in weights), null, null**n
+
+
+def _grown(g: BallGparv, tilt: arb) -> list[arb]:
+    return [p * (tilt * v).exp() for v, p in zip(g.values, g.masses, strict=True)]
+
+
+def power(base: acb, n: int) -> acb:
+    """Return base^n in balls."""
+    # The principal logarithm is one ball only away from the negative axis; elsewhere square and multiply.
+    return (base.log() * n).exp() if base.real > 0 else base**n

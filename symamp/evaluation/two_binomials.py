@@ -16,6 +16,7 @@ from flint import acb, arb
 
 from symamp.evaluation.gparv import Floats
 from symamp.evaluation.law import total
+from symamp.evaluation.tilted_balls import power
 
 _NEAR = range(-2, 3)
 """Thresholds tried around the guess: the mode of a sum of Bernoulli variables is within 1 of its mean."""
@@ -171,7 +172,7 @@ def _sums(victim: Victim, groups: Sequence[Group], plan: CountPlan) -> tuple[dic
         turn = acb(cosine, -sine)
         term = turn ** (k - 1) * (1 if j else arb(1) / 2)
         for g, w in zip(groups, shares, strict=True):
-            term *= _power(1 + w * acb(cosine - 1, sine), g.users)
+            term *= power(1 + w * acb(cosine - 1, sine), g.users)
         shrink = turn * inverse  # e^(-s)
         value += term * (gain - minus_one * shrink / (1 - shrink))
         term *= (gain - loss * shrink) / shrink**-_NEAR.start
@@ -228,8 +229,3 @@ def unseen(groups: Sequence[Group], shares: Sequence[arb], plan: CountPlan) -> a
         result += (upto - first + 1) * (-2 * variance * (arb.pi() * first / plan.period).sin() ** 2).exp()
         first = upto + 1
     return result
-
-
-def _power(base: acb, n: int) -> acb:
-    # The principal logarithm is one ball only away from the negative axis; elsewhere square and multiply.
-    return (base.log() * n).exp() if base.real > 0 else base**n

@@ -19,6 +19,7 @@ from flint import acb, arb
 
 from symamp.evaluation.gparv import Floats
 from symamp.evaluation.law import total
+from symamp.evaluation.tilted_balls import power
 
 _UNIT = 2.0**-53
 _TWIDDLE = 8.0
@@ -150,13 +151,9 @@ def wrap_flint(law: Mapping[int, arb], n: int, first: int, length: int) -> Wrapp
     for k, p in law.items():
         one[k % length] += p
     half = length // 2
-    powers = [_power(z, n) for z in acb.dft(one)[: half + 1]]
+    powers = [power(z, n) for z in acb.dft(one)[: half + 1]]
     powers += [powers[length - j].conjugate() for j in range(half + 1, length)]
     return _Listed(first, [q.real for q in acb.dft(powers, inverse=True)], arb(0))
-
-
-def _power(z: acb, n: int) -> acb:
-    return (z.log() * n).exp() if z.real > 0 else z**n
 
 
 def wrap_numpy(law: Mapping[int, arb], n: int, first: int, length: int) -> Wrapped:
