@@ -82,13 +82,13 @@ def test_transforms_are_those_of_the_interpolants(theta, window, terms):
     """The inverse transform by quadrature, at some points."""
     kernel = HockeyStickKernel(NUMPY, theta, window, terms)
     nodes, weights = np.polynomial.legendre.leggauss(200)
-    u = (nodes + 1.0) * kernel.om / 2.0
+    u = (nodes + 1.0) * kernel.top / 2.0
     points = (-1.3, 0.2, 0.55, 2.4)
     with flint.ctx.workprec(128):
         found = interpolants(theta * arb(kernel.d), (theta + 1) * arb(kernel.d), map(arb, points))
         for x, (_, *expected) in zip(points, found, strict=True):
             for transform, value in zip(kernel.at(u), expected, strict=True):
-                inverse = float((transform * np.exp(1j * u * x * kernel.d)).real @ weights) * kernel.om / 2.0 / np.pi
+                inverse = float((transform * np.exp(1j * u * x * kernel.d)).real @ weights) * kernel.top / 2.0 / np.pi
                 assert inverse == pytest.approx(float(value), rel=1e-7, abs=1e-9 * kernel.d)
 
 

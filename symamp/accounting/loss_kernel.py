@@ -7,19 +7,18 @@ of the extremal majorant and minorant of (1 - e^(-x))_+ e^(-theta x) of exponent
 
 from __future__ import annotations
 
+from symamp.evaluation.kernel import TwoSided
 from symamp.numbers.number_system import Number, NumberSystem
 
 _SMALL, _SERIES = 1e-5, 1e-3
 """Below these lengths doubles take derivatives for differences, and series for derivatives."""
 
 
-class HockeyStickKernel:
-    """B+ and B- for a tilt theta, a window W and N terms: d = W/N, and the frequencies are j h, h = 2 pi/W."""
+class HockeyStickKernel(TwoSided):
+    """The kernel of f(x) = (1 - e^(-x))_+."""
 
     def __init__(self, numbers: NumberSystem, theta: Number, window: Number, terms: int) -> None:
-        self.numbers, self.theta = numbers, theta
-        self.d, self.step = window / terms, 2 * numbers.pi() / window
-        self.om = 2 * numbers.pi() / self.d
+        super().__init__(numbers, theta, window, terms)
         lam = theta * self.d
         if numbers.name == "numpy" and self.d < _SMALL:
             middle = lam + self.d / 2
@@ -41,10 +40,19 @@ class HockeyStickKernel:
         """Return B-(u) and B+(u) for 0 < u < Om."""
         i = self.numbers.complex(0 * self.theta, self.numbers.rational(1, 1))
         s = self.numbers.complex(self.theta, u)
-        bend, further = 1 + i * s / self.om, 1 + i * (s + 1) / self.om
+        bend, further = 1 + i * s / self.top, 1 + i * (s + 1) / self.top
         above = bend * self._z(self.alpha, s) - further * self._z(self.alpha, s + 1)
         below = bend * self._z(1, s) - further * self._z(1, s + 1)
         return self.d * (below - i * (self.c / (2 * self.numbers.pi()))), self.d * above
+
+    def modulus(self, u: Number) -> Number:
+        """Return |1/(s (s + 1))|, s = theta + iu."""
+        return 1 / self.numbers.sqrt((self.theta**2 + u**2) * ((self.theta + 1) ** 2 + u**2))
+
+    def peak(self, tilt: Number) -> Number:
+        """Return the largest (1 - e^(-x)) e^(-tilt x) over x >= 0, tilt >= 0."""
+        share = tilt / (1 + tilt)
+        return self.numbers.exp(tilt * self.numbers.log(share)) / (1 + tilt) if tilt > 0 else 1 / (1 + tilt)
 
     def _z(self, a: Number, s: Number) -> Number:
         return self.numbers.exp(-s * (a * self.d)) / -self.numbers.expm1(-s * self.d)

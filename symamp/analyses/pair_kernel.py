@@ -40,11 +40,11 @@ def kernel_bounds(
     kernel = Kernel(FLINT, theta, w, plan.terms)
     moments = _Moments(table, level, theta, kernel.step, pairs)
     scale = moments.at_zero
-    sums = [kernel.majorant_at_zero() / 2 for _ in pairs]
+    sums = [kernel.at_zero()[1] / 2 for _ in pairs]
     for j in range(1, plan.terms):
         if progress is not None:
             progress(j, plan.terms)
-        weight, _ = kernel.at(kernel.step * j)
+        _, weight = kernel.at(kernel.step * j)
         for i, moment in enumerate(moments.following()):
             sums[i] += (weight * power(moment / scale[i], n)).real
     return [2 / w * value.max(arb(0)) * z**n / n for value, z in zip(sums, scale, strict=True)]

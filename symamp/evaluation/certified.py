@@ -7,7 +7,7 @@ from flint import arb
 from symamp.evaluation.evaluator import Case, Evaluator
 from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gparv import BallGparv
-from symamp.evaluation.kernel import Kernel
+from symamp.evaluation.kernel import Kernel, TwoSided
 from symamp.evaluation.plan import Plan
 from symamp.evaluation.tilted_balls import Tilted, TiltedBalls
 from symamp.numbers.number_system import FLINT
@@ -27,8 +27,8 @@ def certified_sum(g: BallGparv, n: int, plan: Plan) -> tuple[arb, arb]:
     return tilted_sum(TiltedBalls.of(g, n, plan.window.theta), plan)
 
 
-def tilted_sum(tilted: Tilted, plan: Plan) -> tuple[arb, arb]:
-    """Return what ``certified_sum`` does for a law that is known by its tilted transform.
+def tilted_sum(tilted: Tilted, plan: Plan, function: type[TwoSided] = Kernel) -> tuple[arb, arb]:
+    """Return what ``certified_sum`` does for a law that is known by its tilted transform, and for E[f(S)].
 
     Guarantee
     ---------
@@ -36,18 +36,17 @@ def tilted_sum(tilted: Tilted, plan: Plan) -> tuple[arb, arb]:
     whose transform, deviation and aliasing are contained. Proof: docs/proofs/kernel_sandwich.md.
     """
     theta, w = tilted.theta, arb(plan.window.length)
-    kernel = Kernel(FLINT, theta, w, plan.terms)
-    indices = (j for first, last in plan.blocks.evaluated for j in range(first, last + 1))
-    below, above = kernel.sums(indices, tilted.power, 1 - tilted.null_n)
-    square = theta**-2
-    excesses = abs(kernel.minorant_at_zero() - square), abs(kernel.majorant_at_zero() - square)
+    kernel = function(FLINT, theta, w, plan.terms)
+    factors = (f for a, b in plan.blocks.evaluated for f in enumerate(tilted.powers(kernel.step, a, b), a))
+    below, above = kernel.sums(factors, 1 - tilted.null_n)
+    excesses = [abs(x - kernel.modulus(arb(0))) for x in kernel.at_zero()]
     dropped = plan.blocks.dropped
     for (first, last), bound in zip(dropped, tilted.decays(kernel.step, dropped), strict=True):
         size = (last - first + 1) * (bound + tilted.null_n)
-        modulus = 1 / (theta**2 + (kernel.step * first) ** 2)
+        modulus = kernel.modulus(kernel.step * first)
         below, above = below - size * (modulus + excesses[0]), above + size * (modulus + excesses[1])
     upper = tilted.scale * 2 / w * above
-    lower = tilted.scale * (2 / w * below - tilted.aliasing(plan.window))
+    lower = tilted.scale * (2 / w * below - tilted.aliasing(plan.window, kernel))
     return lower.max(arb(0)), upper.max(arb(0))
 
 

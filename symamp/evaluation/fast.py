@@ -143,5 +143,5 @@ def _weights(
     kernel = Kernel(NUMPY, theta, window, terms)
     indices = np.concatenate([np.arange(a, b + 1, dtype=np.float64) for a, b in evaluated] or [np.empty(0)])
     u = kernel.step * indices
-    above, below = kernel.at(u)
-    return u, (kernel.minorant_at_zero() / 2.0, below), (kernel.majorant_at_zero() / 2.0, above)
+    (below, above), (low, high) = kernel.at(u), kernel.at_zero()
+    return u, (low / 2.0, below), (high / 2.0, above)

@@ -9,8 +9,10 @@ from flint import acb, arb
 from symamp.evaluation.evaluator import Case, Evaluator
 from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gparv import BallGparv
+from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.plan import Window
 from symamp.evaluation.tilted_balls import TiltedBalls
+from symamp.numbers.number_system import FLINT
 
 _GAP, _MOST_FREQUENCIES = 1e-5, 20_000
 
@@ -45,7 +47,7 @@ def gaussian_sum(g: BallGparv, n: int, window: Window, width: float, tail: float
     modulus = 1 / (theta * theta + left_out * left_out)
     scale = tilted.m**n
     upper = scale * 2 / w * (above + rest * modulus)
-    lower = scale * (2 / w * (below - rest * (modulus + tau2)) - tilted.aliasing(window))
+    lower = scale * (2 / w * (below - rest * (modulus + tau2)) - tilted.aliasing(window, Kernel(FLINT, theta, w, 1)))
     return lower.max(arb(0)), upper.max(arb(0))
 
 

@@ -5,7 +5,7 @@ The kernel sandwich never uses that the summands share one law (docs/proofs/user
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb, inf
 
@@ -133,35 +133,45 @@ def _power(mass: arb, k: int) -> arb:
 
 
 @dataclass(frozen=True)
-class _TiltedGroups(Tilted):
-    """The sum over all users under one tilt."""
+class TiltedGroups(Tilted):
+    """The sum over all users of all groups under one tilt."""
 
     theta: arb
     null_n: arb
     groups: tuple[TiltedBalls, ...]
 
+    @staticmethod
+    def of(laws: Sequence[tuple[BallGparv, int]], tilt: float) -> TiltedGroups:
+        """Tilt laws, each of so many users, by the double ``tilt``, an exact number."""
+        groups = tuple(TiltedBalls.of(g, count, tilt) for g, count in laws)
+        return TiltedGroups(arb(tilt), _product([t.null_n for t in groups]), groups)
+
     @property
     def scale(self) -> arb:
+        """M(theta), the product over all users."""
         return _product([t.scale for t in self.groups])
 
-    def power(self, u: arb) -> acb:
-        result = acb(1)
-        for t in self.groups:
-            result *= t.power(u) + t.null_n
-        return result - self.null_n
+    def powers(self, step: arb, first: int, last: int) -> Iterator[acb]:
+        """Yield the characteristic function of the sum, less ``null_n``, at the frequencies j step."""
+        for row in zip(*(t.powers(step, first, last) for t in self.groups), strict=True):
+            result = acb(1)
+            for t, factor in zip(self.groups, row, strict=True):
+                result *= factor + t.null_n
+            yield result - self.null_n
 
     def growth(self, tilt: arb) -> arb:
+        """Return M(tilt)/M(theta)."""
         return _product([t.growth(tilt) for t in self.groups])
 
     def decays(self, step: arb, blocks: Ranges) -> list[arb]:
+        """Return the products of what the groups give for each block."""
         return [_product(bounds) for bounds in zip(*(t.decays(step, blocks) for t in self.groups), strict=True)]
 
 
 def _sum(groups: Sequence[Group], plan: Plan, bits: int) -> Enclosure:
     """Return the two-sided sum in balls at the ambient precision."""
-    tilted = tuple(TiltedBalls.of(g.source(), g.count, plan.window.theta) for g in groups)
-    whole = _TiltedGroups(arb(plan.window.theta), _product([t.null_n for t in tilted]), tilted)
-    lower, upper = tilted_sum(whole, plan)
+    whole = TiltedGroups.of([(g.source(), g.count) for g in groups], plan.window.theta)
+    tilted, (lower, upper) = whole.groups, tilted_sum(whole, plan)
     mean = total([t.n * total([v * p for v, p in zip(t.g.values, t.g.masses, strict=True)]) for t in tilted])
     alone = total([t.n * positive_part(t.g) for t in tilted])
     lower = lower.max(mean) if lower.is_finite() else mean.max(arb(0))

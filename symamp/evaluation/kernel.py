@@ -7,7 +7,7 @@ Fourier transforms of the extremal majorant and minorant of x_+ e^(-theta x) of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from symamp.numbers.number_system import Number, NumberSystem
 
@@ -15,13 +15,44 @@ _SMALL = 1e-3
 """Below this lam doubles take the series: the closed forms cancel. Balls and mpmath have precision to spare."""
 
 
-class Kernel:
-    """B+ and B- for a tilt theta, a window W and N terms: d = W/N, and the frequencies are j h, h = 2 pi/W."""
+class TwoSided:
+    """B- and B+ of a function f for a tilt theta, a window W and N terms: d = W/N, frequencies j h, h = 2 pi/W."""
 
     def __init__(self, numbers: NumberSystem, theta: Number, window: Number, terms: int) -> None:
         self.numbers, self.theta = numbers, theta
         self.d, self.step = window / terms, 2 * numbers.pi() / window
-        self.t = 2 * numbers.pi() / self.d
+        self.top = 2 * numbers.pi() / self.d
+
+    def at_zero(self) -> tuple[Number, Number]:
+        """Return B-(0) and B+(0)."""
+        raise NotImplementedError
+
+    def at(self, u: Number) -> tuple[Number, Number]:
+        """Return B-(u) and B+(u) for 0 < u < T."""
+        raise NotImplementedError
+
+    def modulus(self, u: Number) -> Number:
+        """Return a bound on the transform of f(x) e^(-theta x) at frequencies from u on; its value at 0."""
+        raise NotImplementedError
+
+    def peak(self, tilt: Number) -> Number:
+        """Return the largest f(x) e^(-tilt x)."""
+        raise NotImplementedError
+
+    def sums(self, factors: Iterable[tuple[int, Number]], rest: Number) -> tuple[Number, Number]:
+        """Return Re sum B(jh) factor over pairs (j, factor), with half of B(0) ``rest``, for B- and B+."""
+        below, above = (x * rest / 2 for x in self.at_zero())
+        for j, factor in factors:
+            for_minorant, for_majorant = self.at(self.step * j)
+            below, above = below + (for_minorant * factor).real, above + (for_majorant * factor).real
+        return below, above
+
+
+class Kernel(TwoSided):
+    """The kernel of f(x) = x_+."""
+
+    def __init__(self, numbers: NumberSystem, theta: Number, window: Number, terms: int) -> None:
+        super().__init__(numbers, theta, window, terms)
         lam = theta * self.d
         if numbers.name == "numpy" and lam < _SMALL:
             self.alpha = 0.5 - lam / 12.0 + lam**3 / 720.0
@@ -32,43 +63,29 @@ class Kernel:
         self.alpha = 1 / lam - (1 - one_minus_q) / one_minus_q
         self.c = (1 - one_minus_q) / one_minus_q * (lam / one_minus_q - 1)
 
-    def majorant_at_zero(self) -> Number:
-        """Return B+(0)."""
+    def at_zero(self) -> tuple[Number, Number]:
+        """Return B-(0) and B+(0)."""
         one_minus_q = -self.numbers.expm1(-self.theta * self.d)
-        decay = self.numbers.exp(-self.theta * self.alpha * self.d)
-        return self.d * self.d * (self.alpha + (1 - one_minus_q) / one_minus_q) * decay / one_minus_q
-
-    def minorant_at_zero(self) -> Number:
-        """Return B-(0)."""
-        one_minus_q = -self.numbers.expm1(-self.theta * self.d)
-        return self.d * self.d * (1 - one_minus_q) / one_minus_q**2
+        ratio, square = (1 - one_minus_q) / one_minus_q, self.d * self.d / one_minus_q
+        return square * ratio, square * (self.alpha + ratio) * self.numbers.exp(-self.theta * self.alpha * self.d)
 
     def at(self, u: Number) -> tuple[Number, Number]:
-        """Return B+(u) and B-(u) for 0 < u < T."""
+        """Return B-(u) and B+(u) for 0 < u < T."""
         i = self.numbers.complex(0 * self.theta, self.numbers.rational(1, 1))
         s = self.numbers.complex(self.theta, u)
         one_minus_q = -self.numbers.expm1(-s * self.d)
         inverse = 1 / one_minus_q
         q = 1 - one_minus_q
-        bend, over_t = 1 + i * s / self.t, i / self.t
+        bend, over_t = 1 + i * s / self.top, i / self.top
         z0 = self.numbers.exp(-s * (self.alpha * self.d)) * inverse
         above = (bend * ((self.alpha + q * inverse) * z0 * self.d) - over_t * z0) * self.d
         z0 = q * inverse
-        return above, (bend * (z0 * inverse * self.d) - over_t * (self.c + z0)) * self.d
+        return (bend * (z0 * inverse * self.d) - over_t * (self.c + z0)) * self.d, above
 
-    def sums(self, indices: Iterable[Number], power: Callable[[Number], Number], rest: Number) -> tuple[Number, Number]:
-        """Return Re sum B(jh) power(jh) over the indices j, with half of B(0) ``rest``, for B- and B+.
+    def modulus(self, u: Number) -> Number:
+        """Return 1/(theta^2 + u^2)."""
+        return 1 / (self.theta**2 + u**2)
 
-        An index may be an array of indices; the terms are then arrays, too, and are summed.
-        """
-        below, above = self.minorant_at_zero() * rest / 2, self.majorant_at_zero() * rest / 2
-        for j in indices:
-            u = self.step * j
-            factor = power(u)
-            for_majorant, for_minorant = self.at(u)
-            above, below = above + _real(for_majorant * factor), below + _real(for_minorant * factor)
-        return below, above
-
-
-def _real(terms: Number) -> Number:
-    return terms.real.sum() if hasattr(terms, "shape") else terms.real
+    def peak(self, tilt: Number) -> Number:
+        """Return 1/(e tilt)."""
+        return 1 / (tilt * self.numbers.exp(self.numbers.rational(1, 1)))

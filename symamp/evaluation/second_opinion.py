@@ -63,7 +63,8 @@ def _kernel_sums(g: BallGparv, n: int, plan: Plan) -> tuple[mpmath.mpf, mpmath.m
     def power(u: mpmath.mpf) -> mpmath.mpc:
         return (null / m + mp.fsum(p * mp.expj(u * v) for v, p in zip(values, tilted, strict=True))) ** n - null_n
 
-    indices = (j for first, last in plan.blocks.evaluated for j in range(first, last + 1))
-    below, above = Kernel(MPMATH, theta, w, plan.terms).sums(indices, power, 1 - null_n)
+    kernel = Kernel(MPMATH, theta, w, plan.terms)
+    factors = ((j, power(kernel.step * j)) for a, b in plan.blocks.evaluated for j in range(a, b + 1))
+    below, above = kernel.sums(factors, 1 - null_n)
     scale = m**n * 2 / w
     return scale * below, scale * above

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import isqrt
 from typing import Protocol
 
-from flint import acb, arb
+from flint import acb, acb_mat, arb
 
 from symamp.evaluation.blocks import NEGLIGIBLE, Ranges
 from symamp.evaluation.coarse_phi import coarse_moduli
 from symamp.evaluation.flat_cells import Loss
 from symamp.evaluation.gparv import BallGparv
+from symamp.evaluation.kernel import TwoSided
 from symamp.evaluation.law import total
 from symamp.evaluation.plan import Window
 
+_FEW = 32
+"""Up to so many frequencies in a row are evaluated one by one."""
 _FEW_USERS, _MANY = 20, 20_000
 """Up to 2^20 users an error of 1e-12 in |phi| does no harm; from so many values on doubles save time."""
 _NEGLIGIBLE = 10.0 * NEGLIGIBLE
@@ -32,8 +36,11 @@ class Tilted(Protocol):
     def scale(self) -> arb:
         """M(theta)."""
 
-    def power(self, u: arb) -> acb:
-        """Return the characteristic function of S less ``null_n``: that outcome contributes nothing."""
+    def powers(self, step: arb, first: int, last: int) -> Iterable[acb]:
+        """Return the characteristic function of S, less ``null_n``, at the frequencies j step, first <= j <= last.
+
+        The outcome that is left out contributes nothing.
+        """
 
     def growth(self, tilt: arb) -> arb:
         """Return M(tilt)/M(theta)."""
@@ -41,11 +48,11 @@ class Tilted(Protocol):
     def decays(self, step: arb, blocks: Ranges) -> list[arb]:
         """Return a bound on the modulus of the characteristic function over each block of frequencies j step."""
 
-    def aliasing(self, window: Window) -> arb:
+    def aliasing(self, window: Window, kernel: TwoSided) -> arb:
         """Return A, the bound on the periodised tails in units of M(theta)."""
         w, result = arb(window.length), arb(0)
         for other in (arb(window.theta_above), arb(window.theta_below)):
-            result += self.growth(other) / arb.const_e() / other / (abs(other - self.theta) * w).expm1()
+            result += self.growth(other) * kernel.peak(other) / (abs(other - self.theta) * w).expm1()
         return result
 
 
@@ -81,6 +88,9 @@ class TiltedBalls(Tilted):
 
     def phi(self, u: arb) -> acb:
         """Return the characteristic function E_theta[e^(iuG)]."""
+        return self._sum(u) + self.missed(u)
+
+    def _sum(self, u: arb) -> acb:
         real, imaginary = self.null, arb(0)
         for v, p in zip(self.g.values, self.probabilities, strict=True):
             sine, cosine = (u * v).sin_cos()
@@ -88,23 +98,42 @@ class TiltedBalls(Tilted):
             imaginary += p * sine
         return acb(real, imaginary)
 
+    def phis(self, step: arb, first: int, last: int) -> list[acb]:
+        """Return phi(j step) for first <= j <= last; many at once as a product of two matrices."""
+        if last - first < _FEW:
+            return [self.phi(step * j) for j in range(first, last + 1)]
+        size = isqrt(last - first) + 1
+        inner = acb_mat([[_turn(step * (j * v)) for j in range(size)] for v in self.g.values])
+        both = [*zip(self.g.values, self.probabilities, strict=True)]
+        outer = acb_mat([[_turn(step * (j * v)) * p for v, p in both] for j in range(first, last + 1, size)])
+        sums = [self.null + z for row in (outer * inner).tolist() for z in row][: last - first + 1]
+        return [z + self.missed(step * j) for j, z in enumerate(sums, first)]
+
+    def missed(self, u: arb) -> acb:
+        """Return what phi(u) is beside the sum over values: nothing, for a finite law."""
+        return acb(0)
+
     def power(self, u: arb) -> acb:
-        """Return phi(u)^n less the probability that all draws are null: that outcome contributes nothing."""
+        """Return phi(u)^n less the probability that all draws are null."""
         return power(self.phi(u), self.n) - self.null_n
+
+    def powers(self, step: arb, first: int, last: int) -> list[acb]:
+        """Return phi^n less the probability that all draws are null: that outcome contributes nothing."""
+        return [power(phi, self.n) - self.null_n for phi in self.phis(step, first, last)]
 
     def moduli(self, step: arb, indices: Sequence[int]) -> list[arb]:
         """Return |phi(j step)|, or more, for each index j: in doubles where there are many and n errors are few."""
         if self.n.bit_length() <= _FEW_USERS and len(indices) * len(self.probabilities) > _MANY:
             bounds = coarse_moduli(self.g.values, self.probabilities, self.null, step, indices)
             return [arb(bound) for bound in bounds]
-        found = [self.phi(step * j) for j in indices]
+        found = [self._sum(step * j) for j in indices]
         return [(z.real * z.real + z.imag * z.imag).max(arb(0)).sqrt() for z in found]
 
     def deviation(self) -> arb:
         """Return the standard deviation of one tilted G, or more."""
         mean = total([p * v for v, p in zip(self.g.values, self.probabilities, strict=True)])
         square = total([p * v * v for v, p in zip(self.g.values, self.probabilities, strict=True)])
-        return (square - mean * mean).max(arb(0)).sqrt()
+        return (square - mean * mean).upper().max(arb(0)).sqrt()
 
     def loss(self) -> Loss:
         """Return what is known of |phi| at all high frequencies: nothing, for a finite law has no density."""
@@ -117,9 +146,10 @@ class TiltedBalls(Tilted):
         near = [i for i, bound in enumerate(powers) if not bound < _NEGLIGIBLE]
         for i, modulus in zip(near, self.moduli(step / 2, [sum(blocks[i]) for i in near]), strict=True):
             first, last = blocks[i]
-            distance = (1 - modulus * modulus).max(zero).sqrt() - deviation * step * (last - first) / 2
-            distance = distance.max(zero).min(arb(1))
-            powers[i] = (1 - distance * distance).max(zero).sqrt() ** self.n
+            # Ends of balls: the root of one that reaches below 0 is no number.
+            distance = (1 - modulus * modulus).lower().max(zero).sqrt() - deviation * step * (last - first) / 2
+            distance = distance.lower().max(zero).min(arb(1))
+            powers[i] = (1 - distance * distance).upper().max(zero).sqrt() ** self.n
         return powers
 
 
@@ -133,6 +163,11 @@ def tilted_numbers(g: BallGparv, n: int, theta: arb, left_out: arb) -> tuple[arb
 
 def _grown(g: BallGparv, tilt: arb) -> list[arb]:
     return [p * (tilt * v).exp() for v, p in zip(g.values, g.masses, strict=True)]
+
+
+def _turn(x: arb) -> acb:
+    sine, cosine = x.sin_cos()
+    return acb(cosine, sine)
 
 
 def power(base: acb, n: int) -> acb:

@@ -51,10 +51,10 @@ class TiltedNodes(TiltedBalls):
         """Return M(tilt) of one G."""
         return super().mgf(tilt) + _around(self.nodes.remainder(self.e, tilt, arb(0)))
 
-    def phi(self, u: arb) -> acb:
-        """Return the characteristic function E_theta[e^(iuG)]."""
+    def missed(self, u: arb) -> acb:
+        """Return a ball around what phi(u) is beside the sum over nodes."""
         error = _around(self.nodes.remainder(self.e, self.theta, u) / self.m)
-        return super().phi(u) + acb(error, error)
+        return acb(error, error)
 
     def moduli(self, step: arb, indices: Sequence[int]) -> list[arb]:
         """Return |phi(j step)|, or more, for each index j."""
