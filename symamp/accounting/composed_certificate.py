@@ -17,6 +17,7 @@ from symamp.amplification.certificate import Claim, certificate
 from symamp.amplification.certificate_evidence import At, evidence_data, kernel_plan
 from symamp.amplification.certificate_text import fraction_text
 from symamp.amplification.question import Asked
+from symamp.analyses.part import largest_upper
 from symamp.analyses.reduction import Reduction
 from symamp.composed_verifier import FORMAT, verify
 from symamp.errors import ArgumentError, PrecisionError
@@ -86,7 +87,7 @@ def _point_above(found: ShuffledRound, level: fmpq) -> dict[str, Any]:
     evidence = found.evidence(level)
     part = evidence[0].part
     asked = Asked("delta", sp.log(rational_of(level)), f"log({level})")
-    claim = Claim(found.question, asked, ZERO, max(e.upper for e in evidence), evidence, ())
+    claim = Claim(found.question, asked, ZERO, largest_upper(evidence), evidence, ())
     return certificate(claim, part.method, part.standing, part.source)
 
 

@@ -54,17 +54,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Composition:
-    """Rounds, each with how often it is run: the brackets of epsilon and delta.
-
-    What is covered: mechanisms, users (at least n) and all inputs may depend on the outputs of earlier rounds; fresh
-    randomness in each round; stopping early. Not covered: randomness that is kept for later rounds (memoisation), and
-    budgets that are chosen from the transcript.
-
-    >>> import symamp as sa
-    >>> rounds = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(1000)
-    >>> 0.1032 < rounds.epsilon(delta="1e-8", gap=1e-3).upper < 0.1034
-    True
-    """
+    """Rounds, each with how often it is run: the brackets of epsilon and delta."""
 
     rounds: tuple[tuple[Round, int], ...]
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from flint import fmpq
 
-from symamp.accounting.convex_hull import Vertex
+from symamp.numbers.convex_hull import Vertex
 
 _ZERO = fmpq(0)
 

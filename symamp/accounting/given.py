@@ -12,8 +12,6 @@ from flint import arb, fmpq
 from symamp.accounting.curve_points import CurvePoint, CurvePoints
 from symamp.accounting.pessimistic import pessimistic
 from symamp.accounting.round import Round, deviation_of
-from symamp.amplification.answer import Answer
-from symamp.analyses.reduction import Reduction
 
 
 @dataclass(frozen=True)
@@ -51,11 +49,3 @@ class GivenRound(Round):
     def above(self, levels: Iterable[fmpq], *, far: bool = False) -> tuple[CurvePoint, ...]:
         """Return the points that were given, whatever the levels; none of them is far."""
         return () if far else self.points
-
-    def below(self, eps: float) -> tuple[Reduction, int] | None:
-        """Return None: nothing is known from below."""
-        return None
-
-    def alone(self, delta: object | None, eps: object | None) -> Answer | None:
-        """Return None: one round is composed like many."""
-        return None

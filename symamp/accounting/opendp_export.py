@@ -9,9 +9,9 @@ from typing import Any
 import flint
 from flint import arb, fmpq
 
-from symamp.accounting.convex_hull import Vertex
 from symamp.derivation.crossing import number
 from symamp.numbers.arguments import budget
+from symamp.numbers.convex_hull import Vertex
 from symamp.numbers.rounding import float_above
 
 

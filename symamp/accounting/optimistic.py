@@ -7,9 +7,9 @@ from itertools import combinations
 
 from flint import fmpq
 
-from symamp.accounting.convex_hull import Vertex, lower_hull
 from symamp.accounting.curve_points import CurvePoints
 from symamp.accounting.discrete_pair import DiscretePair
+from symamp.numbers.convex_hull import Vertex, lower_hull
 
 Line = tuple[fmpq, fmpq]
 """Value at 0, and slope."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from symamp.accounting.convex_hull import Vertex, lower_hull
 from symamp.accounting.curve_points import CurvePoints
 from symamp.accounting.discrete_pair import DiscretePair
+from symamp.numbers.convex_hull import Vertex, lower_hull
 
 
 def pessimistic(curve: CurvePoints) -> DiscretePair:

@@ -18,10 +18,9 @@ from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question
 from symamp.amplification.search import DataSetSearch, Ladder
 from symamp.analyses.bound import ROUGH, Bound
-from symamp.analyses.part import Evidence, Part
+from symamp.analyses.part import Evidence, Part, largest_upper
 from symamp.analyses.reduction import Reduction, is_triple
 from symamp.derivation.crossing import number
-from symamp.derivation.decomposition import Component, Decomposition
 from symamp.errors import PrecisionError
 from symamp.evaluation.divergence import Settings, enclose_divergence
 from symamp.evaluation.law import Law, Level
@@ -85,11 +84,11 @@ class Round:
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:
         """Return a data set with one input x* for all others that is bad near eps, and n; None if none is known."""
-        raise NotImplementedError
+        return None
 
     def alone(self, delta: object | None, eps: object | None) -> Answer | None:
         """Return the answer for one round by itself, None where nothing better than composition is known."""
-        raise NotImplementedError
+        return None
 
 
 @dataclass(frozen=True)
@@ -190,11 +189,6 @@ class ShuffledRound(Round):
         return deviation_of(exp(part.log_estimate(Level.of_float(0.0), self.question.n, ROUGH)))
 
 
-def largest_upper(evidence: Iterable[Evidence]) -> Dyadic:
-    """Return what bounds all pairs."""
-    return max(e.upper for e in evidence)
-
-
 def deviation_of(variation: float) -> float:
     """Return the standard deviation of the normal loss with this total variation, and something where that is 0.
 
@@ -211,10 +205,7 @@ def level_at(e: fmpq) -> Level:
 
 def swapped(reduction: Reduction) -> Reduction:
     """Return the triple with the two data sets exchanged."""
-    d = reduction.decomposition
-    components = tuple(Component(c.ratio1, c.ratio0, c.mass) for c in d.components)
-    other = Decomposition(components, tuple((b, a) for a, b in d.singular), d.parameters, (d.pair[1], d.pair[0]))
-    return replace(reduction, decomposition=other)
+    return replace(reduction, decomposition=reduction.decomposition.swapped())
 
 
 def is_symmetric(reduction: Reduction) -> bool:

@@ -11,7 +11,6 @@ from flint import fmpq
 
 from symamp.accounting.curve_points import CurvePoint
 from symamp.accounting.round import Round
-from symamp.amplification.answer import Answer
 from symamp.analyses.reduction import Reduction
 from symamp.derivation.decomposition import Component, Decomposition
 
@@ -80,10 +79,6 @@ class SampledRound(Round):
         components = tuple(Component(rest + rate * c.ratio0, rest + rate * c.ratio1, c.mass) for c in d.components)
         singular = tuple((rate * a, rate * b) for a, b in d.singular)
         return replace(reduction, decomposition=Decomposition(components, singular, d.parameters, d.pair)), n
-
-    def alone(self, delta: object | None, eps: object | None) -> Answer | None:
-        """Return None: one round is composed like many."""
-        return None
 
     def _outside(self, level: fmpq) -> fmpq:
         return 1 + self.rate * (level - 1)

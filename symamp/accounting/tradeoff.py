@@ -13,7 +13,6 @@ from flint import arb, fmpq
 
 from symamp.accounting.composed_divergence import Rounds, enclose_divergence
 from symamp.accounting.composition import Composition
-from symamp.accounting.convex_hull import Vertex
 from symamp.accounting.curve_points import CurvePoint, CurvePoints
 from symamp.accounting.float_divergence import estimate_divergence
 from symamp.accounting.float_product import FloatProduct
@@ -23,6 +22,7 @@ from symamp.accounting.pessimistic import curve_above
 from symamp.amplification.shown import ShownAsText
 from symamp.derivation.axes import axes_for
 from symamp.errors import ArgumentError
+from symamp.numbers.convex_hull import Vertex
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.rationals import fmpq_of

@@ -8,7 +8,6 @@ from math import inf, nextafter
 from typing import Any, Protocol
 
 import flint
-import sympy as sp
 from flint import arb, fmpq
 
 from symamp.amplification.certificate_evidence import kernel_plan
@@ -18,7 +17,7 @@ from symamp.analyses.crowd_counts import mean_of_counts
 from symamp.analyses.crowd_data import Positions, positions_above, positions_below
 from symamp.analyses.crowd_messages import StepTest, Victim, victims
 from symamp.analyses.part import DataSets
-from symamp.derivation.crossing import number
+from symamp.derivation.crossing import log_above
 from symamp.derivation.decomposition import Decomposition
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.grouped import approximate_log_groups, enclose_groups, estimate_log_groups
@@ -243,19 +242,13 @@ class _Thresholds:
 def parties(crowd: Crowd, wanted: Sequence[int]) -> dict[int, list[Party]]:
     """Return the victims of these groups, with every pair of inputs; one for all where data are shuffled."""
     if crowd.shuffled == DATA:
-        top = max(_top(subject.local_ratio()) for _, subject in crowd.groups)
+        top = max(log_above(subject.local_ratio()) for _, subject in crowd.groups)
         return {wanted[0]: [_data_party(crowd, top)]}
     found: dict[int, list[Party]] = {i: [] for i in wanted}
     for v in victims(crowd):
         if v.group in found:
-            found[v.group].append(_message_party(v, _top(crowd.groups[v.group][1].local_ratio())))
+            found[v.group].append(_message_party(v, log_above(crowd.groups[v.group][1].local_ratio())))
     return found
-
-
-def _top(ratio: sp.Expr) -> float:
-    """Return the local budget, rounded up."""
-    with flint.ctx.workprec(_BITS):
-        return float_above(number(sp.log(ratio))())
 
 
 def _data_party(crowd: Crowd, top: float) -> Party:

@@ -13,6 +13,7 @@ import sympy as sp
 from flint import fmpq
 
 from symamp.amplification.answer import Answer
+from symamp.amplification.bracket import Interval, json_number
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question, checked_subject
 from symamp.amplification.search import LOOSE, DataSetSearch, Ladder
@@ -67,41 +68,30 @@ class Inverse(ShownAsText):
     @property
     def gap(self) -> float:
         """(upper - lower)/upper."""
-        if self.lower == self.upper:
-            return 0.0
-        return (self.upper - self.lower) / self.upper if isfinite(self.upper) else 1.0
+        return Interval(self.lower, self.upper).gap
 
     def to_dict(self) -> dict[str, Any]:
         """Return the bracket for machines: numbers and texts only, infinities as "inf"."""
-        ends = {k: v if isfinite(v) else "inf" for k, v in (("lower", self.lower), ("upper", self.upper))}
-        proofs = {
-            name: None if found is None else found.to_dict()
-            for name, found in (("private", self.private), ("not_private", self.not_private))
-        }
         return {
             "quantity": self.quantity,
             "mechanism": self.subject,
             **dict(self.asked),
-            **ends,
-            "safe": self.safe if isfinite(self.safe) else "inf",
+            **{name: json_number(getattr(self, name)) for name in ("lower", "upper", "safe")},
             "monotone": self.monotone,
-            **proofs,
+            "private": None if self.private is None else self.private.to_dict(),
+            "not_private": None if self.not_private is None else self.not_private.to_dict(),
         }
 
     def __str__(self) -> str:
         given = ", ".join(f"{k} = {v}" for k, v in self.asked)
         low, high = (f"{x:,}" if isinstance(x, int) else f"{x:.10g}" for x in (self.lower, self.upper))
-        what = "largest eps0" if self.quantity == "eps0" else "least n"
-        return f"{what} in [{low}, {high}]  ({self.subject}, {given}; private at {low if self._is_budget else high})"
+        what, safe = ("largest eps0", low) if self.quantity == "eps0" else ("least n", high)
+        return f"{what} in [{low}, {high}]  ({self.subject}, {given}; private at {safe})"
 
     def to_csv(self, file: str | PathLike[str]) -> None:
         """Write one line: what was asked, both ends, and the safe one."""
         kept = {k: v for k, v in self.to_dict().items() if k not in ("private", "not_private")}
         write_csv(file, list(kept), [list(kept.values())])
-
-    @property
-    def _is_budget(self) -> bool:
-        return self.quantity == "eps0"
 
 
 def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, method: str | None = None) -> Inverse:

@@ -22,16 +22,15 @@ from symamp.amplification.curve import Curve
 from symamp.amplification.question import Asked, Question, accuracy
 from symamp.amplification.search import LOOSE, DataSetSearch, Ladder
 from symamp.analyses.bound import ROUGH, Bound, Progress
-from symamp.analyses.part import Evidence, Part, gap_of_largest
+from symamp.analyses.part import Evidence, Part, gap_of_largest, largest_upper
 from symamp.analyses.registry import ANALYSES
-from symamp.derivation.crossing import level_of, number
+from symamp.derivation.crossing import level_of, log_above
 from symamp.errors import PrecisionError, UndecidedOrderError
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import LARGEST_EPS, log_of, log_of_ball
 from symamp.evaluation.law import Level
 from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
-from symamp.numbers.rounding import float_above
 
 _ONE = Dyadic(1)
 _FINER = 3
@@ -79,9 +78,9 @@ class Profile:
         below = (
             self._limit(best) if beyond else Evidence.of(attained, level, attained.enclose(level, self.n, settings)),
         )
-        low, high = below[0].lower, _largest(e.upper for e in above)
+        low, high = below[0].lower, largest_upper(above)
         low, high = (low if low.mantissa > 0 else ZERO), (_ONE if high.exceeds(fmpq(1)) else high)
-        own = _largest((Evidence.of(e.part, "", self._at_limit(e.part)) if beyond else e).lower for e in above)
+        own = max((Evidence.of(e.part, "", self._at_limit(e.part)) if beyond else e).lower for e in above)
         claimed = None
         if self._claimed is not None:
             claimed = _outer(self._claimed.first.evidence(level, self.n, settings))
@@ -161,12 +160,7 @@ class Profile:
 
     @cached_property
     def _local_budget(self) -> float:
-        """eps0 as a double, rounded up; inf if there is none."""
-        ratio = self.subject.local_ratio()
-        if ratio is sp.oo:
-            return inf
-        with flint.ctx.workprec(128):
-            return float_above(number(sp.log(ratio))())
+        return log_above(self.subject.local_ratio())
 
     def _beyond_local_budget(self, eps: sp.Expr) -> bool:
         """Return whether eps >= eps0 is proved: then delta is exactly 0."""
@@ -198,10 +192,10 @@ class Profile:
         first, found = self._ladder.first, tuple[Evidence, ...]()
         with nullcontext() if bound is first else suppress(PrecisionError):
             found = bound.evidence(level, self.n, settings, None, worst)
-        if bound is first or (found and log_of_ball(_largest(e.upper for e in found).ball) <= value + LOOSE):
+        if bound is first or (found and log_of_ball(largest_upper(found).ball) <= value + LOOSE):
             return found
         cheap = first.evidence(level, self.n, settings)
-        return min((e for e in (found, cheap) if e), key=lambda evidence: _largest(e.upper for e in evidence))
+        return min((e for e in (found, cheap) if e), key=largest_upper)
 
     def _epsilon_above(
         self, target: fmpq, settings: Settings, bound: Bound, worst: Part, guess: float
@@ -245,10 +239,6 @@ class Profile:
         return Answer(self.question, asked, ends[0], ends[1], own, above, below, claimed)
 
 
-def _largest(values: Iterable[Dyadic]) -> Dyadic:
-    return max(values)
-
-
 def _outer(evidence: tuple[Evidence, ...]) -> Interval:
-    low, high = _largest(e.lower for e in evidence), _largest(e.upper for e in evidence)
+    low, high = max(e.lower for e in evidence), largest_upper(evidence)
     return Interval(max(low.below, 0.0), high.above)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 import flint
 import sympy as sp
@@ -55,10 +56,7 @@ class Column:
 
     def least(self) -> arb:
         """Return the least probability of a message over all inputs."""
-        result = self.on_x0().min(self.on_x1())
-        for x in self.further:
-            result = result.min(x())
-        return result
+        return reduce(arb.min, (x() for x in (self.on_x0, self.on_x1, *self.further)))
 
 
 @dataclass(frozen=True)
@@ -102,12 +100,8 @@ class Victim:
         present = [i for i, count in enumerate(self.counts) if count]
         if not present:
             return BallGparv((), (), arb(1), self.alone(level)), [arb(0)] * len(self.counts)
-        least = []
-        for row in zip(*(self.columns[i] for i in present), strict=True):
-            low = row[0].least()
-            for c in row[1:]:
-                low = low.min(c.least())
-            least.append(low)
+        rows = zip(*(self.columns[i] for i in present), strict=True)
+        least = [reduce(arb.min, (c.least() for c in row)) for row in rows]
         whole = total([c.size * x for c, x in zip(own, least, strict=True)])
         if not whole > 0:
             return BallGparv((), (), arb(1), self.alone(level)), [arb(0)] * len(self.counts)
@@ -123,12 +117,8 @@ class Victim:
         kept = 1 - number(self.crowd.dropout)()
         shares = [arb(0)] * len(self.counts)
         for i in present:
-            mass = None
-            for c, share in zip(self.columns[i], b, strict=True):
-                if share > 0:
-                    mass = c.least() / share if mass is None else mass.min(c.least() / share)
-            assert mass is not None
-            shares[i] = (mass * kept).max(arb(0)).min(arb(1))
+            seen = (c.least() / share for c, share in zip(self.columns[i], b, strict=True) if share > 0)
+            shares[i] = (reduce(arb.min, seen) * kept).max(arb(0)).min(arb(1))
         return BallGparv(tuple(values), tuple(masses), null, singular), shares
 
     def sides(self, level: Level, above: bool) -> tuple[list[Group], Callable[[], arb], Callable[[], arb]]:
@@ -156,10 +146,7 @@ class Victim:
 
         def slot() -> arb:
             shares = found()[1]
-            result = shares[hidden[0]]
-            for i in hidden[1:]:
-                result = result.min(shares[i]) if above else result.max(shares[i])
-            return result
+            return reduce(arb.min if above else arb.max, (shares[i] for i in hidden))
 
         def thinned(share: Callable[[], arb]) -> Callable[[], BallGparv]:
             def source() -> BallGparv:

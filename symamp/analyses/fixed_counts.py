@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from typing import ClassVar
 
 import flint
@@ -98,8 +98,8 @@ def reports_of(laws: Sequence[Law]) -> TwoMessages:
     return TwoMessages(
         lambda: _messages(laws[0])[place][0](),
         lambda: _messages(laws[0])[place][1](),
-        lambda: -_least([-_own(law) for law in laws]),
-        lambda: _least([_own(law) for law in laws]),
+        lambda: reduce(arb.max, map(_own, laws)),
+        lambda: reduce(arb.min, map(_own, laws)),
     )
 
 
@@ -116,10 +116,3 @@ def _likelier(law: Law) -> int:
 
 def _own(law: Law) -> arb:
     return _messages(law)[_likelier(law)][2]()
-
-
-def _least(values: list[arb]) -> arb:
-    result = values[0]
-    for value in values[1:]:
-        result = result.min(value)
-    return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol
 
@@ -195,6 +195,11 @@ class Evidence:
         with flint.ctx.workprec(self.precision + _GUARD):
             upper, lower = self.upper.ball, self.lower.ball
             return float((upper - lower.max(arb(0))) / upper)
+
+
+def largest_upper(evidence: Iterable[Evidence]) -> Dyadic:
+    """Return what is at least the divergence of every part."""
+    return max(e.upper for e in evidence)
 
 
 def gap_of_largest(evidence: Sequence[Evidence]) -> float:

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
-import flint
 import sympy as sp
 
 from symamp.analyses.data_sets import SOURCE as DATA_SETS
 from symamp.analyses.part import DataSets, PartDefaults
 from symamp.analyses.standing import Standing
-from symamp.derivation.crossing import number
+from symamp.derivation.crossing import log_above
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.evaluation.law import Level
@@ -77,11 +76,7 @@ class SmoothPart(PartDefaults):
 
     @property
     def _top(self) -> float:
-        ratio = self.noise.local_ratio()
-        if ratio is sp.oo:
-            return LARGEST_EPS
-        with flint.ctx.workprec(64):
-            return float(number(ratio)().log())
+        return min(log_above(self.noise.local_ratio()), LARGEST_EPS)
 
 
 @lru_cache(maxsize=64)

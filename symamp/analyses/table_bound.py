@@ -55,9 +55,7 @@ class TableBound(SearchedBound):
         alike: Groups = distinct_pairs,
         instead: Callable[[Pair], Part] | None = None,
     ) -> None:
-        given = {"table": table, "part": part, "progress": progress, "alike": alike, "instead": instead}
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(table=table, part=part, progress=progress, alike=alike, instead=instead)
 
     def watched(self, progress: Progress) -> TableBound:
         """Return the bound that tells how many pairs are settled."""

@@ -35,7 +35,6 @@ from symamp.command_line.words import described, read_gap, read_neighbours, refu
 from symamp.derivation.pairs import pair_classes
 from symamp.errors import ArgumentError
 from symamp.mechanisms.catalogue import named
-from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 from symamp.schemas.validation import schema_names, schema_text
 
 question = together(
@@ -62,8 +61,8 @@ def app(context: click.Context) -> None:
 @as_json
 def derive(found: Subject, pair: str | None, as_json: bool) -> None:
     """Derive the optimal (blanket) decomposition as formulas. Parameters left out stay symbols (--k 10 --eps0 1)."""
-    if isinstance(found, AdditiveNoise) and pair is None:
-        print_pieces(found, as_json)
+    if found.noise is not None and pair is None:
+        print_pieces(found.noise, as_json)
         return
     mechanism = described(found)
     if pair is None:

@@ -42,16 +42,9 @@ class Composed(Parts):
         pair: tuple[str, str] = ("x0", "x1"),
         complete: bool = False,
     ) -> None:
-        given = {
-            "parts": tuple(parts),
-            "powers": tuple(powers) or (1,) * len(parts),
-            "weights": tuple(weights),
-            "parameters": parameters,
-            "pair": pair,
-            "complete": complete,
-        }
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        counts = tuple(powers) or (1,) * len(parts)
+        vars(self).update(parts=tuple(parts), powers=counts, weights=tuple(weights))
+        vars(self).update(parameters=parameters, pair=pair, complete=complete)
 
     # ---------------------------------------------------------------------------------------------------- structure
 
@@ -208,10 +201,6 @@ class Composed(Parts):
     def __getstate__(self) -> dict[str, object]:
         names = ("parts", "powers", "weights", "parameters", "pair", "complete")
         return {name: getattr(self, name) for name in names}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
 
     def __str__(self) -> str:
         if not self.is_large:

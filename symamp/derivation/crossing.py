@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import inf
 
+import flint
 import sympy as sp
 
 from symamp.derivation.decomposition import Decomposition
 from symamp.errors import ArgumentError
 from symamp.evaluation.law import Atom, Law, Level, Number, RationalLaw
 from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.rounding import float_above
 from symamp.numbers.systems import FLINT, compile_constant
+
+_BITS = 128
 
 
 @lru_cache(maxsize=4096)
@@ -35,6 +40,14 @@ def number(expr: sp.Expr) -> Number:
     """Return the constant expression as a function that gives a ball around it at the ambient precision."""
     evaluate = compile_constant(expr)
     return lambda: evaluate(FLINT, {})
+
+
+def log_above(ratio: sp.Expr) -> float:
+    """Return the logarithm of a constant as a double, rounded up; inf for infinity."""
+    if ratio is sp.oo:
+        return inf
+    with flint.ctx.workprec(_BITS):
+        return float_above(number(sp.log(ratio))())
 
 
 def level_of(eps: sp.Expr) -> Level:

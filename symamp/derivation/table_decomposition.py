@@ -20,8 +20,7 @@ class TableDecomposition(Decomposition):
 
     def __init__(self, table: NumericTable, rows: tuple[int, int], others: Share = ()) -> None:
         labels = table.inputs[rows[0]], table.inputs[rows[1]]
-        for name, value in {"table": table, "rows": rows, "others": others, "parameters": (), "pair": labels}.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(table=table, rows=rows, others=others, parameters=(), pair=labels)
 
     @cached_property
     def numeric_law(self) -> Law:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import inf, isfinite, log
+from operator import add
 
 import numpy as np
 from flint import arb
@@ -84,12 +86,12 @@ class TermBalls:
         self.term, self.N, self.unit = term, arb(n - 1), arb(unit)
         self.s, self.square = arb(term.s), arb(term.sigma) ** 2
         self.classes = [ClassTransforms(g, term, p_lo) for g in laws]
-        self.most_gain, self.mixed = _maximum(gains), mixed
+        self.most_gain, self.mixed = reduce(arb.max, gains), mixed
         self.corners = [[(i, arb(share)) for i, share in enumerate(row) if share > 0.0] for row in corners]
-        least = -_maximum([-gain for gain in gains])
+        least = -reduce(arb.max, [-gain for gain in gains])
         self.gain, self.gain_spread = (self.most_gain + least) / 2, (self.most_gain - least) / 2
         lost = [c.lost for c in self.classes]
-        self.lost = [_maximum(lost)] * len(lost) if mixed else lost
+        self.lost = [reduce(arb.max, lost)] * len(lost) if mixed else lost
         self.log_mgf = [self.N * c.mgf.log() for c in self.classes]
         floats = [float(x) for x in self.log_mgf]
         self.order = sorted(range(len(laws)), key=lambda i: -floats[i])
@@ -130,7 +132,7 @@ class TermBalls:
                 return CellBound(arb("inf"), 1.0, inf)
         exponents, alphas = (self.at_corners([found[i][k] for i in range(len(found))]) for k in (0, 1))
         scale = scale or self._scale(exponents, alphas)
-        top = _maximum([e + a / arb(scale) for e, a in zip(exponents, alphas, strict=True)])
+        top = reduce(arb.max, [e + a / arb(scale) for e, a in zip(exponents, alphas, strict=True)])
         return CellBound((right - left) * arb(scale) * (top - 1 + common).exp(), scale, inf)
 
     def fine(self, lo: float, hi: float, scale: float | None = None) -> CellBound:
@@ -184,7 +186,7 @@ class TermBalls:
         alphas = [self.N * size / c.mgf for size, c in zip(sizes, self.classes, strict=True)]
         heights, alphas = self.at_corners(self.log_mgf), self.at_corners(alphas)
         scale = scale or self._scale(heights, alphas)
-        top = _maximum([e + a / arb(scale) for e, a in zip(heights, alphas, strict=True)])
+        top = reduce(arb.max, [e + a / arb(scale) for e, a in zip(heights, alphas, strict=True)])
         power = top - 1 + self.square * (self.s**2 - u * u) / 2 - self.unit
         return CellBound(arb(scale) * power.exp() * (1 / u**2 + self.square) / (self.square * u), scale, inf)
 
@@ -211,8 +213,8 @@ class TermBalls:
         if not self.mixed:
             return None
         share = 1 / arb(len(known))
-        middle, across = (_sum([at[j].r for at in known]).scaled(share) for j in (0, 1))
-        spread = _maximum([abs(m.r.f0 - middle.f0) + half * abs(a.r.f1 - across.f1) for m, a in known])
+        middle, across = (reduce(add, [at[j].r for at in known]).scaled(share) for j in (0, 1))
+        spread = reduce(arb.max, [abs(m.r.f0 - middle.f0) + half * abs(a.r.f1 - across.f1) for m, a in known])
         return _Victim(middle, across, spread)
 
     def _expanded(self, m: Transforms, a: Transforms, victim: _Victim | None) -> _Expansion | None:
@@ -257,7 +259,7 @@ def _integral(parabolas: Sequence[_Parabola], top: _Parabola, half: arb) -> arb:
     # A class that bends less is raised, so that all share one bend; one that bends upward is raised to a chord.
     raised = [q.height + (bend - q.bend.lower()).max(zero) * square / 2 for q in parabolas]
     for side in (-half, half):
-        ends.append(_maximum([height + side * q.slope for height, q in zip(raised, parabolas, strict=True)]))
+        ends.append(reduce(arb.max, [height + side * q.slope for height, q in zip(raised, parabolas, strict=True)]))
     middle, spread = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
     curve = bend * square
     flattened = (1 - curve / 6 + curve * curve / 40).min(arb(1))
@@ -269,17 +271,3 @@ def _ideal(top: _Parabola, half: float) -> float:
     height, slope, bend = (float(x) for x in (top.height, top.slope, top.bend))
     with np.errstate(over="ignore", invalid="ignore"):
         return half * float(_WEIGHTS @ np.exp(height + slope * t - 0.5 * bend * t * t))
-
-
-def _maximum(values: Sequence[arb]) -> arb:
-    result = values[0]
-    for value in values[1:]:
-        result = result.max(value)
-    return result
-
-
-def _sum(terms: Sequence[Derivatives]) -> Derivatives:
-    result = terms[0]
-    for term in terms[1:]:
-        result = result + term
-    return result

@@ -8,6 +8,7 @@ Chernoff, and from below after a correction for the lattice. The number of point
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from math import ceil, floor, inf, log, pi
 
 import flint
@@ -239,7 +240,7 @@ class _Summation:
         Proof: docs/proofs/fft.md, section 5.
         """
         offsets, wrapped, theta = self.law.offsets, self.points.wrapped, self.points.theta
-        variance = self.n * _largest([arb(0), *(f * (1 - f) for f in offsets)]).upper()
+        variance = self.n * reduce(arb.max, [arb(0), *(f * (1 - f) for f in offsets)]).upper()
         if not variance > 0:
             return self.n * self.law.lift
         null = (g.null_mass / self.tilted.m) ** self.n
@@ -315,16 +316,10 @@ def _choose_window(tilted: TiltedLaw, law: LatticeLaw, n: int, log_allowance: fl
 
 def _growth(offsets: tuple[arb, ...], x: arb) -> arb:
     """Return the largest of E e^(x N) and E e^(-x N), N = 1 - f with probability f and -f otherwise."""
-    return _largest([(1 - f) * (s * x * f).exp() + f * (s * x * (f - 1)).exp() for f in offsets for s in (1, -1)])
+    terms = ((1 - f) * (s * x * f).exp() + f * (s * x * (f - 1)).exp() for f in offsets for s in (1, -1))
+    return reduce(arb.max, terms)
 
 
 def _log_growth(offsets: Floats, x: float) -> float:
     terms = [(1.0 - offsets) * np.expm1(s * x * offsets) + offsets * np.expm1(s * x * (offsets - 1.0)) for s in (1, -1)]
     return float(np.log1p(np.max(terms)))
-
-
-def _largest(values: list[arb]) -> arb:
-    result = values[0]
-    for value in values[1:]:
-        result = result.max(value)
-    return result

@@ -5,9 +5,11 @@ The kernel sandwich never uses that the summands share one law (docs/proofs/user
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import comb, inf
+from operator import mul
 
 import flint
 from flint import acb, arb
@@ -91,10 +93,7 @@ def _largest(groups: Sequence[Group], balls: Sequence[BallGparv]) -> arb:
     result = arb(0)
     for group, ball in zip(groups, balls, strict=True):
         values = [*ball.values, *([] if ball.null_mass.is_zero() else [arb(0)])]
-        top = values[0]
-        for v in values[1:]:
-            top = top.max(v)
-        result += group.count * top
+        result += group.count * reduce(arb.max, values)
     return result
 
 
@@ -144,12 +143,12 @@ class TiltedGroups(Tilted):
     def of(laws: Sequence[tuple[BallGparv, int]], tilt: float) -> TiltedGroups:
         """Tilt laws, each of so many users, by the double ``tilt``, an exact number."""
         groups = tuple(TiltedBalls.of(g, count, tilt) for g, count in laws)
-        return TiltedGroups(arb(tilt), _product([t.null_n for t in groups]), groups)
+        return TiltedGroups(arb(tilt), _product(t.null_n for t in groups), groups)
 
     @property
     def scale(self) -> arb:
         """M(theta), the product over all users."""
-        return _product([t.scale for t in self.groups])
+        return _product(t.scale for t in self.groups)
 
     def powers(self, step: arb, first: int, last: int) -> Iterator[acb]:
         """Yield the characteristic function of the sum, less ``null_n``, at the frequencies j step."""
@@ -161,7 +160,7 @@ class TiltedGroups(Tilted):
 
     def growth(self, tilt: arb) -> arb:
         """Return M(tilt)/M(theta)."""
-        return _product([t.growth(tilt) for t in self.groups])
+        return _product(t.growth(tilt) for t in self.groups)
 
     def decays(self, step: arb, blocks: Ranges) -> list[arb]:
         """Return the products of what the groups give for each block."""
@@ -179,8 +178,5 @@ def _sum(groups: Sequence[Group], plan: Plan, bits: int) -> Enclosure:
     return Enclosure(lower, upper, "compact kernel, groups", bits, plan)
 
 
-def _product(factors: Sequence[arb]) -> arb:
-    result = arb(1)
-    for x in factors:
-        result *= x
-    return result
+def _product(factors: Iterable[arb]) -> arb:
+    return reduce(mul, factors, arb(1))

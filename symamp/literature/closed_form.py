@@ -86,6 +86,14 @@ def few_laws(subject: Subject, generic: bool = False) -> tuple[Law, ...] | None:
     return None if any(law.singular for law in laws) else tuple(laws)
 
 
+def few_pairs(subject: Subject) -> str | None:
+    """Return why a form of the blanket's laws does not apply, None if it does."""
+    reason = finite_budget(subject)
+    if reason is None and few_laws(subject) is None:
+        return "a mechanism with few pairs of inputs and a blanket wherever a message has mass"
+    return reason
+
+
 Formula = Callable[[Setting, arb], arb]
 """A ball for the value at (setting, what is given): not finite where the formula has no value."""
 

@@ -18,6 +18,7 @@ from symamp.amplification.questions import delta as delta_of
 from symamp.amplification.questions import epsilon as epsilon_of
 from symamp.analyses.analysis import Analysis
 from symamp.analyses.crowd import Crowd
+from symamp.analyses.part import largest_upper
 from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
@@ -162,7 +163,7 @@ def _of_analysis(analysis: Analysis, subject: Subject, truth: Answer, exact: fmp
             value, _ = epsilon_above(bound, worst, truth.n, exact, root, settings)
         else:
             found = bound.evidence(level_of(exact), truth.n, _SETTINGS)
-            value = max(e.upper for e in found).above
+            value = largest_upper(found).above
     except SymampError as error:
         return [_row(analysis.name, Reading(None, (), str(error)), analysis.standing, analysis.source, truth)]
     return [_row(analysis.name, Reading(value), analysis.standing, analysis.source, truth)]

@@ -13,8 +13,6 @@ from symamp.derivation.randomizer import LocalRandomizer
 from symamp.derivation.triple import triple
 from symamp.errors import SupportMismatchError
 from symamp.mechanisms.mechanism import Mechanism
-from symamp.mechanisms.noise_part import NoisePart
-from symamp.mechanisms.silent import Silent
 
 
 def part_triple(part: Mechanism, x0: str, x1: str, other: str | None) -> Decomposition:
@@ -33,8 +31,8 @@ def _of_pair(part: Mechanism, pair: tuple[str, str], other: str | None) -> Decom
 
 def different_pairs(part: LocalRandomizer) -> list[tuple[str, str]]:
     """The pairs of different inputs that stand for all."""
-    if isinstance(part, Silent):
-        return [("-", "-")]
+    if len(part.inputs) == 1:
+        return [(part.inputs[0],) * 2]
     if (best := dominating_pair(part)) is not None:
         return [best]
     if not part.lists_all_inputs and not part.is_composed:
@@ -44,8 +42,8 @@ def different_pairs(part: LocalRandomizer) -> list[tuple[str, str]]:
 
 def equal_pairs(part: Mechanism) -> list[tuple[str, str]]:
     """One pair (x, x) for each law of a single input."""
-    if isinstance(part, Silent | NoisePart):
-        return [(part.inputs[0],) * 2]  # of noise no input is easier to tell from the others than an end
+    if part.first_input_stands_for_all:
+        return [(part.inputs[0],) * 2]
     if not part.lists_all_inputs and dominating_pair(part) is None:
         raise SupportMismatchError("mechanism", repr(part), "a part all of whose inputs are described")
     found = {part_triple(part, x, x, None).signature(): (x, x) for x in part.inputs[::-1]}
@@ -54,6 +52,6 @@ def equal_pairs(part: Mechanism) -> list[tuple[str, str]]:
 
 def further_values(part: Mechanism, x0: str, x1: str) -> tuple[str, ...]:
     """Values beside x0 and x1, one of each class; a different one, for data sets, where the two are equal."""
-    if isinstance(part, Silent | NoisePart):
+    if part.first_input_stands_for_all:
         return ()
     return part.further_inputs((x0, x1)) if x0 != x1 else tuple(x for x in part.inputs if x != x0)[:1]

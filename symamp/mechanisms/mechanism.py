@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 import sympy as sp
 
@@ -24,6 +25,9 @@ from symamp.mechanisms.subject_base import SubjectBase
 
 class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
     """What a user runs: a described local randomizer that offers what is derived from it."""
+
+    first_input_stands_for_all: ClassVar[bool] = False
+    """Whether, where both values of a part are equal and other users hold them, too, the first input is the worst."""
 
     def blanket(self, x0: str | None = None, x1: str | None = None) -> Decomposition:
         """Return the optimal (blanket) decomposition for the ordered pair of inputs (x0, x1).

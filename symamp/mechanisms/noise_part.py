@@ -25,9 +25,7 @@ class NoiseTriple(Decomposition):
     """R(x0), R(x1) and the blanket, or R(other), of noise at the ends of the interval: enclosed, not listed."""
 
     def __init__(self, noise: AdditiveNoise, pair: tuple[str, str], other: str | None) -> None:
-        given = {"noise": noise, "parameters": noise.parameters, "pair": pair, "other": other}
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(noise=noise, parameters=noise.parameters, pair=pair, other=other)
 
     noise: AdditiveNoise
     other: str | None
@@ -104,7 +102,7 @@ class NoiseTriple(Decomposition):
 class NoisePart(Mechanism):
     """Additive noise as a part: its inputs are the ends of the interval, which are the worst pair."""
 
-    is_composed = True
+    is_composed = first_input_stands_for_all = True  # no input is easier to tell from the others than an end
     lists_all_inputs = False  # nor inputs between the ends
     inputs = ("0", _END)
 

@@ -15,7 +15,7 @@ class Silent(Mechanism):
     name = "silent"
     parameters = ()
     inputs = ("-",)
-    is_composed = True
+    is_composed = first_input_stands_for_all = True
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """None: there is one input."""

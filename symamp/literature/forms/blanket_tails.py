@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 
 from flint import arb
 
@@ -11,7 +12,7 @@ from symamp.analyses.analysis import finite_budget
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.evaluation.law import Law, total
-from symamp.literature.closed_form import ClosedForm, Setting, few_laws
+from symamp.literature.closed_form import ClosedForm, Setting, few_laws, few_pairs
 
 _SOURCE = "Balle, Bell, Gascón, Nissim 2019, section 5; closed sums: docs/proofs/closed_forms.md"
 
@@ -35,9 +36,7 @@ def moments_of(law: Law, e: arb) -> Moments:
     masses = [a.mass() for a in law.atoms]
     gamma = arb(1) if law.complete else total(masses).min(arb(1))
     values = [gamma * (a.ratio0() - e * a.ratio1()) for a in law.atoms]
-    largest, least = values[0], values[0]
-    for v in values[1:]:
-        largest, least = largest.max(v), least.min(v)
+    largest, least = reduce(arb.max, values), reduce(arb.min, values)
     square = total([m * v * v for m, v in zip(masses, values, strict=True)]) / gamma
     return Moments(gamma, largest - least, largest, square)
 
@@ -105,21 +104,11 @@ def _published(inequality: _Inequality) -> Callable[[Setting, arb], arb]:
 
 
 def _largest(values: list[arb]) -> arb:
-    result = values[0]
-    for v in values[1:]:
-        result = result.max(v) if v.is_finite() and result.is_finite() else arb("nan")
-    return result
-
-
-def _few_pairs(subject: Subject) -> str | None:
-    reason = finite_budget(subject)
-    if reason is None and few_laws(subject) is None:
-        return "a mechanism with few pairs of inputs and a blanket wherever a message has mass"
-    return reason
+    return reduce(arb.max, values) if all(v.is_finite() for v in values) else arb("nan")
 
 
 def _mechanism(subject: Subject) -> str | None:
-    return _few_pairs(subject) if subject.mechanism is not None else "a mechanism: for a budget alone see *_generic"
+    return few_pairs(subject) if subject.mechanism is not None else "a mechanism: for a budget alone see *_generic"
 
 
 def _form(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from flint import arb
 
-from symamp.analyses.analysis import finite_budget
 from symamp.analyses.crowd import Crowd
 from symamp.analyses.standing import Standing
-from symamp.analyses.subject import Subject
 from symamp.derivation.crossing import number
 from symamp.evaluation.law import Law, total
-from symamp.literature.closed_form import ClosedForm, Provenance, Setting, few_laws, root
+from symamp.literature.closed_form import ClosedForm, Provenance, Setting, few_pairs, root
 
 
 def normal_tail(x: arb) -> arb:
@@ -46,10 +46,8 @@ def gspa_of(crowd: Crowd) -> ClosedForm:
 
     def delta(_: Setting, eps: arb) -> arb:
         weights = [1 / (1 + number(subject.local_ratio())()) for _, subject in crowd.groups]
-        largest = weights[0]
-        for w in weights[1:]:
-            largest = largest.max(w)
-        left = total([count * w for (count, _), w in zip(crowd.groups, weights, strict=True)]) - largest
+        left = total([count * w for (count, _), w in zip(crowd.groups, weights, strict=True)])
+        left -= reduce(arb.max, weights)
         return gaussian_delta(root(2 / left), eps) if left > 0 else arb("nan")
 
     source = "Chen, Cao, Ge 2024, Theorem 2"
@@ -76,13 +74,6 @@ def _shuffle_index(s: Setting, eps: arb) -> arb:
     return result
 
 
-def _few_pairs(subject: Subject) -> str | None:
-    reason = finite_budget(subject)
-    if reason is None and few_laws(subject) is None:
-        return "a mechanism with few pairs of inputs and a blanket wherever a message has mass"
-    return reason
-
-
 FORMS = (
     ClosedForm(
         "gspa",
@@ -98,7 +89,7 @@ FORMS = (
         "Takagi, Liew 2026",
         "central limit theorem for the blanket: n to infinity, eps sqrt(n) fixed",
         delta=_shuffle_index,
-        lacks=_few_pairs,
+        lacks=few_pairs,
         provenance=Provenance.RESTATED,
     ),
 )

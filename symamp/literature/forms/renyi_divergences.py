@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from math import comb
 
 from flint import arb
@@ -48,21 +49,15 @@ def _least(divergence: Callable[[Setting, int], arb]) -> Callable[[Setting, arb]
     def epsilon(s: Setting, delta: arb) -> arb:
         values = [divergence(s, order) - delta.log() / (order - 1) for order in _ORDERS]
         finite = [v for v in values if v.is_finite()]
-        result = finite[0] if finite else arb("nan")
-        for v in finite[1:]:
-            result = result.min(v)
-        return result
+        return reduce(arb.min, finite) if finite else arb("nan")
 
     return epsilon
 
 
 def _least_delta(divergence: Callable[[Setting, int], arb]) -> Callable[[Setting, arb], arb]:
     def delta(s: Setting, eps: arb) -> arb:
-        result = arb(1)
-        for order in _ORDERS:
-            value = ((order - 1) * (divergence(s, order) - eps)).exp()
-            result = result.min(value) if value.is_finite() else result
-        return result
+        values = (((order - 1) * (divergence(s, order) - eps)).exp() for order in _ORDERS)
+        return reduce(arb.min, (v for v in values if v.is_finite()), arb(1))
 
     return delta
 

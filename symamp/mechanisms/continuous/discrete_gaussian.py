@@ -74,15 +74,6 @@ class DiscreteGaussian(AdditiveNoise):
         middle = term.subs(z, first) * sp.Piecewise((1, sp.Eq(2 * first, self["B"])), (0, True))
         return (2 * half + middle) / sp.Sum(term, (z, -sp.oo, sp.oo))
 
-    def blanket_law_up_to(self, last: int) -> tuple[SmoothLaw, SmoothLaw]:
-        """Return (lower, upper): the messages from ``last`` on at their mean, or as one atom with a singular part.
-
-        Guarantee
-        ---------
-        The divergences of the laws enclose that of the blanket of 0 and B. Proof: docs/proofs/smooth_laws.md.
-        """
-        return _laws(self, last)
-
     def upper_law(self) -> SmoothLaw:
         """Return the upper law that is cut where less than 1e-19 of the mass is left."""
         return _laws(self, self._far)[1]
@@ -97,7 +88,7 @@ class DiscreteGaussian(AdditiveNoise):
         return int(self["B"]) + ceil(_FAR_ENOUGH * float(self["sigma"]) + 1.0)
 
     def blanket_laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
-        """Return (lower, upper) as ``blanket_law_up_to``, cut where one message decides alone, as for all noise."""
+        """Return (lower, upper), cut where one message decides alone, as for all noise."""
         reached = self.ratio_at_cut(level, n)
         size, sigma = int(self["B"]), float(self["sigma"])
         there = size / 2.0 + sigma * sigma * log(max(reached, 1.0)) / size
@@ -147,6 +138,12 @@ def _tail(noise: DiscreteGaussian, first: int, precision: int) -> arb:
 
 @lru_cache(maxsize=64)
 def _laws(noise: DiscreteGaussian, last: int) -> tuple[SmoothLaw, SmoothLaw]:
+    """Return (lower, upper): the messages from ``last`` on at their mean, or as one atom with a singular part.
+
+    Guarantee
+    ---------
+    The divergences of the laws enclose that of the blanket of 0 and B. Proof: docs/proofs/smooth_laws.md.
+    """
     size, sigma = int(noise["B"]), noise["sigma"]
     one, zero = number(sp.S.One), number(sp.S.Zero)
 

@@ -21,6 +21,7 @@ from flint import arb
 from symamp.derivation.crossing import number
 from symamp.errors import UndecidedOrderError
 from symamp.mechanisms.continuous.formula_range import formula_range
+from symamp.numbers.convex_hull import lower_hull
 
 _MESSAGES, _FINEST, _GROWTH, _NODES, _BITS = 2048, 2.0**-11, 8.0, 160, 64
 _SLACK = 1e-12
@@ -99,22 +100,9 @@ def _law(found: Boxes) -> list[tuple[Fraction, Fraction]]:
         size = float((found.widths * (found.most + place * found.least)).sum(axis=1).max())
         points.append((Fraction(float(place)), Fraction(float(terms.sum(axis=1).max()) + 4.0 * _SLACK * size)))
     points.append((Fraction(float(u[-1])), Fraction(0)))
-    hull = _lower_hull(points)
+    hull = lower_hull(points)
     slopes = [(q[1] - p[1]) / (q[0] - p[0]) for p, q in pairwise(hull)] + [Fraction(0)]
     return [(hull[k + 1][0], slopes[k + 1] - slopes[k]) for k in range(len(hull) - 1)]
-
-
-def _lower_hull(points: list[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
-    hull: list[tuple[Fraction, Fraction]] = []
-    for p in points:
-        while len(hull) > 1 and _turns_down(hull[-2], hull[-1], p):
-            hull.pop()
-        hull.append(p)
-    return hull
-
-
-def _turns_down(a: tuple[Fraction, Fraction], b: tuple[Fraction, Fraction], c: tuple[Fraction, Fraction]) -> bool:
-    return (b[1] - a[1]) * (c[0] - b[0]) >= (c[1] - b[1]) * (b[0] - a[0])
 
 
 def _coupled(law: list[tuple[Fraction, Fraction]]) -> tuple[Atom3, ...]:

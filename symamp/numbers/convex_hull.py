@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 from flint import fmpq
 
-Vertex = tuple[fmpq, fmpq]
+Vertex: TypeAlias = tuple[fmpq, fmpq]
 
 
-def lower_hull(points: Iterable[Vertex]) -> list[Vertex]:
+def lower_hull(points: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     """Return the vertices of the greatest convex function below the points, from left to right.
 
     Of points with the same abscissa the lowest counts; points on a line between two others are left out.
@@ -18,7 +19,7 @@ def lower_hull(points: Iterable[Vertex]) -> list[Vertex]:
     >>> lower_hull([(fmpq(x), fmpq(y)) for x, y in ((0, 1), (1, 2), (2, 0), (1, 1), (3, 0))])
     [(0, 1), (2, 0), (3, 0)]
     """
-    hull: list[Vertex] = []
+    hull: list[tuple[Any, Any]] = []
     for point in sorted(points):
         if hull and hull[-1][0] == point[0]:
             continue
@@ -28,5 +29,5 @@ def lower_hull(points: Iterable[Vertex]) -> list[Vertex]:
     return hull
 
 
-def _turns_up(a: Vertex, b: Vertex, c: Vertex) -> bool:
+def _turns_up(a: tuple[Any, Any], b: tuple[Any, Any], c: tuple[Any, Any]) -> bool:
     return bool((b[1] - a[1]) * (c[0] - b[0]) < (c[1] - b[1]) * (b[0] - a[0]))
