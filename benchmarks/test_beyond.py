@@ -78,6 +78,13 @@ def members(budgets=(1, 4)):
             yield from ((f"{slug}, eps0 = {eps0}", cls(**cls.typical, eps0=eps0)) for eps0 in budgets)
 
 
+def record(benchmark, figures):
+    """Keep the median of what a function returns by name, and the worst."""
+    found = benchmark.pedantic(figures, rounds=1)
+    worst = max(found, key=lambda name: found[name])
+    benchmark.extra_info |= {"median": median(found.values()), "worst": (worst, found[worst]), "asked": len(found)}
+
+
 @pytest.mark.parametrize("n", MANY)
 @pytest.mark.benchmark(group="catalogue: envelope over blanket")
 def test_envelope_over_blanket(benchmark, n):
@@ -85,9 +92,7 @@ def test_envelope_over_blanket(benchmark, n):
         both = {name: [seconds(m, n, method) for method in ("blanket", "envelope")] for name, m in members()}
         return {name: envelope / blanket for name, (blanket, envelope) in both.items() if envelope < float("inf")}
 
-    found = benchmark.pedantic(ratios, rounds=1)
-    worst = max(found, key=lambda name: found[name])
-    benchmark.extra_info |= {"median": median(found.values()), "worst": (worst, found[worst]), "asked": len(found)}
+    record(benchmark, ratios)
 
 
 @pytest.mark.parametrize("n", MANY)
@@ -97,9 +102,7 @@ def test_all_data_sets_of_the_catalogue(benchmark, n):
         found = {name: seconds(m, n, "all_data_sets") for name, m in members()}
         return {name: t for name, t in found.items() if t < float("inf")}
 
-    found = benchmark.pedantic(times, rounds=1)
-    worst = max(found, key=lambda name: found[name])
-    benchmark.extra_info |= {"median": median(found.values()), "worst": (worst, found[worst]), "asked": len(found)}
+    record(benchmark, times)
 
 
 @pytest.mark.parametrize("n", MANY)
@@ -113,9 +116,7 @@ def test_default_of_the_catalogue_where_the_blanket_suffices(benchmark, n):
                 found[name] = seconds(m, n)
         return found
 
-    found = benchmark.pedantic(times, rounds=1)
-    worst = max(found, key=lambda name: found[name])
-    benchmark.extra_info |= {"median": median(found.values()), "worst": (worst, found[worst]), "asked": len(found)}
+    record(benchmark, times)
 
 
 @pytest.mark.parametrize(("eps0", "n"), [(4, 10**3), (6, 10**4), (8, 10**5)])

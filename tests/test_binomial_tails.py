@@ -88,28 +88,14 @@ def test_one_binomial_tail_by_hand():
 @pytest.mark.parametrize("eps0", [1e-12, 1e-6, 0.01, 12.0, 40.0, 60.0, 200.0])
 @pytest.mark.parametrize(("n", "share"), [(10, 0.5), (1000, 0.1), (1000, 0.9), (10**6, 0.0), (10**9, 0.0)])
 def test_the_gap_is_met_at_tiny_and_large_budgets(k, eps0, n, share):
-    found = enclose_divergence(krr_of(k, eps0), Level.of_float(share * eps0), n)
+    found = enclose_divergence(krr(k, eps0), Level.of_float(share * eps0), n)
     assert found.relative_gap <= 1e-6
-
-
-def krr_of(k: int, eps0: float) -> Law:
-    def t():
-        return arb(eps0).exp()
-
-    def one():
-        return arb(1)
-
-    def mass(m):
-        return lambda: arb(m) / (t() + k - 1)
-
-    atoms = [Atom(t, one, mass(1)), Atom(one, t, mass(1)), Atom(one, one, mass(k - 2), True)]
-    return Law(tuple(atoms[: 3 if k > 2 else 2]))
 
 
 @pytest.mark.parametrize(("k", "eps0", "eps"), [(3, 60.0, 59.0), (3, 40.0, 20.0), (2, 200.0, 20.0), (10, 8.0, 7.0)])
 def test_no_bound_is_worse_than_that_of_fewer_users(k, eps0, eps):
     """The divergence falls with n; whatever is evaluated, the ends do not contradict that, nor exceed n = 1."""
-    law, level = krr_of(k, eps0), Level.of_float(eps)
+    law, level = krr(k, eps0), Level.of_float(eps)
     lowest = None
     with flint.ctx.workprec(200):
         for n in (1, 2, 10, 1000, 10**6, 10**9, 10**12):
@@ -124,7 +110,7 @@ def test_no_bound_is_worse_than_that_of_fewer_users(k, eps0, eps):
 def test_upper_bounds_fall_with_eps():
     last = None
     for step in range(12):
-        found = enclose_divergence(krr_of(3, 60.0), Level.of_float(5.0 * step), 10**9)
+        found = enclose_divergence(krr(3, 60.0), Level.of_float(5.0 * step), 10**9)
         assert last is None or found.lower.lower() <= last
         last = found.upper.upper()
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import run
 
 import symamp as sa
 from symamp.command_line import cli
@@ -45,17 +46,7 @@ def symamp(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
 
-    def run(line):
-        monkeypatch.setattr(sys, "argv", ["symamp", *(shlex.split(line) if isinstance(line, str) else line)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = end.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
+    return lambda line: run(monkeypatch, capsys, *(shlex.split(line) if isinstance(line, str) else line))
 
 
 def answer_of(result):

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import sympy as sp
 from alike import assert_alike
+from command import run
 
 import symamp as sa
 from symamp.algebra.normal_form import normal
-from symamp.command_line import cli
 from symamp.derivation.orbit import Orbit
 from symamp.derivation.triple import triple
 from symamp.errors import (
@@ -440,17 +440,6 @@ def folder(monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "120")
     yield tmp_path
     sys.modules.pop("dont_know", None)
-
-
-def run(monkeypatch, capsys, *arguments):
-    monkeypatch.setattr(sys, "argv", ["symamp", *arguments])
-    code = 0
-    try:
-        cli.main()
-    except SystemExit as end:
-        code = end.code or 0
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_tutorial(folder):

@@ -113,7 +113,7 @@ def test_kernel_is_the_transform_of_a_majorant_and_a_minorant(theta, d):
     assert kernel.at_zero()[0] == pytest.approx(1 / theta**2, abs=d * d / 10)
 
 
-def krr(k: int, eps0: int = 1) -> Law:
+def krr(k: int, eps0: float = 1) -> Law:
     def t():
         return arb(eps0).exp()
 

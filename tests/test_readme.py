@@ -5,13 +5,11 @@ import itertools
 import json
 import re
 import shlex
-import sys
 from pathlib import Path
 
+import command as command_line
 import pytest
 from alike import assert_alike
-
-from symamp.command_line import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {"README.md": ROOT / "README.md", "quickstart.md": ROOT / "docs" / "quickstart.md"}
@@ -63,16 +61,10 @@ def console_examples(page):
 
 
 def run(command, monkeypatch, capsys):
-    words = shlex.split(command)
-    assert words[0] == "symamp"
-    monkeypatch.setattr(sys, "argv", words)
-    code = 0
-    try:
-        cli.main()
-    except SystemExit as end:
-        code = end.code or 0
-    captured = capsys.readouterr()
-    return code, captured.out + captured.err
+    program, *words = shlex.split(command)
+    assert program == "symamp"
+    code, out, err = command_line.run(monkeypatch, capsys, *words)
+    return code, out + err
 
 
 @pytest.mark.parametrize(("command", "printed"), list(console_examples("README.md")))

@@ -220,13 +220,13 @@ def victims(crowd: Crowd) -> Iterator[Victim]:
 
 
 def _response(m: RandomizedResponse) -> tuple[Column, ...]:
-    k, t = m["k"], sp.exp(m["eps0"])
-    high, low = Constant.of(t / (t + k - 1)), Constant.of(1 / (t + k - 1))
+    k, levels = m["k"], m.levels()
+    high, low = (Constant.of(x) for x in levels)
     first = Column(1, high, low, (), (high, low, low))
     second = Column(1, low, high, (), (low, high, low))
     if k == 2:
         return first, second
-    some, one = Constant.of((k - 2) / (t + k - 1)), Constant.of((t + k - 3) / (t + k - 1))
+    some, one = Constant.of((k - 2) * levels[1]), Constant.of(levels[0] + (k - 3) * levels[1])
     return first, second, Column(int(k) - 2, low, low, (), (some, some, one))
 
 

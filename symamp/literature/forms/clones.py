@@ -5,6 +5,7 @@ from __future__ import annotations
 import sympy as sp
 from flint import arb
 
+from symamp.analyses.analysis import finite_budget
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.literature.closed_form import ClosedForm, Condition, Provenance, Setting, log_one_plus, root
@@ -41,9 +42,8 @@ def _cheu_conditions(s: Setting, delta: arb) -> tuple[Condition, ...]:
 
 def binary_only(subject: Subject) -> str | None:
     """Return what the subject would have to be: binary randomized response."""
-    t = subject.local_ratio()
-    binary = t is not sp.oo and subject == RandomizedResponse(k=2, eps0=sp.log(t))
-    return None if binary else "binary randomized response"
+    binary = isinstance(subject, RandomizedResponse) and subject["k"] == sp.Integer(2)
+    return finite_budget(subject) if binary else "binary randomized response"
 
 
 def _fmt_2022(s: Setting, delta: arb) -> arb:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sympy as sp
 
-from symamp.algebra.parameter import EPS0, Parameter
+from symamp.mechanisms.families.randomized_response import RandomizedResponse
 from symamp.mechanisms.finite import FiniteMechanism, check_size
-from symamp.mechanisms.structures.exchangeable import ExchangeableSets, Share
 
 
-class ExponentialMechanism(ExchangeableSets):
+class ExponentialMechanism(RandomizedResponse):
     """Send option y of k with weight e^(-eps0*dist(x, y)/2), where dist(x, y) = 1 for y != x and dist(x, x) = 0.
 
     eps0 is the nominal budget, for distances that change by at most 1. On equidistant options the normalisation does
@@ -23,28 +22,11 @@ class ExponentialMechanism(ExchangeableSets):
     slug = "exponential"
     source = "McSherry, Talwar 2007"
     small = tuple({"k": k, "eps0": "log(9)"} for k in (2, 3, 4, 5, 7))
-    typical = {"k": 10}
-    declared = (Parameter("k", lower=sp.Integer(2), integer=True), EPS0)
-    size = "k"
-
-    def __init__(self, *, k: object = None, eps0: object = None) -> None:
-        super().__init__(k=k, eps0=eps0)
 
     def levels(self) -> tuple[sp.Expr, sp.Expr]:
         """The reference measure counts messages; only the option at distance 0 is raised."""
         k, far = self["k"], sp.exp(-self["eps0"] / 2)
         return 1 / (1 + (k - 1) * far), far / (1 + (k - 1) * far)
-
-    def shares(self, inside: int, outside: int) -> tuple[Share, ...]:
-        """The set of x is {x}."""
-        rest = self["k"] - inside - outside
-        if inside == 0:
-            return (Share("", rest, sp.Integer(1), rest - 1),)
-        return (Share("", sp.Integer(1), sp.Integer(0), rest),) if inside == 1 else ()
-
-    def message_bits(self) -> sp.Expr:
-        """Return log2 of k."""
-        return sp.log(self["k"], 2)
 
     def table(self) -> FiniteMechanism:
         """Return the k by k table."""

@@ -25,21 +25,10 @@ class Share(NamedTuple):
     outside: sp.Expr | None
 
 
-class ExchangeableSets(Family):
-    """A family in which R(x)(y) is ``high`` if y is in the set of x and ``low`` if not, and any inputs are alike.
-
-    A subclass gives ``size`` (the parameter that counts the inputs), ``levels`` and ``shares``.
-    """
+class AlikeInputs(Family):
+    """A family any inputs of which are alike; ``size`` is the parameter that counts them."""
 
     size: str
-
-    @abstractmethod
-    def levels(self) -> tuple[sp.Expr, sp.Expr]:
-        """Return the densities (high, low) against the reference measure."""
-
-    @abstractmethod
-    def shares(self, inside: int, outside: int) -> tuple[Share, ...]:
-        """Return the messages in the sets of ``inside`` given inputs and not in those of ``outside`` others."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -50,14 +39,29 @@ class ExchangeableSets(Family):
         """Inputs are alike, and so are pairs of them."""
         return (("x0", "x1"),)
 
-    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
-        """The pair and a third input, which two levels can do without (docs/proofs/envelope.md, section 4)."""
-        return (*pair, *self.further_inputs(pair))
-
     @property
     def lists_all_inputs(self) -> bool:
         """Whether a third input is shown, or there are but two."""
         return len(self.inputs) > 2 or bool(self[self.size] == 2)
+
+
+class ExchangeableSets(AlikeInputs):
+    """A family in which R(x)(y) is ``high`` if y is in the set of x and ``low`` if not, and any inputs are alike.
+
+    A subclass gives ``size``, ``levels`` and ``shares``.
+    """
+
+    @abstractmethod
+    def levels(self) -> tuple[sp.Expr, sp.Expr]:
+        """Return the densities (high, low) against the reference measure."""
+
+    @abstractmethod
+    def shares(self, inside: int, outside: int) -> tuple[Share, ...]:
+        """Return the messages in the sets of ``inside`` given inputs and not in those of ``outside`` others."""
+
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """The pair and a third input, which two levels can do without (docs/proofs/envelope.md, section 4)."""
+        return (*pair, *self.further_inputs(pair))
 
     def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
         """Return the chances of the set of an input."""

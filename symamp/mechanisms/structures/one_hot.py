@@ -11,7 +11,7 @@ import sympy as sp
 from symamp.algebra.normal_form import normal
 from symamp.derivation.orbit import Orbit
 from symamp.mechanisms.budget_order import free_budget, is_wider_with_budget
-from symamp.mechanisms.family import Family
+from symamp.mechanisms.structures.exchangeable import AlikeInputs
 
 _BINARY_COORDINATES = "a smaller eps0 randomizes every coordinate of the report once more"
 
@@ -24,37 +24,21 @@ class Letter(NamedTuple):
     other: sp.Expr
 
 
-class OneHot(Family):
+class OneHot(AlikeInputs):
     """A family whose message has ``size`` independent coordinates; coordinate x follows ``own``, the rest ``other``.
 
     The reference measure is the law of a message that encodes no input. Its densities are own/other at the
     coordinate of x. Among the further coordinates only the first letter in the list that occurs is recorded.
     """
 
-    size: str
-
     @abstractmethod
     def letters(self) -> tuple[Letter, ...]:
         """Return the alphabet; letters with small own/other first give the fewest undecided orders."""
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Up to four coordinates stand for all."""
-        return tuple(f"x{i}" for i in range(self.count(self.size)))
-
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Coordinates are alike."""
-        return (("x0", "x1"),)
 
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The pair and a third input, which two letters can do without (docs/proofs/envelope.md, section 4)."""
         described = len(self.inputs) > 2 or self[self.size] == 2 or len(self.letters()) == 2
         return (*pair, *self.further_inputs(pair)) if described else None
-
-    @property
-    def lists_all_inputs(self) -> bool:
-        """Whether a third input is shown, or there are but two."""
-        return len(self.inputs) > 2 or bool(self[self.size] == 2)
 
     def degradation(self) -> str | None:
         """Return that coordinates of two letters are randomized once more, or what is known of two levels."""
