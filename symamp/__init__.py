@@ -19,7 +19,8 @@ from symamp.amplification.choose import Candidate, Ranking, choose
 from symamp.amplification.crowd_answer import CrowdAnswer
 from symamp.amplification.curve import Curve
 from symamp.amplification.estimate import Estimate, estimate
-from symamp.amplification.inverse import Inverse, largest_eps0, least_n
+from symamp.amplification.inverse import largest_eps0, least_n
+from symamp.amplification.inverse_bracket import Inverse
 from symamp.amplification.method_check import method_check
 from symamp.amplification.questions import delta, epsilon
 from symamp.amplification.sum_law import SumLaw, sum_law

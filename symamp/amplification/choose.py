@@ -11,7 +11,8 @@ import sympy as sp
 from rich.console import Console
 from rich.table import Table
 
-from symamp.amplification.inverse import Inverse, largest_eps0
+from symamp.amplification.inverse import largest_eps0
+from symamp.amplification.inverse_bracket import Inverse
 from symamp.amplification.shown import ShownAsTable, cell
 from symamp.analyses.subject import Subject
 from symamp.derivation.axes import axes_for

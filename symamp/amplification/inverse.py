@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from math import ceil, exp, floor, inf, isfinite, log
-from os import PathLike
-from typing import Any
 
 import sympy as sp
 from flint import fmpq
 
 from symamp.amplification.answer import Answer
-from symamp.amplification.bracket import Interval, json_number
+from symamp.amplification.inverse_bracket import Inverse
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question, checked_subject
 from symamp.amplification.search import LOOSE, DataSetSearch, Ladder
-from symamp.amplification.shown import ShownAsText, write_csv
 from symamp.analyses.subject import Subject
 from symamp.derivation.crossing import level_of
 from symamp.errors import ArgumentError
@@ -32,66 +28,6 @@ _FIRST_SHIFT = 1e-6
 _ROUGH, _CLOSE, _FINE, _NEAR, _MOST_SECANTS = 0.02, 1e-4, 1e-9, 1e-3, 8
 _MANY_USERS = 1e6
 _FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
-
-
-@dataclass(frozen=True, repr=False)
-class Inverse(ShownAsText):
-    """A certified bracket of the largest eps0, or of the least n, at which (eps, delta)-privacy holds.
-
-    ``quantity`` is "eps0" or "n". ``private`` and ``not_private`` are the two answers for delta that prove the ends:
-    the first has ``upper`` <= delta, the second ``lower`` > delta; None where an end needs no proof or has none.
-    ``monotone`` says why privacy holds on the whole safe side and fails on the whole other side; it is None where that
-    is not proved, and then each end is a statement about itself alone.
-
-    Plain data: it can be pickled, compared and hashed.
-
-    >>> import symamp as sa
-    >>> found = sa.least_n(sa.RandomizedResponse(k=2, eps0=1), eps="0.1", delta="1e-6")
-    >>> found.safe == found.upper, found.monotone
-    (True, 'removing a user leaves a report that the larger data set can be turned into')
-    """
-
-    quantity: str
-    subject: str
-    asked: tuple[tuple[str, str], ...]
-    lower: float
-    upper: float
-    private: Answer | None
-    not_private: Answer | None
-    monotone: str | None = None
-
-    @property
-    def safe(self) -> float:
-        """The end at which the mechanism is proved to be private: the lower one for eps0, the upper one for n."""
-        return self.lower if self.quantity == "eps0" else self.upper
-
-    @property
-    def gap(self) -> float:
-        """(upper - lower)/upper."""
-        return Interval(self.lower, self.upper).gap
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the bracket for machines: numbers and texts only, infinities as "inf"."""
-        return {
-            "quantity": self.quantity,
-            "mechanism": self.subject,
-            **dict(self.asked),
-            **{name: json_number(getattr(self, name)) for name in ("lower", "upper", "safe")},
-            "monotone": self.monotone,
-            "private": None if self.private is None else self.private.to_dict(),
-            "not_private": None if self.not_private is None else self.not_private.to_dict(),
-        }
-
-    def __str__(self) -> str:
-        given = ", ".join(f"{k} = {v}" for k, v in self.asked)
-        low, high = (f"{x:,}" if isinstance(x, int) else f"{x:.10g}" for x in (self.lower, self.upper))
-        what, safe = ("largest eps0", low) if self.quantity == "eps0" else ("least n", high)
-        return f"{what} in [{low}, {high}]  ({self.subject}, {given}; private at {safe})"
-
-    def to_csv(self, file: str | PathLike[str]) -> None:
-        """Write one line: what was asked, both ends, and the safe one."""
-        kept = {k: v for k, v in self.to_dict().items() if k not in ("private", "not_private")}
-        write_csv(file, list(kept), [list(kept.values())])
 
 
 def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, method: str | None = None) -> Inverse:

@@ -12,7 +12,8 @@ import click
 from rich.console import Console
 
 from symamp.amplification.choose import choose
-from symamp.amplification.inverse import Inverse, largest_eps0, least_n
+from symamp.amplification.inverse import largest_eps0, least_n
+from symamp.amplification.inverse_bracket import Inverse
 from symamp.amplification.sweep import curve, sweep
 from symamp.amplification.sweep_result import Sweep
 from symamp.analyses.subject import Subject

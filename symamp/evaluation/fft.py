@@ -8,7 +8,6 @@ Chernoff, and from below after a correction for the lattice. The number of point
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from math import ceil, floor, inf, log, pi
 
 import flint
@@ -16,7 +15,7 @@ import numpy as np
 from flint import arb
 
 from symamp.errors import ArgumentError, PrecisionError
-from symamp.evaluation.gparv import FloatGparv, Floats, ball_gparv, float_gparv
+from symamp.evaluation.gparv import FloatGparv, ball_gparv, float_gparv
 from symamp.evaluation.lattice import (
     Lattice,
     LatticeLaw,
@@ -28,6 +27,7 @@ from symamp.evaluation.lattice import (
     rational_values,
     upper_law,
 )
+from symamp.evaluation.lattice_excess import excess_of_lattice
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
 from symamp.evaluation.pointwise import Pointwise, Tail
@@ -44,7 +44,6 @@ ENGINES: dict[str, tuple[Engine, int]] = {
 """The engines with the largest window that each takes, in lattice points."""
 
 _ROUNDS = 6
-_UNIT = 2.0**-53
 _DEVIATIONS = 20
 """A rational law keeps its own lattice if so many standard deviations of the sum fit into the engine's window."""
 
@@ -151,8 +150,9 @@ def _enclose(law: Law, level: Level, n: int, lattice: Lattice, settings: FftSett
     with flint.ctx.workprec(bits):
         g = placed_law(law, level, lattice)
         up = _Summation.of(upper_law(g), n, settings)
-        upper = up.scale * (up.positive + up.missed)
-        lower = up.scale * (up.positive - up.missed - up.correction(g))
+        upper = up.tilted.scale * (up.positive + up.missed)
+        excess = excess_of_lattice(up.law, n, (g.null_mass / up.tilted.m) ** n, up.points)
+        lower = up.tilted.scale * (up.positive - up.missed - excess)
         if not (upper - lower) < settings.gap * upper:
             lower = lower.max(_from_below(g, n, settings))
         unit = g.step / n
@@ -160,7 +160,7 @@ def _enclose(law: Law, level: Level, n: int, lattice: Lattice, settings: FftSett
         return FftSum(
             lower,
             upper,
-            _budget(lower, upper, 2 * unit * up.scale * up.missed),
+            _budget(lower, upper, 2 * unit * up.tilted.scale * up.missed),
             up.points,
             float(g.step),
             bits,
@@ -176,7 +176,7 @@ def _from_below(g: PlacedLaw, n: int, settings: FftSettings) -> arb:
         low = _Summation.of(law, n, settings)
     except PrecisionError:
         return arb(0)
-    return low.scale * (low.positive - low.missed)
+    return low.tilted.scale * (low.positive - low.missed)
 
 
 def _budget(lower: arb, upper: arb, wrap_around: arb) -> ErrorBudget:
@@ -222,70 +222,9 @@ class _Summation:
         return _Summation(law, n, tilted, points, positive)
 
     @property
-    def scale(self) -> arb:
-        """M(theta)^n."""
-        return self.tilted.m**self.n
-
-    @property
     def missed(self) -> arb:
         """What the mass outside the window may add to ``positive`` or take from it: x e^(-theta x) <= 1/(e theta)."""
         return self.points.outside() / (self.tilted.theta * arb.const_e())
-
-    def correction(self, g: PlacedLaw) -> arb:
-        """Return what E_theta[S_+ e^(-theta S)] exceeds that of G itself by at most, S the sum on the lattice.
-
-        Guarantee
-        ---------
-        scale * correction is at least E[S'_+] - E[S_+], S' the sum on the lattice and S that of G, in steps.
-        Proof: docs/proofs/fft.md, section 5.
-        """
-        offsets, wrapped, theta = self.law.offsets, self.points.wrapped, self.points.theta
-        variance = self.n * reduce(arb.max, [arb(0), *(f * (1 - f) for f in offsets)]).upper()
-        if not variance > 0:
-            return self.n * self.law.lift
-        null = (g.null_mass / self.tilted.m) ** self.n
-        rate, power = self._choose_rates(float(null))
-        narrow = rate * power
-        moment = variance.min(variance.sqrt() / 2)
-        exponential = _growth(offsets, arb(rate)) ** self.n / (arb.const_e() * rate)
-        bump = moment ** (1 - arb(power)) * exponential**power
-        # Beyond this many steps the weight is below the working precision.
-        reach = ceil(0.7 * flint.ctx.prec / (narrow - theta)) + 1
-        low, high = max(wrapped.first, -reach), min(wrapped.last, reach)
-        expected = 2 * self.points.outside() + 2 * ((arb(theta) - arb(narrow)) * reach).exp() - null
-        if low <= high:
-            expected += wrapped.expectation(Weight(theta, narrow), low, high)
-        return _growth(offsets, arb(narrow)) ** self.n * bump * expected + self.n * self.law.lift
-
-    def _choose_rates(self, null: float) -> tuple[float, float]:
-        """Return lambda and tau of the correction, by the smallest estimate of it; tau is a power of two."""
-        wrapped, theta = self.points.wrapped, self.points.theta
-        offsets = np.array([float(f) for f in self.law.offsets])
-        variance = self.n * float((offsets * (1.0 - offsets)).max())
-        probabilities = wrapped.floats()
-        noise = wrapped.noise + _UNIT * null
-        moment = min(variance, 0.5 * np.sqrt(variance))
-        best, chosen = inf, (4.0 * theta, 0.5)
-        natural = 1.0 / np.sqrt(variance) if variance > 0.0 else inf
-        for rate in [*(natural * np.geomspace(0.4, 2.0, 8)), *(2.0 ** np.arange(-2, 5))]:
-            for power in (1.0, 0.5, 0.25, 0.125, 0.0625):
-                narrow = rate * power
-                if not (1.1 * theta < narrow and rate < 40.0):
-                    continue
-                reach = int(min(40.0 / (narrow - theta), 1e9)) + 1
-                low, high = max(wrapped.first, -reach), min(wrapped.last, reach)
-                if low > high:
-                    continue
-                stride = (high - low) // 2000 + 1
-                k = np.arange(-(-low // stride) * stride, high + 1, stride)
-                weight, _ = Weight(theta, narrow).array(k.astype(np.float64))
-                expected = stride * float(weight @ probabilities[k - wrapped.first]) - null
-                growth = self.n * (_log_growth(offsets, rate) * power + _log_growth(offsets, narrow))
-                cost = (1.0 - power) * log(max(moment, 1e-300)) - power * (1.0 + log(rate)) + growth
-                cost += log(max(expected, noise, 1e-300))
-                if cost < best:
-                    best, chosen = cost, (float(rate), power)
-        return chosen
 
 
 @dataclass(frozen=True)
@@ -312,14 +251,3 @@ def _choose_window(tilted: TiltedLaw, law: LatticeLaw, n: int, log_allowance: fl
     last = min(ceil(above[i]), n * max(law.masses))
     first = max(floor(-below[j]), n * min(law.masses))
     return _Window(min(first, last), last, theta - float(down[j]), theta + float(up[i]))
-
-
-def _growth(offsets: tuple[arb, ...], x: arb) -> arb:
-    """Return the largest of E e^(x N) and E e^(-x N), N = 1 - f with probability f and -f otherwise."""
-    terms = ((1 - f) * (s * x * f).exp() + f * (s * x * (f - 1)).exp() for f in offsets for s in (1, -1))
-    return reduce(arb.max, terms)
-
-
-def _log_growth(offsets: Floats, x: float) -> float:
-    terms = [(1.0 - offsets) * np.expm1(s * x * offsets) + offsets * np.expm1(s * x * (offsets - 1.0)) for s in (1, -1)]
-    return float(np.log1p(np.max(terms)))

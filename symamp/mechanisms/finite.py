@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
-from fractions import Fraction
 from functools import cached_property
 from math import comb
 from typing import Self
@@ -12,18 +11,16 @@ from typing import Self
 import sympy as sp
 from flint import fmpq
 
-from symamp.algebra.parameter import EPS0, Parameter, admissible_points, check_range
-from symamp.derivation.numeric_table import Exact, NumericTable, expression
+from symamp.algebra.parameter import Parameter, check_range
+from symamp.derivation.numeric_table import NumericTable, expression
 from symamp.derivation.orbit import Orbit
 from symamp.derivation.validity import check_probabilities
 from symamp.errors import ArgumentError, FormatError
 from symamp.mechanisms.mechanism import Mechanism
 from symamp.mechanisms.neighbours import neighbouring
-from symamp.mechanisms.table_input import normalised, rational, rows_of
+from symamp.mechanisms.table_entries import Entries, declared_parameters
+from symamp.mechanisms.table_input import normalised, rows_of
 from symamp.numbers.exact_number import printable_number
-from symamp.numbers.expression import parse_expression
-from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.reading import read_formula
 from symamp.numbers.substitution import put
 
 _MOST_INPUTS, _MOST_MESSAGES, _MOST_ENTRIES = 400, 4000, 160_000
@@ -61,7 +58,7 @@ class FiniteMechanism(Mechanism):
         normalise: bool = False,
     ) -> None:
         rows = rows_of(table)
-        declared = _declared(parameters)
+        declared = declared_parameters(parameters)
         if not isinstance(name, str):
             raise FormatError("name", name, "text")
         if not isinstance(normalise, bool):
@@ -70,9 +67,9 @@ class FiniteMechanism(Mechanism):
         self._inputs = tuple(rows)
         self._messages = tuple(dict.fromkeys(y for row in rows.values() for y in row))
         check_size(len(self._inputs), len(self._messages))
-        read = _Entries(declared)
+        read = Entries(declared)
         entries = {
-            x: {y: _exact(value, read, x, y) for y, value in row.items()}
+            x: {y: read.exact(value, x, y) for y, value in row.items()}
             for x, row in (normalised(rows) if normalise else rows).items()
         }
         zero = fmpq(0)
@@ -196,23 +193,6 @@ class FiniteMechanism(Mechanism):
         return f"FiniteMechanism({shown})"
 
 
-def _exact(value: object, read: _Entries, x: str, y: str) -> Exact:
-    number = rational(value)
-    if number is not None:
-        return number
-    entry = read.entry(value, f'table["{x}"]["{y}"]')
-    return fmpq_of(entry) if entry.is_Rational else entry
-
-
-def _declared(parameters: object) -> dict[str, Parameter]:
-    if not isinstance(parameters, Sequence) or not all(isinstance(p, Parameter) for p in parameters):
-        raise FormatError("parameters", parameters, "a list of Parameter, such as [Parameter('p', lower=0, upper=1)]")
-    declared = {p.name: p for p in parameters}
-    if len(declared) != len(parameters):
-        raise FormatError("parameters", [p.name for p in parameters], "different names")
-    return declared
-
-
 def check_size(inputs: int, messages: int) -> None:
     """Raise FormatError for a table that is too large; whoever writes one out asks before.
 
@@ -245,61 +225,3 @@ def subsets(size: int, chosen: int) -> int:
     (10, True)
     """
     return comb(size, min(chosen, size - chosen, _UNCOUNTED))
-
-
-class _Entries:
-    """Reads entries as expressions over the parameters' own symbols; ``found`` are the parameters not declared."""
-
-    def __init__(self, declared: Mapping[str, Parameter]) -> None:
-        self.declared = declared
-        self.found: dict[str, Parameter] = {}
-        self.symbols: dict[str, sp.Symbol] = {}
-        self.seen: dict[object, sp.Expr] = {}
-        self.points: dict[tuple[str, ...], list[dict[str, Fraction]]] = {}
-
-    def entry(self, value: object, place: str) -> sp.Expr:
-        if not isinstance(value, str | sp.Expr):
-            return printable_number(value, place)
-        if value not in self.seen:
-            constant = isinstance(value, sp.Expr) and not value.free_symbols
-            read = self.text if isinstance(value, str) else printable_number if constant else self.formula
-            self.seen[value] = read(value, place)
-        return self.seen[value]
-
-    def text(self, value: str, place: str) -> sp.Expr:
-        known = self.known()
-        symbols = {n: p.symbol for n, p in known.items()}
-        entry = parse_expression(value, symbols, argument=place, points=self.admissible())
-        for symbol in sorted(entry.free_symbols, key=str):
-            self.found.setdefault(symbol.name, known[symbol.name])
-        return entry
-
-    def formula(self, value: sp.Expr, place: str) -> sp.Expr:
-        swap = {}
-        for symbol in sorted(value.free_symbols, key=str):
-            if self.symbols.setdefault(symbol.name, symbol) != symbol:
-                raise FormatError(place, f"two different SymPy symbols named {symbol.name}", "one symbol for each name")
-            parameter = self.declared.get(symbol.name) or self.found.setdefault(symbol.name, _assumed(symbol))
-            swap[symbol] = parameter.symbol
-        return read_formula(value, place, swap, self.admissible(), floats=True)
-
-    def known(self) -> dict[str, Parameter]:
-        return {EPS0.name: EPS0, **self.found, **self.declared}
-
-    def admissible(self) -> list[dict[str, Fraction]]:
-        """Return points at which what SymPy makes of an entry is compared with the entry."""
-        known = self.known()
-        names = tuple(known)
-        if names not in self.points:
-            self.points[names] = admissible_points(tuple(known.values()))
-        return self.points[names]
-
-
-def _assumed(symbol: sp.Symbol) -> Parameter:
-    """Return the parameter that a SymPy symbol's own assumptions describe."""
-    if symbol.name == EPS0.name:
-        return EPS0
-    integer = bool(symbol.is_integer)
-    if symbol.is_positive:
-        return Parameter(symbol.name, lower=sp.Integer(1 if integer else 0), integer=integer)
-    return Parameter(symbol.name, lower=sp.Integer(0) if integer and symbol.is_nonnegative else None, integer=integer)

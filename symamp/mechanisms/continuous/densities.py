@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from itertools import permutations
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 import flint
 import sympy as sp
@@ -28,9 +27,10 @@ from symamp.errors import (
     UnknownInputError,
     VerificationError,
 )
-from symamp.evaluation.law import Atom, Number, total
-from symamp.evaluation.smooth_law import Piece, SmoothLaw
-from symamp.mechanisms.continuous.density_integral import integral, masses_beyond
+from symamp.evaluation.law import total
+from symamp.evaluation.smooth_law import SmoothLaw
+from symamp.mechanisms.continuous.density_cells import Part, Shown, cells_of, law_of_cells
+from symamp.mechanisms.continuous.density_integral import integral
 from symamp.mechanisms.continuous.fallback_law import Atom3
 from symamp.mechanisms.continuous.formula_range import formula_range
 from symamp.mechanisms.continuous.largest_value import largest_value
@@ -45,34 +45,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _BITS, _NARROW, _THIN, _ZERO, _ONE = 256, 2.0**-100, sp.Rational(1, 10**6), sp.S.Zero, sp.S.One
-
-
-@dataclass(frozen=True)
-class Part:
-    """An interval of messages, and the density there of each input: one analytic formula each, positive or 0."""
-
-    start: sp.Expr
-    end: sp.Expr
-    densities: tuple[sp.Expr, ...]
-
-    @property
-    def is_tail(self) -> bool:
-        """Whether an end is infinite."""
-        return bool(self.start.is_infinite or self.end.is_infinite)
-
-    def ratio(self, i: int, j: int) -> sp.Expr:
-        """Return the ratio of two densities in normal form."""
-        return _ratio(self.densities[i], self.densities[j])
-
-
-class Shown(NamedTuple):
-    """Messages between two numbers: the density of the blanket, and the ratios of R(x0) and R(x1) to it."""
-
-    start: sp.Expr
-    end: sp.Expr
-    blanket: sp.Expr
-    ratio0: sp.Expr
-    ratio1: sp.Expr
 
 
 class Densities(SubjectBase):
@@ -184,7 +156,7 @@ class Densities(SubjectBase):
         self._check_known(*pair)
         places = self.inputs.index(pair[0]), self.inputs.index(pair[1])
         whole = (p for p in self.parts if _ZERO not in p.densities)
-        found = [(p, s) for p in whole for s in _shown(p, places, None)]
+        found = [(p, s) for p in whole for s in cells_of(p, places, None)]
         return tuple(s for p, s in found if p.is_tail or sign(s.end - s.start - (p.end - p.start) * _THIN) > 0)
 
     def plot_ratios(self, pair: tuple[str, str], ax: Axes | None = None) -> Axes:
@@ -263,85 +235,13 @@ def _check_positive(part: Part) -> None:
                 raise NegativeProbabilityError("density", str(d), "a density >= 0")
 
 
-@lru_cache(maxsize=4096)
-def _ratio(a: sp.Expr, b: sp.Expr) -> sp.Expr:
-    return _ONE if a == b else normal(a / b)
-
-
 def _index(mechanism: Densities, label: str | None) -> int | None:
     return None if label is None else mechanism.inputs.index(label)
 
 
 @lru_cache(maxsize=256)
 def _law(mechanism: Densities, pair: tuple[int, int], other: int | None) -> SmoothLaw:
-    pieces: list[Piece] = []
-    atoms: list[Atom] = []
-    singular: list[tuple[Number, Number]] = []
-    for part in mechanism.parts:
-        bases = range(len(part.densities)) if other is None else (other,)
-        if any(part.densities[k] == 0 for k in bases):
-            masses = [integral(part.densities[k], part.start, part.end) for k in pair]
-            none = number(_ZERO)
-            singular += [(masses[0], none), (none, masses[1])]
-            continue
-        for start, end, density, r0, r1 in _shown(part, pair, other):
-            if r0.free_symbols or r1.free_symbols:
-                beyond = masses_beyond((density, part.densities[pair[0]], part.densities[pair[1]]))
-                m, ratio0, ratio1 = (Holomorphic(f, Y) for f in (density, r0, r1))
-                pieces.append(Piece(number(start), number(end), m, ratio0, ratio1, beyond))
-            else:
-                atoms.append(Atom(number(r0), number(r1), integral(density, start, end), r0 == r1))
-    for _, found in mechanism.masses:
-        least = _least(found) if other is None else found[other]
-        if least == 0:
-            singular.append((number(found[pair[0]]), number(found[pair[1]])))
-        else:
-            r0, r1 = (normal(found[k] / least) for k in pair)
-            atoms.append(Atom(number(r0), number(r1), number(least), r0 == r1))
-    return SmoothLaw(tuple(pieces), tuple(atoms), _rest(pieces, atoms), tuple(singular))
-
-
-def _shown(part: Part, pair: tuple[int, int], other: int | None) -> Iterator[Shown]:
-    """Yield the formulas of the cells of a stretch on which every density is positive."""
-    for start, end, base, factor in _cells(part, other):
-        r0, r1 = (normal(part.ratio(k, base) / factor) for k in pair)
-        yield Shown(start, end, normal(part.densities[base] * factor), r0, r1)
-
-
-def _cells(part: Part, other: int | None) -> list[tuple[sp.Expr, sp.Expr, int, sp.Expr]]:
-    if part.is_tail:
-        ratios = [part.ratio(k, 0) for k in range(len(part.densities))]
-        if any(r.free_symbols for r in ratios):
-            raise UndecidedOrderError(
-                "density", str(part.densities), "ratios that are constant far out, or an interval"
-            )
-        least = _least(tuple(ratios))
-        return [(part.start, part.end, ratios.index(least) if other is None else other, _ONE)]
-    if other is not None:
-        return [(part.start, part.end, other, _ONE)]
-    return list(_least_cells(part))
-
-
-@lru_cache(maxsize=256)
-def _least_cells(part: Part) -> tuple[tuple[sp.Expr, sp.Expr, int, sp.Expr], ...]:
-    return tuple(least_cells([Holomorphic(d, Y) for d in part.densities], part.start, part.end))
-
-
-def _least(values: tuple[sp.Expr, ...]) -> sp.Expr:
-    best = values[0]
-    for v in values[1:]:
-        best = v if sign(best - v) > 0 else best
-    return best
-
-
-def _rest(pieces: list[Piece], atoms: list[Atom]) -> Number:
-    """Return the mass of the null symbol."""
-    masses = [integral(p.density.formula, p.start, p.end) for p in pieces if isinstance(p.density, Holomorphic)]
-
-    def value() -> arb:
-        return (1 - total([*(m() for m in masses), *(a.mass() for a in atoms)])).max(arb(0))
-
-    return value
+    return law_of_cells(mechanism.parts, [found for _, found in mechanism.masses], pair, other)
 
 
 def check_inputs(values: tuple[sp.Expr, ...], most: int) -> None:

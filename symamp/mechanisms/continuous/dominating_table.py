@@ -14,7 +14,8 @@ from flint import acb, arb
 from symamp.algebra.order import is_zero
 from symamp.derivation.crossing import number
 from symamp.errors import PrecisionError, SymampError
-from symamp.mechanisms.continuous.densities import Densities, Part
+from symamp.mechanisms.continuous.densities import Densities
+from symamp.mechanisms.continuous.density_cells import Part
 from symamp.mechanisms.continuous.density_integral import integral
 from symamp.mechanisms.continuous.resolved import Y
 from symamp.mechanisms.finite import FiniteMechanism
