@@ -10,6 +10,7 @@ import flint
 import sympy as sp
 from flint import arb
 
+from symamp.algebra.parameter import admissible_points
 from symamp.derivation.crossing import level_of, number
 from symamp.derivation.printing import latex
 from symamp.derivation.variation_parameters import VariationRatio
@@ -19,14 +20,16 @@ from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.mechanisms.continuous.noise_law import blanket_law, cut_laws, far_ratio
 from symamp.mechanisms.continuous.noise_sides import Arc, Side, joined, sides_of
 from symamp.mechanisms.continuous.picture import plot_distribution, plot_ratios
+from symamp.mechanisms.continuous.ratio_distribution import ratio_distribution
 from symamp.mechanisms.family import Parametrised
 from symamp.mechanisms.subject_base import SubjectBase
 from symamp.numbers.exact_number import exact_number
+from symamp.numbers.rationals import rational_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_DEVIATIONS, _SMOOTH, _TYPICAL, _FEW_RATIOS = 4.0, 0.5, 10**4, 8.0
+_DEVIATIONS, _SMOOTH, _TYPICAL, _FEW_RATIOS, _MANY_BITS = 4.0, 0.5, 10**4, 8.0, 256
 
 
 class AdditiveNoise(Parametrised, SubjectBase):
@@ -92,6 +95,25 @@ class AdditiveNoise(Parametrised, SubjectBase):
         """
         level = level_of(exact_number(eps, "eps"))
         return plot_distribution(self.blanket_laws(level, _TYPICAL)[0], level, ax)
+
+    def ratio_distribution(self) -> sp.Expr:
+        """Return the mass H(v) of the messages right of 1/2 with r1 <= v under the blanket, as a formula in v >= 1.
+
+        The distribution function of G = r0 - e^eps r1 follows, as the other half is the mirror image:
+        P(G <= g) = gamma/2 - H((1 - g) e^-eps) + H(g + e^eps) + (1 - gamma) [g >= 0], the first H from below at jumps,
+        and H(v) = 0 for v < 1. Raises UndecidedOrderError where SymPy does not invert the ratio, or is wrong: each case
+        is compared with ``survival`` at points.
+
+        >>> import symamp as sa
+        >>> sa.Laplace().ratio_distribution()
+        Piecewise(((sqrt(v) - 1)*exp(-eps0/2)/(2*sqrt(v)), v < exp(eps0)), (exp(-eps0/2)/2, True))
+        """
+        points = admissible_points(self.parameters, 2) if self.parameters else [{}]
+        members = [self.at(**point) if point else self for point in points]
+        values = [{p.symbol: rational_of(point[p.name]) for p in self.parameters} for point in points]
+        with flint.ctx.workprec(_MANY_BITS):
+            tried = [(v, m.survival) for v, m in zip(values, members, strict=True)]
+            return ratio_distribution(self.sides(), tried)
 
     def _repr_latex_(self) -> str:
         """Return the table of pieces right of 1/2: messages, density of the blanket, and the ratio there; r0 is 1."""

@@ -9,6 +9,7 @@ from functools import lru_cache
 import flint
 import sympy as sp
 from flint import acb, arb
+from sympy.polys.polyerrors import BasePolynomialError
 
 from symamp.algebra.order import is_zero
 from symamp.derivation.crossing import number
@@ -18,6 +19,7 @@ from symamp.mechanisms.continuous.resolved import Y
 from symamp.numbers.holomorphic import Holomorphic
 
 _FAR, _SMALL = 2**14, 2.0**-200
+_OF_SYMPY = (NotImplementedError, ValueError, TypeError, AttributeError, RecursionError)
 
 
 @lru_cache(maxsize=1024)
@@ -27,7 +29,7 @@ def antiderivative(density: sp.Expr) -> sp.Expr | None:
     >>> antiderivative(sp.exp(-Y))
     -exp(-y)
     """
-    with suppress(SymampError, NotImplementedError, ValueError, TypeError, AttributeError, RecursionError):
+    with suppress(SymampError, BasePolynomialError, *_OF_SYMPY):
         found = sp.integrate(density, Y)
         if not found.has(sp.Integral) and is_zero(sp.diff(found, Y) - density):
             Holomorphic(found, Y)  # functions that balls do not know are refused here
