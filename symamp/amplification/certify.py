@@ -15,6 +15,8 @@ from symamp.numbers.dyadic import Dyadic
 
 _STEPS = 40
 _LEAST = 2e-16
+_WORTH = 3e-4
+"""So much less of eps is worth another evaluation."""
 _WIDE, _STEP_SIZES, _SMALL = 1e-2, (1e-4, 1e-7, 1e-10), 1e-3
 
 
@@ -33,12 +35,22 @@ def epsilon_above(
         return inf, ()
     slope = _slope(worst, guess, n, delta)
     shift = 0.0 if guess == 0.0 else max(0.6 * max(settings.gap, worst.finest), worst.accuracy) / slope
+    missed: tuple[float, float] | None = None
     for _ in range(_STEPS):
         eps = guess if guess == shift == 0.0 else nextafter(guess + shift, inf)
         found = bound.evidence(Level.of_float(eps), n, settings, delta, worst)
+        miss = _miss(found[-1].upper, delta)
+        if missed is not None and missed[1] > miss:
+            slope = (missed[1] - miss) / (shift - missed[0])
         if all(e.is_at_most(delta) for e in found):
+            closer = eps + (miss + 0.25 * worst.accuracy) / slope
+            if worst.accuracy > 0.0 and len(found) == 1 and 0.0 < closer < eps * (1.0 - _WORTH):
+                again = bound.evidence(Level.of_float(closer), n, settings, delta, worst)
+                if all(e.is_at_most(delta) for e in again):
+                    return closer, again
             return eps, found
-        shift = _further(shift, found[-1].upper, delta, slope, guess, settings)
+        missed = shift, miss
+        shift = _further(shift, miss + 0.5 * worst.accuracy, slope, guess, settings)
     return inf, ()
 
 
@@ -64,16 +76,22 @@ def epsilon_below(
         found = Evidence.of(part, level, part.enclose(level, n, settings))
         if found.is_above(delta):  # strictly: on a plateau at delta itself every eps is private
             return eps, (found,)
-        shift = _further(shift, found.lower, delta, slope, guess, settings)
+        shift = _further(shift, abs(_miss(found.lower, delta)), slope, guess, settings)
     return 0.0, ()
 
 
-def _further(shift: float, value: Dyadic, delta: fmpq, slope: float, guess: float, settings: Settings) -> float:
-    """Return a larger shift after an evaluation whose end missed delta."""
-    miss = 1.0
-    if value.mantissa > 0:
-        miss = min(abs(float((value.ball / arb(delta)).log())), 50.0)
+def _further(shift: float, miss: float, slope: float, guess: float, settings: Settings) -> float:
+    """Return a larger shift after an evaluation whose end missed delta by ``miss`` in the logarithm."""
+    miss = min(miss, 50.0)
     return max(2.0 * shift, shift + 1.1 * miss / slope, abs(guess) * _LEAST, 0.6 * settings.gap / slope)
+
+
+def _miss(value: Dyadic, delta: fmpq) -> float:
+    """Return log(value / delta), -inf for 0 and 1 where it is not known."""
+    if value.mantissa <= 0:
+        return -inf
+    miss = float((value.ball / arb(delta)).log())
+    return miss if isfinite(miss) else 1.0
 
 
 def _slope(part: Part, eps: float, n: int, delta: fmpq) -> float:

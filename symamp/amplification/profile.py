@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
 from html import escape
 from math import inf, sqrt
+from operator import itemgetter
 from typing import Any
 
 import flint
@@ -20,7 +21,7 @@ from symamp.amplification.bracket import Interval
 from symamp.amplification.certify import epsilon_above, epsilon_below
 from symamp.amplification.curve import Curve
 from symamp.amplification.question import Asked, Question, accuracy
-from symamp.amplification.search import LOOSE, DataSetSearch, Ladder
+from symamp.amplification.search import LOOSE, DataSetSearch, Ladder, Tried
 from symamp.analyses.bound import ROUGH, Bound, Progress
 from symamp.analyses.part import Evidence, Part, gap_of_largest, largest_upper
 from symamp.analyses.registry import ANALYSES
@@ -70,11 +71,12 @@ class Profile:
         # The divergence decreases in eps: a smaller eps bounds it from above, its limit from below.
         level = level_of(sp.Integer(int(LARGEST_EPS)) if beyond else exact)
         low_value, best = self._below.largest_value(level, self.n)
-        value, bound, worst = self._ladder.least_value(level, self.n, low_value, wanted is not None)
+        tried = self._ladder.values(level, self.n, low_value, wanted is not None)
+        value, _, worst = tried[0]
         if low_value < value - LOOSE:
             low_value, best = self._below.largest_mixed_value(level, self.n, best)
         _, attained = self._below.attained_value(level, self.n, worst, best, low_value)
-        above = self._values_above(level, settings, bound, worst, value)
+        above = self._values_above(level, settings, tried)
         below = (
             self._limit(best) if beyond else Evidence.of(attained, level, attained.enclose(level, self.n, settings)),
         )
@@ -119,11 +121,12 @@ class Profile:
         start = None if self._last is None else self._last[0] * sqrt(log_delta / self._last[1])
         hopeless = self._below.never_below(self.n, target)
         low, best = (inf, hopeless) if hopeless else self._below.largest_root(self.n, log_delta, settings, start)
-        guess, bound, worst = self._ladder.least_root(self.n, log_delta, settings, low, wanted is not None)
+        tried = self._ladder.roots(self.n, log_delta, settings, low, wanted is not None)
+        guess, _, worst = tried[0]
         if low < (1.0 - LOOSE) * guess:
             low, best = self._below.largest_mixed_root(self.n, log_delta, settings, best, low)
         low, attained = self._below.attained_root(self.n, log_delta, settings, worst, guess, best, low)
-        upper, above = self._epsilon_above(target, settings, bound, worst, guess)
+        upper, above = self._epsilon_above(target, settings, tried)
         upper, above = self._capped(upper, above)
         own = 0.0
         with suppress(PrecisionError):
@@ -185,32 +188,33 @@ class Profile:
         """Return eps0 where that is less: (eps0, 0)-private without any shuffling."""
         return (self._local_budget, ()) if self._local_budget <= eps else (eps, above)
 
-    def _values_above(
-        self, level: Level, settings: Settings, bound: Bound, worst: Part, value: float
-    ) -> tuple[Evidence, ...]:
-        """Return certified evaluations of a bound, or of the cheapest where an estimate is not kept: none is worse."""
-        first, found = self._ladder.first, tuple[Evidence, ...]()
-        with nullcontext() if bound is first else suppress(PrecisionError):
-            found = bound.evidence(level, self.n, settings, None, worst)
-        if bound is first or (found and log_of_ball(largest_upper(found).ball) <= value + LOOSE):
-            return found
-        cheap = first.evidence(level, self.n, settings)
-        return min((e for e in (found, cheap) if e), key=largest_upper)
+    def _values_above(self, level: Level, settings: Settings, tried: Sequence[Tried]) -> tuple[Evidence, ...]:
+        """Return certified evaluations of the least bound, and of the next ones where it came out above these.
+
+        Only some bounds are evaluated to any accuracy; so none of those that were tried is less.
+        """
+        best: tuple[Evidence, ...] = ()
+        for value, bound, worst in tried:
+            least = log_of_ball(largest_upper(best).ball) if best else inf
+            if best and least <= value + LOOSE * (best[0].part.accuracy == 0.0):
+                break
+            with nullcontext() if bound is self._ladder.first and not best else suppress(PrecisionError):
+                found = bound.evidence(level, self.n, settings, None, worst)
+                best = min((e for e in (best, found) if e), key=largest_upper)
+        return best
 
     def _epsilon_above(
-        self, target: fmpq, settings: Settings, bound: Bound, worst: Part, guess: float
+        self, target: fmpq, settings: Settings, tried: Sequence[Tried]
     ) -> tuple[float, tuple[Evidence, ...]]:
         """Return a certified upper bound on eps in the same way."""
-        first, upper, above = self._ladder.first, inf, tuple[Evidence, ...]()
-        with nullcontext() if bound is first else suppress(PrecisionError):
-            upper, above = epsilon_above(bound, worst, self.n, target, guess, settings)
-        if bound is first or upper <= guess * (1.0 + LOOSE):
-            return upper, above
-        root, part = first.root(self.n, log_of(target), settings, guess)
-        if root >= upper:
-            return upper, above
-        cheap = epsilon_above(first, part, self.n, target, root, settings)
-        return min((upper, above), cheap, key=lambda found: found[0])
+        upper, above = inf, tuple[Evidence, ...]()
+        for root, bound, worst in tried:
+            if above and upper <= root * (1.0 + LOOSE * (above[0].part.accuracy == 0.0)):
+                break
+            with nullcontext() if bound is self._ladder.first and not above else suppress(PrecisionError):
+                found = epsilon_above(bound, worst, self.n, target, root, settings)
+                upper, above = min((upper, above), found, key=itemgetter(0))
+        return upper, above
 
     def _own_epsilon(self, bound: Bound, target: fmpq, settings: Settings) -> Interval:
         """Return an enclosure of the eps that an analysis gives by itself."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from math import inf
-from typing import cast
+from operator import itemgetter
+from typing import TypeAlias, cast
 
 import flint
 from flint import arb, fmpq
@@ -19,6 +20,9 @@ from symamp.evaluation.law import Level
 
 LOOSE = 1e-3
 """Relative distance of the bounds from which on more is tried: dearer analyses above, mixtures of inputs below."""
+
+Tried: TypeAlias = tuple[float, Bound, Part]
+"""An estimate of a bound at a question, the bound, and its part with the largest value."""
 
 _PATIENCE = 3
 """How often mixtures are tried by one profile before it does without."""
@@ -52,46 +56,46 @@ class Ladder:
             self._floors[found.name] = tuple(found.floor(self._subject))
         return any(part.log_estimate(level, n, ROUGH) >= log_delta for part in self._floors[found.name])
 
-    def least_root(
-        self, n: int, log_delta: float, settings: Settings, low: float, exact: bool = False
-    ) -> tuple[float, Bound, Part]:
-        """Return (eps, bound, part) of the bound with the least estimated eps, down to about ``low``.
+    def roots(self, n: int, log_delta: float, settings: Settings, low: float, exact: bool = False) -> list[Tried]:
+        """Return the bounds that were tried with their estimated eps, the least first, down to about ``low``.
 
         ``exact`` leaves out analyses that no gap makes sharper.
         """
-        best: tuple[float, Bound, Part] | None = None
+        tried: list[Tried] = []
         for found in self._analyses:
-            there = None if best is None or not 0.0 < best[0] < inf else Level.of_float(best[0])
+            least = min((root for root, *_ in tried), default=inf)
+            there = Level.of_float(least) if 0.0 < least < inf else None
             if there is not None and self._is_hopeless(found, n, there, log_delta):
                 continue
             bound = self._bound(found)
-            if exact and best is not None and bound.parts[0].accuracy > 0.0:
+            if exact and tried and bound.parts[0].accuracy > 0.0:
                 continue
-            root, part = bound.root(n, log_delta, settings, low if best is None else best[0])
-            if best is None or root < best[0]:
-                best = root, bound, part
-            if best[0] <= low * (1.0 + LOOSE):
+            root, part = bound.root(n, log_delta, settings, least if tried else low)
+            tried.append((root, bound, part))
+            if min(root, least) <= low * (1.0 + LOOSE):
                 break
-        assert best is not None
-        return best
+        return sorted(tried, key=itemgetter(0))
 
-    def least_value(self, level: Level, n: int, low: float, exact: bool = False) -> tuple[float, Bound, Part]:
-        """Return (log divergence, bound, part) of the bound with the least estimate, down to about ``low``."""
-        best: tuple[float, Bound, Part] | None = None
+    def values(self, level: Level, n: int, low: float, exact: bool = False) -> list[Tried]:
+        """Return the bounds that were tried with the logarithms of their estimates, the least first, likewise."""
+        tried: list[Tried] = []
         for found in self._analyses:
-            if best is not None and self._is_hopeless(found, n, level, best[0]):
+            least = min((value for value, *_ in tried), default=inf)
+            if tried and self._is_hopeless(found, n, level, least):
                 continue
             bound = self._bound(found)
-            if exact and best is not None and bound.parts[0].accuracy > 0.0:
+            if exact and tried and bound.parts[0].accuracy > 0.0:
                 continue
             part = bound.ranked(level, n)[0]
             value = part.log_estimate(level, n)
-            if best is None or value < best[0]:
-                best = value, bound, part
-            if best[0] <= low + LOOSE:
+            tried.append((value, bound, part))
+            if min(value, least) <= low + LOOSE:
                 break
-        assert best is not None
-        return best
+        return sorted(tried, key=itemgetter(0))
+
+    def least_value(self, level: Level, n: int, low: float, exact: bool = False) -> Tried:
+        """Return (log divergence, bound, part) of the bound with the least estimate, down to about ``low``."""
+        return self.values(level, n, low, exact)[0]
 
 
 class DataSetSearch:

@@ -146,27 +146,26 @@ class TermBalls:
         found = {i: self._expanded(at[0], at[1], victim) for i, at in known.items()}
         crude = {i: self._crude(i, left, right) for i in near if found[i] is None}
         rough = {i: (x.height, x.alpha) if x is not None else crude[i] for i, x in found.items()}
+        # A class that is far below the others wherever theirs are large may have the largest alpha where they are not.
+        flat = {i: self._flat(i, right) for i, is_far in enumerate(self.far) if is_far}
+        rough |= flat
         if scale is None:
             scale = self._scale(*(self.at_corners([rough[i][k] for i in sorted(rough)]) for k in (0, 1)))
         c, weight = arb(scale), self._weight_parabola(middle, across)
         common = self._log_weight(left) - self.unit + c.log() - 1
         if self.corners:
-            flat = {i: _Parabola(e + a / c + common, arb(0), arb(0)) for i, (e, a) in crude.items()}
+            level = {i: _Parabola(e + a / c + common, arb(0), arb(0)) for i, (e, a) in crude.items()}
             curved = {i: self._parabola(x, c, weight) for i, x in found.items() if x is not None}
-            return self._of_region(curved | flat, half, scale, set(crude))
+            return self._of_region(curved | level, half, scale, set(crude))
         parabolas = [self._parabola(x, c, weight) for x in found.values() if x is not None]
         parabolas += [_Parabola(e + a / c + common, arb(0), arb(0)) for e, a in crude.values()]
         top = max(parabolas, key=lambda q: float(q.height))
         resolved = not any(q is top for q in parabolas[len(found) - len(crude) :])
-        for i, is_far in enumerate(self.far):
-            if is_far:
-                transforms = self.classes[i]
-                size = self.N * self._size(i, self.s**2 + right**2) / transforms.mgf
-                bound = _Parabola(self.log_mgf[i] + size / c + common, arb(0), arb(0))
-                negligible = bound.height < top.height - 20
-                at = [] if negligible else transforms.at(middle, across)
-                expansion = self._expanded(at[0], at[1], victim) if at else None
-                parabolas.append(bound if expansion is None else self._parabola(expansion, c, weight))
+        for i, (e, a) in flat.items():
+            bound = _Parabola(e + a / c + common, arb(0), arb(0))
+            at = [] if bound.height < top.height - 20 else self.classes[i].at(middle, across)
+            expansion = self._expanded(at[0], at[1], victim) if at else None
+            parabolas.append(bound if expansion is None else self._parabola(expansion, c, weight))
         return CellBound(_integral(parabolas, top, half), scale, _ideal(top, float(half)) if resolved else 0.0)
 
     def _of_region(self, classes: dict[int, _Parabola], half: arb, scale: float, crude: set[int]) -> CellBound:
@@ -200,6 +199,11 @@ class TermBalls:
         pair = np.array(lines)
         v = float(best_inverse_scale(pair[:, 0], pair[:, 1]))
         return 1.0 / v if isfinite(v) and v > 0.0 and isfinite(1.0 / v) else 1.0
+
+    def _flat(self, i: int, right: arb) -> tuple[arb, arb]:
+        """Return bounds on N log|M| and N |A|/M(s), with M(s) for |M|, up to a frequency."""
+        transforms = self.classes[i]
+        return self.log_mgf[i], self.N * self._size(i, self.s**2 + right**2) / transforms.mgf
 
     def _crude(self, i: int, left: arb, right: arb) -> tuple[arb, arb]:
         """Return N log Mhat and N |A|/Mhat for a constant Mhat >= |M| on the cell."""

@@ -16,6 +16,8 @@ _FEWEST_USERS = 200
 """With fewer users each region takes many frequencies, and small cases can be enumerated."""
 _WORTH = 0.02
 """A corner with less of the bound than this is not worth a region of its own."""
+_LEAST_GAIN = 0.03
+"""A halving has to lower the logarithm of the bound by so much: each costs a search and an evaluation."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def covering(g: FloatClasses, n: int, whole: Found | None) -> tuple[FoundRegion,
         if worst.by_corner[second] < _WORTH:
             break
         halves = [searched(g, n, half) for half in regions[0].region.halves(min(first, second), max(first, second))]
-        if max(half.log_value for half in halves) >= worst.log_value:
+        if max(half.log_value for half in halves) > worst.log_value - _LEAST_GAIN:
             break
         regions = sorted([*regions[1:], *halves], key=lambda r: -r.log_value)
     return tuple(regions)

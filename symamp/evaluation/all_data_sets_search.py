@@ -16,6 +16,9 @@ from symamp.numbers.scipy_functions import erfcx, linprog
 _RATES = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0])
 _BAD_SHARES = (0.002, 0.03, 0.3)  # of the bound; more than the first only with few positive messages
 _FEW_POSITIVE = 100.0
+_TILTS = np.linspace(0.0, 1.2, 7)
+_WIDE_TILTS = np.append(_TILTS, np.geomspace(1.5, 24.0, 9))
+"""Tilts b of the bad part in units of the saddle point; more where few messages tell the inputs apart."""
 SHARP = 0.1
 """So near to the best constant data set, in the logarithm, the search is not continued."""
 _NEAR, _MOST_NEAR = 1.0, 3
@@ -24,6 +27,7 @@ REACH = 5.5  # frequencies up to REACH / sigma
 _GRID = 400
 _SCREEN = 3
 _MOST_STEPS = 1e6
+_CANCELLED = 1e-12  # what is left of a sum of doubles of either sign
 _SOLUTIONS, _COST_RANGE = 3, 22.0
 
 
@@ -57,11 +61,14 @@ def _search(g: FloatClasses, n: int) -> Found | None:
             bads = [_bad_part(g, n, v, log_size + log(share)) for _, _, v in near]
             bad = max((b for b in bads if b is not None), default=None)
             found = None if bad is None else _with_bad_part(g, n, near, bad, log_size)
-            if found is not None and (best is None or found.log_value < best.log_value):
-                best = found
-            if best is not None and best.excess < SHARP:
+            if found is None:
+                continue
+            if best is not None and found.log_value >= best.log_value:
+                break
+            best = found
+            if best.excess < SHARP:
                 return best
-            if found is not None and (n - 1) * g.gain > _FEW_POSITIVE:
+            if _positive_messages(g, n) > _FEW_POSITIVE:
                 break
     return best
 
@@ -71,7 +78,7 @@ def _with_bad_part(
 ) -> Found | None:
     """Return the best parameters for a given (p_lo, a, b), on lines that suit one of the corners ``near``."""
     p_lo, tilt_a, tilt_b = bad
-    P = (n - 1) * g.gain
+    P = max((n - 1) * g.gain, p_lo)
     offered = [_lines(g.corner(x), n, _RATES / P, v) for _, x, v in near]
     all_costs = np.array([[_log_term(g, n, t, p_lo, reach=6.0)[0] for t in lines] for lines in offered])
     lines = [offered[k][i] for i, k in enumerate(all_costs.argmin(axis=0))]
@@ -106,7 +113,10 @@ def saddles(g: FloatClasses, n: int) -> list[tuple[float, int, float]]:
     """
     variance = g.variance(0.0, 0.0).max()
     guess = (-g.mean + sqrt(g.mean**2 + 8.0 * variance / n)) / (2.0 * variance)
-    grid = min(guess, 300.0 / float(g.values.max())) * np.geomspace(0.03, 30.0, 60)
+    top = float(g.values.max())
+    guess = min(guess, 300.0 / top)
+    # Rare messages that speak strongly against x0 make the guess much too small.
+    grid = np.geomspace(0.03 * guess, max(30.0 * guess, 60.0 / top), 60)
     heights = _heights(g, n, grid)
     found = []
     for x in np.argsort(-heights.min(axis=0), kind="stable")[:_MOST_NEAR].tolist():
@@ -126,10 +136,26 @@ def _heights(g: FloatClasses, n: int, v: Floats) -> Floats:
 
 
 def _log_size(g: FloatClasses, n: int, v: float) -> float:
-    """Return the saddle-point estimate of log E[S_+]/n."""
+    """Return an estimate of log E[S_+]/n at a corner: by the saddle point, with few positive ones by an integral."""
     curvature = (n - 1) * float(g.at_corners(g.variance(v, 0.0))[0]) + 2.0 / v**2
     top = (n - 1) * float(g.at_corners(g.log_mgf(np.array([v]), np.zeros(1)))[0, 0]) - 2.0 * log(v)
-    return top - 0.5 * log(2.0 * pi * curvature) - log(n)
+    rough = top - 0.5 * log(2.0 * pi * curvature) - log(n)
+    if _positive_messages(g, n) > _FEW_POSITIVE:
+        return rough
+    square = _SMOOTHING / v**2
+    reach = REACH / sqrt(square)
+    steps = int(min(np.ceil(2.5 * reach * sqrt(curvature)), _MOST_STEPS))
+    zeta = v + 1j * np.linspace(0.0, reach, steps + 1)
+    logs = np.log1p(np.einsum("uxk,xk->ux", np.expm1(zeta[:, None, None] * g.values), g.masses))
+    logs = (n - 1) * g.at_corners(logs)[:, 0] + np.mean(logs, axis=1)
+    terms = np.exp(logs - logs[0].real + 0.5 * square * zeta**2) / zeta**2
+    value = max(float(terms.real.sum() - 0.5 * terms[0].real), _CANCELLED * float(np.abs(terms).sum()))
+    return log(value * reach / (steps * pi * n)) + float(logs[0].real)
+
+
+def _positive_messages(g: FloatClasses, n: int) -> float:
+    """Return how many messages of the others that are likelier under x0 than under x1 there are, by their spread."""
+    return (n - 1) * g.gain**2 / float((g.masses * np.maximum(g.values, 0.0) ** 2).sum(axis=1).max())
 
 
 def _log_bad(g: FloatClasses, n: int, p_lo: float, a: float, b: float) -> tuple[float, int]:
@@ -139,13 +165,18 @@ def _log_bad(g: FloatClasses, n: int, p_lo: float, a: float, b: float) -> tuple[
 
 
 def _bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[float, float, float] | None:
-    """Return (p_lo, a, b) with the largest p_lo whose bad part is at most the target."""
+    """Return (p_lo, a, b) with the largest p_lo whose bad part is at most the target.
+
+    S + v > 0 asks for p above m - v: where m is nearly certain to be large, p_lo may be many times the mean of p, with
+    b far above the saddle point.
+    """
     plus = np.maximum(g.values, 0.0)
-    scale = g.gain / float((g.masses * plus**2).sum(axis=1).max())
+    positive = _positive_messages(g, n)
+    scale = positive / ((n - 1) * g.gain)
     best = (0.0, 0.0, 0.0)
-    for b in v * np.linspace(0.0, 1.2, 7):
+    for b in v * (_WIDE_TILTS if positive < _FEW_POSITIVE else _TILTS):
         victim = float((g.masses * plus * np.exp(b * g.values)).sum(axis=1).max())
-        tilts = scale * np.geomspace(1e-3, 30.0, 40)
+        tilts = np.geomspace(1e-3 * scale, max(30.0 * scale, 4.0 * b), 40)
         for _ in range(2):
             others = g.at_corners(g.log_mgf(np.full_like(tilts, b), tilts)).max(axis=1)
             p = (log_target - log(victim) - (n - 1) * others) / tilts
