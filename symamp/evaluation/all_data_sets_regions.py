@@ -16,8 +16,8 @@ _FEWEST_USERS = 200
 """With fewer users each region takes many frequencies, and small cases can be enumerated."""
 _WORTH = 0.02
 """A corner with less of the bound than this is not worth a region of its own."""
-_LEAST_GAIN = 0.03
-"""A halving has to lower the logarithm of the bound by so much: each costs a search and an evaluation."""
+_LEAST_GAIN, _BEYOND = 0.005, 1.5
+"""What a halving has to gain in the logarithm, and an excess that no halving mends: each costs a search."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def covering(g: FloatClasses, n: int, whole: Found | None) -> tuple[FoundRegion,
         return tuple(regions)
     while len(regions) < _MOST_REGIONS:
         worst = regions[0].found
-        if worst is None or worst.excess < SHARP:
+        if worst is None or not SHARP <= worst.excess <= _BEYOND:
             break
         second, first = np.argsort(worst.by_corner, kind="stable")[-2:].tolist()
         if worst.by_corner[second] < _WORTH:
