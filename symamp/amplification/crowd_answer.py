@@ -139,54 +139,57 @@ _Ends = tuple[float, float, DataSets | None]
 """The upper end for a party, the lower one, and what attains it."""
 
 
-def crowd_epsilon(crowd: Crowd, delta: object, victim: object, gap: float, digits: int | None = None) -> CrowdAnswer:
-    """Return the bracket of the least eps for delta, over all groups of victims or for one.
+@dataclass(frozen=True)
+class CrowdProfile:
+    """Users who differ, all groups of victims or one: asked as the profile of one mechanism is."""
 
-    Guarantee
-    ---------
-    For every victim that was asked about the published outputs are (``upper``, delta)-private, and for one of them
-    not (eps, delta)-private at any eps < ``lower``. Proof: docs/proofs/users_who_differ.md.
-    """
-    target, (settings, _) = failure_probability(delta), accuracy(gap, None)
-    _, wanted = accuracy(gap, digits, _DOUBLES)  # the gap stays: it is not what keeps brackets wide
-    asked = Asked("epsilon", target, str(delta), wanted)
-    return _answer(crowd, asked, victim, lambda party, least: party.epsilon(target, settings, least), inf, gap)
+    crowd: Crowd
+    victim: object = None
 
+    def epsilon(self, delta: object, *, gap: float, digits: int | None = None) -> CrowdAnswer:
+        """Return the bracket of the least eps for delta, over all groups of victims or for one.
 
-def crowd_delta(crowd: Crowd, eps: object, victim: object, gap: float, digits: int | None = None) -> CrowdAnswer:
-    """Return the bracket of delta at eps, over all groups of victims or for one.
+        Guarantee
+        ---------
+        For every victim that was asked about the published outputs are (``upper``, delta)-private, and for one of them
+        not (eps, delta)-private at any eps < ``lower``. Proof: docs/proofs/users_who_differ.md.
+        """
+        target, (settings, _) = failure_probability(delta), accuracy(gap, None)
+        _, wanted = accuracy(gap, digits, _DOUBLES)  # the gap stays: it is not what keeps brackets wide
+        asked = Asked("epsilon", target, str(delta), wanted)
+        return self._answer(asked, lambda party, least: party.epsilon(target, settings, least), inf, gap)
 
-    Guarantee
-    ---------
-    For every victim that was asked about D_{e^eps} <= ``upper``, and for one of them it is >= ``lower`` for some data
-    sets. Proof: docs/proofs/users_who_differ.md.
-    """
-    exact, (settings, _) = budget(eps), accuracy(gap, None)
-    _, wanted = accuracy(gap, digits, _DOUBLES)
-    if sign_of_constant(exact - int(LARGEST_EPS)) > 0:
-        raise ArgumentError("eps", eps, f"a number of at most {LARGEST_EPS:g} for users who differ")
-    level = level_of(exact)
-    asked = Asked("delta", exact, str(eps), wanted)
-    return _answer(crowd, asked, victim, lambda party, _: party.delta(level, settings), 1.0, gap)
+    def delta(self, eps: object, *, gap: float, digits: int | None = None) -> CrowdAnswer:
+        """Return the bracket of delta at eps, over all groups of victims or for one.
 
+        Guarantee
+        ---------
+        For every victim that was asked about D_{e^eps} <= ``upper``, and for one of them it is >= ``lower`` for some
+        data sets. Proof: docs/proofs/users_who_differ.md.
+        """
+        exact, (settings, _) = budget(eps), accuracy(gap, None)
+        _, wanted = accuracy(gap, digits, _DOUBLES)
+        if sign_of_constant(exact - int(LARGEST_EPS)) > 0:
+            raise ArgumentError("eps", eps, f"a number of at most {LARGEST_EPS:g} for users who differ")
+        level = level_of(exact)
+        asked = Asked("delta", exact, str(eps), wanted)
+        return self._answer(asked, lambda party, _: party.delta(level, settings), 1.0, gap)
 
-def _answer(
-    crowd: Crowd, asked: Asked, victim: object, ends: Callable[[Party, float], _Ends], most: float, gap: float
-) -> CrowdAnswer:
-    """Return the answer; ``ends`` is told the largest upper end of the group so far."""
-    groups: list[tuple[int, float, float]] = []
-    attained: dict[float, DataSets | None] = {}
-    for group, found in parties(crowd, _wanted(crowd, victim)).items():
-        upper, lower = 0.0, 0.0
-        for party in found:
-            high, low, data_sets = ends(party, upper)
-            upper, lower = max(upper, high), max(lower, low)
-            attained.setdefault(low, data_sets)
-        groups.append((group, min(lower, upper), min(upper, most)))
-    lower, upper = max(low for _, low, _ in groups), max(high for _, _, high in groups)
-    least, largest, own = Dyadic.of_float(lower), Dyadic.of_float(upper), Interval(lower, upper)
-    question, by = Question(crowd, crowd.n), attained.get(lower)
-    return CrowdAnswer(question, asked, least, largest, own, groups=tuple(groups), attained=by, aimed=gap).checked()
+    def _answer(self, asked: Asked, ends: Callable[[Party, float], _Ends], most: float, gap: float) -> CrowdAnswer:
+        """Return the answer; ``ends`` is told the largest upper end of the group so far."""
+        groups: list[tuple[int, float, float]] = []
+        attained: dict[float, DataSets | None] = {}
+        for group, found in parties(self.crowd, _wanted(self.crowd, self.victim)).items():
+            upper, lower = 0.0, 0.0
+            for party in found:
+                high, low, data_sets = ends(party, upper)
+                upper, lower = max(upper, high), max(lower, low)
+                attained.setdefault(low, data_sets)
+            groups.append((group, min(lower, upper), min(upper, most)))
+        lower, upper = max(low for _, low, _ in groups), max(high for _, _, high in groups)
+        least, largest, own = Dyadic.of_float(lower), Dyadic.of_float(upper), Interval(lower, upper)
+        question, by = Question(self.crowd, self.crowd.n), attained.get(lower)
+        return CrowdAnswer(question, asked, least, largest, own, groups=tuple(groups), attained=by, aimed=gap).checked()
 
 
 def _wanted(crowd: Crowd, victim: object) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symamp.amplification.answer import Answer
-from symamp.amplification.crowd_answer import crowd_delta, crowd_epsilon
+from symamp.amplification.crowd_answer import CrowdProfile
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question
 from symamp.analyses.crowd import Crowd
@@ -54,11 +54,7 @@ def delta(
     >>> sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps=0.1, method="blanket").upper
     8.2011...e-05
     """
-    if isinstance(mechanism, Crowd):
-        _refuse_for_crowds(n, method, neighbours)
-        return crowd_delta(mechanism, eps, victim, gap, digits)
-    _refuse_victim(victim)
-    return Profile(Question.of(mechanism, n, method, neighbours)).delta(eps, gap=gap, digits=digits)
+    return _profile(mechanism, n, method, neighbours, victim).delta(eps, gap=gap, digits=digits)
 
 
 def epsilon(
@@ -87,24 +83,22 @@ def epsilon(
     >>> sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**4, delta=1e-6).upper
     0.0232533...
     """
-    if isinstance(mechanism, Crowd):
-        _refuse_for_crowds(n, method, neighbours)
-        return crowd_epsilon(mechanism, delta, victim, gap, digits)
-    _refuse_victim(victim)
-    return Profile(Question.of(mechanism, n, method, neighbours)).epsilon(delta, gap=gap, digits=digits)
+    return _profile(mechanism, n, method, neighbours, victim).epsilon(delta, gap=gap, digits=digits)
 
 
-def _refuse_for_crowds(n: object, method: object, neighbours: object) -> None:
+def _profile(
+    mechanism: Subject | Crowd, n: object, method: object, neighbours: object, victim: object
+) -> Profile | CrowdProfile:
+    if not isinstance(mechanism, Crowd):
+        if victim is not None:
+            raise ArgumentError("victim", victim, "none where all users run one mechanism")
+        return Profile(Question.of(mechanism, n, method, neighbours))
     for name, value in (("n", n), ("method", method)):
         if value is not None:
             raise ArgumentError(name, value, "none for users who differ: n follows from the groups, the bound is one")
     if neighbours != ALL:
         raise ArgumentError("neighbours", neighbours, f"{ALL!r} for users who differ; or tables .near(neighbours)")
-
-
-def _refuse_victim(victim: object) -> None:
-    if victim is not None:
-        raise ArgumentError("victim", victim, "none where all users run one mechanism")
+    return CrowdProfile(mechanism, victim)
 
 
 # The names of the analyses come from the registry: no second list of them can fall behind.

@@ -299,6 +299,17 @@ def _evaluated(g: BallGparv, n: int, choice: _Choice, bits: int) -> Enclosure:
     return Enclosure(lower + g.singular, upper + g.singular, name, bits, plan)
 
 
+def settled(evaluate: Callable[[int], Enclosure], bits: int, gap: float, most: int) -> Enclosure | None:
+    """Return the evaluation at the first of doubled precisions where rounding is far below the gap; None up to most."""
+    while bits <= most:
+        with flint.ctx.workprec(bits):
+            found = evaluate(bits)
+        if _is_settled(found, gap):
+            return found
+        bits *= 2
+    return None
+
+
 def _is_settled(found: Enclosure, gap: float) -> bool:
     """Return whether rounding is far below the gap."""
     noise = max(_radius_share(found.lower, found.upper), _radius_share(found.upper, found.upper))

@@ -17,7 +17,7 @@ from flint import acb, arb
 from symamp.errors import PrecisionError
 from symamp.evaluation.blocks import Ranges
 from symamp.evaluation.certified import tilted_sum
-from symamp.evaluation.divergence import Enclosure, Settings, positive_part, starting_precision
+from symamp.evaluation.divergence import Enclosure, Settings, positive_part, settled, starting_precision
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.grouped_search import Group, GroupSearch
 from symamp.evaluation.law import total
@@ -51,14 +51,10 @@ def enclose_groups(groups: Sequence[Group], settings: Settings | None = None) ->
             value = _enumerated(present, balls)
             return Enclosure(value, value, "enumeration", bits)
     plan = GroupSearch(present).sum(settings).plan
-    while bits <= _LARGEST_PRECISION:
-        with flint.ctx.workprec(bits):
-            found = _sum(present, plan, bits)
-            noise = max(float(found.lower.rad() / found.upper), float(found.upper.rad() / found.upper))
-            if noise < 0.01 * max(settings.gap, found.relative_gap):
-                return found
-        bits *= 2
-    raise PrecisionError("precision", bits, f"at most {_LARGEST_PRECISION} bits")
+    found = settled(lambda bits: _sum(present, plan, bits), bits, settings.gap, _LARGEST_PRECISION)
+    if found is None:
+        raise PrecisionError("precision", "rounding that dominates", f"what {_LARGEST_PRECISION} bits can tell")
+    return found
 
 
 def estimate_log_groups(groups: Sequence[Group], settings: Settings | None = None) -> float:

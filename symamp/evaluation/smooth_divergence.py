@@ -22,6 +22,7 @@ from symamp.evaluation.divergence import (
     enclose_divergence,
     estimate_log_divergence,
     positive_part,
+    settled,
     starting_precision,
 )
 from symamp.evaluation.fast import FloatSum, float_sum
@@ -157,14 +158,8 @@ def enclose_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | No
     if found.sum is None:
         return _by_sandwich(law, level, n, settings)
     bits = starting_precision(n, settings.gap)
-    while True:
-        result = _enclosed(law, level, n, found, bits)
-        noise = max(float(result.lower.rad() / result.upper.upper()), float(result.upper.rad() / result.upper.upper()))
-        if noise < 0.01 * max(settings.gap, result.relative_gap):
-            return result
-        bits *= 2
-        if bits > _LARGEST_PRECISION:
-            return _by_sandwich(law, level, n, settings)
+    result = settled(lambda bits: _enclosed(law, level, n, found, bits), bits, settings.gap, _LARGEST_PRECISION)
+    return result or _by_sandwich(law, level, n, settings)
 
 
 def _enclosed(law: SmoothLaw, level: Level, n: int, found: Search, bits: int) -> Enclosure:
