@@ -14,6 +14,7 @@ from symamp.algebra.constant_sign import constant_sign
 from symamp.algebra.normal_form import normal
 from symamp.algebra.order import sign
 from symamp.algebra.parameter import Parameter
+from symamp.derivation.axes import axes_for
 from symamp.derivation.blanket import blanket
 from symamp.derivation.crossing import law_of
 from symamp.derivation.decomposition import Component, Decomposition
@@ -127,10 +128,9 @@ class Envelope:
         is the excess over the common lower bound max(1 - E - u, 0), so that differences can be seen.
         """
         import numpy as np
-        from matplotlib import pyplot
 
         e = float(sp.exp(printable_number(eps, "eps")))
-        axes = pyplot.subplots()[1] if ax is None else ax
+        axes: Axes = axes_for(ax)
         named = {f"other users hold {x}": law for x, law in self.lambdify()(**values).items()}
         named["blanket"] = blanket(self.mechanism, self.pair).lambdify()(**values)
         laws = {

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 import flint
 import sympy as sp
-from flint import acb, arb, fmpq
+from flint import acb, arb
 
 from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.rationals import fmpq_of
 
 _BITS, _NARROW = 256, 2.0**-40
 
@@ -24,7 +25,7 @@ def agree(found: sp.Expr, written: sp.Expr, variable: sp.Symbol, points: Iterabl
     """
     both = Holomorphic(found, variable), Holomorphic(written, variable)
     with flint.ctx.workprec(_BITS):
-        return all(same(*(f(acb(arb(fmpq(p.p, p.q)))).real for f in both)) for p in points)
+        return all(same(*(f(acb(arb(fmpq_of(p)))).real for f in both)) for p in points)
 
 
 def same(a: arb, b: arb) -> bool:
