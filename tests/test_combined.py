@@ -262,6 +262,20 @@ def test_one_attribute_protects_better_than_all():
     assert a.lower <= a.upper
 
 
+def test_small_combinations_are_bounded_over_all_data_sets_by_their_tables():
+    alone = sa.joint([RR2] * 2, neighbours="one_attribute")
+    found = sa.epsilon(alone, n=10**6, delta="1e-6")
+    assert found.method == "all_data_sets"
+    assert found.upper < 1.001 * found.lower
+    assert found.upper < 0.9 * sa.epsilon(alone, n=10**6, delta="1e-6", method="blanket").upper
+    whole = sa.joint([RR2] * 2)
+    truth = sa.exact.worst_dataset(whole.table(), 3, "0.2").value.lower
+    for method in ("all_data_sets", "envelope"):
+        assert sa.delta(whole, n=3, eps="0.2", method=method).upper >= truth
+    # Only inputs that differ for one attribute: fewer pairs, and every input for the other users.
+    assert len(sa.joint([RR3, RR2], neighbours="one_attribute").listed.pairs()) == 2 * (2 * 3 + 3 * 1)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_trivial_combinations_and_order(seed):
     (m, other), _ = random_parts(seed)

@@ -33,6 +33,17 @@ def main():
                     a = sa.epsilon(many, n=10**6, delta="1e-8")
                     said = f"{name}, {m} attributes with eps0 = {total}/{m}, neighbours {kind}"
                     lines.append(f"{said}: epsilon in [{a.lower:.6g}, {a.upper:.6g}]")
+    for name, parts in (
+        ("2-RR, 2", [sa.RandomizedResponse(k=2, eps0="1/2")] * 2),
+        ("2-RR and 3-RR, 2", [sa.RandomizedResponse(k=k, eps0="1/2") for k in (2, 3)]),
+        ("3-RR, 2", [sa.RandomizedResponse(k=3, eps0="1/2")] * 2),
+        ("2-RR, 4", [sa.RandomizedResponse(k=2, eps0="1/4")] * 4),
+    ):
+        for kind in ("all", "one_attribute"):
+            few = sa.joint(parts, neighbours=kind)
+            a, b = (sa.epsilon(few, n=10**6, delta="1e-8", method=m) for m in ("all_data_sets", "blanket"))
+            said = f"{name} attributes, total eps0 = 1, neighbours {kind}: epsilon in [{a.lower:.6g}, {a.upper:.6g}]"
+            lines.append(f"{said}, by the blanket at most {b.upper:.6g}")
     (HERE / "joint.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from symamp.analyses.all_data_sets_part import SOURCE, AllDataSetsPart
 from symamp.analyses.analysis import Analysis
 from symamp.analyses.bound import Bound
-from symamp.analyses.pair_of_inputs import all_inputs_listed, is_large_table, pairs_of_inputs
+from symamp.analyses.pair_of_inputs import all_inputs_listed, is_large_table, listed, pairs_of_inputs
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.analyses.table_pair import TablePair, table_pairs
@@ -17,16 +17,21 @@ _MOST_MESSAGES = 64
 
 
 def _bound(subject: Subject) -> Bound:
+    subject = listed(subject)
     if is_large_table(subject):
         return table_pairs(subject, TablePair)
     return Bound.of(AllDataSetsPart(triples) for triples in pairs_of_inputs(subject))
 
 
 def _needless(subject: Subject) -> bool:
-    mechanism = subject.mechanism
-    if mechanism is None or mechanism.numeric is None or not is_large_table(subject):
+    found = listed(subject)
+    mechanism = found.mechanism
+    if mechanism is None or mechanism.numeric is None or not is_large_table(found):
         return False
-    return len(mechanism.inputs) > _MOST_INPUTS or len(mechanism.numeric.messages) > _MOST_MESSAGES
+    # A combination of others takes seconds on request only.
+    return (
+        found is not subject or len(mechanism.inputs) > _MOST_INPUTS or len(mechanism.numeric.messages) > _MOST_MESSAGES
+    )
 
 
 ALL_DATA_SETS = Analysis(
@@ -35,7 +40,7 @@ ALL_DATA_SETS = Analysis(
     SOURCE,
     "all data sets at once",
     _bound,
-    all_inputs_listed,
+    lambda subject: all_inputs_listed(listed(subject)),
     rank=3,
     needless=_needless,
 )

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from symamp.analyses.analysis import Analysis
 from symamp.analyses.bound import Bound
-from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_described, is_large_table, pairs_of_inputs
+from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_described, is_large_table, listed, pairs_of_inputs
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.analyses.table_pair import table_pairs
@@ -45,6 +45,7 @@ class EnvelopePart(PairOfInputs):
 
 
 def _bound(subject: Subject) -> Bound:
+    subject = listed(subject)
     if is_large_table(subject):
         return table_pairs(subject, EnvelopePart)
     return Bound.of(EnvelopePart(triples) for triples in pairs_of_inputs(subject))
@@ -56,7 +57,7 @@ ENVELOPE = Analysis(
     SOURCE,
     "a law above those of all other inputs",
     _bound,
-    all_inputs_described,
+    lambda subject: all_inputs_described(listed(subject)),
     rank=1,
-    needless=is_large_table,
+    needless=lambda subject: is_large_table(listed(subject)),
 )

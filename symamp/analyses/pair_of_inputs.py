@@ -38,6 +38,11 @@ def pairs_of_inputs(subject: Subject) -> Iterator[tuple[Reduction, ...]]:
         yield tuple(dataset_reduction(mechanism, found.pair, ((x, one),)) for x in found.others)
 
 
+def listed(subject: Subject) -> Subject:
+    """Return the subject with all inputs listed, where these are few and it does not show them itself."""
+    return subject if subject.mechanism is None else subject.mechanism.listed
+
+
 def all_inputs_described(subject: Subject) -> str | None:
     """Return why an analysis of all other inputs does not apply, None if it does."""
     if subject.mechanism is None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from html import escape
-from itertools import combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, product
 from math import prod
 from typing import Self
 
@@ -31,6 +32,7 @@ NEIGHBOURS = ("all", "one_attribute")
 _PARTS = "a smaller eps0 randomizes the report of each part once more"
 _MOST_PAIRS = 2000
 _MOST_LABELS = 400
+_FEW_PARTS, _FEW_INPUTS, _FEW_BITS = 4, 20, 6
 Choice = tuple[str, ...]
 
 
@@ -200,6 +202,32 @@ class Combined(Mechanism):
     @abstractmethod
     def table(self) -> FiniteMechanism:
         """Return the explicit table over all inputs and messages, for small parts."""
+
+    @cached_property
+    def listed(self) -> Mechanism:
+        """The table over all inputs and messages where they are few, for bounds over all data sets; else itself.
+
+        >>> import symamp as sa
+        >>> len(sa.joint([sa.RandomizedResponse(k=3, eps0=1)] * 2).listed.inputs)
+        9
+        """
+        bits = [p.message_bits() for p in self.parts]
+        if self.parameters or len(bits) > _FEW_PARTS or any(b is None or b > _FEW_BITS for b in bits):
+            return self
+        if prod(len(p.inputs) for p in self.parts) > _FEW_INPUTS:
+            return self
+        with suppress(SupportMismatchError):
+            table = self.table()
+            if len(table.inputs) <= _FEW_INPUTS and len(table.messages) <= 2**_FEW_BITS:
+                return table if self.neighbours == "all" else table.near(list(self._differing_once(table.inputs)))
+        return self
+
+    def _differing_once(self, labels: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+        """Yield the pairs of labels of a table, one for each choice of values, that differ for a single part."""
+        choices = list(product(*(range(len(t.inputs)) for t in self._tables())))
+        for (x, a), (z, b) in combinations(zip(labels, choices, strict=True), 2):
+            if sum(i != j for i, j in zip(a, b, strict=True)) == 1:
+                yield x, z
 
     def _tables(self) -> list[FiniteMechanism]:
         found = []

@@ -130,6 +130,11 @@ class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
         """The mechanism itself: a question about it is about nothing else."""
         return self
 
+    @property
+    def listed(self) -> Mechanism:
+        """The mechanism with all its inputs and messages listed where they are few and left out here; else itself."""
+        return self
+
     def degradation(self) -> str | None:
         """Return why each member is a randomization of the members with larger eps0; None where this is not proved."""
         return two_levels_degrade(self)
