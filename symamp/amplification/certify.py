@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import inf, isfinite, nextafter
 
-from flint import arb, fmpq
+from flint import fmpq
 
 from symamp.analyses.bound import ROUGH, Bound
 from symamp.analyses.part import Evidence, Part
 from symamp.evaluation.divergence import Settings
-from symamp.evaluation.inversion import log_of
+from symamp.evaluation.inversion import log_of, log_of_ball
 from symamp.evaluation.law import Level
 from symamp.numbers.dyadic import Dyadic
 
@@ -90,7 +90,7 @@ def _miss(value: Dyadic, delta: fmpq) -> float:
     """Return log(value / delta), -inf for 0 and 1 where it is not known."""
     if value.mantissa <= 0:
         return -inf
-    miss = float((value.ball / arb(delta)).log())
+    miss = log_of_ball(value.ball) - log_of(delta)
     return miss if isfinite(miss) else 1.0
 
 

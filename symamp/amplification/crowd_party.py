@@ -26,6 +26,7 @@ from symamp.evaluation.inversion import estimate_root, log_of
 from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
 from symamp.evaluation.walks import StepPlan
+from symamp.numbers.rationals import ball_of
 from symamp.numbers.rounding import float_above, float_below
 
 _BITS = 192
@@ -92,7 +93,7 @@ class Party:
 
     def is_private(self, eps: float, target: fmpq, settings: Settings) -> bool:
         """Return whether the divergence at a double is proved to be at most delta."""
-        return bool(self.most(Level.of_float(eps), settings).value <= arb(target))
+        return bool(self.most(Level.of_float(eps), settings).value <= ball_of(target))
 
     def most(self, level: Level, settings: Settings) -> Found:
         """Return a number that is at least the divergence."""
@@ -114,7 +115,7 @@ class Party:
         while guess > 0.0 and shift < 1.0:
             eps = nextafter(guess * (1.0 - shift), -inf)
             low = self.below.found(Level.of_float(eps), settings)
-            if low.value > arb(target):
+            if low.value > ball_of(target):
                 return eps, low.name
             shift *= 3.0
         return 0.0, None

@@ -22,6 +22,7 @@ from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, nearest_d
 from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.plan import Plan, gaussian_estimate, saddle_tilt
 from symamp.evaluation.tilted import TiltedLaw
+from symamp.numbers.rationals import ball_of
 
 ENUMERATE_AT_ONCE = 1_500
 ENUMERATE_AT_MOST = 300_000
@@ -81,16 +82,16 @@ class Enclosure:
 
     def is_at_most(self, delta: fmpq) -> bool:
         """Whether the divergence is proved to be at most delta; a tie is decided if it is known exactly."""
-        return bool(self.exact <= delta) if self.exact is not None else bool(self.upper <= arb(delta))
+        return bool(self.exact <= delta) if self.exact is not None else bool(self.upper <= ball_of(delta))
 
     def is_above(self, delta: fmpq) -> bool:
         """Whether the divergence is proved to be above delta."""
-        return bool(self.exact > delta) if self.exact is not None else bool(self.lower > arb(delta))
+        return bool(self.exact > delta) if self.exact is not None else bool(self.lower > ball_of(delta))
 
     @property
     def relative_gap(self) -> float:
         """(upper - lower)/upper, outer ends, as a float for judging quality; 0 for an exact zero."""
-        return self._width(self.upper.upper())
+        return self._width(above=True)
 
     @property
     def digits(self) -> float:
@@ -98,11 +99,12 @@ class Enclosure:
         gap = self.relative_gap
         return -log10(gap) if gap > 0.0 else inf
 
-    def _width(self, scale: arb) -> float:
+    def _width(self, *, above: bool) -> float:
         if self.exact is not None:
             return 0.0
         with flint.ctx.workprec(self.precision + 64):
-            width = self.upper.upper() - self.lower.lower()
+            low, high = self.lower.lower(), self.upper.upper()
+            width, scale = high - low, high if above else low
             return float(width / scale) if scale > 0 else (inf if width > 0 else 0.0)
 
 
@@ -223,7 +225,7 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
             if not _is_settled(found, settings.gap):
                 bits *= 2
             elif isinstance(choice, TailPlan) and found.relative_gap > settings.gap and wider:
-                choice, wider = choice.widened(found._width(found.lower.lower()) / settings.gap), wider - 1
+                choice, wider = choice.widened(found._width(above=False) / settings.gap), wider - 1
             else:
                 return found
         if isinstance(choice, TailPlan) and bits > _LARGEST_FOR_TAILS:

@@ -15,6 +15,7 @@ from symamp.evaluation.gparv import FloatGparv
 from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
 from symamp.evaluation.tilted import TiltedLaw
+from symamp.numbers.rationals import ball_of
 from symamp.numbers.scipy_functions import brentq
 
 LARGEST_EPS = 300.0
@@ -171,7 +172,7 @@ def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: f
 
 def log_of(delta: fmpq) -> float:
     """Return log delta as a float, also far below the smallest double."""
-    return log_of_ball(arb(delta))
+    return log_of_ball(ball_of(delta))
 
 
 def log_of_ball(x: arb) -> float:

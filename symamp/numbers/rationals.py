@@ -13,6 +13,7 @@ MOST_NUMBER_EXPONENT = 100_000
 MOST_DIGITS = 1000
 _INTEGER_BITS = 5000  # SymPy may test an integer for primality before it knows its sign
 _NUMBER_BITS = 350_000
+_BALL_BITS = 256
 
 
 def fits(number: Fraction) -> bool:
@@ -61,6 +62,12 @@ def fraction(value: object) -> Fraction | None:
 def fmpq_of(number: sp.Rational | Fraction) -> flint.fmpq:
     """Return a rational number as python-flint's."""
     return flint.fmpq(int(number.numerator), int(number.denominator))
+
+
+def ball_of(number: flint.fmpq) -> flint.arb:
+    """Return a narrow ball around the number, the same at every precision that is set outside."""
+    with flint.ctx.workprec(_BALL_BITS):
+        return flint.arb(number)
 
 
 def rational_of(number: Fraction | flint.fmpq) -> sp.Rational:
