@@ -16,6 +16,8 @@ from symamp.accounting.float_divergence import estimate_divergence
 from symamp.accounting.float_product import FloatProduct
 from symamp.accounting.loss_kernel import HockeyStickKernel
 from symamp.evaluation.blocks import Blocks
+from symamp.evaluation.divergence import Settings
+from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan, Window
 from symamp.numbers.number_system import FLINT, NUMPY
 from tests.oracle import composition as oracle
@@ -352,3 +354,17 @@ def test_the_sandwich_against_exact_powers_of_a_polynomial(count, eps):
         assert lower.lower() <= truth.upper()
         assert truth.lower() <= upper.upper()
         assert upper.upper() <= lower.lower() * (1 + arb("0.002"))
+
+
+def test_noise_with_a_density_has_a_lower_end():
+    """Messages that are told apart by cells only: below the truth at an eps that is proved too small, and close."""
+    profile = sa.profile(sa.Laplace(eps0=1), n=10**4)
+    one, (found, _) = profile.epsilon("1e-6"), profile.rounds(2).rounds[0]
+    reduction, n = found.below(one.lower)
+    cells = reduction.enclose(Level.of_float(one.lower), n, Settings())
+    whole = found._data_sets.largest_value(Level.of_float(one.lower), n)[1].enclose(
+        Level.of_float(one.lower), n, Settings()
+    )
+    assert whole.upper * 0.99 <= cells.lower <= cells.upper <= whole.upper
+    answer = profile.rounds(2).epsilon("1e-6", gap=0.1)
+    assert one.lower < answer.lower < answer.upper < 2 * one.upper

@@ -193,7 +193,7 @@ class Composition:
                 end = centre + s * sqrt(-2.0 * (log_delta + log(_BEYOND / self.count)))
             end = max(end, left)
             reaches = tail > 0 or end >= budget_ * (1.0 - 1e-9)
-            width = gap or (found.gap if up else USUAL_GAP)
+            width = gap or (found.gap if up or top is None else USUAL_GAP)
             grid = Grid(centre, s, min(end, budget_), points_for(width), even)
             levels, tails = (
                 tuple(e for e in part if top is None or e < top)

@@ -20,6 +20,7 @@ from symamp.amplification.search import DataSetSearch, Ladder
 from symamp.analyses.bound import ROUGH, Bound
 from symamp.analyses.part import Evidence, Part, largest_upper
 from symamp.analyses.reduction import Reduction, is_triple
+from symamp.analyses.smooth_part import SmoothDataSet
 from symamp.derivation.crossing import number
 from symamp.errors import PrecisionError
 from symamp.evaluation.divergence import Settings, enclose_divergence
@@ -32,7 +33,8 @@ VALUES = Settings(gap=1e-5)
 """How close the values of a round are taken: their width must stay below what a cell of the grid costs."""
 USUAL_GAP = 3e-4
 _DEAR_GAP = 1e-2
-"""Of bounds that cost a tenth of a second and more at each point, and are themselves no closer than that."""
+"""Of bounds that cost a tenth of a second and more at each point: over all data sets, which are themselves no closer
+than that, and of ratios without a limit."""
 _PAYS = 0.1
 """What dear bounds must take off the logarithm of delta two deviations out: about 2% of eps."""
 
@@ -122,7 +124,7 @@ class ShuffledRound(Round):
     @property
     def gap(self) -> float:
         """The relative width of eps that is worth its time."""
-        return _DEAR_GAP if self._chosen[0][1].accuracy > 0.0 else USUAL_GAP
+        return _DEAR_GAP if self._chosen[0][1].accuracy > 0.0 or self.top is None else USUAL_GAP
 
     def end(self, log_delta: float) -> float:
         """Return an estimate of the eps at which the bound is delta; inf if there is none."""
@@ -147,17 +149,20 @@ class ShuffledRound(Round):
         for bound, part in self._chosen[::-1][: 1 if far else None]:
             first = part if part in bound.parts else None
             with suppress(PrecisionError) if best else nullcontext():
-                found = tuple(bound.evidence(at, self.question.n, VALUES, None, first))
+                found = tuple(bound.evidence(at, self.question.n, VALUES, None, first, best))
                 best = min((e for e in (found, best) if e), key=largest_upper)
         return best
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:
         """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n.
 
-        None for noise with a density: its data sets are no finite triples.
+        For noise with a density it is that of a finite post-processing: messages are told apart by cells only.
         """
-        found = self._data_sets.largest_value(Level.of_float(eps), self.question.n)[1]
-        return (found, self.question.n) if is_triple(found) else None
+        level, n = Level.of_float(eps), self.question.n
+        found = self._data_sets.largest_value(level, n)[1]
+        if isinstance(found, SmoothDataSet):
+            found = found.in_cells(level, n)
+        return (found, n) if is_triple(found) else None
 
     def alone(self, delta: object | None, eps: object | None) -> Answer | None:
         """Return the answer for one round, as ``symamp.epsilon`` or ``symamp.delta`` gives it."""

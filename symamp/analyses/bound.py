@@ -75,13 +75,20 @@ class Bound:
         return root, best
 
     def evidence(
-        self, level: Level, n: int, settings: Settings, goal: fmpq | None = None, first: Part | None = None
+        self,
+        level: Level,
+        n: int,
+        settings: Settings,
+        goal: fmpq | None = None,
+        first: Part | None = None,
+        known: Iterable[Evidence] = (),
     ) -> tuple[Evidence, ...]:
         """Return certified evaluations whose largest upper end bounds every part at this level.
 
         Parts that the first one settles by convex order, for every n, are not evaluated, and the others only as
         sharply as it takes to see that they are not above the first one, or the goal. With a ``goal`` the search
-        ends at the first evaluation that is not proved to be at most the goal. ``first`` is evaluated first.
+        ends at the first evaluation that is not proved to be at most the goal. ``first`` is evaluated first. ``known``
+        are evaluations, at this level, of another bound on the same pairs: what one settles is not evaluated.
 
         Guarantee
         ---------
@@ -91,10 +98,13 @@ class Bound:
         worst, *others = self.parts if first is None else (first, *(p for p in self.parts if p is not first))
         found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]
         limit = found[0].upper if goal is None else goal
+        settled = {e.part.pair: e for e in known if e.is_at_most(limit)}
         for other in others:
             if goal is not None and not found[-1].is_at_most(goal):
                 break
-            if not worst.settles(other, level):
+            if other.pair in settled:
+                found.append(settled[other.pair])
+            elif not worst.settles(other, level):
                 found.append(sharp_enough(other, level, n, limit, settings))
         return tuple(found)
 

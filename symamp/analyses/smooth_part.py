@@ -11,11 +11,14 @@ import sympy as sp
 
 from symamp.analyses.data_sets import SOURCE as DATA_SETS
 from symamp.analyses.part import DataSets, PartDefaults
+from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.derivation.crossing import log_above
+from symamp.derivation.unlisted import LawTriple
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.evaluation.law import Level
+from symamp.evaluation.sandwich import even_cuts, finite_sandwich
 from symamp.evaluation.smooth_divergence import enclose_smooth, estimate_log_smooth, estimate_smooth_epsilon
 from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
@@ -24,6 +27,8 @@ from symamp.mechanisms.continuous.densities import Densities
 WORST_PAIR = "Corollary 2 of Theorem P (docs/proofs/worst_pair.md)"
 
 _GAP_OF_CUT = 1e-4
+_CELLS, _FEWEST_CELLS, _BITS = 160, 16, 256
+"""How many cells of messages are told apart in all, and at least in one piece."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,19 @@ class SmoothDataSet(SmoothPart):
     def signature(self) -> Hashable:
         """The noise, the pair and the input of the others."""
         return self.method, self.noise, self.pair, self.other
+
+    def in_cells(self, level: Level, n: int) -> Reduction:
+        """Return the triple of messages that are told apart by cells only, chosen for this level and n.
+
+        Guarantee
+        ---------
+        Its messages are a post-processing of those of the data sets: for every level, every n and every number of
+        rounds their divergence is at most that of the data sets. Proof: docs/proofs/smooth_laws.md.
+        """
+        law = self.laws(level, n)[0]
+        cells = max(_CELLS // max(len(law.pieces), 1), _FEWEST_CELLS)
+        triple = LawTriple(finite_sandwich(law, cells, _BITS, even_cuts)[0], self.pair)
+        return Reduction(self.method, self.standing, self.source, triple, ((str(self.other), sp.Integer(1)),))
 
 
 @dataclass(frozen=True)

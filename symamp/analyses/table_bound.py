@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -78,12 +78,18 @@ class TableBound(SearchedBound):
         return [self.part(pair) for pair in worst_pairs(self.table, level, n, _REFINED) or self.table.pairs[:1]]
 
     def evidence(
-        self, level: Level, n: int, settings: Settings, goal: fmpq | None = None, first: Part | None = None
+        self,
+        level: Level,
+        n: int,
+        settings: Settings,
+        goal: fmpq | None = None,
+        first: Part | None = None,
+        known: Iterable[Evidence] = (),
     ) -> tuple[Evidence, ...]:
         """Return certified evaluations whose largest upper end bounds the divergence of every pair at this level.
 
         Pairs that are proved to lie below the goal, or below what is already found, leave no evidence. With a ``goal``
-        the search ends at the first evaluation that is not proved to be at most the goal.
+        the search ends at the first evaluation that is not proved to be at most the goal. ``known`` ones are not used.
 
         Guarantee
         ---------

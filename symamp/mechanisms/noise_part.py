@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Never
 
 import sympy as sp
 from flint import arb
 
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.orbit import Orbit
+from symamp.derivation.unlisted import Unlisted
 from symamp.errors import SupportMismatchError
 from symamp.evaluation.law import Atom, Law
 from symamp.evaluation.sandwich import even_cuts, finite_sandwich
@@ -21,7 +21,7 @@ _CELLS, _BITS = 96, 256
 _END = "1"
 
 
-class NoiseTriple(Decomposition):
+class NoiseTriple(Unlisted):
     """R(x0), R(x1) and the blanket, or R(other), of noise at the ends of the interval: enclosed, not listed."""
 
     def __init__(self, noise: AdditiveNoise, pair: tuple[str, str], other: str | None) -> None:
@@ -29,25 +29,6 @@ class NoiseTriple(Decomposition):
 
     noise: AdditiveNoise
     other: str | None
-
-    def _refused(self) -> Never:
-        told = "numbers: a law with a density has no finite list of components"
-        raise SupportMismatchError("decomposition", f"{self.noise!r} as a part", told)
-
-    @property
-    def is_listed(self) -> bool:
-        """False."""
-        return False
-
-    @property
-    def components(self) -> Never:
-        """Refuse: there is no finite list of them."""
-        self._refused()
-
-    @property
-    def singular(self) -> Never:
-        """Refuse, as for components."""
-        self._refused()
 
     @property
     def gamma(self) -> sp.Expr:
