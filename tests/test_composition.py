@@ -294,6 +294,7 @@ def test_the_gaussian_approximation_is_told_with_its_error():
     near = krr(10, 1, 10**6).rounds(100).epsilon("1e-8", gap=1e-2)
     assert near.lower < near.gaussian < near.upper
     assert near.to_dict()["gaussian_place"] == "inside the bracket"
+    assert near.gap_limited_by == ""
     assert krr(3, 1, 1000).rounds(1).epsilon("1e-6").gaussian is None
 
 
@@ -368,3 +369,4 @@ def test_noise_with_a_density_has_a_lower_end():
     assert whole.upper * 0.99 <= cells.lower <= cells.upper <= whole.upper
     answer = profile.rounds(2).epsilon("1e-6", gap=0.1)
     assert one.lower < answer.lower < answer.upper < 2 * one.upper
+    assert answer.to_dict()["gap_limited_by"].startswith("the bounds of one round are apart: the width is 0.3")

@@ -22,6 +22,8 @@ COVERED = (
     "not covered: memoised randomness, budgets chosen from the transcript"
 )
 _SLACK = fmpq(1, 10**9)
+_ABOUT = 1.5
+"""The number of points for a gap is a rule of thumb."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,7 +32,8 @@ class ComposedAnswer(Bracket):
 
     All rounds together are private at ``upper``, for adaptive queries; some data sets and queries are not below
     ``lower``. Both are doubles rounded outward. ``covered`` says what may adapt. ``gaussian`` is what the approximation
-    by a normal loss says (mu-GDP): no bound, None for one round; ``gaussian_place`` tells its error.
+    by a normal loss says (mu-GDP): no bound, None for one round; ``gaussian_place`` tells its error. ``gap_limited_by``
+    says why a bracket of eps is wider than was asked for.
 
     >>> import symamp as sa
     >>> answer = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(100).epsilon(delta="1e-8", gap=1e-3)
@@ -47,6 +50,15 @@ class ComposedAnswer(Bracket):
     below: Side | None = None
     gaussian: float | None = None
     alone: Answer | None = None
+    aimed: float | None = None
+
+    @property
+    def gap_limited_by(self) -> str:
+        """What keeps the bracket of eps wider than the ``gap`` that was aimed at, in words; "" where nothing does."""
+        if self.aimed is None or self.upper <= self.lower * (1.0 + _ABOUT * self.aimed):
+            return ""
+        width = self.upper / self.lower - 1.0 if self.lower > 0.0 else inf
+        return f"the bounds of one round are apart: the width is {width:.2g}, aimed at was {self.aimed:.2g}"
 
     @property
     def gaussian_place(self) -> str:
@@ -100,6 +112,7 @@ class ComposedAnswer(Bracket):
             "rounds": [{"round": text, "count": count} for text, count in self.rounds],
             "covered": self.covered,
             "gaussian": self.gaussian,
+            "gap_limited_by": self.gap_limited_by,
             "gaussian_place": None if self.gaussian is None else self.gaussian_place,
         }
 

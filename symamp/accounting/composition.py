@@ -72,9 +72,10 @@ class Composition:
         """Return a certified bracket of the least eps for delta after all rounds; ``gap`` is its relative width.
 
         delta may be far below the smallest double ("1e-1000"). A single round is answered as by ``symamp.epsilon``.
-        The width is that of the accounting; where the bounds of one round are apart, so are those of many. Without a
-        ``gap`` it is 3e-4, and 1e-2 for an upper end from bounds that cost much at each of the points
-        ("all_data_sets", "two_messages"), which stand in for the others where they take 2% or more off eps.
+        The width is that of the accounting; where the bounds of one round are apart, so are those of many, and the
+        answer says so (``gap_limited_by``). Without a ``gap`` it is 3e-4, and 1e-2 for an upper end from bounds that
+        cost much at each of the points ("all_data_sets", "two_messages"), which stand in for the others where they
+        take 2% or more off eps, and for noise without a local budget.
 
         Raises ArgumentError for arguments out of range.
 
@@ -100,7 +101,8 @@ class Composition:
             name: _side(pairs, found) if found[2] else None
             for name, pairs, found in (("above", above, high), ("below", below, low))
         }
-        return self._answer("epsilon", str(delta), _dyadic(low[0]), _dyadic(high[0]), **proof, gaussian=guess)
+        told = {"gaussian": guess, "aimed": width or max(found.gap for found, _ in self.rounds)}
+        return self._answer("epsilon", str(delta), _dyadic(low[0]), _dyadic(high[0]), **proof, **told)
 
     def delta(self, eps: object, *, gap: float | None = None) -> ComposedAnswer:
         """Return a certified bracket of delta at ``eps`` after all rounds; ``gap`` is the width of eps, not of delta.

@@ -139,6 +139,8 @@ def compose(
         return
     print_line(str(answer))
     if answer.gaussian is not None:
+        if answer.gap_limited_by:
+            print_line(answer.gap_limited_by)
         print_line(f"Gaussian approximation, no bound: {answer.gaussian:.6g} ({answer.gaussian_place})")
     print_line(f"covered: {answer.covered}")
 
