@@ -11,6 +11,7 @@ ArgumentError | k | 1 | integer k >= 2
 from __future__ import annotations
 
 _SHOWN = 200
+_PARTS = 1000
 
 
 class SymampError(ValueError):
@@ -38,11 +39,21 @@ class SymampError(ValueError):
 
 
 def shown(value: object) -> str:
-    """Return the representation of anything, or its type where Python does not print it."""
+    """Return the representation of anything, or its type where Python does not print it or a formula is long."""
     try:
-        return repr(value)
+        return f"a formula of more than {_PARTS} parts" if _is_long(value) else repr(value)
     except Exception:  # Python refuses to print integers of more than 4300 digits, and repr may be anyone's code
         return f"a value of type {type(value).__name__} that cannot be printed"
+
+
+def _is_long(formula: object) -> bool:
+    """Whether a SymPy expression would take seconds to print."""
+    left, seen = [formula], 0
+    while left and seen <= _PARTS:
+        parts = getattr(left.pop(), "args", ())
+        seen += 1
+        left.extend(parts if isinstance(parts, tuple) else ())
+    return seen > _PARTS
 
 
 def _short(text: str, most: int = _SHOWN) -> str:

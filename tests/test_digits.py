@@ -75,6 +75,16 @@ def test_where_delta_falls_slowly_digits_of_epsilon_take_more_of_delta():
     assert 0 < answer.lower < answer.upper
 
 
+@pytest.mark.parametrize("shuffled", ["data", "messages"])
+def test_digits_of_users_who_differ_take_a_finer_gap_where_that_helps(shuffled):
+    crowd = sa.heterogeneous([(1, sa.RandomizedResponse(k=2, eps0=1))], shuffled=shuffled)
+    answer = sa.epsilon(crowd, delta="1e-3", digits=13)
+    with mpmath.workdps(30):
+        exact = mpmath.log(mpmath.e - (1 + mpmath.e) / 1000)  # delta = (e - e^eps)/(1 + e)
+        assert answer.lower <= exact <= answer.upper
+        assert answer.upper - answer.lower <= 1e-13 * exact
+
+
 def test_parts_that_are_only_shown_to_be_smaller_cost_no_digits():
     answer = sa.delta(TABLE, n=50, eps="1/4", digits=8)
     assert answer.digits >= 8 > -mpmath.log10(max(e.relative_gap for e in answer.evidence_above))

@@ -8,7 +8,7 @@ from functools import lru_cache
 import sympy as sp
 
 from symamp.algebra.normal_form import normal
-from symamp.errors import ExpressionError, UndecidedOrderError
+from symamp.errors import ExpressionError, UndecidedOrderError, shown
 from symamp.numbers.systems import arb_value
 
 _PRECISIONS = (64, 256, 1024, 4096)
@@ -51,5 +51,5 @@ def constant_sign(expr: sp.Expr) -> int:
         if sp.minimal_polynomial(expr, x) == x:
             return 0
     raise UndecidedOrderError(
-        "order", str(expr), f"a constant that is provably zero or differs from zero within {_PRECISIONS[-1]} bits"
+        "order", shown(expr), f"a constant that is provably zero or differs from zero within {_PRECISIONS[-1]} bits"
     )

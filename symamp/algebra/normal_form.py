@@ -48,3 +48,19 @@ def normal(expr: sp.Expr) -> sp.Expr:
     """
     expr = sp.sympify(expr)
     return expr if expr.is_Rational else _normal(expr)
+
+
+def normal_product(powers: Iterable[tuple[sp.Expr, int]]) -> sp.Expr:
+    """Return the product of powers of expressions in normal form, nothing multiplied out but numbers.
+
+    >>> e = sp.Symbol("eps0", real=True)
+    >>> normal_product([(3 / (sp.exp(e) + 2), 2), (1 / (sp.exp(e) + 2), 10**6)])
+    9/(exp(eps0) + 2)**1000002
+    """
+    content, exponents = sp.S.One, dict[sp.Expr, int]()
+    for expr, power in powers:
+        number, factors = quotient(sp.sympify(expr)).factored
+        content *= number**power
+        for factor, exponent in factors:
+            exponents[factor] = exponents.get(factor, 0) + exponent * power
+    return sp.Mul(content, *(sp.Pow(factor, exponent) for factor, exponent in exponents.items()))

@@ -17,7 +17,7 @@ from symamp.algebra.normal_form import normal, quotient
 from symamp.algebra.parameter import Parameter
 from symamp.algebra.sign_by_ranges import Outcome
 from symamp.algebra.sign_proof import proved_sign
-from symamp.errors import UndecidedOrderError
+from symamp.errors import UndecidedOrderError, shown
 from symamp.numbers.substitution import put
 
 _ARGUMENT = "order"
@@ -59,7 +59,7 @@ def _is_zero(expr: sp.Expr) -> bool:
                 return False
         except ValueError:  # outside the domain, or undecided there: try the next point
             continue
-    raise UndecidedOrderError(_ARGUMENT, str(q.expr), "an expression that can be proved zero or not zero")
+    raise UndecidedOrderError(_ARGUMENT, shown(q.expr), "an expression that can be proved zero or not zero")
 
 
 def sign(expr: sp.Expr, parameters: Sequence[Parameter] = ()) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from symamp.algebra.generators import Generator
 Context = Any  # flint.fmpz_mpoly_ctx
 Polynomial = Any  # flint.fmpz_mpoly, which has no type stubs
 Fraction = tuple[Polynomial, Polynomial]
+_LARGEST_DEGREES = 1000
+"""The largest product of the degrees in all unknowns of a polynomial that is factored."""
 
 
 def context(size: int) -> Context:
@@ -53,9 +56,12 @@ def cancel(num: Polynomial, den: Polynomial) -> Fraction:
 def factorised(polynomial: Polynomial) -> tuple[int, list[tuple[Polynomial, int]]]:
     """Return (content, [(factor, multiplicity), ...]), irreducible factors where python-flint finds them.
 
-    Its factorisation gives up on some large coefficients and exponents; then the polynomial itself is the one factor,
-    which is still canonical: equal polynomials get equal factors.
+    It takes minutes for polynomials of high degree, seen in no formula of a mechanism but with exponents such as
+    eps0/1000 beside eps0, and gives up on some large coefficients and exponents. Then the polynomial itself is the one
+    factor, which is still canonical: equal polynomials get equal factors.
     """
+    if math.prod(d for d in map(int, polynomial.degrees()) if d) > _LARGEST_DEGREES:
+        return (1, [(polynomial, 1)])
     try:
         content, factors = polynomial.factor()
     except (OverflowError, RuntimeError):

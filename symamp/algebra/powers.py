@@ -11,7 +11,7 @@ import sympy as sp
 
 from symamp.algebra.generators import Key, is_atom
 from symamp.algebra.quotient import Normaliser
-from symamp.errors import ExpressionError
+from symamp.errors import ExpressionError, shown
 
 ACCEPTED = "real expressions in rational numbers, + - * /, powers, exp, log, sqrt, binomial, pi and symbols"
 
@@ -23,7 +23,7 @@ Powers = dict[Key, sp.Rational]
 
 def refused(expr: sp.Expr) -> ExpressionError:
     """Return the error that refuses ``expr``."""
-    return ExpressionError("expression", str(expr), ACCEPTED)
+    return ExpressionError("expression", shown(expr), ACCEPTED)
 
 
 def _add(powers: Powers, key: Key, exponent: sp.Rational) -> None:

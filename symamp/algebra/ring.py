@@ -12,7 +12,7 @@ from symamp.algebra.generators import Generator, Key, unit_of
 from symamp.algebra.polynomials import Fraction, cancel, context
 from symamp.algebra.powers import powers_of
 from symamp.algebra.quotient import Normaliser
-from symamp.errors import ExpressionError
+from symamp.errors import ExpressionError, shown
 
 _LARGEST_POWER = 200_000  # terms of an expanded power
 _LARGEST_DEGREE = 20_000
@@ -84,7 +84,7 @@ class Ring:
             i = self.position[key]
             n = int(exponent / self.generators[i].unit)
             if abs(n) > _LARGEST_DEGREE:
-                raise ExpressionError("exponents", str(expr)[:100], _DEGREES)
+                raise ExpressionError("exponents", shown(expr)[:100], _DEGREES)
             num, den = (num * self.variables[i] ** n, den) if n > 0 else (num, den * self.variables[i] ** -n)
         return num, den
 
@@ -93,11 +93,11 @@ class Ring:
         num, den = value
         more = max(len(num), len(den)) - 1
         if more > 0 and (abs(n) > _LARGEST_POWER or math.comb(abs(n) + more, more) > _LARGEST_POWER):
-            raise ExpressionError("power", str(expr), f"a power that expands to at most {_LARGEST_POWER} terms")
+            raise ExpressionError("power", shown(expr), f"a power that expands to at most {_LARGEST_POWER} terms")
         if abs(n) * max(num.total_degree(), den.total_degree()) > _LARGEST_DEGREE:
-            raise ExpressionError("power", str(expr)[:100], _DEGREES)
+            raise ExpressionError("power", shown(expr)[:100], _DEGREES)
         if n >= 0:
             return num**n, den**n
         if num == 0:
-            raise ExpressionError("expression", str(expr), "an expression without division by zero")
+            raise ExpressionError("expression", shown(expr), "an expression without division by zero")
         return cancel(den**-n, num**-n)

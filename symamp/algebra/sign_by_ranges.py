@@ -15,7 +15,7 @@ from symamp.algebra.normal_form import ring_of
 from symamp.algebra.parameter import Parameter
 from symamp.algebra.polynomial_sign import Unknown, one_sign, substitute
 from symamp.algebra.polynomials import Polynomial, factorised, polynomial_expression
-from symamp.errors import UndecidedOrderError
+from symamp.errors import UndecidedOrderError, shown
 from symamp.numbers.systems import arb_value
 
 _ROUNDS = 8
@@ -69,7 +69,7 @@ class Proof:
             wanted += new
             seen |= new
         else:
-            raise UndecidedOrderError("order", str(self.expr), "parameters whose bounds are not nested so deeply")
+            raise UndecidedOrderError("order", shown(self.expr), "parameters whose bounds are not nested so deeply")
         self.order = sorted(self.ranges, key=lambda i: self._rank(self.ring.generators[i]), reverse=True)
 
     def _order_binomials(self) -> None:
@@ -109,8 +109,8 @@ class Proof:
                     strict = False
                     continue
                 # Shown with the sign it has in the expression: p - q is better to read than q - p.
-                shown = -factor if content < 0 and multiplicity % 2 else factor
-                return self._missing(polynomial_expression(shown, self.ring.generators))
+                printed = -factor if content < 0 and multiplicity % 2 else factor
+                return self._missing(polynomial_expression(printed, self.ring.generators))
             sign *= found[0] ** multiplicity
             strict = strict and found[1]
         return Outcome(sign, strict)
@@ -178,9 +178,9 @@ class Proof:
         terms = sp.Add.make_args(factor)
         above = sp.Add(*(t for t in terms if t.as_coeff_Mul()[0] > 0))
         below = sp.Add(*(-t for t in terms if t.as_coeff_Mul()[0] < 0))
-        advice = [f"add an assumption such as {above} > {below}"] if above != 0 and below != 0 else []
+        advice = [f"add an assumption such as {shown(above)} > {shown(below)}"] if above != 0 and below != 0 else []
         advice += [f"assume a lower bound for {p.name}" for p in used if p.lower is None]
         given = ", ".join(p.describe() for p in used if not (p.lower is None and p.upper is None))
         follows = f"follows from {given}" if given else "follows from the stated assumptions (none)"
         text = f"an expression whose sign {follows}; {' or '.join(advice) or 'tighten these assumptions'}"
-        return Outcome(None, False, str(factor), text)
+        return Outcome(None, False, shown(factor), text)

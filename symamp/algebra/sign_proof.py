@@ -11,7 +11,7 @@ from symamp.algebra.constant_sign import constant_sign
 from symamp.algebra.normal_form import normal
 from symamp.algebra.parameter import Parameter
 from symamp.algebra.sign_by_ranges import Outcome, Proof
-from symamp.errors import ArgumentError, ExpressionError, UndecidedOrderError
+from symamp.errors import ArgumentError, ExpressionError, UndecidedOrderError, shown
 from symamp.numbers.substitution import put
 
 _INTEGER_STEPS = 3
@@ -32,7 +32,7 @@ def _decide(expr: sp.Expr, parameters: tuple[Parameter, ...], steps: int) -> Out
         return Outcome(sign, sign != 0)
     undeclared = sorted(str(s) for s in expr.free_symbols - {p.symbol for p in parameters})
     if undeclared:
-        return Outcome(None, False, str(expr), f"declared parameters only; declare {', '.join(undeclared)}")
+        return Outcome(None, False, shown(expr), f"declared parameters only; declare {', '.join(undeclared)}")
     outcome = _attempt(expr, parameters)
     return outcome if outcome.sign is not None else _by_cases(expr, parameters, steps) or outcome
 

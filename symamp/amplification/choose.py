@@ -16,7 +16,7 @@ from symamp.amplification.inverse_bracket import Inverse
 from symamp.amplification.shown import ShownAsTable, cell
 from symamp.analyses.subject import Subject
 from symamp.derivation.axes import axes_for
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, shown
 from symamp.mechanisms.utility import UTILITIES, variance_of
 from symamp.numbers.arguments import users
 
@@ -142,7 +142,7 @@ def choose(
     >>> [c.bits for c in found.candidates]
     [2.0, 3.0]
     """
-    named = dict(families) if isinstance(families, Mapping) else {repr(m): m for m in families}
+    named = dict(families) if isinstance(families, Mapping) else {shown(m): m for m in families}
     if not named:
         raise ArgumentError("families", "none", "at least one family with eps0 free")
     if utility not in UTILITIES:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, replace
+from math import inf, log10
 from typing import Any
 
 import flint
@@ -20,6 +20,7 @@ from symamp.analyses.crowd_messages import victims
 from symamp.analyses.part import DataSets
 from symamp.derivation.crossing import level_of
 from symamp.errors import ArgumentError
+from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.evaluation.law import Level
 from symamp.numbers.arguments import budget, failure_probability
@@ -137,6 +138,8 @@ class CrowdAnswer(Answer):
 
 _Ends = tuple[float, float, DataSets | None]
 """The upper end for a party, the lower one, and what attains it."""
+_Ask = Callable[[Party, Settings, float], _Ends]
+"""The ends for a party, which are told the largest upper end of the group so far."""
 
 
 @dataclass(frozen=True)
@@ -154,10 +157,9 @@ class CrowdProfile:
         For every victim that was asked about the published outputs are (``upper``, delta)-private, and for one of them
         not (eps, delta)-private at any eps < ``lower``. Proof: docs/proofs/users_who_differ.md.
         """
-        target, (settings, _) = failure_probability(delta), accuracy(gap, None)
-        _, wanted = accuracy(gap, digits, _DOUBLES)  # the gap stays: it is not what keeps brackets wide
+        target, (_, wanted) = failure_probability(delta), accuracy(gap, digits, _DOUBLES)
         asked = Asked("epsilon", target, str(delta), wanted)
-        return self._answer(asked, lambda party, least: party.epsilon(target, settings, least), inf, gap)
+        return self._answered(asked, lambda party, fit, least: party.epsilon(target, fit, least), inf, gap)
 
     def delta(self, eps: object, *, gap: float, digits: int | None = None) -> CrowdAnswer:
         """Return the bracket of delta at eps, over all groups of victims or for one.
@@ -167,29 +169,38 @@ class CrowdProfile:
         For every victim that was asked about D_{e^eps} <= ``upper``, and for one of them it is >= ``lower`` for some
         data sets. Proof: docs/proofs/users_who_differ.md.
         """
-        exact, (settings, _) = budget(eps), accuracy(gap, None)
-        _, wanted = accuracy(gap, digits, _DOUBLES)
+        exact, (_, wanted) = budget(eps), accuracy(gap, digits, _DOUBLES)
         if sign_of_constant(exact - int(LARGEST_EPS)) > 0:
             raise ArgumentError("eps", eps, f"a number of at most {LARGEST_EPS:g} for users who differ")
         level = level_of(exact)
         asked = Asked("delta", exact, str(eps), wanted)
-        return self._answer(asked, lambda party, _: party.delta(level, settings), 1.0, gap)
+        return self._answered(asked, lambda party, fit, _: party.delta(level, fit), 1.0, gap)
 
-    def _answer(self, asked: Asked, ends: Callable[[Party, float], _Ends], most: float, gap: float) -> CrowdAnswer:
-        """Return the answer; ``ends`` is told the largest upper end of the group so far."""
+    def _answered(self, asked: Asked, ends: _Ask, most: float, gap: float) -> CrowdAnswer:
+        """Return the answer; digits take a finer gap, but where the data sets found keep the bracket wider."""
+        settings, _ = accuracy(gap, None)
+        answer = self._answer(asked, ends, most, settings)
+        missing = (asked.digits or 0) - answer.digits
+        if missing > 0 and answer.digits + 1 >= -log10(settings.gap):
+            settings = replace(settings, gap=settings.gap * 10.0 ** -(missing + 1))
+            answer = self._answer(asked, ends, most, settings)
+        return answer.checked()
+
+    def _answer(self, asked: Asked, ends: _Ask, most: float, settings: Settings) -> CrowdAnswer:
         groups: list[tuple[int, float, float]] = []
         attained: dict[float, DataSets | None] = {}
         for group, found in parties(self.crowd, _wanted(self.crowd, self.victim)).items():
             upper, lower = 0.0, 0.0
             for party in found:
-                high, low, data_sets = ends(party, upper)
+                high, low, data_sets = ends(party, settings, upper)
                 upper, lower = max(upper, high), max(lower, low)
                 attained.setdefault(low, data_sets)
             groups.append((group, min(lower, upper), min(upper, most)))
         lower, upper = max(low for _, low, _ in groups), max(high for _, _, high in groups)
         least, largest, own = Dyadic.of_float(lower), Dyadic.of_float(upper), Interval(lower, upper)
         question, by = Question(self.crowd, self.crowd.n), attained.get(lower)
-        return CrowdAnswer(question, asked, least, largest, own, groups=tuple(groups), attained=by, aimed=gap).checked()
+        aimed = settings.gap
+        return CrowdAnswer(question, asked, least, largest, own, groups=tuple(groups), attained=by, aimed=aimed)
 
 
 def _wanted(crowd: Crowd, victim: object) -> tuple[int, ...]:

@@ -213,7 +213,8 @@ class _Thresholds:
             low, high = 0.0, low
         if low == 0.0 and not above(low):
             return 0.0
-        while high - low > 1e-7 * high:
+        close = max(min(1e-7, 0.05 * settings.gap), 1e-15)
+        while high - low > close * high:
             middle = 0.5 * (low + high)
             low, high = (middle, high) if above(middle) else (low, middle)
         return low

@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy as sp
 
-from symamp.algebra.normal_form import normal
+from symamp.algebra.normal_form import normal, normal_product
 from symamp.algebra.parameter import Parameter
 from symamp.derivation.coarse_laws import coarse_laws
 from symamp.derivation.decomposition import Component, Decomposition
@@ -152,7 +152,7 @@ class Composed(Parts):
         """Total mass of A2: the product, or the weighted sum, of those of the parts."""
         if self.weights:
             return normal(sp.Add(*(w * p.gamma for w, p in zip(self.weights, self.parts, strict=True))))
-        return normal(sp.Mul(*(p.gamma**k for p, k in zip(self.parts, self.powers, strict=True))))
+        return normal_product((p.gamma, k) for p, k in zip(self.parts, self.powers, strict=True))
 
     @property
     def is_large(self) -> bool:
@@ -201,6 +201,9 @@ class Composed(Parts):
     def __getstate__(self) -> dict[str, object]:
         names = ("parts", "powers", "weights", "parameters", "pair", "complete")
         return {name: getattr(self, name) for name in names}
+
+    def __repr__(self) -> str:
+        return f"Composed({', '.join(f'{name}={value!r}' for name, value in self.__getstate__().items())})"
 
     def __str__(self) -> str:
         if not self.is_large:

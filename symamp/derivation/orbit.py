@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import sympy as sp
 
+from symamp.derivation.printing import text
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Orbit:
     """Messages that a symmetry makes alike, seen from a few distinguished inputs.
 
@@ -29,3 +31,8 @@ class Orbit:
     def mass(self, i: int) -> sp.Expr:
         """Return the probability of the orbit under the i-th distinguished input."""
         return self.measure * self.density[i]
+
+    def __repr__(self) -> str:
+        density = ", ".join(map(text, self.density))
+        rest = ", ".join(f"({text(d)}, {None if number is None else text(number)})" for d, number in self.rest)
+        return f"Orbit({self.label!r}, {text(self.measure)}, density=[{density}], rest=[{rest}])"

@@ -78,7 +78,7 @@ def cumulants(g: FloatGparv, theta: float) -> Cumulants:
     """Return K, K' and K'' at one tilt."""
     x = theta * g.values
     top = float(x.max(initial=0.0))
-    if float(np.abs(x).max()) > _LARGE_TILT:
+    if float(np.abs(x).max(initial=0.0)) > _LARGE_TILT:
         weights = g.masses * np.exp(x - top)
         whole = float(weights.sum()) + g.null_mass * np.exp(-top)
         k1 = float(weights @ g.values) / whole

@@ -10,7 +10,7 @@ from symamp.algebra.normal_form import normal
 from symamp.algebra.order import is_zero, sign
 from symamp.algebra.parameter import Parameter
 from symamp.derivation.randomizer import LocalRandomizer
-from symamp.errors import SymampError, UndecidedOrderError
+from symamp.errors import SymampError, UndecidedOrderError, shown
 
 _TWO_LEVELS = "a smaller eps0 mixes the report with one that does not depend on the input"
 
@@ -64,5 +64,5 @@ def _order(expr: sp.Expr, parameters: Sequence[Parameter]) -> int:
         return 0
     found = sign(value, parameters)
     if found not in (-1, 0, 1):
-        raise UndecidedOrderError("sign", str(expr), "an expression of one sign")
+        raise UndecidedOrderError("sign", shown(expr), "an expression of one sign")
     return found

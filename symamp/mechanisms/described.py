@@ -194,10 +194,11 @@ class _OneHot(DescribedFamily, OneHot):
             for a in self.letters():
                 _check_sign(a[i], f'{column} of "{a.label}"', self.parameters)
                 if i == 2 and not strictly_positive(a.other, self.parameters):
-                    raise errors.UndecidedOrderError(f'other of "{a.label}"', str(a.other), "what is proved to be > 0")
+                    place, value = f'other of "{a.label}"', errors.shown(a.other)
+                    raise errors.UndecidedOrderError(place, value, "what is proved to be > 0")
             total = sp.Add(*(a[i] for a in self.letters()))
             if not is_zero(total - 1):
-                raise errors.RowSumError(f"sum of {column}", str(total), "1")
+                raise errors.RowSumError(f"sum of {column}", errors.shown(total), "1")
 
 
 @lru_cache(maxsize=1024)
@@ -211,10 +212,10 @@ def _check_sign(value: sp.Expr, place: str, parameters: Sequence[Parameter], pro
         negative = sign(value, parameters) < 0
     except errors.UndecidedOrderError as error:
         if proved or not parameters:
-            raise errors.UndecidedOrderError(place, str(value), error.accepted) from error
+            raise errors.UndecidedOrderError(place, errors.shown(value), error.accepted) from error
         return
     if negative:
-        raise errors.NegativeProbabilityError(place, str(value), "a number >= 0")
+        raise errors.NegativeProbabilityError(place, errors.shown(value), "a number >= 0")
 
 
 def _check_further_inputs(orbits: Sequence[Orbit], total: sp.Expr | None, parameters: Sequence[Parameter]) -> None:
@@ -232,10 +233,12 @@ def _check_further_inputs(orbits: Sequence[Orbit], total: sp.Expr | None, parame
         number = normal(sp.Add(*(n for _, n in orbit.rest)))
         total = number if total is None else normal(total)
         if not is_zero(number - total):
-            raise errors.FormatError(place, str(number), f"numbers that sum to {total}, as many inputs as there are")
+            accepted = f"numbers that sum to {errors.shown(total)}, as many inputs as there are"
+            raise errors.FormatError(place, errors.shown(number), accepted)
         rows = None if rows is None else rows + orbit.measure * sp.Add(*(d * n for d, n in orbit.rest))
     if rows is not None and total is not None and not is_zero(rows - total):
-        raise errors.RowSumError("rows of the further inputs", f"sum {normal(rows)}", f"{total}, 1 for each")
+        found, accepted = f"sum {errors.shown(normal(rows))}", f"{errors.shown(total)}, 1 for each"
+        raise errors.RowSumError("rows of the further inputs", found, accepted)
 
 
 def _check_third(pair: Sequence[Orbit], three: Sequence[Orbit], parameters: Sequence[Parameter]) -> None:

@@ -17,7 +17,7 @@ from symamp.derivation.shuffle_index import shuffle_index
 from symamp.derivation.triple import checked_weights, triple
 from symamp.derivation.variation_parameters import VariationRatio, variation_ratio
 from symamp.derivation.worst_pair import WorstPair, worst_pair
-from symamp.errors import UnknownInputError
+from symamp.errors import UnknownInputError, shown
 from symamp.mechanisms.budget_order import two_levels_degrade
 from symamp.mechanisms.notebook_view import NotebookView
 from symamp.mechanisms.subject_base import SubjectBase
@@ -61,7 +61,7 @@ class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
         if x0 is None and x1 is None:
             return only_pair(self)
         if x0 is None or x1 is None:
-            raise UnknownInputError("pair", f"({x0}, {x1})", "two different inputs, or none")
+            raise UnknownInputError("pair", f"({shown(x0)}, {shown(x1)})", "two different inputs, or none")
         return self.checked_pair(x0, x1)
 
     def local_epsilon(self) -> sp.Expr:

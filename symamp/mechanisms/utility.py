@@ -60,7 +60,8 @@ def variance_of(mechanism: Any, utility: str) -> sp.Expr:
     ``support_probabilities`` this is q (1 - q)/(p - q)^2 (Wang, Blocki, Li, Jha 2017, the variance at frequency 0).
     "mean": the largest over all data in [0, 1] of what the mechanism adds, where each report is made unbiased.
 
-    Raises ArgumentError for another utility, SupportMismatchError for a mechanism that has none of that kind.
+    Raises ArgumentError for another utility or what is no mechanism, SupportMismatchError for a mechanism that has none
+    of that kind.
 
     >>> import symamp as sa
     >>> variance_of(sa.RandomizedResponse(k=2, eps0="log(3)"), "frequency")
@@ -68,6 +69,8 @@ def variance_of(mechanism: Any, utility: str) -> sp.Expr:
     """
     if utility not in UTILITIES:
         raise ArgumentError("utility", utility, f"one of {', '.join(UTILITIES)}")
+    if not isinstance(mechanism, Useful):
+        raise ArgumentError("mechanism", type(mechanism).__name__, "a mechanism of symamp")
     if utility == "mean":
         found: sp.Expr = mechanism.mean_variance()
         return found
