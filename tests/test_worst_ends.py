@@ -88,11 +88,8 @@ def test_strips_cover_the_plane():
 
 
 @pytest.mark.slow
-def test_thirteen_by_thirteen_pairs_are_not_above_the_ends():
-    inputs = [Q(k, 12) for k in range(13)]
-    for density in (laplace(1), logistic(Q(3, 10))):
-        whole = sa.DensityMechanism(density, inputs=(0, 1), messages=(0, 1))
-        most = sa.delta(whole, n=10**4, eps="0.02", method="worst_pair").upper
-        for some in (inputs[0:8], inputs[5:13]):
-            pairs = sa.DensityMechanism(density, inputs=some, messages=(0, 1))
-            assert sa.delta(pairs, n=10**4, eps="0.02", method="density_pairs").lower <= most
+def test_pairs_of_five_inputs_are_not_above_the_ends():
+    whole = sa.DensityMechanism(laplace(1), inputs=(0, 1), messages=(0, 1))
+    most = sa.delta(whole, n=10**4, eps="0.02", method="worst_pair").upper
+    five = sa.DensityMechanism(laplace(1), inputs=[Q(k, 4) for k in range(5)], messages=(0, 1))
+    assert sa.delta(five, n=10**4, eps="0.02", method="density_pairs").lower <= most
