@@ -475,3 +475,10 @@ def test_the_command(capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     (line,) = [x for x in lines if x.startswith("wang_4_7 ")]
     assert "refuted at this point" in line
+
+
+def test_a_bound_that_rises_again_has_a_value():
+    """Hoeffding's inequality for 2-RR grows with eps far above the place where it reaches delta."""
+    table = sa.compare(sa.RandomizedResponse(k=2, eps0=6), n=10**4, delta="1e-2", names=("hoeffding",))
+    (row,) = (row for row in table.rows if row.name == "hoeffding")
+    assert row.value == pytest.approx(0.7181600673, rel=1e-9)

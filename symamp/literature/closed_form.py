@@ -190,7 +190,7 @@ class ClosedForm:
         return Reading(float_above(value), conditions)
 
 
-_SMALLEST_EPS = 1e-300
+_SMALLEST_EPS, _TRIED = 1e-300, 200
 _TOPS = (-1e-3, -0.05, -0.31, -0.61, -1.0, -1.5, -2.001, -3.0, -4.0, -6.0, -9.0, -12.0, -20.0)
 """log10 of the deltas from which a search starts: some theorems ask for a small delta, others for a large one."""
 
@@ -205,9 +205,12 @@ def _at_most(value: arb, target: arb) -> bool:
 
 
 def _least(holds: Callable[[float], bool], low: float, high: float) -> float | None:
-    """Return about the least x in the range from which ``holds`` is seen to be true; it is true at the result."""
-    at = high
-    if not holds(at):
+    """Return about the least x in the range from which ``holds`` is seen to be true; it is true at the result.
+
+    It need not be true at ``high``: bounds by inequalities for sums rise again with eps.
+    """
+    at = next((x for k in range(_TRIED) if holds(x := high * 2.0 ** (-k / 4.0))), None)
+    if at is None:
         return None
     while at / 2.0 > low and holds(at / 2.0):
         at /= 2.0
