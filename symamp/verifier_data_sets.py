@@ -58,7 +58,9 @@ class _AllDataSets:
         for term in plan["terms"]:
             numbers = {key: arb(check.number(term[key])) for key in ("a", "lam", "s", "sigma", "tail")}
             numbers |= {key: [arb(check.number(x)) for x in term[key]] for key in ("ends", "scales")}
-            self.terms.append(numbers)
+            cells = len(numbers["ends"]) - 1  # the scales may be followed by the slopes of log c
+            scales, slopes = numbers["scales"][:cells], numbers["scales"][cells:]
+            self.terms.append(numbers | {"scales": scales, "slopes": slopes or [_ZERO] * cells})
         every = [
             self.p_lo,
             self.a,
@@ -73,7 +75,7 @@ class _AllDataSets:
                 and t["lam"] >= 0
                 and all(x > 0 for x in (t["s"], t["sigma"], t["tail"], *t["scales"]))
             )
-            good = good and len(t["ends"]) == len(t["scales"]) + 1 > 1 and t["ends"][0] == 0
+            good = good and len(t["ends"]) == len(t["scales"]) + 1 == len(t["slopes"]) + 1 > 1 and t["ends"][0] == 0
             good = good and all(x < y for x, y in pairwise(t["ends"]))
         check.require(good, f"{what}: parameters or cells out of range", "invalid")
         check.spend(sum(len(t["scales"]) for t in self.terms) * len(laws), hard=True)
@@ -112,20 +114,25 @@ class _AllDataSets:
         classes = [_Class(atoms, null, self.gain, term, self.p_lo) for atoms, null in self.laws]
         s, square, N = term["s"], term["sigma"] ** 2, self.N
         result = _ZERO
-        for (lo, hi), c in zip(pairwise(term["ends"]), term["scales"], strict=True):
+        for (lo, hi), c, gamma in zip(pairwise(term["ends"]), term["scales"], term["slopes"], strict=True):
             self.check.spend(sum(len(x.values) + 8 for x in classes), hard=True)
             middle, half = (lo + hi) / 2, (hi - lo) / 2
             across = lo.union(hi)
-            weight = square * (s**2 - lo**2) / 2 - (s**2 + lo**2).log() + c.log() - 1
+            grown = abs(gamma) * half  # c = scale e^(gamma (u - middle)) is between c e^-grown and c e^grown
+            weight = square * (s**2 - lo**2) / 2 - (s**2 + lo**2).log() + c.log() + grown - 1
             centres = [x.at(middle) for x in classes]
-            crude = [x.crude(m, lo, hi, N, c) for x, (m, _) in zip(classes, centres, strict=True)]
+            crude = [x.crude(m, lo, hi, N, c * (-grown).exp()) for x, (m, _) in zip(classes, centres, strict=True)]
             flat = 2 * half * (_largest(self.at_corners(crude)) + weight).exp()
             if not flat <= result * _SMALL:
                 top = _largest(crude)
                 parts = []
                 for x, at, height in zip(classes, centres, crude, strict=True):
                     self.check.spend(len(x.values) + 16, hard=True)
-                    found = None if height < top - 40 else _parabola(at, x.at(across), middle, across, s, square, N, c)
+                    found = (
+                        None
+                        if height < top - 40
+                        else _parabola(at, x.at(across), middle, across, s, square, N, (c, gamma))
+                    )
                     parts.append(found or (height + weight, _ZERO, _ZERO))
                 curved = _cell(list(zip(*map(self.at_corners, zip(*parts, strict=True)), strict=True)), half)
                 flat = curved if curved.is_finite() and not curved > flat else flat
@@ -183,9 +190,12 @@ class _Class:
 
 
 def _parabola(
-    at: Any, over: Any, u: arb, across: arb, s: arb, square: arb, N: int, c: arb
+    at: Any, over: Any, u: arb, across: arb, s: arb, square: arb, N: int, scale: tuple[arb, arb]
 ) -> tuple[arb, arb, arb] | None:
-    """Return (e, f, g) with exponent(u + t) <= e + f t + g t^2 on the cell; None near a zero of M or A."""
+    """Return (e, f, g) with exponent(u + t) <= e + f t + g t^2 on the cell; None near a zero of M or A.
+
+    ``scale`` is c in the middle and the slope of its logarithm.
+    """
     found = []
     for (m, a), x in ((at, u), (over, across)):
         if not (abs(acb(m[0])) > 0 and abs(acb(a[0])) > 0):
@@ -193,8 +203,9 @@ def _parabola(
         log_m, log_a = (arb_series([f[k].real for k in range(3)], prec=3) for f in (m.log(), a.log()))
         v = arb_series([x, 1], prec=3)
         modulus = s**2 + v * v
+        log_c = scale[0].log() + scale[1] * (v - u)
         found.append(
-            N * (log_m + (log_a - log_m).exp() / c) + c.log() - 1 + square * (2 * s**2 - modulus) / 2 - modulus.log()
+            N * (log_m + (log_a - log_m - log_c).exp()) + log_c - 1 + square * (2 * s**2 - modulus) / 2 - modulus.log()
         )
     e, f, g = arb(found[0][0]), arb(found[0][1]), arb(found[1][2])
     return (e, f, g) if e.is_finite() and f.is_finite() and g.is_finite() else None

@@ -60,6 +60,26 @@ def test_a_curve_falls_and_brackets():
     assert len(curve) == len(curve.methods) == 12
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "n", "middle"),
+    [
+        (sa.UnaryEncoding.rappor(D=16, eps0=1), 10**6, 0.003),
+        (sa.LocalHashing(l=2, D=16, eps0=4), 10**4, 0.2),
+    ],
+)
+def test_a_curve_is_no_looser_than_single_questions_but_by_what_is_stated(mechanism, n, middle):
+    """Points so near to each other that one search serves several, in any order."""
+    grid = [middle * (1 + k / 80) for k in (3, -2, 0, 5, -4, 2)]
+    curve = sa.profile(mechanism, n=n).curve(eps=grid)
+    singles = [sa.delta(mechanism, n=n, eps=x, gap=1e-4) for x in grid]
+    assert [a.asked.given for a in curve.answers] == [a.asked.given for a in singles]
+    assert set(curve.methods) == {"all_data_sets"}
+    for one, single in zip(curve.answers, singles, strict=True):
+        assert max(one.lower, single.lower) <= min(one.upper, single.upper)
+        assert one.upper <= 1.003 * single.upper
+    assert any(one.upper != single.upper for one, single in zip(curve.answers, singles, strict=True))
+
+
 def test_a_curve_as_a_file_and_a_plot(tmp_path):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")

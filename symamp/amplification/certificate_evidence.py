@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from itertools import pairwise
-from math import frexp, ldexp
+from math import exp, frexp, ldexp
 from typing import Any
 
 import flint
@@ -181,7 +181,12 @@ def _region_plan(found: RegionEvidence, split: int) -> dict[str, Any]:
     for term, cells in zip(found.parameters.terms, found.cells, strict=True):
         numbers = {key: exact_double(getattr(term, key)) for key in ("a", "lam", "s", "sigma")}
         ends = [lo + (hi - lo) * k / split for lo, hi in pairwise(cells.ends) for k in range(split)] + [cells.ends[-1]]
-        scales = [text for c in cells.scales for text in [exact_double(_short(c))] * split]
+        middles = [(2 * k + 1 - split) / (2 * split) for k in range(split)]
+        widths = [hi - lo for lo, hi in pairwise(cells.ends)]
+        every = zip(cells.scales, cells.slopes, widths, strict=True)
+        scales = [exact_double(_short(c * exp(slope * w * k))) for c, slope, w in every for k in middles]
+        if any(cells.slopes):
+            scales += [exact_double(_short(x)) for x in cells.slopes for _ in range(split)]
         numbers["tail"] = exact_double(_short(cells.tail_scale))
         terms.append({**numbers, "ends": [exact_double(x) for x in ends], "scales": scales})
     p = found.parameters
@@ -189,6 +194,6 @@ def _region_plan(found: RegionEvidence, split: int) -> dict[str, Any]:
 
 
 def _short(x: float) -> float:
-    """Return a positive double rounded to 24 bits: the best c is a minimum, where such an error costs nothing."""
+    """Return a double rounded to 24 bits: the best c is a minimum, where such an error costs nothing."""
     mantissa, exponent = frexp(x)
     return ldexp(round(mantissa * 2**24), exponent - 24)

@@ -24,6 +24,8 @@ LOOSE = 1e-3
 Tried: TypeAlias = tuple[float, Bound, Part]
 """An estimate of a bound at a question, the bound, and its part with the largest value."""
 
+_NEAR, _FAR_ABOVE = 1.0, 0.1
+"""A bound that was so far above the least in log delta is left out where the lower bound has changed by less."""
 _PATIENCE = 3
 """How often mixtures are tried by one profile before it does without."""
 
@@ -36,6 +38,7 @@ class Ladder:
         self._subject, self._progress = subject, progress
         self._made: dict[str, Bound] = {}
         self._floors: dict[str, tuple[Part, ...]] = {}
+        self._beaten: tuple[float, tuple[int, bool], frozenset[str]] = (inf, (0, False), frozenset())
 
     def _bound(self, found: Analysis) -> Bound:
         if found.name not in self._made:
@@ -77,9 +80,16 @@ class Ladder:
         return sorted(tried, key=itemgetter(0))
 
     def values(self, level: Level, n: int, low: float, exact: bool = False) -> list[Tried]:
-        """Return the bounds that were tried with the logarithms of their estimates, the least first, likewise."""
+        """Return the bounds that were tried with the logarithms of their estimates, the least first, likewise.
+
+        What was far above the least at a question near this one is not tried again.
+        """
         tried: list[Tried] = []
+        near, asked, beaten = self._beaten
+        is_near = asked == (n, exact) and abs(low - near) < _NEAR
         for found in self._analyses:
+            if is_near and found.name in beaten:
+                continue
             least = min((value for value, *_ in tried), default=inf)
             if tried and self._is_hopeless(found, n, level, least):
                 continue
@@ -91,7 +101,11 @@ class Ladder:
             tried.append((value, bound, part))
             if min(value, least) <= low + LOOSE:
                 break
-        return sorted(tried, key=itemgetter(0))
+        tried.sort(key=itemgetter(0))
+        if not is_near:
+            far = (part.method for value, _, part in tried if value > tried[0][0] + _FAR_ABOVE)
+            self._beaten = low, (n, exact), frozenset(far)
+        return tried
 
     def least_value(self, level: Level, n: int, low: float, exact: bool = False) -> Tried:
         """Return (log divergence, bound, part) of the bound with the least estimate, down to about ``low``."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 from typing import ClassVar
 
 from symamp.analyses.pair_of_inputs import PairOfInputs
 from symamp.evaluation.all_data_sets import enclose_all_data_sets, estimate_log_all_data_sets
+from symamp.evaluation.all_data_sets_known import Searches
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.law import Level
 
@@ -28,9 +30,14 @@ class AllDataSetsPart(PairOfInputs):
     accuracy: ClassVar[float] = 2e-3
     mixed: ClassVar[bool] = False
 
+    @cached_property
+    def searches(self) -> Searches:
+        """What was found at the levels asked before."""
+        return Searches(self.laws, self.mixed)
+
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        return estimate_log_all_data_sets(self.laws, level, n, mixed=self.mixed)
+        return estimate_log_all_data_sets(self.laws, level, n, mixed=self.mixed, searches=self.searches)
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never.
@@ -54,7 +61,7 @@ class AllDataSetsPart(PairOfInputs):
 
     def rough_estimate(self, level: Level, n: int) -> float:
         """Return an estimate with all data sets as one region: at least that of the bound, and cheap."""
-        return estimate_log_all_data_sets(self.laws, level, n, mixed=self.mixed, halved=False)
+        return estimate_log_all_data_sets(self.laws, level, n, mixed=self.mixed, halved=False, searches=self.searches)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
@@ -64,4 +71,4 @@ class AllDataSetsPart(PairOfInputs):
         The upper end is at least the divergence for this pair, whatever inputs the other users hold.
         Proof: docs/proofs/all_data_sets.md.
         """
-        return enclose_all_data_sets(self.laws, level, n, settings, mixed=self.mixed)
+        return enclose_all_data_sets(self.laws, level, n, settings, mixed=self.mixed, searches=self.searches)

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, reduce
+from functools import reduce
 from itertools import pairwise
 from math import exp, inf, log
 
 import flint
-import numpy as np
 from flint import arb
 
-from symamp.errors import ArgumentError
 from symamp.evaluation.all_data_sets_cells import CellBound, TermBalls
-from symamp.evaluation.all_data_sets_floats import FloatClasses
+from symamp.evaluation.all_data_sets_known import Searches
+from symamp.evaluation.all_data_sets_laws import prepared_laws
 from symamp.evaluation.all_data_sets_majorant import raised_to_majorant
-from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence, Cells, Parameters, Region, RegionEvidence
-from symamp.evaluation.all_data_sets_regions import FoundRegion, covering, searched
-from symamp.evaluation.all_data_sets_search import REACH, SHARP, Found, saddles
+from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence, Cells, Parameters, RegionEvidence
+from symamp.evaluation.all_data_sets_regions import FoundRegion
+from symamp.evaluation.all_data_sets_search import REACH, SHARP, Found
 from symamp.evaluation.divergence import Enclosure, Settings, positive_part, starting_precision
 from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.law import Law, Level, total
-from symamp.evaluation.merged_classes import merged_classes
 
-_SLACK, _MOST_SLACK = 1e-3, 0.03  # relative, of one cell
+_SLACK, _MOST_SLACK, _OF_EXCESS = 1e-3, 0.03, 0.01  # relative, of one cell
 _NEGLIGIBLE = 3e-3  # of a term, for one cell, in units of the slack
-_FEWEST_POSITIVE = 1.0
+_PLAIN, _SMALL, _UNSEEN = 1e3, 5e-3, 1e-15
 _MOST_CELLS = 3_000
+_NONE = CellBound(arb("inf"), 1.0, inf)
 
 
 @dataclass(frozen=True)
@@ -41,13 +40,20 @@ class AllDataSetsEnclosure(Enclosure):
 
 
 def enclose_all_data_sets(
-    laws: Sequence[Law], level: Level, n: int, settings: Settings | None = None, *, mixed: bool = False
+    laws: Sequence[Law],
+    level: Level,
+    n: int,
+    settings: Settings | None = None,
+    *,
+    mixed: bool = False,
+    searches: Searches | None = None,
 ) -> AllDataSetsEnclosure:
     """Return an enclosure of the divergence for every data set of the other n - 1 users, 0 at the lower end.
 
     ``laws`` are those of G^x = (R(x0) - E R(x1))/R(x) under R(x), one for every input x that another user may hold,
     each complete; classes of inputs with the same law may be given once. ``mixed`` allows every mixture of the laws, as
-    the vertices of a polytope (docs/proofs/generic_all_data_sets.md): then they need not share E[G_+].
+    the vertices of a polytope (docs/proofs/generic_all_data_sets.md): then they need not share E[G_+]. ``searches``
+    are those of the same laws, where there were some before.
 
     Guarantee
     ---------
@@ -59,8 +65,8 @@ def enclose_all_data_sets(
     """
     gap = (settings or Settings()).gap
     bits, slack = starting_precision(n, gap), min(max(_SLACK, 0.5 * gap), _MOST_SLACK)
-    distinct, gains, loss = _prepared(laws, level, n, bits, mixed)
-    regions = _covered(tuple(laws), level, n, mixed)
+    distinct, gains, loss = prepared_laws(laws, level, n, bits, mixed)
+    regions = (searches or Searches(laws, mixed)).covered(level, n)
     with flint.ctx.workprec(bits):
         everywhere = max(gains, key=lambda x: float(x.upper())).upper()
         upper, evidence = arb(0), list[RegionEvidence]()
@@ -70,8 +76,9 @@ def enclose_all_data_sets(
                 parameters = raised_to_majorant(r.found.parameters)
             if r.found is None or parameters is None:
                 break
-            # Cells need not be sharp where another region has the larger bound.
-            sharp = min(max(slack, 0.3 * (regions[0].log_value - r.log_value)), _MOST_SLACK)
+            # Cells need not be sharp where another region has the larger bound, or where all parameters are poor.
+            sharp = max(slack, 0.3 * (regions[0].log_value - r.log_value), _of_poor(r))
+            sharp = min(sharp, _MOST_SLACK)
             corners = r.region.corners(len(distinct)) if r.region.steps else ()
             found, cells = _certified(distinct, gains, parameters, r.found, n, mixed, sharp, corners)
             upper = upper.max(found).upper()
@@ -85,17 +92,29 @@ def enclose_all_data_sets(
 
 
 def estimate_log_all_data_sets(
-    laws: Sequence[Law], level: Level, n: int, *, mixed: bool = False, halved: bool = True
+    laws: Sequence[Law],
+    level: Level,
+    n: int,
+    *,
+    mixed: bool = False,
+    halved: bool = True,
+    searches: Searches | None = None,
 ) -> float:
     """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound.
 
     Without ``halved`` all data sets are one region: what is asked for repeatedly is asked so first.
     """
-    _, gains, _ = _prepared(laws, level, n, 128, mixed)
-    found = (_covered if halved else _whole)(tuple(laws), level, n, mixed)
+    _, gains, _ = prepared_laws(laws, level, n, 128, mixed)
+    searches = searches or Searches(laws, mixed)
+    found = searches.covered(level, n) if halved else searches.whole(level, n)
     with flint.ctx.workprec(128):
         trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)
-    return min(max(r.log_value for r in found), trivial)
+    return min(max(r.log_value + 0.5 * _of_poor(r) for r in found), trivial)
+
+
+def _of_poor(r: FoundRegion) -> float:
+    """Return how far cells may be above what poor parameters give; about half of it remains in the bound."""
+    return 0.0 if r.found is None else _OF_EXCESS * max(r.found.excess - SHARP, 0.0)
 
 
 def recomputed_bound(
@@ -110,102 +129,16 @@ def recomputed_bound(
         result = _bad_part(balls, found.parameters, n, corners)
         for term, cells in zip(found.parameters.terms, found.cells, strict=True):
             line = TermBalls(balls, gains, term, found.parameters.p_lo, n, 0.0, mixed=mixed, corners=corners)
-            parts = [line.tail(cells.ends[-1], cells.tail_scale).upper]
-            for (lo, hi), scale in zip(pairwise(cells.ends), cells.scales, strict=True):
-                bounds = [line.coarse(lo, hi, scale).upper, line.fine(lo, hi, scale).upper]
+            parts, panels = [line.tail(cells.ends[-1], cells.tail_scale).upper], line.panels(inf)
+            for (lo, hi), scale, slope in zip(pairwise(cells.ends), cells.scales, cells.slopes, strict=True):
+                bounds = [line.coarse(lo, hi, scale).upper]
+                if not arb(term.a) * bounds[0] < _UNSEEN * result:
+                    ways = {None, None if panels is None else panels.on(lo, hi)}
+                    bounds += [line.fine(lo, hi, (scale, slope), panel).upper for panel in ways]
                 parts.append(min((b.upper() for b in bounds if b.is_finite()), key=float, default=arb("inf")))
             result += arb(term.a) / arb.pi() * total(parts)
         largest = largest.max(result)
     return largest
-
-
-def _prepared(
-    laws: Sequence[Law], level: Level, n: int, bits: int, mixed: bool
-) -> tuple[list[BallGparv], list[arb], float]:
-    """Return few laws that cover all, G+, one number if it is common, and how far merging raised a transform.
-
-    The singular part, if any, is in G+ only.
-    """
-    if not laws:
-        raise ArgumentError("laws", "none", "the law of at least one input")
-    if not all(law.complete for law in laws):
-        raise ArgumentError("laws", "a law with a null symbol", "laws of messages under a real input")
-    with flint.ctx.workprec(bits):
-        balls = [ball_gparv(law, level) for law in laws]
-        gains = [positive_part(g) + g.singular for g in balls]
-        if mixed:
-            return _merged(balls), gains, 0.0
-        if not all(gain.overlaps(gains[0]) for gain in gains):
-            raise ArgumentError("laws", "laws with different E[G_+]", "laws that belong to one pair of inputs")
-        few, loss = _few(_merged(balls), level, n)
-        return few, [min(gains, key=lambda x: float(x.rad()))], loss
-
-
-def _few(laws: list[BallGparv], level: Level, n: int) -> tuple[list[BallGparv], float]:
-    """Return the laws, or fewer that cover them where one for each input would take long, and the loss."""
-    if n < 2 or not _has_bound(laws):
-        return laws, 0.0
-    mean = -float(level.exponential_minus_one())
-    with np.errstate(all="ignore"):
-        _, _, v = saddles(FloatClasses.of(laws, mean), n)[0]
-        return merged_classes(laws, mean, n, v)
-
-
-def _merged(laws: Sequence[BallGparv]) -> list[BallGparv]:
-    """Return the laws without repetitions: laws whose balls overlap become one, of the unions of the balls."""
-    result: list[BallGparv] = []
-    for g in laws:
-        order = sorted(range(len(g.values)), key=lambda k: (float(g.values[k]), float(g.masses[k])))
-        law = BallGparv(tuple(g.values[k] for k in order), tuple(g.masses[k] for k in order), g.null_mass, g.singular)
-        for i, other in enumerate(result):
-            pairs = list(zip(_numbers(law), _numbers(other), strict=False))
-            if len(law.values) == len(other.values) and all(a.overlaps(b) for a, b in pairs):
-                both = [a.union(b) for a, b in pairs]
-                k = len(law.values)
-                result[i] = BallGparv(tuple(both[:k]), tuple(both[k : 2 * k]), both[-2], both[-1])
-                break
-        else:
-            result.append(law)
-    return result
-
-
-def _numbers(g: BallGparv) -> tuple[arb, ...]:
-    return (*g.values, *g.masses, g.null_mass, g.singular)
-
-
-def _has_bound(laws: Sequence[BallGparv]) -> bool:
-    """Whether the theorem applies: no message names its sender, and all values have a sign."""
-    if any(not g.singular.is_zero() for g in laws) or any(v.contains(0) for g in laws for v in g.values):
-        return False
-    return all(any(v > 0 for v in g.values) for g in laws)
-
-
-def _classes(laws: tuple[Law, ...], level: Level, n: int, mixed: bool) -> FloatClasses | None:
-    """Return the classes of inputs for the search; None where there is nothing to search."""
-    balls, *_ = _prepared(laws, level, n, 128, mixed)
-    if n < 2 or not _has_bound(balls):
-        return None
-    with flint.ctx.workprec(128):
-        mean = -float(level.exponential_minus_one())
-    classes = FloatClasses.of(balls, mean, mixed)
-    return classes if (n - 1) * classes.gain > _FEWEST_POSITIVE else None
-
-
-@lru_cache(maxsize=256)
-def _whole(laws: tuple[Law, ...], level: Level, n: int, mixed: bool) -> tuple[FoundRegion, ...]:
-    """Return what the search in floats finds for all data sets at once."""
-    classes = _classes(laws, level, n, mixed)
-    return (FoundRegion(Region(), None) if classes is None else searched(classes, n, Region()),)
-
-
-@lru_cache(maxsize=256)
-def _covered(laws: tuple[Law, ...], level: Level, n: int, mixed: bool) -> tuple[FoundRegion, ...]:
-    """Return what it finds for regions that cover all: an estimate and an enclosure at one level share it."""
-    (whole,) = found = _whole(laws, level, n, mixed)
-    if whole.found is None or whole.found.excess < SHARP:
-        return found
-    classes = _classes(laws, level, n, mixed)
-    return found if classes is None else covering(classes, n, whole.found)
 
 
 def _certified(
@@ -234,16 +167,20 @@ def _certified(
 def _marched(line: TermBalls, negligible: float, slack: float) -> tuple[arb, Cells]:
     """Return a bound on one integral over u > 0, cell by cell, each as wide as the wanted sharpness allows."""
     top, lobe = REACH / line.term.sigma, line.width
-    ends, scales, result = [0.0], [], arb(0)
+    ends, scales, slopes, result = [0.0], [], [], arb(0)
+    panels, panel, last = line.panels(0.1 * slack), None, inf
     size = lobe / 2.0
     for _ in range(_MOST_CELLS):
         lo = ends[-1]
         hi = min(lo + size, top)
-        bound = line.coarse(lo, hi, most=negligible)
+        # Where the integrand matters the cheap bound is not tried.
+        bound = line.coarse(lo, hi, most=negligible) if last < _PLAIN * negligible else _NONE
         if not bound.upper < negligible:
-            bound = line.fine(lo, hi) if size <= 2.0 * lobe else CellBound(arb("inf"), 1.0, 0.0)
+            if panels is not None and not (panel is not None and hi <= panel.end):
+                panel = panels.panel(lo, hi)
+            bound = line.fine(lo, hi, None, panel) if size <= 2.0 * lobe else _NONE
             excess = float(bound.upper.upper()) - bound.ideal if bound.upper.is_finite() else inf
-            allowed = max(slack * min(bound.ideal, 1.0), negligible)
+            allowed = max(slack * min(max(bound.ideal, _SMALL), 1.0), negligible)
             if excess > allowed and size > 1e-3 * lobe:
                 size *= 0.5
                 continue
@@ -252,14 +189,15 @@ def _marched(line: TermBalls, negligible: float, slack: float) -> tuple[arb, Cel
             growth = 1.5 if excess < 0.2 * allowed else 1.0
         else:
             growth = 2.0
-        result += bound.upper
+        result, last = result + bound.upper, float(bound.upper)
         ends.append(hi)
         scales.append(bound.scale)
+        slopes.append(bound.slope)
         if hi >= top:
             tail = line.tail(top)
-            return result + tail.upper, Cells(tuple(ends), tuple(scales), tail.scale)
+            return result + tail.upper, Cells(tuple(ends), tuple(scales), tail.scale, tuple(slopes))
         size *= growth
-    return arb("inf"), Cells(tuple(ends), tuple(scales), 1.0)
+    return arb("inf"), Cells(tuple(ends), tuple(scales), 1.0, tuple(slopes))
 
 
 def _bad_part(laws: Sequence[BallGparv], parameters: Parameters, n: int, corners: Sequence[Sequence[float]]) -> arb:

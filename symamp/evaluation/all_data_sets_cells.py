@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from math import inf, isfinite, log
+from itertools import combinations
+from math import exp, inf, isfinite, log
 from operator import add
 
 import numpy as np
 from flint import arb
 
 from symamp.evaluation.all_data_sets_floats import best_inverse_scale
+from symamp.evaluation.all_data_sets_panels import Jet, Panel, PanelSource
 from symamp.evaluation.all_data_sets_plan import Term
 from symamp.evaluation.all_data_sets_transforms import ClassTransforms, Derivatives, Transforms
 from symamp.evaluation.gparv import BallGparv
@@ -19,16 +21,23 @@ from symamp.evaluation.law import total
 
 _FLOOR = 70.0  # |M|^N is not followed below e^-70 of its largest value
 _FAR = 60.0
+_FEW_LINES = 5
+_MOST_GROWTH = 50.0
+_MANY_USERS = 10_000
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
 
 
 @dataclass(frozen=True)
 class CellBound:
-    """A bound on the integral over one cell, the number c it was obtained with, and what it would be without slack."""
+    """A bound on the integral over one cell, and what it would be without slack.
+
+    It was obtained with c = scale e^(slope (u - middle)).
+    """
 
     upper: arb
     scale: float
     ideal: float
+    slope: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -87,7 +96,8 @@ class TermBalls:
         self.s, self.square = arb(term.s), arb(term.sigma) ** 2
         self.classes = [ClassTransforms(g, term, p_lo) for g in laws]
         self.most_gain, self.mixed = reduce(arb.max, gains), mixed
-        self.corners = [[(i, arb(share)) for i, share in enumerate(row) if share > 0.0] for row in corners]
+        self._shares = [[(i, share) for i, share in enumerate(row) if share > 0.0] for row in corners]
+        self.corners = [[(i, arb(share)) for i, share in row] for row in self._shares]
         least = -reduce(arb.max, [-gain for gain in gains])
         self.gain, self.gain_spread = (self.most_gain + least) / 2, (self.most_gain - least) / 2
         lost = [c.lost for c in self.classes]
@@ -110,6 +120,9 @@ class TermBalls:
     def at_corners(self, values: Sequence[arb]) -> list[arb]:
         """Return at the corners what is linear in the shares of the classes."""
         return [total([share * values[i] for i, share in row]) for row in self.corners] or list(values)
+
+    def _floats_at_corners(self, values: Sequence[float]) -> list[float]:
+        return [sum(share * values[i] for i, share in row) for row in self._shares] or list(values)
 
     @property
     def width(self) -> float:
@@ -135,40 +148,58 @@ class TermBalls:
         top = reduce(arb.max, [e + a / arb(scale) for e, a in zip(exponents, alphas, strict=True)])
         return CellBound((right - left) * arb(scale) * (top - 1 + common).exp(), scale, inf)
 
-    def fine(self, lo: float, hi: float, scale: float | None = None) -> CellBound:
-        """Return a bound from second-order expansions of the exponent of every class at the middle of the cell."""
+    def panels(self, most: float) -> PanelSource | None:
+        """Return where the cells of this term find expansions that they share, with remainders of at most ``most``."""
+        if self.mixed:
+            return None
+        near = {i: self.classes[i] for i in self.order if not self.far[i]}
+        return PanelSource(near, self.most_gain, self.N, (6.0 if self.N > _MANY_USERS else 2.0) * self.width, most)
+
+    def fine(self, lo: float, hi: float, c: tuple[float, float] | None = None, panel: Panel | None = None) -> CellBound:
+        """Return a bound from second-order expansions of the exponent of every class at the middle of the cell.
+
+        They are those of a panel that holds the cell, if there is one. ``c`` is (scale, slope).
+        """
         left, right = arb(lo), arb(hi)
         middle, half = (left + right) / 2, (right - left) / 2
         across = left.union(right)
         near = [i for i in self.order if not self.far[i]]
-        known = {i: self.classes[i].at(middle, across) for i in near}
+        known = {i: self.classes[i].at(middle, across) for i in near} if panel is None else {}
         victim = self._victim(list(known.values()), half)
         found = {i: self._expanded(at[0], at[1], victim) for i, at in known.items()}
+        if panel is not None:
+            found = {i: self._assembled(panel.at(i, middle), panel.at(i, across)) for i in near}
         crude = {i: self._crude(i, left, right) for i in near if found[i] is None}
-        rough = {i: (x.height, x.alpha) if x is not None else crude[i] for i, x in found.items()}
         # A class that is far below the others wherever theirs are large may have the largest alpha where they are not.
-        flat = {i: self._flat(i, right) for i, is_far in enumerate(self.far) if is_far}
-        rough |= flat
-        if scale is None:
-            scale = self._scale(*(self.at_corners([rough[i][k] for i in sorted(rough)]) for k in (0, 1)))
-        c, weight = arb(scale), self._weight_parabola(middle, across)
-        common = self._log_weight(left) - self.unit + c.log() - 1
-        if self.corners:
-            level = {i: _Parabola(e + a / c + common, arb(0), arb(0)) for i, (e, a) in crude.items()}
-            curved = {i: self._parabola(x, c, weight) for i, x in found.items() if x is not None}
-            return self._of_region(curved | level, half, scale, set(crude))
-        parabolas = [self._parabola(x, c, weight) for x in found.values() if x is not None]
-        parabolas += [_Parabola(e + a / c + common, arb(0), arb(0)) for e, a in crude.values()]
-        top = max(parabolas, key=lambda q: float(q.height))
-        resolved = not any(q is top for q in parabolas[len(found) - len(crude) :])
-        for i, (e, a) in flat.items():
-            bound = _Parabola(e + a / c + common, arb(0), arb(0))
-            at = [] if bound.height < top.height - 20 else self.classes[i].at(middle, across)
-            expansion = self._expanded(at[0], at[1], victim) if at else None
-            parabolas.append(bound if expansion is None else self._parabola(expansion, c, weight))
-        return CellBound(_integral(parabolas, top, half), scale, _ideal(top, float(half)) if resolved else 0.0)
+        outer = {i: self._flat(i, right) for i, is_far in enumerate(self.far) if is_far}
+        rough = [(x, *crude.get(i, (arb(0), arb(0)))) for i, x in sorted(found.items())]
+        rough += [(None, *at) for at in outer.values()]
+        scale, slope = self._sloped(rough, float(half)) if c is None else c
+        c_middle, gamma, weight = arb(scale), arb(slope), self._weight_parabola(middle, across)
+        c_least = c_middle * (-half * abs(gamma)).exp()
+        highest = self._log_weight(left) - self.unit - 1 + c_middle.log() + half * abs(gamma)
 
-    def _of_region(self, classes: dict[int, _Parabola], half: arb, scale: float, crude: set[int]) -> CellBound:
+        def flat(height: arb, alpha: arb) -> _Parabola:
+            return _Parabola(height + alpha / c_least + highest, arb(0), arb(0))
+
+        curved = {i: self._parabola(x, c_middle, gamma, half, weight) for i, x in found.items() if x is not None}
+        parabolas = curved | {i: flat(*at) for i, at in crude.items()}
+        if self.corners:
+            return self._of_region(parabolas, half, scale, slope, set(crude))
+        top = max(parabolas.values(), key=lambda q: float(q.height))
+        resolved = not any(q is top for i, q in parabolas.items() if i in crude)
+        for i, bounds in outer.items():
+            parabolas[i] = flat(*bounds)
+            at = [] if parabolas[i].height < top.height - 20 else self.classes[i].at(middle, across)
+            expansion = self._expanded(at[0], at[1], victim) if at else None
+            if expansion is not None:
+                parabolas[i] = self._parabola(expansion, c_middle, gamma, half, weight)
+        ideal = _ideal(top, float(half)) if resolved else 0.0
+        return CellBound(_integral(list(parabolas.values()), top, half), scale, ideal, slope)
+
+    def _of_region(
+        self, classes: dict[int, _Parabola], half: arb, scale: float, slope: float, crude: set[int]
+    ) -> CellBound:
         """Return the bound of a cell from the parabolas of the classes, which are linear in their shares."""
         numbers = [[q.height, q.slope, q.bend] for q in (classes[i] for i in range(len(classes)))]
         columns = [self.at_corners(column) for column in zip(*numbers, strict=True)]
@@ -176,7 +207,7 @@ class TermBalls:
         k = max(range(len(parabolas)), key=lambda k: float(parabolas[k].height))
         is_rough = any(i in crude for i, _ in self.corners[k])
         upper = _integral(parabolas, parabolas[k], half)
-        return CellBound(upper, scale, 0.0 if is_rough else _ideal(parabolas[k], float(half)))
+        return CellBound(upper, scale, 0.0 if is_rough else _ideal(parabolas[k], float(half)), slope)
 
     def tail(self, start: float, scale: float | None = None) -> CellBound:
         """Return a bound on the integral beyond ``start``, from |M| <= M(s), with c = scale (1 + sigma^2 |zeta|^2)."""
@@ -189,13 +220,20 @@ class TermBalls:
         power = top - 1 + self.square * (self.s**2 - u * u) / 2 - self.unit
         return CellBound(arb(scale) * power.exp() * (1 / u**2 + self.square) / (self.square * u), scale, inf)
 
-    def _scale(self, exponents: Sequence[arb], alphas: Sequence[arb]) -> float:
-        top = max(exponents, key=float)
-        lines = [(float(e - top), max(float(a), 1e-300)) for e, a in zip(exponents, alphas, strict=True)]
+    def _scale(self, exponents: Sequence[arb | float], alphas: Sequence[arb | float]) -> float:
+        heights = [float(e) for e in exponents]
+        top = max(heights)
+        lines = [(e - top, max(float(a), 1e-300)) for e, a in zip(heights, alphas, strict=True)]
         for e, a in sorted(lines, reverse=True):
             # Where one class alone is the maximum, its own alpha is the best c.
             if isfinite(a) and all(other + slope / a <= e + 1.0 for other, slope in lines):
                 return a
+        if len(lines) <= _FEW_LINES:
+            # Else two classes meet there.
+            meeting = [(e - f) / (b - a) for (e, a), (f, b) in combinations(lines, 2) if (e - f) * (b - a) > 0.0]
+            usable = [v for v in meeting if isfinite(v) and isfinite(1.0 / v)]
+            if usable:
+                return 1.0 / min(usable, key=lambda v: max(e + a * v for e, a in lines) - log(v))
         pair = np.array(lines)
         v = float(best_inverse_scale(pair[:, 0], pair[:, 1]))
         return 1.0 / v if isfinite(v) and v > 0.0 and isfinite(1.0 / v) else 1.0
@@ -234,15 +272,36 @@ class TermBalls:
         alpha = self.N * (log_a[0] - log_m[0]).exp() * raised
         return _Expansion(self.N * log_m[0], alpha, log_m[1], log_a[1], log_m_all, log_a_all, raised)
 
-    def _parabola(self, x: _Expansion, c: arb, weight: _Parabola) -> _Parabola:
+    def _assembled(self, at: tuple[Jet, Jet], over: tuple[Jet, Jet]) -> _Expansion:
+        (m, a), one = at, arb(1)
+        return _Expansion(self.N * m[0], self.N * (a[0] - m[0]).exp(), m[1], a[1], *over, one)
+
+    def _parabola(self, x: _Expansion, c: arb, gamma: arb, half: arb, weight: _Parabola) -> _Parabola:
         (m0, m1, m2), (a0, a1, a2) = x.log_m_all, x.log_a_all
-        share, share_all = x.alpha / c, self.N * x.raised * (a0 - m0).exp() / c
-        bend = -(self.N * m2 + share_all * (a2 - m2 + (a1 - m1) ** 2))
+        share = x.alpha / c
+        share_all = self.N * x.raised * (a0 - m0).exp() / (c * (gamma * half * arb(0, 1)).exp())
+        bend = -(self.N * m2 + share_all * (a2 - m2 + (a1 - m1 - gamma) ** 2))
         return _Parabola(
             x.height + share - 1 + c.log() + weight.height - self.unit,
-            self.N * x.slope_m + share * (x.slope_a - x.slope_m) + weight.slope,
+            self.N * x.slope_m + share * (x.slope_a - x.slope_m - gamma) + gamma + weight.slope,
             bend + weight.bend,
         )
+
+    def _sloped(self, rough: Sequence[tuple[_Expansion | None, arb, arb]], half: float) -> tuple[float, float]:
+        """Return the best c in the middle of a cell, and the slope of its logarithm from the best ones at the ends."""
+        found, lines, n = [], list[tuple[float, ...]](), float(self.N)
+        for x, exponent, alpha in rough:
+            if x is None:
+                lines.append((float(exponent), 0.0, 0.0, float(alpha), 0.0, 0.0))
+            else:
+                (_, _, m2), (_, _, a2) = x.log_m_all, x.log_a_all
+                m1, m2, a1, a2 = (float(f) for f in (x.slope_m, m2, x.slope_a, a2))
+                lines.append((float(x.height), n * m1, 0.5 * n * m2, float(x.alpha), a1 - m1, 0.5 * (a2 - m2)))
+        for t in (0.0, -half, half):
+            exponents = [e + t * (f + t * g) for e, f, g, *_ in lines]
+            alphas = [a * exp(min(t * (b + t * c), _MOST_GROWTH)) for *_, a, b, c in lines]
+            found.append(self._scale(self._floats_at_corners(exponents), self._floats_at_corners(alphas)))
+        return found[0], log(found[2] / found[1]) / (2.0 * half)
 
     def _log_weight(self, u: arb) -> arb:
         return self.square * (self.s**2 - u * u) / 2 - (self.s**2 + u * u).log()

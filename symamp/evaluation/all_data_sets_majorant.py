@@ -11,9 +11,10 @@ from flint import arb
 from symamp.evaluation.all_data_sets_plan import Parameters, Term
 from symamp.evaluation.law import total
 
-_RATIO = 1.002
+_LEAST, _MOST = 1.002, 2.0
 _MOST_CELLS = 5_000
 _ROUNDING = 1e-12
+_ROUNDS, _MORE = 6, 2e-6  # the cells of the next round are others, where a little more may be asked for
 
 
 def raised_to_majorant(parameters: Parameters) -> Parameters | None:
@@ -24,13 +25,13 @@ def raised_to_majorant(parameters: Parameters) -> Parameters | None:
     For the returned weights q(p) = sum a_i e^(-lam_i p) >= 1/p^2 for all p >= p_lo.
     Proof: docs/proofs/all_data_sets.md.
     """
-    for _ in range(3):
+    for _ in range(_ROUNDS):
         factor = missing_factor(parameters.terms, parameters.p_lo)
         if factor <= 1.0:
             return parameters
         if factor == inf:
             return None
-        raised = tuple(replace(t, a=t.a * factor * (1.0 + _ROUNDING)) for t in parameters.terms)
+        raised = tuple(replace(t, a=t.a * factor * (1.0 + _MORE)) for t in parameters.terms)
         parameters = replace(parameters, terms=raised)
     return None
 
@@ -40,24 +41,27 @@ def missing_factor(terms: Sequence[Term], p_lo: float) -> float:
 
     q is convex, so above its tangent at the middle of a cell; 1/p^2 is convex, so below its chord there: two affine
     functions, compared at both ends of the cell. From 1/sqrt(a) on, a the constant term, nothing remains to prove.
+    Cells are as long as the proof goes through; only in the shortest a factor is asked for.
     """
     constant = total([arb(t.a) for t in terms if t.lam == 0.0])
     if not constant > 0:
         return inf
-    left, worst = arb(p_lo), 0.0
+    left, ratio, worst = arb(p_lo), 1.016, 0.0
     rates = [(arb(t.a), arb(t.lam)) for t in terms]
     for _ in range(_MOST_CELLS):
         if left * left * constant >= 1:
             return worst
-        right = arb((left * _RATIO).mid())
+        right = arb((left * ratio).mid())
         middle, half = (left + right) / 2, (right - left) / 2
         parts = [(a * (-lam * middle).exp(), lam) for a, lam in rates]
         value, slope = total([q for q, _ in parts]), total([q * lam for q, lam in parts])
-        for end, tangent in ((left, value + slope * half), (right, value - slope * half)):
-            if not tangent > 0:
+        proved = [left * left * (value + slope * half), right * right * (value - slope * half)]
+        if not all(x >= 1 for x in proved):
+            if ratio > _LEAST:
+                ratio = max(1.0 + (ratio - 1.0) / 2.0, _LEAST)
+                continue
+            if not all(x > 0 for x in proved):
                 return inf
-            needed = 1 / (end * end * tangent)
-            if not needed <= 1:
-                worst = max(worst, float(needed.upper()) * (1.0 + _ROUNDING))
-        left = right
+            worst = max(worst, *(float((1 / x).upper()) * (1.0 + _ROUNDING) for x in proved))
+        left, ratio = right, min(2.0 * ratio - 1.0, _MOST)
     return inf

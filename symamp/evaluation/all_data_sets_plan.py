@@ -27,11 +27,12 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Cells:
-    """The frequencies of one term: 0 = ends[0] < ... < ends[-1], and the positive number c of each cell."""
+    """The frequencies of one term: 0 = ends[0] < ... < ends[-1], and c = scale e^(slope (u - middle)) in each cell."""
 
     ends: tuple[float, ...]
     scales: tuple[float, ...]
     tail_scale: float
+    slopes: tuple[float, ...]
 
 
 @dataclass(frozen=True)

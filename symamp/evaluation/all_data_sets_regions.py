@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from symamp.evaluation.all_data_sets_floats import FloatClasses
 from symamp.evaluation.all_data_sets_plan import Region
-from symamp.evaluation.all_data_sets_search import SHARP, Found, search
+from symamp.evaluation.all_data_sets_search import SHARP, Found, carried, search
 
 _MOST_REGIONS, _MOST_CLASSES = 4, 6
 _FEWEST_USERS = 200
@@ -56,7 +57,22 @@ def covering(g: FloatClasses, n: int, whole: Found | None) -> tuple[FoundRegion,
     return tuple(regions)
 
 
+def carried_regions(regions: Sequence[FoundRegion], g: FloatClasses, n: int) -> tuple[FoundRegion, ...] | None:
+    """Return the same regions with their parameters for a level near by, None where one of them is not as good."""
+    result = []
+    for r in regions:
+        found = None if r.found is None else carried(r.found, _confined(g, r.region), n)
+        if found is None:
+            return None
+        result.append(FoundRegion(r.region, found))
+    return tuple(sorted(result, key=lambda r: -r.log_value))
+
+
 def searched(g: FloatClasses, n: int, region: Region) -> FoundRegion:
     """Return what the search finds for a region."""
+    return FoundRegion(region, search(_confined(g, region), n))
+
+
+def _confined(g: FloatClasses, region: Region) -> FloatClasses:
     corners = np.array(region.corners(len(g.values))) if region.steps else None
-    return FoundRegion(region, search(replace(g, corners=corners), n))
+    return replace(g, corners=corners)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, isfinite, log, pi, sqrt
 
 import numpy as np
@@ -14,8 +14,10 @@ from symamp.evaluation.gparv import Floats
 from symamp.numbers.scipy_functions import erfcx, linprog
 
 _RATES = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0])
-_BAD_SHARES = (0.002, 0.03, 0.3)  # of the bound; more than the first only with few positive messages
-_FEW_POSITIVE = 100.0
+_NARROW, _TWO_RATES = 0.97, np.array([0.0, 3.0])
+"""Where p_lo is near to P = N G+ and P is large, (1 + 2 e^(-3 (p/P - 1)))/3 bends as (P/p)^2 does: two terms do."""
+_BAD_SHARES, _BAD_SHARE = (0.002, 0.03, 0.3), 1e-4  # of the bound; the last with many positive messages
+_FEW_POSITIVE, _MANY_POSITIVE = 100.0, 1e3
 _TILTS = np.linspace(0.0, 1.2, 7)
 _WIDE_TILTS = np.append(_TILTS, np.geomspace(1.5, 24.0, 9))
 """Tilts b of the bad part in units of the saddle point; more where few messages tell the inputs apart."""
@@ -24,6 +26,10 @@ SHARP = 0.1
 _NEAR, _MOST_NEAR = 1.0, 3
 _SMOOTHING, _FEW = 0.0014, 150.0  # sigma^2 s^2, more of it with few users, who cost more frequencies
 REACH = 5.5  # frequencies up to REACH / sigma
+_LOBE = 6.0
+_REACHED, _REACHED_POOR, _DRIFT = 1.5, 0.3, 2e-3
+"""How far in log delta parameters are taken over, good ones and poor ones, and by how much they may be worse there."""
+_TILTS_NEAR = np.geomspace(0.5, 2.0, 9)
 _GRID = 400
 _SCREEN = 3
 _MOST_STEPS = 1e6
@@ -36,7 +42,8 @@ class Found:
     """Parameters, the logarithm of the bound they give, and that of each term, all estimated in floats.
 
     ``excess`` is how far ``log_value`` is above the largest divergence of a corner, ``by_corner`` the shares of the
-    bound where each corner attains the maximum inside of the integrals.
+    bound where each corner attains the maximum inside of the integrals. ``saddle`` is the tilt v of the worst corner,
+    ``rests`` what each term has beyond its main lobe, in the logarithm.
     """
 
     parameters: Parameters
@@ -44,6 +51,8 @@ class Found:
     log_terms: tuple[float, ...]
     excess: float
     by_corner: tuple[float, ...]
+    saddle: float
+    rests: tuple[float, ...]
 
 
 def search(g: FloatClasses, n: int) -> Found | None:
@@ -57,7 +66,7 @@ def _search(g: FloatClasses, n: int) -> Found | None:
     log_size = max(_log_size(g.corner(x), n, v) for _, x, v in classes)
     best: Found | None = None
     for near in (classes[:1], classes) if g.corners is None and len(classes) > 1 else (classes,):
-        for share in _BAD_SHARES:
+        for share in _BAD_SHARES if _positive_messages(g, n) < _FEW_POSITIVE else (_BAD_SHARE,):
             bads = [_bad_part(g, n, v, log_size + log(share)) for _, _, v in near]
             bad = max((b for b in bads if b is not None), default=None)
             found = None if bad is None else _with_bad_part(g, n, near, bad, log_size)
@@ -68,8 +77,6 @@ def _search(g: FloatClasses, n: int) -> Found | None:
             best = found
             if best.excess < SHARP:
                 return best
-            if _positive_messages(g, n) > _FEW_POSITIVE:
-                break
     return best
 
 
@@ -79,11 +86,13 @@ def _with_bad_part(
     """Return the best parameters for a given (p_lo, a, b), on lines that suit one of the corners ``near``."""
     p_lo, tilt_a, tilt_b = bad
     P = max((n - 1) * g.gain, p_lo)
-    offered = [_lines(g.corner(x), n, _RATES / P, v) for _, x, v in near]
-    all_costs = np.array([[_log_term(g, n, t, p_lo, reach=6.0)[0] for t in lines] for lines in offered])
+    is_narrow = p_lo > _NARROW * P and _positive_messages(g, n) > _MANY_POSITIVE
+    rates = _TWO_RATES if is_narrow else _RATES
+    offered = [_lines(g.corner(x), n, rates / P, v) for _, x, v in near]
+    all_costs = np.array([[_log_term(g, n, t, p_lo, reach=_LOBE)[0] for t in lines] for lines in offered])
     lines = [offered[k][i] for i, k in enumerate(all_costs.argmin(axis=0))]
     costs = all_costs.min(axis=0)
-    weights = _majorant(p_lo, P, costs)
+    weights = _majorant(p_lo, P, rates, costs)
     if weights is None:
         return None
     whole = np.log(weights, where=weights > 0.0, out=np.full(len(weights), -np.inf)) + costs
@@ -103,7 +112,35 @@ def _with_bad_part(
         return None
     by_corner = np.exp(np.array(log_terms) - value) @ np.array([share for _, share in integrals])
     by_corner[corner] += exp(log_bad - value)
-    return Found(parameters, value, log_terms, value - log_size, tuple(by_corner.tolist()))
+    lobes = [_log_term(g, n, t, p_lo, reach=_LOBE)[0] for t in chosen]
+    rests = tuple(integral - lobe for (integral, _), lobe in zip(integrals, lobes, strict=True))
+    return Found(parameters, value, log_terms, value - log_size, tuple(by_corner.tolist()), near[0][2], rests)
+
+
+def carried(found: Found, g: FloatClasses, n: int) -> Found | None:
+    """Return the parameters of a level near by on lines that suit this one; None where they do not suit it.
+
+    Their distance from the best constant data set may grow by ``_DRIFT``; p_lo and the majorant are the same.
+    """
+    with np.errstate(all="ignore"):
+        near = saddles(g, n)
+        log_size = max(_log_size(g.corner(x), n, v) for _, x, v in near)
+        is_good = found.excess < SHARP
+        if not abs(log_size - (found.log_value - found.excess)) < (_REACHED if is_good else _REACHED_POOR):
+            return None
+        p, ratio = found.parameters, near[0][2] / found.saddle
+        terms = tuple(replace(t, s=t.s * ratio, sigma=t.sigma / ratio) for t in p.terms)
+        tilts = [(_log_bad(g, n, p.p_lo, a, ratio * p.tilt_b)[0], float(a)) for a in p.tilt_a * _TILTS_NEAR]
+        log_bad, tilt = min(tilts)
+        # The share beyond the main lobe changes little, but for laws that return to it again and again.
+        reach, rests = (_LOBE, found.rests) if is_good else (None, (0.0,) * len(terms))
+        integrals = [_log_term(g, n, t, p.p_lo, reach)[0] for t in terms]
+        log_terms = tuple(log(t.a) + x + rest for t, x, rest in zip(terms, integrals, rests, strict=True))
+        value = float(np.logaddexp.reduce([log_bad, *log_terms]))
+        if not value - log_size <= found.excess + _DRIFT:
+            return None
+    parameters = Parameters(p.p_lo, tilt, ratio * p.tilt_b, terms)
+    return Found(parameters, value, log_terms, value - log_size, found.by_corner, near[0][2], found.rests)
 
 
 def saddles(g: FloatClasses, n: int) -> list[tuple[float, int, float]]:
@@ -248,20 +285,20 @@ def _log_term(g: FloatClasses, n: int, term: Term, p_lo: float, reach: float | N
     return peak + log((sizes.sum() - 0.5 * sizes[0]) * (top / steps) / pi), corners / sizes.sum()
 
 
-def _majorant(p_lo: float, P: float, log_costs: Floats) -> Floats | None:
+def _majorant(p_lo: float, P: float, rates: Floats, log_costs: Floats) -> Floats | None:
     """Return a_i >= 0 with sum a_i e^(-lam_i p) >= 1/p^2 on a grid of p >= p_lo, of least total cost."""
     top = 4.0 * P + 2.0 * p_lo
     # Denser near p_lo, where the steepest exponentials bend.
     x = np.append(p_lo * (top / p_lo) ** (np.linspace(0.0, 1.0, _GRID) ** 1.5), 1.5 * top) / P
-    log_columns = 2.0 * np.log(x)[:, None] - np.outer(x - 1.0, _RATES)
+    log_columns = 2.0 * np.log(x)[:, None] - np.outer(x - 1.0, rates)
     largest = log_columns.max(axis=0)  # of x^2 e^(-lam (x - 1)), so that every column has maximum 1
     columns = np.exp(log_columns - largest)
     columns[-1, 1:] = 0.0  # beyond the grid the constant term alone
-    cost = log_costs - largest + _RATES
+    cost = log_costs - largest + rates
     usable = np.isfinite(cost) & (cost < np.min(cost[np.isfinite(cost)], initial=np.inf) + 200.0)
     if not usable[0]:
         return None
-    weights = np.zeros(len(_RATES))
+    weights = np.zeros(len(rates))
     whole = float(cost[0])
     for _ in range(_SOLUTIONS):
         # Solvers fail where costs differ by too many powers of ten: what is negligible need not be less than that.
@@ -274,5 +311,5 @@ def _majorant(p_lo: float, P: float, log_costs: Floats) -> Floats | None:
         if whole > before - 0.5 * _COST_RANGE:
             break
     # x^2 sum w_i e^(-rate_i (x-1) - largest_i) >= 1 with x = p/P
-    a = weights * np.exp(_RATES - largest) / P**2
+    a = weights * np.exp(rates - largest) / P**2
     return np.asarray(a)

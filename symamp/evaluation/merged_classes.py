@@ -28,6 +28,11 @@ _RATES = (0.0, 2.0, 8.0)
 _LOSSES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, inf)
 
 
+def are_few(laws: Sequence[BallGparv]) -> bool:
+    """Return whether the laws are few and small: then none are merged."""
+    return len(laws) <= MANY_CLASSES and max(len(g.values) for g in laws) <= MANY_ATOMS
+
+
 def merged_classes(laws: Sequence[BallGparv], mean: float, n: int, v: float) -> tuple[list[BallGparv], float]:
     """Return the laws, or where they are many or large at most MOST_CLASSES of at most MOST_NODES + 4 values; the loss.
 
@@ -40,7 +45,7 @@ def merged_classes(laws: Sequence[BallGparv], mean: float, n: int, v: float) -> 
     For each law there is one of the result with the same mean and the same E[G_+], and a stop-loss transform that is
     at least that of the law everywhere. Proof: docs/proofs/all_data_sets.md.
     """
-    if len(laws) <= MANY_CLASSES and max(len(g.values) for g in laws) <= MANY_ATOMS:
+    if are_few(laws):
         return list(laws), 0.0
     f = FloatClasses.of(laws, mean)
     nodes = _nodes(f, laws, v)

@@ -1,0 +1,90 @@
+"""What searches have found for one pair of inputs: parameters that other levels near by take over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import flint
+
+from symamp.evaluation.all_data_sets_floats import FloatClasses
+from symamp.evaluation.all_data_sets_laws import has_bound, prepared_laws
+from symamp.evaluation.all_data_sets_plan import Region
+from symamp.evaluation.all_data_sets_regions import FoundRegion, carried_regions, covering, searched
+from symamp.evaluation.all_data_sets_search import SHARP
+from symamp.evaluation.law import Law, Level
+
+_FEWEST_POSITIVE = 1.0
+_MOST_KEPT, _MOST_SEARCHED = 256, 63
+
+Regions = tuple[FoundRegion, ...]
+
+
+@dataclass
+class _Kept:
+    """What was found level by level, and what of it was searched for: n, the mean 1 - E and the regions."""
+
+    found: dict[tuple[Level, int], Regions] = field(default_factory=dict)
+    searched: list[tuple[int, float, Regions]] = field(default_factory=list)
+
+
+class Searches:
+    """The searches for the laws of one pair of inputs: nothing is searched twice, and near levels share parameters.
+
+    A level takes over the weights of one that was searched, with the same number of users, where by an estimate they
+    are hardly worse there; on lines that suit it.
+    """
+
+    def __init__(self, laws: Sequence[Law], mixed: bool = False) -> None:
+        self._laws, self._mixed = tuple(laws), mixed
+        self._whole, self._covered = _Kept(), _Kept()
+        self._classes: tuple[tuple[Level, int], FloatClasses | None] | None = None
+
+    def whole(self, level: Level, n: int) -> Regions:
+        """Return what is found for all data sets at once."""
+
+        def search(g: FloatClasses) -> Regions:
+            return (searched(g, n, Region()),)
+
+        return self._found(self._whole, level, n, search)
+
+    def covered(self, level: Level, n: int) -> Regions:
+        """Return what is found for regions that cover all: an estimate and an enclosure at one level share it."""
+
+        def search(g: FloatClasses) -> Regions:
+            (whole,) = found = self.whole(level, n)
+            return found if whole.found is None or whole.found.excess < SHARP else covering(g, n, whole.found)
+
+        return self._found(self._covered, level, n, search)
+
+    def _found(self, kept: _Kept, level: Level, n: int, search: Callable[[FloatClasses], Regions]) -> Regions:
+        if (level, n) in kept.found:
+            return kept.found[level, n]
+        g = self._floats(level, n)
+        if g is None:
+            return (FoundRegion(Region(), None),)
+        same = [found for found in kept.searched if found[0] == n]
+        near = min(same, key=lambda found: abs(found[1] - g.mean), default=None)
+        regions = None if near is None else carried_regions(near[2], g, n)
+        if regions is None:
+            regions = search(g)
+            kept.searched = [*kept.searched[-_MOST_SEARCHED:], (n, g.mean, regions)]
+        if len(kept.found) >= _MOST_KEPT:
+            kept.found.clear()
+        kept.found[level, n] = regions
+        return regions
+
+    def _floats(self, level: Level, n: int) -> FloatClasses | None:
+        """Return the classes of inputs for the search; None where there is nothing to search."""
+        if self._classes is None or self._classes[0] != (level, n):
+            self._classes = (level, n), self._made(level, n)
+        return self._classes[1]
+
+    def _made(self, level: Level, n: int) -> FloatClasses | None:
+        balls, *_ = prepared_laws(self._laws, level, n, 128, self._mixed)
+        if n < 2 or not has_bound(balls):
+            return None
+        with flint.ctx.workprec(128):
+            mean = -float(level.exponential_minus_one())
+        classes = FloatClasses.of(balls, mean, self._mixed)
+        return classes if (n - 1) * classes.gain > _FEWEST_POSITIVE else None
