@@ -129,3 +129,8 @@ def test_what_sympy_gets_wrong_about_a_density_is_noticed(name, monkeypatch):
     monkeypatch.setattr(sp, name, wrong[name])
     with pytest.raises(sa.errors.SymampError):
         sa.DensityMechanism(sp.exp(-3 * sp.Abs(y - x)) * sp.Rational(3, 2), x, y)
+
+
+def test_a_level_beyond_doubles_is_refused_where_ratios_have_no_bound():
+    with pytest.raises(sa.errors.PrecisionError, match="a larger delta"):
+        sa.Gaussian(sigma=2).ratio_at_cut(Level.of_float(800.0), 13)

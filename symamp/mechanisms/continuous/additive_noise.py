@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from math import ceil, log2, sqrt
+from math import ceil, inf, log2, sqrt
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import flint
@@ -15,6 +15,7 @@ from symamp.derivation.crossing import level_of, number
 from symamp.derivation.printing import latex
 from symamp.derivation.variation_parameters import VariationRatio
 from symamp.derivation.worst_pair import WorstPair
+from symamp.errors import PrecisionError
 from symamp.evaluation.law import Level
 from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.mechanisms.continuous.noise_law import blanket_law, cut_laws, far_ratio
@@ -184,6 +185,8 @@ class AdditiveNoise(Parametrised, SubjectBase):
         """Return the ratio from which on one message decides alone at this level and number of users."""
         with flint.ctx.workprec(64):
             mean = n * float(level.exponential_minus_one())
+        if mean == inf:  # the search for a delta below what a cut law can prove ends here
+            raise PrecisionError("eps", "a level above 709", "noise with unbounded ratios: a larger delta")
         return _rounded(mean + _DEVIATIONS * (self._deviation(n) + 1.0))
 
     def _deviation(self, n: int) -> float:
