@@ -79,7 +79,8 @@ class ComposedAnswer(Bracket):
         """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
 
         Each point of each curve has a certificate of its own, as the numbers of one round have. The ends are wider by
-        a part in 10^9, for roundings. Takes some seconds. One round by itself has the certificate of its ``Answer``.
+        a part in 10^9, for roundings; a lower end from cells of messages is not claimed. Takes some seconds. One round
+        by itself has the certificate of its ``Answer``.
 
         Raises ArgumentError for answers without points, and for rounds whose bounds no certificate can carry.
         """
@@ -90,7 +91,10 @@ class ComposedAnswer(Bracket):
         given = exact_number(self.given, self.quantity)
         if not given.is_Rational:
             raise ArgumentError("certificate", self.given, "a rational eps")
-        low = self.least.fraction * (1 - _SLACK) if self.below is not None and self.least.exponent is not None else None
+        listed = self.below is not None and all(
+            c.data_set is None or c.data_set[0].decomposition.is_listed for c in self.below.curves
+        )
+        low = self.least.fraction * (1 - _SLACK) if listed and self.least.exponent is not None else None
         high = self.most.fraction * (1 + _SLACK) if self.above is not None and self.most.exponent is not None else None
         claim = {
             "quantity": self.quantity,
