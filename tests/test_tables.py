@@ -12,6 +12,7 @@ from flint import arb, fmpq
 
 import symamp as sa
 from symamp import errors
+from symamp.amplification.certify import epsilon_above
 from symamp.analyses.blanket_bound import BLANKET
 from symamp.analyses.data_sets import dataset_reduction
 from symamp.analyses.lower_bounds import worst_triples
@@ -19,7 +20,9 @@ from symamp.analyses.mixed_others import ascent
 from symamp.analyses.own_law import own_law
 from symamp.analyses.pair_bounds import narrowed, open_pairs, singular_above, worst_pairs
 from symamp.analyses.pair_kernel import kernel_bounds
-from symamp.analyses.pair_ranking import chi_squares
+from symamp.analyses.pair_ranking import chi_squares, log_divergences
+from symamp.analyses.reduction import Reduction
+from symamp.analyses.table_bound import TableBound
 from symamp.derivation.crossing import law_of, level_of
 from symamp.derivation.decomposition import Decomposition, merged
 from symamp.derivation.pairs import distinct_pairs, pair_classes
@@ -351,3 +354,68 @@ def test_a_large_table_of_floats_is_ranked_and_settled():
     assert worst.pair == answer.pair
     assert all(e.is_at_most(fmpq(1, 10**6)) for e in bound.evidence(level, 10**4, Settings(gap=1e-3), fmpq(1, 10**6)))
     assert len(told) < 20
+
+
+def halving(size):
+    """R(x)(y) ~ 2^-|x - y|: few messages hide a report that is far out."""
+    weights = [[Fraction(1, 2 ** abs(x - y)) for y in range(size)] for x in range(size)]
+    return mechanism_of([[w / sum(row) for w in row] for row in weights])
+
+
+@pytest.mark.parametrize(("n", "eps"), [(10**4, 0.02), (10**9, 1e-4)])
+def test_the_ranking_is_right_where_few_messages_hide_a_report(n, eps):
+    table = halving(14).numeric
+    scores = log_divergences(table.floats, table.least_floats, np.expm1(eps), n)
+    level = Level.of_float(eps)
+    parts = BLANKET.bound(halving(14))
+    true = {p: parts.part(p).log_estimate(level, n, Settings(gap=1e-3)) for p in [*table.pairs[:12], (5, 7), (6, 1)]}
+    top = max(true.values())
+    found = max((p for p in true), key=lambda p: scores[p])
+    assert true[found] > top - 0.1
+    assert all(abs(scores[p] - v) < 0.6 for p, v in true.items() if v > top - 10)
+
+
+def test_a_table_with_a_large_budget_takes_few_evaluations(monkeypatch):
+    """The budget of 21 log 2 makes common tilts useless: one user's divergence settles the pairs."""
+    counted = []
+    of = Reduction.enclose
+    monkeypatch.setattr(Reduction, "enclose", lambda part, *args: counted.append(part.pair) or of(part, *args))
+    answer = sa.epsilon(halving(22), n=1000, delta="1e-6")
+    assert len(counted) < 8
+    assert set(answer.pair) == {"x0", "x21"}
+    assert 21 * np.log(2) - 1e-4 < answer.upper < 21 * np.log(2) - 1e-6
+    assert answer.lower > 10.0
+
+
+def test_a_part_that_misses_delta_shows_where_it_is_delta():
+    """A search that starts from a pair that is not the worst does not creep along."""
+    mechanism, target = geometric(12), fmpq(1, 10**6)
+    bound, settings = BLANKET.bound(mechanism), Settings(gap=1e-4)
+    part = bound.part((5, 6))
+    guess = part.root(10**4, float(np.log(1e-6)), settings)
+    levels = []
+    of = TableBound.evidence
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TableBound, "evidence", lambda self, level, *args: levels.append(level) or of(self, level, *args))
+        eps, found = epsilon_above(bound, part, 10**4, target, guess, settings)
+    assert found[0].part.pair in {("x0", "x11"), ("x11", "x0")}
+    assert len(levels) < 4
+    assert eps == pytest.approx(bound.part((0, 11)).root(10**4, float(np.log(1e-6)), settings), rel=1e-4)
+
+
+def test_parts_of_a_wide_table_are_told_apart_without_formulas():
+    weights = np.random.default_rng(3).random((3, 80)) + 0.5
+    mechanism = sa.FiniteMechanism(weights[[0, 1, 2, 0]] / weights[[0, 1, 2, 0]].sum(axis=1)[:, None], normalise=True)
+    bound = BLANKET.bound(mechanism)
+    first, second, same = (bound.part(pair) for pair in ((0, 1), (1, 0), (3, 1)))
+    assert first.signature == same.signature != second.signature
+    assert "_formulas" not in first.decomposition.__dict__
+
+
+def test_a_proposal_is_asked_for_once_at_each_eps():
+    asked = []
+    of = TableBound.proposed
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TableBound, "proposed", lambda self, level, n: asked.append(level) or of(self, level, n))
+        BLANKET.bound(geometric(8)).root(10**4, float(np.log(1e-6)), Settings(gap=1e-3))
+    assert len(asked) == len(set(asked))

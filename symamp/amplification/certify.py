@@ -33,8 +33,7 @@ def epsilon_above(
     """
     if guess == inf:
         return inf, ()
-    slope = _slope(worst, guess, n, delta)
-    shift = 0.0 if guess == 0.0 else max(0.6 * max(settings.gap, worst.finest), worst.accuracy) / slope
+    slope, shift = _first_step(worst, guess, n, delta, settings)
     missed: tuple[float, float] | None = None
     for _ in range(_STEPS):
         eps = guess if guess == shift == 0.0 else nextafter(guess + shift, inf)
@@ -49,9 +48,23 @@ def epsilon_above(
                 if all(e.is_at_most(delta) for e in again):
                     return closer, again
             return eps, found
+        part = found[-1].part
+        if part is not worst:  # it is the worse one here, and shows by itself where it is delta
+            root = part.root(n, log_of(delta), settings, guess)
+            if guess < root < inf:
+                worst, guess = part, root
+                slope, shift = _first_step(worst, guess, n, delta, settings)
+                missed = None
+                continue
         missed = shift, miss
         shift = _further(shift, miss + 0.5 * worst.accuracy, slope, guess, settings)
     return inf, ()
+
+
+def _first_step(worst: Part, guess: float, n: int, delta: fmpq, settings: Settings) -> tuple[float, float]:
+    """Return the slope at a guess, and how far beyond it the divergence is likely to be proved."""
+    slope = _slope(worst, guess, n, delta)
+    return slope, 0.0 if guess == 0.0 else max(0.6 * max(settings.gap, worst.finest), worst.accuracy) / slope
 
 
 def epsilon_below(

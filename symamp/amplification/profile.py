@@ -127,6 +127,9 @@ class Profile:
             low, best = self._below.largest_mixed_root(self.n, log_delta, settings, best, low)
         low, attained = self._below.attained_root(self.n, log_delta, settings, worst, guess, best, low)
         upper, above = self._epsilon_above(target, settings, tried)
+        if above and above[0].part is not worst:
+            worst = above[0].part
+            guess = worst.root(self.n, log_delta, settings, upper)
         upper, above = self._capped(upper, above)
         own = 0.0
         with suppress(PrecisionError):
@@ -183,13 +186,19 @@ class Profile:
             return False
 
     @cached_property
-    def _alone_at_zero(self) -> tuple[Evidence, ...]:
+    def _alone_at_zero(self) -> Evidence:
+        """The divergence of one user alone at eps = 0, for the pair of inputs that estimates find worst."""
         zero = Level.of_float(0.0)
-        return self._ladder.first.evidence(zero, 1, ROUGH)
+        worst = self._ladder.first.ranked(zero, 1)[0]
+        return Evidence.of(worst, zero, worst.enclose(zero, 1, ROUGH))
 
     def _no_user_exceeds(self, target: fmpq) -> bool:
         """Return whether even one user alone has divergence <= delta at eps = 0; no number of users has more."""
-        return all(e.is_at_most(target) for e in self._alone_at_zero)
+        worst = self._alone_at_zero
+        if not worst.is_at_most(target):
+            return False
+        every = self._ladder.first.evidence(Level.of_float(0.0), 1, ROUGH, target, worst.part)
+        return all(e.is_at_most(target) for e in every)
 
     def _capped(self, eps: float, above: tuple[Evidence, ...]) -> tuple[float, tuple[Evidence, ...]]:
         """Return eps0 where that is less: (eps0, 0)-private without any shuffling."""

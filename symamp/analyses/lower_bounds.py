@@ -31,7 +31,7 @@ from symamp.mechanisms.mechanism import Mechanism
 
 _REFINED = 8
 """How many triples of the ranking are estimated one by one."""
-_FEW_INPUTS = 6
+_FEW_INPUTS, _FEW_MESSAGES = 6, 64
 """Up to so many inputs all triples are estimated one by one: for few users no ranking is to be trusted."""
 _MOST_HIDING = 100
 """Up to so many inputs each is tried for the other users; of more, those with the largest chi-square."""
@@ -87,12 +87,13 @@ class DataSetBound(SearchedBound):
 
 
 def _proposed(mechanism: Mechanism, level: Level, n: int) -> Iterator[Reduction]:
-    size = len(mechanism.inputs)
-    if mechanism.numeric is None:
+    table = mechanism.numeric
+    if table is None:
         return _all(mechanism)
-    if size <= _FEW_INPUTS:
-        return (_triple(mechanism, (i, j, k)) for i, j in mechanism.numeric.pairs for k in range(size))
-    return (_triple(mechanism, found) for found in worst_triples(mechanism.numeric, level, n, _REFINED))
+    size = len(table.inputs)
+    if size <= _FEW_INPUTS and len(table.messages) <= _FEW_MESSAGES:
+        return (_triple(mechanism, (i, j, k)) for i, j in table.pairs for k in range(size))
+    return (_triple(mechanism, found) for found in worst_triples(table, level, n, _REFINED))
 
 
 def _all(mechanism: Mechanism) -> Iterator[Reduction]:

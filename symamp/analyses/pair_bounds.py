@@ -8,7 +8,7 @@ from flint import arb, arb_mat
 
 from symamp.analyses.bound import Progress
 from symamp.analyses.pair_kernel import kernel_bounds
-from symamp.analyses.pair_ranking import best, chi_squares, log_divergences, log_moments, singular_parts, tilts
+from symamp.analyses.pair_ranking import best, chi_squares, excesses, log_divergences, log_moments, tilts
 from symamp.derivation.numeric_table import Floats, NumericTable
 from symamp.errors import PrecisionError
 from symamp.evaluation.fast import float_sum
@@ -70,11 +70,10 @@ def narrowed(
     ---------
     Every pair that is left out has D_E <= ``bound`` at n users. Proof: docs/proofs/all_pairs.md.
     """
-    room = (len(table.messages) + 8) * 2.0**-50 * (1.0 + _e(level))
-    alone = [float(np.maximum(table.floats[i] - _e(level) * table.floats[j], 0.0).sum()) + room for i, j in pairs]
-    left = [pair for pair, value in zip(pairs, alone, strict=True) if not arb(value) <= bound]
+    alone = excesses(table.floats, _e(level)) + _room(table)
+    left = [pair for pair in pairs if not arb(float(alone[pair])) <= bound]
     rough = float_gparv(worst, level)
-    if not left or not rough.is_positive:
+    if n == 1 or not left or not rough.is_positive:
         return left
     with flint.ctx.workprec(128 + 2 * n.bit_length()):
         plan = float_sum(rough, n, _KERNEL_GAP, _MOST_FREQUENCIES).plan
@@ -107,10 +106,8 @@ def _moments(table: NumericTable, level: Level, theta: arb) -> tuple[arb_mat, ar
 
 def singular_above(table: NumericTable, level: Level) -> Floats:
     """Return upper bounds on the singular parts: sums of doubles with room for all their roundings."""
-    e = _e(level)
     alone = table.floats[:, [table.is_null(int(r)) for r in table.least]]
-    room = (len(table.messages) + 8) * 2.0**-50 * (1.0 + e)
-    found = singular_parts(table.floats, table.least_floats, e) + room
+    found = excesses(alone, _e(level)) + _room(table)
     # A row that is 0 wherever the blanket is has no singular part at all.
     return np.asarray(np.where(np.any(alone > 0.0, axis=1, keepdims=True), found, 0.0))
 
@@ -119,7 +116,7 @@ def common_tilt(table: NumericTable, level: Level, n: int, bound: arb) -> float 
     """Return a tilt at which many pairs are closed, by doubles; None if it closes none."""
     minus_one, log_bound = _minus_one(level), log_of_ball(bound)
     rows, hidden = table.floats, table.least_floats
-    grid = tilts(rows, hidden, minus_one, n, float(chi_squares(rows, hidden).max()))
+    grid = tilts(minus_one, n, chi_squares(rows, hidden))
     found: dict[float, int] = {}
     for factors in (np.ones(1), np.exp2(np.linspace(-0.4, 0.4, 5))):
         for theta in np.outer(factors, max(found, key=found.__getitem__) if found else grid).ravel():
@@ -127,6 +124,11 @@ def common_tilt(table: NumericTable, level: Level, n: int, bound: arb) -> float 
             found[float(theta)] = int((logs <= log_bound).sum())
     theta = max(found, key=found.__getitem__, default=0.0)
     return theta if found and found[theta] > 0 else None
+
+
+def _room(table: NumericTable) -> float:
+    """Return more than the roundings of one user's divergence: terms that are not 0 are as large as a few entries."""
+    return float((len(table.messages) + 8) * 2.0**-50)
 
 
 def _e(level: Level) -> float:

@@ -69,7 +69,13 @@ class _Moments:
         # The same product without a turn: positive terms, so that its roundings are relative.
         whole = self._up @ self._down.T
         relative = arb(0, (2 * self._messages + 64) * _ROUNDINGS)
-        self._sizes = [arb(float(whole[place])) * (1 + relative) for place in self._places]
+        # What is below the smallest size counts as 0: no term then is off by more than that size times ``up``.
+        lost = _SMALLEST * (1.0 + 1.01 * self._up.sum(axis=1))
+        self._lost = [float(lost[i]) for i, _ in self._places]
+        self._sizes = [
+            arb(float(whole[place])) * (1 + relative) + arb(0, lost)
+            for place, lost in zip(self._places, self._lost, strict=True)
+        ]
         self.at_zero = [size + self._missing for size in self._sizes]
 
     def following(self) -> list[acb]:
@@ -83,8 +89,8 @@ class _Moments:
         imaginary = a.real @ b.imag.T + a.imag @ b.real.T
         share = arb((4 * self._j + 4 * self._messages + 64) * _ROUNDINGS)
         found = []
-        for place, size in zip(self._places, self._sizes, strict=True):
-            radius = (size * share).upper()
+        for place, size, lost in zip(self._places, self._sizes, self._lost, strict=True):
+            radius = (size * share).upper() + lost
             found.append(
                 acb(
                     arb(float(real[place])) + self._missing + arb(0, float(radius) * 1.01),
@@ -105,8 +111,8 @@ def _side(
         circle = [(turn * r).sin_cos() for r in ratios]
         if any(g.rel_accuracy_bits() < 60 for g in grown) or any(s.rad() > _TINY for s, _ in circle):
             raise PrecisionError("table", "entries with few digits", "at least 60 bits at the working precision")
-        sizes.append([float(g) for g in grown])
-        if not all(_SMALLEST < size < _LARGEST for size in sizes[-1]):
-            raise PrecisionError("table", "moments beyond doubles", "a tilt that keeps them within 1e-100 and 1e100")
+        if not all(g < _LARGEST for g in grown):
+            raise PrecisionError("table", "moments beyond doubles", "a tilt that keeps them below 1e100")
+        sizes.append([float(g) if g > _SMALLEST else 0.0 for g in grown])
         turns.append([complex(float(c), float(s)) for s, c in circle])
     return np.array(sizes), np.array(turns)

@@ -6,8 +6,10 @@ import numpy as np
 
 from symamp.derivation.numeric_table import Floats
 
-_TILTS = np.exp2(np.arange(-4.0, 4.5, 0.5))
-_LARGEST_EXPONENT = 600.0
+_AROUND, _MOST_TILTS = 4.0, 33
+"""Tilts are sought this many octaves beyond the saddle points of normal laws, half an octave apart if they are few."""
+_LEAST_SHARE = 0.1
+"""Of the pairs, those whose rows differ least: their saddle points are not looked for."""
 
 
 def chi_squares(rows: Floats, hidden: Floats) -> Floats:
@@ -25,51 +27,88 @@ def chi_squares(rows: Floats, hidden: Floats) -> Floats:
     return np.asarray(np.maximum(norms[:, None] + norms[None, :] - 2.0 * gram, 0.0))
 
 
-def singular_parts(rows: Floats, hidden: Floats, e: float) -> Floats:
-    """Return sum of (R(i) - E R(j))_+ over the messages without mass under A2, for all pairs."""
-    alone = rows[:, hidden <= 0.0]
-    return np.array([np.maximum(row - e * alone, 0.0).sum(axis=1) for row in alone])
+def excesses(rows: Floats, e: float) -> Floats:
+    """Return sum over messages of (R(i) - E R(j))_+ for all pairs: the divergence of one user, for any blanket.
+
+    >>> excesses(np.array([[0.75, 0.25], [0.25, 0.75]]), 1.0).tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
+    """
+    return np.array([np.maximum(row - e * rows, 0.0).sum(axis=1) for row in rows])
 
 
 def log_divergences(rows: Floats, hidden: Floats, e_minus_one: float, n: int) -> Floats:
     """Return an estimate of log D_E at n users for all ordered pairs of rows, -inf on the diagonal.
 
     The saddle point of M(theta)^n/theta^2, M(theta) = E e^(theta G), is sought on a grid of theta that all pairs
-    share, so that each theta costs one product of matrices.
+    share, so that each theta costs one product of matrices. No divergence is above that of one user, which is what is
+    left where few messages hide a report.
     """
-    squares = chi_squares(rows, hidden)
-    lone = singular_parts(rows, hidden, 1.0 + e_minus_one)
+    e = 1.0 + e_minus_one
     with np.errstate(all="ignore"):
-        score = np.full(squares.shape, np.inf)
-        for theta in tilts(rows, hidden, e_minus_one, n, float(squares.max())):
-            score = np.fmin(score, n * log_moments(rows, hidden, e_minus_one, theta) - 2.0 * np.log(theta))
-        score -= 1.5 * np.log(float(n)) + 0.5 * np.log(2.0 * np.pi * squares)
-        score = np.logaddexp(np.where(squares > 0.0, score, -np.inf), np.log(lone))
+        score = np.log(excesses(rows, e))
+        if n > 1:
+            lone = np.log(excesses(rows[:, hidden <= 0.0], e))
+            score = np.minimum(score, np.logaddexp(_log_sums(rows, hidden, e_minus_one, n) - np.log(n), lone))
     np.fill_diagonal(score, -np.inf)
     return np.asarray(np.where(np.isnan(score), -np.inf, score))
 
 
-def tilts(rows: Floats, hidden: Floats, e_minus_one: float, n: int, square: float) -> Floats:
-    """Return a grid of tilts around the saddle point of a normal law with the variance ``square``."""
-    if not square > 0.0:
+def _log_sums(rows: Floats, hidden: Floats, e_minus_one: float, n: int) -> Floats:
+    """Return the saddle-point estimate of log E[S_+] for all pairs: height and bend of a parabola in log theta."""
+    squares = chi_squares(rows, hidden)
+    grid = tilts(e_minus_one, n, squares)
+    best, before, after, tilt = (np.full(squares.shape, np.inf) for _ in range(4))
+    last, is_last = best, np.zeros(squares.shape, dtype=np.bool_)
+    for theta in grid:
+        height = n * log_moments(rows, hidden, e_minus_one, theta) - 2.0 * np.log(theta)
+        height[np.isnan(height)] = np.inf
+        after[is_last] = height[is_last]
+        is_last = height < best
+        before[is_last], best[is_last], after[is_last], tilt[is_last] = last[is_last], height[is_last], np.inf, theta
+        last = height
+    bend, slope = before + after - 2.0 * best, 0.5 * (after - before)
+    inside = np.isfinite(bend) & (bend > 0.0)
+    height = np.where(inside, best - 0.5 * slope**2 / bend, best)
+    step = float(np.log(grid[1] / grid[0])) if len(grid) > 1 else 1.0
+    # n theta^2 K'' + 2, the bend in log theta, is at least 2.
+    bend = np.where(inside, np.maximum(bend / step**2, 2.0), 2.0)
+    return np.asarray(np.where(squares > 0.0, height + np.log(tilt) - 0.5 * np.log(2.0 * np.pi * bend), -np.inf))
+
+
+def tilts(e_minus_one: float, n: int, squares: Floats) -> Floats:
+    """Return a grid of tilts around the saddle points of normal laws with these variances, in geometric progression.
+
+    >>> tilts(0.0, 800, np.array([[0.0, 1.0], [1.0, 0.0]]))[[0, 8, 16]].tolist()
+    [0.003125, 0.05, 0.8]
+    """
+    known = squares[squares > 0.0]
+    if not known.size:
         return np.empty(0)
-    middle = (e_minus_one + np.sqrt(e_minus_one**2 + 8.0 * square / n)) / (2.0 * square)
-    seen = hidden > 0.0
-    top = float((rows[:, seen] / hidden[seen]).max()) * (1.0 + e_minus_one)
-    return np.unique(np.minimum(middle * _TILTS, _LARGEST_EXPONENT / top))
+    square = np.array([known.max(), np.quantile(known, _LEAST_SHARE)])
+    low, high = np.log2((e_minus_one + np.sqrt(e_minus_one**2 + 8.0 * square / n)) / (2.0 * square))
+    octaves = high - low + 2.0 * _AROUND
+    return np.exp2(np.linspace(low - _AROUND, high + _AROUND, min(round(2.0 * octaves) + 1, _MOST_TILTS)))
 
 
 def log_moments(rows: Floats, hidden: Floats, e_minus_one: float, theta: float) -> Floats:
     """Return log E e^(theta G) for all ordered pairs: e^(theta r0) e^(-theta E r1) is a product of matrices.
 
-    Built from e^x - 1, so that nothing of the small logarithm cancels before n multiplies it.
+    Built from e^x - 1, so that nothing of the small logarithm cancels before n multiplies it, but for large tilts,
+    where the terms of e^x - 1 would cancel themselves. What overflows is nan or inf.
     """
     seen = hidden > 0.0
-    ratios = theta * rows[:, seen] / hidden[seen]
+    weights, ratios = hidden[seen], theta * rows[:, seen] / hidden[seen]
     with np.errstate(all="ignore"):
         up, down = np.expm1(ratios), np.expm1(-(1.0 + e_minus_one) * ratios)
-        weighted = up * hidden[seen]
-        return np.asarray(np.log1p(weighted @ down.T + weighted.sum(axis=1)[:, None] + (down @ hidden[seen])[None, :]))
+        weighted = up * weights
+        grown = weighted.sum(axis=1)
+        found = np.log1p(weighted @ down.T + grown[:, None] + (down @ weights)[None, :])
+        large = ~(grown < 1.0)
+        if large.any():
+            rest = max(1.0 - float(weights.sum()), 0.0)
+            tilted = weights * np.exp(ratios[large])
+            found[large] = np.log(tilted @ np.exp(-(1.0 + e_minus_one) * ratios).T + rest)
+        return np.asarray(found)
 
 
 def best(scores: Floats, most: int) -> list[tuple[int, int]]:

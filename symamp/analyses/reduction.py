@@ -55,8 +55,8 @@ class Reduction(PartDefaults):
 
     @property
     def signature(self) -> Hashable:
-        """The component list."""
-        return self.decomposition.signature()
+        """The component list, or what says as much."""
+        return self.decomposition.fingerprint
 
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""

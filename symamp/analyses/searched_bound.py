@@ -41,7 +41,10 @@ class SearchedBound(Bound):
                 return root, best
             tried.update(new)
             some = list(new.values()) if best is None else [best, *new.values()]
+            before = root
             root, best = Bound.of(some).root(n, log_delta, settings, root or start, best or first)
+            if 0.0 < root == before:  # what is proposed here is known
+                return root, best
             if root in (0.0, inf):
                 # At eps = 0 all candidates of the first ranking were compared.
                 value = {id(p): p.log_estimate(Level.of_float(0.0), n, ROUGH) for p in some}

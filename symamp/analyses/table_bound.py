@@ -23,7 +23,7 @@ from symamp.numbers.dyadic import Dyadic
 
 Groups: TypeAlias = Callable[[NumericTable, Sequence[Pair]], list[list[Pair]]]
 
-_FEW_INPUTS = 5
+_FEW_INPUTS, _FEW_MESSAGES = 5, 64
 """Up to so many inputs all pairs are estimated one by one: for few users no ranking is to be trusted."""
 _DEAR = 12
 """How many pairs besides the worst are evaluated where one evaluation takes long."""
@@ -73,7 +73,7 @@ class TableBound(SearchedBound):
 
     def proposed(self, level: Level, n: int) -> list[Part]:
         """Return the parts of the pairs that a common ranking of the blankets finds worst."""
-        if len(self.table.inputs) <= _FEW_INPUTS:
+        if len(self.table.inputs) <= _FEW_INPUTS and len(self.table.messages) <= _FEW_MESSAGES:
             return [self.part(pair) for pair in self.table.pairs]
         return [self.part(pair) for pair in worst_pairs(self.table, level, n, _REFINED) or self.table.pairs[:1]]
 
@@ -101,17 +101,16 @@ class TableBound(SearchedBound):
         if goal is not None and not found[0].is_at_most(goal):
             return tuple(found)
         limit: fmpq | Dyadic = found[0].upper if goal is None else goal
-        groups = self._others(level, n, limit, worst)
+        groups = self._by_blanket(self._others(level, n, limit, worst), level, n)
         while self.instead is not None and len(groups) > _DEAR:
             # Those with the largest blankets are evaluated; the next one says below what the rest can be left.
-            groups = self._by_blanket(groups, level, n)
             tried = sharp_enough(self.instead(groups.pop(_DEAR)[0]), level, n, limit, settings)
             if not tried.is_at_most(limit):
                 found.append(tried)
                 if goal is not None:
                     return tuple(found)
                 limit = tried.upper
-                groups = self._others(level, n, limit, worst)
+                groups = self._by_blanket(self._others(level, n, limit, worst), level, n)
         every, tell = self._every, self.progress or _silent
         for done, group in enumerate(groups):
             tell(every - len(groups) + done, every)
@@ -146,6 +145,8 @@ class TableBound(SearchedBound):
 
     def _by_blanket(self, groups: list[list[Pair]], level: Level, n: int) -> list[list[Pair]]:
         """Return the groups, those whose blanket has the largest divergence by estimates first."""
+        if len(groups) < 2:
+            return groups
         place = {pair: k for k, pair in enumerate(worst_pairs(self.table, level, n, len(self.table.inputs) ** 2))}
         return sorted(groups, key=lambda group: min(place.get(pair, len(place)) for pair in group))
 

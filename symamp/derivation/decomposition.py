@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -137,6 +137,11 @@ class Decomposition:
     def signature(self) -> tuple[frozenset[Component], frozenset[tuple[sp.Expr, sp.Expr]]]:
         """Return what two decompositions share exactly if they are the same component list."""
         return frozenset(self.components), frozenset(self.singular)
+
+    @property
+    def fingerprint(self) -> Hashable:
+        """What decompositions share only if they have the same divergences; those with equal signatures may differ."""
+        return self.signature()
 
     def _repr_latex_(self) -> str:
         return decomposition_latex(self)

@@ -148,18 +148,20 @@ class NumericTable:
         return make(list(zip(*rows, hidden, strict=True)), complete=complete)
 
     def _rational_law(self, columns: Sequence[tuple[int, int, Any]], *, complete: bool) -> Law:
-        masses: dict[tuple[fmpq, fmpq], fmpq] = {}
-        singular: dict[fmpq, tuple[fmpq, fmpq]] = {}
+        # By numerators and denominators: python-flint hashes a fraction slowly.
+        atoms_of: dict[tuple[int, ...], tuple[fmpq, fmpq, fmpq]] = {}
+        singular: dict[tuple[int, ...], tuple[fmpq, fmpq]] = {}
         for i, j, parts in columns:
             a, b, m = self.numbers[i], self.numbers[j], self._mixed(parts)
             if m != 0:
-                ratios = (a / m, b / m)
-                masses[ratios] = masses.get(ratios, fmpq(0)) + m
+                r0, r1 = a / m, b / m
+                key = int(r0.p), int(r0.q), int(r1.p), int(r1.q)
+                atoms_of[key] = r0, r1, atoms_of[key][2] + m if key in atoms_of else m
             elif a != 0 or b != 0:
                 share = a / (a + b)
-                before = singular.get(share, (fmpq(0), fmpq(0)))
-                singular[share] = (before[0] + a, before[1] + b)
-        rational = RationalLaw(tuple((r0, r1, m) for (r0, r1), m in masses.items()), tuple(singular.values()))
+                before = singular.get((int(share.p), int(share.q)), (fmpq(0), fmpq(0)))
+                singular[int(share.p), int(share.q)] = (before[0] + a, before[1] + b)
+        rational = RationalLaw(tuple(atoms_of.values()), tuple(singular.values()))
         atoms = tuple(Atom(value_of(r0), value_of(r1), value_of(m), r0 == r1) for r0, r1, m in rational.atoms)
         return Law(atoms, tuple((value_of(a), value_of(b)) for a, b in rational.singular), complete, rational)
 

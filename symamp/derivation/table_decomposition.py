@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cached_property, lru_cache
 
+import numpy as np
 import sympy as sp
 
 from symamp.derivation.decomposition import Component, Decomposition, merged
 from symamp.derivation.numeric_table import NumericTable, Share, expression
 from symamp.evaluation.law import Law
+
+_MANY_MESSAGES = 64
+"""With more of them decompositions are told apart by their entries: no formula is made for that."""
 
 
 class TableDecomposition(Decomposition):
@@ -52,6 +57,17 @@ class TableDecomposition(Decomposition):
             hidden = sp.Add(*hiding) if hiding else expression(table.numbers[table.least[y]])
             parts.append((expression(table.entry(i, y)), expression(table.entry(j, y)), hidden))
         return merged(parts, (), self.pair)
+
+    @property
+    def fingerprint(self) -> Hashable:
+        """What decompositions share only if they have the same divergences: of many messages the entries by rank."""
+        table, (i, j) = self.table, self.rows
+        if len(table.messages) <= _MANY_MESSAGES:
+            return self.signature()
+        hidden = [table.ranks[x] for x, _ in self.others] or [table.least]
+        columns = np.stack([table.ranks[i], table.ranks[j], *hidden])
+        weights = tuple((int(w.p), int(w.q)) for _, w in self.others)
+        return table, weights, columns[:, np.lexsort(columns)].tobytes()
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, TableDecomposition) and self.table is other.table:

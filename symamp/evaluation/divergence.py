@@ -184,7 +184,8 @@ def _log_of_singular(g: FloatGparv) -> float:
 
 
 def _log_of_sum(g: FloatGparv, n: int, found: FloatSum) -> float:
-    return float(np.logaddexp(max(found.log_value - log(n), g.log_mean), _log_of_singular(g)))
+    value = min(max(found.log_value - log(n), g.log_mean), g.log_gain)
+    return float(np.logaddexp(value, _log_of_singular(g)))
 
 
 def _neighbour(law: Law, g: FloatGparv, level: Level, n: int, settings: Settings) -> FloatSum | None:
@@ -195,6 +196,8 @@ def _neighbour(law: Law, g: FloatGparv, level: Level, n: int, settings: Settings
     for parts in _NEIGHBOURS if mantissa else ():
         shared = _shared_kernel(law, ldexp(round(mantissa * parts), exponent) / parts, n, settings)
         if shared is not None:
+            if shared.gap > settings.gap:  # as little as another neighbour would help
+                return None
             found = planned_sum(g, n, shared.plan)
             if found.gap <= settings.gap:
                 return found
@@ -213,7 +216,7 @@ def _near_double(level: Level) -> float:
 def _shared_kernel(law: Law, eps: float, n: int, settings: Settings) -> FloatSum | None:
     # A little sharper than asked for, because neighbours are a little worse.
     choice = _choose(quick_gparv(law, Level.of_float(eps)), n, replace(settings, gap=0.97 * settings.gap))
-    return choice if isinstance(choice, FloatSum) and choice.gap <= settings.gap else None
+    return choice if isinstance(choice, FloatSum) else None
 
 
 def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choice: _Choice, bits: int) -> Enclosure:

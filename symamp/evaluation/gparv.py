@@ -66,6 +66,12 @@ class FloatGparv:
         return log(self.mean) + self.log_unit if self.mean > 0.0 else -inf
 
     @property
+    def log_gain(self) -> float:
+        """log E[G_+], which is at least log E[S_+]/n; -inf where no value is positive."""
+        gain = float(self.masses @ np.maximum(self.values, 0.0))
+        return log(gain) + self.log_unit if gain > 0.0 else -inf
+
+    @property
     def log_unit(self) -> float:
         """log of the power of two that the values are in units of."""
         return self.exponent * log(2.0)

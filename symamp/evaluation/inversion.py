@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, isfinite, log, sqrt
+from math import inf, log, sqrt
 
 import flint
 import numpy as np
@@ -22,6 +22,10 @@ LARGEST_EPS = 300.0
 _FEW_USERS = 12
 _STUCK, _SURE = 1e-3, 1e-2
 _FAR, _NONE = 1e4, -1e300
+_ASTRAY = 5.0
+"""So far from delta, in the logarithm, a rough value is a better guide than the place from which to start."""
+_CLOSE = 1e-2
+"""So near to where the divergence vanishes its logarithm is steep."""
 
 
 def largest_epsilon(law: Law) -> float:
@@ -54,7 +58,7 @@ def approximate_log_law(g: FloatGparv, n: int) -> float:
     if g.is_positive:
         tilted = TiltedLaw.of(g, saddle_tilt(g, n))
         value = n * tilted.cumulants.k0 + log(gaussian_estimate(tilted, n)) - log(n) + g.log_unit
-        value = max(value, g.log_mean)
+        value = min(max(value, g.log_mean), g.log_gain)
     return float(np.logaddexp(value, log(g.singular))) if g.singular > 0.0 else value
 
 
@@ -106,8 +110,10 @@ def estimate_root(
         return 0.0
     if n <= _FEW_USERS or top == inf:
         return _bracketed(value, top)
-    if start is None or not 0.0 < start < top:
+    if start is None or not 0.0 < start < top or abs(rough.miss(start)) > _ASTRAY:
         start = _bracketed(rough, top, accuracy=1e-3)
+        if start > (1.0 - _CLOSE) * top:
+            start = _bracketed(rough, top)
         if not 0.0 < start < top:
             return _bracketed(value, top)
     return _polished(value, rough, start, top, settings.gap)
@@ -125,6 +131,11 @@ class _Falling:
             self._known[eps] = max(self._log_value(eps), _NONE) - self.log_delta
         return self._known[eps]
 
+    def bracket(self) -> tuple[float, float]:
+        """Return the ends between which the sign changes, of what is known."""
+        low = max((eps for eps, value in self._known.items() if value > 0.0), default=0.0)
+        return low, min((eps for eps, value in self._known.items() if value <= 0.0 and eps > low), default=inf)
+
     def bent(self, eps: float) -> float:
         """Return a number of the same sign that is nearly linear in eps where the curve is nearly normal."""
         height = max(-self.log_delta - self.miss(eps), 0.0)
@@ -132,21 +143,22 @@ class _Falling:
 
 
 def _bracketed(curve: _Falling, top: float, accuracy: float = 1e-13) -> float:
-    miss = curve.miss
-    if miss(0.0) <= 0.0:
+    miss, (low, high) = curve.miss, curve.bracket()
+    if low == 0.0 and miss(low) <= 0.0:
         return 0.0
-    high = top if isfinite(top) else 1.0
+    if high == inf:
+        high = max(1.0, 2.0 * low)
     while miss(high) > 0.0:
         if high > LARGEST_EPS:
             return inf
-        high *= 2.0
+        low, high = high, 2.0 * high
     # A root far below the bracket is found to an absolute accuracy only: it is a guess, and is certified afterwards.
-    return brentq(curve.bent, 0.0, high, xtol=1e-18 * high, rtol=accuracy, disp=False)
+    return brentq(curve.bent, low, high, xtol=1e-18 * high, rtol=accuracy, disp=False)
 
 
 def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: float) -> float:
     """Secant steps whose first slope comes from the rough curve; falls back to bracketing."""
-    miss, step = curve.miss, 1e-4 * start
+    miss, step = curve.miss, min(1e-4 * start, 0.5 * (top - start))
     slope = (rough.miss(start + step) - rough.miss(start - step)) / (2.0 * step)
     eps, value = start, miss(start)
     for _ in range(8):

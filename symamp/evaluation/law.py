@@ -42,6 +42,10 @@ class Law:
     complete: bool = False
     rational: RationalLaw | None = None
 
+    def __hash__(self) -> int:
+        # Numbers are functions, which no two laws share by chance; fractions take long to hash.
+        return hash((len(self.atoms), self.atoms[:1], self.singular[:1], self.complete))
+
     def swapped(self) -> Law:
         """Return the law of the other order of the pair, (A1, A0, A2)."""
         return Law(
