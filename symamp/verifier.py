@@ -7,8 +7,8 @@ It needs the other files verifier_*.py in its folder, and nothing else.
 PROVED: each listed triple (A0, A1, A2) is one, and its divergence D(eps) = E[S_+]/n + singular part, S the sum of n
 copies of r0 - e^eps r1 drawn under A2, satisfies the claim. epsilon: D <= delta from ``upper`` on for the triples
 ``above``, D > delta up to ``lower`` for those ``below``. delta: D <= ``upper`` and D >= ``lower`` at ``eps``.
-Version 2 may list other bounds above, for all inputs of the other users or all pairs of a table at once; version 3 is
-about users who differ.
+Version 2 may list other bounds above, for all inputs of the other users or all pairs of a table at once, and counts
+of two messages below; version 3 is about users who differ.
 NOT CHECKED: that these are the triples of the mechanism, for all pairs of inputs, and the reduction's ``standing``.
 That is the derivation, which is exact and can be repeated. See docs/certificates.md.
 """
@@ -200,7 +200,7 @@ class _Check:
                     elif "rows" in evidence:
                         found = _file("verifier_table").bound(self, evidence, n, value, what)
                     elif "laws" in evidence:
-                        found = _file("verifier_beyond").bound(self, evidence, n, what)
+                        found = _file("verifier_beyond").bound(self, evidence, n, side == "above", what)
                     else:
                         found = self.divergence(evidence, n, side, what)
                     good = found <= value if side == "above" else found > value if is_epsilon else found >= value
@@ -218,8 +218,9 @@ class _Check:
             return _file("verifier_groups").shape(evidence, _PLAN, above)
         if above and self.version == 2 and "rows" in evidence:
             return _file("verifier_table").shape(evidence, triple)
-        beyond = above and self.version == 2 and "laws" in evidence
-        return _file("verifier_beyond").shape(evidence, triple(evidence)) if beyond else triple(evidence)
+        if self.version == 2 and "laws" in evidence:
+            return _file("verifier_beyond").shape(self, evidence, triple(evidence), above)
+        return triple(evidence)
 
     def triple(self, data: dict[str, Any], what: str) -> tuple[list[tuple[Number, ...]], list[tuple[Number, ...]]]:
         """Return components and singular part as numbers, after a check that they are those of a triple."""

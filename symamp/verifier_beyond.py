@@ -20,25 +20,36 @@ _REGIONS: dict[str, Any] = {"regions": [{"steps": [(int, int, int)], **_ALL}]}
 _LAW: dict[str, Any] = {"other": str, "components": [(str, str, str)], "singular": [(str, str)]}
 _DOMINATING: dict[str, Any] = {"values": [str], "masses": [str], "singular": str}
 _RANGE, _MOST_LAWS = 2**16, 1024
+COUNTS = "counts of messages"
 
 Number = Any
 _ZERO, _ONE = arb(0), arb(1)
 
 
-def shape(data: dict[str, Any], triple: dict[str, Any]) -> dict[str, Any]:
+def shape(check: Any, data: dict[str, Any], triple: dict[str, Any], above: bool) -> dict[str, Any]:
     """Return the shape of the evidence for a pair of inputs."""
     common = {key: triple[key] for key in ("method", "standing", "pair", "eps", "evaluator", "precision")}
     plan = triple["plan"]
     if data.get("evaluator") == "all data sets":
         plan = _REGIONS if "regions" in (data.get("plan") or ()) else _ALL
+    elif data.get("evaluator") == COUNTS:
+        plan = check.file("verifier_counts").plan_shape(above)
     return common | {"plan": plan, "laws": [_LAW], "dominating": _DOMINATING if data.get("dominating") else type(None)}
 
 
-def bound(check: Any, data: dict[str, Any], n: int, what: str) -> Number:
-    """Return a number whose upper end bounds the divergence of the pair for all data sets of the other users."""
+def bound(check: Any, data: dict[str, Any], n: int, up: bool, what: str) -> Number:
+    """Return a number whose upper end bounds the divergence of the pair for all data sets of the other users.
+
+    Below, where only counts of messages are listed, its lower end bounds that of one data set.
+    """
     require, name, plan = check.require, data["evaluator"], data["plan"]
+    require(up or name == COUNTS, f"{what}: an evaluator that bounds from above only, {name[:40]!a}")
     require(0 < len(data["laws"]) <= _MOST_LAWS, f"{what}: no laws, or more than {_MOST_LAWS}")
     require(sum(len(law["components"]) for law in data["laws"]) <= 10**5, f"{what}: too large: laws")
+    if name == COUNTS:
+        require(plan is not None, f"{what}: no plan")
+        triples = [check.triple(law, what) for law in data["laws"]]
+        return check.file("verifier_counts").bound(check, triples, data, n, up, what)
     laws, ones = [], []
     for law in data["laws"]:
         components, singular = check.triple(law, what)

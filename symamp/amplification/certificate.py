@@ -37,7 +37,7 @@ MORE_BITS = (0, 32, 512, 4096)
 """How many bits a certificate has beyond the evaluation that it repeats: the first for which it is accepted."""
 _FEW_INPUTS, _MOST_INPUTS = 4, 64
 """Up to so many inputs of a table every class of pairs is listed; beyond the second number there is no certificate."""
-_INSTEAD = {"two_messages": "all_data_sets", "generic_all_data_sets": "generic"} | dict.fromkeys(
+_INSTEAD = {"generic_all_data_sets": "generic"} | dict.fromkeys(
     ("worst_pair", "density_pairs", "density_envelope", "density_data_sets"), "finite_sandwich"
 )
 """Analyses whose evaluations the verifier cannot repeat, each with one for the same questions that it can."""
@@ -100,7 +100,7 @@ def _epsilon(claim: Claim) -> tuple[dict[str, str], tuple[list[_Found], list[_Fo
     below: list[_Found] = []
     if upper.exponent is not None:
         above = list(_above(claim, At.of(rational_of(upper.fraction)), delta))
-    if not _are_triples(claim.below):
+    if not _are_listed(claim.below):
         below = []
     elif lower.exponent is None:
         below = list(_below(claim, LIMIT))
@@ -117,14 +117,14 @@ def _delta(claim: Claim) -> tuple[dict[str, str], tuple[list[_Found], list[_Foun
     # The divergence decreases in eps: for a huge eps it is evaluated at a smaller one.
     there = At.of(sp.Integer(int(LARGEST_EPS))) if float(sp.N(claim.asked.given, 15)) > LARGEST_EPS else at
     above = list(_above(claim, there, upper)) if upper < 1 else []
-    below = list(_below(claim, at)) if lower > 0 and _are_triples(claim.below) else []
+    below = list(_below(claim, at)) if lower > 0 and _are_listed(claim.below) else []
     low = low if below else "0"
     return {"eps": at.text, "lower": low, "upper": high}, (above, below)
 
 
-def _are_triples(evidence: tuple[Evidence, ...]) -> bool:
-    """Return whether the data sets below are triples; fixed counts of inputs are not, and their end is not claimed."""
-    return all(is_triple(e.part) for e in evidence)
+def _are_listed(evidence: tuple[Evidence, ...]) -> bool:
+    """Return whether the data sets below are triples or counts of messages: else their end is not claimed."""
+    return all(is_triple(e.part) or e.details is not None for e in evidence)
 
 
 def _below(claim: Claim, at: At) -> Iterator[_Found]:

@@ -23,6 +23,7 @@ from symamp.derivation.numeric_table import NumericTable
 from symamp.errors import ArgumentError, UndecidedOrderError
 from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence, RegionEvidence
 from symamp.evaluation.binomial_tails import TailPlan
+from symamp.evaluation.counts_plan import CountPlan, CountsEvidence
 from symamp.evaluation.envelope_law import envelope_law
 from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
@@ -143,6 +144,8 @@ def _component(c: Component, at: At) -> list[str]:
 
 def plan_data(found: Evidence, n: int, split: int = 1) -> dict[str, Any] | None:
     """Return what the verifier needs besides the laws to repeat an evaluation."""
+    if isinstance(found.details, CountsEvidence):
+        return _counts_plan(found.details)
     if found.details is not None:
         return _all_data_sets_plan(found.details, split)
     if isinstance(found.plan, TailPlan):
@@ -165,6 +168,19 @@ def kernel_plan(plan: Plan) -> dict[str, Any]:
         "evaluated": [list(r) for r in plan.blocks.evaluated],
         "dropped": [list(r) for r in plan.blocks.dropped],
     }
+
+
+def _counts_plan(found: CountsEvidence) -> dict[str, Any]:
+    """Return the boxes that cover all data sets of two-message reports, or the counts of one."""
+    if found.counts is not None:
+        return {"counts": [c for c in found.counts if c] or [0], "sum": _sum_plan(found.boxes[0].plan)}
+    boxes = [{"from": b.first, "to": b.last, "spread": b.spread, "sum": _sum_plan(b.plan)} for b in found.boxes]
+    return {"boxes": boxes}
+
+
+def _sum_plan(plan: CountPlan) -> dict[str, Any]:
+    tilts = {key: exact_double(getattr(plan, key)) for key in ("theta", "nearer", "further")}
+    return {"k": plan.k, **tilts, "period": plan.period, "last": plan.last}
 
 
 def _all_data_sets_plan(found: AllDataSetsEvidence, split: int) -> dict[str, Any]:

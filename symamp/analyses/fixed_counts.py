@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
+from operator import itemgetter
 from typing import ClassVar
 
 import flint
@@ -46,11 +47,21 @@ class FixedCounts(PartDefaults):
         """The probabilities of the messages."""
         return reports_of([t.law for t in self.triples])
 
+    @cached_property
+    def _extremes(self) -> tuple[Reduction, Reduction]:
+        shares = [(float(_own(t.law)), t) for t in self.triples]
+        return max(shares, key=itemgetter(0))[1], min(shares, key=itemgetter(0))[1]
+
+    @property
+    def constant(self) -> tuple[Reduction, ...]:
+        """The constant data sets of the inputs that others hold."""
+        return tuple(t for t, c in zip(self._extremes, self.counts, strict=True) if c) or self._extremes[:1]
+
     @property
     def inputs(self) -> tuple[str, str]:
         """The inputs of the others: the one with the largest, and the one with the least probability."""
-        shares = [(float(_own(t.law)), t.dataset[0][0]) for t in self.triples]
-        return max(shares)[1], min(shares)[1]
+        most, least = (t.dataset[0][0] for t in self._extremes)
+        return most, least
 
     @property
     def data_sets(self) -> DataSets:

@@ -14,9 +14,11 @@ from symamp.analyses.standing import Standing
 from symamp.evaluation.all_data_sets import AllDataSetsEnclosure
 from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence
 from symamp.evaluation.binomial_tails import TailPlan
+from symamp.evaluation.counts_plan import CountsEvidence
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
+from symamp.evaluation.two_messages import CountsEnclosure
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rounding import float_above
 
@@ -156,7 +158,7 @@ class Evidence:
     precision: int
     plan: Plan | TailPlan | None = field(default=None, repr=False)
     exact: tuple[int, int] | None = field(default=None, repr=False)
-    details: AllDataSetsEvidence | None = field(default=None, repr=False)
+    details: AllDataSetsEvidence | CountsEvidence | None = field(default=None, repr=False)
     merging: float = field(default=0.0, repr=False)
 
     @staticmethod
@@ -166,7 +168,7 @@ class Evidence:
         with flint.ctx.workprec(found.precision + _GUARD):  # at a lower one the ends themselves would be rounded
             ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
         text = eps if isinstance(eps, str) else eps.text
-        details = found.evidence if isinstance(found, AllDataSetsEnclosure) else None
+        details = found.evidence if isinstance(found, AllDataSetsEnclosure | CountsEnclosure) else None
         merging = float_above(found.merging)
         return Evidence(part, text, *ends, found.evaluator, found.precision, found.plan, exact, details, merging)
 

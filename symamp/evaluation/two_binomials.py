@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from flint import acb, arb
 
+from symamp.evaluation.counts_plan import CountPlan
 from symamp.evaluation.gparv import Floats
 from symamp.evaluation.law import total
 from symamp.evaluation.tilted_balls import power
@@ -38,18 +39,6 @@ class Group:
 
     one: arb
     users: int
-
-
-@dataclass(frozen=True)
-class CountPlan:
-    """Threshold k, tilt theta, period N (odd), frequencies 0..J; tilts on either side that bound the wrap-around."""
-
-    k: int
-    theta: float
-    nearer: float
-    further: float
-    period: int
-    last: int
 
 
 class FloatCounts:

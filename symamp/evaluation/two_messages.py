@@ -9,11 +9,13 @@ from math import inf, log, log1p
 import flint
 from flint import arb
 
+from symamp.evaluation.counts_plan import Box, CountPlan, CountsEvidence
 from symamp.evaluation.divergence import Enclosure, Settings, starting_precision
 from symamp.evaluation.law import Level, Number
-from symamp.evaluation.two_binomials import CountPlan, FloatCounts, Group, Victim, enclosed_divergence
+from symamp.evaluation.two_binomials import FloatCounts, Group, Victim, enclosed_divergence
 from symamp.evaluation.two_messages_spread import Range, spread_bound
 
+EVALUATOR = "counts of messages"
 BOX_GAP = 5e-5
 """Relative accuracy in delta of the boxes: what a box may lie above the largest divergence found."""
 _MOST_BOXES = 1000
@@ -43,24 +45,22 @@ class TwoMessages:
 
 
 @dataclass(frozen=True)
-class Box:
-    """The data sets with ``first`` to ``last`` of the other users at the largest probability, all others at the least.
+class CountsEnclosure(Enclosure):
+    """Balls around the divergence of reports of two messages, and what they can be recomputed from."""
 
-    ``plan`` evaluates the data set of all users that these have in common, or the spread bound.
-    """
-
-    first: int
-    last: int
-    plan: CountPlan
-    spread: bool = False
+    evidence: CountsEvidence | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
-class TwoMessagesEnclosure(Enclosure):
+class TwoMessagesEnclosure(CountsEnclosure):
     """Balls around the largest divergence over all data sets: one data set below, boxes that cover all above."""
 
     counts: Counts = (0, 0)
-    boxes: tuple[Box, ...] = field(default=(), repr=False)
+
+    @property
+    def boxes(self) -> tuple[Box, ...]:
+        """The boxes, which cover all data sets."""
+        return () if self.evidence is None else self.evidence.boxes
 
 
 def enclose_two_messages(
@@ -84,9 +84,8 @@ def enclose_two_messages(
         planned = search.floats.planned(counts, _EVALUATION_GAP)
         lower, _ = enclosed_divergence(victim, reports.groups(counts), planned[0])
         cover = _Cover(reports, victim, search, n)
-        return TwoMessagesEnclosure(
-            lower, cover.upper, "boxes of counts", bits, counts=counts, boxes=tuple(cover.boxes)
-        )
+        evidence = CountsEvidence(tuple(cover.boxes))
+        return TwoMessagesEnclosure(lower, cover.upper, EVALUATOR, bits, counts=counts, evidence=evidence)
 
 
 def enclose_counts(reports: TwoMessages, level: Level, n: int, counts: Counts) -> Enclosure:
@@ -102,7 +101,9 @@ def enclose_counts(reports: TwoMessages, level: Level, n: int, counts: Counts) -
         if not victim.gain > 0:
             return Enclosure(arb(0), victim.gain.max(arb(0)), "no positive value", bits)
         plan, _ = _Search.of(reports, level, n).floats.planned(counts, _EVALUATION_GAP)
-        return Enclosure(*enclosed_divergence(victim, reports.groups(counts), plan), "sum of two binomials", bits)
+        evidence = CountsEvidence((Box(counts[0], counts[0], plan),), counts)
+        ends = enclosed_divergence(victim, reports.groups(counts), plan)
+        return CountsEnclosure(*ends, EVALUATOR, bits, evidence=evidence)
 
 
 def worst_counts(reports: TwoMessages, level: Level, n: int) -> tuple[Counts, float]:

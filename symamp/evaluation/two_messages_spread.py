@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from flint import acb, arb
 
-from symamp.evaluation.two_binomials import CountPlan, Group, Victim, Wrapped, unseen
+from symamp.evaluation.counts_plan import CountPlan
+from symamp.evaluation.two_binomials import Group, Victim, Wrapped, unseen
 
 _PIECES = 16
 """Into so many pieces the thresholds within 1 of the tilted mean are cut."""
