@@ -181,11 +181,12 @@ class _Class:
         return m + self.null, self.gain * gained + (slow + self.plain * (self.square * zeta * zeta - 1)) * lost
 
     def crude(self, m: acb_series, lo: arb, hi: arb, N: int, c: arb) -> arb:
-        """Return N (log|M| + alpha/c) with a constant for |M|: sqrt(1 - |M/M(s)|^2) is Lipschitz in u."""
+        """Return N (log|M| + alpha/c) with the best constant above |M|: sqrt(1 - |M/M(s)|^2) is Lipschitz in u."""
         modulus = abs(acb(m[0])) / self.mgf
         distance = (1 - modulus**2).max(_ZERO).sqrt() - self.deviation * (hi - lo) / 2
-        share = (1 - distance.max(_ZERO).min(_ONE) ** 2).max(_ZERO).sqrt().max((arb(-_FLOOR) / N).exp())
         size = self.size + self.square * (self.s**2 + hi**2) * self.growth
+        least = (arb(-_FLOOR) / N).exp().max(size / (self.mgf * c))
+        share = (1 - distance.max(_ZERO).min(_ONE) ** 2).max(_ZERO).sqrt().max(least)
         return N * (self.mgf * share).log() + N * size / (self.mgf * share * c)
 
 

@@ -143,9 +143,9 @@ class TermBalls:
             exponent, alpha = found[i] = self._crude(i, left, right)
             if not self.corners and float(exponent + alpha.log()) > limit:
                 return CellBound(arb("inf"), 1.0, inf)
-        exponents, alphas = (self.at_corners([found[i][k] for i in range(len(found))]) for k in (0, 1))
-        scale = scale or self._scale(exponents, alphas)
-        top = reduce(arb.max, [e + a / arb(scale) for e, a in zip(exponents, alphas, strict=True)])
+        lines = [found[i] for i in range(len(found))]
+        scale = scale or self._scale(*(self.at_corners(column) for column in zip(*lines, strict=True)))
+        top = reduce(arb.max, self.at_corners([self._raised(e, a / arb(scale)) for e, a in lines]))
         return CellBound((right - left) * arb(scale) * (top - 1 + common).exp(), scale, inf)
 
     def panels(self, most: float) -> PanelSource | None:
@@ -180,7 +180,7 @@ class TermBalls:
         highest = self._log_weight(left) - self.unit - 1 + c_middle.log() + half * abs(gamma)
 
         def flat(height: arb, alpha: arb) -> _Parabola:
-            return _Parabola(height + alpha / c_least + highest, arb(0), arb(0))
+            return _Parabola(self._raised(height, alpha / c_least) + highest, arb(0), arb(0))
 
         curved = {i: self._parabola(x, c_middle, gamma, half, weight) for i, x in found.items() if x is not None}
         parabolas = curved | {i: flat(*at) for i, at in crude.items()}
@@ -249,6 +249,10 @@ class TermBalls:
         share = transforms.relative_modulus(left, right).max((-_FLOOR / self.N).exp())
         size = self._size(i, self.s**2 + right**2)
         return self.log_mgf[i] + self.N * share.log(), self.N * size / (transforms.mgf * share)
+
+    def _raised(self, exponent: arb, share: arb) -> arb:
+        """Return N log Mhat + N |A|/(Mhat c), the second term being ``share``, for the best of all larger Mhat."""
+        return exponent + share if share <= self.N else exponent + self.N * (1 + (share / self.N).log())
 
     def _victim(self, known: Sequence[list[Transforms]], half: arb) -> _Victim | None:
         """Return R of the victim where its class is any mixture, None where it is that of the other user."""
