@@ -11,7 +11,7 @@ import pytest
 from flint import arb, fmpq
 
 import symamp as sa
-from symamp.errors import ArgumentError, SupportMismatchError
+from symamp.errors import SupportMismatchError
 from symamp.evaluation.law import Level
 from symamp.evaluation.two_binomials import FloatCounts, Group, Victim, enclosed_divergence
 from symamp.evaluation.two_messages import TwoMessages, enclose_counts, enclose_two_messages, worst_counts
@@ -216,9 +216,3 @@ def test_the_data_set_of_a_lower_bound_is_named():
     assert answer.dataset.counted
     assert answer.tight
     assert pickle.loads(pickle.dumps(answer)) == answer
-
-
-def test_a_certificate_is_refused_with_what_has_one():
-    answer = sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps="0.1", method="two_messages")
-    with pytest.raises(ArgumentError, match="all_data_sets"):
-        answer.certificate()
