@@ -86,18 +86,21 @@ class FloatClasses:
         z, p = self.values, self.masses
         plus = np.maximum(z, 0.0)
         x = s * z - lam * plus
-        phase = u[:, None, None] * z
-        half = np.sin(0.5 * phase)
-        sine = np.sin(phase)
+        # Classes share most of their values: sines are taken once for each.
+        shared, where = np.unique(z, return_inverse=True)
+        where = where.reshape(z.shape)
+        phase = u[:, None] * shared
+        half, sine = np.sin(0.5 * phase), np.sin(phase)
+        squares = (half * half)[:, where]
         grown, weights = p * np.expm1(x), p * np.exp(x)
         re = s * self.mean - lam * self.gains + (p * exp_minus_linear(x)).sum(axis=1)
-        re = re - 2.0 * np.einsum("uxk,xk->ux", half * half, weights)
-        im = u[:, None] * self.mean + np.einsum("uxk,xk->ux", sine, grown)
-        im = im + np.einsum("uxk,xk->ux", sine_minus_argument(phase), p)
+        re = re - 2.0 * np.einsum("uxk,xk->ux", squares, weights)
+        im = u[:, None] * self.mean + np.einsum("uxk,xk->ux", sine[:, where], grown)
+        im = im + np.einsum("uxk,xk->ux", sine_minus_argument(phase)[:, where], p)
         with np.errstate(divide="ignore"):
             log_m = 0.5 * np.log1p(np.maximum(2.0 * re + re * re + im * im, -1.0))
         zeta = (s + 1j * u)[:, None]
-        turned = 1.0 - 2.0 * half * half + 1j * sine  # e^(iuz)
+        turned = (1.0 - 2.0 * half * half + 1j * sine)[:, where]  # e^(iuz)
         slow = p * plus * np.exp(-lam * plus / (1.0 + np.sqrt(1.0 + plus / p_lo)))
         positive = np.einsum("uxk,xk->ux", turned, plus * weights)
         mixed = np.einsum("uxk,xk->ux", turned, slow * np.exp(s * plus))

@@ -12,7 +12,8 @@ from symamp.evaluation.all_data_sets_floats import FloatClasses
 from symamp.evaluation.all_data_sets_plan import Region
 from symamp.evaluation.all_data_sets_search import SHARP, Found, carried, search
 
-_MOST_REGIONS, _MOST_CLASSES = 4, 6
+_MOST_REGIONS = {2: 4, 3: 4, 4: 2}
+"""How many regions there may be with so many classes: one for more, where a region takes seconds."""
 _FEWEST_USERS = 200
 """With fewer users each region takes many frequencies, and small cases can be enumerated."""
 _WORTH = 0.02
@@ -41,9 +42,9 @@ def covering(g: FloatClasses, n: int, whole: Found | None) -> tuple[FoundRegion,
     above the largest divergence at a corner.
     """
     regions = [FoundRegion(Region(), whole)]
-    if whole is None or g.mixed or n < _FEWEST_USERS or not 1 < len(g.values) <= _MOST_CLASSES:
+    if whole is None or g.mixed or n < _FEWEST_USERS:
         return tuple(regions)
-    while len(regions) < _MOST_REGIONS:
+    while len(regions) < _MOST_REGIONS.get(len(g.values), 1):
         worst = regions[0].found
         if worst is None or not SHARP <= worst.excess <= _BEYOND:
             break
