@@ -15,3 +15,16 @@ def refused_falsehoods(certificate, mutated, states_a_truth, rounds):
             refused += 1
             assert verify(json.dumps(changed)).status != "valid", changed
     return refused
+
+
+def judged(certificate, mutated, states_a_truth, count, rng):
+    """Return how many of so many mutations state a falsehood, none of which is accepted, and how many are accepted."""
+    assert states_a_truth(certificate)
+    false = accepted = 0
+    for changed in (mutated(certificate, rng) for _ in range(count)):
+        if changed["claim"]["n"] < 1:
+            continue
+        good, true = verify(json.dumps(changed)).status == "valid", states_a_truth(changed)
+        assert true or not good, json.dumps(changed)[:3000]
+        false, accepted = false + (not true), accepted + good
+    return false, accepted
