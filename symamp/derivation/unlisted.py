@@ -46,8 +46,7 @@ class LawTriple(Unlisted):
     law: Law
 
     def __init__(self, law: Law, pair: tuple[str, str]) -> None:
-        for name, value in {"law": _fixed(law), "parameters": (), "pair": pair}.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(law=_fixed(law), parameters=(), pair=pair)
 
     @property
     def numeric_law(self) -> Law:
