@@ -2,8 +2,9 @@
 
 PROVED, if valid: every listed certificate of a point holds, and so does the claim about the product of rounds whose
 curves go through these points: above by the hull of the upper ends, below by extended chords
-(docs/proofs/composition.md). NOT CHECKED: what certificates of points leave open (docs/certificates.md), that points
-marked "given" are true, the range in which a curve is known exactly, and the theorem on adaptive rounds itself.
+(docs/proofs/composition.md). NOT CHECKED: what certificates of points leave open (docs/certificates.md), what is stated
+of the ``rounds`` themselves (the local ratio ``top``, the sampling ``rate``, points that were "given"), and the theorem
+on adaptive rounds.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections import Counter
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -22,6 +22,8 @@ from symamp import verifier
 FORMAT = "symamp-composed-certificate"
 _NUMBER = re.compile(r"(-?(?:0x[0-9a-f]+|\d+))(?:\*2\*\*\((-?\d+)\)|/(0x[0-9a-f]+|\d+))?", re.ASCII)
 _MOST_POINTS, _MOST_TERMS, _MOST_BITS = 5_000, 60_000, 4096
+_STATED = {"round", "count", "n", "rate", "given", "top"}
+_CURVE = {"round", "bottom", "top", "first", "second"}
 Point = tuple[fmpq, fmpq, fmpq]
 
 
@@ -59,16 +61,21 @@ def _number(text: str) -> fmpq:
 def _checked(data: Any) -> str:
     claim = data["claim"]
     quantity, lower, upper = claim["quantity"], claim["lower"], claim["upper"]
-    _require(data["format"] == FORMAT and data["version"] == 1, "another format or version")
+    _require(data["format"] == FORMAT and data["version"] == 2, "another format or version")
     _require(quantity in ("epsilon", "delta"), "another quantity")
+    stated = data["rounds"]
+    _require(all(set(r) == _STATED for r in stated), "rounds with other keys")
+    counts = [_count(r["count"]) for r in stated]
     for up, end in ((True, upper), (False, lower)):
         if end == ("inf" if up else "0") or (quantity == "delta" and up and _number(end) >= 1):
             continue  # nothing is claimed
         side = data["above" if up else "below"]
-        stated, used = (Counter(_count(r["count"]) for r in x["rounds"]) for x in (data, side))
+        places = [r["round"] for r in side["rounds"]]
         # From below, rounds may be left out; from above, none.
-        _require(used == stated if up else used <= stated, "points for other rounds than those of the claim")
-        rounds = [(_curve(r, up, int(side["floor"])), _count(r["count"])) for r in side["rounds"]]
+        good = sorted(places) == list(range(len(stated))) if up else set(places) <= set(range(len(stated)))
+        _require(good and len(set(places)) == len(places), "points for other rounds than those of the claim")
+        curves = zip(places, side["rounds"], strict=True)
+        rounds = [(_curve(r, stated[i], up, int(side["floor"])), counts[i]) for i, r in curves]
         eps = _number(end if quantity == "epsilon" else claim["eps"])
         target = _number(claim["delta"] if quantity == "epsilon" else end)
         with ctx.workprec(min(max(int(side["precision"]), 64), _MOST_BITS) + 64):
@@ -77,7 +84,7 @@ def _checked(data: Any) -> str:
         strict = quantity == "epsilon" and not up
         good = high <= goal if up else (low > goal if strict else low >= goal)
         _require(good, f"the {'upper' if up else 'lower'} end is not proved")
-    return f"{quantity} in [{lower[:30]}, {upper[:30]}] for {sum(r['count'] for r in data['rounds'])} rounds"
+    return f"{quantity} in [{lower[:30]}, {upper[:30]}] for {sum(counts)} rounds"
 
 
 def _count(count: Any) -> int:
@@ -100,11 +107,12 @@ def _point(entry: Any, up: bool) -> tuple[Point, Any]:
     return (level, _number(claim["lower"]), _number(claim["upper"])), (subject, claim["n"])
 
 
-def _curve(data: Any, up: bool, floor: int) -> list[tuple[fmpq, fmpq]]:
+def _curve(data: Any, stated: Any, up: bool, floor: int) -> list[tuple[fmpq, fmpq]]:
     """Return the vertices of the curve of one round on one side."""
-    _require(0 <= floor <= 10**6, "a floor out of range")
-    least, rate = fmpq(1, 1 << floor), _number(data["rate"])
-    _require(0 < rate <= 1 and (up or rate == 1), "a rate out of range")
+    _require(0 <= floor <= 10**6 and set(data) == _CURVE, "a floor out of range, or a curve with other keys")
+    least, rate = fmpq(1, 1 << floor), _number(stated["rate"]) if up else fmpq(1)
+    _require(0 < rate <= 1, "a rate out of range")
+    bottom, top, known_top = (None if x is None else _number(x) for x in (data["bottom"], data["top"], stated["top"]))
     orders = []
     for entries in (data["first"], *([] if data["second"] is None else [data["second"]])):
         points: list[Point] = []
@@ -112,23 +120,27 @@ def _curve(data: Any, up: bool, floor: int) -> list[tuple[fmpq, fmpq]]:
         _require(0 < len(entries) <= _MOST_POINTS, "too many points, or none")
         for entry in entries:
             if isinstance(entry, list):
-                _require(up and data["given"] is True, "a point without a certificate")
+                _require(up and stated["given"] is True, "a point without a certificate")
                 level, low, high, subject = _number(entry[0]), fmpq(0), _number(entry[1]), None
             else:
-                (level, low, high), subject = _point(entry, up)
+                (level, low, high), (subject, n) = _point(entry, up)
+                same_round = n == stated["n"] and (not up or stated["round"].startswith(subject))
+                _require(same_round, "points of another round than that of the claim")
             _require(level >= 1 and (same is None or same == subject), "points of other rounds, or a level below 1")
             same = subject
             low, high = (low if low >= least else fmpq(0)), max(high, least)
             points.append((1 + rate * (level - 1), rate * low, rate * high))
         orders.append((points, same))
     if not up:  # the law of the second order is that of the first with both data sets exchanged
-        law, n = orders[0][1]
+        law = orders[0][1]
         turned = {key: sorted([row[1], row[0], *row[2:]] for row in law[key]) for key in law}
-        _require(orders[-1][1] == (turned, n), "the other order is missing")
+        _require(orders[-1][1] == turned, "the other order is missing")
+        known_top = top if top is not None and _is_within(law, top) else None
+    exact = [x for x in (top, bottom and 1 / bottom) if x is not None]
+    _require(all(known_top is not None and x >= known_top >= 1 for x in exact), "a curve is not known exactly so far")
     left = [(1 / e, 1 - 1 / e + low / e, 1 - 1 / e + high / e) for e, low, high in orders[-1][0] if e > 1]
     points = sorted(left + orders[0][0])
     _require(all(a[0] < b[0] for a, b in pairwise(points)), "a level twice")
-    bottom, top = (None if data[k] is None else _number(data[k]) for k in ("bottom", "top"))
     known: list[Point] = [(fmpq(0), fmpq(1), fmpq(1))]
     if bottom is not None:
         known.append((bottom, 1 - bottom, 1 - bottom))
@@ -136,6 +148,15 @@ def _curve(data: Any, up: bool, floor: int) -> list[tuple[fmpq, fmpq]]:
     if top is not None:
         known.append((top, fmpq(0), fmpq(0)))
     return _above(known) if up else _below(known)
+
+
+def _is_within(law: Any, top: fmpq) -> bool:
+    """Return whether no two probabilities of a law have a ratio above ``top``."""
+    with ctx.workprec(_MOST_BITS // 8):
+        check = verifier._Check()
+        pairs = [[check.number(x) for x in row[:2]] for rows in law.values() for row in rows]
+        excess = [a - top * b for r0, r1 in pairs for a, b in ((r0, r1), (r1, r0))]
+        return all(x <= 0 or (isinstance(x, arb) and x.contains(0) and x.rad() < arb(2) ** -99) for x in excess)
 
 
 def _hull(points: list[tuple[fmpq, fmpq]]) -> list[tuple[fmpq, fmpq]]:

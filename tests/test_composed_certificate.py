@@ -62,6 +62,16 @@ def changed(**changes):
         changed(below__plan__theta_above="0"),
         changed(above__rounds__0__first__3__claim__upper="1/10**9"),
         changed(above__rounds__0__first__0__claim__n=10**6),
+        changed(above__rounds__0__rate="1/2"),
+        changed(rounds__0__rate="2"),
+        changed(rounds__0__n=10**6),
+        changed(rounds__0__round="RandomizedResponse(k=2, eps0=1), n = 1,000"),
+        changed(above__rounds__0__top="11/10"),
+        changed(above__rounds__0__bottom="9/10"),
+        changed(below__rounds__0__top="11/10"),
+        changed(below__rounds__0__bottom="9/10"),
+        changed(below__rounds__0__round=1),
+        changed(above__rounds__0__first=[["1", "1/100"]]),
     ],
 )
 def test_changes_are_noticed(data):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sympy as sp
@@ -10,7 +10,7 @@ from flint import fmpq
 
 from symamp.accounting.curve_points import CurvePoint
 from symamp.accounting.given import GivenRound
-from symamp.accounting.round import VALUES, ShuffledRound, evidence_below, is_symmetric, level_at, swapped
+from symamp.accounting.round import VALUES, Round, ShuffledRound, evidence_below, is_symmetric, level_at, swapped
 from symamp.accounting.sampling import SampledRound
 from symamp.accounting.side import RoundCurve, Side
 from symamp.amplification.certificate import Claim, certificate
@@ -34,13 +34,14 @@ def composed_certificate(
 
     Raises ArgumentError for rounds whose values have no certificate, PrecisionError if it is not accepted.
     """
+    sides = tuple(side for side in (above, below) if side is not None)
     data = {
         "format": FORMAT,
-        "version": 1,
+        "version": 2,
         "claim": claim,
-        "rounds": [{"round": text, "count": count} for text, count in rounds],
-        "above": None if above is None else _side(above, True),
-        "below": None if below is None else _side(below, False),
+        "rounds": [_stated(text, count, sides) for text, count in rounds],
+        "above": None if above is None else _side(above, rounds, True),
+        "below": None if below is None else _side(below, rounds, False),
     }
     verdict = verify(data)
     if verdict.status != "valid":
@@ -48,10 +49,32 @@ def composed_certificate(
     return data
 
 
-def _side(side: Side, up: bool) -> dict[str, Any]:
-    plan = side.plan
+def _stated(text: str, count: int, sides: Sequence[Side]) -> dict[str, Any]:
+    """Return what the claim says of a round: nothing that it is proved from may say less."""
+    found = next((c.round for side in sides for c in side.curves if c.round.text == text), None)
+    base, rate = _unsampled(found)
     return {
-        "rounds": [_above(c) if up else _below(c) for c in side.curves],
+        "round": text,
+        "count": count,
+        "n": base.question.n if isinstance(base, ShuffledRound) else None,
+        "rate": fraction_text(rate),
+        "given": isinstance(base, GivenRound),
+        "top": None if found is None or found.top is None else fraction_text(found.top),
+    }
+
+
+def _unsampled(found: Round | None) -> tuple[Round | None, fmpq]:
+    return (found.base, found.rate) if isinstance(found, SampledRound) else (found, fmpq(1))
+
+
+def _side(side: Side, rounds: Sequence[tuple[str, int]], up: bool) -> dict[str, Any]:
+    plan, free, curves = side.plan, list(enumerate(rounds)), list[dict[str, Any]]()
+    for c in side.curves:
+        place = next(found for found in free if found[1] == (c.round.text, c.count))
+        free.remove(place)
+        curves.append({"round": place[0], **(_above(c) if up else _below(c))})
+    return {
+        "rounds": curves,
         "floor": max(c.floor for c in side.curves),
         "precision": side.precision,
         "plan": None if plan is None else kernel_plan(plan),
@@ -61,7 +84,6 @@ def _side(side: Side, up: bool) -> dict[str, Any]:
 def _ends(curve: RoundCurve) -> dict[str, Any]:
     known = curve.points
     return {
-        "count": curve.count,
         "bottom": None if known.bottom is None else fraction_text(known.bottom),
         "top": None if known.top is None else fraction_text(known.top),
     }
@@ -72,14 +94,12 @@ def _right(curve: RoundCurve) -> Iterator[CurvePoint]:
 
 
 def _above(curve: RoundCurve) -> dict[str, Any]:
-    found, rate = curve.round, fmpq(1)
-    if isinstance(curve.round, SampledRound):
-        found, rate = curve.round.base, curve.round.rate
-    ends = {**_ends(curve), "given": isinstance(found, GivenRound), "rate": fraction_text(rate), "second": None}
+    found, rate = _unsampled(curve.round)
+    ends = {**_ends(curve), "second": None}
     if isinstance(found, GivenRound):
         return ends | {"first": [[fraction_text(p.level), fraction_text(p.high)] for p in _right(curve)]}
     if not isinstance(found, ShuffledRound):
-        raise ArgumentError("certificate", found.text, "rounds of shuffled users")
+        raise ArgumentError("certificate", curve.round.text, "rounds of shuffled users")
     return ends | {"first": [_point_above(found, 1 + (p.level - 1) / rate) for p in _right(curve)]}
 
 
@@ -99,7 +119,7 @@ def _below(curve: RoundCurve) -> dict[str, Any]:
     if not is_symmetric(reduction):
         other = swapped(reduction)
         orders["second"] = [_point_below(other, n, e, curve) for e in levels]
-    return {**_ends(curve), "given": False, "rate": "1", **orders}
+    return {**_ends(curve), **orders}
 
 
 def _point_below(reduction: Reduction, n: int, level: fmpq, curve: RoundCurve) -> dict[str, Any]:
