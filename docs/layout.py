@@ -30,9 +30,9 @@ def imports(path: Path, known: dict[str, Path]) -> Iterator[tuple[str, bool]]:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{path}: a relative import"
-            full = [f"{node.module}.{alias.name}" for alias in node.names]
-            names = [name if name in known else str(node.module) for name in full]
+            here = path.relative_to(ROOT).parts[: -node.level] if node.level else ()
+            module = ".".join([*here, *([node.module] if node.module else [])])
+            names = [name if name in known else module for name in (f"{module}.{a.name}" for a in node.names)]
         yield from ((name, inside) for name in dict.fromkeys(names) if name in known)
         inside = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         nodes += [(child, inside) for child in ast.iter_child_nodes(node)]

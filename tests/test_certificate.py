@@ -17,7 +17,7 @@ from oracle.histograms import random_table
 import symamp as sa
 from symamp.verifier import verify
 
-SOURCES = sorted(Path(sa.__file__).parent.glob("verifier*.py"))
+SOURCES = sorted(Path(sa.__file__).parent.glob("verifier/[!_]*.py"))
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
@@ -28,7 +28,7 @@ def test_the_verifier_stands_alone(source):
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             imported |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        elif isinstance(node, ast.ImportFrom) and not node.level:
             imported.add((node.module or "").split(".")[0])
     assert "flint" in imported
     assert not imported & {"symamp", "sympy", "numpy", "scipy", "mpmath"}

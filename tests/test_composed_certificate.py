@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 import symamp as sa
-from symamp import composed_verifier
 from symamp.command_line.cli import app
-from symamp.composed_verifier import verify
+from symamp.verifier import main, many_rounds
+from symamp.verifier.many_rounds import verify
 
 PROFILE = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=1000, method="blanket")
 SKEW = [["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"], ["1/8", "3/8", "1/2"]]
@@ -19,7 +19,7 @@ CERTIFICATE = json.loads(json.dumps(ANSWER.certificate()))
 
 def test_it_is_valid_and_states_the_bracket():
     assert verify(CERTIFICATE).status == "valid"
-    low, high = (float(composed_verifier._number(CERTIFICATE["claim"][k])) for k in ("lower", "upper"))
+    low, high = (float(many_rounds._number(CERTIFICATE["claim"][k])) for k in ("lower", "upper"))
     assert low == pytest.approx(ANSWER.lower, rel=1e-8)
     assert low <= ANSWER.lower < ANSWER.upper <= high
 
@@ -116,7 +116,7 @@ def test_compose_and_verify(tmp_path, capfd):
     found = run("compose", *words, "--delta", "1e-6", "--gap", "0.05", "--json", "--certificate", file)
     answer = json.loads(found.output)
     assert (answer["lower"], answer["upper"]) == (ANSWER.lower, ANSWER.upper)
-    assert composed_verifier.main(str(file)) == 0
+    assert main(str(file)) == 0
 
 
 def test_compose_reads_rounds_from_a_file(tmp_path):

@@ -11,6 +11,7 @@ import sys
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 
 import flint
 import mpmath
@@ -33,7 +34,7 @@ from symamp.errors import ArgumentError
 from symamp.evaluation.divergence import Settings, enclose_divergence
 from symamp.mechanisms.catalogue import by_name
 from symamp.numbers.dyadic import Dyadic
-from symamp.verifier import verify
+from symamp.verifier import one_round, verify
 
 COIN = sa.RandomizedResponse(k=2, eps0="log(3)")
 TERNARY = sa.RandomizedResponse(k=3, eps0=1)
@@ -134,7 +135,7 @@ def checked(answer):
 def test_epsilon_has_a_certificate(case):
     mechanism, n, delta, *method = EPSILON[case]
     data = checked(sa.epsilon(mechanism, n=n, delta=delta, method=next(iter(method), None)))
-    assert verifier._Check().number(data["claim"]["delta"]) == flint.fmpq(*Fraction(delta).as_integer_ratio())
+    assert one_round.Check().number(data["claim"]["delta"]) == flint.fmpq(*Fraction(delta).as_integer_ratio())
 
 
 @pytest.mark.parametrize("case", DELTA)
@@ -225,15 +226,15 @@ def test_the_precision_outside_does_not_matter_and_does_not_change():
 
 def test_the_verifier_runs_by_itself(tmp_path):
     good = json.dumps(sa.epsilon(COIN, n=60, delta="1/100", method="blanket").certificate())
-    for source in Path(verifier.__file__).parent.glob("verifier*.py"):
-        (tmp_path / source.name).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+    folder = Path(verifier.__file__).parent
+    copytree(folder, tmp_path / folder.name, ignore=ignore_patterns("__pycache__"))
     (tmp_path / "good.json").write_text(good, encoding="utf-8")
     (tmp_path / "bad.json").write_text(good.replace('"n": 60', '"n": 59'), encoding="utf-8")
     (tmp_path / "none.json").write_text("{}", encoding="utf-8")
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe")
     names = {"good": "valid", "bad": "invalid", "none": "malformed", "binary": "malformed", "absent": "malformed"}
     for name, status in names.items():
-        command = [sys.executable, "-I", "verifier.py", f"{name}.json"]
+        command = [sys.executable, "-m", "verifier", f"{name}.json"]
         run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert (run.returncode, run.stderr) == (("valid", "invalid", "malformed").index(status), "")
         assert run.stdout.startswith(f"{status}: ")
@@ -678,7 +679,7 @@ def test_what_is_no_number_is_malformed(text):
 
 
 def test_expressions_of_sympy_are_read_as_they_are_meant():
-    check = verifier._Check()
+    check = one_round.Check()
     texts = ["exp(1/2)", "sqrt(2)", "E", "pi", "log(3)", "(E + 9)**(-1)", "2**(1/3)", "7/3**5", "-2**2", "2**(-1074)"]
     texts += ["-2*exp(1/2) - E - 1 + (1 + exp(1/2))**50", "sqrt(2)/4 + 2**(3/2)*log(7/5)", "exp(-1)*(1 + E)**(-301)/2"]
     with flint.ctx.workprec(300):
@@ -845,8 +846,8 @@ def test_an_enumeration_too_large_is_given_up_early(monkeypatch):
         "claim": {"quantity": "delta", "n": 10**12, "eps": "log(3/2)", "lower": "0", "upper": "1/2"},
     }  # fmt: skip
     visited = []
-    spend = verifier._Check.spend
-    monkeypatch.setattr(verifier._Check, "spend", lambda *given, **kind: (visited.append(1), spend(*given, **kind)))
+    spend = one_round.Check.spend
+    monkeypatch.setattr(one_round.Check, "spend", lambda *given, **kind: (visited.append(1), spend(*given, **kind)))
     verdict = verifier.verify(json.dumps(data))
     assert (verdict.status, "too large" in verdict.reason) == ("malformed", True)
     assert len(visited) < 2_500_000

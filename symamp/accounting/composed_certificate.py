@@ -19,10 +19,10 @@ from symamp.amplification.certificate_text import fraction_text
 from symamp.amplification.question import Asked
 from symamp.analyses.part import largest_upper
 from symamp.analyses.reduction import Reduction
-from symamp.composed_verifier import FORMAT, verify
 from symamp.errors import ArgumentError, PrecisionError
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import rational_of
+from symamp.verifier.many_rounds import FORMAT, verify
 
 _MORE_BITS = 32
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from symamp import __version__, composed_verifier
+from symamp import __version__, verifier
 from symamp.amplification.answer import Answer
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question
@@ -114,7 +114,7 @@ for command in (audit, compare, compose, crowd, renyi, tradeoff, *COMMANDS):
 @click.argument("file", type=click.Path(path_type=Path))
 def verify(file: Path) -> int:
     """Check a certificate without any search: exit code 0 if valid, 1 if invalid, 2 if malformed."""
-    return composed_verifier.main(str(file))
+    return verifier.main(str(file))
 
 
 @app.command()

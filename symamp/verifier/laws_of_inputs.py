@@ -1,4 +1,4 @@
-"""What version 2 of certificates adds to verifier.py, which loads this file from its own folder.
+"""Evidence about one pair of inputs, by the laws of what the other users may hold.
 
 PROVED, of a pair of inputs: the triples (R(x0), R(x1), R(x)) listed for the classes of other inputs x belong to one
 pair, and at ``eps`` no data set of the other users with these laws has a larger divergence than the number that is
@@ -13,6 +13,8 @@ from operator import itemgetter
 from typing import Any
 
 from flint import arb, fmpq
+
+from . import data_set_integrals, message_counts
 
 _TERM: dict[str, Any] = dict.fromkeys(("a", "lam", "s", "sigma", "tail"), str) | {"ends": [str], "scales": [str]}
 _ALL: dict[str, Any] = {"p_lo": str, "a": str, "b": str, "terms": [_TERM]}
@@ -33,7 +35,7 @@ def shape(check: Any, data: dict[str, Any], triple: dict[str, Any], above: bool)
     if data.get("evaluator") == "all data sets":
         plan = _REGIONS if "regions" in (data.get("plan") or ()) else _ALL
     elif data.get("evaluator") == COUNTS:
-        plan = check.file("verifier_counts").plan_shape(above)
+        plan = message_counts.plan_shape(above)
     return common | {"plan": plan, "laws": [_LAW], "dominating": _DOMINATING if data.get("dominating") else type(None)}
 
 
@@ -49,7 +51,7 @@ def bound(check: Any, data: dict[str, Any], n: int, up: bool, what: str) -> Numb
     if name == COUNTS:
         require(plan is not None, f"{what}: no plan")
         triples = [check.triple(law, what) for law in data["laws"]]
-        return check.file("verifier_counts").bound(check, triples, data, n, up, what)
+        return message_counts.bound(check, triples, data, n, up, what)
     laws, ones = [], []
     for law in data["laws"]:
         components, singular = check.triple(law, what)
@@ -68,7 +70,7 @@ def bound(check: Any, data: dict[str, Any], n: int, up: bool, what: str) -> Numb
         good = all(visible == 0 for *_, visible in laws) and not any(arb(v).contains(0) for a, *_ in laws for v, _ in a)
         require(good, f"{what}: a singular part, or a value that may be 0", "invalid")
         balls = [([(arb(v), arb(m)) for v, m in atoms], arb(null)) for atoms, null, _ in laws]
-        return check.file("verifier_data_sets").bound(check, balls, arb(ones[0]), n, plan, what)
+        return data_set_integrals.bound(check, balls, arb(ones[0]), n, plan, what)
     require(data["dominating"] is not None, f"{what}: no dominating law, or an unknown evaluator {name[:40]!a}")
     atoms, null, singular = _dominating(check, laws, data["dominating"], what)
     return check.evaluated(name, plan, atoms, null, n, True, what) / n + singular

@@ -1,4 +1,4 @@
-"""The blanket bound of all ordered pairs of rows of a table: a part of verifier.py, which loads it from its folder.
+"""The blanket bound of all ordered pairs of rows of a table.
 
 One tilt theta bounds all pairs, D <= M(theta)^n/(n e theta) + singular part, with M from one product of two matrices
 (docs/proofs/all_pairs.md). What it does not bring below the claim is brought there by one user alone, is evaluated as

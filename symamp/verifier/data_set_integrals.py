@@ -1,4 +1,4 @@
-"""The bound over all data sets at once of verifier_beyond.py: a part of verifier.py, which loads it from its folder.
+"""The bound over all data sets at once, by integrals.
 
 PROVED: for every choice of the other users' classes, from the numbers of the certificate alone, the divergence is at
 most the number that is returned (docs/proofs/all_data_sets.md).

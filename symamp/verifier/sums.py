@@ -1,4 +1,4 @@
-"""The sums E[S_+] of verifier.py, which loads this file from its own folder: enumeration, kernel, binomial tails."""
+"""The sums E[S_+] of certificates: enumeration, kernel, binomial tails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence about users who differ, in groups: a part of verifier.py, which loads it from its folder.
+"""Evidence about users who differ, in groups.
 
 Where data are shuffled, the laws of the positions are listed, or budgets alone; where messages are shuffled, the
 probabilities of the messages of each group, from which the common blanket is made here. From below, either laws of one
@@ -14,6 +14,8 @@ from operator import mul
 from typing import Any
 
 from flint import acb, arb, arb_poly, fmpq
+
+from . import sums
 
 _COMMON: dict[str, Any] = dict.fromkeys(("method", "standing", "eps", "evaluator"), str)
 _COMMON |= {"data": str, "precision": int, "groups": [int]}
@@ -123,7 +125,7 @@ def _mean(check: Any, atoms: list[Any], hidden: list[tuple[Number, int]], what: 
     """Return E[(L_1 + ... + L_m)_+ / m], m one more than the users who are hidden, each with the probability g."""
     check.require(sum(c for _, c in hidden) < _MOST_COUNTS, f"{what}: too many users for a mean over counts")
     chances = prod((arb_poly([check.larger(1 - arb(g)), g]) ** c for g, c in hidden), start=arb_poly([1]))
-    law, sums = [(arb(v), arb(m)) for v, m in atoms], check.file("verifier_sums")
+    law = [(arb(v), arb(m)) for v, m in atoms]
     return check.total(p * check.larger(sums.enumerated(check, [(law, None, m)])) / m for m, p in enumerate(chances, 1))
 
 
@@ -145,7 +147,7 @@ def _least(numbers: Iterable[Number]) -> Number:
 
 def _sum(check: Any, groups: list[Any], data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose upper or lower end bounds E[S_+]."""
-    name, plan, sums = data["evaluator"], data["plan"], check.file("verifier_sums")
+    name, plan = data["evaluator"], data["plan"]
     mean = check.total(n * v * m for atoms, _, n in groups for v, m in atoms)
     alone = check.total(n * m * check.larger(v) for atoms, _, n in groups for v, m in atoms)
     if name == "no positive value":

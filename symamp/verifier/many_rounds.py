@@ -1,4 +1,4 @@
-"""Check a certificate about many rounds: python-flint, the standard library and the verifier of single rounds.
+"""Check a certificate about many rounds.
 
 PROVED, if valid: every listed certificate of a point holds, and so does the claim about the product of rounds whose
 curves go through these points: above by the hull of the upper ends, below by extended chords
@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from itertools import combinations, pairwise
 from typing import Any
 
 from flint import acb, arb, ctx, fmpq
 
-from symamp import verifier
+from . import one_round
+from .one_round import Verdict
 
 FORMAT = "symamp-composed-certificate"
 _NUMBER = re.compile(r"(-?(?:0x[0-9a-f]+|\d+))(?:\*2\*\*\((-?\d+)\)|/(0x[0-9a-f]+|\d+))?", re.ASCII)
@@ -31,14 +31,14 @@ class _Refusal(Exception):  # noqa: N818
     """Not valid: the reason."""
 
 
-def verify(data: Any) -> verifier.Verdict:
+def verify(data: Any) -> Verdict:
     """Return the verdict on a certificate about many rounds, as data read from JSON; nothing is raised."""
     try:
-        return verifier.Verdict("valid", _checked(data))
+        return Verdict("valid", _checked(data))
     except _Refusal as refusal:
-        return verifier.Verdict("invalid", str(refusal)[:300])
+        return Verdict("invalid", str(refusal)[:300])
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError, RecursionError) as error:
-        return verifier.Verdict("malformed", f"not a certificate about rounds ({type(error).__name__})")
+        return Verdict("malformed", f"not a certificate about rounds ({type(error).__name__})")
 
 
 def _require(condition: object, reason: str) -> None:
@@ -94,7 +94,7 @@ def _count(count: Any) -> int:
 
 def _point(entry: Any, up: bool) -> tuple[Point, Any]:
     """Return (E, low, high) of the certificate of a point, after a check of it, and what it is about."""
-    verdict = verifier.verify(json.dumps(entry))
+    verdict = one_round.verify(json.dumps(entry))
     _require(verdict.status == "valid", f"a point: {verdict.reason}")
     claim = entry["claim"]
     eps = claim["eps"]
@@ -153,7 +153,7 @@ def _curve(data: Any, stated: Any, up: bool, floor: int) -> list[tuple[fmpq, fmp
 def _is_within(law: Any, top: fmpq) -> bool:
     """Return whether no two probabilities of a law have a ratio above ``top``."""
     with ctx.workprec(_MOST_BITS // 8):
-        check = verifier._Check()
+        check = one_round.Check()
         pairs = [[check.number(x) for x in row[:2]] for rows in law.values() for row in rows]
         excess = [a - top * b for r0, r1 in pairs for a, b in ((r0, r1), (r1, r0))]
         return all(x <= 0 or (isinstance(x, arb) and x.contains(0) and x.rad() < arb(2) ** -99) for x in excess)
@@ -269,22 +269,3 @@ def _divergence(rounds: list[Any], eps: arb, plan: Any, up: bool) -> arb:
         kappa = ((other * other.log() if other > 0 else arb(0)) - (1 + other) * other.log1p()).exp()
         value -= kappa * (cumulant(other) - k).exp() / (abs(other - theta) * w).expm1()
     return (k.exp() * value).max(arb(0)) + beyond
-
-
-def main(path: str) -> int:
-    """Print the verdict on a file, about one round or many, and return the exit code."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read(4 * verifier.MOST_CHARACTERS)
-        data = json.loads(text)
-    except (ValueError, OSError, RecursionError):
-        return verifier.main(path)
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        return verifier.main(path)
-    verdict = verify(data)
-    print(": ".join(verdict))
-    return ("valid", "invalid", "malformed").index(verdict.status)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[-1]))

@@ -1,4 +1,4 @@
-"""Reports of two messages: a part of verifier.py, which loads it from its folder.
+"""Evidence by counts of messages, where a report is one of two.
 
 PROVED: above, that the divergence of a pair of inputs is at most the number that is returned, whatever inputs the other
 users hold; below, that it is at least that for the data set with the listed counts (docs/proofs/two_messages.md).
@@ -28,7 +28,7 @@ def plan_shape(above: bool) -> dict[str, Any]:
 
 
 class _Victim(NamedTuple):
-    """P0(1) - E P1(1) and E - 1, and the checks of verifier.py."""
+    """P0(1) - E P1(1) and E - 1, and the checks of the certificate."""
 
     gain: arb
     more: arb

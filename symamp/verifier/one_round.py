@@ -1,8 +1,4 @@
-"""Check a certificate of symamp: python-flint and the standard library, no search, nothing of symamp itself.
-
-It needs the other files verifier_*.py in its folder, and nothing else.
-
-``python verifier.py cert.json`` prints one line; exit code 0: valid, 1: invalid, 2: malformed or too large to check.
+"""Check a certificate about one round.
 
 PROVED: each listed triple (A0, A1, A2) is one, and its divergence D(eps) = E[S_+]/n + singular part, S the sum of n
 copies of r0 - e^eps r1 drawn under A2, satisfies the claim. epsilon: D <= delta from ``upper`` on for the triples
@@ -18,16 +14,15 @@ from __future__ import annotations
 import ast
 import json
 import re
-import sys
 from collections.abc import Iterable
-from functools import lru_cache, reduce
-from importlib.util import module_from_spec, spec_from_file_location
+from functools import reduce
 from itertools import cycle
 from operator import add, mul, sub, truediv
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from flint import arb, ctx, fmpq
+
+from . import groups, laws_of_inputs, rows, sums
 
 MOST_CHARACTERS, MOST_ENTRIES, MOST_USERS, MOST_PRECISION = 2**24, 10**6, 10**18, 8192
 MOST_FRACTION, MOST_WORK = 2**19, 10**7  # bits of an exact fraction; operations, about a microsecond each
@@ -60,20 +55,11 @@ def verify(text: str) -> Verdict:
     """Return the verdict on a certificate given as JSON text; nothing is raised, whatever the text is."""
     try:
         _require(len(text) <= MOST_CHARACTERS, f"more than {MOST_CHARACTERS} characters")
-        return Verdict("valid", _Check().certificate(json.loads(text, object_pairs_hook=_unique)))
+        return Verdict("valid", Check().certificate(json.loads(text, object_pairs_hook=_unique)))
     except _Refusal as refusal:
         return Verdict(refusal.args[0], " ".join(refusal.args[1].split())[:300])
     except (ValueError, RecursionError, MemoryError, ArithmeticError) as error:
         return Verdict("malformed", f"not JSON, or too large or deep ({type(error).__name__})")
-
-
-@lru_cache
-def _file(name: str) -> Any:
-    """Return one of the files that belong to this one, from the folder of this one."""
-    spec = spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    _require(spec is not None and Path(str(spec.origin)).exists(), f"{name}.py is not in the folder of verifier.py")
-    spec.loader.exec_module(module := module_from_spec(spec))  # type: ignore[union-attr, arg-type]
-    return module
 
 
 def _require(condition: object, reason: str, status: str = "malformed") -> None:
@@ -119,20 +105,25 @@ def _power(x: Number, y: Number) -> Number:
 _BINARY: dict[type, Any] = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Pow: _power}
 
 
-class _Check:
+class Check:
+    """Checks of one certificate: numbers from texts, and the work that is spent on them."""
+
     work = 0
-    require, larger, file = staticmethod(_require), staticmethod(_larger), staticmethod(_file)
+    require, larger = staticmethod(_require), staticmethod(_larger)
 
     def spend(self, operations: int, hard: bool = False) -> None:
+        """Count operations, refusing when there are too many."""
         self.work += operations * (2 + (ctx.prec // 512) ** 2 if hard else 1)
         _require(self.work <= MOST_WORK, "too large: too many operations to check it")
 
     def limited(self, x: Number) -> Number:
+        """Return a number, a ball in place of a fraction that is too long."""
         bits = x.p.bit_length() + x.q.bit_length() if isinstance(x, fmpq) else 0
         self.spend(1 + bits // 32, hard=bits == 0)
         return x if bits <= 2 * MOST_FRACTION else arb(x)
 
     def total(self, numbers: Iterable[Number]) -> Number:
+        """Return a sum."""
         return reduce(lambda x, y: self.limited(x + y), numbers, _ZERO)
 
     def number(self, text: str) -> Number:
@@ -149,6 +140,7 @@ class _Check:
         return value
 
     def value(self, node: ast.expr) -> Number:
+        """Return the value of an expression that is parsed."""
         result: Number
         match node:
             case ast.Constant(value=int(n)) if type(n) is int:
@@ -169,6 +161,7 @@ class _Check:
         return self.limited(result)
 
     def certificate(self, data: Any) -> str:
+        """Return what a certificate proves, in words."""
         _shaped(data, _CERTIFICATE, "certificate")
         claim, is_epsilon = data["claim"], data["claim"].get("quantity") == "epsilon"
         given = "delta" if is_epsilon else "eps"
@@ -196,11 +189,11 @@ class _Check:
                     _require(good and here >= 0, f"{side}[{i}]: eps is on the wrong side of the claim's", "invalid")
                     what, n = f"{side}[{i}]", claim["n"]
                     if self.version == 3:
-                        found = _file("verifier_groups").bound(self, evidence, n, side == "above", what)
+                        found = groups.bound(self, evidence, n, side == "above", what)
                     elif "rows" in evidence:
-                        found = _file("verifier_table").bound(self, evidence, n, value, what)
+                        found = rows.bound(self, evidence, n, value, what)
                     elif "laws" in evidence:
-                        found = _file("verifier_beyond").bound(self, evidence, n, side == "above", what)
+                        found = laws_of_inputs.bound(self, evidence, n, side == "above", what)
                     else:
                         found = self.divergence(evidence, n, side, what)
                     good = found <= value if side == "above" else found > value if is_epsilon else found >= value
@@ -210,16 +203,18 @@ class _Check:
         return f"{said}; {len(data['above'])} + {len(data['below'])} {listed}, standing {data['standing'][:40]!a}"
 
     def shape(self, evidence: dict[str, Any], above: bool) -> Any:
+        """Return the shape of one piece of evidence."""
+
         def triple(item: Any) -> dict[str, Any]:
             tails = type(item) is dict and item.get("evaluator") == "binomial tails" and self.version == 2
             return _EVIDENCE | {"plan": _TAILS if tails else _PLAN}
 
         if self.version == 3:
-            return _file("verifier_groups").shape(evidence, _PLAN, above)
+            return groups.shape(evidence, _PLAN, above)
         if above and self.version == 2 and "rows" in evidence:
-            return _file("verifier_table").shape(evidence, triple)
+            return rows.shape(evidence, triple)
         if self.version == 2 and "laws" in evidence:
-            return _file("verifier_beyond").shape(self, evidence, triple(evidence), above)
+            return laws_of_inputs.shape(self, evidence, triple(evidence), above)
         return triple(evidence)
 
     def triple(self, data: dict[str, Any], what: str) -> tuple[list[tuple[Number, ...]], list[tuple[Number, ...]]]:
@@ -227,10 +222,10 @@ class _Check:
         components, singular = ([tuple(map(self.number, row)) for row in data[k]] for k in ("components", "singular"))
         good = all(0 <= x < _INFINITY for row in components + singular for x in row)
         _require(good, f"{what}: a ratio or mass is not proved to be finite and >= 0", "invalid")
-        sums = [self.total(m for *_, m in components)]
-        sums += [self.total([*(r[b] * r[2] for r in components), *(s[b] for s in singular)]) for b in (0, 1)]
-        good = all(m == 1 if isinstance(m, fmpq) else m.contains(1) and m.rad() < arb(2) ** -99 for m in sums[1:])
-        good = good and not sums[0] > 1 and arb(sums[0]).rad() < arb(2) ** -99
+        totals = [self.total(m for *_, m in components)]
+        totals += [self.total([*(r[b] * r[2] for r in components), *(s[b] for s in singular)]) for b in (0, 1)]
+        good = all(m == 1 if isinstance(m, fmpq) else m.contains(1) and m.rad() < arb(2) ** -99 for m in totals[1:])
+        good = good and not totals[0] > 1 and arb(totals[0]).rad() < arb(2) ** -99
         _require(good, f"{what}: the masses of A0 and A1 are not 1, or that of A2 is above 1", "invalid")
         return components, singular
 
@@ -269,24 +264,9 @@ class _Check:
         if not (exact and name == "exact" and n <= 64):
             atoms, null = [(arb(v), arb(m)) for v, m in atoms], arb(null)
         if name == "compact kernel" and plan is not None and "W" in plan:
-            return _file("verifier_sums").kernel(self, [(atoms, null, n)], plan, up, what)
+            return sums.kernel(self, [(atoms, null, n)], plan, up, what)
         if name == "binomial tails" and plan is not None and "windows" in plan:
-            return _file("verifier_sums").tails(self, atoms, null, n, plan, up, what)
+            return sums.tails(self, atoms, null, n, plan, up, what)
         _require(name in ("enumeration", "exact"), f"{what}: unknown evaluator {name[:40]!a}")
         seen = null > 0 or (up and arb(null).rad() > 0)  # from below it may be left out
-        return _file("verifier_sums").enumerated(self, [(atoms, null if seen else None, n)])
-
-
-def main(path: str) -> int:
-    """Print the verdict on a file and return the exit code."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            verdict = verify(file.read(MOST_CHARACTERS + 1))
-    except (ValueError, OSError) as error:
-        verdict = Verdict("malformed", f"not a readable file: {error}")
-    print(": ".join(verdict))
-    return ("valid", "invalid", "malformed").index(verdict.status)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[-1]))
+        return sums.enumerated(self, [(atoms, null if seen else None, n)])
