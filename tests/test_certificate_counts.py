@@ -56,6 +56,35 @@ def test_a_mixed_data_set_is_certified_from_below():
     assert (below["evaluator"], sorted(below["plan"]["counts"])) == (EVALUATOR, [1, 998])
 
 
+def with_row(data, law, row):
+    """The certificate with another second message of one law, of the same probabilities under x0 and x1."""
+    changed = copy.deepcopy(data)
+    for side in ("above", "below"):
+        for evidence in changed[side]:
+            place = evidence["laws"][law]["components"][1]
+            place[:] = row(*map(Fraction, place))
+    return json.dumps(changed)
+
+
+def test_laws_have_two_messages_and_no_more():
+    data = sa.delta(THREE, n=25, eps="log(8/7)", method="two_messages").certificate()
+    assert verify(with_row(data, 0, lambda a, b, m: map(str, (a, b, m)))).status == "valid"
+    for law in range(len(data["above"][0]["laws"])):
+        halved = with_row(data, law, lambda a, b, m: map(str, (2 * a, 2 * b, m / 2)))
+        assert "not two messages" in verify(halved).reason
+
+
+def test_laws_of_rare_messages_belong_to_one_pair():
+    rare = sa.FiniteMechanism([[f"{k}*10**-30", f"1 - {k}*10**-30"] for k in (1, 2, 4)])
+    data = sa.delta(rare, n=3, eps="1/10", method="two_messages").certificate()
+    changed = copy.deepcopy(data)
+    for evidence in changed["above"]:
+        for row, sign in zip(evidence["laws"][0]["components"], (1, -1), strict=True):
+            row[0] = str(Fraction(row[0]) + sign * Fraction(1, 10**30) / Fraction(row[2]))
+    assert verify(json.dumps(data)).status == "valid"
+    assert "one pair" in verify(json.dumps(changed)).reason
+
+
 # --- the truth of what is claimed, in fractions -----------------------------------------------------------------------
 
 SMALL = {

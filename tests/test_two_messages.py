@@ -216,3 +216,16 @@ def test_the_data_set_of_a_lower_bound_is_named():
     assert answer.dataset.counted
     assert answer.tight
     assert pickle.loads(pickle.dumps(answer)) == answer
+
+
+@pytest.mark.parametrize("digits", [12, 16, 30, 100])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_rare_messages_are_told_apart(digits, swapped):
+    ones = [Fraction(k, 10**digits) for k in (1, 2, 4)]
+    rows = [[str(p), str(1 - p)][:: -1 if swapped else 1] for p in ones]
+    answer = sa.delta(sa.FiniteMechanism(rows), n=3, eps="log(11/10)", method="two_messages")
+    values = compositions(ones[2], ones[0], Fraction(11, 10), ones[2], ones[0], 3)
+    truth, worst = max(values), values.index(max(values))
+    low, high = (Fraction(*map(int, (end.fraction.p, end.fraction.q))) for end in (answer.least, answer.most))
+    assert low <= truth <= high < low * Fraction(10001, 10000)
+    assert (worst, [x for x, _ in answer.dataset.others]) == (0, ["x0"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
-from operator import itemgetter
 from typing import ClassVar
 
 import flint
@@ -14,10 +13,14 @@ from flint import arb
 from symamp.analyses.part import DataSets, PartDefaults
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
+from symamp.errors import PrecisionError
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import estimate_root
 from symamp.evaluation.law import Law, Level, Number
 from symamp.evaluation.two_messages import Counts, TwoMessages, enclose_counts, log_divergence_of_counts
+
+_BITS = 4096
+"""Two inputs may differ in the last of very many digits."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,11 @@ class FixedCounts(PartDefaults):
 
     @cached_property
     def _extremes(self) -> tuple[Reduction, Reduction]:
-        shares = [(float(_own(t.law)), t) for t in self.triples]
-        return max(shares, key=itemgetter(0))[1], min(shares, key=itemgetter(0))[1]
+        with flint.ctx.workprec(_BITS):
+            shares = [(_own(t.law)(), t) for t in self.triples]
+        most = reduce(lambda one, other: other if other[0] > one[0] else one, shares)
+        least = reduce(lambda one, other: other if other[0] < one[0] else one, shares)
+        return most[1], least[1]
 
     @property
     def constant(self) -> tuple[Reduction, ...]:
@@ -105,25 +111,34 @@ def reports_of(laws: Sequence[Law]) -> TwoMessages:
 
     Each law has two messages, after messages with equal ratios are merged.
     """
-    place = _likelier(laws[0])
+    first, second, _ = _likelier(laws[0])
+    ones = [_own(law) for law in laws]
     return TwoMessages(
-        lambda: _messages(laws[0])[place][0](),
-        lambda: _messages(laws[0])[place][1](),
-        lambda: reduce(arb.max, map(_own, laws)),
-        lambda: reduce(arb.min, map(_own, laws)),
+        first,
+        second,
+        lambda: reduce(arb.max, (p() for p in ones)),
+        lambda: reduce(arb.min, (p() for p in ones)),
     )
 
 
-def _messages(law: Law) -> list[tuple[Number, Number, Number]]:
-    """Return (R(x0), R(x1), R(x)) of each message."""
-    seen = [(lambda a=a: a.ratio0() * a.mass(), lambda a=a: a.ratio1() * a.mass(), a.mass) for a in law.atoms]
-    return [*seen, *((a, b, lambda: arb(0)) for a, b in law.singular)]
+def _likelier(law: Law) -> tuple[Number, Number, Number]:
+    """Return (R(x0), R(x1), R(x)) of the message that is likelier under x0 than under x1.
+
+    Raises PrecisionError if balls do not tell the two inputs apart.
+    """
+    seen = [(_product(a.ratio0, a.mass), _product(a.ratio1, a.mass), a.mass) for a in law.atoms]
+    one, other = (*seen, *((a, b, lambda: arb(0)) for a, b in law.singular))
+    with flint.ctx.workprec(_BITS):
+        # One of two messages may be rare, and the other nearly certain under both inputs.
+        for found, rest in ((one, other), (other, one)):
+            if found[0]() > found[1]() or rest[0]() < rest[1]():
+                return found
+    raise PrecisionError("mechanism", "two messages", f"inputs that differ within {_BITS} bits")
 
 
-def _likelier(law: Law) -> int:
-    first, second = _messages(law)
-    return 0 if first[0]() - first[1]() > second[0]() - second[1]() else 1
+def _product(ratio: Number, mass: Number) -> Number:
+    return lambda: ratio() * mass()
 
 
-def _own(law: Law) -> arb:
-    return _messages(law)[_likelier(law)][2]()
+def _own(law: Law) -> Number:
+    return _likelier(law)[2]

@@ -43,7 +43,7 @@ def bound(check: Any, laws: list[Any], data: dict[str, Any], n: int, up: bool, w
     """
     seen = [_message_one(check, law, what) for law in laws]
     first, second = seen[0][:2]
-    near = all(abs(x - y) < arb(2) ** -80 for row in seen for x, y in zip(row, (first, second), strict=False))
+    near = all(abs(x - y) <= x * arb(2) ** -80 for row in seen for x, y in zip(row, (first, second), strict=False))
     check.require(near, f"{what}: the laws do not belong to one pair of inputs", "invalid")
     ones, plan, more = [p for *_, p in seen], data["plan"], arb(check.number(data["eps"])).expm1()
     victim = _Victim(first - second - more * second, more, check, what)
@@ -75,7 +75,8 @@ def _message_one(check: Any, law: Any, what: str) -> tuple[arb, arb, arb]:
     components, singular = law
     rows = [(arb(r0 * m), arb(r1 * m), arb(m)) for r0, r1, m in components]
     rows += [(arb(a), arb(b), _ZERO) for a, b in singular]
-    check.require(len(rows) == 2, f"{what}: a law has not two messages", "invalid")
+    whole = sum((m for *_, m in rows), _ZERO)
+    check.require(len(rows) == 2 and abs(whole - 1) < arb(2) ** -80, f"{what}: a law has not two messages", "invalid")
     rows.sort(key=lambda row: float((row[1] - row[0]).mid()))
     check.require(rows[0][0] > rows[0][1], f"{what}: the two messages are not told apart", "invalid")
     return rows[0]
