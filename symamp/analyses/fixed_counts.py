@@ -127,7 +127,8 @@ def _likelier(law: Law) -> tuple[Number, Number, Number]:
     Raises PrecisionError if balls do not tell the two inputs apart.
     """
     seen = [(_product(a.ratio0, a.mass), _product(a.ratio1, a.mass), a.mass) for a in law.atoms]
-    one, other = (*seen, *((a, b, lambda: arb(0)) for a, b in law.singular))
+    seen += [(a, b, lambda: arb(0)) for a, b in law.singular]
+    one, other = seen
     with flint.ctx.workprec(_BITS):
         # One of two messages may be rare, and the other nearly certain under both inputs.
         for found, rest in ((one, other), (other, one)):
