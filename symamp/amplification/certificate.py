@@ -14,10 +14,18 @@ import flint
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.amplification.certificate_evidence import LIMIT, At, evidence_data, is_of_version_1, table_data
+from symamp.amplification.certificate_evidence import (
+    LIMIT,
+    At,
+    evidence_data,
+    is_of_version_1,
+    patterns_data,
+    table_data,
+)
 from symamp.amplification.certificate_text import fraction_text, integer_text
 from symamp.amplification.question import Asked, Question
 from symamp.amplification.search import Ladder
+from symamp.analyses.generic_all_data_sets import PatternCell
 from symamp.analyses.pair_bounds import common_tilt, open_pairs
 from symamp.analyses.part import Evidence, Part
 from symamp.analyses.reduction import is_triple
@@ -37,10 +45,8 @@ MORE_BITS = (0, 32, 512, 4096)
 """How many bits a certificate has beyond the evaluation that it repeats: the first for which it is accepted."""
 _FEW_INPUTS, _MOST_INPUTS = 4, 64
 """Up to so many inputs of a table every class of pairs is listed; beyond the second number there is no certificate."""
-_INSTEAD = {"generic_all_data_sets": "generic"} | dict.fromkeys(
-    ("worst_pair", "density_pairs", "density_envelope", "density_data_sets"), "finite_sandwich"
-)
-"""Analyses whose evaluations the verifier cannot repeat, each with one for the same questions that it can."""
+_OF_DENSITIES = ("worst_pair", "density_pairs", "density_envelope", "density_data_sets")
+"""Analyses whose evaluations the verifier cannot repeat."""
 _GAPS = (1e-2, 1e-4, 1e-7, 1e-10)
 """Relative gaps for triples that convex order or the local budget has settled, so that there is no evaluation yet."""
 
@@ -136,18 +142,22 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
     """Yield an evaluation at ``at`` of every class of pairs, or of those of a table that no common bound settles."""
     known, n = {e.part.signature: e for e in claim.above}, claim.question.n
     method = claim.above[0].part.method if claim.above else None
-    if method in _INSTEAD:
-        accepted = f"an answer of another analysis, such as method={_INSTEAD[method]!r}"
-        raise ArgumentError("certificate", method, accepted)
+    if method in _OF_DENSITIES:
+        raise ArgumentError("certificate", method, "an answer of another analysis, such as method='finite_sandwich'")
     whole = Ladder(claim.question.subject, method).first
     if isinstance(whole, TableBound) and method not in (None, "blanket"):
         raise ArgumentError("certificate", f"{method} of a table", "an answer of method='blanket'")
     if isinstance(whole, TableBound) and len(whole.table.inputs) > _FEW_INPUTS and not whole.table.is_restricted:
         yield _table(whole, at, bound, n, known)
         return
-    for part in whole.parts:
-        found = known.get(part.signature) or _evaluated(part, at.level, n, bound)
-        yield partial(evidence_data, found.part, at, found, n)
+    found = [known.get(part.signature) or _evaluated(part, at.level, n, bound) for part in whole.parts]
+    cells = [part.shares for part in whole.parts if isinstance(part, PatternCell)]
+    if cells:
+        shares = [cells[0][0], *(right for _, right in cells)]
+        yield partial(patterns_data, claim.question.subject.local_ratio(), shares, at, found, n)
+        return
+    for e in found:
+        yield partial(evidence_data, e.part, at, e, n)
 
 
 def _table(whole: TableBound, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence]) -> _Found:

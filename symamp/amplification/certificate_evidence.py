@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, frexp, ldexp
@@ -28,6 +29,7 @@ from symamp.evaluation.envelope_law import envelope_law
 from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.rationals import fmpq_of
 from symamp.verifier import MOST_PRECISION
 
 _TAILS, _WIDER = "binomial tails", 10.0
@@ -112,6 +114,27 @@ def table_data(
             {"pair": [int(x) for x in pair], "evaluator": e.evaluator, "plan": plan_data(e, n)}
             for pair, e in found.items()
         ],
+    }
+
+
+def patterns_data(
+    ratio: sp.Expr, shares: Sequence[sp.Rational], at: At, found: Sequence[Evidence], n: int, more_bits: int
+) -> dict[str, Any]:
+    """Return the evidence for every randomizer of a budget: the cells between shares, last the blanket of few messages.
+
+    The verifier makes all laws from the ratio.
+    """
+    *cells, low = found
+    return {
+        "method": cells[0].part.method,
+        "standing": cells[0].part.standing.value,
+        "eps": at.text,
+        "evaluator": "all randomizers",
+        "precision": min(max(e.precision for e in found) + more_bits, MOST_PRECISION),
+        "ratio": expression_text(ratio),
+        "shares": [fraction_text(fmpq_of(x)) for x in shares],
+        "cells": [plan_data(e, n, 2 if more_bits else 1) for e in cells],
+        "low": {"evaluator": low.evaluator, "plan": plan_data(low, n)},
     }
 
 

@@ -35,8 +35,11 @@ Vertex = tuple[sp.Expr, sp.Expr, sp.Expr, sp.Expr]
 class PatternCell(AllDataSetsPart):
     """All randomizers of messages of two levels whose pair of inputs is told apart by masses p of one cell.
 
-    ``triples`` are the vertices: every law that another input may have is a mixture of theirs.
+    ``triples`` are the vertices: every law that another input may have is a mixture of theirs. ``shares`` are the ends
+    of the cell, parts of the way from 1/(t + 2) to 1/(t + 1).
     """
+
+    shares: tuple[sp.Rational, sp.Rational] = (sp.Integer(0), sp.Integer(1))
 
     method: ClassVar[str] = NAME
     source: ClassVar[str] = SOURCE
@@ -59,9 +62,9 @@ def generic_all_data_sets_bound(subject: Subject) -> Bound:
 
 def _parts(t: sp.Expr) -> Iterator[Part]:
     low, high = 1 / (t + 2), 1 / (t + 1)
-    grid = [normal(low + share * (high - low)) for share in _shares(float(t))]
-    for left, right in pairwise(grid):
-        yield PatternCell(tuple(_vertex_law(t, p, v) for p in (left, right) for v in vertices(t, p)))
+    for ends in pairwise(_shares(float(t))):
+        masses = [normal(low + share * (high - low)) for share in ends]
+        yield PatternCell(tuple(_vertex_law(t, p, v) for p in masses for v in vertices(t, p)), ends)
     yield _low_blanket(t, normal(low))
 
 

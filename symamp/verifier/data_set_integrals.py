@@ -16,12 +16,16 @@ _FLOOR, _SMALL = 70, 1e-5  # |M|^N is not followed below e^-70 of its largest va
 _ZERO, _ONE = arb(0), arb(1)
 
 
-def bound(check: Any, laws: list[Any], gain: arb, n: int, plan: dict[str, Any], what: str) -> arb:
-    """Return a number whose upper end bounds the divergence, for laws ([(value, mass), ...], mass at 0) of classes."""
+def bound(check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str) -> arb:
+    """Return a number whose upper end bounds the divergence, for laws ([(value, mass), ...], mass at 0) of classes.
+
+    ``gains`` are E[G_+]: one number for all; or one for each law, and then all mixtures of the laws may occur too
+    (docs/proofs/generic_all_data_sets.md).
+    """
     regions, classes = plan.get("regions", [{"steps": [], **plan}]), range(len(laws))
     corners = [[fmpq(i == k) for k in classes] for i in classes]
     found = list(_covered(check, [(r["steps"], r) for r in regions], corners, what))
-    return _largest([_AllDataSets(check, laws, gain, n, plan, what, at).bound() for plan, at in found])
+    return _largest([_AllDataSets(check, laws, gains, n, plan, what, at).bound() for plan, at in found])
 
 
 def _covered(check: Any, found: list[Any], corners: list[Any], what: str) -> Iterator[tuple[dict[str, Any], list[Any]]]:
@@ -49,9 +53,11 @@ class _AllDataSets:
     """Theorem G in balls, with the numbers of the certificate, on the data sets of one region."""
 
     def __init__(
-        self, check: Any, laws: list[Any], gain: arb, n: int, plan: dict[str, Any], what: str, corners: list[Any]
+        self, check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str, corners: list[Any]
     ) -> None:
-        self.check, self.laws, self.gain, self.N, self.what = check, laws, gain, n - 1, what
+        self.check, self.laws, self.N, self.what = check, laws, n - 1, what
+        most, least = _largest(gains), -_largest([-x for x in gains])
+        self.most, self.mixed, self.gain, self.spread = most, len(gains) > 1, (most + least) / 2, (most - least) / 2
         self.corners = [[(x, arb(share)) for x, share in enumerate(corner) if share] for corner in corners]
         self.p_lo, self.a, self.b = (arb(check.number(plan[key])) for key in ("p_lo", "a", "b"))
         self.terms = []
@@ -111,7 +117,10 @@ class _AllDataSets:
 
     def integral(self, term: dict[str, Any]) -> arb:
         """Return a bound on the integral of one term over u > 0."""
-        classes = [_Class(atoms, null, self.gain, term, self.p_lo) for atoms, null in self.laws]
+        classes = [_Class(atoms, null, term, self.p_lo) for atoms, null in self.laws]
+        most = _largest([x.lost for x in classes])
+        for x in classes:
+            x.sized(self.most, most if self.mixed else x.lost)
         s, square, N = term["s"], term["sigma"] ** 2, self.N
         result = _ZERO
         for (lo, hi), c, gamma in zip(pairwise(term["ends"]), term["scales"], term["slopes"], strict=True):
@@ -121,34 +130,55 @@ class _AllDataSets:
             grown = abs(gamma) * half  # c = scale e^(gamma (u - middle)) is between c e^-grown and c e^grown
             weight = square * (s**2 - lo**2) / 2 - (s**2 + lo**2).log() + c.log() + grown - 1
             centres = [x.at(middle) for x in classes]
-            crude = [x.crude(m, lo, hi, N, c * (-grown).exp()) for x, (m, _) in zip(classes, centres, strict=True)]
+            crude = [x.crude(m, lo, hi, N, c * (-grown).exp()) for x, (m, *_) in zip(classes, centres, strict=True)]
             flat = 2 * half * (_largest(self.at_corners(crude)) + weight).exp()
             if not flat <= result * _SMALL:
                 top = _largest(crude)
-                parts = []
-                for x, at, height in zip(classes, centres, crude, strict=True):
-                    self.check.spend(len(x.values) + 16, hard=True)
-                    found = (
-                        None
-                        if height < top - 40
-                        else _parabola(at, x.at(across), middle, across, s, square, N, (c, gamma))
-                    )
-                    parts.append(found or (height + weight, _ZERO, _ZERO))
+                chosen = [k for k, height in enumerate(crude) if self.mixed or not height < top - 40]
+                self.check.spend(sum(len(classes[k].values) + 16 for k in chosen), hard=True)
+                parts = [(height + weight, _ZERO, _ZERO) for height in crude]
+                wide = {k: classes[k].at(across) for k in chosen}
+                for k, at, over, factor in self.sizes({k: centres[k] for k in chosen}, wide, half):
+                    parts[k] = _parabola(at, over, factor, middle, across, s, square, N, (c, gamma)) or parts[k]
                 curved = _cell(list(zip(*map(self.at_corners, zip(*parts, strict=True)), strict=True)), half)
-                flat = curved if curved.is_finite() and not curved > flat else flat
+                flat = curved if curved.is_finite() and curved.upper() < flat.upper() else flat
             result += flat
         last, c = term["ends"][-1], term["tail"]
         top = _largest(self.at_corners([N * x.mgf.log() + N * x.size.max(x.growth) / (x.mgf * c) for x in classes]))
         power = (top - 1 + square * (s**2 - last**2) / 2).exp()
         return result + c * power * (1 / last**2 + square) / (square * last)
 
+    def sizes(self, at: dict[int, Any], over: dict[int, Any], half: arb) -> Iterator[tuple[int, Any, Any, arb]]:
+        """Yield the classes with (M, A) in the middle of a cell and across it, and a factor by which |A| is larger.
+
+        Where mixtures may occur the victim's class is any of them: A is that of the mean class, and the factor holds
+        for all.
+        """
+        middle, across, distance = _ZERO, _ZERO, _ZERO
+        if self.mixed:
+            middle, across = (sum((x[3] for x in y.values()), acb_series([0], prec=3)) / len(y) for y in (at, over))
+            there = [abs(acb((x[3] - middle)[0])) for x in at.values()]
+            slopes = [abs(acb((x[3] - across)[1])) for x in over.values()]
+            distance = _largest([x + half * y for x, y in zip(there, slopes, strict=True)])
+        for k in at:
+            (m, p, q, r), (m_all, p_all, q_all, r_all) = at[k], over[k]
+            a, a_all = (
+                self.gain * x + y * z
+                for x, y, z in ((p, q, middle if self.mixed else r), (p_all, q_all, across if self.mixed else r_all))
+            )
+            least = abs(acb(a_all[0]))
+            factor = _ONE
+            if self.mixed and least > 0:
+                factor += (abs(acb(p_all[0])) * self.spread + abs(acb(q_all[0])) * distance) / least
+            yield k, (m, a), (m_all, a_all), factor
+
 
 class _Class:
     """M and A of one class of inputs on the line s + iu of one term."""
 
-    def __init__(self, atoms: list[Any], null: arb, gain: arb, term: dict[str, Any], p_lo: arb) -> None:
+    def __init__(self, atoms: list[Any], null: arb, term: dict[str, Any], p_lo: arb) -> None:
         s, lam = term["s"], term["lam"]
-        self.s, self.square, self.null, self.gain = s, term["sigma"] ** 2, null, gain
+        self.s, self.square, self.null = s, term["sigma"] ** 2, null
         self.values = [z for z, _ in atoms]
         whole = [m * (s * z - lam * z.max(_ZERO)).exp() for z, m in atoms]
         slow = [m * z * (-lam * z / (1 + (1 + z / p_lo).sqrt())).exp() if z > 0 else _ZERO for z, m in atoms]
@@ -156,12 +186,11 @@ class _Class:
         rows += [[w * z if z > 0 else _ZERO for (z, _), w in zip(atoms, whole, strict=True)]]
         rows += [[x * (s * z).exp() for (z, _), x in zip(atoms, slow, strict=True)]]
         rows += [[-w * z if z < 0 else _ZERO for (z, _), w in zip(atoms, whole, strict=True)]]
-        self.plain, (_, gained, fast, lost) = sum(slow, _ZERO), (sum(row, _ZERO) for row in rows)
-        self.mgf, self.growth = sum(whole, null), self.plain * lost
+        self.plain, (_, self.gained, self.fast, self.lost) = sum(slow, _ZERO), (sum(row, _ZERO) for row in rows)
+        self.mgf = sum(whole, null)
         mean = sum((w * z for w, z in zip(whole, self.values, strict=True)), _ZERO) / self.mgf
         second = sum((w * z * z for w, z in zip(whole, self.values, strict=True)), _ZERO) / self.mgf
         self.deviation = (second - mean**2).max(_ZERO).sqrt()
-        self.size = gain * gained + (fast + self.plain) * lost  # |A| without its part in sigma^2 |zeta|^2
         scaled = [
             [w * z**k / (2 if k == 2 else 1) for w, z in zip(row, self.values, strict=True)]
             for row in rows
@@ -169,8 +198,12 @@ class _Class:
         ]
         self.weights = arb_mat(scaled)
 
-    def at(self, u: arb) -> tuple[acb_series, acb_series]:
-        """Return the Taylor series of M and A in t at s + i(u + t), up to t^2."""
+    def sized(self, gain: arb, lost: arb) -> None:
+        """Bound |A| without its part in sigma^2 |zeta|^2, and the factor of that."""
+        self.size, self.growth = gain * self.gained + (self.fast + self.plain) * lost, self.plain * lost
+
+    def at(self, u: arb) -> tuple[acb_series, acb_series, acb_series, acb_series]:
+        """Return the Taylor series in t of M, P, Q and R at s + i(u + t), up to t^2: A is gain P + Q R."""
         waves = [(u * z).sin_cos() for z in self.values]
         sums = (self.weights * arb_mat([[cosine, sine] for sine, cosine in waves])).tolist()
         unit = [acb(1), acb(0, 1), acb(-1)]
@@ -178,7 +211,7 @@ class _Class:
             acb_series([unit[k] * acb(*sums[3 * row + k]) for k in range(3)], prec=3) for row in range(4)
         )
         zeta = acb_series([acb(self.s, u), acb(0, 1)], prec=3)
-        return m + self.null, self.gain * gained + (slow + self.plain * (self.square * zeta * zeta - 1)) * lost
+        return m + self.null, gained, slow + self.plain * (self.square * zeta * zeta - 1), lost
 
     def crude(self, m: acb_series, lo: arb, hi: arb, N: int, c: arb) -> arb:
         """Return N (log|M| + alpha/c) with the best constant above |M|: sqrt(1 - |M/M(s)|^2) is Lipschitz in u."""
@@ -191,11 +224,11 @@ class _Class:
 
 
 def _parabola(
-    at: Any, over: Any, u: arb, across: arb, s: arb, square: arb, N: int, scale: tuple[arb, arb]
+    at: Any, over: Any, factor: arb, u: arb, across: arb, s: arb, square: arb, N: int, scale: tuple[arb, arb]
 ) -> tuple[arb, arb, arb] | None:
     """Return (e, f, g) with exponent(u + t) <= e + f t + g t^2 on the cell; None near a zero of M or A.
 
-    ``scale`` is c in the middle and the slope of its logarithm.
+    |A| is multiplied by ``factor``; ``scale`` is c in the middle and the slope of its logarithm.
     """
     found = []
     for (m, a), x in ((at, u), (over, across)):
@@ -206,7 +239,11 @@ def _parabola(
         modulus = s**2 + v * v
         log_c = scale[0].log() + scale[1] * (v - u)
         found.append(
-            N * (log_m + (log_a - log_m - log_c).exp()) + log_c - 1 + square * (2 * s**2 - modulus) / 2 - modulus.log()
+            N * (log_m + factor * (log_a - log_m - log_c).exp())
+            + log_c
+            - 1
+            + square * (2 * s**2 - modulus) / 2
+            - modulus.log()
         )
     e, f, g = arb(found[0][0]), arb(found[0][1]), arb(found[1][2])
     return (e, f, g) if e.is_finite() and f.is_finite() and g.is_finite() else None

@@ -17,8 +17,8 @@ from flint import arb, fmpq
 from . import data_set_integrals, message_counts
 
 _TERM: dict[str, Any] = dict.fromkeys(("a", "lam", "s", "sigma", "tail"), str) | {"ends": [str], "scales": [str]}
-_ALL: dict[str, Any] = {"p_lo": str, "a": str, "b": str, "terms": [_TERM]}
-_REGIONS: dict[str, Any] = {"regions": [{"steps": [(int, int, int)], **_ALL}]}
+PLAN: dict[str, Any] = {"p_lo": str, "a": str, "b": str, "terms": [_TERM]}
+_REGIONS: dict[str, Any] = {"regions": [{"steps": [(int, int, int)], **PLAN}]}
 _LAW: dict[str, Any] = {"other": str, "components": [(str, str, str)], "singular": [(str, str)]}
 _DOMINATING: dict[str, Any] = {"values": [str], "masses": [str], "singular": str}
 _RANGE, _MOST_LAWS = 2**16, 1024
@@ -33,7 +33,7 @@ def shape(check: Any, data: dict[str, Any], triple: dict[str, Any], above: bool)
     common = {key: triple[key] for key in ("method", "standing", "pair", "eps", "evaluator", "precision")}
     plan = triple["plan"]
     if data.get("evaluator") == "all data sets":
-        plan = _REGIONS if "regions" in (data.get("plan") or ()) else _ALL
+        plan = _REGIONS if "regions" in (data.get("plan") or ()) else PLAN
     elif data.get("evaluator") == COUNTS:
         plan = message_counts.plan_shape(above)
     return common | {"plan": plan, "laws": [_LAW], "dominating": _DOMINATING if data.get("dominating") else type(None)}
@@ -70,7 +70,7 @@ def bound(check: Any, data: dict[str, Any], n: int, up: bool, what: str) -> Numb
         good = all(visible == 0 for *_, visible in laws) and not any(arb(v).contains(0) for a, *_ in laws for v, _ in a)
         require(good, f"{what}: a singular part, or a value that may be 0", "invalid")
         balls = [([(arb(v), arb(m)) for v, m in atoms], arb(null)) for atoms, null, _ in laws]
-        return data_set_integrals.bound(check, balls, arb(ones[0]), n, plan, what)
+        return data_set_integrals.bound(check, balls, [arb(ones[0])], n, plan, what)
     require(data["dominating"] is not None, f"{what}: no dominating law, or an unknown evaluator {name[:40]!a}")
     atoms, null, singular = _dominating(check, laws, data["dominating"], what)
     return check.evaluated(name, plan, atoms, null, n, True, what) / n + singular

@@ -3,8 +3,8 @@
 PROVED: each listed triple (A0, A1, A2) is one, and its divergence D(eps) = E[S_+]/n + singular part, S the sum of n
 copies of r0 - e^eps r1 drawn under A2, satisfies the claim. epsilon: D <= delta from ``upper`` on for the triples
 ``above``, D > delta up to ``lower`` for those ``below``. delta: D <= ``upper`` and D >= ``lower`` at ``eps``.
-Version 2 may list other bounds above, for all inputs of the other users or all pairs of a table at once, and counts
-of two messages below; version 3 is about users who differ.
+Version 2 may list other bounds above, for all inputs of the other users, all pairs of a table or all randomizers of a
+budget at once, and counts of two messages below; version 3 is about users who differ.
 NOT CHECKED: that these are the triples of the mechanism, for all pairs of inputs, and the reduction's ``standing``.
 That is the derivation, which is exact and can be repeated. See docs/certificates.md.
 """
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from flint import arb, ctx, fmpq
 
-from . import groups, laws_of_inputs, rows, sums
+from . import groups, laws_of_inputs, patterns, rows, sums
 
 MOST_CHARACTERS, MOST_ENTRIES, MOST_USERS, MOST_PRECISION = 2**24, 10**6, 10**18, 8192
 MOST_FRACTION, MOST_WORK = 2**19, 10**7  # bits of an exact fraction; operations, about a microsecond each
@@ -190,6 +190,8 @@ class Check:
                     what, n = f"{side}[{i}]", claim["n"]
                     if self.version == 3:
                         found = groups.bound(self, evidence, n, side == "above", what)
+                    elif "ratio" in evidence:
+                        found = patterns.bound(self, evidence, n, what)
                     elif "rows" in evidence:
                         found = rows.bound(self, evidence, n, value, what)
                     elif "laws" in evidence:
@@ -211,6 +213,8 @@ class Check:
 
         if self.version == 3:
             return groups.shape(evidence, _PLAN, above)
+        if above and self.version == 2 and "ratio" in evidence:
+            return patterns.shape(evidence, triple)
         if above and self.version == 2 and "rows" in evidence:
             return rows.shape(evidence, triple)
         if self.version == 2 and "laws" in evidence:

@@ -1,0 +1,109 @@
+"""Every randomizer of a local budget, and all data sets at once.
+
+PROVED: if every user runs one randomizer with R(x) <= t R(x') for all inputs, t = ``ratio``, then at ``eps`` no two
+neighbouring data sets have a larger divergence than the number that is compared with the claim
+(docs/proofs/generic_all_data_sets.md). Nothing is taken from the certificate but t, and numbers that any may replace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from flint import arb, fmpq
+
+from . import data_set_integrals, laws_of_inputs
+
+EVALUATOR = "all randomizers"
+_MOST_CELLS = 256
+
+Number = Any
+_ZERO = fmpq(0)
+
+
+def shape(data: dict[str, Any], triple: Any) -> dict[str, Any]:
+    """Return the shape of the evidence for a local budget."""
+    common = {key: triple(data)[key] for key in ("method", "standing", "eps", "evaluator", "precision")}
+    cells, plan = data.get("cells"), laws_of_inputs.PLAN
+    plans = tuple(type(None) if cell is None else plan for cell in cells) if type(cells) is list else ()
+    low = {"evaluator": str, "plan": triple(data.get("low"))["plan"]}
+    return common | {"ratio": str, "shares": [str], "cells": plans or [dict], "low": low}
+
+
+def bound(check: Any, data: dict[str, Any], n: int, what: str) -> Number:
+    """Return a number whose upper end bounds the divergence of every randomizer and of all data sets.
+
+    The pair is told apart by messages of mass p, for the pattern (t, 1) and for (1, t) alike: either p is at most
+    1/(t + 2), and the blanket with that p is above all others in convex order; or p lies in one of the cells, the share
+    of the way from 1/(t + 2) to 1/(t + 1), and the law of any third input is a mixture of those at both ends.
+    """
+    require, t, e = check.require, check.number(data["ratio"]), check.number(f"exp({data['eps']})")
+    minus = 1 - e if isinstance(e, fmpq) else -arb(check.number(data["eps"])).expm1()
+    require(data["evaluator"] == EVALUATOR, f"{what}: an unknown evaluator {data['evaluator'][:40]!a}")
+    require(t > 1 and e >= 1, f"{what}: not a ratio above 1, or an eps below 0", "invalid")
+    if e >= t:
+        return _ZERO
+    require(e < t, f"{what}: eps and the local budget are too close to tell apart", "invalid")
+    shares = [check.number(x) for x in data["shares"]]
+    good = all(isinstance(x, fmpq) for x in shares) and 1 < len(shares) == len(data["cells"]) + 1 <= _MOST_CELLS
+    good = good and shares[0] == 0 and shares[-1] == 1 and all(x < y for x, y in pairwise(shares))
+    require(good, f"{what}: the cells do not cover all randomizers", "invalid")
+    parts = [_low(check, data["low"], t, minus, n, what)]
+    for ends, plan in zip(pairwise(shares), data["cells"], strict=True):
+        gains = [(t + 1 + x) / ((t + 1) * (t + 2)) * (t - 1 + minus) for x in ends]
+        if plan is None:
+            parts.append(gains[1])
+            continue
+        require(n > 1, f"{what}: a plan for one user")
+        laws = [(law, arb(gain)) for x, gain in zip(ends, gains, strict=True) for law in _laws(t, minus, x)]
+        balls = [([(arb(v), arb(m)) for v, m in atoms], arb(null)) for (atoms, null), _ in laws]
+        check.spend(100 * len(laws), hard=True)
+        require(
+            all(v > 0 or v < 0 for atoms, _ in balls for v, _ in atoms), f"{what}: a value that may be 0", "invalid"
+        )
+        parts.append(data_set_integrals.bound(check, balls, [g for _, g in laws], n, plan, what))
+    result = parts[0]
+    for part in parts[1:]:
+        result = check.larger(result, part)
+    return result
+
+
+def _law(t: Number, minus: Number, masses: list[Number]) -> tuple[list[Any], Number]:
+    """Return the values with their masses, and the mass at 0, for the seven patterns of (x0, x1, x) of the proof.
+
+    ``minus`` is 1 - E: so small values lose no digits.
+    """
+    up, down = t - 1 + minus, 1 - t + t * minus  # t - E and 1 - t E
+    values = [up, up / t, down, down / t, t * minus, minus, minus / t]
+    atoms = [(v, m) for v, m in zip(values, masses, strict=True) if m != 0]
+    return [(v, m) for v, m in atoms if v != 0], sum((m for v, m in atoms if v == 0), _ZERO)
+
+
+def _laws(t: Number, minus: Number, share: fmpq) -> Iterator[tuple[list[Any], Number]]:
+    """Yield the laws of a third input at the vertices, for p at a share of the way from 1/(t + 2) to 1/(t + 1).
+
+    With (a, b, f, h) of the proof: a and b are p with p - rho = share/(t + 1) or rho/t, in either order.
+    """
+    p, rho = (t + 1 + share) / ((t + 1) * (t + 2)), (1 - share) / (t + 2)
+    law = partial(_law, t, minus)
+    for a, left, b, rest, both, none, one in (  # left = p - a, rest = p - b
+        (p, _ZERO, _ZERO, p, _ZERO, rho, _ZERO),
+        (p, _ZERO, _ZERO, p, rho / (1 + t), _ZERO, rho / (1 + t)),
+        (p, _ZERO, rho / t, p - rho / t, rho / t, _ZERO, _ZERO),
+        (share / (t + 1), rho, _ZERO, p, _ZERO, _ZERO, rho),
+    )[: 1 if share == 1 else 4]:
+        yield law([left, t * a, rest, t * b, both, none, t * one])
+        yield law([rest, t * b, left, t * a, both, none, t * one])
+
+
+def _low(check: Any, data: dict[str, Any], t: Number, minus: Number, n: int, what: str) -> Number:
+    """Return a bound where p is at most 1/(t + 2): the blanket with the patterns (t, 1), (1, t) and (t, t)."""
+    p, third = 1 / (t + 2), 1 / (t * (t + 2))
+    atoms, null = _law(t, minus, [p, _ZERO, p, _ZERO, third, _ZERO, _ZERO])
+    null, alone = null + (t * t - 1) * third, p * (t - 1 + minus)
+    if data["evaluator"] == "no positive value":
+        return alone
+    value = check.evaluated(data["evaluator"], data["plan"], atoms, null, n, True, what) / n
+    return -check.larger(-value, -alone)
