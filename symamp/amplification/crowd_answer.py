@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, log10
 from typing import Any
 
-import flint
+import sympy as sp
 
 from symamp.amplification.answer import Answer
 from symamp.amplification.bracket import Interval
-from symamp.amplification.crowd_certificate import CrowdClaim, crowd_certificate
+from symamp.amplification.certificate_evidence import At
+from symamp.amplification.crowd_certificate import CrowdClaim, bracket_evidence, crowd_certificate, largest
+from symamp.amplification.crowd_evidence import Found, theorem_d
 from symamp.amplification.crowd_party import Party, parties
 from symamp.amplification.question import Asked, Question, accuracy
 from symamp.analyses.crowd import DATA, Crowd
-from symamp.analyses.crowd_mean import mean_over_counts
+from symamp.analyses.crowd_counts import MOST
 from symamp.analyses.crowd_messages import victims
 from symamp.analyses.part import DataSets
 from symamp.derivation.crossing import level_of
 from symamp.errors import ArgumentError
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import LARGEST_EPS
-from symamp.evaluation.law import Level
 from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.reading import sign_of_constant
@@ -33,7 +34,8 @@ SOURCES = {
     "messages": "Theorem D (docs/proofs/users_who_differ.md)",
 }
 
-_BITS, _CLOSE = 192, 1e-7
+_CHECKED, _WIDE = 10**6, 1e-5
+"""How many outcomes of Theorem D's mean a certificate may leave to the verifier, and the gap of its sums."""
 _DOUBLES = "users who differ, whose brackets have doubles as ends"
 
 
@@ -101,8 +103,10 @@ class CrowdAnswer(Answer):
         >>> sa.delta(crowd, eps="1/2").certificate()["above"][0]["positions"]
         [{'ratio': 'E'}, {'ratio': 'exp(2)'}]
         """
-        claim = CrowdClaim(self.quantity, self.given, self.lower, self.upper, self.aimed, self.source)
-        return crowd_certificate(self.crowd, claim, parties(self.crowd, tuple(self.victims)))
+        claim = CrowdClaim(self.quantity, self.given, self.lower, self.upper, self.source)
+        (settings, _), victims = accuracy(self.aimed, None), tuple(self.victims)
+        evidence = bracket_evidence(claim, parties(self.crowd, victims), settings)
+        return crowd_certificate(self.crowd, claim, victims, *evidence)
 
     def theorem_d(self) -> dict[int, tuple[float, float]]:
         """Return an enclosure of the value of Theorem D for each group, a delta at ``upper`` (or at the eps given).
@@ -122,18 +126,44 @@ class CrowdAnswer(Answer):
         >>> print(f"{low:.8f} {high:.8f}, the answer {answer.upper:.8f}")
         0.01236120 0.01236120, the answer 0.01245181
         """
+        _, found = self._theorem_d(MOST, self.aimed)
+        return {group: _around(pairs) for group, pairs in found.items()}
+
+    def theorem_d_certificate(self) -> dict[str, Any]:
+        """Return the certificate of the largest of what ``theorem_d`` encloses: "theorem_d" is what it claims.
+
+        For more than about a hundred users it lists the sums at all nodes of the two rules. ArgumentError where data
+        are shuffled, PrecisionError if the verifier accepts it at no precision.
+
+        >>> import symamp as sa
+        >>> crowd = sa.heterogeneous([(4, sa.RandomizedResponse(k=2, eps0="log(3)"))], shuffled="messages")
+        >>> sa.delta(crowd, eps="log(2)").theorem_d_certificate()["claim"]["quantity"]
+        'theorem_d'
+        """
+        at, found = self._theorem_d(_CHECKED, max(self.aimed, _WIDE))
+        means = [pair for pairs in found.values() for pair in pairs]
+        low, high = _around(means)
+        claim = CrowdClaim("theorem_d", {"eps": at.text}, low, high, self.source)
+        below = [largest((at, pair[0]) for pair in means)] if low > 0.0 else []
+        return crowd_certificate(self.crowd, claim, found, [(at, pair[1]) for pair in means], below)
+
+    def _theorem_d(self, most: int, gap: float) -> tuple[At, dict[int, list[tuple[Found, Found]]]]:
+        """Return the level, and for each group what encloses the bound for each pair of inputs."""
         if self.crowd.shuffled == DATA:
             raise ArgumentError("shuffled", DATA, "messages: Theorem D is about them")
-        eps = self.given.get("eps")
-        level = Level.of_float(self.upper) if eps is None else level_of(budget(eps))
-        (settings, _), found = accuracy(min(self.aimed, _CLOSE), None), dict.fromkeys(self.victims, (0.0, 0.0))
+        at = At.of(budget(self.given["eps"]) if "eps" in self.given else sp.Rational(self.upper))
+        assert at.level is not None
+        settings, _ = accuracy(gap, None)
+        found: dict[int, list[tuple[Found, Found]]] = {group: [] for group in self.victims}
         for v in victims(self.crowd):
             if v.group in found:
-                low, high = found[v.group]
-                with flint.ctx.workprec(_BITS):
-                    ends = mean_over_counts(v, level, settings)
-                    found[v.group] = max(low, float_below(ends[0])), max(high, float_above(ends[1]))
-        return found
+                found[v.group].append(theorem_d(v, at.level, settings, most))
+        return at, found
+
+
+def _around(pairs: Sequence[tuple[Found, Found]]) -> tuple[float, float]:
+    """Return doubles around the largest of some bounds."""
+    return max(float_below(low.value) for low, _ in pairs), max(float_above(high.value) for _, high in pairs)
 
 
 _Ends = tuple[float, float, DataSets | None]

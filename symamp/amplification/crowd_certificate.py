@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,54 +12,70 @@ import sympy as sp
 from symamp.amplification.certificate import FORMAT, MORE_BITS
 from symamp.amplification.certificate_evidence import At
 from symamp.amplification.certificate_text import exact_double, fraction_text
-from symamp.amplification.crowd_party import Found, Party
-from symamp.amplification.question import accuracy
+from symamp.amplification.crowd_evidence import Found
+from symamp.amplification.crowd_party import Party
 from symamp.analyses.crowd import Crowd
 from symamp.analyses.standing import Standing
 from symamp.errors import PrecisionError
+from symamp.evaluation.divergence import Settings
 from symamp.numbers.arguments import budget, failure_probability
 from symamp.verifier import MOST_PRECISION, verify
 
 VERSION = 3
 
+Located = tuple[At, Found]
+"""An evaluation, and at which eps."""
+
 
 @dataclass(frozen=True)
 class CrowdClaim:
-    """What is asked, and the two ends that were found."""
+    """What is claimed: the quantity ("epsilon", "delta" or "theorem_d"), what is given as text, and two ends."""
 
     quantity: str
     given: Mapping[str, str]
     lower: float
     upper: float
-    gap: float
     source: str
 
 
-def crowd_certificate(crowd: Crowd, claim: CrowdClaim, parties: Mapping[int, Sequence[Party]]) -> dict[str, Any]:
-    """Return the certificate of a bracket: above all victims that were asked about, below one of them.
-
-    Raises PrecisionError if the verifier accepts it at no precision.
-    """
-    (settings, _), everybody = accuracy(claim.gap, None), [party for found in parties.values() for party in found]
+def bracket_evidence(
+    claim: CrowdClaim, parties: Mapping[int, Sequence[Party]], settings: Settings
+) -> tuple[list[Located], list[Located]]:
+    """Return what proves a bracket: above, for all victims that were asked about; below, for one of them."""
+    everybody = [party for found in parties.values() for party in found]
     if claim.quantity == "epsilon":
-        given = {"delta": fraction_text(failure_probability(claim.given["delta"]))}
         low, high = (At.of(sp.Rational(end)) for end in (claim.lower, claim.upper))  # doubles are exact numbers
     else:
         low = high = At.of(budget(claim.given["eps"]))
-        given = {"eps": high.text}
     assert low.level is not None
     assert high.level is not None
-    is_trivial = claim.quantity == "delta" and claim.upper >= 1.0
-    above = [] if is_trivial else [party.most(high.level, settings) for party in everybody]
-    below: list[Found] = []
+    above, below = [], list[Located]()
+    if claim.quantity == "epsilon" or claim.upper < 1.0:
+        above = [(high, party.most(high.level, settings)) for party in everybody]
     if claim.lower > 0.0:
-        known = [party.below.found(low.level, settings) for party in everybody]
-        below = [max(known, key=lambda found: float(found.value.lower()))]
+        below = [largest((low, party.below.found(low.level, settings)) for party in everybody)]
+    return above, below
+
+
+def largest(found: Iterable[Located]) -> Located:
+    """Return the evaluation with the largest lower end."""
+    return max(found, key=lambda item: float(item[1].value.lower()))
+
+
+def crowd_certificate(
+    crowd: Crowd, claim: CrowdClaim, groups: Iterable[int], above: Sequence[Located], below: Sequence[Located]
+) -> dict[str, Any]:
+    """Return the certificate of a claim about these groups of victims, with its evidence.
+
+    Raises PrecisionError if the verifier accepts it at no precision.
+    """
+    name, given = ("delta", failure_probability) if claim.quantity == "epsilon" else ("eps", budget)
+    value = given(claim.given[name])
     for more in MORE_BITS:
         data: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
-            "mechanism": f"{crowd!r}, victims of groups {', '.join(map(str, parties))}",
+            "mechanism": f"{crowd!r}, victims of groups {', '.join(map(str, groups))}",
             "method": f"{crowd.shuffled}_shuffled",
             "standing": Standing.PROVED.value,
             "source": claim.source,
@@ -68,10 +84,10 @@ def crowd_certificate(crowd: Crowd, claim: CrowdClaim, parties: Mapping[int, Seq
                 "n": crowd.n,
                 "lower": exact_double(claim.lower),
                 "upper": exact_double(claim.upper),
-                **given,
+                name: fraction_text(value) if name == "delta" else At.of(value).text,
             },
-            "above": [_data(crowd, high, found, more) for found in above],
-            "below": [_data(crowd, low, found, more) for found in below],
+            "above": [_data(crowd, at, found, more) for at, found in above],
+            "below": [_data(crowd, at, found, more) for at, found in below],
         }
         verdict = verify(json.dumps(data))
         if verdict.status == "valid":

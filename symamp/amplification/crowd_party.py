@@ -10,26 +10,23 @@ from typing import Any, Protocol
 import flint
 from flint import arb, fmpq
 
-from symamp.amplification.certificate_evidence import kernel_plan
 from symamp.amplification.certificate_text import exact_double, expression_text
+from symamp.amplification.crowd_evidence import BITS, Found, columns_data, evaluation, positions_data, victim_data
 from symamp.analyses.crowd import DATA, Crowd
 from symamp.analyses.crowd_counts import mean_of_counts
 from symamp.analyses.crowd_data import Positions, positions_above, positions_below
 from symamp.analyses.crowd_messages import StepTest, Victim, victims
 from symamp.analyses.part import DataSets
 from symamp.derivation.crossing import log_above
-from symamp.derivation.decomposition import Decomposition
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.grouped import approximate_log_groups, enclose_groups, estimate_log_groups
 from symamp.evaluation.grouped_search import Group
 from symamp.evaluation.inversion import estimate_root, log_of
 from symamp.evaluation.law import Level
-from symamp.evaluation.plan import Plan
 from symamp.evaluation.walks import StepPlan
 from symamp.numbers.rationals import ball_of
 from symamp.numbers.rounding import float_above, float_below
 
-_BITS = 192
 _STEPS = 40
 _MANY = 10**6
 """Tells the search for a root that there are many users: then it starts from saddle points."""
@@ -37,16 +34,6 @@ _ROUGH = Settings(gap=1e-3)
 
 Side = Callable[[Level], tuple[list[Group], Callable[[], arb], Callable[[], arb]]]
 """At a level: groups, what E[S_+] is divided by, and what is added."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """One evaluation: a ball of which one end is a bound, the data set, and what repeats it, as data."""
-
-    value: arb
-    name: DataSets | None = None
-    precision: int = _BITS
-    evidence: Callable[[], dict[str, Any]] = dict
 
 
 class _Below(Protocol):
@@ -97,14 +84,14 @@ class Party:
 
     def most(self, level: Level, settings: Settings) -> Found:
         """Return a number that is at least the divergence."""
-        with flint.ctx.workprec(_BITS):
+        with flint.ctx.workprec(BITS):
             mean = self.counted(level)
             if mean is not None:
                 told: dict[str, Any] = {"evaluator": "mean over counts", "plan": None}
                 return Found(mean.upper(), evidence=lambda: self.described() | told)
         groups, divisor, rest = self.above(level)
-        found = enclose_groups(groups, settings) if groups else Enclosure(arb(0), arb(0), "no positive value", _BITS)
-        with flint.ctx.workprec(_BITS):
+        found = enclose_groups(groups, settings) if groups else Enclosure(arb(0), arb(0), "no positive value", BITS)
+        with flint.ctx.workprec(BITS):
             value = (found.upper.upper() / divisor() + rest()).upper()
         return Found(value, precision=found.precision, evidence=lambda: self.described() | evaluation(found))
 
@@ -134,7 +121,7 @@ def _guess(
     def log_at(eps: float, estimate: Callable[[list[Group]], float]) -> float:
         level = Level.of_float(max(eps, 0.0))
         groups, divisor, rest = side(level)
-        with flint.ctx.workprec(_BITS):
+        with flint.ctx.workprec(BITS):
             mean = counted(level)
             if mean is not None:
                 return float(mean.mid().log()) if mean.mid() > 0 else -inf
@@ -220,14 +207,14 @@ class _Thresholds:
         return low
 
     def _tests(self, level: Level) -> list[StepTest]:
-        with flint.ctx.workprec(_BITS):
+        with flint.ctx.workprec(BITS):
             return list(self.victim.tests(level))
 
     def _evidence(self, test: StepTest, plan: StepPlan) -> dict[str, Any]:
         v = self.victim
         own = [[expression_text(c.size * x.expr) for x in (c.on_x0, c.on_x1)] for c in v.columns[v.group]]
         return {
-            **_victim_data(v),
+            **victim_data(v),
             "own": own,
             "others": [[expression_text(c.sums[test.other].expr) for c in columns] for columns in v.columns],
             "signs": [(i in test.up) - (i in test.down) for i in range(len(own))],
@@ -264,42 +251,5 @@ def _data_party(crowd: Crowd, top: float) -> Party:
 
 
 def _message_party(v: Victim, top: float) -> Party:
-    described, counted = lambda: _victim_data(v) | _columns_data(v), lambda level: mean_of_counts(v, level)
+    described, counted = lambda: victim_data(v) | columns_data(v), lambda level: mean_of_counts(v, level)
     return Party(lambda level: v.sides(level, True), _Thresholds(v), top, described, counted)
-
-
-def evaluation(found: Enclosure) -> dict[str, Any]:
-    """Return what repeats the sum of an enclosure, as data."""
-    name = found.evaluator.partition(",")[0]
-    return {"evaluator": name, "plan": kernel_plan(found.plan) if isinstance(found.plan, Plan) else None}
-
-
-def positions_data(positions: Positions) -> dict[str, Any]:
-    """Return the laws of positions as data."""
-    laws: list[dict[str, Any]] = [
-        {"components": [[expression_text(e) for e in c] for c in x.components]}
-        if isinstance(x, Decomposition)
-        else {"ratio": expression_text(x)}
-        for x in positions.known
-    ]
-    return {"positions": laws}
-
-
-def _victim_data(v: Victim) -> dict[str, Any]:
-    return {"victim": v.group, "pair": list(v.pair), "kept": expression_text(1 - v.crowd.dropout)}
-
-
-def _columns_data(v: Victim) -> dict[str, Any]:
-    return {
-        "columns": [
-            [
-                {
-                    "size": c.size,
-                    "on": [expression_text(x.expr) for x in (c.on_x0, c.on_x1)],
-                    "further": sorted({expression_text(x.expr) for x in c.further}),
-                }
-                for c in columns
-            ]
-            for columns in v.columns
-        ]
-    }

@@ -10,7 +10,7 @@ from symamp.analyses.crowd_messages import Victim
 from symamp.evaluation.enumeration import enumerated_sum
 from symamp.evaluation.law import Level, total
 
-QUICK, MOST = 150_000, 10**7
+QUICK, MOST = 150_000, 3 * 10**7
 """How many outcomes there may be over all counts: for every answer, and where the value itself is asked for."""
 
 

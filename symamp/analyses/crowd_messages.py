@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 import flint
@@ -26,10 +26,11 @@ _MOST_INPUTS = 8
 
 @dataclass(frozen=True)
 class Constant:
-    """An exact number: a ball around it at the ambient precision."""
+    """An exact number: a ball around it at the ambient precision, made once for each."""
 
     expr: sp.Expr
     ball: Number
+    known: dict[int, arb] = field(default_factory=dict, compare=False, repr=False)
 
     @staticmethod
     def of(expr: sp.Expr) -> Constant:
@@ -38,7 +39,10 @@ class Constant:
 
     def __call__(self) -> arb:
         """Return a ball around the number."""
-        return self.ball()
+        bits = flint.ctx.prec
+        if bits not in self.known:
+            self.known[bits] = self.ball()
+        return self.known[bits]
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def _answer(
 ) -> None:
     with bar_of_pairs() as progress:
         answer = ask(Profile(Question.of(found, n, method, read_neighbours(neighbours)), progress), read_gap(gap))
-    if not write_certificate(answer, certificate):
+    if not write_certificate(answer.certificate, certificate):
         print_answer(answer, as_json)
 
 

@@ -132,7 +132,7 @@ def compose(
     answer = whole.epsilon(delta, gap=gap) if delta is not None else whole.delta(eps, gap=gap)
     middle = answer.upper if delta is not None else float(sp.N(budget(eps)))
     save_plot(lambda: whole.plot([middle * k / 8 for k in range(4, 13)]), plot)
-    if write_certificate(answer, certificate):
+    if write_certificate(answer.certificate, certificate):
         return
     if as_json:
         print_json(answer.to_dict())

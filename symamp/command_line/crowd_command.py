@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import click
 
-from symamp.amplification import questions
+from symamp.amplification.crowd_answer import CrowdProfile
 from symamp.analyses.crowd import heterogeneous
 from symamp.analyses.subject import Subject
 from symamp.command_line.mechanism_words import GroupWord
@@ -24,6 +23,7 @@ from symamp.numbers.arguments import asked
 @numbers("--honest", help="How many users of each group do not collude, such as 400,100.")
 @click.option("--dropout", default="0", metavar="NUMBER", help="Chance that another user's message is lost unseen.")
 @click.option("--victim", type=int, metavar="GROUP", help="Only victims of this group: 0 is the first.")
+@click.option("--theorem-d", is_flag=True, help="The value of Theorem D itself (messages), a delta, by two rules.")
 @gap
 @certificate
 @as_json
@@ -35,6 +35,7 @@ def crowd(
     honest: list[str] | None,
     dropout: str,
     victim: int | None,
+    theorem_d: bool,
     gap: str,
     certificate: Path | None,
     as_json: bool,
@@ -42,15 +43,18 @@ def crowd(
     """Certified bracket for users who differ. A GROUP is NUMBER:MECHANISM:PARAMETERS, such as 500:krr:k=10,eps0=1."""
     counts = None if honest is None else [0 if x == "0" else x for x in honest]
     found = heterogeneous(groups, shuffled=shuffled, honest=counts, dropout=dropout)
-    quantity, given = asked(delta, eps)
-    ask = partial(questions.epsilon, delta=given) if quantity == "epsilon" else partial(questions.delta, eps=given)
-    answer = ask(found, victim=victim, gap=read_gap(gap))
-    if write_certificate(answer, certificate):
+    (quantity, given), profile = asked(delta, eps), CrowdProfile(found, victim)
+    ask = profile.epsilon if quantity == "epsilon" else profile.delta
+    answer = ask(given, gap=read_gap(gap))
+    if write_certificate(answer.theorem_d_certificate if theorem_d else answer.certificate, certificate):
         return
+    means = answer.theorem_d() if theorem_d else {}
     if as_json:
-        print_json(answer.to_dict())
+        print_json(answer.to_dict() | ({"theorem_d": means} if theorem_d else {}))
         return
     print_line(str(answer))
+    for group, (low, high) in means.items():
+        print_line(f"Theorem D for victims of group {group}: delta in [{low:.10g}, {high:.10g}]")
     if shuffled == "messages":
         for group, (low, high) in answer.victims.items():
             print_line(f"victims of group {group}: [{low:.10g}, {high:.10g}]")

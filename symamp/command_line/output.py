@@ -10,7 +10,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from symamp.accounting.composed_answer import ComposedAnswer
 from symamp.amplification.answer import Answer
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.printing import decomposition_table, gamma_line, text
@@ -79,10 +78,10 @@ def print_answer(answer: Answer, as_json: bool) -> None:
     print_json(answer.to_dict())
 
 
-def write_certificate(answer: Answer | ComposedAnswer, file: Path | None) -> bool:
-    """Write the certificate of an answer to the file, if one is named; return whether it went to standard output."""
+def write_certificate(certificate: Callable[[], dict[str, Any]], file: Path | None) -> bool:
+    """Write a certificate to the file, if one is named; return whether it went to standard output."""
     if file is not None:
-        text = json.dumps(answer.certificate())
+        text = json.dumps(certificate())
         if str(file) == "-":
             print(text)
             return True

@@ -166,12 +166,13 @@ class Check:
         claim, is_epsilon = data["claim"], data["claim"].get("quantity") == "epsilon"
         given = "delta" if is_epsilon else "eps"
         _shaped(claim, {"quantity": str, "n": int, "lower": str, "upper": str, given: str}, "claim")
-        self.version = data["version"]
+        self.version, self.of_theorem = data["version"], claim["quantity"] == "theorem_d"
         _require(data["format"] == "symamp-certificate" and self.version in (1, 2, 3), "not symamp-certificate 1 to 3")
         for side in ("above", "below"):
             for i, evidence in enumerate(data[side]):
                 _shaped(evidence, self.shape(evidence, side == "above"), f"certificate.{side}[{i}]")
-        _require(claim["quantity"] in ("epsilon", "delta") and 1 <= claim["n"] <= MOST_USERS, "claim: quantity or n")
+        known = ("epsilon", "delta", *["theorem_d"] * (self.version == 3))
+        _require(claim["quantity"] in known and 1 <= claim["n"] <= MOST_USERS, "claim: quantity or n")
         with ctx.workprec(256):
             lower, upper, at = (self.number(claim[key]) for key in ("lower", "upper", given))
             inside = 0 < at < 1 if is_epsilon else 0 <= at < _INFINITY
@@ -212,7 +213,7 @@ class Check:
             return _EVIDENCE | {"plan": _TAILS if tails else _PLAN}
 
         if self.version == 3:
-            return groups.shape(evidence, _PLAN, above)
+            return groups.shape(evidence, _PLAN, above, self.of_theorem)
         if above and self.version == 2 and "ratio" in evidence:
             return patterns.shape(evidence, triple)
         if above and self.version == 2 and "rows" in evidence:
