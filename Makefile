@@ -1,10 +1,15 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 BASE := $(VENV)/.base
 DEV := $(VENV)/.dev
 OLDEST := .venv-oldest
+# Each process begins with half of the files, so that what the tests of one file share is computed once.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+# What is imported is compiled once, by the process that imports it first: pip would compile ten times as much.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-all test-oldest test-portable fuzz lint docs bench package-check clean
 
@@ -12,16 +17,16 @@ demo: $(BASE)
 	$(BIN)/python -m symamp.command_line.demo
 
 test: lint
-	$(BIN)/python -m pytest -n 2 -q --durations=10
-	$(BIN)/python -m pytest -n 2 -q --nbmake --nbmake-timeout=300 notebooks
+	$(PYTEST) --durations=10
+	$(PYTEST) --nbmake --nbmake-timeout=300 notebooks
 
 test-all: lint
 	$(PIP) -e ".[dask,export]"
-	$(BIN)/python -m pytest -n 2 -q -m "slow or not slow"
-	$(BIN)/python -m pytest -n 2 -q --nbmake --nbmake-timeout=300 notebooks
+	$(PYTEST) -m "slow or not slow"
+	$(PYTEST) --nbmake --nbmake-timeout=300 notebooks
 
 test-oldest: $(OLDEST)/.test
-	$(OLDEST)/bin/python -m pytest -n 2 -q
+	$(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -q
 
 test-portable: $(DEV)
 	PYTHON=$(BIN)/python tests/portability.sh
@@ -54,9 +59,10 @@ $(BASE): pyproject.toml constraints.txt
 	$(PIP) -e .
 	touch $(BASE)
 
-$(DEV): $(BASE)
+$(DEV): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) -e ".[dev]"
-	touch $(DEV)
+	touch $(BASE) $(DEV)
 
 $(OLDEST)/.test: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv $(OLDEST)

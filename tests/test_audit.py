@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from functools import cache
 
 import pytest
 import sympy as sp
@@ -11,11 +12,14 @@ from symamp.literature.audit import Printed, audit, check
 from symamp.literature.statements import statements
 from tests.oracle.users_who_differ import messages_shuffled, response
 
-FINDINGS = list(audit())
+
+@cache
+def findings():
+    return list(audit())
 
 
 def verdicts(place, slug):
-    return {f.printed.quantity: f.verdict for f in FINDINGS if (f.printed.place, f.printed.slug) == (place, slug)}
+    return {f.printed.quantity: f.verdict for f in findings() if (f.printed.place, f.printed.slug) == (place, slug)}
 
 
 @pytest.mark.parametrize("slug", ["krr", "local-hashing", "rappor", "oue"])
@@ -31,7 +35,7 @@ def test_hadamard_row_of_000_is_only_a_limit():
     }
     (found,) = [
         f
-        for f in FINDINGS
+        for f in findings()
         if (f.printed.place, f.printed.slug, f.printed.quantity) == ("000 Table 2", "hadamard-response", "q")
     ]
     sizes, printed, exact = found.counterexample
@@ -46,10 +50,10 @@ def test_table_3_of_000_is_a_limit(slug):
 
 
 def test_beta_of_002():
-    by_slug = {f.printed.slug: f.verdict for f in FINDINGS if f.printed.quantity in ("beta", "ratio")}
+    by_slug = {f.printed.slug: f.verdict for f in findings() if f.printed.quantity in ("beta", "ratio")}
     differing = {slug for slug, verdict in by_slug.items() if verdict != "agrees exactly"}
     assert differing == {"local-hashing", "sampling-rappor", "priv-kv", "duchi-vector-even"}
-    for f in FINDINGS:
+    for f in findings():
         assert (f.verdict == "agrees exactly") == (f.counterexample is None)
 
 
@@ -66,7 +70,7 @@ def test_command_line(capsys, monkeypatch):
         main()
     assert stop.value.code == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [r["place"] for r in rows[: len(FINDINGS)]] == [f.printed.place for f in FINDINGS]
+    assert [r["place"] for r in rows[: len(findings())]] == [f.printed.place for f in findings()]
     places = {r["place"] for r in rows}
     assert places >= {f"002 Table {i}" for i in range(1, 6)} | {f"000 Table {i}" for i in range(1, 4)}
     assert {"002 Theorem 4.1", "002 Theorem 6.1"} <= {r["place"] for r in rows if r["verdict"] == "refuted"}

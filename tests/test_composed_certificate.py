@@ -2,6 +2,7 @@
 
 import copy
 import json
+from functools import cache
 
 import pytest
 from click.testing import CliRunner
@@ -13,15 +14,23 @@ from symamp.verifier.many_rounds import verify
 
 PROFILE = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=1000, method="blanket")
 SKEW = [["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"], ["1/8", "3/8", "1/2"]]
-ANSWER = PROFILE.rounds(20).epsilon("1e-6", gap="0.05")
-CERTIFICATE = json.loads(json.dumps(ANSWER.certificate()))
+
+
+@cache
+def answered():
+    return PROFILE.rounds(20).epsilon("1e-6", gap="0.05")
+
+
+@cache
+def certified():
+    return json.loads(json.dumps(answered().certificate()))
 
 
 def test_it_is_valid_and_states_the_bracket():
-    assert verify(CERTIFICATE).status == "valid"
-    low, high = (float(many_rounds._number(CERTIFICATE["claim"][k])) for k in ("lower", "upper"))
-    assert low == pytest.approx(ANSWER.lower, rel=1e-8)
-    assert low <= ANSWER.lower < ANSWER.upper <= high
+    assert verify(certified()).status == "valid"
+    low, high = (float(many_rounds._number(certified()["claim"][k])) for k in ("lower", "upper"))
+    assert low == pytest.approx(answered().lower, rel=1e-8)
+    assert low <= answered().lower < answered().upper <= high
 
 
 def test_delta_sampling_given_points_and_orders_that_differ():
@@ -36,8 +45,8 @@ def test_delta_sampling_given_points_and_orders_that_differ():
         assert verify(json.loads(json.dumps(answer.certificate()))).status == "valid"
 
 
-def changed(**changes):
-    data = copy.deepcopy(CERTIFICATE)
+def changed(changes):
+    data = copy.deepcopy(certified())
     for path, value in changes.items():
         *keys, last = path.split("__")
         place = data
@@ -48,39 +57,39 @@ def changed(**changes):
 
 
 @pytest.mark.parametrize(
-    "data",
+    "changes",
     [
-        changed(claim__upper="1/1000"),
-        changed(claim__lower="3"),
-        changed(claim__delta="1/10000000"),
-        changed(above__rounds__0__count=19),
-        changed(rounds__0__count=21),
-        changed(above__rounds__0__first=[]),
-        changed(above__plan__N=3),
-        changed(above__plan__evaluated=[]),
-        changed(below__rounds__0__count=21),
-        changed(below__plan__theta_above="0"),
-        changed(above__rounds__0__first__3__claim__upper="1/10**9"),
-        changed(above__rounds__0__first__0__claim__n=10**6),
-        changed(above__rounds__0__rate="1/2"),
-        changed(rounds__0__rate="2"),
-        changed(rounds__0__n=10**6),
-        changed(rounds__0__round="RandomizedResponse(k=2, eps0=1), n = 1,000"),
-        changed(above__rounds__0__top="11/10"),
-        changed(above__rounds__0__bottom="9/10"),
-        changed(below__rounds__0__top="11/10"),
-        changed(below__rounds__0__bottom="9/10"),
-        changed(below__rounds__0__round=1),
-        changed(above__rounds__0__first=[["1", "1/100"]]),
+        {"claim__upper": "1/1000"},
+        {"claim__lower": "3"},
+        {"claim__delta": "1/10000000"},
+        {"above__rounds__0__count": 19},
+        {"rounds__0__count": 21},
+        {"above__rounds__0__first": []},
+        {"above__plan__N": 3},
+        {"above__plan__evaluated": []},
+        {"below__rounds__0__count": 21},
+        {"below__plan__theta_above": "0"},
+        {"above__rounds__0__first__3__claim__upper": "1/10**9"},
+        {"above__rounds__0__first__0__claim__n": 10**6},
+        {"above__rounds__0__rate": "1/2"},
+        {"rounds__0__rate": "2"},
+        {"rounds__0__n": 10**6},
+        {"rounds__0__round": "RandomizedResponse(k=2, eps0=1), n = 1,000"},
+        {"above__rounds__0__top": "11/10"},
+        {"above__rounds__0__bottom": "9/10"},
+        {"below__rounds__0__top": "11/10"},
+        {"below__rounds__0__bottom": "9/10"},
+        {"below__rounds__0__round": 1},
+        {"above__rounds__0__first": [["1", "1/100"]]},
+        {"above": None},
+        {"rounds": 7},
     ],
 )
-def test_changes_are_noticed(data):
-    assert verify(data).status in ("invalid", "malformed")
+def test_changes_are_noticed(changes):
+    assert verify(changed(changes)).status in ("invalid", "malformed")
 
 
-@pytest.mark.parametrize(
-    "data", [None, 3, {}, {"claim": {}}, {**CERTIFICATE, "above": None}, {**CERTIFICATE, "rounds": 7}]
-)
+@pytest.mark.parametrize("data", [None, 3, {}, {"claim": {}}])
 def test_anything_is_answered(data):
     assert verify(data).status in ("invalid", "malformed")
 
@@ -88,7 +97,7 @@ def test_anything_is_answered(data):
 def test_points_of_another_law_do_not_count_below():
     other = sa.profile(sa.RandomizedResponse(k=3, eps0=2), n=1000, method="blanket").rounds(20)
     foreign = json.loads(json.dumps(other.epsilon("1e-6", gap="0.05").certificate()))
-    data = copy.deepcopy(CERTIFICATE)
+    data = copy.deepcopy(certified())
     data["below"]["rounds"][0]["first"][2] = foreign["below"]["rounds"][0]["first"][2]
     assert verify(data).status == "invalid"
 
@@ -115,7 +124,7 @@ def test_compose_and_verify(tmp_path, capfd):
     words = ("krr", "--k", "3", "--eps0", "1", "--n", "1e3", "--rounds", "20", "--method", "blanket")
     found = run("compose", *words, "--delta", "1e-6", "--gap", "0.05", "--json", "--certificate", file)
     answer = json.loads(found.output)
-    assert (answer["lower"], answer["upper"]) == (ANSWER.lower, ANSWER.upper)
+    assert (answer["lower"], answer["upper"]) == (answered().lower, answered().upper)
     assert main(str(file)) == 0
 
 
@@ -126,7 +135,7 @@ def test_compose_reads_rounds_from_a_file(tmp_path):
         '[[round]]\nmechanism = "krr"\nk = 3\neps0 = 1.0\nn = 1000\nrounds = 15\nmethod = "blanket"\n'
     )
     answer = json.loads(run("compose", file, "--delta", "1e-6", "--gap", "0.05", "--json").output)
-    assert answer["upper"] == ANSWER.upper
+    assert answer["upper"] == answered().upper
 
 
 @pytest.mark.parametrize(
@@ -159,7 +168,7 @@ def test_tradeoff_command_and_a_plot(tmp_path):
 def test_a_certificate_on_standard_output(capfd):
     words = ("krr", "--k", "3", "--eps0", "1", "--n", "1e3", "--rounds", "20", "--method", "blanket")
     found = run("compose", *words, "--delta", "1e-6", "--gap", "0.05", "--certificate", "-")
-    assert json.loads(found.output)["claim"] == CERTIFICATE["claim"]
+    assert json.loads(found.output)["claim"] == certified()["claim"]
 
 
 def test_options_that_do_not_fit():

@@ -1,5 +1,6 @@
 """The evaluators against exact fractions, against each other, and against a second precision."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
 from random import Random
@@ -135,10 +136,10 @@ def test_reference_numbers_of_binary_randomized_response(eps, value):
     found = enclose_divergence(krr(2), level, 1000)
     assert found.relative_gap <= 1e-6
     assert float(found.upper) == pytest.approx(value, rel=5e-5)
-    with mpmath.workdps(50):
-        t, e = mpmath.e, mpmath.exp(mpmath.mpf(eps))
+    with localcontext(prec=50):
+        t, e = Decimal(1).exp(), Decimal(eps).exp()
         p = 1 / (t + 1)
-        exact = mpmath.mpf(0)
+        exact = Decimal(0)
         outer = (1 - 2 * p) ** 1000
         for a in range(1001):
             # outer = P(a first values, the rest null); inner runs over the number b of second values.
@@ -151,8 +152,8 @@ def test_reference_numbers_of_binary_randomized_response(eps, value):
                 inner *= p / (1 - 2 * p) * (1000 - a - b) / (b + 1)
             outer *= p / (1 - 2 * p) * (1000 - a) / (a + 1)
         exact /= 1000
-        assert mpmath.mpf(found.lower.lower().str(40, radius=False)) <= exact * (1 + mpmath.mpf(10) ** -30)
-        assert exact <= mpmath.mpf(found.upper.upper().str(40, radius=False)) * (1 + mpmath.mpf(10) ** -30)
+        assert Decimal(found.lower.lower().str(40, radius=False)) <= exact * (1 + Decimal(10) ** -30)
+        assert exact <= Decimal(found.upper.upper().str(40, radius=False)) * (1 + Decimal(10) ** -30)
 
 
 @pytest.mark.parametrize("gap", [1e-4, 1e-6, 1e-9])

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -10,11 +11,15 @@ import layout
 import pytest
 
 KNOWN = layout.modules()
-IMPORTS = {module: list(layout.imports(path, KNOWN)) for module, path in KNOWN.items()}
+
+
+@cache
+def imports():
+    return {module: list(layout.imports(path, KNOWN)) for module, path in KNOWN.items()}
 
 
 def test_no_import_is_hidden_in_a_function():
-    assert not {(module, name) for module, found in IMPORTS.items() for name, inside in found if inside}
+    assert not {(module, name) for module, found in imports().items() for name, inside in found if inside}
 
 
 def test_what_is_slow_to_start_is_loaded_when_it_is_called():
@@ -31,7 +36,7 @@ def test_no_two_files_share_a_name():
 
 def test_there_is_no_circle_of_files():
     """Imports for the sake of types count, too."""
-    graph = {m: {name for name, _ in found if name != m} for m, found in IMPORTS.items()}
+    graph = {m: {name for name, _ in found if name != m} for m, found in imports().items()}
     try:
         order = list(TopologicalSorter(graph).static_order())
     except CycleError as error:

@@ -274,22 +274,29 @@ def value(text):
 
 
 @lru_cache(maxsize=4096)
-def outcomes(components, n, exact):
-    """(sum of r0, sum of r1, probability) of the outcomes of n draws from A2, as fractions or mpmath numbers."""
+def outcomes(components, n):
+    """(sum of r0, sum of r1, probability) of the outcomes of n draws from A2, and the denominators of sums and chances.
+
+    All are integers: fractions would reduce each of a million products.
+    """
     law = [*components, (Fraction(0), Fraction(0), 1 - sum(m for *_, m in components))]
+    sums, chances = (
+        math.lcm(*(x.denominator for row in law for x in part(row))) for part in (lambda r: r[:2], lambda r: r[2:])
+    )
+    law = [(int(r0 * sums), int(r1 * sums), [int(m * chances) ** c for c in range(n + 1)]) for r0, r1, m in law]
     found = []
 
     def draw(j, left, a, b, weight):
         r0, r1, mass = law[j]
         if j == len(law) - 1:
-            found.append((a + left * r0, b + left * r1, weight * mass**left))
+            found.append((a + left * r0, b + left * r1, weight * mass[left]))
             return
         for c in range(left + 1):
-            draw(j + 1, left - c, a + c * r0, b + c * r1, weight * math.comb(left, c) * mass**c)
+            draw(j + 1, left - c, a + c * r0, b + c * r1, weight * math.comb(left, c) * mass[c])
 
-    draw(0, n, Fraction(0), Fraction(0), Fraction(1))
-    assert sum(p for *_, p in found) == 1
-    return tuple(found if exact else (tuple(map(mpmath.mpmathify, row)) for row in found))
+    draw(0, n, 0, 0, 1)
+    assert sum(p for *_, p in found) == chances**n
+    return found, sums, chances**n
 
 
 @lru_cache(maxsize=4096)
@@ -307,7 +314,10 @@ def second_divergence(components, singular, n, eps):
     logarithm = re.fullmatch(r"log\(([0-9/]+)\)", eps)
     exact = logarithm is not None or eps == "0"
     e = Fraction(logarithm[1] if logarithm else 1) if exact else mpmath.exp(value(eps))
-    total = sum(p * max(a - e * b, 0) for a, b, p in outcomes(components, n, exact)) / n
+    found, sums, chances = outcomes(components, n)
+    top, bottom = (e.numerator, e.denominator) if exact else (e, 1)
+    total = sum(p * v for a, b, p in found if (v := bottom * a - top * b) > 0)
+    total = Fraction(total, bottom * sums * chances * n) if exact else total / (sums * chances * n)
     visible = (a - e * b if exact else mpmath.mpmathify(a) - e * mpmath.mpmathify(b) for a, b in singular)
     return mpmath.mpmathify(total + sum(max(v, 0) for v in visible))
 

@@ -1,6 +1,7 @@
 """Users who differ, in exact rationals: the two models by exhaustion, sharing no code with the package."""
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from random import Random
@@ -85,15 +86,18 @@ def constant(table: Table) -> Adaptive:
 
 
 def expectation(laws: Sequence[dict[Fraction, Fraction]]) -> Fraction:
-    """E[S_+] for a sum of independent variables with these laws."""
-    total: dict[Fraction, Fraction] = {ZERO: ONE}
+    """E[S_+] for a sum of independent variables with these laws: in integers, over common denominators."""
+    scale, whole = math.lcm(*(v.denominator for law in laws for v in law)), 1
+    total = {0: 1}
     for law in laws:
-        out: dict[Fraction, Fraction] = {}
+        shared = math.lcm(*(chance.denominator for chance in law.values()))
+        steps = [(int(v * scale), int(chance * shared)) for v, chance in law.items()]
+        out: dict[int, int] = {}
         for s, mass in total.items():
-            for v, chance in law.items():
-                out[s + v] = out.get(s + v, ZERO) + mass * chance
-        total = out
-    return sum((s * mass for s, mass in total.items() if s > 0), ZERO)
+            for v, chance in steps:
+                out[s + v] = out.get(s + v, 0) + mass * chance
+        total, whole = out, whole * shared
+    return Fraction(sum(s * mass for s, mass in total.items() if s > 0), scale * whole)
 
 
 def budget_law(t: Fraction, E: Fraction) -> dict[Fraction, Fraction]:
