@@ -419,3 +419,17 @@ def test_a_proposal_is_asked_for_once_at_each_eps():
         patch.setattr(TableBound, "proposed", lambda self, level, n: asked.append(level) or of(self, level, n))
         BLANKET.bound(geometric(8)).root(10**4, float(np.log(1e-6)), Settings(gap=1e-3))
     assert len(asked) == len(set(asked))
+
+
+def test_inputs_that_doubles_do_not_tell_apart():
+    near = sa.FiniteMechanism([["7/10 - 10**-60", "3/10 + 10**-60"], ["7/10", "3/10"]])
+    answer = sa.delta(near, n=2, eps=0, method="generic")
+    assert 0 < answer.lower <= 7e-61 * (1 + 1e-15)  # the difference times the likelier message of the other user
+    assert answer.upper >= 7e-61 * (1 - 1e-15)
+
+
+@pytest.mark.parametrize("delta", ["0.99999998", "0.99999999998"])
+def test_levels_beyond_doubles_are_met_near_the_total_variation(delta):
+    steep = sa.FiniteMechanism([["1/(10**8 + 1)", "10**8/(10**8 + 1)"], ["1 - 1/(10**11 + 1)", "1/(10**11 + 1)"]])
+    answer = sa.epsilon(steep, n=2, delta=delta, method="blanket")
+    assert answer.lower <= answer.upper <= 26

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-import flint
 import numpy as np
 import sympy as sp
 
@@ -118,8 +117,7 @@ def worst_triples(table: NumericTable, level: Level, n: int, most: int) -> list[
     [0, 1, 2]
     """
     rows, found = table.floats, list[tuple[float, tuple[int, int, int]]]()
-    with flint.ctx.workprec(128):
-        minus_one = float(level.exponential_minus_one())
+    minus_one = level.rough_minus_one()
     for other in _hiding(rows):
         scores = np.where(table.admissible, log_divergences(rows, rows[other], minus_one, n), -np.inf)
         # A tie goes to an input outside the pair: that is the data set that papers name.
@@ -149,8 +147,7 @@ def _mixed(mechanism: Mechanism, reduction: DataSetPart, level: Level, n: int) -
         return
     table = mechanism.numeric or seen_table(mechanism, pair)
     place = {x: i for i, x in enumerate(table.inputs)}
-    with flint.ctx.workprec(128):
-        minus_one = float(level.exponential_minus_one())
+    minus_one = level.rough_minus_one()
     rows = place[pair[0]], place[pair[1]]
     for start in dict.fromkeys([place[reduction.dataset[0][0]], *rows]):
         weights = rounded(ascent(table.floats, rows, minus_one, n, start), _MOST_MIXED, _DENOMINATOR)

@@ -22,7 +22,7 @@ _KERNEL_GAP, _MOST_FREQUENCIES = 0.05, 400
 
 def worst_pairs(table: NumericTable, level: Level, n: int, most: int) -> list[Pair]:
     """Return the ordered pairs of rows whose blanket has the largest divergence, by estimates in doubles."""
-    scores = log_divergences(table.floats, table.least_floats, _minus_one(level), n)
+    scores = log_divergences(table.floats, table.least_floats, level.rough_minus_one(), n)
     return best(np.where(table.admissible, scores, -np.inf), most)
 
 
@@ -114,7 +114,7 @@ def singular_above(table: NumericTable, level: Level) -> Floats:
 
 def common_tilt(table: NumericTable, level: Level, n: int, bound: arb) -> float | None:
     """Return a tilt at which many pairs are closed, by doubles; None if it closes none."""
-    minus_one, log_bound = _minus_one(level), log_of_ball(bound)
+    minus_one, log_bound = level.rough_minus_one(), log_of_ball(bound)
     rows, hidden = table.floats, table.least_floats
     grid = tilts(minus_one, n, chi_squares(rows, hidden))
     found: dict[float, int] = {}
@@ -132,9 +132,4 @@ def _room(table: NumericTable) -> float:
 
 
 def _e(level: Level) -> float:
-    return 1.0 + _minus_one(level)
-
-
-def _minus_one(level: Level) -> float:
-    with flint.ctx.workprec(128):
-        return float(level.exponential_minus_one())
+    return 1.0 + level.rough_minus_one()

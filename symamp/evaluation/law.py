@@ -12,9 +12,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 Number: TypeAlias = Callable[[], arb]
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,15 @@ class Level:
     def exponential_minus_one(self) -> arb:
         """Return a ball around E - 1 without the cancellation."""
         return arb(self.rational - 1) if self.rational is not None else self.eps().expm1()
+
+    def rough_minus_one(self) -> float:
+        """Return E - 1 as a double for searches, or a smaller number where its square would not be one.
+
+        >>> Level.of_float(0.0).rough_minus_one(), Level.of_float(1e4).rough_minus_one()
+        (0.0, 1e+100)
+        """
+        with ctx.workprec(128):
+            return min(float(self.exponential_minus_one()), _LARGEST)
 
 
 def total(values: Sequence[arb]) -> arb:
