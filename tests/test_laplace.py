@@ -96,7 +96,8 @@ def test_delta_of_one_user_and_beyond_the_budget():
     assert sa.delta(sa.Laplace(eps0=1), n=1000, eps=1).upper == 0.0
     alone = sa.delta(sa.Laplace(eps0=1), n=1, eps=0)
     # One user alone: total variation 1 - e^(-1/2).
-    assert alone.bound.lower < 0.3934693402874 < alone.bound.upper
+    low, high = (sp.Rational(x) for x in (alone.bound.lower, alone.bound.upper))
+    assert low < 1 - sp.exp(sp.Rational(-1, 2)) < high
     assert alone.gap < 1e-4
 
 

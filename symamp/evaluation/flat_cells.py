@@ -13,12 +13,12 @@ from itertools import accumulate
 
 import flint
 import numpy as np
-from flint import acb, acb_series, arb
+from flint import acb, arb
 
 from symamp.evaluation.gparv import FlatFloats
-from symamp.evaluation.smooth_law import Analytic, Piece, SmoothLaw
+from symamp.evaluation.smooth_law import Piece, SmoothLaw, range_and_slope
 
-_UNKNOWN, _LARGE = arb("nan"), arb(2) ** 4096
+_LARGE = arb(2) ** 4096
 _BITS, _MOST_CELLS, _LEFT_OVER = 64, 64, 0.25
 
 
@@ -124,17 +124,7 @@ def _judged(cell: Cell, e: arb, theta: arb) -> tuple[arb, arb]:
 
 
 def _cell(piece: Piece, start: arb, end: arb) -> Cell:
-    whole = acb_series([acb(start.union(end)), acb(1)], 2)
-    density, _ = _expanded(piece.density, whole)
-    slope0, slope1 = (_expanded(r, whole)[1] for r in (piece.ratio0, piece.ratio1))
+    density, _ = range_and_slope(piece.density, start, end)
+    slope0, slope1 = (range_and_slope(r, start, end)[1] for r in (piece.ratio0, piece.ratio1))
     ends = [tuple(r(acb(y)).real for y in (start, end)) for r in (piece.ratio0, piece.ratio1)]
     return Cell(piece, start, end, density, ends[0], ends[1], slope0, slope1)
-
-
-def _expanded(f: Analytic, whole: acb_series) -> tuple[arb, arb]:
-    """Return balls around the values of a function on an interval, and around those of its derivative."""
-    try:
-        found = f(whole)
-    except ValueError:  # a quotient by a series that may start with 0
-        return _UNKNOWN, _UNKNOWN
-    return (found[0].real, found[1].real) if isinstance(found, acb_series) else (found.real, arb(0))

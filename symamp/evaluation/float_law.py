@@ -12,7 +12,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symamp.evaluation.gparv import FloatGparv, float_gparv
-from symamp.evaluation.law import Law, Level, total
+from symamp.evaluation.law import Atom, Law, Level, Number, total
 
 _BITS, _RESOLVED = 256, 64
 _CLOSE = 1e-9
@@ -35,25 +35,29 @@ class FloatLaw:
     def of(law: Law) -> FloatLaw | None:
         """Return the law in doubles, None where one of the numbers is not resolved."""
         with flint.ctx.workprec(_BITS):
-            first = [a.ratio0() for a in law.atoms]
-            second = [a.ratio1() for a in law.atoms]
-            masses = [a.mass() for a in law.atoms]
-            differences = [
-                arb(0) if atom.equal_ratios else a - b for atom, a, b in zip(law.atoms, first, second, strict=True)
-            ]
-            if not all(x.rel_accuracy_bits() > _RESOLVED for x in (*first, *second, *masses) if not x.is_zero()):
-                return None
-            # A difference that is not resolved is 0 for all purposes: the ratios agree in far more than a double.
-            rest = arb(0) if law.complete else (1 - total(masses)).max(arb(0))
-            return FloatLaw(
-                _array(differences),
-                _array(second),
-                _array(masses),
-                float(rest),
-                float(total([d * m for d, m in zip(differences, masses, strict=True)])),
-                float(total([r * m for r, m in zip(second, masses, strict=True)])),
-                np.array([(float(a() - b()), float(b())) for a, b in law.singular]).reshape(-1, 2),
-            )
+            rows = [evaluated(atom) for atom in law.atoms]
+            rest = arb(0) if law.complete else (1 - total([mass for *_, mass in rows])).max(arb(0))
+            return FloatLaw.of_rows(rows, rest, law.singular)
+
+    @staticmethod
+    def of_rows(
+        rows: Sequence[tuple[arb, arb, arb]], rest: arb, singular: Sequence[tuple[Number, Number]]
+    ) -> FloatLaw | None:
+        """Return the law of (r0 - r1, r1, mass) in doubles, with ``rest`` for the null symbol."""
+        differences, ratios, masses = zip(*rows, strict=True) if rows else ((), (), ())
+        both = [d + r for d, r, _ in rows]
+        if not all(x.rel_accuracy_bits() > _RESOLVED for x in (*both, *ratios, *masses) if not x.is_zero()):
+            return None
+        # A difference that is not resolved is 0 for all purposes: the ratios agree in far more than a double.
+        return FloatLaw(
+            _array(differences),
+            _array(ratios),
+            _array(masses),
+            float(rest),
+            float(total([d * m for d, _, m in rows])),
+            float(total([r * m for _, r, m in rows])),
+            np.array([(float(a() - b()), float(b())) for a, b in singular]).reshape(-1, 2),
+        )
 
     def gparv(self, level: Level) -> FloatGparv | None:
         """Return G at a level, None where a value is a difference of numbers that are nearly equal."""
@@ -79,6 +83,12 @@ class FloatLaw:
             self.excess - minus_one * self.whole,
             float(np.maximum(alone, 0.0).sum()),
         )
+
+
+def evaluated(atom: Atom) -> tuple[arb, arb, arb]:
+    """Return (r0 - r1, r1, mass) of an atom at the ambient precision."""
+    ratio1 = atom.ratio1()
+    return arb(0) if atom.equal_ratios else atom.ratio0() - ratio1, ratio1, atom.mass()
 
 
 @lru_cache(maxsize=256)

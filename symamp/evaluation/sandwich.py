@@ -7,21 +7,24 @@ and every number of users (docs/proofs/smooth_laws.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
+from typing import TypeVar
 
 import flint
 import numpy as np
 from flint import acb, arb
 
 from symamp.evaluation.law import Atom, Law, Number, total
-from symamp.evaluation.smooth_law import Analytic, Piece, SmoothLaw, box_range, nodes
+from symamp.evaluation.smooth_law import Analytic, Piece, SmoothLaw, box_range, nodes, range_and_slope
 from symamp.numbers.holomorphic import Holomorphic
 
 _EXTRA, _SAMPLES = 64, 400
 
 
 Cuts = Callable[[Piece, int], list[arb]]
+_T = TypeVar("_T")
 _Masses = Callable[[], tuple[arb, arb, arb]]
 
 
@@ -61,26 +64,31 @@ def finite_sandwich(law: SmoothLaw, cells: int, bits: int = 128, cuts: Cuts = eq
     below, above = list(law.atoms), list(law.atoms)
     with flint.ctx.workprec(bits + _EXTRA):
         for piece in law.pieces:
-            inner = [_fixed(cut.mid()) for cut in cuts(piece, cells)]
-            for start, end in pairwise([piece.start, *inner, piece.end]):
-                masses = _masses(piece, start, end, bits)
-                below.append(_mean(masses))
-                above += _ends(piece, start(), end(), masses)
+            places = [piece.start, *(_fixed(cut.mid()) for cut in cuts(piece, cells)), piece.end]
+            masses = _masses(piece, places, bits)
+            below += [_mean(m) for m in masses]
+            above += _spread(piece, places, masses)
     complete = law.null().is_zero()
     return Law(tuple(below), law.singular, complete), Law(tuple(above), law.singular, complete)
 
 
-def _masses(piece: Piece, start: Number, end: Number, bits: int) -> _Masses:
-    """Return the masses of a cell under A2, A0 and A1."""
-    if piece.beyond is not None:
-        beyond = piece.beyond
+def _masses(piece: Piece, places: Sequence[Number], bits: int) -> list[_Masses]:
+    """Return the masses of each cell under A2, A0 and A1."""
+    if piece.beyond is None:
+        return [_integrated(piece, start, end, bits) for start, end in pairwise(places)]
+    beyond = [_at_place(piece.beyond, place) for place in places]
+    return [_between(first, second) for first, second in pairwise(beyond)]
 
-        def between() -> tuple[arb, arb, arb]:
-            a, b = beyond(start()), beyond(end())
-            return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
-        return _remembered(between)
+def _between(first: _Masses, second: _Masses) -> _Masses:
+    def masses() -> tuple[arb, arb, arb]:
+        a, b = first(), second()
+        return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
+    return _remembered(masses)
+
+
+def _integrated(piece: Piece, start: Number, end: Number, bits: int) -> _Masses:
     def times(ratio: Analytic) -> Analytic:
         return lambda y: piece.density(y) * ratio(y)
 
@@ -88,26 +96,27 @@ def _masses(piece: Piece, start: Number, end: Number, bits: int) -> _Masses:
     for density in (piece.density, times(piece.ratio0), times(piece.ratio1)):
         # With E = 1 and equal ratios G is 0: the nodes integrate the density alone.
         arc = Piece(start, end, density, _one, _one)
-        rule = nodes.__wrapped__(SmoothLaw((arc,), (), _zero), 1.0, 0.0, 0.0, flint.ctx.prec, bits + 16)
+        rule = nodes.__wrapped__((arc,), 1.0, 0.0, 0.0, flint.ctx.prec, bits + 16)
         bound = rule.remainder(arb(1), arb(0), arb(0))
         found.append(total([m for _, _, m in rule.values]) + bound.upper() * arb(0, 1))
     mass, mass0, mass1 = found
     return lambda: (mass, mass0, mass1)
 
 
-def _remembered(masses: _Masses) -> _Masses:
-    """Return the function with a memory of its last result: three numbers of an atom come from one evaluation."""
-    known: tuple[int, tuple[arb, arb, arb] | None] = (0, None)
+def _remembered(value: Callable[[], _T]) -> Callable[[], _T]:
+    """Return the function with a memory of its last result: cells and numbers of an atom share evaluations."""
+    known: list[tuple[int, _T]] = []
 
-    def found() -> tuple[arb, arb, arb]:
-        nonlocal known
-        bits, result = known
-        if result is None or bits != flint.ctx.prec:
-            result = masses()
-            known = flint.ctx.prec, result
-        return result
+    def found() -> _T:
+        if not known or known[0][0] != flint.ctx.prec:
+            known[:] = [(flint.ctx.prec, value())]
+        return known[0][1]
 
     return found
+
+
+def _at_place(f: Callable[[arb], _T], place: Number) -> Callable[[], _T]:
+    return _remembered(lambda: f(place()))
 
 
 def _mean(masses: _Masses) -> Atom:
@@ -119,29 +128,69 @@ def _mean(masses: _Masses) -> Atom:
     )
 
 
+def _spread(piece: Piece, places: Sequence[Number], cells: Sequence[_Masses]) -> Iterator[Atom]:
+    """Yield atoms at the ends of segments that contain the ratios of the cells, with the same masses and means.
+
+    Where one ratio alone varies, and is monotonic, neighbours have an end in common.
+    """
+    varying = [i for i in (0, 1) if not _is_constant(_ratios(piece)[i], piece)]
+    shared: list[list[Number]] = [[] for _ in places]
+    values: list[Number] = []
+    if len(varying) == 1:
+        ratio = _ratios(piece)[varying[0]]
+        values = [_at_place(lambda y: ratio(acb(y)).real, place) for place in places]
+    for k, masses in enumerate(cells):
+        start, end = places[k](), places[k + 1]()
+        if not values or range_and_slope(ratio, start, end)[1].contains(0):
+            yield from _ends(piece, start, end, masses)
+            continue
+        for place, share in zip((k, k + 1), _shares(masses, varying[0], values[k], values[k + 1]), strict=True):
+            shared[place].append(share)
+    for value, shares in zip(values, shared, strict=False):
+        if shares:
+            yield _placed(piece, varying[0], value, partial(_sum, shares))
+
+
 def _ends(piece: Piece, start: arb, end: arb, masses: _Masses) -> list[Atom]:
-    """Return atoms at the ends of a segment that contains the ratios of a cell, with the same masses and means."""
-    ranges = box_range(piece.ratio0, start, end), box_range(piece.ratio1, start, end)
-    varying = [i for i, f in enumerate((piece.ratio0, piece.ratio1)) if ranges[i].rad() != 0 and not _is_constant(f)]
+    """Return atoms at the ends of a segment, or the corners of a triangle, that contains the ratios of a cell."""
+    boxes = [box_range(ratio, start, end) for ratio in _ratios(piece)]
+    varying = [i for i in (0, 1) if boxes[i].rad() != 0 and not _is_constant(_ratios(piece)[i], piece)]
     if len(varying) == 2:
-        return _corners(ranges, masses)
+        return _corners((boxes[0], boxes[1]), masses)
     if not varying:
-        return [Atom(_fixed(ranges[0]), _fixed(ranges[1]), lambda: masses()[0])]
-    i = varying[0]
-    low, high = ranges[i].lower(), ranges[i].upper()
+        return [Atom(_fixed(boxes[0]), _fixed(boxes[1]), lambda: masses()[0])]
+    i, ends = varying[0], (_fixed(boxes[varying[0]].lower()), _fixed(boxes[varying[0]].upper()))
+    return [_placed(piece, i, *both) for both in zip(ends, _shares(masses, i, *ends), strict=True)]
+
+
+def _ratios(piece: Piece) -> tuple[Analytic, Analytic]:
+    return piece.ratio0, piece.ratio1
+
+
+def _placed(piece: Piece, i: int, value: Number, mass: Number) -> Atom:
+    """Return an atom with this value of ratio i, the other ratio being constant."""
+    other = _at_place(lambda y: _ratios(piece)[1 - i](acb(y)).real, piece.start)
+    return Atom(value, other, mass) if i == 0 else Atom(other, value, mass)
+
+
+def _shares(masses: _Masses, i: int, first: Number, second: Number) -> tuple[Number, Number]:
+    """Return the masses at two values of ratio i that have the mass and the mean of a cell between them."""
 
     def share() -> arb:
-        return (masses()[1 + i] - low * masses()[0]) / (high - low)
+        return (masses()[1 + i] - first() * masses()[0]) / (second() - first())
 
-    found = []
-    for value, mass in ((low, lambda: masses()[0] - share()), (high, share)):
-        ratios = (_fixed(value), _fixed(ranges[1])) if i == 0 else (_fixed(ranges[0]), _fixed(value))
-        found.append(Atom(*ratios, mass))
-    return found
+    at_second = _remembered(share)
+    return lambda: masses()[0] - at_second(), at_second
 
 
-def _is_constant(ratio: Analytic) -> bool:
-    return isinstance(ratio, Holomorphic) and not ratio.formula.free_symbols
+def _sum(numbers: Sequence[Number]) -> arb:
+    return total([x() for x in numbers])
+
+
+def _is_constant(ratio: Analytic, piece: Piece) -> bool:
+    if isinstance(ratio, Holomorphic):
+        return ratio.is_constant
+    return bool(box_range(ratio, piece.start(), piece.end()).rad() == 0)
 
 
 def _corners(ranges: tuple[arb, arb], masses: _Masses) -> list[Atom]:
@@ -165,7 +214,3 @@ def _fixed(value: arb) -> Number:
 
 def _one(_: acb) -> acb:
     return acb(1)
-
-
-def _zero() -> arb:
-    return arb(0)

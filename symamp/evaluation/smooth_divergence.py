@@ -27,8 +27,8 @@ from symamp.evaluation.divergence import (
 )
 from symamp.evaluation.fast import FloatSum, float_sum
 from symamp.evaluation.flat_cells import FlatCells, flat_cells
-from symamp.evaluation.float_law import quick_gparv
-from symamp.evaluation.gparv import FloatGparv, ball_gparv, nearest_doubles
+from symamp.evaluation.float_law import FloatLaw, evaluated, quick_gparv
+from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, nearest_doubles
 from symamp.evaluation.inversion import approximate_log_law, estimate_root, log_of_ball
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.plan import Plan, raised_tilt, relative_overshoot, saddle_tilt
@@ -40,9 +40,9 @@ from symamp.numbers.scipy_functions import brentq
 
 EVALUATOR = "compact kernel over pieces"
 _LARGEST_PRECISION = 1024
-_CELLS, _FEW_USERS = 200, 12
+_CELLS, _FEW_CELLS, _ROUGH, _FEW_USERS = 200, 24, 1e-3, 12
 _LOSS, _STEPS = -log(NEGLIGIBLE), 400
-_SPARE, _SLACK = 24, 1.05
+_BITS_OF_GAPS, _SEARCHED, _SLACK = 40, 64, 1.05
 _COARSER, _COARSEST = 32.0, 1e-3
 _SHARE, _MOST_FREQUENCIES, _CHEAP_FREQUENCIES = 4.0, 3_000, 300
 _BITS, _GAP_OF_SEARCH = 128, 5e-3
@@ -52,10 +52,11 @@ _GAP_OF_MANY, _MANY_USERS = 5e-7, 1_000
 
 @dataclass(frozen=True)
 class Search:
-    """What floats have found: G of the nodes in doubles, the sum and how far its frequencies reach."""
+    """What floats have found: G of the nodes in doubles, the sum, and the tilt and frequencies that nodes are for."""
 
     g: FloatGparv
     sum: FloatSum | None
+    tilt: float
     reach: float
     flat: FlatCells
 
@@ -83,7 +84,7 @@ def _sandwich_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings)
     if found is not None:
         return _log_of(found)
     coarse = replace(settings, gap=max(settings.gap, _GAP_OF_SANDWICH))
-    low, high = (estimate_log_divergence(x, level, n, coarse) for x in _sandwich(law, _CELLS))
+    low, high = (estimate_log_divergence(x, level, n, coarse) for x in _sandwich(law, n, settings))
     return float(np.logaddexp(low, high)) - log(2.0)
 
 
@@ -107,7 +108,7 @@ def estimate_smooth_epsilon(
 
     def rough(eps: float) -> float:
         level = Level.of_float(eps)
-        return approximate_log_law(_floats(law_at(level), level, 0.0, 0.0), n)
+        return approximate_log_law(_floats(law_at(level), level, 0.0, 0.0, _SEARCHED), n)
 
     def value(eps: float) -> float:
         level = Level.of_float(eps)
@@ -157,15 +158,19 @@ def enclose_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | No
         return found
     if found.sum is None:
         return _by_sandwich(law, level, n, settings)
-    bits = starting_precision(n, settings.gap)
-    result = settled(lambda bits: _enclosed(law, level, n, found, bits), bits, settings.gap, _LARGEST_PRECISION)
-    return result or _by_sandwich(law, level, n, settings)
+    first = starting_precision(n, settings.gap)
+
+    def enclosed(bits: int) -> Enclosure:
+        return _enclosed(law, level, n, found, bits, _accuracy(n) * bits // first)
+
+    return settled(enclosed, first, settings.gap, _LARGEST_PRECISION) or _by_sandwich(law, level, n, settings)
 
 
-def _enclosed(law: SmoothLaw, level: Level, n: int, found: Search, bits: int) -> Enclosure:
+def _enclosed(law: SmoothLaw, level: Level, n: int, found: Search, bits: int, accuracy: int) -> Enclosure:
     assert found.sum is not None
     plan = found.sum.plan
-    rule = _nodes(law, level, plan.window.theta_above, found.reach, bits, bits - _SPARE)
+    # At first those of the search: their remainder is bounded for this plan, whatever they were made for.
+    rule = _nodes(law, level, found.tilt, found.reach, bits, accuracy)
     with flint.ctx.workprec(bits):
         e = level.exponential()
         g = node_gparv(law, level, rule)
@@ -192,28 +197,34 @@ def _planned(law: SmoothLaw, level: Level, n: int, settings: Settings, accepted:
 
 def _search(law: SmoothLaw, level: Level, n: int, gap: float, most: int) -> Search:
     """Return the plan, found with nodes that are good for all its frequencies; no sum if there is none to be had."""
-    g = _floats(law, level, 0.0, 0.0)
+    g = _floats(law, level, 0.0, 0.0, _SEARCHED)
     if not g.is_positive:
-        return Search(g, None, 0.0, FlatCells(()))
+        return Search(g, None, 0.0, 0.0, FlatCells(()))
     saddle = saddle_tilt(g, n)
-    flat = _flat(law, level, saddle / 2.0**g.exponent)
+    tilt, unit = raised_tilt(g, n, saddle), 2.0**g.exponent
+    flat = _flat(law, level, saddle / unit)
     g = replace(g, flat=flat.floats(g.exponent))
-    tilted = TiltedLaw.of(g, raised_tilt(g, n, saddle))
+    tilted = TiltedLaw.of(g, tilt)
     # About what the search will ask for: with too few nodes phi would not fall, and it would ask for much more.
     width = np.sqrt(n) * tilted.deviation * np.sqrt(_SHARE * gap * relative_overshoot(tilted, n))
     if not width > 0.0:  # one value has all the mass of the tilted law
-        return Search(g, None, 0.0, flat)
+        return Search(g, None, 0.0, 0.0, flat)
     reach = float(min(2.0 * np.pi / width, _far_from(tilted, n)))
     while True:
         try:
-            g = replace(_floats(law, level, 0.0, reach / 2.0**g.exponent), flat=g.flat)
+            g = replace(_floats(law, level, tilt / unit, reach / unit, _accuracy(n)), flat=g.flat)
         except PrecisionError:  # too many nodes
-            return Search(g, None, 0.0, flat)
+            return Search(g, None, 0.0, 0.0, flat)
         found = float_sum(g, n, gap, most)
         needed = _needed(found.plan, g, n)
         if needed <= _SLACK * reach:
-            return Search(g, found, needed / 2.0**g.exponent, flat)
+            return Search(g, found, tilt / unit, reach / unit, flat)
         reach = 2.0 ** np.ceil(np.log2(needed))
+
+
+def _accuracy(n: int) -> int:
+    """Return bits for which n errors of nodes are far below every gap that is aimed at first."""
+    return n.bit_length() + _BITS_OF_GAPS
 
 
 def _far_from(tilted: TiltedLaw, n: int) -> float:
@@ -244,18 +255,28 @@ def _flat(law: SmoothLaw, level: Level, theta: float) -> FlatCells:
     return flat_cells(law, e, _above(float(e)), _above(theta))
 
 
-def _floats(law: SmoothLaw, level: Level, theta: float, reach: float) -> FloatGparv:
-    def source() -> object:
-        return node_gparv(law, level, _nodes(law, level, theta, reach, flint.ctx.prec, 64))
+def _floats(law: SmoothLaw, level: Level, tilt: float, reach: float, accuracy: int) -> FloatGparv:
+    """Return G of the nodes in doubles, from balls at the level only where doubles do not resolve it."""
 
-    return nearest_doubles(source, 128)  # type: ignore[arg-type]
+    def source() -> BallGparv:
+        return node_gparv(law, level, _nodes(law, level, tilt, reach, flint.ctx.prec, accuracy))
+
+    known = _float_law(law, _nodes(law, level, tilt, reach, _BITS, accuracy))
+    return (known and known.gparv(level)) or nearest_doubles(source, _BITS)
+
+
+@lru_cache(maxsize=64)
+def _float_law(law: SmoothLaw, found: Nodes) -> FloatLaw | None:
+    with flint.ctx.workprec(_BITS):
+        rows = [(r0 - r1, r1, mass) for r0, r1, mass in found.values]
+        return FloatLaw.of_rows([*rows, *(evaluated(atom) for atom in law.atoms)], law.null(), law.singular)
 
 
 def _nodes(law: SmoothLaw, level: Level, theta: float, reach: float, bits: int, accuracy: int) -> Nodes:
     """Return nodes for levels, tilts and frequencies near those given: neighbours share them."""
     with flint.ctx.workprec(64):
         e = float(level.exponential())
-    return nodes(law, *(_above(x) for x in (e, theta, reach)), bits, accuracy)
+    return nodes(law.pieces, *(_above(x) for x in (e, theta, reach)), bits, accuracy)
 
 
 def _above(x: float) -> float:
@@ -263,8 +284,13 @@ def _above(x: float) -> float:
     return 0.0 if x == 0.0 else float(2.0 ** (np.ceil(2.0 * np.log2(x)) / 2.0))
 
 
+def _sandwich(law: SmoothLaw, n: int, settings: Settings) -> tuple[Law, Law]:
+    # One user has no sums: cells on which G has one sign are exact.
+    return _finite(law, _FEW_CELLS if n == 1 and settings.gap >= _ROUGH else _CELLS)
+
+
 @lru_cache(maxsize=32)
-def _sandwich(law: SmoothLaw, cells: int) -> tuple[Law, Law]:
+def _finite(law: SmoothLaw, cells: int) -> tuple[Law, Law]:
     return finite_sandwich(law, cells)
 
 
@@ -274,13 +300,13 @@ def _by_sandwich(law: SmoothLaw, level: Level, n: int, settings: Settings) -> En
     found = _by_convolution(law, level, n, coarse) if law.pieces else None
     if found is not None:
         return found
-    below, above = (enclose_divergence(x, level, n, coarse) for x in _sandwich(law, _CELLS))
+    below, above = (enclose_divergence(x, level, n, coarse) for x in _sandwich(law, n, settings))
     return Enclosure(below.lower, above.upper, f"finite sandwich, {above.evaluator}", above.precision, above.plan)
 
 
 def _by_convolution(law: SmoothLaw, level: Level, n: int, settings: Settings) -> Enclosure | None:
     """Return the enclosure by the finite sandwich and sums on a lattice, None where doubles do not serve."""
-    below, above = _sandwich(law, _CELLS)
+    below, above = _sandwich(law, n, settings)
     rough = quick_gparv(above, level)
     if not rough.is_positive:
         return None

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf, log
 
 import flint
-from flint import acb, arb
+from flint import acb, acb_series, arb
 
 from symamp.errors import PrecisionError
 from symamp.evaluation.law import Atom, Number, total
@@ -42,14 +42,18 @@ class Piece:
     ratio1: Analytic
     beyond: Masses | None = None
 
+    @cached_property
     def swapped(self) -> Piece:
-        """Return the piece of the other order of the pair."""
+        """The piece of the other order of the pair, whose own is this one."""
         found = self.beyond
         turned = None if found is None else _in_order(found, (0, 2, 1))
-        return Piece(self.start, self.end, self.density, self.ratio1, self.ratio0, turned)
+        other = Piece(self.start, self.end, self.density, self.ratio1, self.ratio0, turned)
+        vars(other)["swapped"] = self
+        return other
 
+    @cached_property
     def among_first(self) -> Piece:
-        """Return the piece with A0 in place of A2."""
+        """The piece with A0 in place of A2."""
         found = self.beyond
         shown = None if found is None else _in_order(found, (1, 1, 2))
         return Piece(
@@ -85,13 +89,13 @@ class SmoothLaw:
     def swapped(self) -> SmoothLaw:
         """Return the law of the other order of the pair, (A1, A0, A2)."""
         atoms = tuple(Atom(a.ratio1, a.ratio0, a.mass, a.equal_ratios) for a in self.atoms)
-        pieces = tuple(p.swapped() for p in self.pieces)
+        pieces = tuple(p.swapped for p in self.pieces)
         return SmoothLaw(pieces, atoms, self.null, tuple((b, a) for a, b in self.singular))
 
     def among_first(self) -> SmoothLaw:
         """Return the triple (A0, A1, A0): all other users hold the first input. There must be no singular part."""
         assert not self.singular
-        pieces = tuple(p.among_first() for p in self.pieces)
+        pieces = tuple(p.among_first for p in self.pieces)
         return SmoothLaw(pieces, tuple(_among_first(a) for a in self.atoms), lambda: arb(0))
 
 
@@ -135,6 +139,11 @@ class Panel:
         rho = arb(self.rho)
         return (8 * value * rho ** (1 - 2 * self.size) / (rho - 1)).upper()
 
+    def swapped(self) -> Panel:
+        """Return the panel of the other order of the pair."""
+        turned = self.real1, self.real0, self.imaginary1, self.imaginary0
+        return Panel(self.piece.swapped, self.middle, self.half, self.size, self.rho, self.weight, *turned)
+
     def nodes(self) -> Iterator[tuple[arb, arb, arb]]:
         """Yield (r0, r1, mass) of the nodes in balls at the ambient precision."""
         for x, w in legendre(self.size, flint.ctx.prec):
@@ -143,7 +152,7 @@ class Panel:
             yield self.piece.ratio0(y).real, self.piece.ratio1(y).real, density
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Nodes:
     """What stands for a smooth law: panels, and (r0, r1, mass) of their nodes in balls."""
 
@@ -159,11 +168,12 @@ class Nodes:
 def legendre(size: int, precision: int) -> tuple[tuple[arb, arb], ...]:
     """Return nodes and weights of the Gauss-Legendre rule on [-1, 1] in balls of so many bits."""
     with flint.ctx.workprec(precision):
-        return tuple(arb.legendre_p_root(size, k, True) for k in range(size))
+        half = [arb.legendre_p_root(size, k, True) for k in range((size + 1) // 2)]
+        return (*half, *((-x, w) for x, w in reversed(half[: size // 2])))
 
 
 @lru_cache(maxsize=64)
-def nodes(law: SmoothLaw, e: float, theta: float, reach: float, bits: int, accuracy: int) -> Nodes:
+def nodes(pieces: tuple[Piece, ...], e: float, theta: float, reach: float, bits: int, accuracy: int) -> Nodes:
     """Return nodes for which the remainder is about 2^-accuracy for E, tilts up to theta and |u| up to ``reach``.
 
     Chosen in floats for values near those given; ``Nodes.remainder`` is a bound for all values.
@@ -171,16 +181,27 @@ def nodes(law: SmoothLaw, e: float, theta: float, reach: float, bits: int, accur
     Raises PrecisionError if pieces are not holomorphic around their intervals, or if nodes would be too many.
     """
     panels: list[Panel] = []
-    for piece in law.pieces:
-        for panel in _panels(piece, e, theta, reach, bits, accuracy):
+    # Two halves that mirror each other share their panels, which are then made for the worse of the two.
+    halves = [p for k, p in enumerate(pieces) if p.swapped not in pieces[:k]]
+    size = 0
+    for piece in halves:
+        orders = 1 + (piece.swapped in pieces)
+        for panel in _panels(piece, orders, e, theta, reach, bits, accuracy):
             panels.append(panel)
-            if sum(p.size for p in panels) > _MOST_NODES:
+            size += orders * panel.size
+            if size > _MOST_NODES:
                 raise PrecisionError("density", f"frequencies up to {reach:.3g}", f"at most {_MOST_NODES} nodes")
+    twice = [p.piece.swapped in pieces for p in panels]
     with flint.ctx.workprec(bits):
-        return Nodes(tuple(panels), tuple(x for p in panels for x in p.nodes()))
+        found = [tuple(p.nodes()) for p in panels]
+    turned = [(r1, r0, m) for rows, both in zip(found, twice, strict=True) if both for r0, r1, m in rows]
+    mirrored = [p.swapped() for p, both in zip(panels, twice, strict=True) if both]
+    return Nodes((*panels, *mirrored), (*(x for rows in found for x in rows), *turned))
 
 
-def _panels(piece: Piece, e: float, theta: float, reach: float, bits: int, accuracy: int) -> Iterator[Panel]:
+def _panels(
+    piece: Piece, orders: int, e: float, theta: float, reach: float, bits: int, accuracy: int
+) -> Iterator[Panel]:
     with flint.ctx.workprec(bits):
         ends = piece.start(), piece.end()
         open_ = [(((ends[0] + ends[1]) / 2), (ends[1] - ends[0]) / 2, 0)]
@@ -191,7 +212,8 @@ def _panels(piece: Piece, e: float, theta: float, reach: float, bits: int, accur
             found = _on_ellipse(piece, middle, half, rho)
             if found is None:
                 break
-            needed = _needed(found, e, theta, reach, accuracy)
+            both = (found, found.swapped())[:orders]
+            needed = max(_needed(p, e, theta, reach, accuracy) for p in both)
             if best is None or needed < best[0]:
                 best = needed, found
         if best is not None and best[0] <= _SIZES[-1]:
@@ -248,3 +270,12 @@ def _on_ellipse(piece: Piece, middle: arb, half: arb, rho: float) -> Panel | Non
 def box_range(f: Analytic, start: arb, end: arb) -> arb:
     """Return a ball around the values of a function on an interval."""
     return f(acb(start.union(end))).real
+
+
+def range_and_slope(f: Analytic, start: arb, end: arb) -> tuple[arb, arb]:
+    """Return balls around the values of a function on an interval, and around those of its derivative."""
+    try:
+        found = f(acb_series([acb(start.union(end)), acb(1)], 2))
+    except ValueError:  # a quotient by a series that may start with 0
+        return arb("nan"), arb("nan")
+    return (found[0].real, found[1].real) if isinstance(found, acb_series) else (found.real, arb(0))

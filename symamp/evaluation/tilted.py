@@ -32,7 +32,12 @@ def exp_minus_linear(x: Floats) -> Floats:
 
 def sine_minus_argument(x: Floats) -> Floats:
     """Return sin x - x without cancellation."""
-    return _where_small(x, lambda y: y**3 * _horner(_SINE, y * y) / 6.0, lambda y: np.sin(y) - y)
+    return _where_small(x, _small_sine, lambda y: np.sin(y) - y)
+
+
+def _small_sine(x: Floats) -> Floats:
+    square = x * x
+    return x * square * (_horner(_SINE, square) / 6.0)
 
 
 def _horner(coefficients: Sequence[float], x: Floats) -> Floats:

@@ -25,7 +25,7 @@ def _off_the_cut(x: Number) -> Number:
 def _power(base: Number, exponent: Number) -> Number:
     if isinstance(exponent, int):
         return _boxed(base) ** (exponent if isinstance(base, acb_series) else flint.fmpz(exponent))
-    return (acb(exponent) * _off_the_cut(base).log()).exp()
+    return (_boxed(exponent) * _off_the_cut(base).log()).exp()
 
 
 HOLOMORPHIC = replace(
@@ -53,12 +53,20 @@ class Holomorphic:
     """
 
     def __init__(self, formula: sp.Expr, variable: sp.Symbol) -> None:
-        self.formula, self.name = formula, str(variable)
-        self._compiled = compile_expression(formula, (variable,))
+        self.formula, self.name = sp.sympify(formula), str(variable)
+        constants: dict[sp.Expr, sp.Symbol] = {}
+        varying = _named(self.formula, self.name, constants)
+        self.is_constant = varying in constants.values()
+        self._constants = [(s.name, compile_expression(c)) for c, s in constants.items()]
+        self._compiled = compile_expression(varying, (variable, *constants.values()))
+        self._known: tuple[int, dict[str, Number]] = (0, {})
 
     def __call__(self, box: acb) -> acb:
         """Return a box around the values on a box; a power series for a power series (``flint.acb_series``)."""
-        return _boxed(self._compiled(HOLOMORPHIC, {self.name: box}))
+        bits = flint.ctx.prec
+        if self._known[0] != bits:  # constants are evaluated once for each precision
+            self._known = bits, {name: value(HOLOMORPHIC, {}) for name, value in self._constants}
+        return _boxed(self._compiled(HOLOMORPHIC, {**self._known[1], self.name: box}))
 
     def with_slope(self, box: acb) -> tuple[acb, acb]:
         """Return boxes around the values and around the derivatives on a box.
@@ -69,3 +77,23 @@ class Holomorphic:
         """
         found = self(acb_series([box, acb(1)], 2))
         return (found[0], found[1]) if isinstance(found, acb_series) else (found, acb(0))
+
+
+def _named(formula: sp.Expr, variable: str, constants: dict[sp.Expr, sp.Symbol]) -> sp.Expr:
+    """Return the formula with a name in place of each part in which the variable, given by name, does not occur."""
+    if formula.is_Symbol and formula.name == variable:
+        return formula
+    if not _varies(formula, variable):
+        return constants.setdefault(formula, sp.Symbol(f"constant {len(constants)}"))
+    if formula.is_Add or formula.is_Mul:
+        fixed = [a for a in formula.args if not _varies(a, variable)]
+        parts = [_named(a, variable, constants) for a in formula.args if _varies(a, variable)]
+        if fixed:
+            parts.append(_named(formula.func(*fixed, evaluate=False), variable, constants))
+        return formula.func(*parts, evaluate=False)
+    # Exponents that are rational numbers stay what they are: powers and roots are taken as such.
+    return formula.func(*(a if a.is_Rational else _named(a, variable, constants) for a in formula.args), evaluate=False)
+
+
+def _varies(formula: sp.Expr, variable: str) -> bool:
+    return any(s.name == variable for s in formula.free_symbols)

@@ -26,6 +26,8 @@ _HALF, _ONE = sp.Rational(1, 2), sp.Integer(1)
 class Noise(Protocol):
     """What the laws are made of."""
 
+    def __hash__(self) -> int: ...
+
     def sides(self) -> tuple[Side, ...]:
         """Return the messages right of 1/2."""
 
@@ -110,6 +112,7 @@ def _mirrored(
     return SmoothLaw(right.pieces + left.pieces, right.atoms + left.atoms, right.null, singular + left.singular)
 
 
+@lru_cache(maxsize=256)
 def _piece(noise: Noise, side: Side, end: sp.Expr) -> Piece:
     return Piece(
         number(side.start),
