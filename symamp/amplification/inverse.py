@@ -22,10 +22,10 @@ from symamp.evaluation.law import Level
 from symamp.numbers.arguments import LARGEST_N, budget, failure_probability, users
 from symamp.numbers.scipy_functions import brentq
 
-_FAR, _LEAST_EPS0 = 1e4, 1e-9
+_FAR, _LEAST_EPS0 = 1e5, 1e-9
 _STEPS = 24
 _FIRST_SHIFT = 1e-6
-_ROUGH, _CLOSE, _FINE, _NEAR, _MOST_SECANTS = 0.02, 1e-4, 1e-9, 1e-3, 8
+_CLOSE, _FINE, _STEP, _MOST_SECANTS, _LARGEST_SHARE = 1e-4, 1e-7, 0.1, 12, 1e-3
 _MANY_USERS = 1e6
 _FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
 
@@ -123,21 +123,24 @@ class _Search:
 
     def roots(self, *, rising: bool) -> tuple[float, float]:
         """Return estimates of x where the least upper bound, and the largest lower bound, are delta."""
-        least, most = self.least, self.most
         sign = 1.0 if rising else -1.0
 
-        def cheap(x: float) -> float:
-            return sign * self._above(x, cheap=True)
+        def rises(log_value: Callable[[float], float]) -> Callable[[float], float]:
+            return cache(lambda x: sign * _bent(log_value(x), self.log_delta))
 
-        place = _crossing(cheap, least, most, self._start(rising), 0.7, _ROUGH)
-        if not least < place < most:
-            return place, _crossing(lambda x: sign * self._below(x), least, most, place)
-        slope = (cheap(place * (1.0 + _NEAR)) - cheap(place)) / _NEAR
-        place = _from(cheap, least, most, place, slope, _CLOSE)
-        low = _from(lambda x: sign * self._below(x), least, most, place, slope)
-        tight = self.method is not None or abs(log(low / place)) <= LOOSE
-        accuracy = _FINE if tight else _CLOSE
-        return _from(lambda x: sign * self._above(x, cheap=tight), least, most, place, slope, accuracy), low
+        def root(curve: Callable[[float], float], start: float, slope: float, accuracy: float) -> tuple[float, float]:
+            return _from(curve, self.least, self.most, start, slope, accuracy)
+
+        cheap = rises(lambda x: self._above(x, cheap=True))
+        place, slope = root(cheap, self._start(rising), 2.0 if rising else 1.0, _CLOSE)
+        low, slope_below = root(rises(self._below), place, slope, _FINE)
+        away = log(low / place)
+        if abs(away) <= LOOSE or self.method is not None or not self.least < place < self.most:
+            return root(cheap, place, slope, _FINE)[0], low
+        # The least bound is near the cheap one, or near the data sets.
+        above = rises(lambda x: self._above(x, cheap=False))
+        is_near = abs(above(place)) < 0.5 * abs(away) * slope_below
+        return root(above, place if is_near else low, slope_below, _CLOSE)[0], low
 
     def _start(self, rising: bool) -> float:
         """Return where to begin: few users take longer to evaluate than many."""
@@ -202,10 +205,10 @@ class _Search:
         else:
             value, _, part = ladder.least_value(self.level, n, -inf)
             self._shift = max(_FIRST_SHIFT, 0.1 * part.accuracy)
-        return max(value - self.log_delta, -_FAR)
+        return max(value, -_FAR)
 
     def _below(self, x: float) -> float:
-        """Return the estimate of the lower bound; of many mechanisms, of the one that was the worst at first."""
+        """Return the estimate of the logarithm of the lower bound; of many mechanisms, of the one that was the worst at first."""
         subject = self.subject(x)
         members = subject.members()
         if self._member is not None:
@@ -213,30 +216,35 @@ class _Search:
         value, found = DataSetSearch(subject).largest_value(self.level, self.users(x))
         if self._member is None and len(members) > 1:
             self._member = [repr(m) for m in members].index(found.member)
-        return max(value - self.log_delta, -_FAR)
+        return max(value, -_FAR)
+
+
+def _bent(log_value: float, log_delta: float) -> float:
+    """Return a number of the sign of the difference, nearly linear in log n, and in log eps0, where sums are normal."""
+    return log(log_delta / min(log_value, _LARGEST_SHARE * log_delta))
 
 
 def _from(
-    miss: Callable[[float], float], least: float, most: float, start: float, slope: float, accuracy: float = _FINE
-) -> float:
-    """Return what ``_crossing`` does from a place near it, and about the slope there: in few evaluations."""
+    miss: Callable[[float], float], least: float, most: float, start: float, slope: float, accuracy: float
+) -> tuple[float, float]:
+    """Return what ``_crossing`` does, and about the slope there: secants from a place, with about the slope known."""
     z, first, last = log(start), log(least), log(most)
-    value, known = miss(start), slope
+    value = miss(start)
     for _ in range(_MOST_SECANTS):
-        if not (isfinite(known) and known > 0.0):
+        if not (isfinite(slope) and slope > 0.0):
             break
-        step = -value / known
+        step = -value / slope
         if not first < z + step < last:
             break
         if abs(step) <= accuracy:
-            return exp(z + step)
+            return exp(z + step), slope
         there = miss(exp(z + step))
-        z, value, known = z + step, there, (there - value) / step
-    return _crossing(miss, least, most, exp(z), max(3.0 * accuracy, _NEAR), accuracy)
+        z, value, slope = z + step, there, (there - value) / step
+    return _crossing(miss, least, most, exp(z), _STEP, accuracy), slope
 
 
 def _crossing(
-    miss: Callable[[float], float], least: float, most: float, start: float, step: float = 0.02, accuracy: float = _FINE
+    miss: Callable[[float], float], least: float, most: float, start: float, step: float, accuracy: float
 ) -> float:
     """Return where an increasing function of log x is about 0 between two positive numbers; the nearer end if nowhere.
 
