@@ -129,7 +129,8 @@ class _Search:
             return cache(lambda x: sign * _bent(log_value(x), self.log_delta))
 
         def root(curve: Callable[[float], float], start: float, slope: float, accuracy: float) -> tuple[float, float]:
-            return _from(curve, self.least, self.most, start, slope, accuracy)
+            grain = 0.0 if rising else 1.0  # numbers of users are whole
+            return _from(curve, self.least, self.most, start, slope, accuracy, grain)
 
         cheap = rises(lambda x: self._above(x, cheap=True))
         place, slope = root(cheap, self._start(rising), 2.0 if rising else 1.0, _CLOSE)
@@ -208,7 +209,7 @@ class _Search:
         return max(value, -_FAR)
 
     def _below(self, x: float) -> float:
-        """Return the estimate of the logarithm of the lower bound; of many mechanisms, of the one that was the worst at first."""
+        """Return an estimate of log of the lower bound; of many mechanisms, of the one that was the worst at first."""
         subject = self.subject(x)
         members = subject.members()
         if self._member is not None:
@@ -225,9 +226,18 @@ def _bent(log_value: float, log_delta: float) -> float:
 
 
 def _from(
-    miss: Callable[[float], float], least: float, most: float, start: float, slope: float, accuracy: float
+    miss: Callable[[float], float],
+    least: float,
+    most: float,
+    start: float,
+    slope: float,
+    accuracy: float,
+    grain: float,
 ) -> tuple[float, float]:
-    """Return what ``_crossing`` does, and about the slope there: secants from a place, with about the slope known."""
+    """Return what ``_crossing`` does, and about the slope there: secants from a place, with about the slope known.
+
+    Steps below ``grain`` change nothing.
+    """
     z, first, last = log(start), log(least), log(most)
     value = miss(start)
     for _ in range(_MOST_SECANTS):
@@ -236,7 +246,7 @@ def _from(
         step = -value / slope
         if not first < z + step < last:
             break
-        if abs(step) <= accuracy:
+        if abs(step) <= max(accuracy, grain * exp(-z)):
             return exp(z + step), slope
         there = miss(exp(z + step))
         z, value, slope = z + step, there, (there - value) / step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import suppress
 from math import ceil, inf, log2, sqrt
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -15,7 +16,7 @@ from symamp.derivation.crossing import level_of, number
 from symamp.derivation.printing import latex
 from symamp.derivation.variation_parameters import VariationRatio
 from symamp.derivation.worst_pair import WorstPair
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, SymampError
 from symamp.evaluation.law import Level
 from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.mechanisms.continuous.noise_law import blanket_law, cut_laws, far_ratio
@@ -72,9 +73,22 @@ class AdditiveNoise(Parametrised, SubjectBase):
         """Return (p, beta, q) of Wang (2023): e^eps0, P(abs(Z) < 1/2) and e^eps0."""
         return VariationRatio(self.local_ratio(), 1 - self.gamma(), self.local_ratio())
 
+    def general(self) -> tuple[Self, dict[sp.Symbol, sp.Expr]]:
+        """Return the noise with all parameters free, and their values here, if its sides are known so; (self, {})."""
+        fixed = {p.symbol: self.values[p.name] for p in self.declared if not self.values[p.name].free_symbols}
+        if len(fixed) < len(self.declared) or not fixed:
+            return self, {}
+        with suppress(SymampError):
+            general = type(self)()
+            _ = [side.put(fixed) for side in sides_of(general.arcs())]
+            return general, fixed
+        return self, {}
+
     def sides(self) -> tuple[Side, ...]:
         """Return the messages right of 1/2, cut where a formula changes, for the inputs 0 and 1."""
-        return sides_of(self.arcs())
+        general, fixed = self.general()
+        found = sides_of(general.arcs())
+        return tuple(side.put(fixed) for side in found) if fixed else found
 
     def worst_pair(self) -> WorstPair:
         """Return the pair of inputs with the largest blanket divergence at every level, and how that is known.

@@ -10,8 +10,7 @@ from flint import arb
 from symamp.algebra.parameter import Parameter
 from symamp.derivation.crossing import number
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
-from symamp.mechanisms.continuous.noise_law import W
-from symamp.mechanisms.continuous.noise_sides import Arc, Z
+from symamp.mechanisms.continuous.noise_sides import Arc, W, Z
 
 
 class Cauchy(AdditiveNoise):

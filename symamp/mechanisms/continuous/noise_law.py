@@ -14,11 +14,11 @@ from symamp.errors import UndecidedOrderError
 from symamp.evaluation.law import Atom, Number
 from symamp.evaluation.sandwich import finite_sandwich
 from symamp.evaluation.smooth_law import Piece, SmoothLaw
-from symamp.mechanisms.continuous.noise_sides import Side, Y
+from symamp.mechanisms.continuous.noise_sides import Side, W, Y, in_tail
 from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.substitution import put
 from symamp.numbers.systems import FLINT, compile_expression
 
-W = sp.Symbol("w", positive=True)
 _CELLS, _CELL_BITS, _NEGLIGIBLE, _LARGEST = 200, 256, 2.0**-64, 1e300
 _HALF, _ONE = sp.Rational(1, 2), sp.Integer(1)
 
@@ -27,6 +27,9 @@ class Noise(Protocol):
     """What the laws are made of."""
 
     def __hash__(self) -> int: ...
+
+    def general(self) -> tuple[Noise, dict[sp.Symbol, sp.Expr]]:
+        """Return noise with parameters left free, and their values."""
 
     def sides(self) -> tuple[Side, ...]:
         """Return the messages right of 1/2."""
@@ -130,11 +133,15 @@ def _tail(noise: Noise, side: Side) -> Piece:
     if found is None:
         raise UndecidedOrderError("density", str(side.density0), "a tail with constant ratios, or a variable for it")
     formula, start = found
-    density, ratio = (sp.simplify(e.subs(Y, formula)) for e in (side.density0, side.ratio))
+    general, fixed = noise.general()
+    there = general.sides()[-1]
+    of_general = general.tail(there.start)
+    assert of_general is not None
+    density, ratio = (put(e, fixed) for e in in_tail(there, of_general[0]))
     return Piece(
         number(sp.Integer(0)),
         number(start),
-        Holomorphic(sp.simplify(density * -sp.diff(formula, W)), W),
+        Holomorphic(density, W),
         Holomorphic(_ONE, W),
         Holomorphic(ratio, W),
         _BeyondTail(noise, formula),

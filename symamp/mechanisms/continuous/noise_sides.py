@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -12,8 +12,9 @@ import sympy as sp
 from symamp.derivation.crossing import number
 from symamp.errors import UndecidedOrderError, VerificationError
 from symamp.numbers.agreement import agree
+from symamp.numbers.substitution import put
 
-Z, Y = sp.Symbol("z", real=True), sp.Symbol("y", real=True)
+Z, Y, W = sp.Symbol("z", real=True), sp.Symbol("y", real=True), sp.Symbol("w", positive=True)
 _ORDER_BITS = 512
 _HALF, _ONE = sp.Rational(1, 2), sp.Integer(1)
 
@@ -36,6 +37,18 @@ class Side:
     density0: sp.Expr
     density1: sp.Expr
     ratio: sp.Expr
+
+    def put(self, values: Mapping[sp.Symbol, sp.Expr]) -> Side:
+        """Return the side with numbers for some symbols."""
+        both = (put(e, values) for e in (self.start, self.end, self.density0, self.density1, self.ratio))
+        return Side(*both)
+
+
+@lru_cache(maxsize=1024)
+def in_tail(side: Side, formula: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """Return density and ratio of a side whose messages are a falling formula in w, for dw."""
+    density, ratio = (sp.simplify(e.subs(Y, formula)) for e in (side.density0, side.ratio))
+    return sp.simplify(density * -sp.diff(formula, W)), ratio
 
 
 @lru_cache(maxsize=128)
