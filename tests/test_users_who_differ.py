@@ -240,6 +240,34 @@ def test_tables_share_a_blanket():
             assert truth <= answer.upper * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("seed", range(16))
+def test_tables_of_any_kind_against_all_data_sets(seed):
+    """Groups with random tables, some users dishonest, messages lost or never sent: each bracket holds the truth."""
+    random, shuffled = Random(seed), ("messages", "data")[seed % 2]
+    inputs, messages = random.choice(((2, 2), (2, 3), (3, 2), (3, 3)))
+    counts = random.choice(((1, 1), (2, 1), (1, 1, 1)) if inputs + messages < 6 else ((1, 1), (2,)))
+    tables = [oracle.random_table(inputs, messages, random, some_never=seed % 3 == 0) for _ in counts]
+    lost = random.choice((F(0), F(1, 3))) if shuffled == "messages" else F(0)
+    honest = [c - (i == 0 and seed % 5 == 0) for i, c in enumerate(counts)]
+    groups = [
+        (c, sa.FiniteMechanism([[str(p) for p in row] for row in t])) for c, t in zip(counts, tables, strict=True)
+    ]
+    if not any(honest):
+        honest = list(counts)
+    crowd = sa.heterogeneous(groups, shuffled=shuffled, honest=honest, dropout=str(lost))
+    users = [t for c, t in zip(honest, tables, strict=True) for _ in range(c)]
+    first = [sum(honest[:i]) for i, c in enumerate(honest) if c]
+    for E in random.sample(LEVELS, 2):
+        if shuffled == "data":
+            truths = [oracle.data_shuffled([oracle.constant(t) for t in users], inputs, E)]
+        else:
+            truths = [oracle.messages_shuffled(users[i], users[:i] + users[i + 1 :], E, lost) for i in first]
+        answer = sa.delta(crowd, eps=log(E))
+        for truth, (low, high) in zip(truths, answer.victims.values(), strict=True):
+            assert F(low) <= truth <= F(high)
+        assert F(answer.lower) <= max(truths) <= F(answer.upper)
+
+
 def test_brackets_where_messages_are_shuffled():
     """Reference: 500 users of budget 1 and 500 of budget 5, binary response."""
     crowd = sa.heterogeneous([(500, sa.RandomizedResponse(k=2, eps0=e)) for e in (1, 5)], shuffled="messages")

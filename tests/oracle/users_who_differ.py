@@ -49,6 +49,15 @@ def random_row(size: int, random: Random) -> list[Fraction]:
     return [Fraction(w, sum(weights)) for w in weights]
 
 
+def random_table(inputs: int, messages: int, random: Random, *, some_never: bool = False) -> Table:
+    """A table of any ratios; ``some_never`` takes mass from whole messages, so that the budget stays finite."""
+    rows = [random_row(messages, random) for _ in range(inputs)]
+    if some_never and messages > 2:
+        never = random.randrange(messages)
+        rows = [[ZERO if y == never else p / (1 - row[never]) for y, p in enumerate(row)] for row in rows]
+    return rows
+
+
 def random_private_table(inputs: int, messages: int, t: Fraction, random: Random) -> Table:
     """A table with ratios of at most t between any two inputs: extremal rows, each message at level 1 or t, mixed."""
     while True:
@@ -131,12 +140,15 @@ def histogram(rows: Sequence[Sequence[Fraction]]) -> dict[tuple[int, ...], Fract
     return law
 
 
-def messages_shuffled(victim: Table, others: Sequence[Table], E: Fraction) -> Fraction:
-    """The largest divergence over the victim's pairs and all inputs of the others."""
+def messages_shuffled(victim: Table, others: Sequence[Table], E: Fraction, dropout: Fraction = ZERO) -> Fraction:
+    """The largest divergence over the victim's pairs and all inputs of the others, whose messages may be lost unseen."""
     worst = ZERO
     for chosen in itertools.product(*(range(len(table)) for table in others)):
-        rest = [table[x] for table, x in zip(others, chosen, strict=True)]
-        laws = [histogram([row, *rest]) for row in victim]
+        rest = [[*((1 - dropout) * p for p in table[x]), dropout] for table, x in zip(others, chosen, strict=True)]
+        laws: list[dict] = [{} for _ in victim]
+        for law, row in zip(laws, victim, strict=True):
+            for (*seen, _), mass in histogram([[*row, ZERO], *rest]).items():
+                law[tuple(seen)] = law.get(tuple(seen), ZERO) + mass
         worst = max([worst, *(positive(a, b, E) for a, b in itertools.permutations(laws, 2))])
     return worst
 
