@@ -9,6 +9,8 @@ import json
 import math
 from fractions import Fraction
 from importlib.util import find_spec
+from math import ceil, exp, expm1, log, sqrt
+from random import Random
 
 import mpmath
 import numpy as np
@@ -311,6 +313,29 @@ def test_fixed_numbers_of_inputs():
         p, q = up * shifted + (1 - up) * stays, (1 - up) * shifted + up * stays
         found += [np.maximum(p - e * q, 0.0).sum(), np.maximum(q - e * p, 0.0).sum()]
     assert max(found) == pytest.approx(2.8814428e-4, rel=2e-3)
+
+
+@pytest.mark.parametrize(("k", "eps0", "d"), [(3, 4, "1/2"), (10, 3, "1/10"), (100, 8, "1e-6"), (10**4, 6, "1e-12")])
+def test_theorem_4_8_at_the_edge_of_its_condition(k, eps0, d):
+    """With the fewest users that it allows, Theorem A at the printed eps is below delta/10, as the proof says."""
+    t = exp(eps0)
+    n = ceil(8 * log(2 / Fraction(d)) * (t + k - 1))
+    found = eps("wang_4_8", krr(k, eps0), n, d)
+    assert all(c.met for c in found.conditions)
+    assert found.value < eps0
+    assert sa.delta(krr(k, eps0), n=n, eps=found.value, method="variation_ratio").upper < 0.1 * float(Fraction(d))
+
+
+def test_the_exponent_of_theorem_4_8():
+    """The bound on the exponent in its proof, for random a = p alpha, v = 1/p and y, with E <= p."""
+    random = Random(48)
+    for _ in range(5000):
+        y, v = random.uniform(0, sqrt(8)), random.random() ** 2
+        a, phi = random.random() / (1 + v), y / 16
+        if a * y * v <= 1:
+            rest = (1 / a - 1 - v) * expm1(-phi * a * y)
+            f = expm1(phi * (1 - a * y * v)) + expm1(-phi * (1 + a * y)) + rest
+            assert f <= -(y**2) / 32 * (1 - 1e-12)
 
 
 def test_theorem_4_7_for_a_multi_message_protocol():

@@ -141,7 +141,7 @@ def histogram(rows: Sequence[Sequence[Fraction]]) -> dict[tuple[int, ...], Fract
 
 
 def messages_shuffled(victim: Table, others: Sequence[Table], E: Fraction, dropout: Fraction = ZERO) -> Fraction:
-    """The largest divergence over the victim's pairs and all inputs of the others, whose messages may be lost unseen."""
+    """The largest divergence over the victim's pairs and all inputs of the others; theirs may be lost unseen."""
     worst = ZERO
     for chosen in itertools.product(*(range(len(table)) for table in others)):
         rest = [[*((1 - dropout) * p for p in table[x]), dropout] for table, x in zip(others, chosen, strict=True)]
