@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, pairwise, product
+from itertools import combinations, combinations_with_replacement, pairwise
 from math import e, exp, pi
 from random import Random
 
@@ -14,7 +14,7 @@ from flint import arb
 from test_all_data_sets import binary_maximum
 
 import symamp as sa
-from symamp.analyses.generic_all_data_sets import PatternCell, _shares, vertices
+from symamp.analyses.generic_all_data_sets import PatternCell, _shares, above, below
 from symamp.analyses.registry import ANALYSES, by_default
 from symamp.evaluation.all_data_sets import enclose_all_data_sets, recomputed_bound
 from symamp.evaluation.divergence import Settings
@@ -68,7 +68,7 @@ def refined(rows, t):
 
 
 def pair_bound(laws, gains, n, parameters):
-    """The bound for all mixtures by the trapezoidal rule: the maximum over pairs (j, k) of |G_k P_j + Q_j R_k|."""
+    """The bound by the trapezoidal rule, with the middles of every two laws: M and A are means of (j, k) and (k, j)."""
     N, p_lo = n - 1, parameters.p_lo
     a, b = parameters.tilt_a, parameters.tilt_b
     total = max(m @ (np.maximum(z, 0) * np.exp(b * z)) for z, m in laws) * exp(
@@ -82,17 +82,15 @@ def pair_bound(laws, gains, n, parameters):
             p, q = np.maximum(z, 0.0), np.maximum(-z, 0.0)
             beta = 1.0 / (1.0 + np.sqrt(1.0 + p / p_lo))
             waves = np.exp(np.multiply.outer(zeta, z))
-            M.append(abs((waves * np.exp(-term.lam * p)) @ m))
+            M.append((waves * np.exp(-term.lam * p)) @ m)
             P.append((waves * np.exp(-term.lam * p)) @ (m * p))
             slow = m * p * np.exp(-term.lam * beta * p)
             Q.append((waves - 1.0 + ((term.sigma * zeta) ** 2)[:, None]) @ slow)
             R.append(waves @ (m * q))
-        sizes = [
-            np.max([abs(g * x + y * r) for g, r in zip(gains, R, strict=True)], axis=0)
-            for x, y in zip(P, Q, strict=True)
-        ]
-        exponents = N * np.log(M)
-        alphas = N * np.array(sizes) / np.array(M)
+        pairs = list(combinations_with_replacement(range(len(laws)), 2))
+        sizes = np.array([abs(gains[k] * P[j] + Q[j] * R[k] + gains[j] * P[k] + Q[k] * R[j]) / 2 for j, k in pairs])
+        sums = np.array([abs(M[j] + M[k]) / 2 for j, k in pairs])
+        exponents, alphas = N * np.log(sums), N * sizes / sums
         candidates = [np.max(exponents + alphas / c, axis=0) - 1.0 + np.log(c) for c in alphas]
         size = np.exp(np.min(candidates, axis=0)) * np.exp(0.5 * term.sigma**2 * (term.s**2 - u * u)) / abs(zeta) ** 2
         total += term.a / pi * (size.sum() - size[0] / 2) * (u[1] - u[0])
@@ -126,13 +124,68 @@ def test_every_randomizer_is_refined_to_two_levels(seed):
             assert max(x1_mass, x2_mass) <= p
 
 
+def law_of(point, t, p, E):
+    """The values of w and their masses for a third input."""
+    x1, x2, f1, f2 = point
+    masses = [p - x1, t * x1, p - x2, t * x2, f1 / t, 1 - p * (1 + t) - f1 - f2, t * f2]
+    return list(
+        zip([t - E, (t - E) / t, 1 - t * E, (1 - t * E) / t, t * (1 - E), 1 - E, (1 - E) / t], masses, strict=True)
+    )
+
+
+def stop_loss(law, u):
+    return sum(m * max(v - u, 0) for v, m in law)
+
+
 @pytest.mark.parametrize("t", [Fraction(11, 10), Fraction(2), Fraction(3), Fraction(20)])
-@pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 3), Fraction(9, 10), Fraction(1)])
-def test_the_vertices_are_all_vertices(t, share):
-    p = 1 / (t + 2) + share * (1 / (t + 1) - 1 / (t + 2))
+@pytest.mark.parametrize(
+    "share", [Fraction(-9), Fraction(-1, 3), Fraction(0), Fraction(1, 3), Fraction(9, 10), Fraction(1)]
+)
+def test_all_third_inputs_are_below_the_listed_ones(t, share):
+    """The raised law is above in convex order, exactly, and lies on a line between two that are listed."""
+    middle = 1 / (t + 2)
+    p = middle + share * (1 / (t + 1) - middle if share > 0 else middle / 10)
+    exact = (sp.Rational(x.numerator, x.denominator) for x in (t, p))
+    listed = [tuple(Fraction(str(x)) for x in v) for v in (above if share > 0 else below)(*exact)]
+    corners, rest = sorted(polytope_vertices(t, p)), 1 - p * (1 + t)
+    assert set(listed) <= set(corners)
+    rng = Random(1)
+    for point in [*corners, *(mixture(rng, corners) for _ in range(5))]:
+        x1, x2, f1, f2 = point
+        room = rest - f1 - f2
+        f1, f2 = f1 + room * t / (1 + t), f2 + room / (1 + t)
+        less = min(x2, f1 * (1 + t) / t)
+        raised = x1, x2 - less, f1 - less * t / (1 + t), f2 + less * t / (1 + t)
+        for E in (Fraction(1), (1 + t) / 2, t - Fraction(1, 100)):
+            old, new = law_of(point, t, p, E), law_of(raised, t, p, E)
+            assert all(m >= 0 for _, m in new)
+            assert sum(m for _, m in new) == sum(m for _, m in old) == 1
+            assert sum(v * m for v, m in new) == sum(v * m for v, m in old) == 1 - E
+            assert stop_loss(new, 0) == stop_loss(old, 0) == p * (t - E)
+            assert all(stop_loss(new, u) >= stop_loss(old, u) for u, _ in new)
+        assert any(between(raised, a, b) for a, b in combinations_with_replacement(listed, 2))
+
+
+def mixture(rng, points):
+    weights = [Fraction(rng.randint(0, 9) + 1) for _ in points]
+    return tuple(sum(w * x for w, x in zip(weights, c, strict=True)) / sum(weights) for c in zip(*points, strict=True))
+
+
+def between(point, a, b):
+    """Whether a point is on the line from a to b."""
+    moved = next((k for k in range(4) if a[k] != b[k]), None)
+    share = Fraction(0) if moved is None else (point[moved] - a[moved]) / (b[moved] - a[moved])
+    return 0 <= share <= 1 and all(x == u + share * (v - u) for x, u, v in zip(point, a, b, strict=True))
+
+
+@pytest.mark.parametrize("t", [Fraction(3, 2), Fraction(5)])
+@pytest.mark.parametrize(("found", "left", "right"), [(below, "9/10", "1"), (above, "1", None)])
+def test_the_listed_laws_are_affine_in_p(t, found, left, right):
     exact = sp.Rational(t.numerator, t.denominator)
-    listed = vertices(exact, sp.Rational(p.numerator, p.denominator))
-    assert {tuple(Fraction(str(x)) for x in v) for v in listed} == polytope_vertices(t, p)
+    ends = [1 / (exact + 1) if x is None else sp.Rational(x) / (exact + 2) for x in (left, right)]
+    low, high, middle = (found(exact, p) for p in (*ends, sum(ends) / 2))
+    for a, b, m in zip(low, high, middle, strict=True):
+        assert all((x + y) / 2 == z for x, y, z in zip(a, b, m, strict=True))
 
 
 @pytest.mark.parametrize("t", [1.001, 1.5, 2.0, 2.5, 3.0, 50.0, 1e40])
@@ -162,21 +215,32 @@ def test_blankets_of_small_p_are_below_the_one_that_is_used():
             assert below <= above
 
 
-def test_mixtures_are_below_the_pairs_of_vertices():
-    """|M| exp(|A|/(c |M|)) of a mixture, made monotone in |M|, is at most its largest value over pairs of vertices."""
+def test_mixtures_are_below_the_classes():
+    """|M| exp(|A|/(c |M|)) of a mixture, made monotone in |M|, is at most its largest value over the classes.
+
+    Each class bears what mixtures with the classes before it add, some of them that and those after it, roughly.
+    """
     rng = np.random.default_rng(1)
     for _ in range(2000):
         count = rng.integers(2, 6)
         M, P, Q, R = rng.normal(size=(4, count)) + 1j * rng.normal(size=(4, count))
-        gain, c = rng.random(count), rng.random() * 3
+        gain, c, fine = rng.random(count), rng.random() * 3, rng.integers(0, count + 1)
         weight = rng.dirichlet(np.ones(count))
         m, a = abs(weight @ M), abs((weight @ gain) * (weight @ P) + (weight @ Q) * (weight @ R))
         m = max(m, a / c)
-        pairs = max(
-            np.log(abs(M[j])) + abs(gain[k] * P[j] + Q[j] * R[k]) / (c * abs(M[j]))
-            for j, k in product(range(count), repeat=2)
-        )
-        assert np.log(m) + a / (c * m) <= pairs + 1e-9
+        rough = abs(P) * gain.max() + abs(Q) * abs(R).max()
+        sizes = [
+            abs(gain[k] * P[k] + Q[k] * R[k])
+            + max(
+                [abs(gain[k] - gain[j]) * abs(P[k] - P[j]) + abs(Q[k] - Q[j]) * abs(R[k] - R[j]) for j in range(k)],
+                default=0.0,
+            )
+            if k < fine
+            else rough[k] + (rough.max() if fine else 0.0)
+            for k in range(count)
+        ]
+        most = max(np.log(max(abs(x), s / c)) + s / (c * max(abs(x), s / c)) for x, s in zip(M, sizes, strict=True))
+        assert np.log(m) + a / (c * m) <= most + 1e-9
 
 
 # --------------------------------------------------------------------------------------------------------- the numbers

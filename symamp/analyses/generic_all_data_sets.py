@@ -27,6 +27,8 @@ SOURCE = "Theorem H (docs/proofs/generic_all_data_sets.md)"
 _CELLS = 12.0
 """How many cells of p there would be at t = e^eps0 = 1; the range of p shrinks as 1/t."""
 _DENOMINATOR = 64
+_LEAST = sp.Rational(-1, 10)
+"""The share of p below which the blanket is small enough."""
 
 Vertex = tuple[sp.Expr, sp.Expr, sp.Expr, sp.Expr]
 
@@ -35,8 +37,9 @@ Vertex = tuple[sp.Expr, sp.Expr, sp.Expr, sp.Expr]
 class PatternCell(AllDataSetsPart):
     """All randomizers of messages of two levels whose pair of inputs is told apart by masses p of one cell.
 
-    ``triples`` are the vertices: every law that another input may have is a mixture of theirs. ``shares`` are the ends
-    of the cell, parts of the way from 1/(t + 2) to 1/(t + 1).
+    ``triples`` are the largest laws at each end: every law that another input may have is below a mixture of theirs in
+    convex order. ``shares`` are the ends, parts of the way from 1/(t + 2) to 1/(t + 1); below 0 of that from 1/(t + 2)
+    to twice as much.
     """
 
     shares: tuple[sp.Rational, sp.Rational] = (sp.Integer(0), sp.Integer(1))
@@ -47,7 +50,7 @@ class PatternCell(AllDataSetsPart):
 
 
 def generic_all_data_sets_bound(subject: Subject) -> Bound:
-    """Return the bound: the blanket for p <= 1/(t + 2), and a part for each cell of p between that and 1/(t + 1).
+    """Return the bound: the blanket for small p, and a part for each cell of p between that and 1/(t + 1).
 
     p is the mass of the blanket on messages that x0 sends with ratio t = e^eps0 and x1 with ratio 1, after the
     randomizer has been refined so that there are no other ratios.
@@ -61,11 +64,16 @@ def generic_all_data_sets_bound(subject: Subject) -> Bound:
 
 
 def _parts(t: sp.Expr) -> Iterator[Part]:
+    for ends in pairwise((_LEAST, *_shares(float(t)))):
+        found = below if ends[0] < 0 else above
+        masses = [_mass(t, share) for share in ends]
+        yield PatternCell(tuple(_vertex_law(t, p, v) for p in masses for v in found(t, p)), ends)
+    yield _low_blanket(t, _mass(t, _LEAST))
+
+
+def _mass(t: sp.Expr, share: sp.Rational) -> sp.Expr:
     low, high = 1 / (t + 2), 1 / (t + 1)
-    for ends in pairwise(_shares(float(t))):
-        masses = [normal(low + share * (high - low)) for share in ends]
-        yield PatternCell(tuple(_vertex_law(t, p, v) for p in masses for v in vertices(t, p)), ends)
-    yield _low_blanket(t, normal(low))
+    return normal(low + share * (low if share < 0 else high - low))
 
 
 def _shares(t: float) -> list[sp.Rational]:
@@ -80,20 +88,25 @@ def _shares(t: float) -> list[sp.Rational]:
     return [rational_of(x) for x in sorted(shares)]
 
 
-def vertices(t: sp.Expr, p: sp.Expr) -> tuple[Vertex, ...]:
-    """Return the vertices (x1, x2, f1, f2) of the laws of a third input, for 1/(t + 2) <= p <= 1/(t + 1).
+def below(t: sp.Expr, p: sp.Expr) -> tuple[Vertex, ...]:
+    """Return (x1, x2, f1, f2) of laws above those of all third inputs, up to mixtures, for p <= 1/(t + 2).
 
     x1 and x2 are the masses of the patterns (t, 1) and (1, t) that the third input has at ratio t; f1 is t times the
     mass of (t, t) that it has at ratio 1, and f2 the mass of (1, 1) that it has at ratio t.
     """
     zero, rest = sp.Integer(0), 1 - p * (1 + t)
-    half = (
-        (p, zero, zero, zero),
+    most = (t * p + rest) / (1 + t)
+    return (p, zero, t * rest / (1 + t), rest / (1 + t)), (zero, zero, rest - most, most)
+
+
+def above(t: sp.Expr, p: sp.Expr) -> tuple[Vertex, ...]:
+    """Return the same for 1/(t + 2) <= p <= 1/(t + 1)."""
+    zero, rest = sp.Integer(0), 1 - p * (1 + t)
+    return (
         (p, zero, t * rest / (1 + t), rest / (1 + t)),
-        (p, rest / t, rest, zero),
         (p - rest, zero, zero, rest),
+        (zero, p - rest, zero, rest),
     )
-    return tuple(v for x1, x2, f1, f2 in half for v in ((x1, x2, f1, f2), (x2, x1, f1, f2)))
 
 
 def _vertex_law(t: sp.Expr, p: sp.Expr, vertex: Vertex) -> Reduction:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 from math import exp, inf, isfinite, log
-from operator import add
 
 import numpy as np
 from flint import arb
@@ -15,7 +14,7 @@ from flint import arb
 from symamp.evaluation.all_data_sets_floats import best_inverse_scale
 from symamp.evaluation.all_data_sets_panels import Jet, Panel, PanelSource
 from symamp.evaluation.all_data_sets_plan import Term
-from symamp.evaluation.all_data_sets_transforms import ClassTransforms, Derivatives, Transforms
+from symamp.evaluation.all_data_sets_transforms import ClassTransforms, Transforms
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.law import total
 
@@ -65,15 +64,6 @@ class _Expansion:
     raised: arb
 
 
-@dataclass(frozen=True)
-class _Victim:
-    """R on one cell where the victim's class is any mixture: a middle one, there and across, and the distance to it."""
-
-    middle: Derivatives
-    across: Derivatives
-    spread: arb
-
-
 class TermBalls:
     """One term and all classes; every bound is in units of e^unit.
 
@@ -95,11 +85,10 @@ class TermBalls:
         self.term, self.N, self.unit = term, arb(n - 1), arb(unit)
         self.s, self.square = arb(term.s), arb(term.sigma) ** 2
         self.classes = [ClassTransforms(g, term, p_lo) for g in laws]
+        self.gains = [*gains] if mixed else [gains[0]] * len(laws)
         self.most_gain, self.mixed = reduce(arb.max, gains), mixed
         self._shares = [[(i, share) for i, share in enumerate(row) if share > 0.0] for row in corners]
         self.corners = [[(i, arb(share)) for i, share in row] for row in self._shares]
-        least = -reduce(arb.max, [-gain for gain in gains])
-        self.gain, self.gain_spread = (self.most_gain + least) / 2, (self.most_gain - least) / 2
         lost = [c.lost for c in self.classes]
         self.lost = [reduce(arb.max, lost)] * len(lost) if mixed else lost
         self.log_mgf = [self.N * c.mgf.log() for c in self.classes]
@@ -165,11 +154,13 @@ class TermBalls:
         across = left.union(right)
         near = [i for i in self.order if not self.far[i]]
         known = {i: self.classes[i].at(middle, across) for i in near} if panel is None else {}
-        victim = self._victim(list(known.values()), half)
-        found = {i: self._expanded(at[0], at[1], victim) for i, at in known.items()}
+        found: dict[int, _Expansion | None] = {}
+        for i, at in known.items():
+            crossed = self._crossed(i, at[1], {j: known[j][1] for j, x in found.items() if x is not None})
+            found[i] = self._expanded(i, at[0], at[1], crossed)
         if panel is not None:
             found = {i: self._assembled(panel.at(i, middle), panel.at(i, across)) for i in near}
-        crude = {i: self._crude(i, left, right) for i in near if found[i] is None}
+        crude = {i: self._crude(i, left, right, beside_others=self.mixed) for i in near if found[i] is None}
         # A class that is far below the others wherever theirs are large may have the largest alpha where they are not.
         outer = {i: self._flat(i, right) for i, is_far in enumerate(self.far) if is_far}
         rough = [(x, *crude.get(i, (arb(0), arb(0)))) for i, x in sorted(found.items())]
@@ -191,7 +182,7 @@ class TermBalls:
         for i, bounds in outer.items():
             parabolas[i] = flat(*bounds)
             at = [] if parabolas[i].height < top.height - 20 else self.classes[i].at(middle, across)
-            expansion = self._expanded(at[0], at[1], victim) if at else None
+            expansion = self._expanded(i, at[0], at[1], None) if at else None
             if expansion is not None:
                 parabolas[i] = self._parabola(expansion, c_middle, gamma, half, weight)
         ideal = _ideal(top, float(half)) if resolved else 0.0
@@ -243,36 +234,38 @@ class TermBalls:
         transforms = self.classes[i]
         return self.log_mgf[i], self.N * self._size(i, self.s**2 + right**2) / transforms.mgf
 
-    def _crude(self, i: int, left: arb, right: arb) -> tuple[arb, arb]:
-        """Return N log Mhat and N |A|/Mhat for a constant Mhat >= |M| on the cell."""
+    def _crude(self, i: int, left: arb, right: arb, beside_others: bool = False) -> tuple[arb, arb]:
+        """Return N log Mhat and N |A|/Mhat for a constant Mhat >= |M| on the cell.
+
+        ``beside_others``: with what is owed to mixtures with classes whose own |A| is taken.
+        """
         transforms = self.classes[i]
         share = transforms.relative_modulus(left, right).max((-_FLOOR / self.N).exp())
-        size = self._size(i, self.s**2 + right**2)
+        sizes = [self._size(j, self.s**2 + right**2) for j in (range(len(self.classes)) if beside_others else ())]
+        size = self._size(i, self.s**2 + right**2) + reduce(arb.max, sizes, arb(0))
         return self.log_mgf[i] + self.N * share.log(), self.N * size / (transforms.mgf * share)
 
     def _raised(self, exponent: arb, share: arb) -> arb:
         """Return N log Mhat + N |A|/(Mhat c), the second term being ``share``, for the best of all larger Mhat."""
         return exponent + share if share <= self.N else exponent + self.N * (1 + (share / self.N).log())
 
-    def _victim(self, known: Sequence[list[Transforms]], half: arb) -> _Victim | None:
-        """Return R of the victim where its class is any mixture, None where it is that of the other user."""
+    def _crossed(self, i: int, own: Transforms, before: Mapping[int, Transforms]) -> arb | None:
+        """Return a bound on what mixtures with the classes before this one add to its |A|; None without mixtures."""
         if not self.mixed:
             return None
-        share = 1 / arb(len(known))
-        middle, across = (reduce(add, [at[j].r for at in known]).scaled(share) for j in (0, 1))
-        spread = reduce(arb.max, [abs(m.r.f0 - middle.f0) + half * abs(a.r.f1 - across.f1) for m, a in known])
-        return _Victim(middle, across, spread)
+        added = arb(0)
+        for j, x in before.items():
+            p, q, r = abs(own.p.f0 - x.p.f0), abs(own.q.f0 - x.q.f0), abs(own.r.f0 - x.r.f0)
+            added = added.max(abs(self.gains[i] - self.gains[j]) * p + q * r)
+        return added
 
-    def _expanded(self, m: Transforms, a: Transforms, victim: _Victim | None) -> _Expansion | None:
+    def _expanded(self, i: int, m: Transforms, a: Transforms, crossed: arb | None) -> _Expansion | None:
         """Return log|M| and log|A| with derivatives in the middle and across the cell; None near a zero."""
-        r, r_all = (m.r, a.r) if victim is None else (victim.middle, victim.across)
-        size, size_all = m.p.scaled(self.gain) + m.q * r, a.p.scaled(self.gain) + a.q * r_all
+        size, size_all = (x.p.scaled(self.gains[i]) + x.q * x.r for x in (m, a))
         log_m, log_a, log_m_all, log_a_all = (f.log_modulus() for f in (m.m, size, a.m, size_all))
         if log_m is None or log_a is None or log_m_all is None or log_a_all is None:
             return None
-        raised = arb(1)
-        if victim is not None:
-            raised += (abs(a.p.f0) * self.gain_spread + abs(a.q.f0) * victim.spread) / log_a_all[0].exp()
+        raised = arb(1) if crossed is None else 1 + crossed / log_a_all[0].exp()
         alpha = self.N * (log_a[0] - log_m[0]).exp() * raised
         return _Expansion(self.N * log_m[0], alpha, log_m[1], log_a[1], log_m_all, log_a_all, raised)
 

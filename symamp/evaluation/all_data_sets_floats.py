@@ -106,12 +106,19 @@ class FloatClasses:
         mixed = np.einsum("uxk,xk->ux", turned, slow * np.exp(s * plus))
         mixed = mixed + slow.sum(axis=1) * ((sigma * zeta) ** 2 - 1.0)
         negative = np.einsum("uxk,xk->ux", turned, np.where(z < 0.0, -z, 0.0) * weights)
-        if not self.mixed:
-            return log_m, np.abs(self.gains * positive + mixed * negative)
-        middle = negative.mean(axis=1, keepdims=True)
-        spread = np.abs(negative - middle).max(axis=1, keepdims=True)
-        size = np.abs(self.gain * positive + mixed * middle) + spread * np.abs(mixed)
-        return log_m, size + 0.5 * np.ptp(self.gains) * np.abs(positive)
+        size = np.abs(self.gains * positive + mixed * negative)
+        return log_m, size + self._crossed(s, lam, positive, mixed, negative) if self.mixed else size
+
+    def _crossed(self, s: float, lam: float, positive: Floats, mixed: Floats, negative: Floats) -> Floats:
+        """Return what mixtures of each class with those of larger M(s) add to its |A|."""
+        order = np.argsort(-self.log_mgf(np.array([s]), np.array([lam]))[0], kind="stable")
+        added = np.zeros(positive.shape)
+        for k, i in enumerate(order[1:], 1):
+            others = order[:k]
+            parts = (self.gains[i] - self.gains[others]) * (positive[:, [i]] - positive[:, others])
+            parts = parts + (mixed[:, [i]] - mixed[:, others]) * (negative[:, [i]] - negative[:, others])
+            added[:, i] = np.abs(parts).max(axis=1)
+        return added
 
 
 def best_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:

@@ -20,7 +20,7 @@ from symamp.evaluation.merged_classes import are_few, merged_classes
 def prepared_laws(
     laws: Sequence[Law], level: Level, n: int, bits: int, mixed: bool
 ) -> tuple[list[BallGparv], list[arb], float]:
-    """Return few laws that cover all, G+, one number if it is common, and how far merging raised a transform.
+    """Return few laws that cover all, G+, one number unless they are mixed, and how far merging raised a transform.
 
     The singular part, if any, is in G+ only.
     """
@@ -30,9 +30,10 @@ def prepared_laws(
         raise ArgumentError("laws", "a law with a null symbol", "laws of messages under a real input")
     with flint.ctx.workprec(bits):
         balls = [ball_gparv(law, level) for law in laws]
-        gains = [positive_part(g) + g.singular for g in balls]
         if mixed:
-            return _merged(balls), gains, 0.0
+            few = _merged(balls)
+            return few, [positive_part(g) + g.singular for g in few], 0.0
+        gains = [positive_part(g) + g.singular for g in balls]
         if not all(gain.overlaps(gains[0]) for gain in gains):
             raise ArgumentError("laws", "laws with different E[G_+]", "laws that belong to one pair of inputs")
         few, loss = _few(_merged(balls), level, n)

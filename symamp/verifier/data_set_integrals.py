@@ -56,8 +56,8 @@ class _AllDataSets:
         self, check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str, corners: list[Any]
     ) -> None:
         self.check, self.laws, self.N, self.what = check, laws, n - 1, what
-        most, least = _largest(gains), -_largest([-x for x in gains])
-        self.most, self.mixed, self.gain, self.spread = most, len(gains) > 1, (most + least) / 2, (most - least) / 2
+        self.mixed, self.most = len(gains) > 1, _largest(gains)
+        self.gains = gains if self.mixed else gains * len(laws)
         self.corners = [[(x, arb(share)) for x, share in enumerate(corner) if share] for corner in corners]
         self.p_lo, self.a, self.b = (arb(check.number(plan[key])) for key in ("p_lo", "a", "b"))
         self.terms = []
@@ -122,6 +122,11 @@ class _AllDataSets:
         for x in classes:
             x.sized(self.most, most if self.mixed else x.lost)
         s, square, N = term["s"], term["sigma"] ** 2, self.N
+        # With mixtures a class whose |A| is bounded roughly, beside others whose own is taken, bears theirs, too.
+        beside = [_ZERO, _ZERO]
+        if self.mixed:
+            beside = [_largest([x.size for x in classes]), _largest([x.growth for x in classes])]
+        order = sorted(range(len(classes)), key=lambda k: -float(classes[k].mgf.mid()))
         result = _ZERO
         for (lo, hi), c, gamma in zip(pairwise(term["ends"]), term["scales"], term["slopes"], strict=True):
             self.check.spend(sum(len(x.values) + 8 for x in classes), hard=True)
@@ -134,11 +139,14 @@ class _AllDataSets:
             flat = 2 * half * (_largest(self.at_corners(crude)) + weight).exp()
             if not flat <= result * _SMALL:
                 top = _largest(crude)
-                chosen = [k for k, height in enumerate(crude) if self.mixed or not height < top - 40]
+                chosen = [k for k in order if self.mixed or not crude[k] < top - 40]
                 self.check.spend(sum(len(classes[k].values) + 16 for k in chosen), hard=True)
+                if self.mixed:
+                    both = zip(classes, centres, strict=True)
+                    crude = [x.crude(m, lo, hi, N, c * (-grown).exp(), beside) for x, (m, *_) in both]
                 parts = [(height + weight, _ZERO, _ZERO) for height in crude]
                 wide = {k: classes[k].at(across) for k in chosen}
-                for k, at, over, factor in self.sizes({k: centres[k] for k in chosen}, wide, half):
+                for k, at, over, factor in self.sizes({k: centres[k] for k in chosen}, wide):
                     parts[k] = _parabola(at, over, factor, middle, across, s, square, N, (c, gamma)) or parts[k]
                 curved = _cell(list(zip(*map(self.at_corners, zip(*parts, strict=True)), strict=True)), half)
                 flat = curved if curved.is_finite() and curved.upper() < flat.upper() else flat
@@ -148,29 +156,21 @@ class _AllDataSets:
         power = (top - 1 + square * (s**2 - last**2) / 2).exp()
         return result + c * power * (1 / last**2 + square) / (square * last)
 
-    def sizes(self, at: dict[int, Any], over: dict[int, Any], half: arb) -> Iterator[tuple[int, Any, Any, arb]]:
+    def sizes(self, at: dict[int, Any], over: dict[int, Any]) -> Iterator[tuple[int, Any, Any, arb]]:
         """Yield the classes with (M, A) in the middle of a cell and across it, and a factor by which |A| is larger.
 
-        Where mixtures may occur the victim's class is any of them: A is that of the mean class, and the factor holds
-        for all.
+        Where mixtures may occur each bears what those with the classes before it add.
         """
-        middle, across, distance = _ZERO, _ZERO, _ZERO
-        if self.mixed:
-            middle, across = (sum((x[3] for x in y.values()), acb_series([0], prec=3)) / len(y) for y in (at, over))
-            there = [abs(acb((x[3] - middle)[0])) for x in at.values()]
-            slopes = [abs(acb((x[3] - across)[1])) for x in over.values()]
-            distance = _largest([x + half * y for x, y in zip(there, slopes, strict=True)])
+        before: list[int] = []
         for k in at:
             (m, p, q, r), (m_all, p_all, q_all, r_all) = at[k], over[k]
-            a, a_all = (
-                self.gain * x + y * z
-                for x, y, z in ((p, q, middle if self.mixed else r), (p_all, q_all, across if self.mixed else r_all))
-            )
-            least = abs(acb(a_all[0]))
-            factor = _ONE
-            if self.mixed and least > 0:
-                factor += (abs(acb(p_all[0])) * self.spread + abs(acb(q_all[0])) * distance) / least
-            yield k, (m, a), (m_all, a_all), factor
+            a, a_all = self.gains[k] * p + q * r, self.gains[k] * p_all + q_all * r_all
+            added, least = _ZERO, abs(acb(a_all[0]))
+            for j in before if self.mixed else ():
+                far = [abs(acb((x - y)[0])) for x, y in zip(over[k][1:], over[j][1:], strict=True)]
+                added = added.max(abs(self.gains[k] - self.gains[j]) * far[0] + far[1] * far[2])
+            before.append(k)
+            yield k, (m, a), (m_all, a_all), 1 + added / least if least > 0 else _ONE
 
 
 class _Class:
@@ -213,11 +213,14 @@ class _Class:
         zeta = acb_series([acb(self.s, u), acb(0, 1)], prec=3)
         return m + self.null, gained, slow + self.plain * (self.square * zeta * zeta - 1), lost
 
-    def crude(self, m: acb_series, lo: arb, hi: arb, N: int, c: arb) -> arb:
-        """Return N (log|M| + alpha/c) with the best constant above |M|: sqrt(1 - |M/M(s)|^2) is Lipschitz in u."""
+    def crude(self, m: acb_series, lo: arb, hi: arb, N: int, c: arb, beside: Sequence[arb] = (_ZERO, _ZERO)) -> arb:
+        """Return N (log|M| + alpha/c) with the best constant above |M|: sqrt(1 - |M/M(s)|^2) is Lipschitz in u.
+
+        ``beside`` is added to the two parts of |A|.
+        """
         modulus = abs(acb(m[0])) / self.mgf
         distance = (1 - modulus**2).max(_ZERO).sqrt() - self.deviation * (hi - lo) / 2
-        size = self.size + self.square * (self.s**2 + hi**2) * self.growth
+        size = self.size + beside[0] + self.square * (self.s**2 + hi**2) * (self.growth + beside[1])
         least = (arb(-_FLOOR) / N).exp().max(size / (self.mgf * c))
         share = (1 - distance.max(_ZERO).min(_ONE) ** 2).max(_ZERO).sqrt().max(least)
         return N * (self.mgf * share).log() + N * size / (self.mgf * share * c)

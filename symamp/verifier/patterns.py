@@ -35,9 +35,10 @@ def shape(data: dict[str, Any], triple: Any) -> dict[str, Any]:
 def bound(check: Any, data: dict[str, Any], n: int, what: str) -> Number:
     """Return a number whose upper end bounds the divergence of every randomizer and of all data sets.
 
-    The pair is told apart by messages of mass p, for the pattern (t, 1) and for (1, t) alike: either p is at most
-    1/(t + 2), and the blanket with that p is above all others in convex order; or p lies in one of the cells, the share
-    of the way from 1/(t + 2) to 1/(t + 1), and the law of any third input is a mixture of those at both ends.
+    The pair is told apart by messages of mass p, for the pattern (t, 1) and for (1, t) alike: either p is at most the
+    least end of a cell, and the blanket with that p is above all others in convex order; or p lies in one of the cells,
+    and the law of any third input is below a mixture of those at both ends. An end is p = 1/(t + 2) + share d, with
+    d = 1/(t + 1) - 1/(t + 2), or 1/(t + 2) for shares below 0.
     """
     require, t, e = check.require, check.number(data["ratio"]), check.number(f"exp({data['eps']})")
     minus = 1 - e if isinstance(e, fmpq) else -arb(check.number(data["eps"])).expm1()
@@ -48,16 +49,18 @@ def bound(check: Any, data: dict[str, Any], n: int, what: str) -> Number:
     require(e < t, f"{what}: eps and the local budget are too close to tell apart", "invalid")
     shares = [check.number(x) for x in data["shares"]]
     good = all(isinstance(x, fmpq) for x in shares) and 1 < len(shares) == len(data["cells"]) + 1 <= _MOST_CELLS
-    good = good and shares[0] == 0 and shares[-1] == 1 and all(x < y for x, y in pairwise(shares))
+    good = good and -1 < shares[0] <= 0 and 0 in shares and shares[-1] == 1 and all(x < y for x, y in pairwise(shares))
     require(good, f"{what}: the cells do not cover all randomizers", "invalid")
-    parts = [_low(check, data["low"], t, minus, n, what)]
+    parts = [_low(check, data["low"], t, minus, _mass(t, shares[0])[0], n, what)]
     for ends, plan in zip(pairwise(shares), data["cells"], strict=True):
-        gains = [(t + 1 + x) / ((t + 1) * (t + 2)) * (t - 1 + minus) for x in ends]
+        gains = [_mass(t, x)[0] * (t - 1 + minus) for x in ends]
         if plan is None:
             parts.append(gains[1])
             continue
         require(n > 1, f"{what}: a plan for one user")
-        laws = [(law, arb(gain)) for x, gain in zip(ends, gains, strict=True) for law in _laws(t, minus, x)]
+        laws = [
+            (law, arb(gain)) for x, gain in zip(ends, gains, strict=True) for law in _laws(t, minus, x, ends[0] < 0)
+        ]
         balls = [([(arb(v), arb(m)) for v, m in atoms], arb(null)) for (atoms, null), _ in laws]
         check.spend(100 * len(laws), hard=True)
         require(
@@ -81,28 +84,35 @@ def _law(t: Number, minus: Number, masses: list[Number]) -> tuple[list[Any], Num
     return [(v, m) for v, m in atoms if v != 0], sum((m for v, m in atoms if v == 0), _ZERO)
 
 
-def _laws(t: Number, minus: Number, share: fmpq) -> Iterator[tuple[list[Any], Number]]:
-    """Yield the laws of a third input at the vertices, for p at a share of the way from 1/(t + 2) to 1/(t + 1).
+def _mass(t: Number, share: fmpq) -> tuple[Number, Number]:
+    """Return p, and rho = 1 - p (t + 1)."""
+    if share < 0:
+        return (1 + share) / (t + 2), (1 - (t + 1) * share) / (t + 2)
+    return (t + 1 + share) / ((t + 1) * (t + 2)), (1 - share) / (t + 2)
 
-    With (a, b, f, h) of the proof: a and b are p with p - rho = share/(t + 1) or rho/t, in either order.
+
+def _laws(t: Number, minus: Number, share: fmpq, below: bool) -> Iterator[tuple[list[Any], Number]]:
+    """Yield the largest laws of a third input, ``below`` those for p up to 1/(t + 2).
+
+    With (a, b, f, h) of the proof: a is p, or p - rho = share/(t + 1), or 0, and so is b.
     """
-    p, rho = (t + 1 + share) / ((t + 1) * (t + 2)), (1 - share) / (t + 2)
-    law = partial(_law, t, minus)
-    for a, left, b, rest, both, none, one in (  # left = p - a, rest = p - b
-        (p, _ZERO, _ZERO, p, _ZERO, rho, _ZERO),
-        (p, _ZERO, _ZERO, p, rho / (1 + t), _ZERO, rho / (1 + t)),
-        (p, _ZERO, rho / t, p - rho / t, rho / t, _ZERO, _ZERO),
-        (share / (t + 1), rho, _ZERO, p, _ZERO, _ZERO, rho),
-    )[: 1 if share == 1 else 4]:
-        yield law([left, t * a, rest, t * b, both, none, t * one])
-        yield law([rest, t * b, left, t * a, both, none, t * one])
+    (p, rho), law = _mass(t, share), partial(_law, t, minus)
+    if below or share < 1:  # the masses of p - a, t a, p - b, t b, f/t, rho - f - h, t h
+        yield law([_ZERO, t * p, p, _ZERO, rho / (1 + t), _ZERO, t * rho / (1 + t)])
+    if below:
+        yield law([p, _ZERO, p, _ZERO, (rho - p) / (1 + t), _ZERO, t * (t * p + rho) / (1 + t)])
+        return
+    some = t * share / (t + 1)
+    yield law([rho, some, p, _ZERO, _ZERO, _ZERO, t * rho])
+    if share > 0:
+        yield law([p, _ZERO, rho, some, _ZERO, _ZERO, t * rho])
 
 
-def _low(check: Any, data: dict[str, Any], t: Number, minus: Number, n: int, what: str) -> Number:
-    """Return a bound where p is at most 1/(t + 2): the blanket with the patterns (t, 1), (1, t) and (t, t)."""
-    p, third = 1 / (t + 2), 1 / (t * (t + 2))
+def _low(check: Any, data: dict[str, Any], t: Number, minus: Number, p: Number, n: int, what: str) -> Number:
+    """Return a bound where the mass is at most p: the blanket with the patterns (t, 1), (1, t) and (t, t)."""
+    third = (1 - (t + 1) * p) / t
     atoms, null = _law(t, minus, [p, _ZERO, p, _ZERO, third, _ZERO, _ZERO])
-    null, alone = null + (t * t - 1) * third, p * (t - 1 + minus)
+    null, alone = null + 1 - 2 * p - third, p * (t - 1 + minus)
     if data["evaluator"] == "no positive value":
         return alone
     value = check.evaluated(data["evaluator"], data["plan"], atoms, null, n, True, what) / n
