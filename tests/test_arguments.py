@@ -120,7 +120,7 @@ def test_floats_that_miss_one_say_how_to_write_them():
 
 
 def test_the_lower_bound_of_a_budget_names_the_member():
-    answer = sa.epsilon(sa.PureLDP(eps0=1), n=10**6, delta="1e-8", gap=1e-3)
+    answer = sa.epsilon(sa.PureLDP(eps0=1), n=10**6, delta="1e-8", gap=1e-3, method="generic")
     assert "for RandomizedResponse(k=" in str(answer.dataset)
 
 

@@ -248,13 +248,13 @@ def test_the_command_line_writes_and_verifies(command, tmp_path, monkeypatch, ca
 
 
 def test_the_command_line_refuses_in_one_line(monkeypatch, capsys):
-    words = "epsilon pure-ldp --eps0 1 --n 500 --delta 1e-5 --certificate -"
+    words = "epsilon laplace --eps0 1 --n 500 --delta 1e-5 --certificate -"
     monkeypatch.setattr(sys, "argv", ["symamp", *words.split()])
     with pytest.raises(SystemExit) as end:
         cli.main()
     printed = capsys.readouterr()
     assert (end.value.code, printed.out, printed.err.count("\n")) == (2, "", 1)
-    assert "method='generic'" in printed.err
+    assert "method='finite_sandwich'" in printed.err
 
 
 # --- a second method: exact probabilities of the outcomes, summed exactly or in 60 digits -----------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import flint
@@ -26,17 +28,16 @@ Ball = Any  # flint.arb
 
 @dataclass(frozen=True)
 class Outcome:
-    """A proved weak sign (``strict``: zero is excluded), or ``sign`` None with what is missing."""
+    """A proved weak sign (``strict``: zero is excluded), or ``sign`` None with what is missing: to be told if asked."""
 
     sign: int | None
     strict: bool = False
-    shown: str = ""
-    accepted: str = ""
+    missing: Callable[[], tuple[str, str]] = lambda: ("", "")
 
     def sign_or_raise(self) -> int:
         """Return the sign; raise UndecidedOrderError if there is none."""
         if self.sign is None:
-            raise UndecidedOrderError("order", self.shown, self.accepted)
+            raise UndecidedOrderError("order", *self.missing())
         return self.sign
 
 
@@ -110,7 +111,7 @@ class Proof:
                     continue
                 # Shown with the sign it has in the expression: p - q is better to read than q - p.
                 printed = -factor if content < 0 and multiplicity % 2 else factor
-                return self._missing(polynomial_expression(printed, self.ring.generators))
+                return Outcome(None, missing=partial(_missing, printed, self.ring.generators, self.parameters))
             sign *= found[0] ** multiplicity
             strict = strict and found[1]
         return Outcome(sign, strict)
@@ -173,14 +174,19 @@ class Proof:
             self.balls[i] = arb_value(self.ring.generators[i].expr, _BITS)
         return self.balls[i]
 
-    def _missing(self, factor: sp.Expr) -> Outcome:
-        used = [p for p in self.parameters if p.symbol in factor.free_symbols]
-        terms = sp.Add.make_args(factor)
-        above = sp.Add(*(t for t in terms if t.as_coeff_Mul()[0] > 0))
-        below = sp.Add(*(-t for t in terms if t.as_coeff_Mul()[0] < 0))
-        advice = [f"add an assumption such as {shown(above)} > {shown(below)}"] if above != 0 and below != 0 else []
-        advice += [f"assume a lower bound for {p.name}" for p in used if p.lower is None]
-        given = ", ".join(p.describe() for p in used if not (p.lower is None and p.upper is None))
-        follows = f"follows from {given}" if given else "follows from the stated assumptions (none)"
-        text = f"an expression whose sign {follows}; {' or '.join(advice) or 'tighten these assumptions'}"
-        return Outcome(None, False, shown(factor), text)
+
+def _missing(
+    polynomial: Polynomial, generators: Sequence[Generator], parameters: tuple[Parameter, ...]
+) -> tuple[str, str]:
+    """Return a factor without a proved sign, and the assumptions that would help: printing them is dear."""
+    factor = polynomial_expression(polynomial, generators)
+    used = [p for p in parameters if p.symbol in factor.free_symbols]
+    terms = sp.Add.make_args(factor)
+    above = sp.Add(*(t for t in terms if t.as_coeff_Mul()[0] > 0))
+    below = sp.Add(*(-t for t in terms if t.as_coeff_Mul()[0] < 0))
+    advice = [f"add an assumption such as {shown(above)} > {shown(below)}"] if above != 0 and below != 0 else []
+    advice += [f"assume a lower bound for {p.name}" for p in used if p.lower is None]
+    given = ", ".join(p.describe() for p in used if not (p.lower is None and p.upper is None))
+    follows = f"follows from {given}" if given else "follows from the stated assumptions (none)"
+    text = f"an expression whose sign {follows}; {' or '.join(advice) or 'tighten these assumptions'}"
+    return shown(factor), text

@@ -28,11 +28,13 @@ def _decide(expr: sp.Expr, parameters: tuple[Parameter, ...], steps: int) -> Out
         try:
             sign = constant_sign(expr)
         except UndecidedOrderError as error:
-            return Outcome(None, False, str(error.value), error.accepted)
+            said = str(error.value), error.accepted
+            return Outcome(None, missing=lambda: said)
         return Outcome(sign, sign != 0)
     undeclared = sorted(str(s) for s in expr.free_symbols - {p.symbol for p in parameters})
     if undeclared:
-        return Outcome(None, False, shown(expr), f"declared parameters only; declare {', '.join(undeclared)}")
+        said = shown(expr), f"declared parameters only; declare {', '.join(undeclared)}"
+        return Outcome(None, missing=lambda: said)
     outcome = _attempt(expr, parameters)
     return outcome if outcome.sign is not None else _by_cases(expr, parameters, steps) or outcome
 
