@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from symamp.algebra.generators import Generator
+from symamp.algebra.generators import OPAQUE, Generator
 from symamp.algebra.parameter import Parameter
 
 _LARGEST_POWER = 4096
@@ -93,6 +93,8 @@ def range_of(g: Generator, parameters: Mapping[sp.Symbol, Parameter], prove: Pro
         n, k = base.args
         inside = n.is_integer and k.is_integer and all((s := prove(e)) is not None and s[0] >= 0 for e in (k, n - k))
         return Range(sp.S.One, None, True) if inside else None
+    if isinstance(base, OPAQUE):
+        return None
     proof = prove(base)
     if proof is None or proof[0] < 0:
         return None

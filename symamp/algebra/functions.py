@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import sympy as sp
 
+from symamp.algebra.generators import OPAQUE
 from symamp.algebra.powers import prime_powers, refused
 from symamp.algebra.quotient import Normaliser
 from symamp.numbers.inert import binomial
@@ -17,7 +18,8 @@ _SHIFT = 64  # binomial(n + a, k + b) is reduced to binomial(n, k) for |a|, |b| 
 def rewrite(expr: sp.Expr, quotient: Normaliser) -> sp.Expr | None:
     """Return logarithms of primes for log of a rational, and a rational multiple of binomial(n, k) for a shifted one.
 
-    None where the expression is in its final form. Raises ExpressionError for other functions.
+    1 - erf for erfc; arguments of erf and atan in normal form. None where the expression is in its final form. Raises
+    ExpressionError for other functions.
     """
     if isinstance(expr, sp.log) and len(expr.args) == 1:
         inner = quotient(expr.args[0]).expr
@@ -27,6 +29,10 @@ def rewrite(expr: sp.Expr, quotient: Normaliser) -> sp.Expr | None:
             result = sp.Add(*(e * sp.log(p) for p, e in prime_powers(inner).items()))
         else:
             result = sp.log(inner)
+        return None if result == expr else result
+    if isinstance(expr, OPAQUE):
+        inner = quotient(expr.args[0]).expr
+        result = 1 - sp.erf(inner) if isinstance(expr, sp.erfc) else expr.func(inner)
         return None if result == expr else result
     if not isinstance(expr, sp.binomial):
         raise refused(expr)

@@ -41,7 +41,7 @@ class Generator:
 
     @property
     def is_atom(self) -> bool:
-        """Whether the base is taken as independent of everything else: a symbol, e, pi, a logarithm, a binomial."""
+        """Whether the base is taken as independent of everything else: a symbol, e, pi, or a function."""
         return is_atom(self.base)
 
     @property
@@ -50,9 +50,14 @@ class Generator:
         return 0 if self.core != 1 or self.is_atom else int(self.unit.q)
 
 
+OPAQUE = (sp.erf, sp.erfc, sp.atan)
+"""Functions of which only their arguments are known; a constant is told from 0 in balls."""
+FUNCTIONS = (sp.log, sp.binomial, *OPAQUE)
+
+
 def is_atom(base: sp.Expr) -> bool:
     """Return whether ``base`` is a generator by itself rather than a polynomial in generators."""
-    return bool(base.is_Symbol or base in (sp.E, sp.pi)) or isinstance(base, (sp.log, sp.binomial, power))
+    return bool(base.is_Symbol or base in (sp.E, sp.pi)) or isinstance(base, (*FUNCTIONS, power))
 
 
 def unit_of(key: Key, exponents: set[sp.Rational]) -> sp.Rational:

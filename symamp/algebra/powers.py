@@ -13,7 +13,7 @@ from symamp.algebra.generators import Key, is_atom
 from symamp.algebra.quotient import Normaliser
 from symamp.errors import ExpressionError, shown
 
-ACCEPTED = "real expressions in rational numbers, + - * /, powers, exp, log, sqrt, binomial, pi and symbols"
+ACCEPTED = "real expressions in rational numbers, + - * /, powers, exp, log, sqrt, erf, atan, binomial, pi and symbols"
 
 _LARGEST_EXPONENT = 10_000
 _LARGEST_ROOT = 256

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import sympy as sp
 
 from symamp.algebra.functions import rewrite
-from symamp.algebra.generators import Generator, Key, unit_of
+from symamp.algebra.generators import FUNCTIONS, Generator, Key, unit_of
 from symamp.algebra.polynomials import Fraction, cancel, context
 from symamp.algebra.powers import powers_of
 from symamp.algebra.quotient import Normaliser
@@ -45,7 +45,7 @@ class Ring:
                 self._collect(child, found, seen)
         elif expr.is_Pow and expr.exp.is_Integer and expr.base is not sp.E:
             self._collect(expr.base, found, seen)
-        elif isinstance(expr, (sp.log, sp.binomial)) and (simpler := rewrite(expr, self._quotient)) is not None:
+        elif isinstance(expr, FUNCTIONS) and (simpler := rewrite(expr, self._quotient)) is not None:
             self._collect(simpler, found, seen)
         else:
             for key, exponent in powers_of(expr, self._quotient):
@@ -77,7 +77,7 @@ class Ring:
             return num, den
         if expr.is_Pow and expr.exp.is_Integer and expr.base is not sp.E:
             return self._raise(self.read(expr.base), int(expr.exp), expr)
-        if isinstance(expr, (sp.log, sp.binomial)) and (simpler := rewrite(expr, self._quotient)) is not None:
+        if isinstance(expr, FUNCTIONS) and (simpler := rewrite(expr, self._quotient)) is not None:
             return self.read(simpler)
         num, den = self.one, self.one
         for key, exponent in powers_of(expr, self._quotient):

@@ -34,6 +34,8 @@ def _at_all(formula: Formula, points: Sequence[Point], precision: int) -> list[f
         if found is None:
             if f.kind == "number":
                 found = [flint.arb(fmpq_of(f.number))] * len(points)
+            elif f.kind == "pi":
+                found = [flint.arb.pi()] * len(points)
             elif f.kind == "symbol":
                 numbers = [point[f.name] for point in points]
                 found = [flint.arb(fmpq_of(n)) for n in numbers]
@@ -60,6 +62,12 @@ def _ball(kind: str, parts: tuple[flint.arb, ...]) -> flint.arb:
             return parts[0].log()
         case "abs":
             return abs(parts[0])
+        case "erf":
+            return parts[0].erf()
+        case "erfc":
+            return parts[0].erfc()
+        case "atan":
+            return parts[0].atan()
     return _choose(*parts)
 
 

@@ -19,7 +19,7 @@ FUNCTIONS = ("exp", "log", "binomial", "abs")
 
 
 class Formula(NamedTuple):
-    """``kind`` is "number", "symbol", "+", "*", "**" or one of FUNCTIONS."""
+    """``kind`` is "number", "symbol", "+", "*", "**", one of FUNCTIONS, or "pi", "erf", "erfc", "atan" of densities."""
 
     kind: str
     parts: tuple[Formula, ...] = ()
@@ -34,6 +34,7 @@ _KINDS: tuple[tuple[type[sp.Basic], str], ...] = (
     (sp.Add, "+"), (sp.Mul, "*"), (sp.Pow, "**"), (power, "**"), (sp.exp, "exp"), (sp.log, "log"),
     (sp.binomial, "binomial"), (sp.Abs, "abs"),
 )  # fmt: skip
+_OF_DENSITIES: tuple[tuple[type[sp.Basic], str], ...] = ((sp.erf, "erf"), (sp.erfc, "erfc"), (sp.atan, "atan"))
 
 
 def from_sympy(
@@ -42,11 +43,13 @@ def from_sympy(
     deepest: int = 200,
     places: dict[int, sp.Basic] | None = None,
     floats: bool = False,
+    of_density: bool = False,
 ) -> Formula:
     """Return the tree of a SymPy expression; ``unknown`` is called with a part that has no place in it, and raises.
 
     ``places`` receives the part that each node comes from, by the id of the node. Equal parts are one node. With
-    ``floats`` these count as the fractions they are. Raises RecursionError for more than ``deepest`` levels.
+    ``floats`` these count as the fractions they are, with ``of_density`` pi, erf, erfc and atan may occur. Raises
+    RecursionError for more than ``deepest`` levels.
 
     >>> from_sympy(sp.Rational(1, 3) * sp.Symbol("x"), print).parts[1].name
     'x'
@@ -70,9 +73,12 @@ def from_sympy(
             return Formula("symbol", name=part.name)
         if part is sp.E:
             return Formula("exp", (Formula("number", number=Fraction(1)),))
+        if of_density and part is sp.pi:
+            return Formula("pi")
         if depth > deepest:
             raise RecursionError
-        kind = next((k for t, k in _KINDS if isinstance(part, t)), None)
+        kinds = _KINDS + (_OF_DENSITIES if of_density else ())
+        kind = next((k for t, k in kinds if isinstance(part, t)), None)
         if kind is None or (kind in FUNCTIONS and len(part.args) != 1 + (kind == "binomial")):
             unknown(part)
             raise ValueError(part)

@@ -28,6 +28,13 @@ def _power(base: Number, exponent: Number) -> Number:
     return (_boxed(exponent) * _off_the_cut(base).log()).exp()
 
 
+def _atan(x: Number) -> Number:
+    """Return the inverse tangent of a box that does not meet its cuts, which start at i and -i."""
+    box = _boxed(x)
+    first = box[0] if isinstance(box, acb_series) else box
+    return box.atan() if abs(first.imag) < 1 or not first.real.contains(0) else acb(arb("nan"))
+
+
 HOLOMORPHIC = replace(
     FLINT,
     name="holomorphic",
@@ -35,8 +42,11 @@ HOLOMORPHIC = replace(
     log=lambda x: _off_the_cut(x).log(),
     sqrt=lambda x: _off_the_cut(x).sqrt(),
     power=_power,
+    erf=lambda x: _boxed(x).erf(),
+    erfc=lambda x: _boxed(x).erfc(),
+    atan=_atan,
 )
-"""Complex boxes of python-flint: whatever meets a pole, or a cut of a root or a logarithm, is not finite."""
+"""Complex boxes of python-flint: whatever meets a pole, or a cut of a root, a logarithm or atan, is not finite."""
 
 
 class Holomorphic:

@@ -35,6 +35,9 @@ class NumberSystem:
     binomial: Callable[[int, int], Number]
     factorial: Callable[[int], Number]
     log_gamma: Callable[[Number], Number]
+    erf: Callable[[Number], Number]
+    erfc: Callable[[Number], Number]
+    atan: Callable[[Number], Number]
 
 
 def _flint_power(base: Number, exponent: Number) -> Number:
@@ -63,6 +66,9 @@ FLINT = NumberSystem(
     lambda n, k: flint.arb.bin_uiui(n, min(k, n - k)),
     lambda n: flint.arb(n).fac(),
     lambda x: flint.arb(x).lgamma(),
+    lambda x: flint.arb(x).erf(),
+    lambda x: flint.arb(x).erfc(),
+    lambda x: flint.arb(x).atan(),
 )
 """Balls of python-flint at the precision of ``flint.ctx``: every result contains the true value."""
 
@@ -80,6 +86,9 @@ MPMATH = NumberSystem(
     mpmath.binomial,
     mpmath.factorial,
     mpmath.loggamma,
+    mpmath.erf,
+    mpmath.erfc,
+    mpmath.atan,
 )
 """Numbers of mpmath at the precision of ``mpmath.mp``: rounded to nearest, no guarantee."""
 
@@ -97,5 +106,8 @@ NUMPY = NumberSystem(
     lambda n, k: np.float64(math.comb(n, k)),
     lambda n: np.float64(math.factorial(n)),
     lambda x: np.float64(math.lgamma(x)),
+    np.vectorize(math.erf, otypes=[np.float64]),
+    np.vectorize(math.erfc, otypes=[np.float64]),
+    np.arctan,
 )
 """Doubles (scalars or arrays): fast, no guarantee."""

@@ -98,13 +98,17 @@ def _is_long(argument: sp.Expr) -> bool:
     return any(abs(number.p) > _MOST_EXPONENT for number in argument.atoms(sp.Integer))
 
 
+def _tree(expr: sp.Expr) -> Formula:
+    return from_sympy(expr, _unknown, of_density=True)
+
+
 def _unknown(part: sp.Basic) -> Never:
-    raise ExpressionError("formula", part, "numbers, symbols, + - * /, powers, exp, log, sqrt, binomial")
+    raise ExpressionError("formula", part, "numbers, symbols, + - * /, powers, exp, log, sqrt, binomial, pi, erf, atan")
 
 
 def _compare(expr: sp.Expr, values: Mapping[sp.Symbol, sp.Expr], found: sp.Expr) -> None:
     """Raise ExpressionError unless the result agrees with the expression, in which the values are put unevaluated."""
-    trees = {s.name: from_sympy(v, _unknown) for s, v in values.items()}
+    trees = {s.name: _tree(v) for s, v in values.items()}
     done: dict[int, Formula] = {}
 
     def swapped(f: Formula) -> Formula:
@@ -114,9 +118,9 @@ def _compare(expr: sp.Expr, values: Mapping[sp.Symbol, sp.Expr], found: sp.Expr)
             done[id(f)] = f._replace(parts=tuple([swapped(p) for p in f.parts])) if f.parts else f
         return done[id(f)]
 
-    written = swapped(from_sympy(expr, _unknown))
+    written = swapped(_tree(expr))
     free = sorted(expr.free_symbols.union(*(v.free_symbols for v in values.values())) - set(values), key=str)
     points = generic_points(tuple((s.name, bool(s.is_integer)) for s in free)) if free else ({},)
-    wrong = difference(written, from_sympy(found, _unknown), points, least=0)
+    wrong = difference(written, _tree(found), points, least=0)
     if wrong:
         raise ExpressionError("formula", f"{expr} at {values}", f"a formula that SymPy evaluates rightly ({wrong})")

@@ -21,7 +21,8 @@ from symamp.numbers.number_system import Number
 from symamp.numbers.number_system import NumberSystem as NumberSystem
 
 _LARGEST_CHOICE = 10_000
-_ACCEPTED = "rational numbers, + - * /, powers, exp, log, sqrt, binomial, pi and declared symbols"
+_ACCEPTED = "rational numbers, + - * /, powers, exp, log, sqrt, erf, erfc, atan, binomial, pi and declared symbols"
+_NAMED = {sp.erf: "erf", sp.erfc: "erfc", sp.atan: "atan"}
 
 
 def _no_exact(*_: Number) -> NoReturn:
@@ -33,7 +34,7 @@ _EXACT = replace(
     name="exact",
     rational=Fraction,
     power=lambda x, n: Fraction(x) ** n,
-    **dict.fromkeys(("exp", "log", "sqrt", "pi", "log_gamma"), _no_exact),
+    **dict.fromkeys(("exp", "log", "sqrt", "pi", "log_gamma", "erf", "erfc", "atan"), _no_exact),
 )
 
 Compiled = Callable[[NumberSystem, Mapping[str, Number]], Number]
@@ -109,6 +110,9 @@ def _node(expr: sp.Expr, names: frozenset[str], memo: dict[sp.Expr, Compiled]) -
         result = lambda ns, env: ns.log(inner(ns, env))  # noqa: E731
     elif isinstance(expr, sp.Pow | power):
         result = _power(expr.args[0], expr.args[1], node)
+    elif expr.func in _NAMED:
+        inner, function = node(expr.args[0]), _NAMED[expr.func]
+        result = lambda ns, env: getattr(ns, function)(inner(ns, env))  # noqa: E731
     elif expr is sp.pi:
         result = lambda ns, env: ns.pi()  # noqa: E731
     elif isinstance(expr, sp.binomial):
@@ -123,8 +127,8 @@ def compile_expression(expr: sp.Expr, symbols: Sequence[sp.Symbol] = ()) -> Comp
     """Return a function of (number system, values by name) that evaluates ``expr``; nothing is executed as text.
 
     Values are numbers of the system, or Python ints (needed inside binomial and best for exponents).
-    Raises ExpressionError for anything else than rational numbers, + - * /, powers, exp, log, binomial, pi and
-    the given symbols (floats are refused: they are not exact).
+    Raises ExpressionError for anything else than rational numbers, + - * /, powers, exp, log, erf, erfc, atan,
+    binomial, pi and the given symbols (floats are refused: they are not exact).
 
     >>> k = sp.Symbol("k", integer=True)
     >>> float(compile_expression(2**k / 3, [k])(NUMPY, {"k": 4}))

@@ -30,7 +30,9 @@ def antiderivative(density: sp.Expr) -> sp.Expr | None:
     -exp(-y)
     """
     with suppress(SymampError, BasePolynomialError, *_OF_SYMPY):
-        found = sp.integrate(density, Y)
+        # Constants such as erf(1), and products of exponentials, lead SymPy astray.
+        constant, moving = density.as_independent(Y, as_Add=False)
+        found = constant * sp.integrate(sp.powsimp(moving, combine="exp"), Y)
         if not found.has(sp.Integral) and is_zero(sp.diff(found, Y) - density):
             Holomorphic(found, Y)  # functions that balls do not know are refused here
             return found

@@ -30,8 +30,8 @@ def DensityMechanism(  # noqa: N802  (what it returns is a mechanism, of the kin
 
     ``inputs`` is an interval ``(a, b)``, or a list of 2 to 8 numbers. ``messages`` is the interval of messages, the
     line if left out. ``masses`` gives point masses beside the density: {message: probability as a formula in x}.
-    ``Abs``, ``Piecewise``, ``Max`` and ``Min`` of expressions that are linear in y may occur. ``x`` and ``y`` are the
-    two symbols, those of these names if left out.
+    ``Abs``, ``Piecewise``, ``Max`` and ``Min`` of expressions that are linear in y may occur, beside powers, exp, log,
+    erf, erfc and atan. ``x`` and ``y`` are the two symbols, those of these names if left out.
 
     - An interval of inputs and the line: the density of noise that is added to the input, ``NoiseDensity``, for which
       (0, 1) is proved to be the worst pair.

@@ -41,7 +41,7 @@ class Side:
     def put(self, values: Mapping[sp.Symbol, sp.Expr]) -> Side:
         """Return the side with numbers for some symbols."""
         both = (put(e, values) for e in (self.start, self.end, self.density0, self.density1, self.ratio))
-        return Side(*both)
+        return _checked(Side(*both))
 
 
 @lru_cache(maxsize=1024)
@@ -69,14 +69,21 @@ def _sides(arcs: tuple[Arc, ...], cuts: list[sp.Expr]) -> Iterator[Side]:
         f0 = _density(arcs, middle).subs(Z, Y)
         f1 = _density(arcs, 1 - middle if left else middle - 1).subs(Z, 1 - Y if left else Y - 1)
         if f0 != 0:
-            ratio = sp.simplify(f1 / f0)
-            if (
-                f1 != 0
-                and (ratio * f0 * f1).free_symbols <= {Y}
-                and not agree(ratio, f1 / f0, Y, inner_points(start, end))
-            ):
-                raise VerificationError("ratio", str(ratio), f"{f1 / f0}, which it was before it was simplified")
-            yield Side(start, end, f0, f1, ratio)
+            yield _checked(Side(start, end, f0, f1, _shorter(f1 / f0)))
+
+
+def _shorter(ratio: sp.Expr) -> sp.Expr:
+    """Return the ratio simplified, exponents as sums in which nothing cancels: balls are narrow so."""
+    return sp.simplify(ratio).replace(sp.exp, lambda x: sp.exp(sp.expand(x)))
+
+
+def _checked(side: Side) -> Side:
+    """Return the side; VerificationError if its ratio is proved to be another one than that of its densities."""
+    if side.density1 != 0 and (side.ratio * side.density0 * side.density1).free_symbols == {Y}:
+        written = side.density1 / side.density0
+        if not agree(side.ratio, written, Y, inner_points(side.start, side.end)):
+            raise VerificationError("ratio", str(side.ratio), f"{written}, which it was before it was simplified")
+    return side
 
 
 def inner_points(start: sp.Expr, end: sp.Expr) -> list[sp.Rational]:

@@ -117,7 +117,7 @@ class _Ends:
         """Return a message between those where R_x overtakes R_a and where R_x/R_b falls below the largest R_x/R_a."""
         here, a, b, end = (number(e)() for e in ((x[0] + x[1]) / 2, self.a, self.b, self.high))
         largest = self._at(here, end) / self._at(a, end)
-        found = _ZERO
+        found: list[sp.Rational] = []
         for overtakes in (True, False):
             share, step = _ZERO, sp.Rational(1, 2)
             for _ in range(_STEPS):
@@ -126,8 +126,8 @@ class _Ends:
                 f = self._at(here, y)
                 passed = f > self._at(a, y) if overtakes else f < largest * self._at(b, y)
                 share += _ZERO if passed else step
-            found += share / 2
-        return self.low + (self.high - self.low) * found
+            found.append(share)
+        return self.low + (self.high - self.low) * _simple_between(found[0], found[1])
 
     def _risen(self, message: sp.Expr) -> sp.Expr | None:
         """Return x > a up to which f(., message) is at least f(a, message), by a derivative; None if none is found."""
@@ -229,6 +229,14 @@ class _Ends:
         """Return a ball around f(., y) on a ball of inputs: value at its middle, and slopes."""
         middle = arb(x.mid())
         return self._at(middle, y) + self.slope({"x": x, "y": y}) * (x - middle)
+
+
+def _simple_between(a: sp.Rational, b: sp.Rational) -> sp.Rational:
+    """Return a fraction of few bits near the middle of two: it comes into exponents."""
+    middle, bits = (a + b) / 2, 1
+    while abs((near := sp.Rational(round(middle * 2**bits), 2**bits)) - middle) * 4 > abs(a - b) and bits < _STEPS:
+        bits += 1
+    return near
 
 
 def _score(s: Strip) -> sp.Expr:
