@@ -428,3 +428,8 @@ def test_the_contour_identity(t, z):
         return x * norm.cdf(x / sigma) + sigma * norm.pdf(x / sigma)
 
     assert integral == pytest.approx(kernel(t + z) - kernel(t) + sigma * norm.pdf(t / sigma), rel=1e-9)
+
+
+def test_a_budget_whose_square_is_no_double():
+    answer = sa.delta(sa.RandomizedResponse(k=2, eps0=300), n=3, eps=150, method="all_data_sets")
+    assert answer.lower <= answer.upper <= 1

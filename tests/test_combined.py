@@ -456,3 +456,15 @@ def test_what_a_notebook_shows():
     crowd = sa.heterogeneous([(2000, RR2), (3000, RR2)], shuffled="messages", dropout="1/10")
     assert crowd._repr_html_().startswith("<b>5,000 users who differ</b>, messages shuffled, each other user silent")
     assert crowd._repr_html_().count("<tr>") == 3
+
+
+def test_budgets_of_many_digits():
+    tiny, usual = (sa.RandomizedResponse(k=2, eps0=e) for e in ("1e-25", 1))
+    both = sa.delta(sa.joint([tiny, usual]), n=2, eps="1/2")
+    alone = sa.delta(usual, n=2, eps="1/2")
+    assert alone.lower <= both.upper
+    assert both.lower <= alone.upper * (1 + 1e-15)
+    assert sa.delta(sa.poisson_subsample(tiny, "1/2"), n=2, eps=0).upper < 1e-25
+    uneven = [sa.RandomizedResponse(k=2, eps0=f"1/{p}") for p in (10**9 + 7, 10**9 + 9, 10**9 + 21)]
+    with pytest.raises(sa.errors.SupportMismatchError, match="common denominator"):
+        sa.delta(sa.joint(uneven), n=2, eps="1e-10")

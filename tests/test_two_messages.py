@@ -229,3 +229,12 @@ def test_rare_messages_are_told_apart(digits, swapped):
     low, high = (Fraction(*map(int, (end.fraction.p, end.fraction.q))) for end in (answer.least, answer.most))
     assert low <= truth <= high < low * Fraction(10001, 10000)
     assert (worst, [x for x, _ in answer.dataset.others]) == (0, ["x0"])
+
+
+@pytest.mark.parametrize("digits", [40, 400])
+def test_gains_that_doubles_do_not_see_are_bounded_by_one_user(digits):
+    rows = [[f"{k}*10**-{digits}", f"1 - {k}*10**-{digits}"] for k in (1, 2)]
+    table, level = sa.FiniteMechanism(rows), f"log(2 - 10**-{digits})"
+    answer = sa.delta(table, n=3, eps=level, method="two_messages")
+    assert 0 < answer.most.fraction <= fmpq(1, 10 ** (digits + 39))  # the gain is 10^(-2 digits)
+    assert answer.least.fraction <= answer.most.fraction

@@ -27,8 +27,8 @@ class _Balls:
 
     def at(self) -> tuple[list[arb], list[tuple[arb, arb]]]:
         if flint.ctx.prec + 32 > self.bits:
-            self.bits = 2 * flint.ctx.prec + 64  # searches ask for more and more: what is finer serves them all
-            with flint.ctx.workprec(self.bits):
+            bits = 2 * flint.ctx.prec + 64  # searches ask for more and more: what is finer serves them all
+            with flint.ctx.workprec(bits):
                 masses = self.structure.masses(lambda formula: number(formula)())
                 values = [base() for base in self.bases]
                 roots = [
@@ -42,7 +42,7 @@ class _Balls:
                             for root, k in zip(roots, e, strict=True):
                                 product *= root**k
                             powers[e] = product
-                self.known = masses, [(powers[a], powers[b]) for a, b in self.exponents]
+                self.known, self.bits = (masses, [(powers[a], powers[b]) for a, b in self.exponents]), bits
         return self.known
 
 

@@ -13,11 +13,12 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from symamp.algebra.normal_form import normal
+from symamp.errors import SupportMismatchError
 
 Powers: TypeAlias = Mapping[sp.Expr, sp.Rational]
 Integers: TypeAlias = NDArray[np.int64]
 _LARGEST_FACTORED = 10**12
-_LARGEST_CODE = 2**62
+_LARGEST_EXPONENT, _LARGEST_CODE = 2**48, 2**62
 FLAGS = 3
 """Columns of a key before the exponents: no hiding mass; A0 vanishes; A1 vanishes."""
 
@@ -41,16 +42,20 @@ def powers_of(ratio: sp.Expr) -> dict[sp.Expr, sp.Rational]:
 
 def _factor(factor: sp.Expr) -> list[tuple[sp.Expr, sp.Rational]]:
     if factor.is_Rational:
-        if max(abs(factor.p), factor.q) > _LARGEST_FACTORED:
+        if not _is_short(factor):
             return [(factor, sp.Integer(1))]
         return [(sp.Integer(p), sp.Integer(k)) for p, k in sp.factorrat(factor).items()]
     if isinstance(factor, sp.exp):
         terms = (term.as_coeff_Mul() for term in sp.Add.make_args(factor.exp))
-        return [(sp.exp(rest), c) if c.is_Rational else (sp.exp(c * rest), sp.Integer(1)) for c, rest in terms]
+        return [(sp.exp(r), c) if _is_short(c) else (sp.exp(c * r), sp.Integer(1)) for c, r in terms]
     if factor.is_Pow and factor.exp.is_Rational:
         inner = powers_of(factor.base) if factor.base.is_Mul or factor.base.is_Rational else {factor.base: 1}
         return [(base, exponent * factor.exp) for base, exponent in inner.items()]
     return [(factor, sp.Integer(1))]
+
+
+def _is_short(c: sp.Expr) -> bool:
+    return bool(c.is_Rational) and max(abs(c.p), c.q) <= _LARGEST_FACTORED
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,9 @@ class Basis:
                     int(powers.get(b, sp.Integer(0)) * d) for b, d in zip(self.bases, self.denominators, strict=True)
                 ]
             rows.append([int(cell.singular), int(cell.ratio0 == 0), int(cell.ratio1 == 0), *exponents])
+        if max((abs(x) for row in rows for x in row), default=0) > _LARGEST_EXPONENT:
+            told = f"budgets whose common denominator has at most {len(str(_LARGEST_EXPONENT)) - 1} digits"
+            raise SupportMismatchError("mechanism", ", ".join(map(str, self.bases))[:99], told)
         return np.array(rows, dtype=np.int64).reshape(len(rows), FLAGS + 2 * self.size)
 
     def multiplied(self, a: Integers, b: Integers) -> tuple[Integers, Integers]:

@@ -64,6 +64,8 @@ def search(g: FloatClasses, n: int) -> Found | None:
 def _search(g: FloatClasses, n: int) -> Found | None:
     classes = saddles(g, n)
     log_size = max(_log_size(g.corner(x), n, v) for _, x, v in classes)
+    if not isfinite(log_size):
+        return None
     best: Found | None = None
     for near in (classes[:1], classes) if g.corners is None and len(classes) > 1 else (classes,):
         for share in _BAD_SHARES if _positive_messages(g, n) < _FEW_POSITIVE else (_BAD_SHARE,):
@@ -177,7 +179,7 @@ def _log_size(g: FloatClasses, n: int, v: float) -> float:
     curvature = (n - 1) * float(g.at_corners(g.variance(v, 0.0))[0]) + 2.0 / v**2
     top = (n - 1) * float(g.at_corners(g.log_mgf(np.array([v]), np.zeros(1)))[0, 0]) - 2.0 * log(v)
     rough = top - 0.5 * log(2.0 * pi * curvature) - log(n)
-    if _positive_messages(g, n) > _FEW_POSITIVE:
+    if not isfinite(rough) or _positive_messages(g, n) > _FEW_POSITIVE:
         return rough
     square = _SMOOTHING / v**2
     reach = REACH / sqrt(square)

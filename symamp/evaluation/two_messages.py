@@ -80,6 +80,8 @@ def enclose_two_messages(
         if not victim.gain > 0:
             return TwoMessagesEnclosure(arb(0), victim.gain.max(arb(0)), "no positive value", bits)
         search = _Search.of(reports, level, n)
+        if not search.floats.gain > 0.0:  # doubles do not see it
+            return TwoMessagesEnclosure(arb(0), victim.gain, "one user", bits)
         counts, _ = search.best
         planned = search.floats.planned(counts, _EVALUATION_GAP)
         lower, _ = enclosed_divergence(victim, reports.groups(counts), planned[0])
@@ -100,7 +102,10 @@ def enclose_counts(reports: TwoMessages, level: Level, n: int, counts: Counts) -
         victim = reports.victim(level)
         if not victim.gain > 0:
             return Enclosure(arb(0), victim.gain.max(arb(0)), "no positive value", bits)
-        plan, _ = _Search.of(reports, level, n).floats.planned(counts, _EVALUATION_GAP)
+        floats = _Search.of(reports, level, n).floats
+        if not floats.gain > 0.0:
+            return Enclosure(arb(0), victim.gain, "one user", bits)
+        plan, _ = floats.planned(counts, _EVALUATION_GAP)
         evidence = CountsEvidence((Box(counts[0], counts[0], plan),), counts)
         ends = enclosed_divergence(victim, reports.groups(counts), plan)
         return CountsEnclosure(*ends, EVALUATOR, bits, evidence=evidence)
