@@ -25,12 +25,13 @@ from symamp.amplification.certificate_evidence import (
 from symamp.amplification.certificate_text import fraction_text, integer_text
 from symamp.amplification.question import Asked, Question
 from symamp.amplification.search import Ladder
+from symamp.analyses.blanket_bound import blanket_of_rows
 from symamp.analyses.generic_all_data_sets import PatternCell
 from symamp.analyses.pair_bounds import common_tilt, open_pairs
 from symamp.analyses.part import Evidence, Part
 from symamp.analyses.reduction import is_triple
 from symamp.analyses.standing import Standing
-from symamp.analyses.table_bound import TableBound
+from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.pairs import distinct_pairs
 from symamp.errors import ArgumentError, PrecisionError
 from symamp.evaluation.divergence import Enclosure, Settings, one_user_divergence
@@ -145,11 +146,12 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
     if method in _OF_DENSITIES:
         raise ArgumentError("certificate", method, "an answer of another analysis, such as method='finite_sandwich'")
     whole = Ladder(claim.question.subject, method).first
-    if isinstance(whole, TableBound) and method not in (None, "blanket"):
-        raise ArgumentError("certificate", f"{method} of a table", "an answer of method='blanket'")
-    if isinstance(whole, TableBound) and len(whole.table.inputs) > _FEW_INPUTS and not whole.table.is_restricted:
-        yield _table(whole, at, bound, n, known)
-        return
+    if whole.searched_table is not None:
+        if method not in (None, "blanket"):
+            raise ArgumentError("certificate", f"{method} of a table", "an answer of method='blanket'")
+        if len(whole.searched_table.inputs) > _FEW_INPUTS and not whole.searched_table.is_restricted:
+            yield _table(whole.searched_table, at, bound, n, known)
+            return
     found = [known.get(part.signature) or _evaluated(part, at.level, n, bound) for part in whole.parts]
     cells = [part.shares for part in whole.parts if isinstance(part, PatternCell)]
     if cells:
@@ -160,21 +162,21 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
         yield partial(evidence_data, e.part, at, e, n)
 
 
-def _table(whole: TableBound, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence]) -> _Found:
+def _table(table: NumericTable, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence]) -> _Found:
     """Return the evidence for all pairs of rows: a common tilt, and those pairs that it leaves open."""
     assert at.level is not None
-    table, size = whole.table, len(whole.table.inputs)
+    size = len(table.inputs)
     if size > _MOST_INPUTS:
         raise ArgumentError("certificate", f"a table of {size} inputs", f"at most {_MOST_INPUTS} inputs")
     with flint.ctx.workprec(128):
         theta = common_tilt(table, at.level, n, arb(bound)) or 1.0
     found = {}
     for group in distinct_pairs(table, open_pairs(table, at.level, n, arb(bound), theta)):
-        part = whole.part(group[0])
+        part = blanket_of_rows(table, group[0])
         evaluated = known.get(part.signature) or _evaluated(part, at.level, n, bound)
         if evaluated.evaluator != "no positive value":
             found[group[0]] = evaluated
-    return partial(table_data, table, at, whole.part((0, 1)), theta, found, n)
+    return partial(table_data, table, at, blanket_of_rows(table, (0, 1)), theta, found, n)
 
 
 def _evaluated(part: Part, level: Level | None, n: int, bound: fmpq | arb) -> Evidence:

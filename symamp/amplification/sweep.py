@@ -97,7 +97,7 @@ def sweep(
     if np.prod([len(a) for a in axes]) > _MOST_POINTS:
         raise ArgumentError("sweep", "too many points", f"at most {_MOST_POINTS:,}")
     checked = relative_gap(gap)
-    subjects = {(name, i): _at(m, b, name) for name, m in named.items() for i, b in enumerate(budgets)}
+    subjects = {(name, i): _at(m, b) for name, m in named.items() for i, b in enumerate(budgets)}
     kept = SweepFile(file)
     found: dict[tuple[int, ...], Finished] = {}
     open_tasks: list[tuple[tuple[int, int, int], list[int], Task]] = []
@@ -195,7 +195,7 @@ def _listed(values: Any, name: str) -> tuple[object, ...]:
     return found
 
 
-def _at(mechanism: Any, eps0: object, name: str) -> Subject:
+def _at(mechanism: Any, eps0: object) -> Subject:
     free = [p.name for p in getattr(mechanism, "parameters", ())]
     found: Subject = mechanism if eps0 is None or "eps0" not in free else mechanism.at(eps0=eps0)
     Question.of(found, 1, None)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from flint import fmpq
 
 from symamp.analyses.part import DataSetPart, Evidence, Part
+from symamp.derivation.numeric_table import NumericTable
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
 from symamp.numbers.dyadic import Dyadic
@@ -36,6 +37,11 @@ class Bound:
         for part in parts:
             first.setdefault(part.signature, part)
         return Bound(tuple(first.values()))
+
+    @property
+    def searched_table(self) -> NumericTable | None:
+        """The table whose pairs of rows are the parts, where those are searched and not listed."""
+        return None
 
     def watched(self, progress: Progress) -> Bound:
         """Return the bound that tells of its progress where an evaluation may take long."""

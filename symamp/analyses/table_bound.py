@@ -62,6 +62,11 @@ class TableBound(SearchedBound):
         return TableBound(self.table, self.part, progress, self.alike, self.instead)
 
     @property
+    def searched_table(self) -> NumericTable:
+        """The table."""
+        return self.table
+
+    @property
     def _every(self) -> int:
         size = len(self.table.inputs)
         return size * (size - 1)

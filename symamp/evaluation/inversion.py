@@ -109,13 +109,13 @@ def estimate_root(
     if rough.miss(0.0) < 1.0 and value.miss(0.0) <= 0.0:
         return 0.0
     if n <= _FEW_USERS or top == inf:
-        return _bracketed(value, top)
+        return _bracketed(value)
     if start is None or not 0.0 < start < top or abs(rough.miss(start)) > _ASTRAY:
-        start = _bracketed(rough, top, accuracy=1e-3)
+        start = _bracketed(rough, accuracy=1e-3)
         if start > (1.0 - _CLOSE) * top:
-            start = _bracketed(rough, top)
+            start = _bracketed(rough)
         if not 0.0 < start < top:
-            return _bracketed(value, top)
+            return _bracketed(value)
     return _polished(value, rough, start, top, settings.gap)
 
 
@@ -142,7 +142,7 @@ class _Falling:
         return sqrt(-self.log_delta) - sqrt(min(height, -_FAR * self.log_delta))
 
 
-def _bracketed(curve: _Falling, top: float, accuracy: float = 1e-13) -> float:
+def _bracketed(curve: _Falling, accuracy: float = 1e-13) -> float:
     miss, (low, high) = curve.miss, curve.bracket()
     if low == 0.0 and miss(low) <= 0.0:
         return 0.0
@@ -179,7 +179,7 @@ def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: f
         # What a further step would leave: the share by which the slope has changed, of what is left now.
         if slope < 0.0 and abs(value) < _SURE and abs(value * (1.0 - former / slope)) < 0.02 * gap:
             return min(max(eps - value / slope, 0.0), top)
-    return _bracketed(curve, top)
+    return _bracketed(curve)
 
 
 def log_of(delta: fmpq) -> float:
