@@ -127,6 +127,7 @@ def checked(answer):
         shown = "generic" if subject.mechanism is None else "blanket"
         analysis = ANALYSES[evidence[0].part.method if evidence else shown]
         assert len(data["above"]) == len(analysis.bound(subject).parts)
+        assert ("upper end by" in verdict.reason) == (data["above"][0]["method"] != answer.method)
     assert bool(data["below"]) == (claim["lower"] != "0")
     return data
 

@@ -9,7 +9,7 @@ from symamp.analyses.subject import Subject
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.envelope import two_level_law
 
-SOURCE = "Theorem F (docs/proofs/envelope.md)"
+SOURCE = "Theorem F (docs/proofs/envelope.md); four points as in Feldman, McMillan, Talwar 2023, Theorem 7.4"
 
 
 def two_level_reduction(subject: Subject) -> Reduction:

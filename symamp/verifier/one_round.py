@@ -203,7 +203,9 @@ class Check:
                     _require(good, f"{side}[{i}]: the divergence is not proved to be as claimed", "invalid")
         said = f"{claim['quantity']} in [{low}, {high}] (rounded), n = {claim['n']}, {given} = {about}"
         listed = "triples" if self.version == 1 else "pieces of evidence"
-        return f"{said}; {len(data['above'])} + {len(data['below'])} {listed}, standing {data['standing'][:40]!a}"
+        by = sorted({e["method"][:40] for e in data["above"]} - {data["method"][:40]})
+        told = f"standing {data['standing'][:40]!a}" + f", upper end by {', '.join(by[:4])!a}" * bool(by)
+        return f"{said}; {len(data['above'])} + {len(data['below'])} {listed}, {told}"
 
     def shape(self, evidence: dict[str, Any], above: bool) -> Any:
         """Return the shape of one piece of evidence."""
