@@ -119,12 +119,21 @@ def test_default_of_the_catalogue_where_the_blanket_suffices(benchmark, n):
     record(benchmark, times)
 
 
-@pytest.mark.parametrize(("eps0", "n"), [(4, 10**3), (6, 10**4), (8, 10**5)])
-@pytest.mark.benchmark(group="few messages tell the inputs apart: regions of data sets")
-def test_regions_of_data_sets(benchmark, eps0, n):
-    benchmark.extra_info["CPU seconds"] = benchmark.pedantic(
-        lambda: seconds(sa.LocalHashing(l=2, D=16, eps0=eps0), n), rounds=1
-    )
+@pytest.mark.parametrize("method", ["all_data_sets", "all_data_sets_by_regions"])
+@pytest.mark.parametrize(
+    ("slug", "sizes", "eps0", "n"),
+    [
+        ("local-hashing", {"l": 2, "D": 16}, 4, 10**3),
+        ("local-hashing", {"l": 2, "D": 16}, 6, 10**4),
+        ("local-hashing", {"l": 2, "D": 16}, 8, 10**5),
+        ("d-bit-flip", {"k": 16, "d": 4}, 8, 10**3),
+        ("block-hadamard", {"B": 4, "b": 4}, 8, 10**4),
+    ],
+)
+@pytest.mark.benchmark(group="few messages tell the inputs apart")
+def test_few_messages_tell_the_inputs_apart(benchmark, slug, sizes, eps0, n, method):
+    mechanism = by_name(slug)(**sizes, eps0=eps0)
+    benchmark.extra_info["CPU seconds"] = benchmark.pedantic(lambda: seconds(mechanism, n, method), rounds=1)
 
 
 @pytest.mark.parametrize("method", [None, "all_data_sets"])

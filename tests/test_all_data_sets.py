@@ -89,20 +89,23 @@ def simple_bound(laws, n, thetas, p_lo, a, U, terms):
     return parts
 
 
-def full_bound(laws, n, parameters):
-    """The bound itself (theta = 1) by the trapezoidal rule, from the formulas as they are written."""
+def full_bound(laws, n, evidence):
+    """The bound itself (theta = 1) by the trapezoidal rule, from the formulas as they are written, with every c."""
+    parameters = evidence.parameters
     p_lo, a, b = parameters.p_lo, parameters.tilt_a, parameters.tilt_b
     N = n - 1
     gain = float(laws[0][1] @ np.maximum(laws[0][0], 0.0))
-    total = max(m @ (np.maximum(z, 0) * np.exp(b * z)) for z, m in laws) * exp(
-        a * p_lo + N * max(np.log(m @ np.exp(b * z - a * np.maximum(z, 0))) for z, m in laws)
-    )
-    for term in parameters.terms:
-        u = np.linspace(0.0, 5.5 / term.sigma, 60_000)
+    victim = max(m @ (np.maximum(z, 0) * np.exp(b * z)) for z, m in laws) * exp(a * p_lo)
+    totals = [victim * (m @ np.exp(b * z - a * np.maximum(z, 0))) ** N for z, m in laws]
+    for term, cells in zip(parameters.terms, evidence.cells, strict=True):
+        u = np.linspace(0.0, cells.ends[-1], 60_000)
+        ends = np.array(cells.ends)
+        k = np.minimum(np.searchsorted(ends, u, side="right") - 1, len(ends) - 2)
+        middle = 0.5 * (ends[k] + ends[k + 1])
+        c = np.array(cells.scales)[k] * np.exp(np.array(cells.slopes)[k] * (u - middle))
         zeta = term.s + 1j * u
         square = (term.sigma * zeta) ** 2
-        exponents, alphas = [], []
-        for z, m in laws:
+        for i, (z, m) in enumerate(laws):
             p, q = np.maximum(z, 0.0), np.maximum(-z, 0.0)
             beta = 1.0 / (1.0 + np.sqrt(1.0 + p / p_lo))
             M = sum(w * np.exp(zeta * v - term.lam * max(v, 0.0)) for v, w in zip(z, m, strict=True))
@@ -112,13 +115,11 @@ def full_bound(laws, n, parameters):
                 for v, w, k in zip(p, m, beta, strict=True)
             )
             A = A + mixed * sum(w * v * np.exp(-zeta * v) for v, w in zip(q, m, strict=True))
-            exponents.append(N * np.log(abs(M)))
-            alphas.append(N * abs(A) / abs(M))
-        exponents, alphas = np.array(exponents), np.array(alphas)
-        candidates = [np.max(exponents + alphas / c, axis=0) - 1.0 + np.log(c) for c in alphas]
-        size = np.exp(np.min(candidates, axis=0)) * np.exp(0.5 * term.sigma**2 * (term.s**2 - u * u)) / abs(zeta) ** 2
-        total += term.a / pi * (size.sum() - size[0] / 2) * (u[1] - u[0])
-    return total
+            larger = np.maximum(abs(M), abs(A) / c)  # any larger number may stand for |M|: this one is the best
+            size = np.exp(N * (np.log(larger) + abs(A) / (larger * c)) - 1.0) * c
+            size *= np.exp(0.5 * term.sigma**2 * (term.s**2 - u * u)) / abs(zeta) ** 2
+            totals[i] += term.a / pi * (size.sum() - 0.5 * size[0]) * (u[1] - u[0])
+    return max(totals)
 
 
 # ------------------------------------------------------------------------------------------------------------- laws
@@ -273,13 +274,13 @@ def test_each_region_bounds_its_data_sets(monkeypatch):
 
 
 def test_regions_make_the_bound_smaller():
-    laws, level, n = laws_of_mechanism(sa.SubsetSelection(d=16, k=4, eps0=4)), Level.of_float(1.2), 1_000
+    laws, level, n = laws_of_mechanism(sa.LocalHashing(l=2, D=4, eps0=4)), Level.of_float(0.7), 1_000
     lower = max(float(enclose_divergence(law, level, n).lower.lower()) for law in laws)
     enclosure = enclose_all_data_sets(laws, level, n)
     assert len(enclosure.evidence.regions) > 1
-    assert lower < upper_of(enclosure) < 1.06 * lower
+    assert lower < upper_of(enclosure) < 1.2 * lower
     whole = exp(estimate_log_all_data_sets(laws, level, n, halved=False))
-    assert upper_of(enclosure) < 0.95 * whole
+    assert upper_of(enclosure) < 0.9 * whole
 
 
 def test_other_parameters_also_bound_every_data_set():
@@ -318,7 +319,7 @@ def test_other_parameters_also_bound_every_data_set():
 def test_evaluation_in_balls_against_quadrature(table, pair, E, n):
     laws = laws_of(table, pair)
     enclosure = enclose_all_data_sets(laws, level_of(E), n)
-    plain = full_bound(float_laws(table, pair, float(E)), n, enclosure.evidence.regions[0].parameters)
+    plain = full_bound(float_laws(table, pair, float(E)), n, enclosure.evidence.regions[0])
     assert plain * (1 - 1e-6) < upper_of(enclosure) < plain * 1.002
     with flint.ctx.workprec(160):
         again = recomputed_bound(laws, level_of(E), n, enclosure.evidence)
@@ -340,7 +341,7 @@ def test_two_classes_that_are_nearly_as_bad_with_few_positive_messages():
     """About twelve messages tell the inputs apart: others at x0 and at a third input are nearly as bad."""
     laws, level, n = laws_of_mechanism(sa.LocalHashing(l=2, D=16, eps0=6)), Level.of_float(0.62), 10_000
     lower = max(float(enclose_divergence(law, level, n).lower.lower()) for law in laws)
-    assert lower < exp(estimate_log_all_data_sets(laws, level, n)) < 2.4 * lower
+    assert lower < exp(estimate_log_all_data_sets(laws, level, n, halved=False)) < 2.1 * lower
 
 
 def test_transforms_beyond_the_range_of_doubles_are_no_reason_to_fail():

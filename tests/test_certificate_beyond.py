@@ -253,7 +253,7 @@ def test_what_is_refused_of_all_data_sets_and_why():
             replaced(data, *path, "terms", to=[{**t, "a": str(Fraction(t["a"]) * Fraction(99, 100))} for t in terms]),
             "1/p^2",
         ),
-        (replaced(data, *path, "p_lo", to="1/1000"), "1/p^2"),
+        (replaced(data, *path, "p_lo", to=f"1/{10**30}"), "1/p^2"),
         (replaced(data, *path, "terms", 0, "ends", to=["1", *ends[1:]]), "cells"),
         (replaced(data, *path, "terms", 0, "ends", to=[ends[0], ends[2], ends[1], *ends[3:]]), "cells"),
         (replaced(data, *path, "terms", 0, "scales", 0, to="0"), "cells"),
@@ -269,10 +269,11 @@ def test_what_is_refused_of_all_data_sets_and_why():
 
 
 def test_regions_of_data_sets_that_do_not_cover_all_are_refused():
-    data = checked(sa.delta(sa.SubsetSelection(d=6, k=2, eps0=4), n=200, eps="2"))
+    method = "all_data_sets_by_regions"
+    data = checked(sa.delta(sa.LocalHashing(l=2, D=4, eps0=4), n=1000, eps="7/10", method=method))
     path = ("above", 0, "plan", "regions")
     regions = data["above"][0]["plan"]["regions"]
-    assert [step[2] for step, *_ in (r["steps"] for r in regions)].count(0) == 1
+    assert {r["steps"][0][2] for r in regions} == {0, 1}
     (i, j, half), *more = regions[0]["steps"]
     for changed, word in [
         (replaced(data, *path, to=regions[1:]), "cover"),
@@ -281,7 +282,7 @@ def test_regions_of_data_sets_that_do_not_cover_all_are_refused():
         (replaced(data, *path, to=[{**r, "steps": [[j, i, r["steps"][0][2]]]} for r in regions]), "corners"),
         (replaced(data, *path, to=[{**r, "steps": [[i, 9, r["steps"][0][2]]]} for r in regions]), "corners"),
         (replaced(data, *path, to=[]), "cover"),
-        (replaced(data, *path, 0, "p_lo", to="1/1000"), "1/p^2"),
+        (replaced(data, *path, 0, "p_lo", to=f"1/{10**30}"), "1/p^2"),
     ]:
         verdict = verify(json.dumps(changed))
         assert (verdict.status, word in verdict.reason) == ("invalid", True), verdict

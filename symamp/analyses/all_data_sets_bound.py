@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symamp.analyses.all_data_sets_part import SOURCE, AllDataSetsPart
+from symamp.analyses.all_data_sets_part import SOURCE, AllDataSetsPart, RegionsPart
 from symamp.analyses.analysis import Analysis
 from symamp.analyses.bound import Bound
 from symamp.analyses.pair_of_inputs import all_inputs_listed, is_large_table, listed, pairs_of_inputs
@@ -21,6 +21,16 @@ def _bound(subject: Subject) -> Bound:
     if is_large_table(subject):
         return table_pairs(subject, TablePair)
     return Bound.of(AllDataSetsPart(triples) for triples in pairs_of_inputs(subject))
+
+
+def _regions(subject: Subject) -> Bound:
+    return Bound.of(RegionsPart(triples) for triples in pairs_of_inputs(listed(subject)))
+
+
+def _lacks_for_regions(subject: Subject) -> str | None:
+    return (
+        "a table of few inputs and messages" if is_large_table(listed(subject)) else all_inputs_listed(listed(subject))
+    )
 
 
 def _needless(subject: Subject) -> bool:
@@ -43,4 +53,13 @@ ALL_DATA_SETS = Analysis(
     lambda subject: all_inputs_listed(listed(subject)),
     rank=3,
     needless=_needless,
+)
+
+REGIONS = Analysis(
+    "all_data_sets_by_regions",
+    Standing.PROVED,
+    SOURCE,
+    "all data sets, region by region",
+    _regions,
+    _lacks_for_regions,
 )

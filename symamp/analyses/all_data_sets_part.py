@@ -22,13 +22,15 @@ _LOWER = 0.97
 class AllDataSetsPart(PairOfInputs):
     """The bound of one pair of inputs over all data sets of the other users.
 
-    ``mixed`` says that the laws of other inputs may be any mixtures of those of the triples.
+    ``mixed`` says that the laws of other inputs may be any mixtures of those of the triples, ``halved`` that regions
+    of data sets have parameters of their own where that makes the bound smaller.
     """
 
     method: ClassVar[str] = "all_data_sets"
     source: ClassVar[str] = SOURCE
     accuracy: ClassVar[float] = 2e-3
     mixed: ClassVar[bool] = False
+    halved: ClassVar[bool] = False
 
     @cached_property
     def searches(self) -> Searches:
@@ -37,7 +39,7 @@ class AllDataSetsPart(PairOfInputs):
 
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        return estimate_log_all_data_sets(self.laws, level, n, mixed=self.mixed, searches=self.searches)
+        return self._estimate(level, n, self.halved)
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never.
@@ -45,7 +47,7 @@ class AllDataSetsPart(PairOfInputs):
         Found with all data sets as one region; where regions make the bound smaller, two secant steps follow.
         """
         eps = super().root(n, log_delta, settings, start)
-        if not 0.0 < eps < inf:
+        if not (self.halved and 0.0 < eps < inf):
             return eps
         value = self.log_estimate(Level.of_float(eps), n)
         gain = self.rough_estimate(Level.of_float(eps), n) - value
@@ -61,7 +63,11 @@ class AllDataSetsPart(PairOfInputs):
 
     def rough_estimate(self, level: Level, n: int) -> float:
         """Return an estimate with all data sets as one region: at least that of the bound, and cheap."""
-        return estimate_log_all_data_sets(self.laws, level, n, mixed=self.mixed, halved=False, searches=self.searches)
+        return self._estimate(level, n, False)
+
+    def _estimate(self, level: Level, n: int, halved: bool) -> float:
+        found = self.searches
+        return estimate_log_all_data_sets(self.laws, level, n, mixed=self.mixed, halved=halved, searches=found)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
@@ -71,4 +77,14 @@ class AllDataSetsPart(PairOfInputs):
         The upper end is at least the divergence for this pair, whatever inputs the other users hold.
         Proof: docs/proofs/all_data_sets.md.
         """
-        return enclose_all_data_sets(self.laws, level, n, settings, mixed=self.mixed, searches=self.searches)
+        found = self.searches
+        return enclose_all_data_sets(
+            self.laws, level, n, settings, mixed=self.mixed, halved=self.halved, searches=found
+        )
+
+
+class RegionsPart(AllDataSetsPart):
+    """The same bound region by region: smaller where few messages tell the inputs apart, in a few seconds."""
+
+    method: ClassVar[str] = "all_data_sets_by_regions"
+    halved: ClassVar[bool] = True

@@ -22,11 +22,12 @@ from symamp.evaluation.divergence import Enclosure, Settings, positive_part, sta
 from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.law import Law, Level, total
 
-_SLACK, _MOST_SLACK, _OF_EXCESS = 1e-3, 0.03, 0.01  # relative, of one cell
-_NEGLIGIBLE = 3e-3  # of a term, for one cell, in units of the slack
+_SLACK, _MOST_SLACK, _OF_EXCESS = 1e-3, 0.03, 0.03  # relative, of one cell
+_NEGLIGIBLE = 1e-2  # of a term, for one cell, in units of the slack
 _PLAIN, _SMALL, _UNSEEN = 1e3, 5e-3, 1e-15
+_OF_OTHERS = 0.5
 _MOST_CELLS = 3_000
-_NONE = CellBound(arb("inf"), 1.0, inf)
+_NONE = CellBound((arb("inf"),), 1.0, (inf,))
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,15 @@ def enclose_all_data_sets(
     settings: Settings | None = None,
     *,
     mixed: bool = False,
+    halved: bool = True,
     searches: Searches | None = None,
 ) -> AllDataSetsEnclosure:
     """Return an enclosure of the divergence for every data set of the other n - 1 users, 0 at the lower end.
 
     ``laws`` are those of G^x = (R(x0) - E R(x1))/R(x) under R(x), one for every input x that another user may hold,
     each complete; classes of inputs with the same law may be given once. ``mixed`` allows every mixture of the laws, as
-    the vertices of a polytope (docs/proofs/generic_all_data_sets.md): then they need not share E[G_+]. ``searches``
-    are those of the same laws, where there were some before.
+    the vertices of a polytope (docs/proofs/generic_all_data_sets.md): then they need not share E[G_+]. Without
+    ``halved`` all data sets are one region. ``searches`` are those of the same laws, where there were some before.
 
     Guarantee
     ---------
@@ -66,7 +68,7 @@ def enclose_all_data_sets(
     gap = (settings or Settings()).gap
     bits, slack = starting_precision(n, gap), min(max(_SLACK, 0.5 * gap), _MOST_SLACK)
     distinct, gains, loss = prepared_laws(laws, level, n, bits, mixed)
-    regions = (searches or Searches(laws, mixed)).covered(level, n)
+    regions = (searches or Searches(laws, mixed)).regions(level, n, halved)
     with flint.ctx.workprec(bits):
         everywhere = max(gains, key=lambda x: float(x.upper())).upper()
         upper, evidence = arb(0), list[RegionEvidence]()
@@ -100,13 +102,9 @@ def estimate_log_all_data_sets(
     halved: bool = True,
     searches: Searches | None = None,
 ) -> float:
-    """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound.
-
-    Without ``halved`` all data sets are one region: what is asked for repeatedly is asked so first.
-    """
+    """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
     _, gains, _ = prepared_laws(laws, level, n, 128, mixed)
-    searches = searches or Searches(laws, mixed)
-    found = searches.covered(level, n) if halved else searches.whole(level, n)
+    found = (searches or Searches(laws, mixed)).regions(level, n, halved)
     with flint.ctx.workprec(128):
         trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)
     return min(max(r.log_value + 0.5 * _of_poor(r) for r in found), trivial)
@@ -126,19 +124,26 @@ def recomputed_bound(
     largest = arb(0)
     for found in evidence.regions:
         corners = found.region.corners(len(balls)) if found.region.steps else ()
-        result = _bad_part(balls, found.parameters, n, corners)
+        results = _bad_parts(balls, found.parameters, n, corners)
         for term, cells in zip(found.parameters.terms, found.cells, strict=True):
             line = TermBalls(balls, gains, term, found.parameters.p_lo, n, 0.0, mixed=mixed, corners=corners)
-            parts, panels = [line.tail(cells.ends[-1], cells.tail_scale).upper], line.panels(inf)
+            parts, panels = [line.tail(cells.ends[-1], cells.tail_scale).uppers], line.panels(inf)
             for (lo, hi), scale, slope in zip(pairwise(cells.ends), cells.scales, cells.slopes, strict=True):
-                bounds = [line.coarse(lo, hi, scale).upper]
-                if not arb(term.a) * bounds[0] < _UNSEEN * result:
+                bounds = [line.coarse(lo, hi, scale).uppers]
+                if not arb(term.a) * bounds[0][0] < _UNSEEN * reduce(arb.max, results):
                     ways = {None, None if panels is None else panels.on(lo, hi)}
-                    bounds += [line.fine(lo, hi, (scale, slope), panel).upper for panel in ways]
-                parts.append(min((b.upper() for b in bounds if b.is_finite()), key=float, default=arb("inf")))
-            result += arb(term.a) / arb.pi() * total(parts)
-        largest = largest.max(result)
+                    bounds += [line.fine(lo, hi, (scale, slope), panel).uppers for panel in ways]
+                if mixed:  # all classes are bounded in the same way
+                    bounds = [min(bounds, key=lambda way: max(float(_least([x])) for x in way))]
+                parts.append(tuple(_least(corner) for corner in zip(*bounds, strict=True)))
+            factor = arb(term.a) / arb.pi()
+            results = [x + factor * total(corner) for x, corner in zip(results, zip(*parts, strict=True), strict=True)]
+        largest = largest.max(reduce(arb.max, results))
     return largest
+
+
+def _least(bounds: Sequence[arb]) -> arb:
+    return min((b.upper() for b in bounds if b.is_finite()), key=float, default=arb("inf"))
 
 
 def _certified(
@@ -151,57 +156,76 @@ def _certified(
     slack: float,
     corners: Sequence[Sequence[float]],
 ) -> tuple[arb, tuple[Cells, ...]]:
-    result, cells = _bad_part(laws, parameters, n, corners), []
-    for term, log_term in zip(parameters.terms, found.log_terms, strict=True):
+    results, cells = _bad_parts(laws, parameters, n, corners), []
+    # Cells need not be sharp for corners that do not matter.
+    slacks = [max(slack, min(0.3 * (found.log_value - x), _OF_OTHERS)) for x in found.by_corner.tolist()]
+    for term, log_term, weights in zip(parameters.terms, found.log_terms, found.weights.tolist(), strict=True):
         unit = log_term - log(term.a)
-        line = TermBalls(laws, gains, term, parameters.p_lo, n, unit, mixed=mixed, corners=corners)
+        line = TermBalls(laws, gains, term, parameters.p_lo, n, unit, mixed=mixed, corners=corners, weights=weights)
         share = exp(min(found.log_value - log_term, 12.0))  # small terms need not be sharp
-        if not any(result < gain for gain in gains):
+        if not any(reduce(arb.max, results) < gain for gain in gains):
             return arb("inf"), ()
-        integral, chosen = _marched(line, _NEGLIGIBLE * slack * share, slack * max(1.0, 0.1 * share))
-        result += arb(term.a) / arb.pi() * integral * arb(unit).exp()
+        wanted = [x * max(1.0, 0.1 * share) for x in slacks]
+        integrals, chosen = _marched(line, _NEGLIGIBLE * slack * share, wanted)
+        factor = arb(term.a) / arb.pi() * arb(unit).exp()
+        results = [x + factor * integral for x, integral in zip(results, integrals, strict=True)]
         cells.append(chosen)
-    return result, tuple(cells)
+    return reduce(arb.max, results), tuple(cells)
 
 
-def _marched(line: TermBalls, negligible: float, slack: float) -> tuple[arb, Cells]:
-    """Return a bound on one integral over u > 0, cell by cell, each as wide as the wanted sharpness allows."""
+def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tuple[list[arb], Cells]:
+    """Return bounds on one integral over u > 0 for each corner, cell by cell, each as wide as is sharp enough."""
     top, lobe = REACH / line.term.sigma, line.width
-    ends, scales, slopes, result = [0.0], [], [], arb(0)
-    panels, panel, last = line.panels(0.1 * slack), None, inf
+    ends, scales, slopes, results = [0.0], [], [], [arb(0)] * line.count
+    panels, panel, last = line.panels(0.1 * min(slacks)), None, inf
     size = lobe / 2.0
     for _ in range(_MOST_CELLS):
         lo = ends[-1]
         hi = min(lo + size, top)
         # Where the integrand matters the cheap bound is not tried.
         bound = line.coarse(lo, hi, most=negligible) if last < _PLAIN * negligible else _NONE
-        if not bound.upper < negligible:
+        if not bound.uppers[0] < negligible:
             if panels is not None and not (panel is not None and hi <= panel.end):
                 panel = panels.panel(lo, hi)
             bound = line.fine(lo, hi, None, panel) if size <= 2.0 * lobe else _NONE
-            excess = float(bound.upper.upper()) - bound.ideal if bound.upper.is_finite() else inf
-            allowed = max(slack * min(max(bound.ideal, _SMALL), 1.0), negligible)
-            if excess > allowed and size > 1e-3 * lobe:
+            over = _excess(bound, slacks, negligible)
+            if over > 1.0 and size > 1e-3 * lobe:
                 size *= 0.5
                 continue
-            if excess == inf:
+            if over == inf:
                 break
-            growth = 1.5 if excess < 0.2 * allowed else 1.0
+            growth = 1.5 if over < 0.2 else 1.0
         else:
             growth = 2.0
-        result, last = result + bound.upper, float(bound.upper)
+        results, last = (
+            [x + y for x, y in zip(results, bound.uppers, strict=True)],
+            float(reduce(arb.max, bound.uppers)),
+        )
         ends.append(hi)
         scales.append(bound.scale)
         slopes.append(bound.slope)
         if hi >= top:
             tail = line.tail(top)
-            return result + tail.upper, Cells(tuple(ends), tuple(scales), tail.scale, tuple(slopes))
+            results = [x + y for x, y in zip(results, tail.uppers, strict=True)]
+            return results, Cells(tuple(ends), tuple(scales), tail.scale, tuple(slopes))
         size *= growth
-    return arb("inf"), Cells(tuple(ends), tuple(scales), 1.0, tuple(slopes))
+    return [arb("inf")] * line.count, Cells(tuple(ends), tuple(scales), 1.0, tuple(slopes))
 
 
-def _bad_part(laws: Sequence[BallGparv], parameters: Parameters, n: int, corners: Sequence[Sequence[float]]) -> arb:
-    """Return max_x E[z+ e^(b z)] e^(a p_lo) max_x (E[e^(b z - a z+)])^N, the second maximum over the corners."""
+def _excess(bound: CellBound, slacks: Sequence[float], negligible: float) -> float:
+    """Return how far a cell is from what it would be without slack, in units of what is allowed."""
+    if not all(x.is_finite() for x in bound.uppers) or bound is _NONE:
+        return inf
+    return max(
+        (float(x.upper()) - ideal) / max(slack * min(max(ideal, _SMALL), 1.0), negligible)
+        for x, ideal, slack in zip(bound.uppers, bound.ideals, slacks, strict=True)
+    )
+
+
+def _bad_parts(
+    laws: Sequence[BallGparv], parameters: Parameters, n: int, corners: Sequence[Sequence[float]]
+) -> list[arb]:
+    """Return max_x E[z+ e^(b z)] e^(a p_lo) E[e^(b z - a z+)]^N at each corner."""
     a, b = arb(parameters.tilt_a), arb(parameters.tilt_b)
     victim, logs = arb(0), list[arb]()
     for g in laws:
@@ -209,4 +233,4 @@ def _bad_part(laws: Sequence[BallGparv], parameters: Parameters, n: int, corners
         victim = victim.max(total([p * z * (b * z).exp() for z, p in atoms if z > 0]))
         logs.append((g.null_mass + total([p * (b * z - a * z.max(arb(0))).exp() for z, p in atoms])).log())
     rows = [total([arb(share) * x for share, x in zip(row, logs, strict=True)]) for row in corners] or logs
-    return victim * (a * arb(parameters.p_lo) + (n - 1) * reduce(arb.max, rows)).exp()
+    return [victim * (a * arb(parameters.p_lo) + (n - 1) * x).exp() for x in rows]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations
-from math import exp, inf, isfinite, log
+from math import inf, log
 
 import numpy as np
 from flint import arb
@@ -15,12 +14,11 @@ from symamp.evaluation.all_data_sets_floats import best_inverse_scale
 from symamp.evaluation.all_data_sets_panels import Jet, Panel, PanelSource
 from symamp.evaluation.all_data_sets_plan import Term
 from symamp.evaluation.all_data_sets_transforms import ClassTransforms, Transforms
-from symamp.evaluation.gparv import BallGparv
+from symamp.evaluation.gparv import BallGparv, Floats
 from symamp.evaluation.law import total
 
 _FLOOR = 70.0  # |M|^N is not followed below e^-70 of its largest value
 _FAR = 60.0
-_FEW_LINES = 5
 _MOST_GROWTH = 50.0
 _MANY_USERS = 10_000
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
@@ -28,14 +26,14 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
 
 @dataclass(frozen=True)
 class CellBound:
-    """A bound on the integral over one cell, and what it would be without slack.
+    """Bounds on the integrals over one cell, one for each corner, and what they would be without slack.
 
-    It was obtained with c = scale e^(slope (u - middle)).
+    They were obtained with c = scale e^(slope (u - middle)).
     """
 
-    upper: arb
+    uppers: tuple[arb, ...]
     scale: float
-    ideal: float
+    ideals: tuple[float, ...] = ()
     slope: float = 0.0
 
 
@@ -67,7 +65,8 @@ class _Expansion:
 class TermBalls:
     """One term and all classes; every bound is in units of e^unit.
 
-    ``mixed`` says that all mixtures of the classes may occur too; ``corners`` are those of a region of data sets.
+    ``mixed`` says that all mixtures of the classes may occur too; ``corners`` are those of a region of data sets, and
+    ``weights`` what each of them counts for in the choice of c.
     """
 
     def __init__(
@@ -81,14 +80,17 @@ class TermBalls:
         *,
         mixed: bool = False,
         corners: Sequence[Sequence[float]] = (),
+        weights: Sequence[float] | None = None,
     ) -> None:
+        self.count = len(corners) or len(laws)
+        self._log_weights = np.log(np.ones(self.count) if weights is None else np.array(weights))
         self.term, self.N, self.unit = term, arb(n - 1), arb(unit)
         self.s, self.square = arb(term.s), arb(term.sigma) ** 2
         self.classes = [ClassTransforms(g, term, p_lo) for g in laws]
         self.gains = [*gains] if mixed else [gains[0]] * len(laws)
         self.most_gain, self.mixed = reduce(arb.max, gains), mixed
-        self._shares = [[(i, share) for i, share in enumerate(row) if share > 0.0] for row in corners]
-        self.corners = [[(i, arb(share)) for i, share in row] for row in self._shares]
+        self._shares = np.array(corners if corners else np.eye(len(laws)))
+        self.corners = [[(i, arb(share)) for i, share in enumerate(row) if share > 0.0] for row in corners]
         lost = [c.lost for c in self.classes]
         self.lost = [reduce(arb.max, lost)] * len(lost) if mixed else lost
         self.log_mgf = [self.N * c.mgf.log() for c in self.classes]
@@ -110,9 +112,6 @@ class TermBalls:
         """Return at the corners what is linear in the shares of the classes."""
         return [total([share * values[i] for i, share in row]) for row in self.corners] or list(values)
 
-    def _floats_at_corners(self, values: Sequence[float]) -> list[float]:
-        return [sum(share * values[i] for i, share in row) for row in self._shares] or list(values)
-
     @property
     def width(self) -> float:
         """The frequency at which the integrand has fallen by about e^(-1/2): a first size of cells."""
@@ -120,7 +119,7 @@ class TermBalls:
         return float(1.0 / np.sqrt(float(self.N) * spread**2 + 2.0 / self.term.s**2))
 
     def coarse(self, lo: float, hi: float, scale: float | None = None, most: float = inf) -> CellBound:
-        """Return a bound from |M| <= M(s) (1 - distance^2)^(1/2): cheap, and good where the integrand is negligible.
+        """Return one bound for all from |M| <= M(s) (1 - distance^2)^(1/2): good where the integrand is negligible.
 
         inf as soon as one class shows that it will be above ``most``.
         """
@@ -131,11 +130,11 @@ class TermBalls:
         for i in self.order:
             exponent, alpha = found[i] = self._crude(i, left, right)
             if not self.corners and float(exponent + alpha.log()) > limit:
-                return CellBound(arb("inf"), 1.0, inf)
+                return CellBound((arb("inf"),) * self.count, 1.0)
         lines = [found[i] for i in range(len(found))]
-        scale = scale or self._scale(*(self.at_corners(column) for column in zip(*lines, strict=True)))
+        scale = scale or self._scale(*zip(*lines, strict=True))
         top = reduce(arb.max, self.at_corners([self._raised(e, a / arb(scale)) for e, a in lines]))
-        return CellBound((right - left) * arb(scale) * (top - 1 + common).exp(), scale, inf)
+        return CellBound(((right - left) * arb(scale) * (top - 1 + common).exp(),) * self.count, scale)
 
     def panels(self, most: float) -> PanelSource | None:
         """Return where the cells of this term find expansions that they share, with remainders of at most ``most``."""
@@ -145,7 +144,7 @@ class TermBalls:
         return PanelSource(near, self.most_gain, self.N, (6.0 if self.N > _MANY_USERS else 2.0) * self.width, most)
 
     def fine(self, lo: float, hi: float, c: tuple[float, float] | None = None, panel: Panel | None = None) -> CellBound:
-        """Return a bound from second-order expansions of the exponent of every class at the middle of the cell.
+        """Return bounds from second-order expansions of the exponent of every class at the middle of the cell.
 
         They are those of a panel that holds the cell, if there is one. ``c`` is (scale, slope).
         """
@@ -161,10 +160,10 @@ class TermBalls:
         if panel is not None:
             found = {i: self._assembled(panel.at(i, middle), panel.at(i, across)) for i in near}
         crude = {i: self._crude(i, left, right, beside_others=self.mixed) for i in near if found[i] is None}
-        # A class that is far below the others wherever theirs are large may have the largest alpha where they are not.
         outer = {i: self._flat(i, right) for i, is_far in enumerate(self.far) if is_far}
-        rough = [(x, *crude.get(i, (arb(0), arb(0)))) for i, x in sorted(found.items())]
-        rough += [(None, *at) for at in outer.values()]
+        flats = crude | outer
+        curved = {i: x for i, x in found.items() if x is not None}
+        rough = [flats[i] if i in flats else curved[i] for i in range(len(self.classes))]
         scale, slope = self._sloped(rough, float(half)) if c is None else c
         c_middle, gamma, weight = arb(scale), arb(slope), self._weight_parabola(middle, across)
         c_least = c_middle * (-half * abs(gamma)).exp()
@@ -173,61 +172,41 @@ class TermBalls:
         def flat(height: arb, alpha: arb) -> _Parabola:
             return _Parabola(self._raised(height, alpha / c_least) + highest, arb(0), arb(0))
 
-        curved = {i: self._parabola(x, c_middle, gamma, half, weight) for i, x in found.items() if x is not None}
-        parabolas = curved | {i: flat(*at) for i, at in crude.items()}
-        if self.corners:
-            return self._of_region(parabolas, half, scale, slope, set(crude))
-        top = max(parabolas.values(), key=lambda q: float(q.height))
-        resolved = not any(q is top for i, q in parabolas.items() if i in crude)
-        for i, bounds in outer.items():
-            parabolas[i] = flat(*bounds)
-            at = [] if parabolas[i].height < top.height - 20 else self.classes[i].at(middle, across)
-            expansion = self._expanded(i, at[0], at[1], None) if at else None
-            if expansion is not None:
-                parabolas[i] = self._parabola(expansion, c_middle, gamma, half, weight)
-        ideal = _ideal(top, float(half)) if resolved else 0.0
-        return CellBound(_integral(list(parabolas.values()), top, half), scale, ideal, slope)
-
-    def _of_region(
-        self, classes: dict[int, _Parabola], half: arb, scale: float, slope: float, crude: set[int]
-    ) -> CellBound:
-        """Return the bound of a cell from the parabolas of the classes, which are linear in their shares."""
-        numbers = [[q.height, q.slope, q.bend] for q in (classes[i] for i in range(len(classes)))]
-        columns = [self.at_corners(column) for column in zip(*numbers, strict=True)]
+        classes = [
+            flat(*x) if isinstance(x, tuple) else self._parabola(x, c_middle, gamma, half, weight) for x in rough
+        ]
+        columns = [
+            self.at_corners(column) for column in zip(*((q.height, q.slope, q.bend) for q in classes), strict=True)
+        ]
         parabolas = [_Parabola(*row) for row in zip(*columns, strict=True)]
-        k = max(range(len(parabolas)), key=lambda k: float(parabolas[k].height))
-        is_rough = any(i in crude for i, _ in self.corners[k])
-        upper = _integral(parabolas, parabolas[k], half)
-        return CellBound(upper, scale, 0.0 if is_rough else _ideal(parabolas[k], float(half)), slope)
+        uppers = tuple(_integral(q, half) for q in parabolas)
+        is_rough = (self._shares[:, list(crude)] > 0.0).any(axis=1)
+        ideals = np.where(is_rough, 0.0, _ideals(parabolas, float(half)))
+        return CellBound(uppers, scale, tuple(ideals.tolist()), slope)
 
     def tail(self, start: float, scale: float | None = None) -> CellBound:
-        """Return a bound on the integral beyond ``start``, from |M| <= M(s), with c = scale (1 + sigma^2 |zeta|^2)."""
+        """Return one bound for all integrals beyond ``start``, from |M| <= M(s): c = scale (1 + sigma^2 |zeta|^2)."""
         u = arb(start)
         sizes = [self._size(i, arb(0)).max(c.plain * self.lost[i]) for i, c in enumerate(self.classes)]
         alphas = [self.N * size / c.mgf for size, c in zip(sizes, self.classes, strict=True)]
+        scale = scale or self._scale(self.log_mgf, alphas)
         heights, alphas = self.at_corners(self.log_mgf), self.at_corners(alphas)
-        scale = scale or self._scale(heights, alphas)
         top = reduce(arb.max, [e + a / arb(scale) for e, a in zip(heights, alphas, strict=True)])
         power = top - 1 + self.square * (self.s**2 - u * u) / 2 - self.unit
-        return CellBound(arb(scale) * power.exp() * (1 / u**2 + self.square) / (self.square * u), scale, inf)
+        bound = arb(scale) * power.exp() * (1 / u**2 + self.square) / (self.square * u)
+        return CellBound((bound,) * self.count, scale)
 
-    def _scale(self, exponents: Sequence[arb | float], alphas: Sequence[arb | float]) -> float:
-        heights = [float(e) for e in exponents]
-        top = max(heights)
-        lines = [(e - top, max(float(a), 1e-300)) for e, a in zip(heights, alphas, strict=True)]
-        for e, a in sorted(lines, reverse=True):
-            # Where one class alone is the maximum, its own alpha is the best c.
-            if isfinite(a) and all(other + slope / a <= e + 1.0 for other, slope in lines):
-                return a
-        if len(lines) <= _FEW_LINES:
-            # Else two classes meet there.
-            meeting = [(e - f) / (b - a) for (e, a), (f, b) in combinations(lines, 2) if (e - f) * (b - a) > 0.0]
-            usable = [v for v in meeting if isfinite(v) and isfinite(1.0 / v)]
-            if usable:
-                return 1.0 / min(usable, key=lambda v: max(e + a * v for e, a in lines) - log(v))
-        pair = np.array(lines)
-        v = float(best_inverse_scale(pair[:, 0], pair[:, 1]))
-        return 1.0 / v if isfinite(v) and v > 0.0 and isfinite(1.0 / v) else 1.0
+    def _scales(self, exponents: Floats, alphas: Floats) -> list[float]:
+        """Return the best c for a sum over the corners, row by row, from N log|M| and N alpha of the classes."""
+        with np.errstate(all="ignore"):
+            if self.corners:
+                exponents, alphas = exponents @ self._shares.T, alphas @ self._shares.T
+            v = best_inverse_scale(exponents + self._log_weights, np.maximum(alphas, 1e-300))
+            c = 1.0 / v
+        return np.where(np.isfinite(c) & (c > 0.0), c, 1.0).tolist()  # type: ignore[no-any-return]
+
+    def _scale(self, exponents: Sequence[arb], alphas: Sequence[arb]) -> float:
+        return self._scales(*(np.array([[float(x) for x in row]]) for row in (exponents, alphas)))[0]
 
     def _flat(self, i: int, right: arb) -> tuple[arb, arb]:
         """Return bounds on N log|M| and N |A|/M(s), with M(s) for |M|, up to a frequency."""
@@ -284,21 +263,22 @@ class TermBalls:
             bend + weight.bend,
         )
 
-    def _sloped(self, rough: Sequence[tuple[_Expansion | None, arb, arb]], half: float) -> tuple[float, float]:
+    def _sloped(self, rough: Sequence[_Expansion | tuple[arb, arb]], half: float) -> tuple[float, float]:
         """Return the best c in the middle of a cell, and the slope of its logarithm from the best ones at the ends."""
-        found, lines, n = [], list[tuple[float, ...]](), float(self.N)
-        for x, exponent, alpha in rough:
-            if x is None:
-                lines.append((float(exponent), 0.0, 0.0, float(alpha), 0.0, 0.0))
+        lines, n = list[tuple[float, ...]](), float(self.N)
+        for x in rough:
+            if isinstance(x, tuple):
+                lines.append((float(x[0]), 0.0, 0.0, float(x[1]), 0.0, 0.0))
             else:
                 (_, _, m2), (_, _, a2) = x.log_m_all, x.log_a_all
                 m1, m2, a1, a2 = (float(f) for f in (x.slope_m, m2, x.slope_a, a2))
                 lines.append((float(x.height), n * m1, 0.5 * n * m2, float(x.alpha), a1 - m1, 0.5 * (a2 - m2)))
-        for t in (0.0, -half, half):
-            exponents = [e + t * (f + t * g) for e, f, g, *_ in lines]
-            alphas = [a * exp(min(t * (b + t * c), _MOST_GROWTH)) for *_, a, b, c in lines]
-            found.append(self._scale(self._floats_at_corners(exponents), self._floats_at_corners(alphas)))
-        return found[0], log(found[2] / found[1]) / (2.0 * half)
+        rows = np.array(lines)
+        t = np.array([[0.0], [-half], [half]])
+        exponents = rows[:, 0] + t * (rows[:, 1] + t * rows[:, 2])
+        grown = np.minimum(t * (rows[:, 4] + t * rows[:, 5]), _MOST_GROWTH)
+        middle, *ends = self._scales(exponents, rows[:, 3] * np.exp(grown))
+        return middle, log(ends[1] / ends[0]) / (2.0 * half)
 
     def _log_weight(self, u: arb) -> arb:
         return self.square * (self.s**2 - u * u) / 2 - (self.s**2 + u * u).log()
@@ -310,24 +290,18 @@ class TermBalls:
         return _Parabola(self._log_weight(middle), slope, bend)
 
 
-def _integral(parabolas: Sequence[_Parabola], top: _Parabola, half: arb) -> arb:
-    """Return a bound on the integral of exp(max of the parabolas) over the cell."""
-    zero = arb(0)
-    square = half * half
-    bend = top.bend.lower().max(zero)
-    ends = []
-    # A class that bends less is raised, so that all share one bend; one that bends upward is raised to a chord.
-    raised = [q.height + (bend - q.bend.lower()).max(zero) * square / 2 for q in parabolas]
-    for side in (-half, half):
-        ends.append(reduce(arb.max, [height + side * q.slope for height, q in zip(raised, parabolas, strict=True)]))
-    middle, spread = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
-    curve = bend * square
+def _integral(q: _Parabola, half: arb) -> arb:
+    """Return a bound on the integral of exp(a parabola) over the cell; one that bends upward is raised to a chord."""
+    bend = q.bend.lower().max(arb(0))
+    curve = bend * half * half
+    raised = q.height + (bend - q.bend.lower()) * half * half / 2
     flattened = (1 - curve / 6 + curve * curve / 40).min(arb(1))
-    return 2 * half * middle.exp() * (2 + spread.cosh()) / 3 * flattened
+    return 2 * half * raised.exp() * (2 + (half * q.slope).cosh()) / 3 * flattened
 
 
-def _ideal(top: _Parabola, half: float) -> float:
+def _ideals(parabolas: Sequence[_Parabola], half: float) -> Floats:
     t = half * _NODES
-    height, slope, bend = (float(x) for x in (top.height, top.slope, top.bend))
+    rows = np.array([[float(q.height), float(q.slope), float(q.bend)] for q in parabolas])
     with np.errstate(over="ignore", invalid="ignore"):
-        return half * float(_WEIGHTS @ np.exp(height + slope * t - 0.5 * bend * t * t))
+        found = np.exp(rows[:, :1] + rows[:, 1:2] * t - 0.5 * rows[:, 2:] * t * t) @ _WEIGHTS
+    return np.asarray(half * found)

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symamp.evaluation.gparv import BallGparv, Floats
 from symamp.evaluation.tilted import exp_minus_linear, sine_minus_argument
 
-_FEW_CLASSES = 5
+Waves = NDArray[np.complex128]
+
+_STEPS, _STEADY, _ALONE = 14, 1e-3, 4.0
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,14 @@ class FloatClasses:
     mean: float
     mixed: bool = False
     corners: Floats | None = None
+
+    @cached_property
+    def _shared(self) -> tuple[Floats, Floats]:
+        """All values once, and their masses, one column a class: classes share most of them."""
+        values, where = np.unique(self.values, return_inverse=True)
+        masses = np.zeros((len(values), len(self.values)))
+        np.add.at(masses, (where.reshape(self.values.shape), np.arange(len(self.values))[:, None]), self.masses)
+        return values, masses
 
     @property
     def gains(self) -> Floats:
@@ -83,33 +95,27 @@ class FloatClasses:
 
     def transforms(self, s: float, lam: float, sigma: float, p_lo: float, u: Floats) -> tuple[Floats, Floats]:
         """Return (log|M_x|, |A_x|) at s + iu, arrays of shape (frequencies, classes)."""
-        z, p = self.values, self.masses
+        z, p = self._shared
         plus = np.maximum(z, 0.0)
         x = s * z - lam * plus
-        # Classes share most of their values: sines are taken once for each.
-        shared, where = np.unique(z, return_inverse=True)
-        where = where.reshape(z.shape)
-        phase = u[:, None] * shared
+        phase = u[:, None] * z
         half, sine = np.sin(0.5 * phase), np.sin(phase)
-        squares = (half * half)[:, where]
-        grown, weights = p * np.expm1(x), p * np.exp(x)
-        re = s * self.mean - lam * self.gains + (p * exp_minus_linear(x)).sum(axis=1)
-        re = re - 2.0 * np.einsum("uxk,xk->ux", squares, weights)
-        im = u[:, None] * self.mean + np.einsum("uxk,xk->ux", sine[:, where], grown)
-        im = im + np.einsum("uxk,xk->ux", sine_minus_argument(phase)[:, where], p)
+        cosine = 1.0 - 2.0 * half * half
+        weights = np.exp(x)[:, None] * p
+        re = s * self.mean - lam * self.gains + exp_minus_linear(x) @ p - 2.0 * (half * half) @ weights
+        im = u[:, None] * self.mean + sine @ (np.expm1(x)[:, None] * p) + sine_minus_argument(phase) @ p
         with np.errstate(divide="ignore"):
             log_m = 0.5 * np.log1p(np.maximum(2.0 * re + re * re + im * im, -1.0))
         zeta = (s + 1j * u)[:, None]
-        turned = (1.0 - 2.0 * half * half + 1j * sine)[:, where]  # e^(iuz)
-        slow = p * plus * np.exp(-lam * plus / (1.0 + np.sqrt(1.0 + plus / p_lo)))
-        positive = np.einsum("uxk,xk->ux", turned, plus * weights)
-        mixed = np.einsum("uxk,xk->ux", turned, slow * np.exp(s * plus))
-        mixed = mixed + slow.sum(axis=1) * ((sigma * zeta) ** 2 - 1.0)
-        negative = np.einsum("uxk,xk->ux", turned, np.where(z < 0.0, -z, 0.0) * weights)
+        slow = (plus * np.exp(-lam * plus / (1.0 + np.sqrt(1.0 + plus / p_lo))))[:, None] * p
+        columns = plus[:, None] * weights, slow * np.exp(s * plus)[:, None], np.maximum(-z, 0.0)[:, None] * weights
+        turned = cosine @ np.hstack(columns) + 1j * (sine @ np.hstack(columns))
+        positive, mixed, negative = np.split(turned, 3, axis=1)
+        mixed = mixed + slow.sum(axis=0) * ((sigma * zeta) ** 2 - 1.0)
         size = np.abs(self.gains * positive + mixed * negative)
         return log_m, size + self._crossed(s, lam, positive, mixed, negative) if self.mixed else size
 
-    def _crossed(self, s: float, lam: float, positive: Floats, mixed: Floats, negative: Floats) -> Floats:
+    def _crossed(self, s: float, lam: float, positive: Waves, mixed: Waves, negative: Waves) -> Floats:
         """Return what mixtures of each class with those of larger M(s) add to its |A|."""
         order = np.argsort(-self.log_mgf(np.array([s]), np.array([lam]))[0], kind="stable")
         added = np.zeros(positive.shape)
@@ -122,50 +128,53 @@ class FloatClasses:
 
 
 def best_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
-    """Return v = 1/c that minimises -log v + max_x (exponents_x + alphas_x v), classes on the last axis.
+    """Return v = 1/c that minimises -log v + log sum_k e^(exponents_k + alphas_k v), corners on the last axis.
 
-    The exponents are n L_x and the alphas n alpha_x; the function is convex in v, and the least is between the
-    smallest and the largest 1/alpha.
+    The exponents are N L_k, with the logarithms of weights, and the alphas N alpha_k. Any v > 0 is allowed.
     """
-    if exponents.shape[-1] == 1:
-        return np.asarray(1.0 / alphas[..., 0])
-    if exponents.shape[-1] <= _FEW_CLASSES:
-        return _among_candidates(exponents, alphas)
-    low, high = -np.log(alphas.max(axis=-1)), -np.log(alphas.min(axis=-1))
-
-    def value(y: Floats) -> Floats:
-        return np.asarray((exponents + alphas * np.exp(y)[..., None]).max(axis=-1) - y)
-
-    for _ in range(24):
-        left, right = low + 0.382 * (high - low), high - 0.382 * (high - low)
-        lower = value(left) <= value(right)
-        low, high = np.where(lower, low, left), np.where(lower, right, high)
-    return np.asarray(np.exp(0.5 * (low + high)))
+    rows = np.arange(len(exponents))
+    top = exponents.argmax(axis=1)
+    v = 1.0 / alphas[rows, top]
+    # Where one corner alone counts, its own alpha is the best c.
+    alone = exponents + alphas * v[:, None] < (exponents[rows, top] + 1.0 - _ALONE)[:, None]
+    alone[rows, top] = True
+    shared = ~alone.all(axis=1)
+    if shared.any():
+        v[shared] = _shared_inverse_scale(exponents[shared], alphas[shared])
+    return np.asarray(v)
 
 
-def _among_candidates(exponents: Floats, alphas: Floats) -> Floats:
-    """Return the best of all v where one class alone is least, or where two classes meet: the least is one of them."""
-    count = exponents.shape[-1]
-    i, j = np.triu_indices(count, 1)
+def _shared_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
+    """Return the same by Newton's steps for log v, halvings of the bracket where they leave it: a convex function."""
+    low, high = -np.log(alphas.max(axis=1)), -np.log(alphas.min(axis=1))
+    y = 0.5 * (low + high)
     with np.errstate(all="ignore"):
-        meeting = (exponents[..., i] - exponents[..., j]) / (alphas[..., j] - alphas[..., i])
-        v = np.concatenate([1.0 / alphas, meeting], axis=-1)
-        top = exponents[..., :1] + alphas[..., :1] * v
-        for k in range(1, count):
-            np.maximum(top, exponents[..., k, None] + alphas[..., k, None] * v, out=top)
-        value = np.where((v > 0.0) & (v < np.inf), top - np.log(v), np.inf)
-    return np.asarray(np.take_along_axis(v, value.argmin(axis=-1)[..., None], axis=-1)[..., 0])
+        for _ in range(_STEPS):
+            t = alphas * np.exp(y)[:, None]
+            z = exponents + t
+            shares = np.exp(z - z.max(axis=1, keepdims=True))
+            whole, first = shares.sum(axis=1), (shares * t).sum(axis=1)
+            mean, variance = first / whole, (shares * t * t).sum(axis=1) / whole - (first / whole) ** 2
+            low, high = np.where(mean < 1.0, y, low), np.where(mean < 1.0, high, y)
+            step = y - np.log(mean) / (1.0 + variance / mean)
+            before, y = y, np.where((low < step) & (step < high), step, 0.5 * (low + high))
+            if np.abs(y - before).max() < _STEADY:
+                break
+    return np.asarray(np.exp(y))
 
 
-def log_integrand(g: FloatClasses, log_m: Floats, size: Floats, n: int) -> tuple[Floats, Floats]:
-    """Return log of (c/e) e^(N m) at the best c, and the corner that attains it, at each frequency; N = n - 1.
+def log_integrands(g: FloatClasses, log_m: Floats, size: Floats, n: int, weights: Floats) -> Floats:
+    """Return log of (c/e) e^(N (L + alpha/c)) for each corner at each frequency; N = n - 1.
 
-    ``log_m`` and ``size`` are log|M| and |A|, of shape (frequencies, classes).
+    ``log_m`` and ``size`` are log|M| and |A|, of shape (frequencies, classes); c is the best one for the sum over the
+    corners with the ``weights``.
     """
     top = log_m.max(axis=1, keepdims=True)
     floored = np.maximum(log_m, top - 80.0 / (n - 1))  # any larger value than |M| is allowed; zeros are not
     exponents, alphas = (n - 1) * floored, (n - 1) * np.maximum(size, 1e-300) * np.exp(-floored)
     exponents, alphas = g.at_corners(exponents), g.at_corners(alphas)
-    v = best_inverse_scale(exponents, alphas)
-    found = exponents + alphas * v[:, None]
-    return np.asarray(found.max(axis=1) - np.log(v) - 1.0), found.argmax(axis=1)
+    v = best_inverse_scale(exponents + np.log(weights), alphas)[:, None]
+    share = alphas * v
+    # As L may be raised, alpha/c is never more than 1 + log(alpha/c).
+    share = np.where(share > n - 1, (n - 1) * (1.0 + np.log(share / (n - 1))), share)
+    return np.asarray(exponents + share - np.log(v) - 1.0)

@@ -40,6 +40,10 @@ class Searches:
         self._whole, self._covered = _Kept(), _Kept()
         self._classes: tuple[tuple[Level, int], FloatClasses | None] | None = None
 
+    def regions(self, level: Level, n: int, halved: bool) -> Regions:
+        """Return what is found for all data sets at once, or for regions that cover them."""
+        return self._halved(level, n) if halved else self.whole(level, n)
+
     def whole(self, level: Level, n: int) -> Regions:
         """Return what is found for all data sets at once."""
 
@@ -48,8 +52,7 @@ class Searches:
 
         return self._found(self._whole, level, n, search)
 
-    def covered(self, level: Level, n: int) -> Regions:
-        """Return what is found for regions that cover all: an estimate and an enclosure at one level share it."""
+    def _halved(self, level: Level, n: int) -> Regions:
 
         def search(g: FloatClasses) -> Regions:
             (whole,) = found = self.whole(level, n)

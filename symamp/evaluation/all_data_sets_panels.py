@@ -14,6 +14,9 @@ _ORDER = 8  # of the remainder; flint's series end at 10
 _FEWEST = 2.0
 """Panels are at least so many times as long as the cell they are made for."""
 
+_MOST_FAILED = 4
+"""After so many refusals cells of this term are taken to be as long as panels."""
+
 Jet = tuple[arb, arb, arb]
 
 
@@ -52,16 +55,20 @@ class PanelSource:
 
     def __init__(self, classes: dict[int, ClassTransforms], gain: arb, N: arb, length: float, most: float) -> None:
         self._sums = {i: _Series(c, gain) for i, c in classes.items()}
-        self._length, self._most, self._N = length, most, float(N)
+        self._length, self._most, self._N, self._failed = length, most, float(N), 0
 
     def panel(self, lo: float, hi: float) -> Panel | None:
         """Return a panel that begins with the cell from lo to hi; None where it would hold little more than that."""
+        if self._failed > _MOST_FAILED:
+            return None
         if self._length < _FEWEST * (hi - lo):
             self._length *= 1.2
+            self._failed += 1
             return None
         found = self.on(lo, lo + self._length)
         if found is None or not found.added <= self._most:
             self._length *= 0.5
+            self._failed += 1
             return None
         self._length *= 1.5 if found.added < 0.02 * self._most else 1.0
         return found

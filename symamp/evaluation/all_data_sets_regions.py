@@ -12,12 +12,11 @@ from symamp.evaluation.all_data_sets_floats import FloatClasses
 from symamp.evaluation.all_data_sets_plan import Region
 from symamp.evaluation.all_data_sets_search import SHARP, Found, carried, search
 
-_MOST_REGIONS = {2: 4, 3: 4, 4: 2}
-"""How many regions there may be with so many classes: one for more, where a region takes seconds."""
+_MOST_REGIONS = 4
 _FEWEST_USERS = 200
 """With fewer users each region takes many frequencies, and small cases can be enumerated."""
 _WORTH = 0.02
-"""A corner with less of the bound than this is not worth a region of its own."""
+"""A corner that counts for less than this is not worth a region of its own."""
 _LEAST_GAIN, _BEYOND = 0.005, 1.5
 """What a halving has to gain in the logarithm, and an excess that no halving mends: each costs a search."""
 
@@ -38,18 +37,18 @@ class FoundRegion:
 def covering(g: FloatClasses, n: int, whole: Found | None) -> tuple[FoundRegion, ...]:
     """Return regions that cover all data sets, given what was found for all at once; the largest bound comes first.
 
-    The region with the largest bound is halved between the two corners that attain most of it, while its bound is far
+    The region with the largest bound is halved between the two corners that bind it, while its bound is far
     above the largest divergence at a corner.
     """
     regions = [FoundRegion(Region(), whole)]
     if whole is None or g.mixed or n < _FEWEST_USERS:
         return tuple(regions)
-    while len(regions) < _MOST_REGIONS.get(len(g.values), 1):
+    while len(regions) < _MOST_REGIONS:
         worst = regions[0].found
         if worst is None or not SHARP <= worst.excess <= _BEYOND:
             break
-        second, first = np.argsort(worst.by_corner, kind="stable")[-2:].tolist()
-        if worst.by_corner[second] < _WORTH:
+        second, first = np.argsort(worst.binding, kind="stable")[-2:].tolist()
+        if worst.binding[second] < _WORTH:
             break
         halves = [searched(g, n, half) for half in regions[0].region.halves(min(first, second), max(first, second))]
         if max(half.log_value for half in halves) > worst.log_value - _LEAST_GAIN:

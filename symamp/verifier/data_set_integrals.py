@@ -96,8 +96,11 @@ class _AllDataSets:
         for atoms, null in self.laws:
             victim = victim.max(sum((m * z * (self.b * z).exp() for z, m in atoms if z > 0), _ZERO))
             others.append(sum((m * (self.b * z - self.a * z.max(_ZERO)).exp() for z, m in atoms), null).log())
-        result = victim * (self.a * self.p_lo + self.N * _largest(self.at_corners(others))).exp()
-        return result + sum((t["a"] / arb.pi() * self.integral(t) for t in self.terms), _ZERO)
+        at = self.at_corners(others)
+        results = [victim * (self.a * self.p_lo + self.N * x).exp() for x in at]
+        for t in self.terms:
+            results = [x + t["a"] / arb.pi() * y for x, y in zip(results, self.integrals(t), strict=True)]
+        return _largest(results)
 
     def majorant(self) -> None:
         """Prove sum a_i e^(-lam_i p) >= 1/p^2 from p_lo on: a tangent of the left above a chord of the right side."""
@@ -115,8 +118,8 @@ class _AllDataSets:
                 ratio = 1 + (ratio - 1) / 2
                 self.check.require(ratio > 1.00001, f"{self.what}: q >= 1/p^2 is not proved", "invalid")
 
-    def integral(self, term: dict[str, Any]) -> arb:
-        """Return a bound on the integral of one term over u > 0."""
+    def integrals(self, term: dict[str, Any]) -> list[arb]:
+        """Return bounds on the integral of one term over u > 0, one for each corner."""
         classes = [_Class(atoms, null, term, self.p_lo) for atoms, null in self.laws]
         most = _largest([x.lost for x in classes])
         for x in classes:
@@ -127,7 +130,7 @@ class _AllDataSets:
         if self.mixed:
             beside = [_largest([x.size for x in classes]), _largest([x.growth for x in classes])]
         order = sorted(range(len(classes)), key=lambda k: -float(classes[k].mgf.mid()))
-        result = _ZERO
+        results = [_ZERO] * len(self.corners)
         for (lo, hi), c, gamma in zip(pairwise(term["ends"]), term["scales"], term["slopes"], strict=True):
             self.check.spend(sum(len(x.values) + 8 for x in classes), hard=True)
             middle, half = (lo + hi) / 2, (hi - lo) / 2
@@ -137,7 +140,8 @@ class _AllDataSets:
             centres = [x.at(middle) for x in classes]
             crude = [x.crude(m, lo, hi, N, c * (-grown).exp()) for x, (m, *_) in zip(classes, centres, strict=True)]
             flat = 2 * half * (_largest(self.at_corners(crude)) + weight).exp()
-            if not flat <= result * _SMALL:
+            bounds = [flat] * len(results)
+            if not flat <= _largest(results) * _SMALL:
                 top = _largest(crude)
                 chosen = [k for k in order if self.mixed or not crude[k] < top - 40]
                 self.check.spend(sum(len(classes[k].values) + 16 for k in chosen), hard=True)
@@ -148,13 +152,17 @@ class _AllDataSets:
                 wide = {k: classes[k].at(across) for k in chosen}
                 for k, at, over, factor in self.sizes({k: centres[k] for k in chosen}, wide):
                     parts[k] = _parabola(at, over, factor, middle, across, s, square, N, (c, gamma)) or parts[k]
-                curved = _cell(list(zip(*map(self.at_corners, zip(*parts, strict=True)), strict=True)), half)
-                flat = curved if curved.is_finite() and curved.upper() < flat.upper() else flat
-            result += flat
+                columns = map(self.at_corners, zip(*parts, strict=True))
+                curved = [_cell(part, half) for part in zip(*columns, strict=True)]
+                # With mixtures all classes are bounded in the same way.
+                is_less = [x.is_finite() and x.upper() < flat.upper() for x in curved]
+                if not self.mixed or all(is_less):
+                    bounds = [x if less else flat for x, less in zip(curved, is_less, strict=True)]
+            results = [x + y for x, y in zip(results, bounds, strict=True)]
         last, c = term["ends"][-1], term["tail"]
         top = _largest(self.at_corners([N * x.mgf.log() + N * x.size.max(x.growth) / (x.mgf * c) for x in classes]))
         power = (top - 1 + square * (s**2 - last**2) / 2).exp()
-        return result + c * power * (1 / last**2 + square) / (square * last)
+        return [x + c * power * (1 / last**2 + square) / (square * last) for x in results]
 
     def sizes(self, at: dict[int, Any], over: dict[int, Any]) -> Iterator[tuple[int, Any, Any, arb]]:
         """Yield the classes with (M, A) in the middle of a cell and across it, and a factor by which |A| is larger.
@@ -252,14 +260,12 @@ def _parabola(
     return (e, f, g) if e.is_finite() and f.is_finite() and g.is_finite() else None
 
 
-def _cell(parts: list[tuple[arb, arb, arb]], half: arb) -> arb:
-    """Return a bound on the integral of exp(max of e + f t + g t^2) over |t| <= half."""
-    highest = max(parts, key=lambda part: float(part[0].mid()))
-    common = highest[2].upper().min(_ZERO)  # the others are raised so that all bend alike
-    raised = [(e + (g.upper() - common).max(_ZERO) * half**2, f) for e, f, g in parts]
-    ends = [_largest([e + side * f * half for e, f in raised]) for side in (-1, 1)]
-    tilt, bend = (ends[1] - ends[0]) / 2, -2 * common * half**2
-    return 2 * half * ((ends[0] + ends[1]) / 2).exp() * (2 + tilt.cosh()) / 3 * (1 - bend / 6 + bend**2 / 40).min(_ONE)
+def _cell(part: tuple[arb, arb, arb], half: arb) -> arb:
+    """Return a bound on the integral of exp(e + f t + g t^2) over |t| <= half; one with g > 0 is raised to a chord."""
+    e, f, g = part
+    bend = g.upper().min(_ZERO)
+    raised, curve = e + (g.upper() - bend) * half**2, -2 * bend * half**2
+    return 2 * half * raised.exp() * (2 + (f * half).cosh()) / 3 * (1 - curve / 6 + curve**2 / 40).min(_ONE)
 
 
 def _largest(values: list[arb]) -> arb:
