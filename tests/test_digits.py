@@ -97,7 +97,13 @@ def test_a_bound_that_is_infinite_or_at_another_level_has_no_digits():
 
 
 @pytest.mark.parametrize(
-    ("eps", "reference"), [("0.1", 8.2012e-5), ("0.2", 2.2657e-9), ("0.4", 5.7705e-26), ("0.8", 2.3117e-88)]
+    ("eps", "reference"),
+    [
+        pytest.param("0.1", 8.2012e-5, marks=pytest.mark.slow),
+        ("0.2", 2.2657e-9),
+        pytest.param("0.4", 5.7705e-26, marks=pytest.mark.slow),
+        ("0.8", 2.3117e-88),
+    ],
 )
 def test_twenty_digits_of_binary_randomized_response(eps, reference):
     answer = sa.delta(BINARY, n=1000, eps=eps, digits=30, method="blanket")
