@@ -6,10 +6,13 @@ from functools import cache
 
 import pytest
 from click.testing import CliRunner
+from flint import fmpq
 
 import symamp as sa
+from symamp.accounting import composed_certificate
+from symamp.accounting.round import ShuffledRound
 from symamp.command_line.cli import app
-from symamp.verifier import main, many_rounds
+from symamp.verifier import main, many_rounds, one_round
 from symamp.verifier.many_rounds import verify
 
 PROFILE = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=1000, method="blanket")
@@ -43,6 +46,30 @@ def test_delta_sampling_given_points_and_orders_that_differ():
         sa.profile(sa.FiniteMechanism(SKEW), n=60, method="blanket").rounds(3).delta("1/4", gap="0.1"),
     ):
         assert verify(json.loads(json.dumps(answer.certificate()))).status == "valid"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "n", "evaluator"),
+    [
+        (sa.RandomizedResponse(k=2, eps0=1), 10**4, "counts of messages"),
+        pytest.param(sa.FiniteMechanism(SKEW), 1000, "all data sets", marks=pytest.mark.slow),
+        pytest.param(sa.PureLDP(eps0=1), 10**4, "all randomizers", marks=pytest.mark.slow),
+    ],
+)
+def test_rounds_of_default_bounds_have_certificates(mechanism, n, evaluator):
+    answer = sa.profile(mechanism, n=n).rounds(20).epsilon("1e-6", gap="0.1" if n > 1000 else None)
+    data = answer.certificate()
+    points = [e["evaluator"] for p in data["above"]["rounds"][0]["first"] for e in p["above"]]
+    assert evaluator in points
+    assert float(many_rounds._number(data["claim"]["upper"])) == pytest.approx(answer.upper, rel=1e-8)
+
+
+def test_pairs_that_another_bound_settles_are_listed_with_it():
+    found = ShuffledRound(sa.profile(sa.FiniteMechanism(SKEW), n=1000).question)
+    point = composed_certificate._point_above(found, fmpq(13, 10), careful=False)
+    assert [e["method"] for e in point["above"]].count("envelope") == 4
+    assert {e["evaluator"] for e in point["above"]} == {"all data sets", "compact kernel"}
+    assert one_round.verify(json.dumps(point)).status == "valid"
 
 
 def changed(changes):

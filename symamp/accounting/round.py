@@ -145,12 +145,15 @@ class ShuffledRound(Round):
 
     def evidence(self, level: fmpq, *, far: bool = False) -> tuple[Evidence, ...]:
         """Return certified evaluations of the least bound at a level E >= 1; the largest upper end bounds all pairs."""
+        if (level, far) in self._known:
+            return self._known[level, far]
         at, best = level_at(level), tuple[Evidence, ...]()
         for bound, part in self._chosen[::-1][: 1 if far else None]:
             first = part if part in bound.parts else None
             with suppress(PrecisionError) if best else nullcontext():
                 found = tuple(bound.evidence(at, self.question.n, VALUES, None, first, best))
                 best = min((e for e in (found, best) if e), key=largest_upper)
+        self._known[level, far] = best
         return best
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:
@@ -168,6 +171,11 @@ class ShuffledRound(Round):
         """Return the answer for one round, as ``symamp.epsilon`` or ``symamp.delta`` gives it."""
         profile = Profile(self.question)
         return profile.epsilon(delta) if delta is not None else profile.delta(eps)
+
+    @cached_property
+    def _known(self) -> dict[tuple[fmpq, bool], tuple[Evidence, ...]]:
+        """What was evaluated before: a certificate repeats no search."""
+        return {}
 
     @cached_property
     def _data_sets(self) -> DataSetSearch:

@@ -30,7 +30,9 @@ from symamp.analyses.generic_all_data_sets import PatternCell
 from symamp.analyses.pair_bounds import common_tilt, open_pairs
 from symamp.analyses.part import Evidence, Part
 from symamp.analyses.reduction import is_triple
+from symamp.analyses.registry import ANALYSES
 from symamp.analyses.standing import Standing
+from symamp.analyses.subject import Subject
 from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.pairs import distinct_pairs
 from symamp.errors import ArgumentError, PrecisionError
@@ -48,6 +50,8 @@ _FEW_INPUTS, _MOST_INPUTS = 4, 64
 """Up to so many inputs of a table every class of pairs is listed; beyond the second number there is no certificate."""
 _OF_DENSITIES = ("worst_pair", "density_pairs", "density_envelope", "density_data_sets")
 """Analyses whose evaluations the verifier cannot repeat."""
+_IN_FINITE_LAWS = ("finite_sandwich", "fallback_law")
+"""Analyses for the same questions that it can repeat."""
 _GAPS = (1e-2, 1e-4, 1e-7, 1e-10)
 """Relative gaps for triples that convex order or the local budget has settled, so that there is no evaluation yet."""
 
@@ -76,21 +80,9 @@ def certificate(claim: Claim, method: str, standing: Standing, source: str) -> d
     >>> found["claim"]["eps"], sorted(found["above"][0]["components"])[0]
     ('1/10', ['1', 'E', '1/(1 + E)'])
     """
-    quantity = claim.asked.quantity
-    stated, sides = _epsilon(claim) if quantity == "epsilon" else _delta(claim)
+    made = unchecked(claim, method, standing, source)
     for more in MORE_BITS:
-        data: dict[str, Any] = {
-            "format": FORMAT,
-            "version": 1,
-            "mechanism": repr(claim.question.subject),
-            "method": method,
-            "standing": standing.value,
-            "source": source,
-            "claim": {"quantity": quantity, "n": claim.question.n, **stated},
-            "above": [found(more) for found in sides[0]],
-            "below": [found(more) for found in sides[1]],
-        }
-        data["version"] = 1 if all(is_of_version_1(e) for e in (*data["above"], *data["below"])) else 2
+        data = made(more)
         verdict = verify(json.dumps(data))
         if verdict.status == "valid":
             return data
@@ -98,7 +90,29 @@ def certificate(claim: Claim, method: str, standing: Standing, source: str) -> d
 
 
 _Found = Callable[[int], dict[str, Any]]
-"""Returns evidence as data, with so many bits beyond the evaluation that it repeats."""
+"""Returns data with so many bits beyond the evaluations that it repeats."""
+
+
+def unchecked(claim: Claim, method: str, standing: Standing, source: str) -> _Found:
+    """Return what makes the certificate of a claim, which ``verify`` has not seen."""
+    quantity = claim.asked.quantity
+    stated, sides = _epsilon(claim) if quantity == "epsilon" else _delta(claim)
+
+    def made(more: int) -> dict[str, Any]:
+        above, below = ([found(more) for found in side] for side in sides)
+        return {
+            "format": FORMAT,
+            "version": 1 if all(is_of_version_1(e) for e in (*above, *below)) else 2,
+            "mechanism": repr(claim.question.subject),
+            "method": method,
+            "standing": standing.value,
+            "source": source,
+            "claim": {"quantity": quantity, "n": claim.question.n, **stated},
+            "above": above,
+            "below": below,
+        }
+
+    return made
 
 
 def _epsilon(claim: Claim) -> tuple[dict[str, str], tuple[list[_Found], list[_Found]]]:
@@ -144,7 +158,7 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
     known, n = {e.part.signature: e for e in claim.above}, claim.question.n
     method = claim.above[0].part.method if claim.above else None
     if method in _OF_DENSITIES:
-        raise ArgumentError("certificate", method, "an answer of another analysis, such as method='finite_sandwich'")
+        raise ArgumentError("certificate", method, _instead(claim.question.subject))
     whole = Ladder(claim.question.subject, method).first
     if whole.searched_table is not None:
         if method not in (None, "blanket"):
@@ -152,14 +166,30 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
         if len(whole.searched_table.inputs) > _FEW_INPUTS and not whole.searched_table.is_restricted:
             yield _table(whole.searched_table, at, bound, n, known)
             return
-    found = [known.get(part.signature) or _evaluated(part, at.level, n, bound) for part in whole.parts]
+    settled = {e.part.pair: e for e in claim.above if e.part.method != method}  # by another bound on the same pair
+    found = [
+        known.get(part.signature) or settled.get(part.pair) or _evaluated(part, at.level, n, bound)
+        for part in whole.parts
+    ]
     cells = [part.shares for part in whole.parts if isinstance(part, PatternCell)]
-    if cells:
+    if cells and settled:
+        found = list(settled.values())
+    elif cells:
         shares = [cells[0][0], *(right for _, right in cells)]
         yield partial(patterns_data, claim.question.subject.local_ratio(), shares, at, found, n)
         return
     for e in found:
         yield partial(evidence_data, e.part, at, e, n)
+
+
+def _instead(subject: Subject) -> str:
+    """Return which analysis of a density has certificates, or what the density would have to be."""
+    lacks = {name: ANALYSES[name].supports(subject) for name in _IN_FINITE_LAWS}
+    for name, lack in lacks.items():
+        if lack is None:
+            return f"an answer of method={name!r}, a finite law above the density"
+    name, lack = next(iter(lacks.items()))
+    return f"for method={name!r}, which has certificates, {lack}"
 
 
 def _table(table: NumericTable, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence]) -> _Found:

@@ -15,7 +15,7 @@ from flint import acb, arb
 _SUM: dict[str, Any] = {"k": int, "theta": str, "nearer": str, "further": str, "period": int, "last": int}
 _BOXES: dict[str, Any] = {"boxes": [{"from": int, "to": int, "spread": bool, "sum": _SUM}]}
 _COUNTS: dict[str, Any] = {"counts": [int], "sum": _SUM}
-_PIECES = 16
+_PIECES = 20
 _ZERO, _ONE = arb(0), arb(1)
 
 Number = Any
@@ -184,8 +184,7 @@ def _spread(victim: _Victim, ones: tuple[arb, arb], box: tuple[int, int, int], p
         last, along, around = (moved * length).exp(), (moved * all_x).exp(), (s * near).exp()
         for found, y in zip(sums, middles, strict=True):
             here = term * (-s * y).exp()
-            everywhere = here * around * along
-            parts = here, here * last, everywhere * moved, everywhere * s
+            parts = here, here * last, here * around * along * moved, here * around * (along * s)
             found[:] = [x + part.real for x, part in zip(found, parts, strict=True)]
     result = -arb("inf")
     for left, right, along_x, along_y in sums:
