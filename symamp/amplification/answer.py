@@ -22,7 +22,7 @@ from symamp.errors import ArgumentError, PrecisionError, SymampError
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.exact_number import printable_number
 
-_MOST_DIGITS = 1000
+_MOST_DIGITS, _APART = 1000, 0.01
 _LOCAL_BUDGET = "local budget"
 
 
@@ -173,6 +173,23 @@ class Answer(Bracket):
         if "compact kernel" in used:
             return "the kernel's frequencies grow with 10**(digits/2), and the outcomes are too many to enumerate"
         return f"evaluated by {', '.join(sorted(used)) or self.method}"
+
+    @property
+    def gap_limited_by(self) -> str:
+        """What keeps the ends apart by more than a percent, in words; "" where nothing does.
+
+        >>> import symamp as sa
+        >>> joint = sa.joint([sa.RandomizedResponse(k=10, eps0="1/8")] * 8)
+        >>> print(sa.delta(joint, n=10**6, eps="0.0008").gap_limited_by)
+        no data set found attains the bound blanket; the one over all data sets needs a list of all inputs and messages
+        """
+        if self.question is None or self.upper <= self.lower * (1.0 + _APART):
+            return ""
+        if self.bound.upper > self.bound.lower * (1.0 + _APART):
+            return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
+        listed = ANALYSES["all_data_sets"].supports(self.question.subject) is None
+        needed = "" if listed else "; the one over all data sets needs a list of all inputs and messages"
+        return f"no data set found attains the bound {self.method}{needed}"
 
     @property
     def parameters(self) -> dict[str, Any]:

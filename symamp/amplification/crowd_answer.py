@@ -84,6 +84,11 @@ class CrowdAnswer(Answer):
         return "for users who differ only the bracket is known of the bound, whose ends come from different data sets"
 
     @property
+    def gap_limited_by(self) -> str:
+        """What keeps the ends apart by more than a percent, in words; "" where nothing does."""
+        return "" if self.gap < 0.01 else self.digits_limited_by
+
+    @property
     def source(self) -> str:
         """Where the upper bound is stated."""
         return SOURCES[self.crowd.shuffled]
