@@ -1,6 +1,7 @@
 """Tables of numbers: exact laws, checks, all pairs and all data sets at once, against exact enumeration."""
 
 import itertools
+import pickle
 from fractions import Fraction
 from random import Random
 
@@ -433,3 +434,14 @@ def test_levels_beyond_doubles_are_met_near_the_total_variation(delta):
     steep = sa.FiniteMechanism([["1/(10**8 + 1)", "10**8/(10**8 + 1)"], ["1 - 1/(10**11 + 1)", "1/(10**11 + 1)"]])
     answer = sa.epsilon(steep, n=2, delta=delta, method="blanket")
     assert answer.lower <= answer.upper <= 26
+
+
+@pytest.mark.parametrize("rows", [[["1/3", "2/3"], ["1/2", "1/2"]], [["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"]]])
+def test_answers_about_tables_travel(rows):
+    for mechanism in (
+        sa.FiniteMechanism(rows),
+        sa.joint([sa.FiniteMechanism(rows), sa.RandomizedResponse(k=2, eps0=1)]),
+    ):
+        answer = sa.delta(mechanism, n=20, eps="1/10", method="blanket")
+        again = pickle.loads(pickle.dumps(answer))
+        assert (again, hash(again), again.certificate()) == (answer, hash(answer), answer.certificate())

@@ -53,6 +53,10 @@ class NumericTable:
         self._ratios: dict[tuple[int, Parts], tuple[int, Parts]] = {}
         self._buckets: dict[tuple[int, int], list[tuple[int, Parts]]] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return what travels: balls and functions are made again where they are needed."""
+        return {**vars(self), "_balls": {}, "_compiled": {}}
+
     def entry(self, x: int, y: int) -> Exact:
         """Return one probability exactly."""
         return self.numbers[self.ranks[x, y]]

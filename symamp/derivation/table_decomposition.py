@@ -27,6 +27,9 @@ class TableDecomposition(Decomposition):
         labels = table.inputs[rows[0]], table.inputs[rows[1]]
         vars(self).update(table=table, rows=rows, others=others, parameters=(), pair=labels)
 
+    def __getstate__(self) -> dict[str, object]:
+        return {name: vars(self)[name] for name in ("table", "rows", "others", "parameters", "pair")}
+
     @cached_property
     def numeric_law(self) -> Law:
         """The law, directly from the entries."""
