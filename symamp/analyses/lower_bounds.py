@@ -18,7 +18,7 @@ from symamp.analyses.own_law import own_parts
 from symamp.analyses.pair_ranking import best, chi_squares, log_divergences
 from symamp.analyses.part import DataSetPart, Part
 from symamp.analyses.reduction import Reduction
-from symamp.analyses.searched_bound import SearchedBound
+from symamp.analyses.searched_bound import SearchedBound, has_many_messages
 from symamp.analyses.smooth_part import NoiseDataSet
 from symamp.analyses.subject import Subject
 from symamp.derivation.numeric_table import NumericTable
@@ -61,6 +61,11 @@ class DataSetBound(SearchedBound):
     def parts(self) -> tuple[Part, ...]:
         """The data sets of all pairs of a description, or those of a table in which a message may name its sender."""
         return tuple(r for m in self.subject.members() for r in self._revealing(m))
+
+    @property
+    def is_dear(self) -> bool:
+        """Whether a table has many messages."""
+        return any(m.numeric is not None and has_many_messages(m.numeric) for m in self.subject.members())
 
     def proposed(self, level: Level, n: int) -> Sequence[Reduction]:
         """Return a few data sets for each mechanism of the subject."""

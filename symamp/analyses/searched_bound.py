@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 
 from symamp.analyses.bound import ROUGH, Bound
 from symamp.analyses.part import Part
+from symamp.derivation.numeric_table import NumericTable
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
+
+_MANY_MESSAGES = 32
+
+
+def has_many_messages(table: NumericTable) -> bool:
+    """Return whether the laws of a table have so many values that one evaluation may take long."""
+    return len(table.messages) > _MANY_MESSAGES
 
 
 class SearchedBound(Bound):
     """A bound with ``proposed`` parts for each level and number of users in place of a list of all."""
+
+    @property
+    def is_dear(self) -> bool:
+        """Whether the laws have so many values that one evaluation may take long."""
+        return False
 
     def proposed(self, level: Level, n: int) -> Sequence[Part]:
         """Return a few parts, among them those with the largest divergence by a rough ranking; at least one."""
@@ -27,8 +41,17 @@ class SearchedBound(Bound):
     ) -> tuple[float, Part]:
         """Return (eps, part) with the largest estimated eps at which a part has divergence delta.
 
-        What is proposed depends on eps: it is asked for again at each eps that is found.
+        What is proposed depends on eps: it is asked for again at each eps that is found. Where evaluations are dear
+        only the one that is left is evaluated with more care than it takes to compare them.
         """
+        if not self.is_dear:
+            return self._compared(n, log_delta, settings, start, first)
+        root, best = self._compared(n, log_delta, replace(settings, gap=max(settings.gap, ROUGH.gap)), start, first)
+        return (best.root(n, log_delta, settings, root) if 0.0 < root < inf else root), best
+
+    def _compared(
+        self, n: int, log_delta: float, settings: Settings, start: float | None, first: Part | None
+    ) -> tuple[float, Part]:
         root = 0.0 if start is None or start == inf else start
         tried: dict[object, Part] = {}
         best: Part | None = None

@@ -12,7 +12,7 @@ from flint import arb, fmpq
 from symamp.analyses.bound import Progress, sharp_enough
 from symamp.analyses.pair_bounds import Pair, narrowed, open_pairs, worst_pairs
 from symamp.analyses.part import Evidence, Part
-from symamp.analyses.searched_bound import SearchedBound
+from symamp.analyses.searched_bound import SearchedBound, has_many_messages
 from symamp.derivation.crossing import law_of
 from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.pairs import distinct_pairs
@@ -65,6 +65,11 @@ class TableBound(SearchedBound):
     def searched_table(self) -> NumericTable:
         """The table."""
         return self.table
+
+    @property
+    def is_dear(self) -> bool:
+        """Whether there are many messages."""
+        return has_many_messages(self.table)
 
     @property
     def _every(self) -> int:

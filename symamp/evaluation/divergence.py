@@ -32,7 +32,7 @@ KERNEL_GAP = 1e-10
 _LARGEST_PRECISION, _LARGEST_FOR_TAILS = 8192, 2048
 _EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
 _STEPS_FOR_DIGITS = 3_000_000
-_CHEAP_FREQUENCIES = 400
+_CHEAP_FREQUENCIES, _FEW_VALUES = 400, 128
 _WIDER = 3
 """How often the counts that binomial tails list are widened until the gap is met."""
 _STEPS_PER_FREQUENCY = 12
@@ -265,14 +265,16 @@ def _choose(g: FloatGparv, n: int, settings: Settings) -> _Choice:
         return _ENUMERATION
     tilted = TiltedLaw.of(g, saddle_tilt(g, n))
     gap = max(settings.gap, KERNEL_GAP)
+    # About as much work for laws of many values.
+    most = min(settings.most_frequencies, settings.most_frequencies * _FEW_VALUES // len(g.values))
     if settings.gap >= gap:
         # A kernel that needs few frequencies is tried first, because its sums are short to check.
-        kernel = float_sum(g, n, gap, min(settings.most_frequencies, _CHEAP_FREQUENCIES), tilted.theta)
+        kernel = float_sum(g, n, gap, min(most, _CHEAP_FREQUENCIES), tilted.theta)
         if kernel.gap <= gap:
             return kernel
     tails = plan_tails(tilted, settings.gap * gaussian_estimate(tilted, n))
     work = settings.most_steps + 1 if tails is None else tail_work(tails, n, settings.most_steps)
-    more = min(settings.most_frequencies, work // _STEPS_PER_FREQUENCY)
+    more = min(most, work // _STEPS_PER_FREQUENCY)
     if settings.gap >= gap and more > _CHEAP_FREQUENCIES:
         kernel = float_sum(g, n, gap, more, tilted.theta)
         if kernel.gap <= gap:
@@ -281,7 +283,7 @@ def _choose(g: FloatGparv, n: int, settings: Settings) -> _Choice:
         return tails
     if count_outcomes(g, n, settings.most_outcomes) <= settings.most_outcomes:
         return _ENUMERATION
-    return float_sum(g, n, gap, settings.most_frequencies, tilted.theta)
+    return float_sum(g, n, gap, most, tilted.theta)
 
 
 def _evaluated(g: BallGparv, n: int, choice: _Choice, bits: int) -> Enclosure:
