@@ -115,3 +115,22 @@ def test_the_envelope_of_many_inputs():
     ends = [sa.delta(table, n=500, eps="0.05", method=m, gap=1e-4).upper for m in ("envelope", "blanket")]
     assert ends[0] <= ends[1] * (1 + 1e-3)
     assert ANALYSES["envelope"].bound(line_of_inputs(24)).instead is not None
+
+
+def test_what_merging_loses_is_stated_on_the_answer(few):
+    """One law for all inputs is above the largest transform, so it raises each by at least what that one is above it."""
+    few(1, 40)
+    rows, E = TABLES[0], Fraction(11, 10)
+    table = sa.FiniteMechanism({f"x{x}": {str(y): p for y, p in enumerate(row)} for x, row in enumerate(rows)})
+    answer = sa.delta(table, n=400, eps="log(11/10)", method="all_data_sets")
+    assert not answer.tight
+    assert answer.worst_data_set is None
+    for evidence in answer.evidence_above:
+        first, second = (rows[int(x[1:])] for x in evidence.part.pair)
+        gains = [a - E * b for a, b in zip(first, second, strict=True)]
+        kinks = [g / p for row in rows for g, p in zip(gains, row, strict=True)]
+        raised = [[sum(max(g - u * p, 0) for g, p in zip(gains, row, strict=True)) for u in kinks] for row in rows]
+        tops = [max(column) for column in zip(*raised, strict=True)]
+        loss = max(max(t - x for t, x in zip(tops, row, strict=True)) for row in raised)
+        assert 0 < loss <= Fraction(evidence.merging) * (1 + Fraction(1, 10**9))
+    assert answer.parameters["merging"] == answer.evidence_above[0].merging
