@@ -118,7 +118,7 @@ def test_the_envelope_of_many_inputs():
 
 
 def test_what_merging_loses_is_stated_on_the_answer(few):
-    """One law for all inputs is above the largest transform, so it raises each by at least what that one is above it."""
+    """One law for all inputs is above the largest transform: it raises each by what that one is above it, at least."""
     few(1, 40)
     rows, E = TABLES[0], Fraction(11, 10)
     table = sa.FiniteMechanism({f"x{x}": {str(y): p for y, p in enumerate(row)} for x, row in enumerate(rows)})

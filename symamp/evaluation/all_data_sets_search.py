@@ -27,7 +27,7 @@ _NEAR, _MOST_NEAR = 1.0, 3
 _SMOOTHING, _SMOOTHER, _FEW = 0.0014, 0.006, 150.0  # sigma^2 s^2, more of it with few users, who cost frequencies
 REACH = 5.5  # frequencies up to REACH / sigma
 _LOBE, _WIDER_LOBE, _RETURNS, _FAR = 6.0, 15.0, 200.0, 30.0
-_ROUNDS, _OTHERS, _SOLVED = 3, 0.1, 3
+_ROUNDS, _OTHERS, _MORE_OF_OTHERS, _SOLVED = 3, 0.1, 0.5, 3
 _REACHED, _REACHED_POOR, _DRIFT, _DRIFT_POOR = 1.5, 1.0, 2e-3, 0.05
 """How far in log delta parameters are taken over, good ones and poor ones, and by how much they may be worse there."""
 _TILTS_NEAR = np.geomspace(0.5, 2.0, 9)
@@ -107,7 +107,8 @@ class _Columns:
         """Return parameters for a given (p_lo, a, b) with a small bound for the worst corner."""
         g, n, p_lo = self._g, self._n, bad[0]
         log_bads, rounds = _log_bads(g, n, *bad), 1 if self._lines else _ROUNDS
-        weights = np.where(np.arange(len(log_bads)) == self._near[0][1], 1.0, _OTHERS)
+        others = _OTHERS if g.mixed or self._positive < _FEW_POSITIVE else _MORE_OF_OTHERS
+        weights = np.where(np.arange(len(log_bads)) == self._near[0][1], 1.0, others)
         best: Found | None = None
         for i in range(rounds):
             if rounds > 1:
