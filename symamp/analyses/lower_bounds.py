@@ -15,7 +15,7 @@ from symamp.analyses.data_sets import dataset_reduction, pure_datasets
 from symamp.analyses.density_pairs import density_data_sets
 from symamp.analyses.mixed_others import ascent, rounded
 from symamp.analyses.own_law import own_parts
-from symamp.analyses.pair_ranking import best, chi_squares, log_divergences
+from symamp.analyses.pair_ranking import best, chi_squares, excesses, log_divergences
 from symamp.analyses.part import DataSetPart, Part
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.searched_bound import SearchedBound, has_many_messages
@@ -123,8 +123,9 @@ def worst_triples(table: NumericTable, level: Level, n: int, most: int) -> list[
     """
     rows, found = table.floats, list[tuple[float, tuple[int, int, int]]]()
     minus_one = level.rough_minus_one()
+    alone = excesses(rows, 1.0 + minus_one)
     for other in _hiding(rows):
-        scores = np.where(table.admissible, log_divergences(rows, rows[other], minus_one, n), -np.inf)
+        scores = np.where(table.admissible, log_divergences(rows, rows[other], minus_one, n, alone), -np.inf)
         # A tie goes to an input outside the pair: that is the data set that papers name.
         found += [(scores[i, j] - 1e-9 * (other in (i, j)), (i, j, other)) for i, j in best(scores, most)]
     found.sort(key=lambda item: (-item[0], item[1]))

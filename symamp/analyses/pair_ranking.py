@@ -36,16 +36,16 @@ def excesses(rows: Floats, e: float) -> Floats:
     return np.array([np.maximum(row - e * rows, 0.0).sum(axis=1) for row in rows])
 
 
-def log_divergences(rows: Floats, hidden: Floats, e_minus_one: float, n: int) -> Floats:
+def log_divergences(rows: Floats, hidden: Floats, e_minus_one: float, n: int, alone: Floats | None = None) -> Floats:
     """Return an estimate of log D_E at n users for all ordered pairs of rows, -inf on the diagonal.
 
     The saddle point of M(theta)^n/theta^2, M(theta) = E e^(theta G), is sought on a grid of theta that all pairs
     share, so that each theta costs one product of matrices. No divergence is above that of one user, which is what is
-    left where few messages hide a report.
+    left where few messages hide a report: ``alone``, the ``excesses`` of the rows, if they are known.
     """
     e = 1.0 + e_minus_one
     with np.errstate(all="ignore"):
-        score = np.log(excesses(rows, e))
+        score = np.log(excesses(rows, e) if alone is None else alone)
         if n > 1:
             lone = np.log(excesses(rows[:, hidden <= 0.0], e))
             score = np.minimum(score, np.logaddexp(_log_sums(rows, hidden, e_minus_one, n) - np.log(n), lone))

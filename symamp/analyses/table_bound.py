@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import inf
 from typing import TypeAlias
 
 import flint
@@ -46,6 +47,7 @@ class TableBound(SearchedBound):
     progress: Progress | None = None
     alike: Groups = distinct_pairs
     instead: Callable[[Pair], Part] | None = None
+    _left: dict[tuple[int, fmpq | Dyadic], tuple[float, list[Pair]]] = field(default_factory=dict, compare=False)
 
     def __init__(
         self,
@@ -55,7 +57,7 @@ class TableBound(SearchedBound):
         alike: Groups = distinct_pairs,
         instead: Callable[[Pair], Part] | None = None,
     ) -> None:
-        vars(self).update(table=table, part=part, progress=progress, alike=alike, instead=instead)
+        vars(self).update(table=table, part=part, progress=progress, alike=alike, instead=instead, _left={})
 
     def watched(self, progress: Progress) -> TableBound:
         """Return the bound that tells how many pairs are settled."""
@@ -139,9 +141,12 @@ class TableBound(SearchedBound):
         first = self.table.inputs.index(worst.pair[0]), self.table.inputs.index(worst.pair[1])
         every, tell = self._every, self.progress or _silent
         tell(0, every)
+        # What is settled below a goal at some eps is settled at every larger one.
+        least, left_there = self._left.get((n, limit), (inf, []))
+        is_beyond = level.double is not None and level.double >= least
         with flint.ctx.workprec(256):
             ball = limit.ball if isinstance(limit, Dyadic) else arb(limit)
-            rest = open_pairs(self.table, level, n, ball)
+            rest = left_there if is_beyond else open_pairs(self.table, level, n, ball)
             if len(rest) > 1:
                 left = len(rest)
 
@@ -151,6 +156,8 @@ class TableBound(SearchedBound):
 
                 law = law_of(table_blanket(self.table, first))
                 rest = narrowed(self.table, level, n, ball, rest, law, of_sums)
+        if isinstance(limit, fmpq) and level.double is not None:
+            self._left[n, limit] = level.double, rest
         return [group for group in self.alike(self.table, [first, *rest]) if first not in group]
 
     def _by_blanket(self, groups: list[list[Pair]], level: Level, n: int) -> list[list[Pair]]:
