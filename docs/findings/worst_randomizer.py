@@ -1,6 +1,6 @@
 """Which eps0-LDP randomizer is worst? The bound on all of them, and the best response below it.
 
-Run: python docs/findings/worst_randomizer.py (about two minutes). Writes worst_randomizer.txt beside it.
+Run: python docs/findings/worst_randomizer.py (half a minute). Writes worst_randomizer.txt beside it.
 """
 
 from collections.abc import Iterator
