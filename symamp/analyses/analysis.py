@@ -25,7 +25,11 @@ def finite_budget(subject: Subject) -> str | None:
 
 def one_mechanism(subject: Subject) -> str | None:
     """Return why an analysis of a mechanism's own probabilities does not apply, None if it does."""
-    return "a mechanism: of this subject nothing is known but its budget" if subject.mechanism is None else None
+    if subject.mechanism is not None:
+        return None
+    if subject.noise is not None or subject.densities is not None:
+        return "a mechanism with finitely many messages: this one has a density"
+    return "a mechanism: of this subject nothing is known but its budget"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import sympy as sp
 
+from symamp.analyses.analysis import one_mechanism
 from symamp.analyses.bound import ROUGH
 from symamp.analyses.data_sets import dataset_reduction
 from symamp.analyses.part import PartDefaults
@@ -46,7 +47,7 @@ def listed(subject: Subject) -> Subject:
 def all_inputs_described(subject: Subject) -> str | None:
     """Return why an analysis of all other inputs does not apply, None if it does."""
     if subject.mechanism is None:
-        return "a mechanism: of this subject nothing is known but its budget"
+        return one_mechanism(subject)
     if subject.mechanism.numeric is not None:  # a table has no other inputs
         return None
     return inputs_not_described(subject.mechanism)
