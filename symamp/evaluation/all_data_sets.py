@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
-from math import exp, inf, log
+from math import exp, inf, log, sqrt
 
 import flint
 from flint import arb
 
 from symamp.evaluation.all_data_sets_cells import CellBound, TermBalls
 from symamp.evaluation.all_data_sets_known import Searches
-from symamp.evaluation.all_data_sets_laws import prepared_laws
 from symamp.evaluation.all_data_sets_majorant import raised_to_majorant
 from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence, Cells, Parameters, RegionEvidence
 from symamp.evaluation.all_data_sets_regions import FoundRegion
@@ -24,7 +23,10 @@ from symamp.evaluation.law import Law, Level, total
 
 _SLACK, _MOST_SLACK, _OF_EXCESS = 1e-3, 0.03, 0.03  # relative, of one cell
 _NEGLIGIBLE = 1e-2  # of a term, for one cell, in units of the slack
-_PLAIN, _SMALL, _UNSEEN = 1e3, 5e-3, 1e-15
+_PLAIN, _UNSEEN = 30.0, 1e-15
+_EVEN, _SMALL, _AIM = 0.5, 0.015, 0.4
+"""A cell with integral I may exceed it by the slack times the least of I and _EVEN I^(1/2): cells of unlike integrals
+then cost about alike; _SMALL times the slack is allowed to all. Sizes aim at the part _AIM of that."""
 _OF_OTHERS = 0.5
 _MOST_CELLS = 3_000
 _NONE = CellBound((arb("inf"),), 1.0, (inf,))
@@ -67,8 +69,9 @@ def enclose_all_data_sets(
     """
     gap = (settings or Settings()).gap
     bits, slack = starting_precision(n, gap), min(max(_SLACK, 0.5 * gap), _MOST_SLACK)
-    distinct, gains, loss = prepared_laws(laws, level, n, bits, mixed)
-    regions = (searches or Searches(laws, mixed)).regions(level, n, halved)
+    known = searches or Searches(laws, mixed)
+    distinct, gains, loss = known.prepared(level, n, bits)
+    regions = known.regions(level, n, halved)
     with flint.ctx.workprec(bits):
         everywhere = max(gains, key=lambda x: float(x.upper())).upper()
         upper, evidence = arb(0), list[RegionEvidence]()
@@ -103,8 +106,9 @@ def estimate_log_all_data_sets(
     searches: Searches | None = None,
 ) -> float:
     """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
-    _, gains, _ = prepared_laws(laws, level, n, 128, mixed)
-    found = (searches or Searches(laws, mixed)).regions(level, n, halved)
+    known = searches or Searches(laws, mixed)
+    _, gains, _ = known.prepared(level, n, 128)
+    found = known.regions(level, n, halved)
     with flint.ctx.workprec(128):
         trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)
     return min(max(r.log_value + 0.5 * _of_poor(r) for r in found), trivial)
@@ -178,7 +182,7 @@ def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tup
     top, lobe = REACH / line.term.sigma, line.width
     ends, scales, slopes, results = [0.0], [], [], [arb(0)] * line.count
     panels, panel, last = line.panels(0.1 * min(slacks)), None, inf
-    size = lobe / 2.0
+    size = 0.6 * lobe
     for _ in range(_MOST_CELLS):
         lo = ends[-1]
         hi = min(lo + size, top)
@@ -190,13 +194,13 @@ def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tup
             bound = line.fine(lo, hi, None, panel) if size <= 2.0 * lobe else _NONE
             over = _excess(bound, slacks, negligible)
             if over > 1.0 and size > 1e-3 * lobe:
-                size *= 0.5
+                size *= max((_AIM / over) ** 0.25, 0.5)  # a cell's excess grows as the fourth power
                 continue
             if over == inf:
                 break
-            growth = 1.5 if over < 0.2 else 1.0
+            growth = min((_AIM / max(over, 1e-9)) ** 0.25, 1.5)
         else:
-            growth = 2.0
+            growth = 4.0 if last > negligible else 64.0
         results, last = (
             [x + y for x, y in zip(results, bound.uppers, strict=True)],
             float(reduce(arb.max, bound.uppers)),
@@ -217,7 +221,7 @@ def _excess(bound: CellBound, slacks: Sequence[float], negligible: float) -> flo
     if not all(x.is_finite() for x in bound.uppers) or bound is _NONE:
         return inf
     return max(
-        (float(x.upper()) - ideal) / max(slack * min(max(ideal, _SMALL), 1.0), negligible)
+        (float(x.upper()) - ideal) / max(slack * max(min(ideal, _EVEN * sqrt(abs(ideal))), _SMALL), negligible)
         for x, ideal, slack in zip(bound.uppers, bound.ideals, slacks, strict=True)
     )
 

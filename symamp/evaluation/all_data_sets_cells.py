@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from math import inf, log
+from math import exp, inf, log
 
 import numpy as np
 from flint import arb
@@ -19,9 +19,10 @@ from symamp.evaluation.law import total
 
 _FLOOR = 70.0  # |M|^N is not followed below e^-70 of its largest value
 _FAR = 60.0
-_MOST_GROWTH = 50.0
+_MOST_GROWTH, _MOST_EXPONENT = 50.0, 600.0
 _MANY_USERS = 10_000
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
+_POINTS = 33  # of a panel, between which log c is taken to be linear
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class TermBalls:
         self.corners = [[(i, arb(share)) for i, share in enumerate(row) if share > 0.0] for row in corners]
         lost = [c.lost for c in self.classes]
         self.lost = [reduce(arb.max, lost)] * len(lost) if mixed else lost
+        self._panel_c: tuple[Panel, Floats, Floats] | None = None
         self.log_mgf = [self.N * c.mgf.log() for c in self.classes]
         floats = [float(x) for x in self.log_mgf]
         self.order = sorted(range(len(laws)), key=lambda i: -floats[i])
@@ -141,7 +143,7 @@ class TermBalls:
         if self.mixed:
             return None
         near = {i: self.classes[i] for i in self.order if not self.far[i]}
-        return PanelSource(near, self.most_gain, self.N, (6.0 if self.N > _MANY_USERS else 2.0) * self.width, most)
+        return PanelSource(near, self.most_gain, self.N, (7.0 if self.N > _MANY_USERS else 2.0) * self.width, most)
 
     def fine(self, lo: float, hi: float, c: tuple[float, float] | None = None, panel: Panel | None = None) -> CellBound:
         """Return bounds from second-order expansions of the exponent of every class at the middle of the cell.
@@ -164,7 +166,9 @@ class TermBalls:
         flats = crude | outer
         curved = {i: x for i, x in found.items() if x is not None}
         rough = [flats[i] if i in flats else curved[i] for i in range(len(self.classes))]
-        scale, slope = self._sloped(rough, float(half)) if c is None else c
+        if c is None:
+            c = self._sloped(rough, float(half)) if panel is None else self._shared_c(panel, lo, hi)
+        scale, slope = c
         c_middle, gamma, weight = arb(scale), arb(slope), self._weight_parabola(middle, across)
         c_least = c_middle * (-half * abs(gamma)).exp()
         highest = self._log_weight(left) - self.unit - 1 + c_middle.log() + half * abs(gamma)
@@ -279,6 +283,24 @@ class TermBalls:
         grown = np.minimum(t * (rows[:, 4] + t * rows[:, 5]), _MOST_GROWTH)
         middle, *ends = self._scales(exponents, rows[:, 3] * np.exp(grown))
         return middle, log(ends[1] / ends[0]) / (2.0 * half)
+
+    def _shared_c(self, panel: Panel, lo: float, hi: float) -> tuple[float, float]:
+        """Return c in the middle of a cell, and the slope of its logarithm, from the best c at points of the panel."""
+        if self._panel_c is None or self._panel_c[0] is not panel:
+            points, n = np.linspace(panel.start, panel.end, _POINTS), float(self.N)
+            rows = []
+            for i, far in enumerate(self.far):
+                if far:
+                    height, alpha = (float(x) for x in self._flat(i, arb(panel.end)))
+                    rows.append((np.full(_POINTS, height), np.full(_POINTS, alpha)))
+                else:
+                    log_m, log_a = panel.in_floats(i, points)
+                    rows.append((n * log_m, n * np.exp(np.minimum(log_a - log_m, _MOST_EXPONENT))))
+            exponents, alphas = (np.array(column).T for column in zip(*rows, strict=True))
+            self._panel_c = panel, points, np.log(self._scales(exponents, alphas))
+        _, points, logs = self._panel_c
+        left, middle, right = np.interp([lo, 0.5 * (lo + hi), hi], points, logs).tolist()
+        return exp(middle), (right - left) / (hi - lo)
 
     def _log_weight(self, u: arb) -> arb:
         return self.square * (self.s**2 - u * u) / 2 - (self.s**2 + u * u).log()

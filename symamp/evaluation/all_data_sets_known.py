@@ -6,18 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import flint
+from flint import arb
 
 from symamp.evaluation.all_data_sets_floats import FloatClasses
 from symamp.evaluation.all_data_sets_laws import has_bound, prepared_laws
 from symamp.evaluation.all_data_sets_plan import Region
 from symamp.evaluation.all_data_sets_regions import FoundRegion, carried_regions, covering, searched
 from symamp.evaluation.all_data_sets_search import SHARP
+from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.law import Law, Level
 
 _FEWEST_POSITIVE = 1.0
 _MOST_KEPT, _MOST_SEARCHED = 256, 63
 
 Regions = tuple[FoundRegion, ...]
+Prepared = tuple[list[BallGparv], list[arb], float]
 
 
 @dataclass
@@ -39,6 +42,13 @@ class Searches:
         self._laws, self._mixed = tuple(laws), mixed
         self._whole, self._covered = _Kept(), _Kept()
         self._classes: tuple[tuple[Level, int], FloatClasses | None] | None = None
+        self._prepared: tuple[tuple[Level, int, int], Prepared] | None = None
+
+    def prepared(self, level: Level, n: int, bits: int) -> Prepared:
+        """Return what ``prepared_laws`` makes of the laws; the last is kept."""
+        if self._prepared is None or self._prepared[0] != (level, n, bits):
+            self._prepared = (level, n, bits), prepared_laws(self._laws, level, n, bits, self._mixed)
+        return self._prepared[1]
 
     def regions(self, level: Level, n: int, halved: bool) -> Regions:
         """Return what is found for all data sets at once, or for regions that cover them."""
@@ -84,7 +94,7 @@ class Searches:
         return self._classes[1]
 
     def _made(self, level: Level, n: int) -> FloatClasses | None:
-        balls, *_ = prepared_laws(self._laws, level, n, 128, self._mixed)
+        balls, *_ = self.prepared(level, n, 128)
         if n < 2 or not has_bound(balls):
             return None
         with flint.ctx.workprec(128):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import inf
 
+import flint
 from flint import arb
 
 from symamp.evaluation.all_data_sets_plan import Parameters, Term
@@ -25,14 +27,23 @@ def raised_to_majorant(parameters: Parameters) -> Parameters | None:
     For the returned weights q(p) = sum a_i e^(-lam_i p) >= 1/p^2 for all p >= p_lo.
     Proof: docs/proofs/all_data_sets.md.
     """
+    bare = tuple(replace(t, s=0.0, sigma=0.0) for t in parameters.terms)
+    raised = _raised(bare, parameters.p_lo, flint.ctx.prec)
+    if raised is None:
+        return None
+    return replace(parameters, terms=tuple(replace(t, a=a) for t, a in zip(parameters.terms, raised, strict=True)))
+
+
+@lru_cache(maxsize=64)
+def _raised(terms: tuple[Term, ...], p_lo: float, _precision: int) -> tuple[float, ...] | None:
+    """Return the raised weights; remembered, because levels near to each other share p_lo and all (a_i, lam_i)."""
     for _ in range(_ROUNDS):
-        factor = missing_factor(parameters.terms, parameters.p_lo)
+        factor = missing_factor(terms, p_lo)
         if factor <= 1.0:
-            return parameters
+            return tuple(t.a for t in terms)
         if factor == inf:
             return None
-        raised = tuple(replace(t, a=t.a * factor * (1.0 + _MORE)) for t in parameters.terms)
-        parameters = replace(parameters, terms=raised)
+        terms = tuple(replace(t, a=t.a * factor * (1.0 + _MORE)) for t in terms)
     return None
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import factorial
 
-from flint import acb, acb_series, arb, arb_mat, arb_poly
+import numpy as np
+from flint import acb, acb_mat, acb_series, arb, arb_poly
+from numpy.polynomial.polynomial import polyval
 
 from symamp.evaluation.all_data_sets_transforms import ClassTransforms
+from symamp.evaluation.gparv import Floats
 
 _ORDER = 8  # of the remainder; flint's series end at 10
 _FEWEST = 2.0
@@ -48,6 +50,12 @@ class Panel:
         """Return log|M| and log|A| of one class with two derivatives at a ball of frequencies of the panel."""
         found, t = self.classes[i], u - (arb(self.start) + arb(self.end)) / 2
         return _jet(found.log_m, t), _jet(found.log_a, t)
+
+    def in_floats(self, i: int, u: Floats) -> tuple[Floats, Floats]:
+        """Return about log|M| and log|A| of one class at some frequencies of the panel."""
+        t, found = u - (self.start + self.end) / 2, self.classes[i]
+        log_m, log_a = ([float(x) for x in f[0].coeffs()] for f in (found.log_m, found.log_a))
+        return np.asarray(polyval(t, log_m)), np.asarray(polyval(t, log_a))
 
 
 class PanelSource:
@@ -92,16 +100,13 @@ class _Series:
         self._c, self._gain = c, gain
         # M, the two factors of A over positive values, and that over negative ones: rows 0, 1, 4 and 8 of the weights.
         rows = c.weights.tolist()
-        whole = c.whole.tolist()[0]
-        powers = [[z**k / factorial(k) for z in c.values] for k in range(_ORDER + 1)]
-        lost = [-x for x in rows[8]]
-        self._weights = arb_mat(
-            [
-                [w * z for w, z in zip(row, power, strict=True)]
-                for row in (whole, rows[1], rows[4], lost)
-                for power in powers
-            ]
-        )
+        self._weights = acb_mat([*c.whole.tolist(), rows[1], rows[4], [-x for x in rows[8]]])
+        self._powers = []  # (iz)^k/k!
+        for z in c.values:
+            row = [acb(1)]
+            for k in range(1, _ORDER + 1):
+                row.append(row[-1] * acb(0, z / k))
+            self._powers.append(row)
 
     def expanded(self, start: float, end: float) -> ExpandedClass | None:
         """Return the expansions on a panel, None where a zero of M or A is not excluded."""
@@ -121,14 +126,9 @@ class _Series:
     def _logarithms(self, u: arb) -> tuple[list[arb], list[arb]] | None:
         """Return the Taylor coefficients of log|M(u + t)| and log|A(u + t)| in t."""
         c, size = self._c, _ORDER + 1
-        columns = []
-        for z in c.values:
-            sine, cosine = (u * z).sin_cos()
-            columns.append([cosine, sine])
-        sums = (self._weights * arb_mat(columns)).tolist()
-        m, gained, slow, lost = (
-            acb_series([_turned(k, *sums[size * row + k]) for k in range(size)], prec=size) for row in range(4)
-        )
+        waves = [acb(0, u * z).exp() for z in c.values]
+        columns = [[wave * x for x in row] for wave, row in zip(waves, self._powers, strict=True)]
+        m, gained, slow, lost = (acb_series(row, prec=size) for row in (self._weights * acb_mat(columns)).tolist())
         m += c.null
         zeta = acb_series([acb(c.s, u), acb(0, 1)], prec=size)
         a = self._gain * gained + (slow + c.plain * (c.square * zeta * zeta - 1)) * lost
@@ -136,11 +136,6 @@ class _Series:
             return None
         log_m, log_a = m.log(), a.log()
         return [log_m[k].real for k in range(size)], [log_a[k].real for k in range(size)]
-
-
-def _turned(k: int, re: arb, im: arb) -> acb:
-    """Return i^k (re + i im)."""
-    return (acb(re, im), acb(-im, re), acb(-re, -im), acb(im, -re))[k % 4]
 
 
 def _jet(polynomials: Sequence[arb_poly], t: arb) -> Jet:

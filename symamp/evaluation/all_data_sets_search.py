@@ -32,6 +32,7 @@ _REACHED, _REACHED_POOR, _DRIFT, _DRIFT_POOR = 1.5, 1.0, 2e-3, 0.05
 """How far in log delta parameters are taken over, good ones and poor ones, and by how much they may be worse there."""
 _TILTS_NEAR = np.geomspace(0.5, 2.0, 9)
 _GRID = 120
+_BETWEEN = np.linspace(0.0, 1.0, 21)
 _SCREEN = 3
 _MOST_STEPS = 1e6
 _CANCELLED = 1e-12  # what is left of a sum of doubles of either sign
@@ -106,7 +107,7 @@ class _Columns:
     def found(self, bad: tuple[float, float, float]) -> Found | None:
         """Return parameters for a given (p_lo, a, b) with a small bound for the worst corner."""
         g, n, p_lo = self._g, self._n, bad[0]
-        log_bads, rounds = _log_bads(g, n, *bad), 1 if self._lines else _ROUNDS
+        log_bads, rounds = _log_bads(g, n, p_lo, np.array([bad[1]]), bad[2])[0], 1 if self._lines else _ROUNDS
         others = _OTHERS if g.mixed or self._positive < _FEW_POSITIVE else _MORE_OF_OTHERS
         weights = np.where(np.arange(len(log_bads)) == self._near[0][1], 1.0, others)
         best: Found | None = None
@@ -171,7 +172,8 @@ def _evaluated(
         np.array([_log_term(g, n, t, p.p_lo, row, reach) for t, row in zip(p.terms, weights, strict=True)])
         for reach in (None, _LOBE)
     )
-    by_corner = np.logaddexp.reduce([_log_bads(g, n, p.p_lo, p.tilt_a, p.tilt_b), *(logs + integrals)])
+    log_bads = _log_bads(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
+    by_corner = np.logaddexp.reduce([log_bads, *(logs + integrals)])
     value = float(by_corner.max())
     if not isfinite(value):
         return None
@@ -193,8 +195,9 @@ def carried(found: Found, g: FloatClasses, n: int) -> Found | None:
             return None
         p, ratio = found.parameters, near[0][2] / found.saddle
         terms = tuple(replace(t, s=t.s * ratio, sigma=t.sigma / ratio) for t in p.terms)
-        tilts = [(_log_bads(g, n, p.p_lo, a, ratio * p.tilt_b), float(a)) for a in p.tilt_a * _TILTS_NEAR]
-        log_bads, tilt = min(tilts, key=lambda at: float(at[0].max()))
+        tilts = p.tilt_a * _TILTS_NEAR
+        rows = _log_bads(g, n, p.p_lo, tilts, ratio * p.tilt_b)
+        log_bads, tilt = min(zip(rows, tilts.tolist(), strict=True), key=lambda at: float(at[0].max()))
         # The share beyond the main lobe changes little, but for laws that return to it again and again.
         reach, rests = (_LOBE, found.rests) if is_good else (None, np.zeros_like(found.rests))
         integrals = [_log_term(g, n, t, p.p_lo, row, reach) for t, row in zip(terms, found.weights, strict=True)]
@@ -231,7 +234,8 @@ def saddles(g: FloatClasses, n: int) -> list[tuple[float, int, float]]:
         own, around = heights[:, x], grid
         for _ in range(2):
             i = int(own.argmin())
-            around = np.geomspace(around[max(i - 1, 0)], around[min(i + 1, len(around) - 1)], 21)
+            low, high = around[max(i - 1, 0)], around[min(i + 1, len(around) - 1)]
+            around = low * (high / low) ** _BETWEEN
             own = _heights(g.corner(x), n, around)[:, 0]
         found.append((float(own.min()), x, float(around[int(own.argmin())])))
     found.sort(reverse=True)
@@ -266,11 +270,11 @@ def _positive_messages(g: FloatClasses, n: int) -> float:
     return (n - 1) * g.gain**2 / float((g.masses * np.maximum(g.values, 0.0) ** 2).sum(axis=1).max())
 
 
-def _log_bads(g: FloatClasses, n: int, p_lo: float, a: float, b: float) -> Floats:
-    """Return the logarithm of the first line of the bound at each corner."""
+def _log_bads(g: FloatClasses, n: int, p_lo: float, tilts: Floats, b: float) -> Floats:
+    """Return the logarithm of the first line of the bound at each corner, row by row for some tilts a."""
     victim = (g.masses * np.maximum(g.values, 0.0) * np.exp(b * g.values)).sum(axis=1).max()
-    others = g.at_corners(g.log_mgf(np.array([b]), np.array([a])))[0]
-    return np.asarray(a * p_lo + np.log(victim) + (n - 1) * others)
+    others = g.at_corners(g.log_mgf(np.full_like(tilts, b), tilts))
+    return np.asarray((tilts * p_lo + np.log(victim))[:, None] + (n - 1) * others)
 
 
 def _bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[float, float, float] | None:
