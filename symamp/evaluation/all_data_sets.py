@@ -9,6 +9,7 @@ from itertools import pairwise
 from math import exp, inf, log, sqrt
 
 import flint
+import numpy as np
 from flint import arb
 
 from symamp.evaluation.all_data_sets_cells import CellBound, TermBalls
@@ -80,6 +81,8 @@ def enclose_all_data_sets(
             if r.found is not None and r.log_value < float(everywhere.log()):
                 parameters = raised_to_majorant(r.found.parameters)
             if r.found is None or parameters is None:
+                break
+            if r.region.steps and len(r.found.by_corner) != len(distinct):  # regions of other classes
                 break
             # Cells need not be sharp where another region has the larger bound, or where all parameters are poor.
             sharp = max(slack, 0.3 * (regions[0].log_value - r.log_value), _of_poor(r))
@@ -161,9 +164,12 @@ def _certified(
     corners: Sequence[Sequence[float]],
 ) -> tuple[arb, tuple[Cells, ...]]:
     results, cells = _bad_parts(laws, parameters, n, corners), []
+    by_corner, rows = found.by_corner, found.weights
+    if len(by_corner) != len(results):  # at another precision laws may coincide, or be merged otherwise
+        by_corner, rows = np.full(len(results), found.log_value), np.ones((len(rows), len(results)))
     # Cells need not be sharp for corners that do not matter.
-    slacks = [max(slack, min(0.3 * (found.log_value - x), _OF_OTHERS)) for x in found.by_corner.tolist()]
-    for term, log_term, weights in zip(parameters.terms, found.log_terms, found.weights.tolist(), strict=True):
+    slacks = [max(slack, min(0.3 * (found.log_value - x), _OF_OTHERS)) for x in by_corner.tolist()]
+    for term, log_term, weights in zip(parameters.terms, found.log_terms, rows.tolist(), strict=True):
         unit = log_term - log(term.a)
         line = TermBalls(laws, gains, term, parameters.p_lo, n, unit, mixed=mixed, corners=corners, weights=weights)
         share = exp(min(found.log_value - log_term, 12.0))  # small terms need not be sharp
@@ -182,7 +188,7 @@ def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tup
     top, lobe = REACH / line.term.sigma, line.width
     ends, scales, slopes, results = [0.0], [], [], [arb(0)] * line.count
     panels, panel, last = line.panels(0.1 * min(slacks)), None, inf
-    size = 0.6 * lobe
+    size, least = 0.6 * lobe, 1e-3 * lobe
     for _ in range(_MOST_CELLS):
         lo = ends[-1]
         hi = min(lo + size, top)
@@ -193,7 +199,7 @@ def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tup
                 panel = panels.panel(lo, hi)
             bound = line.fine(lo, hi, None, panel) if size <= 2.0 * lobe else _NONE
             over = _excess(bound, slacks, negligible)
-            if over > 1.0 and size > 1e-3 * lobe:
+            if over > 1.0 and size > least:
                 size *= max((_AIM / over) ** 0.25, 0.5)  # a cell's excess grows as the fourth power
                 continue
             if over == inf:
@@ -212,7 +218,7 @@ def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tup
             tail = line.tail(top)
             results = [x + y for x, y in zip(results, tail.uppers, strict=True)]
             return results, Cells(tuple(ends), tuple(scales), tail.scale, tuple(slopes))
-        size *= growth
+        size = max(size * growth, least)
     return [arb("inf")] * line.count, Cells(tuple(ends), tuple(scales), 1.0, tuple(slopes))
 
 

@@ -61,7 +61,9 @@ def carried_regions(regions: Sequence[FoundRegion], g: FloatClasses, n: int) -> 
     """Return the same regions with their parameters for a level near by, None where one of them is not as good."""
     result = []
     for r in regions:
-        found = None if r.found is None else carried(r.found, _confined(g, r.region), n)
+        # Laws that are merged may be more or fewer at another level.
+        is_alike = r.found is not None and r.found.weights.shape[1] == len(g.values)
+        found = carried(r.found, _confined(g, r.region), n) if r.found is not None and is_alike else None
         if found is None:
             return None
         result.append(FoundRegion(r.region, found))
