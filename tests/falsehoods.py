@@ -1,8 +1,18 @@
-"""Mutations of a certificate: none that states a falsehood may be accepted."""
+"""Certificates as tests judge them: those of answers are valid, no mutation that states a falsehood is accepted."""
 
 import json
 
+from symamp.schemas.validation import check_document
 from symamp.verifier import verify
+
+
+def checked(answer):
+    """Return the certificate of an answer, which has the published schema and is valid."""
+    data = answer.certificate()
+    check_document(data, "certificate")
+    verdict = verify(json.dumps(data))
+    assert verdict.status == "valid", verdict
+    return data
 
 
 def refused_falsehoods(certificate, mutated, states_a_truth, rounds):

@@ -9,13 +9,12 @@ from functools import lru_cache, partial
 from random import Random
 
 import pytest
-from falsehoods import judged
+from falsehoods import checked, judged
 
 import symamp as sa
 from symamp.analyses.reduction import Reduction
 from symamp.errors import ArgumentError
 from symamp.mechanisms.catalogue import by_name
-from symamp.schemas.validation import check_document
 from symamp.verifier import verify
 from tests.oracle.users_who_differ import expectation
 
@@ -40,14 +39,6 @@ def table(size, seed, top=9):
 
 def mechanism(rows):
     return sa.FiniteMechanism({f"x{i}": {str(j): str(v) for j, v in enumerate(row)} for i, row in enumerate(rows)})
-
-
-def checked(answer):
-    data = answer.certificate()
-    check_document(data, "certificate")
-    verdict = verify(json.dumps(data))
-    assert verdict.status == "valid", verdict
-    return data
 
 
 @pytest.mark.parametrize("name", DEFAULT)

@@ -7,23 +7,14 @@ from functools import lru_cache, partial
 from random import Random
 
 import pytest
-from falsehoods import judged
+from falsehoods import checked, judged
 
 import symamp as sa
-from symamp.schemas.validation import check_document
 from symamp.verifier import verify
 from tests.oracle.two_messages import compositions, divergence
 
 EVALUATOR = "counts of messages"
 THREE = sa.FiniteMechanism([["3/4", "1/4"], ["1/2", "1/2"], ["1/5", "4/5"]])
-
-
-def checked(answer):
-    data = answer.certificate()
-    check_document(data, "certificate")
-    verdict = verify(json.dumps(data))
-    assert verdict.status == "valid", verdict
-    return data
 
 
 @pytest.mark.parametrize(

@@ -8,24 +8,15 @@ from math import comb, isqrt
 from random import Random
 
 import pytest
-from falsehoods import judged
+from falsehoods import checked, judged
 from flint import fmpq
 
 import symamp as sa
 from symamp.analyses.generic_all_data_sets import above, below
 from symamp.numbers.rationals import rational_of
-from symamp.schemas.validation import check_document
 from symamp.verifier import patterns, verify
 
 METHOD, N = "generic_all_data_sets", 3000
-
-
-def checked(answer):
-    data = answer.certificate()
-    check_document(data, "certificate")
-    verdict = verify(json.dumps(data))
-    assert verdict.status == "valid", verdict
-    return data
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from symamp.evaluation.all_data_sets_known import Searches
 from symamp.evaluation.all_data_sets_majorant import raised_to_majorant
 from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence, Cells, Parameters, RegionEvidence
 from symamp.evaluation.all_data_sets_regions import FoundRegion
-from symamp.evaluation.all_data_sets_search import REACH, SHARP, Found
+from symamp.evaluation.all_data_sets_saddles import REACH
+from symamp.evaluation.all_data_sets_search import SHARP, Found
 from symamp.evaluation.divergence import Enclosure, Settings, positive_part, starting_precision
 from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.law import Law, Level, total

@@ -10,7 +10,7 @@ from flint import arb
 
 from symamp.errors import ArgumentError
 from symamp.evaluation.all_data_sets_floats import FloatClasses
-from symamp.evaluation.all_data_sets_search import saddles
+from symamp.evaluation.all_data_sets_saddles import saddles
 from symamp.evaluation.divergence import positive_part
 from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.law import Law, Level
