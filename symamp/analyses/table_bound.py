@@ -157,6 +157,7 @@ class TableBound(SearchedBound):
                 law = law_of(table_blanket(self.table, first))
                 rest = narrowed(self.table, level, n, ball, rest, law, of_sums)
         if isinstance(limit, fmpq) and level.double is not None:
+            self._left.clear()  # of one search, not of all questions
             self._left[n, limit] = level.double, rest
         return [group for group in self.alike(self.table, [first, *rest]) if first not in group]
 

@@ -62,8 +62,9 @@ def carried_regions(regions: Sequence[FoundRegion], g: FloatClasses, n: int) -> 
     result = []
     for r in regions:
         # Laws that are merged may be more or fewer at another level.
-        is_alike = r.found is not None and r.found.weights.shape[1] == len(g.values)
-        found = carried(r.found, _confined(g, r.region), n) if r.found is not None and is_alike else None
+        if r.found is None or r.found.weights.shape[1] != len(g.values):
+            return None
+        found = carried(r.found, _confined(g, r.region), n)
         if found is None:
             return None
         result.append(FoundRegion(r.region, found))
