@@ -104,13 +104,29 @@ def test_all_data_sets_of_two_inputs_of_laplace_noise_meet_the_worst_one():
 @pytest.mark.parametrize(("density", "inputs"), [(TRUNCATED, (0, 1)), (WINDOW, ["1/4", "3/4"])])
 def test_finite_laws_above_densities_have_certificates(density, inputs):
     given = sa.DensityMechanism(density, inputs=inputs, messages=(0, 1))
-    found = sa.delta(given, n=10**6, eps="0.002")
+    found = sa.delta(given, n=10**6, eps="0.002", method=METHODS[type(inputs)])
     with pytest.raises(sa.errors.ArgumentError, match="finite_sandwich"):
         found.certificate()
     above = sa.delta(given, n=10**6, eps="0.002", method="finite_sandwich")
     assert found.lower <= above.upper < 1e-3
-    assert above.bound.upper <= 1.001 * sa.delta(given, n=10**6, eps="0.002", method=METHODS[type(inputs)]).bound.upper
+    assert above.bound.upper <= 1.001 * found.bound.upper
     assert verify(json.dumps(above.certificate())).status == "valid"
+
+
+@pytest.mark.parametrize("method", ["density_data_sets", "density_envelope"])
+def test_the_table_above_densities_has_a_certificate_with_its_roundings(method):
+    found = sa.delta(sa.DensityMechanism(LAPLACE, inputs=[0, 1]), n=1000, eps="1/8", method=method).certificate()
+    assert verify(json.dumps(found)).status == "valid"
+    for law in found["above"][0]["laws"]:
+        numbers = [[Fraction(x) for x in row] for row in law["components"]]
+        assert all(sum(m * x for *r, m in numbers for x in [[*r, 1][k]]) == 1 for k in range(3))
+        common = sum(m * min(r) for *r, m in numbers)  # at most 1 - TV of the densities
+        assert -1e-3 < float(common) - np.exp(-0.5) < 1e-15
+    upper = Fraction(found["claim"]["upper"])
+    found["claim"]["upper"] = str(upper * Fraction(101, 100))
+    for rounded, status in ((0, "valid"), (upper / 10**6, "valid"), (upper / 10**3, "invalid"), (-1, "invalid")):
+        found["above"][0]["rounded"] = str(rounded)
+        assert verify(json.dumps(found)).status == status
 
 
 @pytest.mark.parametrize("density", [LAPLACE, MANY])

@@ -48,7 +48,7 @@ MORE_BITS = (0, 32, 512, 4096)
 """How many bits a certificate has beyond the evaluation that it repeats: the first for which it is accepted."""
 _FEW_INPUTS, _MOST_INPUTS = 4, 64
 """Up to so many inputs of a table every class of pairs is listed; beyond the second number there is no certificate."""
-_OF_DENSITIES = ("worst_pair", "density_pairs", "density_envelope", "density_data_sets")
+_OF_DENSITIES = ("worst_pair", "density_pairs")
 """Analyses whose evaluations the verifier cannot repeat."""
 _IN_FINITE_LAWS = ("finite_sandwich", "fallback_law")
 """Analyses for the same questions that it can repeat."""

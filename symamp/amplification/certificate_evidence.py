@@ -81,6 +81,7 @@ def evidence_data(part: Part, at: At, found: Evidence, n: int, more_bits: int) -
         )
     laws = {json.dumps(sorted(law["components"])): (x, law) for x, law in ((t, _law(t, at)) for t in triples)}
     data |= {"laws": [{"other": t.dataset[0][0], **law} for t, law in laws.values()], "dominating": None}
+    data |= {"rounded": fraction_text(fmpq_of(part.rounded))} if part.rounded else {}
     if found.evaluator in ("no positive value", "one user"):
         return data | how | {"evaluator": "one user"}
     if found.details is None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import flint
+import sympy as sp
 from flint import arb
 
 from symamp.analyses.all_data_sets_part import AllDataSetsPart
@@ -14,6 +16,7 @@ from symamp.analyses.bound import Bound
 from symamp.analyses.envelope_bound import EnvelopePart
 from symamp.analyses.pair_of_inputs import PairOfInputs, pairs_of_inputs
 from symamp.analyses.part import PartDefaults
+from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.evaluation.divergence import Enclosure, Settings
@@ -33,6 +36,13 @@ class AboveDensities(PartDefaults):
     method: str
     standing: Standing = Standing.PROVED
     source: str = SOURCE
+
+    rounded: ClassVar[sp.Rational] = ROUNDED
+
+    @property
+    def constant(self) -> tuple[Reduction, ...]:
+        """The data sets of the table."""
+        return self.part.constant
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -67,9 +77,9 @@ class AboveDensities(PartDefaults):
         """
         found = self.part.enclose(level, n, settings)
         with flint.ctx.workprec(found.precision):
-            lost = (1 + level.exponential()) * n / int(ROUNDED.q)
+            lost = (1 + level.exponential()) * n / int(self.rounded.q)
             upper = (found.upper + lost).min(arb(1))
-        return Enclosure(arb(0), upper, found.evaluator, found.precision, found.plan)
+        return replace(found, lower=arb(0), upper=upper)
 
 
 def _analysis(name: str, part: type[PairOfInputs], summary: str, rank: int) -> Analysis:

@@ -26,6 +26,8 @@ NAME = "generic_all_data_sets"
 SOURCE = "Theorem H (docs/proofs/generic_all_data_sets.md)"
 _CELLS = 12.0
 """How many cells of p there would be at t = e^eps0 = 1; the range of p shrinks as 1/t."""
+_SMALL, _FEW = 1.8, ((0, 1), (1, 2), (7, 8), (63, 64), (1, 1))
+"""Up to this t the upper end is so much worse than the others that these cells do."""
 _DENOMINATOR = 64
 _LEAST = sp.Rational(-1, 10)
 """The share of p below which the blanket is small enough."""
@@ -81,6 +83,8 @@ def _shares(t: float) -> list[sp.Rational]:
 
     At t = 2 all p are nearly as bad. Every choice is valid.
     """
+    if t <= _SMALL:
+        return [sp.Rational(*x) for x in _FEW]
     count = max(2, ceil(_CELLS / t))
     power = 1.0 + min(1.0, abs(t - 2.0))
     graded = {Fraction((k / count) ** power).limit_denominator(_DENOMINATOR) for k in range(count + 1)}

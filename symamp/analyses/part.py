@@ -55,6 +55,8 @@ class PartDefaults(Protocol):
 
     is_triple: ClassVar[bool] = False
     """Whether the part is the divergence of a triple."""
+    rounded: ClassVar[sp.Rational] = sp.Integer(0)
+    """Total variation, at most, between the laws of one message in ``constant`` and those they stand for."""
 
     @property
     def accuracy(self) -> float:

@@ -3,7 +3,9 @@
 PROVED, of a pair of inputs: the triples (R(x0), R(x1), R(x)) listed for the classes of other inputs x belong to one
 pair, and at ``eps`` no data set of the other users with these laws has a larger divergence than the number that is
 compared with the claim: by a law above all of theirs in increasing convex order (docs/proofs/envelope.md), by the
-integrals over all data sets (docs/proofs/all_data_sets.md), or by one user alone.
+integrals over all data sets (docs/proofs/all_data_sets.md), or by one user alone. ``rounded`` says how far, in total
+variation, these laws of one message may be from those they stand for, which is not checked: what n messages make of it
+is added (docs/proofs/dominating_table.md).
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ def shape(check: Any, data: dict[str, Any], triple: dict[str, Any], above: bool)
         plan = _REGIONS if "regions" in (data.get("plan") or ()) else PLAN
     elif data.get("evaluator") == COUNTS:
         plan = message_counts.plan_shape(above)
+    common |= {"rounded": str} if "rounded" in data else {}
     return common | {"plan": plan, "laws": [_LAW], "dominating": _DOMINATING if data.get("dominating") else type(None)}
 
 
@@ -44,6 +47,15 @@ def bound(check: Any, data: dict[str, Any], n: int, up: bool, what: str) -> Numb
 
     Below, where only counts of messages are listed, its lower end bounds that of one data set.
     """
+    found = _of_listed(check, data, n, up, what)
+    if "rounded" not in data:
+        return found
+    rounded = check.number(data["rounded"])
+    check.require(up and rounded >= 0, f"{what}: laws that are rounded bound from above, by a number >= 0", "invalid")
+    return found + (1 + check.number(f"exp({data['eps']})")) * n * rounded
+
+
+def _of_listed(check: Any, data: dict[str, Any], n: int, up: bool, what: str) -> Number:
     require, name, plan = check.require, data["evaluator"], data["plan"]
     require(up or name == COUNTS, f"{what}: an evaluator that bounds from above only, {name[:40]!a}")
     require(0 < len(data["laws"]) <= _MOST_LAWS, f"{what}: no laws, or more than {_MOST_LAWS}")
