@@ -19,7 +19,7 @@ from symamp.amplification.question import Question
 from symamp.amplification.sweep_file import Finished, SweepFile, identity
 from symamp.amplification.sweep_result import Sweep
 from symamp.analyses.subject import Subject
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, shown
 from symamp.numbers.arguments import asked, budget, failure_probability, relative_gap, users
 
 _MOST_POINTS = 1_000_000
@@ -165,7 +165,7 @@ def _named(mechanisms: Any) -> dict[str, Subject]:
     if isinstance(mechanisms, Mapping):
         return {str(name): m for name, m in mechanisms.items()}
     listed = list(mechanisms) if isinstance(mechanisms, list | tuple) else [mechanisms]
-    named = {repr(m): m for m in listed}
+    named = {shown(m): m for m in listed}
     if not listed or len(named) < len(listed):
         raise ArgumentError(
             "mechanisms", f"{len(listed)}, {len(named)} of them different", "different names, or a dict"

@@ -116,12 +116,15 @@ class Decomposition:
 
     def swapped(self) -> Decomposition:
         """Return the decomposition for the other order of the pair."""
-        return Decomposition(
+        found = Decomposition(
             tuple(Component(c.ratio1, c.ratio0, c.mass) for c in self.components),
             tuple((b, a) for a, b in self.singular),
             self.parameters,
             (self.pair[1], self.pair[0]),
         )
+        if "gamma" in self.__dict__:
+            found.__dict__["gamma"] = self.gamma  # as in put
+        return found
 
     def put(self, values: Mapping[sp.Symbol, sp.Expr], parameters: tuple[Parameter, ...]) -> Decomposition:
         """Return the decomposition with numbers for some symbols, not multiplied out: for large exponents."""

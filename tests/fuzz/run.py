@@ -94,6 +94,7 @@ def main():
             run.seconds, last = run.seconds + now - last, now
             if failure is not None:
                 kind, call, _ = failure
+                print(f"{kind}: {call}", flush=True)
                 run.failures[kind] = run.failures.get(kind, 0) + 1
                 if kind not in found or len(call) < len(found[kind][1]):
                     found[kind] = failure
