@@ -12,8 +12,10 @@ from flint import fmpq
 from symamp.analyses.part import DataSetPart, Evidence, Part
 from symamp.derivation.numeric_table import NumericTable
 from symamp.evaluation.divergence import Settings
+from symamp.evaluation.inversion import log_of_ball
 from symamp.evaluation.law import Level
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.rationals import ball_of
 
 ROUGH = Settings(gap=1e-3, most_frequencies=2_000)
 """Accuracy at which parts are compared: only the largest is evaluated with care."""
@@ -118,7 +120,9 @@ class Bound:
 def sharp_enough(part: Part, level: Level, n: int, limit: fmpq | Dyadic, settings: Settings) -> Evidence:
     """Return an evaluation, as rough as it may be, that proves the limit, else the careful one."""
     rough = _GAPS[:1] if part.accuracy > 0.0 else _GAPS
-    for gap in (*(gap for gap in rough if gap > settings.gap), settings.gap):
+    whole = limit.ball if isinstance(limit, Dyadic) else ball_of(limit)
+    margin = log_of_ball(whole) - part.log_estimate(level, n, ROUGH)  # what is wider would prove nothing
+    for gap in (*(gap for gap in rough if settings.gap < gap < margin), settings.gap):
         found = Evidence.of(part, level, part.enclose(level, n, replace(settings, gap=gap)))
         if found.is_at_most(limit):
             break

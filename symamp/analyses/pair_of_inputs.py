@@ -133,7 +133,7 @@ class PairOfInputs(PartDefaults):
         """Return an estimate that the search for a root may ask for often."""
         return self.log_estimate(level, n)
 
-    def alike(self, level: Level, n: int) -> Reduction:
+    def alike(self, level: Level, n: int) -> Reduction | None:
         """Return a data set of the same pair."""
         return self.worst_triple(level, n)
 

@@ -3,66 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from math import frexp, inf, ldexp, log, log10
+from dataclasses import dataclass, field
+from math import inf, log, log10
 
 import flint
 import numpy as np
 from flint import arb, fmpq
 
 from symamp.errors import PrecisionError
-from symamp.evaluation.binomial_tails import TailPlan, plan_tails, tail_sum, tail_work
+from symamp.evaluation.binomial_tails import TailPlan, tail_sum
 from symamp.evaluation.certified import certified_sum
-from symamp.evaluation.enumeration import count_outcomes, enumerated_sum
+from symamp.evaluation.choice import (
+    KERNEL,
+    KERNEL_GAP,
+    NO_POSITIVE_VALUE,
+    TAILS,
+    Choice,
+    Leveled,
+    OneLaw,
+    choose,
+    shared_sum,
+)
+from symamp.evaluation.choice import Settings as Settings
+from symamp.evaluation.enumeration import enumerated_sum
 from symamp.evaluation.exact import exact_divergence, exact_plateau
-from symamp.evaluation.fast import FloatSum, float_sum, planned_sum
-from symamp.evaluation.float_law import quick_gparv
+from symamp.evaluation.fast import FloatSum, float_sum
 from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, nearest_doubles
 from symamp.evaluation.law import Law, Level, total
-from symamp.evaluation.plan import Plan, gaussian_estimate, saddle_tilt
-from symamp.evaluation.tilted import TiltedLaw
+from symamp.evaluation.plan import Plan
 from symamp.numbers.rationals import ball_of
 
-ENUMERATE_AT_ONCE = 1_500
-ENUMERATE_AT_MOST = 300_000
-ENUMERATE_FOR_DIGITS = 3_000_000
-KERNEL_GAP = 1e-10
-"""The least relative gap that the kernels aim at: the number of frequencies grows with its inverse square root."""
 _LARGEST_PRECISION, _LARGEST_FOR_TAILS = 8192, 2048
 _EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
-_STEPS_FOR_DIGITS = 3_000_000
-_CHEAP_FREQUENCIES, _FEW_VALUES = 400, 128
 _WIDER = 3
 """How often the counts that binomial tails list are widened until the gap is met."""
-_STEPS_PER_FREQUENCY = 12
-"""How many steps of a binomial tail take the time of one frequency in balls."""
-_NEIGHBOURS = 2**4, 2**12
-"""Levels that differ by less than about these fractions share the plan of a kernel: the wider one where it does."""
-_NO_POSITIVE_VALUE, _ENUMERATION = "no positive value", "enumeration"
-_TAILS, _KERNEL = "binomial tails", "compact kernel"
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What an evaluation aims at: the relative gap, and how many frequencies, outcomes and steps it may evaluate.
-
-    ``most_outcomes`` and ``most_steps`` are what enumeration and binomial tails may cost where the kernel does not
-    reach the gap.
-    """
-
-    gap: float = 1e-6
-    most_frequencies: int = 20_000
-    most_outcomes: int = ENUMERATE_AT_MOST
-    most_steps: int = 100_000
-
-    @staticmethod
-    def of_digits(digits: int) -> Settings:
-        """Return the settings for so many significant digits: beyond what kernels reach, enumerate if feasible."""
-        gap = 10.0**-digits
-        if gap >= KERNEL_GAP:
-            return Settings(gap, 60_000)
-        return Settings(gap, 60_000, ENUMERATE_FOR_DIGITS, _STEPS_FOR_DIGITS)
 
 
 @dataclass(frozen=True)
@@ -126,12 +100,21 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
     if exact is not None:
         with flint.ctx.workprec(bits):
             return Enclosure(arb(exact), arb(exact), "exact", bits, exact=exact)
-    near = _neighbour(law, quick_gparv(law, level), level, n, settings)
+    return enclose_level(OneLaw(law), level, n, settings)
+
+
+def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enclosure:
+    """Return an enclosure of E[S_+]/n plus the singular part for what ``law.balls`` gives at this level.
+
+    The guarantee is that of ``enclose_divergence``. Levels near to each other share the plan of a kernel.
+    """
+    g, bits = law.floats(level), starting_precision(n, settings.gap)
+    near = shared_sum(law, g, level, n, settings)
     if near is not None:
-        found = _enclosed(lambda: ball_gparv(law, level), n, settings, near, bits)
+        found = _enclosed(lambda: law.balls(level), n, settings, near, bits)
         if found.relative_gap <= settings.gap:
             return found
-    return enclose_law(lambda: ball_gparv(law, level), n, settings)
+    return _enclosed(lambda: law.balls(level), n, settings, choose(law.matched(level, g, bits), n, settings), bits)
 
 
 def enclose_law(source: Callable[[], BallGparv], n: int, settings: Settings) -> Enclosure:
@@ -140,7 +123,7 @@ def enclose_law(source: Callable[[], BallGparv], n: int, settings: Settings) -> 
     The guarantee is that of ``enclose_divergence``, for whatever the balls contain.
     """
     bits = starting_precision(n, settings.gap)
-    return _enclosed(source, n, settings, _choose(nearest_doubles(source, bits), n, settings), bits)
+    return _enclosed(source, n, settings, choose(nearest_doubles(source, bits), n, settings), bits)
 
 
 def one_user_divergence(law: Law, level: Level) -> arb:
@@ -151,29 +134,22 @@ def one_user_divergence(law: Law, level: Level) -> arb:
 
 def estimate_log_divergence(law: Law, level: Level, n: int, settings: Settings | None = None) -> float:
     """Return an estimate of log D_E(P0 || P1), computed in floats where they suffice; -inf for zero. Not a bound."""
-    settings, g = settings or Settings(), quick_gparv(law, level)
-    near = _neighbour(law, g, level, n, settings)
-    return (
-        _log_of_sum(g, n, near)
-        if near is not None
-        else estimate_log_law(lambda: ball_gparv(law, level), n, settings, g)
-    )
+    return estimate_log_level(OneLaw(law), level, n, settings or Settings())
 
 
-def estimate_log_law(
-    source: Callable[[], BallGparv], n: int, settings: Settings, rough: FloatGparv | None = None
-) -> float:
-    """Return an estimate of the logarithm of what ``enclose_law`` encloses; -inf for zero. Not a bound.
-
-    ``rough`` is the law in doubles where it is known.
-    """
-    g = nearest_doubles(source) if rough is None else rough
-    choice = _choose(g, n, settings)
+def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -> float:
+    """Return an estimate of the logarithm of what ``enclose_level`` encloses; -inf for zero. Not a bound."""
+    g = law.floats(level)
+    choice: Choice | None = shared_sum(law, g, level, n, settings)
+    if choice is None:
+        choice = choose(g, n, settings)
     if isinstance(choice, FloatSum):
         return _log_of_sum(g, n, choice)
-    if choice == _NO_POSITIVE_VALUE:
+    if choice == NO_POSITIVE_VALUE:
         return _log_of_singular(g)
-    found = _enclosed(source, n, settings, choice, 128)
+    if isinstance(choice, TailPlan) and (matched := law.matched(level, g, 128)) is not g:
+        choice = choose(matched, n, settings)
+    found = _enclosed(lambda: law.balls(level), n, settings, choice, 128)
     with flint.ctx.workprec(found.precision):
         middle = (found.lower + found.upper) / 2
         return float(middle.mid().log()) if middle.mid() > 0 else -inf
@@ -188,38 +164,7 @@ def _log_of_sum(g: FloatGparv, n: int, found: FloatSum) -> float:
     return float(np.logaddexp(value, _log_of_singular(g)))
 
 
-def _neighbour(law: Law, g: FloatGparv, level: Level, n: int, settings: Settings) -> FloatSum | None:
-    """Return the sum by the kernel of a level nearby where that is sharp enough: plans change slowly with eps."""
-    if n == 1 or not g.is_positive or g.exponent != 0:
-        return None
-    mantissa, exponent = frexp(_near_double(level))
-    for parts in _NEIGHBOURS if mantissa else ():
-        shared = _shared_kernel(law, ldexp(round(mantissa * parts), exponent) / parts, n, settings)
-        if shared is not None:
-            if shared.gap > settings.gap:  # as little as another neighbour would help
-                return None
-            found = planned_sum(g, n, shared.plan)
-            if found.gap <= settings.gap:
-                return found
-    return None
-
-
-def _near_double(level: Level) -> float:
-    """Return eps to nearly all digits."""
-    if level.double is not None:
-        return level.double
-    with flint.ctx.workprec(64):
-        return float(level.eps().mid())
-
-
-@lru_cache(maxsize=1024)
-def _shared_kernel(law: Law, eps: float, n: int, settings: Settings) -> FloatSum | None:
-    # A little sharper than asked for, because neighbours are a little worse.
-    choice = _choose(quick_gparv(law, Level.of_float(eps)), n, replace(settings, gap=0.97 * settings.gap))
-    return choice if isinstance(choice, FloatSum) else None
-
-
-def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choice: _Choice, bits: int) -> Enclosure:
+def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choice: Choice, bits: int) -> Enclosure:
     """Return the evaluation of a choice, with as many bits and as wide a range as the gap needs."""
     wider = _WIDER
     while True:
@@ -236,7 +181,7 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
                 nearest_doubles(source, bits), n, max(settings.gap, KERNEL_GAP), settings.most_frequencies
             )
             bits = starting_precision(n, settings.gap)
-        elif bits > _LARGEST_PRECISION and found.evaluator == _NO_POSITIVE_VALUE:
+        elif bits > _LARGEST_PRECISION and found.evaluator == NO_POSITIVE_VALUE:
             return found
         elif bits > _LARGEST_PRECISION:
             raise PrecisionError("precision", bits, f"at most {_LARGEST_PRECISION} bits")
@@ -252,52 +197,18 @@ def _exact_value(law: Law, level: Level, n: int, settings: Settings) -> fmpq | N
     return exact_plateau(law.rational, level.exponential()) if n == 1 else None
 
 
-_Choice = FloatSum | TailPlan | str
-"""What is evaluated: the kernel, binomial tails, or what the name says."""
-
-
-def _choose(g: FloatGparv, n: int, settings: Settings) -> _Choice:
-    if not g.is_positive:
-        return _NO_POSITIVE_VALUE
-    if n == 1:
-        return _ENUMERATION
-    if count_outcomes(g, n, ENUMERATE_AT_ONCE) <= ENUMERATE_AT_ONCE:
-        return _ENUMERATION
-    tilted = TiltedLaw.of(g, saddle_tilt(g, n))
-    gap = max(settings.gap, KERNEL_GAP)
-    # About as much work for laws of many values.
-    most = min(settings.most_frequencies, settings.most_frequencies * _FEW_VALUES // len(g.values))
-    if settings.gap >= gap:
-        # A kernel that needs few frequencies is tried first, because its sums are short to check.
-        kernel = float_sum(g, n, gap, min(most, _CHEAP_FREQUENCIES), tilted.theta)
-        if kernel.gap <= gap:
-            return kernel
-    tails = plan_tails(tilted, settings.gap * gaussian_estimate(tilted, n))
-    work = settings.most_steps + 1 if tails is None else tail_work(tails, n, settings.most_steps)
-    more = min(most, work // _STEPS_PER_FREQUENCY)
-    if settings.gap >= gap and more > _CHEAP_FREQUENCIES:
-        kernel = float_sum(g, n, gap, more, tilted.theta)
-        if kernel.gap <= gap:
-            return kernel
-    if tails is not None and work <= settings.most_steps:
-        return tails
-    if count_outcomes(g, n, settings.most_outcomes) <= settings.most_outcomes:
-        return _ENUMERATION
-    return float_sum(g, n, gap, most, tilted.theta)
-
-
-def _evaluated(g: BallGparv, n: int, choice: _Choice, bits: int) -> Enclosure:
+def _evaluated(g: BallGparv, n: int, choice: Choice, bits: int) -> Enclosure:
     one, mean = positive_part(g), total([v * w for v, w in zip(g.values, g.masses, strict=True)])
     plan: Plan | TailPlan | None = None
     if isinstance(choice, str):
         name = choice
-        lower = upper = one if n == 1 or name == _NO_POSITIVE_VALUE else enumerated_sum(g, n) / n
-        lower = arb(0) if name == _NO_POSITIVE_VALUE else lower
+        lower = upper = one if n == 1 or name == NO_POSITIVE_VALUE else enumerated_sum(g, n) / n
+        lower = arb(0) if name == NO_POSITIVE_VALUE else lower
     elif isinstance(choice, TailPlan):
-        name, plan = _TAILS, choice
+        name, plan = TAILS, choice
         lower, upper = tail_sum(g, n, plan)
     else:
-        name, plan = _KERNEL, choice.plan
+        name, plan = KERNEL, choice.plan
         lower, upper = certified_sum(g, n, plan)
     if plan is not None:
         # The mean (Jensen) from below and one user from above; where a sum overflows they are all there is.

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import flint
 from flint import arb
 
-from symamp.evaluation.divergence import (
-    Enclosure,
-    Settings,
-    enclose_law,
-    estimate_log_law,
-    positive_part,
-)
+from symamp.evaluation.choice import Settings
+from symamp.evaluation.divergence import Enclosure, enclose_level, estimate_log_level, positive_part
 from symamp.evaluation.dominating_law import DominatingLaw, binary_size, dominating_law
-from symamp.evaluation.gparv import BallGparv, ball_gparv, float_gparv, nearest_doubles
+from symamp.evaluation.float_envelope import float_envelope
+from symamp.evaluation.float_law import quick_gparv
+from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, nearest_doubles
 from symamp.evaluation.inversion import approximate_log_law, estimate_root, largest_epsilon
 from symamp.evaluation.law import Law, Level
 
@@ -31,7 +29,7 @@ def envelope_law(laws: Sequence[Law], level: Level, most_nodes: int | None = Non
     More, because the working precision suits relative errors, and rounding the law costs an absolute one, of the order
     of the largest value. ``most_nodes`` is at least 128 and twice the atoms of the largest law unless given.
     """
-    most = most_nodes or max(_FEW_NODES, 2 * max((len(law.atoms) for law in laws), default=0))
+    most = most_nodes or _usual_nodes(laws)
     bits = 2 * flint.ctx.prec
     with flint.ctx.workprec(bits):
         balls = [ball_gparv(law, level) for law in laws]
@@ -40,6 +38,43 @@ def envelope_law(laws: Sequence[Law], level: Level, most_nodes: int | None = Non
             return dominating_law(balls, most)
     with flint.ctx.workprec(bits + 2 * size):
         return dominating_law([ball_gparv(law, level) for law in laws], most)
+
+
+def _usual_nodes(laws: Sequence[Law]) -> int:
+    return max(_FEW_NODES, 2 * max((len(law.atoms) for law in laws), default=0))
+
+
+@dataclass(frozen=True)
+class _Above:
+    """The law above some laws at every level; what was built in balls is kept."""
+
+    laws: tuple[Law, ...]
+    most_nodes: int | None = None
+
+    def __hash__(self) -> int:
+        return hash((len(self.laws), self.laws[:1], self.most_nodes))
+
+    def floats(self, level: Level) -> FloatGparv:
+        """Return about the law: from the laws in doubles where these resolve it."""
+        found = float_envelope([quick_gparv(law, level) for law in self.laws]) if self.laws else None
+        most = self.most_nodes or _usual_nodes(self.laws)
+        if found is not None and len(found.values) <= most:
+            return found
+        return nearest_doubles(lambda: self.balls(level))
+
+    def matched(self, level: Level, _: FloatGparv, bits: int) -> FloatGparv:
+        """Return the dominating law in doubles."""
+        return nearest_doubles(lambda: self.balls(level), bits)
+
+    def balls(self, level: Level) -> BallGparv:
+        """Return the dominating law."""
+        return self.dominating(level, flint.ctx.prec).law
+
+    @lru_cache(maxsize=64)  # noqa: B019
+    def dominating(self, level: Level, bits: int) -> DominatingLaw:
+        """Return the law made at a precision."""
+        with flint.ctx.workprec(bits):
+            return envelope_law(self.laws, level, self.most_nodes)
 
 
 def enclose_envelope(
@@ -68,17 +103,9 @@ def enclose_envelope(
     """
     settings = settings or Settings()
     if not laws or _may_be_positive(laws, level):
-        # The floats are searched on the law that is then certified: it is built once for each precision.
-        known: dict[int, DominatingLaw] = {}
-
-        def source() -> BallGparv:
-            bits = flint.ctx.prec
-            if bits not in known:
-                known[bits] = envelope_law(laws, level, most_nodes)
-            return known[bits].law
-
-        found = enclose_law(source, n, settings)
-        merging = known[max(known)].merging
+        above = _Above(tuple(laws), most_nodes)
+        found = enclose_level(above, level, n, settings)
+        merging = above.dominating(level, found.precision).merging
         with flint.ctx.workprec(found.precision):
             return replace(found, lower=(found.lower - merging).max(arb(0)), merging=merging)
     with flint.ctx.workprec(_BITS):
@@ -92,25 +119,22 @@ def enclose_envelope(
 
 def estimate_log_envelope(laws: Sequence[Law], level: Level, n: int, settings: Settings | None = None) -> float:
     """Return an estimate of log U_n, computed in floats; -inf for zero. Not a bound."""
-    if not _may_be_positive(laws, level):
-        return float("-inf")
-    return estimate_log_law(lambda: envelope_law(laws, level).law, n, settings or Settings())
+    return _estimated(_Above(tuple(laws)), level, n, settings or Settings())
+
+
+@lru_cache(maxsize=1024)
+def _estimated(above: _Above, level: Level, n: int, settings: Settings) -> float:
+    return estimate_log_level(above, level, n, settings)
 
 
 def estimate_envelope_epsilon(
     laws: Sequence[Law], n: int, log_delta: float, settings: Settings, start: float | None = None
 ) -> float:
     """Return an estimate of the eps at which U_n is delta: 0 if it is less at eps = 0, inf if nowhere. Not a bound."""
-
-    def rough(eps: float) -> float:
-        level = Level.of_float(eps)
-        if not _may_be_positive(laws, level):
-            return float("-inf")
-        return approximate_log_law(nearest_doubles(lambda: envelope_law(laws, level).law), n)
-
+    above = _Above(tuple(laws))
     return estimate_root(
-        lambda eps: estimate_log_envelope(laws, Level.of_float(eps), n, settings),
-        rough,
+        lambda eps: _estimated(above, Level.of_float(eps), n, settings),
+        lambda eps: approximate_log_law(above.floats(Level.of_float(eps)), n),
         n,
         log_delta,
         settings,
@@ -121,9 +145,5 @@ def estimate_envelope_epsilon(
 
 def _may_be_positive(laws: Sequence[Law], level: Level) -> bool:
     """Whether some G is positive or has a singular part: a value that is 0 by its formula must not be rounded up."""
-    with flint.ctx.workprec(64):
-        for law in laws:
-            g = ball_gparv(law, level)
-            if g.singular > 0 or any(v > 0 for v in g.values):
-                return True
-    return any(float_gparv(law, level).is_positive for law in laws)
+    found = (quick_gparv(law, level) for law in laws)
+    return any(g.singular > 0.0 or g.is_positive for g in found)

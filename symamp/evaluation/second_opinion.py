@@ -6,12 +6,8 @@ import flint
 import mpmath
 from flint import arb
 
-from symamp.evaluation.divergence import (
-    ENUMERATE_FOR_DIGITS,
-    KERNEL_GAP,
-    Settings,
-    positive_part,
-)
+from symamp.evaluation.choice import ENUMERATE_FOR_DIGITS, KERNEL_GAP, Settings
+from symamp.evaluation.divergence import positive_part
 from symamp.evaluation.enumeration import count_outcomes, positive_expectation
 from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gparv import BallGparv, ball_gparv, float_gparv

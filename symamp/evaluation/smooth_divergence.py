@@ -14,11 +14,10 @@ from flint import arb
 from symamp.errors import PrecisionError
 from symamp.evaluation.blocks import NEGLIGIBLE
 from symamp.evaluation.certified import tilted_sum
+from symamp.evaluation.choice import KERNEL_GAP, Settings
 from symamp.evaluation.convolution import convolved_sum
 from symamp.evaluation.divergence import (
-    KERNEL_GAP,
     Enclosure,
-    Settings,
     enclose_divergence,
     estimate_log_divergence,
     positive_part,

@@ -1,0 +1,154 @@
+"""Which evaluator suits a law at a level, chosen in doubles: enumeration, binomial tails or a kernel and its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import frexp, ldexp
+from typing import Protocol
+
+import flint
+
+from symamp.evaluation.binomial_tails import TailPlan, plan_tails, tail_work
+from symamp.evaluation.enumeration import count_outcomes
+from symamp.evaluation.fast import FloatSum, float_sum, planned_sum
+from symamp.evaluation.float_law import quick_gparv
+from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv
+from symamp.evaluation.law import Law, Level
+from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
+from symamp.evaluation.tilted import TiltedLaw
+
+ENUMERATE_AT_ONCE = 1_500
+ENUMERATE_AT_MOST = 300_000
+ENUMERATE_FOR_DIGITS = 3_000_000
+KERNEL_GAP = 1e-10
+"""The least relative gap that the kernels aim at: the number of frequencies grows with its inverse square root."""
+_STEPS_FOR_DIGITS = 3_000_000
+_CHEAP_FREQUENCIES, _FEW_VALUES = 400, 128
+_STEPS_PER_FREQUENCY = 12
+"""How many steps of a binomial tail take the time of one frequency in balls."""
+_NEIGHBOURS = 2**4, 2**12
+"""Levels that differ by less than about these fractions share the plan of a kernel: the wider one where it does."""
+NO_POSITIVE_VALUE, ENUMERATION = "no positive value", "enumeration"
+TAILS, KERNEL = "binomial tails", "compact kernel"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an evaluation aims at: the relative gap, and how many frequencies, outcomes and steps it may evaluate.
+
+    ``most_outcomes`` and ``most_steps`` are what enumeration and binomial tails may cost where the kernel does not
+    reach the gap.
+    """
+
+    gap: float = 1e-6
+    most_frequencies: int = 20_000
+    most_outcomes: int = ENUMERATE_AT_MOST
+    most_steps: int = 100_000
+
+    @staticmethod
+    def of_digits(digits: int) -> Settings:
+        """Return the settings for so many significant digits: beyond what kernels reach, enumerate if feasible."""
+        gap = 10.0**-digits
+        if gap >= KERNEL_GAP:
+            return Settings(gap, 60_000)
+        return Settings(gap, 60_000, ENUMERATE_FOR_DIGITS, _STEPS_FOR_DIGITS)
+
+
+class Leveled(Hashable, Protocol):
+    """A law of G at every level: in doubles for searches, and in balls at the ambient precision."""
+
+    def floats(self, level: Level) -> FloatGparv:
+        """Return about the law."""
+
+    def matched(self, level: Level, g: FloatGparv, bits: int) -> FloatGparv:
+        """Return what ``floats`` has returned, or what goes value by value with the balls at a precision."""
+
+    def balls(self, level: Level) -> BallGparv:
+        """Return the law."""
+
+
+@dataclass(frozen=True)
+class OneLaw:
+    """A law as it is."""
+
+    law: Law
+
+    def floats(self, level: Level) -> FloatGparv:
+        """Return the law in doubles."""
+        return quick_gparv(self.law, level)
+
+    def matched(self, level: Level, g: FloatGparv, bits: int) -> FloatGparv:
+        """Return what ``floats`` has returned."""
+        return g
+
+    def balls(self, level: Level) -> BallGparv:
+        """Return the law in balls."""
+        return ball_gparv(self.law, level)
+
+
+def shared_sum(law: Leveled, g: FloatGparv, level: Level, n: int, settings: Settings) -> FloatSum | None:
+    """Return the sum by the kernel of a level nearby where that is sharp enough: plans change slowly with eps."""
+    if n == 1 or not g.is_positive or g.exponent != 0:
+        return None
+    mantissa, exponent = frexp(_near_double(level))
+    for parts in _NEIGHBOURS if mantissa else ():
+        shared = _shared_kernel(law, ldexp(round(mantissa * parts), exponent) / parts, n, settings)
+        if shared is not None:
+            if shared.gap > settings.gap:  # as little as another neighbour would help
+                return None
+            found = planned_sum(g, n, shared.plan)
+            if found.gap <= settings.gap:
+                return found
+    return None
+
+
+def _near_double(level: Level) -> float:
+    """Return eps to nearly all digits."""
+    if level.double is not None:
+        return level.double
+    with flint.ctx.workprec(64):
+        return float(level.eps().mid())
+
+
+@lru_cache(maxsize=1024)
+def _shared_kernel(law: Leveled, eps: float, n: int, settings: Settings) -> FloatSum | None:
+    # A little sharper than asked for, because neighbours are a little worse.
+    choice = choose(law.floats(Level.of_float(eps)), n, replace(settings, gap=0.97 * settings.gap))
+    return choice if isinstance(choice, FloatSum) else None
+
+
+Choice = FloatSum | TailPlan | str
+"""What is evaluated: the kernel, binomial tails, or what the name says."""
+
+
+def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
+    """Return what is evaluated to reach the gap, or what comes nearest to it."""
+    if not g.is_positive:
+        return NO_POSITIVE_VALUE
+    if n == 1:
+        return ENUMERATION
+    if count_outcomes(g, n, ENUMERATE_AT_ONCE) <= ENUMERATE_AT_ONCE:
+        return ENUMERATION
+    tilted = TiltedLaw.of(g, saddle_tilt(g, n))
+    gap = max(settings.gap, KERNEL_GAP)
+    # About as much work for laws of many values.
+    most = min(settings.most_frequencies, settings.most_frequencies * _FEW_VALUES // len(g.values))
+    if settings.gap >= gap:
+        # A kernel that needs few frequencies is tried first, because its sums are short to check.
+        kernel = float_sum(g, n, gap, min(most, _CHEAP_FREQUENCIES), tilted.theta)
+        if kernel.gap <= gap:
+            return kernel
+    tails = plan_tails(tilted, settings.gap * gaussian_estimate(tilted, n))
+    work = settings.most_steps + 1 if tails is None else tail_work(tails, n, settings.most_steps)
+    more = min(most, work // _STEPS_PER_FREQUENCY)
+    if settings.gap >= gap and more > _CHEAP_FREQUENCIES:
+        kernel = float_sum(g, n, gap, more, tilted.theta)
+        if kernel.gap <= gap:
+            return kernel
+    if tails is not None and work <= settings.most_steps:
+        return tails
+    if count_outcomes(g, n, settings.most_outcomes) <= settings.most_outcomes:
+        return ENUMERATION
+    return float_sum(g, n, gap, most, tilted.theta)
