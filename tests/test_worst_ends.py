@@ -23,6 +23,16 @@ def logistic(scale):
     return w / (1 + w) ** 2 / scale / (survival[0] - survival[1])
 
 
+def gaussian(scale):
+    half = [sp.erf(z / (scale * sp.sqrt(2))) / 2 for z in (X, 1 - X)]
+    return sp.exp(-((Y - X) ** 2) / (2 * scale**2)) / (scale * sp.sqrt(2 * sp.pi)) / sum(half)
+
+
+def cauchy(scale):
+    half = [sp.atan(z / scale) for z in (X, 1 - X)]
+    return scale / (scale**2 + (Y - X) ** 2) / sum(half)
+
+
 def student(scale):
     half = [z / sp.sqrt(scale**2 + z**2) for z in (X, 1 - X)]
     return scale**2 / (scale**2 + (Y - X) ** 2) ** Q(3, 2) / sum(half)
@@ -30,7 +40,7 @@ def student(scale):
 
 def largest_excess(density):
     """D_u(R_x || m) - D_u(R_0 || m) at its largest, m the least density, and how far m lies below that of the ends."""
-    value = sp.lambdify((X, Y), density, "numpy")
+    value = sp.lambdify((X, Y), density, ["scipy", "numpy"])
     rows = np.array([value(x, CELLS) for x in np.linspace(0.0, 1.0, 41)])
     least = rows.min(axis=0)
     levels = np.linspace(1.0, (rows / least).max(), 100)
@@ -42,11 +52,24 @@ def largest_excess(density):
     "density",
     [
         laplace(4),
-        student(2),
+        pytest.param(student(2), marks=pytest.mark.slow),
+        student(1),  # flat at the corners (0, 1) and (1, 0)
+        gaussian(Q(1, 4)),  # condition 4 holds by less than two per cent
+        pytest.param(cauchy(1), marks=pytest.mark.slow),
+        pytest.param(gaussian(Q(1, 5)), marks=pytest.mark.slow),
         pytest.param(laplace(Q(1, 10)), marks=pytest.mark.slow),
         pytest.param(logistic(Q(3, 10)), marks=pytest.mark.slow),
     ],
-    ids=["laplace 4", "student 2", "laplace 1/10", "logistic 3/10"],
+    ids=[
+        "laplace 4",
+        "student 2",
+        "student 1",
+        "gaussian 1/4",
+        "cauchy 1",
+        "gaussian 1/5",
+        "laplace 1/10",
+        "logistic 3/10",
+    ],
 )
 def test_ends_that_are_worst_are_proved_to_be(density):
     excess, below = largest_excess(density)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from math import inf, nextafter
+from typing import NamedTuple
 
 import flint
 import numpy as np
@@ -24,14 +25,14 @@ from symamp.errors import SymampError
 from symamp.mechanisms.continuous.formula_range import formula_range
 from symamp.mechanisms.continuous.least_density import values_between
 from symamp.mechanisms.continuous.resolved import Y
+from symamp.mechanisms.continuous.strip_signs import not_negative, positive
 from symamp.mechanisms.continuous.strips import Strip, X, strips
 from symamp.numbers.holomorphic import Holomorphic
 
-_BITS, _DEPTH, _MOST, _ORDERS, _CELLS, _LEVELS, _SLACK = 128, 12, 3_000, 4, 256, 64, 1e-12
+_BITS, _DEPTH, _ORDERS, _CELLS, _LEVELS, _SLACK, _TINY = 128, 12, 4, 256, 64, 1e-12, 1e-300
 _NEAR, _STEPS, _ZERO = sp.Rational(1, 2**10), 20, sp.S.Zero
 
 Ends = tuple[sp.Expr, sp.Expr]
-Box = tuple[arb, ...]
 Floats = npt.NDArray[np.float64]
 
 
@@ -56,6 +57,14 @@ def ends_are_worst(density: sp.Expr, symbols: tuple[sp.Symbol, sp.Symbol], input
         return False
 
 
+class _Masses(NamedTuple):
+    """Of cells of messages: two bounds on the masses of the blanket, and one from above on those of R_a."""
+
+    least: Floats
+    most: Floats
+    of_a: Floats
+
+
 class _Ends:
     """A density in X and Y, and the two intervals."""
 
@@ -66,7 +75,8 @@ class _Ends:
         self.columns = strips([density, mirrored], inputs, messages)
         self._left = [c for c in self.columns if sign(self.center - c[0].right) >= 0]
         self.density = formula_range(density, (X, Y))
-        self.slope = formula_range(sp.diff(density.rewrite(sp.Piecewise), X), (X, Y))
+        cases = density.rewrite(sp.Piecewise)
+        self.slope, self.rise = (formula_range(sp.diff(cases, v), (X, Y)) for v in (X, Y))
 
     def are_worst(self) -> bool:
         """Return whether all conditions are shown, the cheap ones first."""
@@ -77,10 +87,10 @@ class _Ends:
 
     def _has_rising_ratios(self) -> bool:
         """Return whether f > 0, and d/dx log f does not fall in y: within strips, and from each to the next one."""
-        if not all(_positive(s.formulas[0], s) for column in self.columns for s in column):
+        if not all(positive(s.formulas[0], s) for column in self.columns for s in column):
             return False
-        within = all(c == 0 or _positive(c, s) for column in self.columns for s, c in self._curvatures(column))
-        return within and all(j == 0 or _positive(j, s) for column in self.columns for s, j in self._jumps(column))
+        within = all(not_negative(c, s) for column in self.columns for s, c in self._curvatures(column))
+        return within and all(not_negative(j, s) for column in self.columns for s, j in self._jumps(column))
 
     def _curvatures(self, column: Sequence[Strip]) -> Iterator[tuple[Strip, sp.Expr]]:
         for s in column:
@@ -181,32 +191,55 @@ class _Ends:
 
     def _losses_are_below(self, x: arb) -> bool:
         """Return whether the integral of (u m - R_x)_+ is at most that of (u m - R_a)_+, on cells of levels u."""
-        at_a, at_b, least, most = self._of_ends
-        half = _CELLS // 2
-        here = [self._over(x, number(y)()) for y in self._places]
-        # Ratios rise beyond the middle and fall before it: the lowest of a cell is at its end next to the middle.
-        low = [(f / b).lower() for f, b in zip(here[1 : half + 1], at_b[1 : half + 1], strict=True)]
-        low += [(f / a).lower() for f, a in zip(here[half:-1], at_a[half:-1], strict=True)]
+        at_a, at_b, ends = self._of_ends
+        half, middles = _CELLS // 2, self._places[1::2]
+        here = [self._over(x, y) for y in self._places[::2]]
+        # Ratios rise beyond the middle and fall before it: on a cell they lie between those at its ends.
+        ratios = [f / b for f, b in zip(here[: half + 1], at_b, strict=False)]
+        ratios += [f / a for f, a in zip(here[half + 1 :], at_a[half + 1 :], strict=True)]
+        low, high = (
+            np.array([rounded(r) for r in side])
+            for rounded, side in (
+                (_down, ratios[1 : half + 1] + ratios[half:-1]),
+                (_up, ratios[:half] + ratios[half + 1 :]),
+            )
+        )
+        ours = [self._mass(x, k, self._over(x, y)) for k, y in enumerate(middles)]
         start, stop = _down(here[half] / at_a[half]), _up(here[-1] / at_a[-1])
-        ratio = np.array([_down(v) for v in low])
-        ours = np.array([_up(a / b) for a, b in zip(at_a[:half], at_b[:half], strict=True)] + [1.0] * half)
-        u = np.linspace(max(start, 1.0), max(stop, 1.0), _LEVELS + 1)[:, None]
-        gained = (least * np.maximum(u[:-1] - ours, 0.0)).sum(axis=1)
-        lost = (most * np.maximum(u[1:] - ratio, 0.0)).sum(axis=1)
-        return bool((gained - lost > _SLACK * u[-1] * most.sum()).all())
+        u = np.geomspace(max(start, 1.0), max(stop, 1.0), _LEVELS + 1)[:, None]
+        gained = np.maximum(u * ends.least - ends.of_a, 0.0)
+        rate = np.where(gained > 0.0, ends.least, 0.0).sum(axis=1)[:-1]
+        most = np.minimum(high * ends.most - np.array([_down(v) for v in ours]), (high - low) * ends.most)
+        share = np.clip((u - low) / np.maximum(high - low, _TINY), 0.0, 1.0)
+        lost = (most * share + ends.most * np.maximum(u - high, 0.0)).sum(axis=1)
+        # The first falls below its tangents nowhere, the second is below its chords.
+        level, gains = u[:, 0], gained.sum(axis=1)
+        least = np.append(gains - lost, gains[:-1] + rate * np.diff(level) - lost[1:])
+        return bool((least > _SLACK * level[-1] * ends.most.sum()).all())
+
+    def _mass(self, x: arb, k: int, inside: arb) -> arb:
+        """Return a ball around the mass of a cell of messages: the density in its middle, and slopes in y."""
+        y, wide = self._places[2 * k].union(self._places[2 * k + 2]), self._width
+        return wide * inside + wide**2 / 4 * arb(0, self.rise({"x": x, "y": y}).rad())
 
     @cached_property
-    def _places(self) -> list[sp.Expr]:
-        return [self.low + (self.high - self.low) * sp.Rational(k, _CELLS) for k in range(_CELLS + 1)]
+    def _width(self) -> arb:
+        return number((self.high - self.low) / _CELLS)()
 
     @cached_property
-    def _of_ends(self) -> tuple[list[arb], list[arb], Floats, Floats]:
-        """The densities of both ends at the ends of cells of messages, and bounds on the masses of the blanket."""
-        at_a, at_b = ([self._at(number(e)(), number(y)()) for y in self._places] for e in (self.a, self.b))
-        cells = list(pairwise(self._places))
-        ends = [self.b] * (_CELLS // 2) + [self.a] * (_CELLS // 2)
-        values = [self._at(number(e)(), _hull(*c)) * number(c[1] - c[0])() for e, c in zip(ends, cells, strict=True)]
-        return at_a, at_b, np.array([_down(v) for v in values]), np.array([_up(v) for v in values])
+    def _places(self) -> list[arb]:
+        """The ends and the middles of cells of messages."""
+        wide = (self.high - self.low) / (2 * _CELLS)
+        return [number(self.low + wide * k)() for k in range(2 * _CELLS + 1)]
+
+    @cached_property
+    def _of_ends(self) -> tuple[list[arb], list[arb], _Masses]:
+        """The densities of both ends of inputs at the ends of cells of messages, and the masses of cells."""
+        half, a, b = _CELLS // 2, number(self.a)(), number(self.b)()
+        at_a, at_b = ([self._at(x, y) for y in self._places[::2]] for x in (a, b))
+        of_a, of_b = ([self._mass(x, k, self._at(x, y)) for k, y in enumerate(self._places[1::2])] for x in (a, b))
+        least, most = (np.array([rounded(v) for v in of_b[:half] + of_a[half:]]) for rounded in (_down, _up))
+        return at_a, at_b, _Masses(least, most, np.array([_up(v) for v in of_a[:half]] + list(least[half:])))
 
     def _covered(self, start: sp.Expr, holds: Callable[[Ends], bool]) -> bool:
         """Return whether a condition holds on cells that cover the inputs from ``start`` to the center."""
@@ -247,34 +280,6 @@ def _settled(e: sp.Expr) -> sp.Expr:
     """Return a formula in normal form, 0 if it is proved to vanish."""
     found = normal(e)
     return sp.S.Zero if is_zero(found) else found
-
-
-def _range(formula: sp.Expr) -> Callable[[Box], arb]:
-    inner = formula_range(formula, (X, Y))
-    return lambda box: inner({"x": box[0], "y": box[1]})
-
-
-def _positive(formula: sp.Expr, s: Strip) -> bool:
-    """Return whether balls show a formula to be positive on a strip; on its lower line if only X occurs."""
-    value = _range(formula)
-    left, wide, bottom, top = (number(s.left)(), number(s.right - s.left)(), _range(s.bottom), _range(s.top))
-    open_, tried = [(sp.S.Zero, sp.S.One, sp.S.Zero, sp.S.One)], 0
-    while open_:
-        p1, p2, q1, q2 = open_.pop()
-        x, q, none = left + wide * _hull(p1, p2), _hull(q1, q2), arb(0)
-        y = bottom((x, none)) + q * (top((x, none)) - bottom((x, none)))
-        if value((x, y)) > 0:
-            continue
-        tried += 1
-        if tried > _MOST:
-            return False
-        p, r = (p1 + p2) / 2, (q1 + q2) / 2
-        open_ += [(p1, p, q1, r), (p, p2, q1, r), (p1, p, r, q2), (p, p2, r, q2)]
-    return True
-
-
-def _hull(low: sp.Expr, high: sp.Expr) -> arb:
-    return number(low)().union(number(high)())
 
 
 def _down(x: arb) -> float:
