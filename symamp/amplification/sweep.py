@@ -21,6 +21,7 @@ from symamp.amplification.sweep_result import Sweep
 from symamp.analyses.subject import Subject
 from symamp.errors import ArgumentError, shown
 from symamp.numbers.arguments import asked, budget, failure_probability, relative_gap, users
+from symamp.numbers.exact_number import exact_number
 
 _MOST_POINTS = 1_000_000
 _ONE_AT_A_TIME = Lock()
@@ -92,6 +93,8 @@ def sweep(
     quantity, given = _given(delta, eps)
     counts = tuple(users(x) for x in _listed(n, "n"))
     budgets: tuple[object, ...] = (None,) if eps0 is None else _listed(eps0, "eps0")
+    for b in budgets if eps0 is not None else ():
+        _ = exact_number(b, "eps0")  # also where no mechanism has it free
     written = tuple(None if b is None else str(b) for b in budgets)
     axes = (tuple(named), written, counts, given)
     if np.prod([len(a) for a in axes]) > _MOST_POINTS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
+from math import prod
 from typing import Any, Self, cast
 
 import sympy as sp
@@ -15,7 +16,7 @@ from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.local_budget import largest_ratio
 from symamp.errors import ArgumentError
 from symamp.mechanisms.combined import Combined, checked_part, choice_label, largest
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size
 from symamp.mechanisms.mechanism import Mechanism
 
 _MOST_PARTS = 10_000
@@ -49,6 +50,7 @@ class Joint(Combined):
     def table(self) -> FiniteMechanism:
         """Return the table over all combinations of inputs and of messages."""
         tables = self._tables()
+        check_size(prod(len(t.inputs) for t in tables), prod(len(t.messages) for t in tables))
         rows = {}
         for choice in product(*(range(len(t.inputs)) for t in tables)):
             entries = product(*(zip(t.messages, t.rows[i], strict=True) for t, i in zip(tables, choice, strict=True)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
+from math import prod
 from typing import Self
 
 import sympy as sp
@@ -15,7 +16,7 @@ from symamp.derivation.local_budget import largest_ratio
 from symamp.derivation.printing import text
 from symamp.errors import ArgumentError
 from symamp.mechanisms.combined import Combined, checked_part, choice_label, largest
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.mechanisms.finite import FiniteMechanism, check_size
 from symamp.mechanisms.mechanism import Mechanism
 from symamp.mechanisms.silent import Silent
 from symamp.numbers.exact_number import printable_number
@@ -53,6 +54,7 @@ class Parallel(Combined):
     def table(self) -> FiniteMechanism:
         """Return the table over all combinations of inputs and the messages of all parts."""
         tables = self._tables()
+        check_size(prod(len(t.inputs) for t in tables), sum(len(t.messages) for t in tables))
         rows = {}
         for choice in product(*(range(len(t.inputs)) for t in tables)):
             label = choice_label([t.inputs[i] for t, i in zip(tables, choice, strict=True)])
