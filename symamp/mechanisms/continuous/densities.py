@@ -217,7 +217,8 @@ class Densities(SubjectBase):
         )
 
     def __repr__(self) -> str:
-        return f"DensityMechanism({self.density}, inputs=[{', '.join(self.inputs)}])"
+        beside = f", point masses at {', '.join(text(at) for at, _ in self.masses)}" if self.masses else ""
+        return f"DensityMechanism({self.density}, inputs=[{', '.join(self.inputs)}]{beside})"
 
 
 def _check_positive(part: Part) -> None:

@@ -72,8 +72,8 @@ class NoiseDensity(AdditiveNoise):
         beyond = sp.integrate(half, (z, Y, sp.oo), conds="none").rewrite(sp.exp)
         if beyond.has(sp.Integral):
             raise UndecidedOrderError("density", str(half), "an integral that SymPy finds")
-        self._beyond = sp.simplify(beyond)
-        self._gamma = sp.simplify(2 * self._beyond.subs(Y, sp.Rational(1, 2)))
+        self._beyond = sp.simplify(beyond).rewrite(sp.exp)
+        self._gamma = sp.simplify(2 * self._beyond.subs(Y, sp.Rational(1, 2))).rewrite(sp.exp)
         with flint.ctx.workprec(_MANY_BITS):
             self._compare(x, y)
 
@@ -110,7 +110,7 @@ class NoiseDensity(AdditiveNoise):
         """Return y at which the ratio is reached, or beyond which there is no mass that matters."""
         last, y = self.sides()[-1], sp.Integer(2)
         at = Holomorphic(last.ratio, Y)
-        with flint.ctx.workprec(_BITS):
+        with flint.ctx.workprec(_MANY_BITS):  # what is left may be a difference of larger numbers
             while y <= _FARTHEST:
                 place = arb(int(y * 16)) / 16
                 enough = self._largest is sp.oo and at(acb(place)).real > ratio
