@@ -407,11 +407,12 @@ def test_a_checkpoint_that_cannot_be_written_is_refused_at_once(tmp_path):
         sa.exact.worst_dataset(sa.RandomizedResponse(k=2, eps0=1), 4, 0, resume=tmp_path / "missing" / "file")
 
 
-def test_the_bar():
+def test_the_bar_leaves_standard_output_alone(capsys):
     mechanism = sa.RandomizedResponse(k=2, eps0=1)
     assert sa.exact.worst_dataset(mechanism, 4, 0, progress=True) == sa.exact.worst_dataset(
         mechanism, 4, 0, progress=False
     )
+    assert capsys.readouterr().out == ""
 
 
 # ------------------------------------------------------------------------------------------------------------ refusals

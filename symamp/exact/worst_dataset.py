@@ -203,9 +203,10 @@ def _reporter(progress: Progress) -> Iterator[Callable[[int, int], None]]:
     elif callable(progress):
         yield progress
     elif progress is True:
+        from rich.console import Console
         from rich.progress import Progress as Bar
 
-        with Bar(transient=True) as bar:
+        with Bar(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("data sets")
             yield lambda done, every: bar.update(task, completed=done, total=every)
     else:
