@@ -93,6 +93,18 @@ def test_one_law_bounds_all_pairs_of_an_interval():
     assert whole.local_epsilon() == 1
 
 
+def test_a_density_that_is_affine_in_the_input_is_that_of_its_ends():
+    affine = 1 + (X - Q(1, 4)) * (2 * Y - 1)
+    whole, ends = (sa.DensityMechanism(affine, inputs=inputs, messages=(0, 1)) for inputs in ((0, 1), [0, 1]))
+    assert whole == ends
+    found = sa.epsilon(whole, n=10**6, delta="1e-6")
+    assert found.lower <= found.upper < 1.01 * found.lower
+    inner = sa.DensityMechanism(affine, inputs=["1/3", "4/5"], messages=(0, 1))
+    assert sa.epsilon(inner, n=10**6, delta="1e-6", method="density_data_sets").upper < found.lower
+    bent = sa.DensityMechanism(affine + (X**2 - X) * (2 * Y - 1) / 9, inputs=(0, 1), messages=(0, 1))
+    assert bent.is_interval
+
+
 def test_all_data_sets_of_two_inputs_of_laplace_noise_meet_the_worst_one():
     two = sa.DensityMechanism(LAPLACE, inputs=[0, 1])
     found = sa.epsilon(two, n=1000, delta="1e-6")

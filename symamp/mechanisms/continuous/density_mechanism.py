@@ -35,7 +35,9 @@ def DensityMechanism(  # noqa: N802  (what it returns is a mechanism, of the kin
 
     - An interval of inputs and the line: the density of noise that is added to the input, ``NoiseDensity``, for which
       (0, 1) is proved to be the worst pair.
-    - An interval of both: the upper bound is that of one law above those of all pairs of inputs.
+    - An interval of both: the upper bound is that of the ends, where they are proved to be the worst pair, or of one
+      law above those of all pairs of inputs. If formulas are affine in x, each input draws one of the two ends: these
+      are then listed, which loses nothing.
     - A list of inputs: all ordered pairs are compared. Tails on the line need ratios that are constant far out.
 
     The density has to be positive inside the messages, and to integrate to 1: that is shown, or enclosed to 30 digits
@@ -66,6 +68,8 @@ def DensityMechanism(  # noqa: N802  (what it returns is a mechanism, of the kin
     points = {exact_number(at, "masses"): m for at, m in zip(masses or {}, formulas[1:], strict=True)}
     if isinstance(inputs, tuple):
         a, b = _interval(inputs, "inputs")
+        if all(f.is_polynomial(x) and sp.Poly(f, x).degree() <= 1 for f in formulas):
+            return Densities(density, x, y, (a, b), (low, high), points)  # what each input sends is a mixture
         return IntervalDensities(density, x, y, (a, b), (low, high), points)
     if not isinstance(inputs, list | set | frozenset | sp.FiniteSet):
         raise ArgumentError("inputs", inputs, "an interval (a, b), or a list of numbers")
