@@ -23,6 +23,13 @@ HARD = [
     (sa.Gaussian(sigma=2), 2, "1e-4"),
     (sa.Laplace(eps0=1), 10, "1e-4"),
     (sa.Laplace(eps0=4), 100, "1e-6"),
+    (sa.Laplace(eps0=8), 30, "1e-6"),
+    (sa.Laplace(eps0=8), 10**4, "1e-6"),
+    (sa.Gaussian(sigma="1/2"), 10**3, "1e-6"),
+    (sa.Gaussian(sigma="1/2"), 100, "1e-6"),
+    (sa.Gaussian(sigma="1/4"), 10**6, "1e-6"),
+    (sa.Gaussian(sigma="1/4"), 10**3, "1e-6"),
+    (sa.Gaussian(sigma=1), 10**6, "1e-60"),
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import log
 from typing import Any, ClassVar
 
 import sympy as sp
@@ -15,6 +16,7 @@ from symamp.analyses.reduction import Reduction
 from symamp.analyses.standing import Standing
 from symamp.derivation.crossing import log_above
 from symamp.derivation.unlisted import LawTriple
+from symamp.errors import PrecisionError
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.evaluation.law import Level
@@ -26,7 +28,8 @@ from symamp.mechanisms.continuous.densities import Densities
 
 WORST_PAIR = "Corollary 2 of Theorem P (docs/proofs/worst_pair.md)"
 
-_GAP_OF_CUT = 1e-4
+_GAP_OF_CUT, _LEAST_LOG_DELTA = 1e-4, -200.0 * log(10.0)
+_ALLOWED = "at least 1e-200 for noise with unbounded ratios, whose tails are cut"
 _CELLS, _FEWEST_CELLS, _BITS = 160, 16, 256
 """How many cells of messages are told apart in all, and at least in one piece."""
 
@@ -56,6 +59,9 @@ class SmoothPart(PartDefaults):
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
+        if self.finest > 0.0 and log_delta < _LEAST_LOG_DELTA:
+            raise PrecisionError("delta", f"about 1e{log_delta / log(10):.0f}", _ALLOWED)
+        settings = replace(settings, gap=max(settings.gap, self.finest))
         return estimate_smooth_epsilon(lambda level: self.laws(level, n)[1], n, log_delta, settings, self._top, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
@@ -68,11 +74,7 @@ class SmoothPart(PartDefaults):
         """
         low, high = self.laws(level, n)
         settings = replace(settings, gap=max(settings.gap, self.finest))
-        above = enclose_smooth(high, level, n, settings)
-        if low is high:
-            return above
-        below = enclose_smooth(low, level, n, settings)
-        return Enclosure(below.lower, above.upper, above.evaluator, above.precision, above.plan)
+        return enclose_smooth(high, level, n, settings, low)
 
     @property
     def finest(self) -> float:

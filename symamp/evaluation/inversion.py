@@ -20,7 +20,7 @@ from symamp.numbers.scipy_functions import brentq
 
 LARGEST_EPS = 300.0
 _FEW_USERS = 12
-_STUCK, _SURE = 1e-3, 1e-2
+_STUCK, _SURE, _ENOUGH, _SHARP = 1e-3, 1e-2, 0.02, 1e-13
 _FAR, _NONE = 1e4, -1e300
 _ASTRAY = 5.0
 """So far from delta, in the logarithm, a rough value is a better guide than the place from which to start."""
@@ -98,32 +98,34 @@ def estimate_root(
     settings: Settings,
     top: float,
     start: float | None = None,
+    accuracy: float = _SHARP,
 ) -> float:
     """Return an estimate of the eps at which a falling curve, given by two estimates of its logarithm, is delta.
 
-    0 if it is below delta at eps = 0; ``top`` is where it reaches 0, inf if nowhere. Not a bound.
+    0 if it is below delta at eps = 0; ``top`` is where it reaches 0, inf if nowhere. ``accuracy`` is that of eps, as
+    far as the values allow. Not a bound.
     """
 
-    value, rough = (_Falling(f, log_delta, top) for f in (log_value, log_rough))
+    value, rough = (_Falling(f, log_delta, top, _ENOUGH * settings.gap) for f in (log_value, log_rough))
     # A normal shape is assumed for the rough value: where there is none it may be far too low.
     if rough.miss(0.0) < 1.0 and value.miss(0.0) <= 0.0:
         return 0.0
     if n <= _FEW_USERS or top == inf:
-        return _bracketed(value)
+        return _bracketed(value, accuracy)
     if start is None or not 0.0 < start < top or abs(rough.miss(start)) > _ASTRAY:
         start = _bracketed(rough, accuracy=1e-3)
         if start > (1.0 - _CLOSE) * top:
             start = _bracketed(rough)
         if not 0.0 < start < top:
             return _bracketed(value)
-    return _polished(value, rough, start, top, settings.gap)
+    return _polished(value, rough, start, top, settings.gap, accuracy)
 
 
 class _Falling:
     """The logarithm of a falling curve less log delta; evaluated once for each eps, and known to vanish at its end."""
 
-    def __init__(self, log_value: Callable[[float], float], log_delta: float, top: float) -> None:
-        self._log_value, self.log_delta = log_value, log_delta
+    def __init__(self, log_value: Callable[[float], float], log_delta: float, top: float, enough: float) -> None:
+        self._log_value, self.log_delta, self._enough = log_value, log_delta, enough
         self._known: dict[float, float] = {top: _NONE}
 
     def miss(self, eps: float) -> float:
@@ -137,12 +139,14 @@ class _Falling:
         return low, min((eps for eps, value in self._known.items() if value <= 0.0 and eps > low), default=inf)
 
     def bent(self, eps: float) -> float:
-        """Return a number of the same sign that is nearly linear in eps where the curve is nearly normal."""
+        """Return a number of the same sign that is nearly linear in eps where the curve is nearly normal; 0 if near."""
+        if abs(self.miss(eps)) < self._enough:
+            return 0.0
         height = max(-self.log_delta - self.miss(eps), 0.0)
         return sqrt(-self.log_delta) - sqrt(min(height, -_FAR * self.log_delta))
 
 
-def _bracketed(curve: _Falling, accuracy: float = 1e-13) -> float:
+def _bracketed(curve: _Falling, accuracy: float = _SHARP) -> float:
     miss, (low, high) = curve.miss, curve.bracket()
     if low == 0.0 and miss(low) <= 0.0:
         return 0.0
@@ -156,13 +160,13 @@ def _bracketed(curve: _Falling, accuracy: float = 1e-13) -> float:
     return brentq(curve.bent, low, high, xtol=1e-18 * high, rtol=accuracy, disp=False)
 
 
-def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: float) -> float:
+def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: float, accuracy: float) -> float:
     """Secant steps whose first slope comes from the rough curve; falls back to bracketing."""
     miss, step = curve.miss, min(1e-4 * start, 0.5 * (top - start))
     slope = (rough.miss(start + step) - rough.miss(start - step)) / (2.0 * step)
     eps, value = start, miss(start)
     for _ in range(8):
-        if abs(value) < 0.02 * gap:
+        if abs(value) < _ENOUGH * gap:
             return eps
         if not slope < 0.0:
             break
@@ -177,9 +181,9 @@ def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: f
         former, slope = slope, (next_value - value) / (following - eps)
         eps, value = following, next_value
         # What a further step would leave: the share by which the slope has changed, of what is left now.
-        if slope < 0.0 and abs(value) < _SURE and abs(value * (1.0 - former / slope)) < 0.02 * gap:
+        if slope < 0.0 and abs(value) < _SURE and abs(value * (1.0 - former / slope)) < _ENOUGH * gap:
             return min(max(eps - value / slope, 0.0), top)
-    return _bracketed(curve)
+    return _bracketed(curve, accuracy)
 
 
 def log_of(delta: fmpq) -> float:

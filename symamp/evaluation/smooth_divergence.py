@@ -15,7 +15,7 @@ from symamp.errors import PrecisionError
 from symamp.evaluation.blocks import NEGLIGIBLE
 from symamp.evaluation.certified import tilted_sum
 from symamp.evaluation.choice import KERNEL_GAP, Settings
-from symamp.evaluation.convolution import convolved_sum
+from symamp.evaluation.convolution import convolved_sum, estimated_log_sum
 from symamp.evaluation.divergence import (
     Enclosure,
     enclose_divergence,
@@ -28,7 +28,7 @@ from symamp.evaluation.fast import FloatSum, float_sum
 from symamp.evaluation.flat_cells import FlatCells, flat_cells
 from symamp.evaluation.float_law import FloatLaw, evaluated, quick_gparv
 from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, nearest_doubles
-from symamp.evaluation.inversion import approximate_log_law, estimate_root, log_of_ball
+from symamp.evaluation.inversion import approximate_log_law, estimate_root
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.plan import Plan, raised_tilt, relative_overshoot, saddle_tilt
 from symamp.evaluation.sandwich import finite_sandwich
@@ -43,8 +43,9 @@ _CELLS, _FEW_CELLS, _ROUGH, _FEW_USERS = 200, 24, 1e-3, 12
 _LOSS, _STEPS = -log(NEGLIGIBLE), 400
 _BITS_OF_GAPS, _SEARCHED, _SLACK = 40, 64, 1.05
 _COARSER, _COARSEST = 32.0, 1e-3
-_SHARE, _MOST_FREQUENCIES, _CHEAP_FREQUENCIES = 4.0, 3_000, 300
-_BITS, _GAP_OF_SEARCH = 128, 5e-3
+_SHARE, _MOST_FREQUENCIES = 4.0, 3_000
+_BITS, _WIDE, _ACCURACY = 128, 0.2, 0.1
+_FREQUENCIES_OF_FEW, _FREQUENCIES_OF_MANY = 300, 1_000
 _GAP_OF_SANDWICH = 5e-4  # as close as other evaluations come with few users
 _GAP_OF_MANY, _MANY_USERS = 5e-7, 1_000
 
@@ -65,13 +66,13 @@ def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings
     settings = settings or Settings()
     if n <= _FEW_USERS:
         return _sandwich_estimate(law, level, n, settings)
-    coarse = replace(settings, gap=min(_COARSER * settings.gap, max(settings.gap, _COARSEST)))
-    found = _planned(law, level, n, coarse, _GAP_OF_SEARCH)
-    if isinstance(found, Enclosure):
-        return _log_of(found)
+    gap = _gap(min(_COARSER * settings.gap, max(settings.gap, _COARSEST)), n)
+    found = _search(law, level, n, gap, min(settings.most_frequencies, _cheap(n)))
+    if found.g.is_positive and (found.sum is None or found.sum.gap > gap):
+        return _sandwich_estimate(law, level, n, settings)
     singular = log(found.g.singular) if found.g.singular > 0.0 else -inf
     if found.sum is None:
-        return _sandwich_estimate(law, level, n, settings) if found.g.is_positive else singular
+        return singular
     # The errors of the extremal minorant and majorant stand about 2 to 1: far better than the middle.
     value = found.sum.lower + (found.sum.upper - found.sum.lower) * 2.0 / 3.0
     log_value = found.sum.log_scale + log(value) - log(n) if value > 0.0 else -inf
@@ -79,17 +80,14 @@ def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings
 
 
 def _sandwich_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -> float:
-    found = _by_convolution(law, level, n, replace(settings, gap=max(settings.gap, _GAP_OF_SEARCH)))
-    if found is not None:
-        return _log_of(found)
+    below, above = _sandwich(law, n, settings)
+    g = quick_gparv(above, level)
+    value = -inf if not g.is_positive else g.log_gain if n == 1 else estimated_log_sum(g, n) - log(n)
+    if value > -inf:
+        return float(np.logaddexp(value, log(g.singular) if g.singular > 0.0 else -inf))
     coarse = replace(settings, gap=max(settings.gap, _GAP_OF_SANDWICH))
-    low, high = (estimate_log_divergence(x, level, n, coarse) for x in _sandwich(law, n, settings))
+    low, high = (estimate_log_divergence(x, level, n, coarse) for x in (below, above))
     return float(np.logaddexp(low, high)) - log(2.0)
-
-
-def _log_of(found: Enclosure) -> float:
-    with flint.ctx.workprec(64):
-        return log_of_ball((found.lower + 2 * found.upper) / 3)
 
 
 def estimate_smooth_epsilon(
@@ -123,6 +121,8 @@ def estimate_smooth_epsilon(
         settings,
         top,
         start,
+        # Laws that are cut anew at each level, and lattices, leave small jumps that no search should follow.
+        _ACCURACY * settings.gap,
     )
 
 
@@ -141,28 +141,56 @@ def _start(rough: Callable[[float], float], log_delta: float, top: float) -> flo
     return brentq(lambda eps: max(rough(eps), -1e300) - log_delta, low, high, rtol=1e-3)
 
 
-def enclose_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | None = None) -> Enclosure:
-    """Return an enclosure of D_E(P0 || P1) for the law at n users.
+def enclose_smooth(
+    law: SmoothLaw, level: Level, n: int, settings: Settings | None = None, below: SmoothLaw | None = None
+) -> Enclosure:
+    """Return an enclosure of D_E(P0 || P1) for the law at n users; the lower end for ``below`` if that is another law.
 
     Guarantee
     ---------
     ``lower.lower() <= D_E(P0 || P1) <= upper.upper()``, whatever floats have planned.
-    Proof: docs/proofs/smooth_laws.md, with docs/proofs/kernel_sandwich.md.
+    Proof: docs/proofs/smooth_laws.md, with docs/proofs/kernel_sandwich.md and docs/proofs/convolution.md.
     """
     settings = settings or Settings()
-    if n <= _FEW_USERS:
-        return _by_sandwich(law, level, n, settings)
-    found = _planned(law, level, n, settings, _GAP_OF_SANDWICH)
-    if isinstance(found, Enclosure):
-        return found
-    if found.sum is None:
-        return _by_sandwich(law, level, n, settings)
+    below = below or law
+    above = _by_kernel(law, level, n, settings, _cheap(n)) if n > _FEW_USERS else None
+    if above is None:
+        coarse = replace(settings, gap=max(settings.gap, _GAP_OF_SANDWICH))
+        found = _by_convolution(law, level, n, coarse, below)
+        if n > _FEW_USERS and (found is None or found.relative_gap > _WIDE):
+            above = _by_kernel(law, level, n, settings, _MOST_FREQUENCIES, 1.0 if found is None else found.relative_gap)
+        if above is None:
+            return found or _by_finite_laws(law, level, n, coarse, below)
+    if below is law:
+        return above
+    other = enclose_smooth(below, level, n, settings)
+    return Enclosure(other.lower, above.upper, above.evaluator, above.precision, above.plan)
+
+
+def _by_kernel(
+    law: SmoothLaw, level: Level, n: int, settings: Settings, most: int, wide: float | None = None
+) -> Enclosure | None:
+    """Return the enclosure by the kernel; None if the gap, or a ``wide`` one, takes more than ``most`` frequencies."""
+    gap = _gap(settings.gap, n)
+    found = _search(law, level, n, gap, min(settings.most_frequencies, most))
+    if found.sum is None or found.sum.gap > (wide or gap):
+        return None
     first = starting_precision(n, settings.gap)
 
     def enclosed(bits: int) -> Enclosure:
         return _enclosed(law, level, n, found, bits, _accuracy(n) * bits // first)
 
-    return settled(enclosed, first, settings.gap, _LARGEST_PRECISION) or _by_sandwich(law, level, n, settings)
+    return settled(enclosed, first, settings.gap, _LARGEST_PRECISION)
+
+
+def _gap(gap: float, n: int) -> float:
+    """Return the gap that a kernel aims at: few users keep phi large over a long range of frequencies."""
+    return max(gap, KERNEL_GAP, _GAP_OF_MANY * float((_MANY_USERS / n) ** 1.5))
+
+
+def _cheap(n: int) -> int:
+    """Return how many frequencies a kernel may take before sums on a lattice are preferred."""
+    return _FREQUENCIES_OF_FEW if n < _MANY_USERS else _FREQUENCIES_OF_MANY
 
 
 def _enclosed(law: SmoothLaw, level: Level, n: int, found: Search, bits: int, accuracy: int) -> Enclosure:
@@ -178,20 +206,6 @@ def _enclosed(law: SmoothLaw, level: Level, n: int, found: Search, bits: int, ac
         lower = (lower / n).max(arb(0)) if lower.is_finite() else arb(0)
         upper = (upper / n).min(arb(1)) if upper.is_finite() else arb(1)
         return Enclosure(lower + g.singular, upper + g.singular, EVALUATOR, bits, plan)
-
-
-def _planned(law: SmoothLaw, level: Level, n: int, settings: Settings, accepted: float) -> Search | Enclosure:
-    """Return the plan of the kernel, or the sums on a lattice where the kernel would need many frequencies."""
-    # Few users keep phi large over a long range of frequencies: there the gap that is aimed at is wider.
-    gap = max(settings.gap, KERNEL_GAP, _GAP_OF_MANY * (_MANY_USERS / n) ** 1.5)
-    most = min(settings.most_frequencies, _MOST_FREQUENCIES)
-    found = _search(law, level, n, gap, most if n >= _MANY_USERS else min(most, _CHEAP_FREQUENCIES))
-    if n >= _MANY_USERS or not found.g.is_positive or (found.sum is not None and found.sum.gap <= gap):
-        return found
-    other = _by_convolution(law, level, n, replace(settings, gap=accepted))
-    if other is not None and other.relative_gap <= _GAP_OF_SEARCH:
-        return other
-    return _search(law, level, n, gap, most)
 
 
 def _search(law: SmoothLaw, level: Level, n: int, gap: float, most: int) -> Search:
@@ -293,24 +307,24 @@ def _finite(law: SmoothLaw, cells: int) -> tuple[Law, Law]:
     return finite_sandwich(law, cells)
 
 
-def _by_sandwich(law: SmoothLaw, level: Level, n: int, settings: Settings) -> Enclosure:
-    coarse = replace(settings, gap=max(settings.gap, _GAP_OF_SANDWICH))
-    # A lattice costs accuracy: atoms alone are summed exactly where they are few.
-    found = _by_convolution(law, level, n, coarse) if law.pieces else None
-    if found is not None:
-        return found
-    below, above = (enclose_divergence(x, level, n, coarse) for x in _sandwich(law, n, settings))
-    return Enclosure(below.lower, above.upper, f"finite sandwich, {above.evaluator}", above.precision, above.plan)
+def _by_finite_laws(law: SmoothLaw, level: Level, n: int, settings: Settings, below: SmoothLaw) -> Enclosure:
+    low = enclose_divergence(_sandwich(below, n, settings)[0], level, n, settings)
+    high = enclose_divergence(_sandwich(law, n, settings)[1], level, n, settings)
+    return Enclosure(low.lower, high.upper, f"finite sandwich, {high.evaluator}", high.precision, high.plan)
 
 
-def _by_convolution(law: SmoothLaw, level: Level, n: int, settings: Settings) -> Enclosure | None:
+def _by_convolution(
+    law: SmoothLaw, level: Level, n: int, settings: Settings, below: SmoothLaw | None = None
+) -> Enclosure | None:
     """Return the enclosure by the finite sandwich and sums on a lattice, None where doubles do not serve."""
-    below, above = _sandwich(law, n, settings)
-    rough = quick_gparv(above, level)
+    if not law.pieces:  # a lattice costs accuracy: atoms alone are summed exactly where they are few
+        return None
+    finite = _sandwich(below or law, n, settings)[0], _sandwich(law, n, settings)[1]
+    rough = quick_gparv(finite[1], level)
     if not rough.is_positive:
         return None
     with flint.ctx.workprec(_BITS):
-        low, high = ball_gparv(below, level), ball_gparv(above, level)
+        low, high = (ball_gparv(x, level) for x in finite)
         lower, upper = positive_part(low), positive_part(high)
         if n > 1:
             found = convolved_sum(low, high, rough, n, settings.gap)

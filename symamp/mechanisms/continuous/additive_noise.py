@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from contextlib import suppress
-from math import ceil, inf, log2, sqrt
+from math import ceil, log2, sqrt
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import flint
@@ -31,7 +31,7 @@ from symamp.numbers.rationals import rational_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_DEVIATIONS, _SMOOTH, _TYPICAL, _FEW_RATIOS, _MANY_BITS = 4.0, 0.5, 10**4, 8.0, 256
+_DEVIATIONS, _SMOOTH, _TYPICAL, _FEW_RATIOS, _MANY_BITS, _LARGEST_E = 4.0, 0.5, 10**4, 8.0, 256, 1e90
 
 
 class AdditiveNoise(Parametrised, SubjectBase):
@@ -197,11 +197,11 @@ class AdditiveNoise(Parametrised, SubjectBase):
 
     def ratio_at_cut(self, level: Level, n: int) -> float:
         """Return the ratio from which on one message decides alone at this level and number of users."""
-        with flint.ctx.workprec(64):
-            mean = n * float(level.exponential_minus_one())
-        if mean == inf:  # the search for a delta below what a cut law can prove ends here
-            raise PrecisionError("eps", "a level above 709", "noise with unbounded ratios: a larger delta")
-        return _rounded(mean + _DEVIATIONS * (self._deviation(n) + 1.0))
+        e = 1.0 + level.rough_minus_one()
+        if not e < _LARGEST_E:  # the search for a delta below what a cut law can prove ends here
+            raise PrecisionError("eps", "a level above 200", "noise with unbounded ratios: a larger delta")
+        # The others' ratios r1 count E times.
+        return _rounded(n * (e - 1.0) + _DEVIATIONS * (self._deviation(n) * sqrt((1.0 + e * e) / 2.0) + 1.0))
 
     def _deviation(self, n: int) -> float:
         return sqrt(n * self.spread())

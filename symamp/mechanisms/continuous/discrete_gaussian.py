@@ -17,7 +17,7 @@ from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 from symamp.mechanisms.continuous.noise_sides import Arc, Side, Y
 
-_FAR, _FAR_ENOUGH = 14.0, 9.2
+_FAR, _FAR_ENOUGH = 33.0, 9.2
 _LARGEST = sp.Integer(2_000)
 
 

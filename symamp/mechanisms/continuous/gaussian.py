@@ -52,8 +52,8 @@ class Gaussian(AdditiveNoise):
     def cut(self, ratio: float) -> sp.Expr:
         """Return y >= 1 with e^((2y - 1)/(2 sigma^2)) about the ratio: it increases in y."""
         sigma = float(self["sigma"])
-        # Beyond 1 + 14 sigma there is no mass that matters: less than 1e-44.
-        y = min(max(0.5 + sigma * sigma * log(ratio), 1.0 + sigma), 1.0 + 14.0 * sigma)
+        # Beyond 1 + 33 sigma there is no mass that matters: less than 1e-238.
+        y = min(max(0.5 + sigma * sigma * log(ratio), 1.0 + sigma), 1.0 + 33.0 * sigma)
         return sp.Rational(Fraction(ceil(y * 64), 64))
 
     def spread(self) -> float:

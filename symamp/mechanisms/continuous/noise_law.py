@@ -60,6 +60,11 @@ def blanket_law(noise: Noise) -> SmoothLaw:
 
 
 @lru_cache(maxsize=64)
+def _sides(noise: Noise) -> tuple[Side, ...]:
+    return noise.sides()
+
+
+@lru_cache(maxsize=64)
 def cut_laws(noise: Noise, smooth: float, ratio: float) -> tuple[SmoothLaw, SmoothLaw]:
     """Return the lower law, with the tail at its mean, and the upper law, with its atom at infinity.
 
@@ -69,7 +74,7 @@ def cut_laws(noise: Noise, smooth: float, ratio: float) -> tuple[SmoothLaw, Smoo
     first, end = noise.cut(smooth), noise.cut(ratio)
     assert first is not None
     assert end is not None
-    *inner, last = noise.sides()
+    *inner, last = _sides(noise)
     few = Side(first, end, last.density0, last.density1, last.ratio)
     pieces = [_piece(noise, side, side.end) for side in inner] + [_piece(noise, last, first if first < end else end)]
     cells = [_piece(noise, few, end)] if first < end else []
