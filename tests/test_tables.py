@@ -348,7 +348,7 @@ def test_a_large_table_of_floats_is_ranked_and_settled():
     told = []
     bound = BLANKET.bound(mechanism)
     object.__setattr__(bound, "progress", lambda done, every: told.append((done, every)))
-    answer = sa.epsilon(mechanism, n=10**4, delta="1e-6", gap=1e-3)
+    answer = sa.epsilon(mechanism, n=10**4, delta="1e-6", gap=1e-3, method="blanket")
     assert 0 < answer.lower < answer.upper
     level = Level.of_float(answer.upper)
     worst = bound.ranked(level, 10**4)[0]

@@ -52,7 +52,9 @@ class Ladder:
         return self._bound(self._analyses[0])
 
     def _is_hopeless(self, found: Analysis, n: int, level: Level, log_delta: float) -> bool:
-        """Return whether the bound is not below this divergence, as parts show that it is not below itself."""
+        """Return whether the bound takes too long for one of many, or its parts show that it is not below this."""
+        if len(self._analyses) > 1 and found.dear(self._subject, level, n):
+            return True
         if found.floor is None:
             return False
         if found.name not in self._floors:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from symamp.analyses.all_data_sets_part import SOURCE, AllDataSetsPart, RegionsPart
 from symamp.analyses.analysis import Analysis
 from symamp.analyses.bound import Bound
+from symamp.analyses.lower_bounds import pairs_badly_hidden
 from symamp.analyses.pair_of_inputs import all_inputs_listed, is_large_table, listed, pairs_of_inputs
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.analyses.table_pair import TablePair, table_pairs
+from symamp.evaluation.law import Level
+from symamp.evaluation.merged_classes import MANY_CLASSES
 
-_MOST_INPUTS = 20
-"""Up to so many inputs of a table the pairs that their blankets do not settle are few enough for a default."""
+_MOST_INPUTS = 64
+"""Up to so many inputs of a table a default takes seconds."""
 _MOST_MESSAGES = 64
 """Up to so many messages one evaluation takes seconds."""
+
+_FEWEST, _ASKED = 8.0, 6
+"""With fewer positive messages parameters are poor, and those of one pair do not suit another."""
 
 
 def _bound(subject: Subject) -> Bound:
@@ -31,6 +39,20 @@ def _lacks_for_regions(subject: Subject) -> str | None:
     return (
         "a table of few inputs and messages" if is_large_table(listed(subject)) else all_inputs_listed(listed(subject))
     )
+
+
+def _is_dear(subject: Subject, level: Level, n: int) -> bool:
+    """Return whether there are many inputs, and few messages that are positive for one of the bad pairs."""
+    mechanism = subject.mechanism
+    table = None if mechanism is None else mechanism.numeric
+    if table is None or len(table.inputs) <= MANY_CLASSES:
+        return False
+    asked = pairs_badly_hidden(table, level, n, _ASKED) or table.pairs[:1]
+    first, second = (table.floats[list(rows)] for rows in zip(*asked, strict=True))
+    excess = np.maximum(first - (1.0 + level.rough_minus_one()) * second, 0.0)
+    with np.errstate(all="ignore"):
+        squares = np.where(excess > 0.0, excess * excess / table.floats[:, None, :], 0.0).sum(axis=2).max(axis=0)
+        return not ((n - 1) * excess.sum(axis=1) ** 2 / squares).min() > _FEWEST
 
 
 def _needless(subject: Subject) -> bool:
@@ -53,6 +75,7 @@ ALL_DATA_SETS = Analysis(
     lambda subject: all_inputs_listed(listed(subject)),
     rank=3,
     needless=_needless,
+    dear=_is_dear,
 )
 
 REGIONS = Analysis(

@@ -11,6 +11,7 @@ from symamp.analyses.bound import Bound
 from symamp.analyses.part import Part
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
+from symamp.evaluation.law import Level
 
 Lack = Callable[[Subject], str | None]
 """Returns what a subject would have to be for the analysis to apply, None if it is."""
@@ -40,7 +41,8 @@ class Analysis:
     it supports. ``lacks`` says why a subject is not supported. ``rank`` places it in the search for the least upper
     bound: cheap ones first, None if it is evaluated on request only; ``needless`` tells
     where another one is known to be at least as good, or where it takes too long to be a default. ``floor`` gives parts
-    that the bound is not below: where they are cheap, the bound is made only where it can be the least.
+    that the bound is not below: where they are cheap, the bound is made only where it can be the least. ``dear`` tells
+    the levels and numbers of users at which it takes too long to be a default.
 
     >>> from symamp.analyses.registry import ANALYSES
     >>> import symamp as sa
@@ -57,6 +59,7 @@ class Analysis:
     rank: int | None = None
     needless: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
     floor: Callable[[Subject], Iterable[Part]] | None = field(repr=False, default=None)
+    dear: Callable[[Subject, Level, int], bool] = field(repr=False, default=lambda subject, level, n: False)
 
     def supports(self, subject: Subject) -> str | None:
         """Return None if the analysis applies to the subject, else what it would have to be."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -121,15 +122,30 @@ def worst_triples(table: NumericTable, level: Level, n: int, most: int) -> list[
     >>> sorted(found)
     [0, 1, 2]
     """
-    rows, found = table.floats, list[tuple[float, tuple[int, int, int]]]()
-    minus_one = level.rough_minus_one()
-    alone = excesses(rows, 1.0 + minus_one)
-    for other in _hiding(rows):
-        scores = np.where(table.admissible, log_divergences(rows, rows[other], minus_one, n, alone), -np.inf)
+    found = list[tuple[float, tuple[int, int, int]]]()
+    for other, scores in _scores(table, level, n):
         # A tie goes to an input outside the pair: that is the data set that papers name.
         found += [(scores[i, j] - 1e-9 * (other in (i, j)), (i, j, other)) for i, j in best(scores, most)]
     found.sort(key=lambda item: (-item[0], item[1]))
     return [triple for _, triple in found[:most]] or [(i, j, i) for i, j in table.pairs[:1]]
+
+
+def pairs_badly_hidden(table: NumericTable, level: Level, n: int, most: int) -> list[tuple[int, int]]:
+    """Return the ordered pairs of rows with the largest divergence where all others hold the same input, by estimates.
+
+    >>> import symamp as sa
+    >>> len(pairs_badly_hidden(sa.RandomizedResponse(k=3, eps0=1).table().numeric, Level.of_float(0.01), 1000, 9))
+    6
+    """
+    return best(reduce(np.maximum, (scores for _, scores in _scores(table, level, n))), most)
+
+
+def _scores(table: NumericTable, level: Level, n: int) -> Iterator[tuple[int, Any]]:
+    """Yield inputs x* of the others with estimates of log D for all pairs."""
+    rows, minus_one = table.floats, level.rough_minus_one()
+    alone = excesses(rows, 1.0 + minus_one)
+    for other in _hiding(rows):
+        yield other, np.where(table.admissible, log_divergences(rows, rows[other], minus_one, n, alone), -np.inf)
 
 
 def _hiding(rows: Any) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TypeAlias
 
@@ -22,6 +22,10 @@ from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
 from symamp.numbers.dyadic import Dyadic
 
+Closer: TypeAlias = Callable[[Part, Level, int, arb, list[Pair]], list[Pair]]
+"""Returns those of some pairs that it does not prove to lie below a bound, given the worst part; worst first."""
+Ranking: TypeAlias = Callable[[NumericTable, Level, int, int], list[Pair]]
+"""Returns so many ordered pairs with the largest divergence, by estimates, worst first."""
 Groups: TypeAlias = Callable[[NumericTable, Sequence[Pair]], list[list[Pair]]]
 
 _FEW_INPUTS, _FEW_MESSAGES = 5, 64
@@ -38,8 +42,9 @@ class TableBound(SearchedBound):
 
     ``part`` makes the part of a pair of rows; its divergence must be at most that of the blanket of the pair, since
     pairs are ranked and settled by their blankets. ``alike`` puts pairs in groups with the same divergence of their
-    parts: those with equal blankets, unless the part is another bound. ``instead`` makes the part of the blanket, for
-    all but a few pairs where evaluations are dear. ``progress`` is told (settled, all) of the ordered pairs.
+    parts: those with equal blankets, unless the part is another bound. ``instead`` makes a cheap part, for all but a
+    few pairs where evaluations are dear; ``closer`` settles more pairs at once. ``ranking`` proposes pairs: by their
+    blankets, unless the part is another bound. ``progress`` is told (settled, all) of the ordered pairs.
     """
 
     table: NumericTable
@@ -47,7 +52,11 @@ class TableBound(SearchedBound):
     progress: Progress | None = None
     alike: Groups = distinct_pairs
     instead: Callable[[Pair], Part] | None = None
-    _left: dict[tuple[int, fmpq | Dyadic], tuple[float, list[Pair]]] = field(default_factory=dict, compare=False)
+    closer: Closer | None = None
+    ranking: Ranking = worst_pairs
+    _left: dict[tuple[int, fmpq | Dyadic], tuple[float, list[Pair]]] = field(
+        default_factory=dict, init=False, compare=False
+    )
 
     def __init__(
         self,
@@ -56,12 +65,15 @@ class TableBound(SearchedBound):
         progress: Progress | None = None,
         alike: Groups = distinct_pairs,
         instead: Callable[[Pair], Part] | None = None,
+        closer: Closer | None = None,
+        ranking: Ranking = worst_pairs,
     ) -> None:
-        vars(self).update(table=table, part=part, progress=progress, alike=alike, instead=instead, _left={})
+        vars(self).update(table=table, part=part, progress=progress, alike=alike, instead=instead)
+        vars(self).update(closer=closer, ranking=ranking, _left={})
 
     def watched(self, progress: Progress) -> TableBound:
         """Return the bound that tells how many pairs are settled."""
-        return TableBound(self.table, self.part, progress, self.alike, self.instead)
+        return replace(self, progress=progress)
 
     @property
     def searched_table(self) -> NumericTable:
@@ -84,10 +96,10 @@ class TableBound(SearchedBound):
         return tuple(self.part(group[0]) for group in self.alike(self.table, self.table.pairs))
 
     def proposed(self, level: Level, n: int) -> list[Part]:
-        """Return the parts of the pairs that a common ranking of the blankets finds worst."""
+        """Return the parts of the pairs that a common ranking finds worst."""
         if len(self.table.inputs) <= _FEW_INPUTS and len(self.table.messages) <= _FEW_MESSAGES:
             return [self.part(pair) for pair in self.table.pairs]
-        return [self.part(pair) for pair in worst_pairs(self.table, level, n, _REFINED) or self.table.pairs[:1]]
+        return [self.part(pair) for pair in self.ranking(self.table, level, n, _REFINED) or self.table.pairs[:1]]
 
     def evidence(
         self,
@@ -113,31 +125,34 @@ class TableBound(SearchedBound):
         if goal is not None and not found[0].is_at_most(goal):
             return tuple(found)
         limit: fmpq | Dyadic = found[0].upper if goal is None else goal
-        groups = self._by_blanket(self._others(level, n, limit, worst), level, n)
+        groups = self._others(level, n, limit, worst)
         while self.instead is not None and len(groups) > _DEAR:
-            # Those with the largest blankets are evaluated; the next one says below what the rest can be left.
+            # The worst ones are evaluated; the next one says below what the rest can be left.
             tried = sharp_enough(self.instead(groups.pop(_DEAR)[0]), level, n, limit, settings)
             if not tried.is_at_most(limit):
                 found.append(tried)
                 if goal is not None:
                     return tuple(found)
                 limit = tried.upper
-                groups = self._by_blanket(self._others(level, n, limit, worst), level, n)
+                groups = self._others(level, n, limit, worst)
         every, tell = self._every, self.progress or _silent
-        for done, group in enumerate(groups):
-            tell(every - len(groups) + done, every)
-            part = self.part(group[0])
+        while groups:
+            tell(every - len(groups), every)
+            part = self.part(groups.pop(0)[0])
             tried = sharp_enough(part, level, n, limit, settings)
             if not tried.is_at_most(limit):
                 found.append(tried)
                 if goal is not None:
                     break
                 limit = tried.upper
+            if self.closer is not None and groups:  # parameters of this one may suit some of the others better
+                left = set(self.closer(part, level, n, _ball(limit), [group[0] for group in groups]))
+                groups = [group for group in groups if group[0] in left]
         tell(every, every)
         return tuple(sorted(found, key=lambda e: e.upper, reverse=True) if goal is None else found)
 
     def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: Part) -> list[list[Pair]]:
-        """Return the pairs that no common bound settles, in groups of which one stands for all."""
+        """Return the pairs that no common bound settles, worst first, in groups of which one stands for all."""
         first = self.table.inputs.index(worst.pair[0]), self.table.inputs.index(worst.pair[1])
         every, tell = self._every, self.progress or _silent
         tell(0, every)
@@ -145,7 +160,7 @@ class TableBound(SearchedBound):
         least, left_there = self._left.get((n, limit), (inf, []))
         is_beyond = level.double is not None and level.double >= least
         with flint.ctx.workprec(256):
-            ball = limit.ball if isinstance(limit, Dyadic) else arb(limit)
+            ball = _ball(limit)
             rest = left_there if is_beyond else open_pairs(self.table, level, n, ball)
             if len(rest) > 1:
                 left = len(rest)
@@ -156,17 +171,24 @@ class TableBound(SearchedBound):
 
                 law = law_of(table_blanket(self.table, first))
                 rest = narrowed(self.table, level, n, ball, rest, law, of_sums)
+            rest = self._worst_first([pair for pair in rest if pair != first], level, n)
+            if self.closer is not None and rest:
+                rest = self.closer(worst, level, n, ball, rest)
         if isinstance(limit, fmpq) and level.double is not None:
             self._left.clear()  # of one search, not of all questions
             self._left[n, limit] = level.double, rest
         return [group for group in self.alike(self.table, [first, *rest]) if first not in group]
 
-    def _by_blanket(self, groups: list[list[Pair]], level: Level, n: int) -> list[list[Pair]]:
-        """Return the groups, those whose blanket has the largest divergence by estimates first."""
-        if len(groups) < 2:
-            return groups
-        place = {pair: k for k, pair in enumerate(worst_pairs(self.table, level, n, len(self.table.inputs) ** 2))}
-        return sorted(groups, key=lambda group: min(place.get(pair, len(place)) for pair in group))
+    def _worst_first(self, pairs: list[Pair], level: Level, n: int) -> list[Pair]:
+        if len(pairs) < 2:
+            return pairs
+        place = {pair: k for k, pair in enumerate(self.ranking(self.table, level, n, len(self.table.inputs) ** 2))}
+        return sorted(pairs, key=lambda pair: place.get(pair, len(place)))
+
+
+def _ball(limit: fmpq | Dyadic) -> arb:
+    with flint.ctx.workprec(256):
+        return limit.ball if isinstance(limit, Dyadic) else arb(limit)
 
 
 def _silent(done: int, every: int) -> None:

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from math import log
+from math import isfinite, log, nan
 
+import flint
+import numpy as np
 import sympy as sp
 from flint import arb
 
 from symamp.analyses.all_data_sets_part import AllDataSetsPart
 from symamp.analyses.blanket_bound import blanket_of_rows
 from symamp.analyses.data_sets import dataset_reduction
-from symamp.analyses.pair_bounds import Pair
+from symamp.analyses.lower_bounds import pairs_badly_hidden
+from symamp.analyses.pair_bounds import Pair, worst_pairs
+from symamp.analyses.pair_data_sets import common_bounds
 from symamp.analyses.pair_of_inputs import PairOfInputs
+from symamp.analyses.part import Part
 from symamp.analyses.reduction import Reduction
 from symamp.analyses.subject import Subject
 from symamp.analyses.table_bound import TableBound
+from symamp.derivation.numeric_table import Floats, NumericTable
 from symamp.derivation.pairs import pairs_with_equal_laws
+from symamp.evaluation.all_data_sets_majorant import raised_to_majorant
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.envelope_law import enclose_envelope, estimate_log_envelope
 from symamp.evaluation.law import Level
 from symamp.evaluation.merged_classes import MANY_CLASSES
+from symamp.numbers.rounding import float_below
+
+_SHARP = 0.01
+"""The envelope is not below the largest divergence of a constant data set: it is not tried so near to that."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +52,85 @@ class TablePair(AllDataSetsPart):
         The upper end is at least the divergence for this pair, whatever inputs the other users hold.
         Proof: docs/proofs/all_data_sets.md, docs/proofs/envelope.md.
         """
-        found = super().enclose(level, n, settings)
-        if estimate_log_envelope(self.laws, level, n) < log(float(found.upper)):
+        found, searched = super().enclose(level, n, settings), self.searches.whole(level, n)[0].found
+        if found.evaluator == "all data sets" and searched and searched.excess < max(_SHARP, settings.gap):
+            return found
+        upper = float(found.upper)
+        if upper > 0.0 and estimate_log_envelope(self.laws, level, n) < log(upper):
             other = enclose_envelope(self.laws, level, n, settings)
             if other.upper.upper() < found.upper.upper():
                 return replace(other, lower=arb(0))
         return found
 
 
+@dataclass(frozen=True)
+class RoughPair(TablePair):
+    """One pair of rows: the less of what moments prove over all data sets and of the blanket."""
+
+    table: NumericTable
+
+    @property
+    def signature(self) -> Hashable:
+        """The pair, and that it is bounded roughly."""
+        return "rough", self.pair
+
+    def _blanket(self) -> Part:
+        return blanket_of_rows(self.table, rows_of(self, self.table))
+
+    def _bound(self, level: Level, n: int, log_unit: float) -> float:
+        """Return the bound by moments in units of e^log_unit; nan for none."""
+        rows = rows_of(self, self.table)
+        return float(common(self, self.table, level, n, [rows], log_unit)[0]) if isfinite(log_unit) else nan
+
+    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        blanket = self._blanket().log_estimate(level, n, settings)
+        bound = self._bound(level, n, blanket)
+        return blanket + log(bound) if 0.0 < bound < 1.0 else blanket
+
+    def rough_estimate(self, level: Level, n: int) -> float:
+        """Return the same."""
+        return self.log_estimate(level, n)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
+
+        Guarantee
+        ---------
+        The upper end is at least the divergence for this pair, whatever inputs the other users hold.
+        Proof: docs/proofs/all_pairs.md, docs/proofs/blanket_reduction.md.
+        """
+        blanket = self._blanket()
+        unit = blanket.log_estimate(level, n, settings)
+        bound = self._bound(level, n, unit)
+        if not bound < 1.0:
+            return replace(blanket.enclose(level, n, settings), lower=arb(0), exact=None)
+        with flint.ctx.workprec(128):
+            return Enclosure(arb(0), (arb(unit).exp() * arb(bound)).upper(), "moments", 128)
+
+
+def rows_of(part: Part, table: NumericTable) -> Pair:
+    """Return the pair of a part as rows of the table."""
+    return table.inputs.index(part.pair[0]), table.inputs.index(part.pair[1])
+
+
+def common(
+    part: AllDataSetsPart, table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], log_unit: float
+) -> Floats:
+    """Return bounds on pairs of rows over all data sets, in units of e^log_unit, by the parameters of a part."""
+    found = part.searches.whole(level, n)[0].found
+    with flint.ctx.workprec(128):
+        parameters = None if found is None else raised_to_majorant(found.parameters)
+    if parameters is None:
+        return np.full(len(pairs), nan)
+    return common_bounds(table, level, n, pairs, (rows_of(part, table), parameters), log_unit)
+
+
 def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOfInputs]) -> TableBound:
     """Return the bound over all pairs of rows of a table, each a part of this kind; what blankets settle is left out.
 
-    With many inputs that is done for a few pairs only, and the blanket bounds all others.
+    Over all data sets, moments leave out more; with many inputs a few pairs are evaluated, and one of the others says
+    below what moments, or the blanket, leave the rest.
 
     Guarantee
     ---------
@@ -63,11 +140,26 @@ def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOf
     mechanism = subject.mechanism
     assert mechanism is not None
     assert mechanism.numeric is not None
-    inputs, one = mechanism.inputs, sp.Integer(1)
+    table, inputs, one = mechanism.numeric, mechanism.inputs, sp.Integer(1)
 
     def part(rows: Pair) -> PairOfInputs:
-        pair = inputs[rows[0]], inputs[rows[1]]
-        return kind(tuple(dataset_reduction(mechanism, pair, ((x, one),)) for x in inputs))
+        return kind(triples(rows))
 
-    instead = partial(blanket_of_rows, mechanism.numeric) if len(inputs) > MANY_CLASSES else None
-    return TableBound(mechanism.numeric, part, alike=pairs_with_equal_laws, instead=instead)
+    def triples(rows: Pair) -> tuple[Reduction, ...]:
+        pair = inputs[rows[0]], inputs[rows[1]]
+        return tuple(dataset_reduction(mechanism, pair, ((x, one),)) for x in inputs)
+
+    def closer(worst: Part, level: Level, n: int, bound: arb, pairs: list[Pair]) -> list[Pair]:
+        if not isinstance(worst, AllDataSetsPart) or not bound > 0:
+            return pairs
+        with flint.ctx.workprec(128):
+            log_bound = float_below(bound.log())
+        bounds = common(worst, table, level, n, pairs, log_bound)
+        return [pair for pair, found in zip(pairs, bounds.tolist(), strict=True) if not found <= 1.0]
+
+    def instead(rows: Pair) -> Part:
+        return RoughPair(triples(rows), table) if kind is TablePair else blanket_of_rows(table, rows)
+
+    many = instead if len(inputs) > MANY_CLASSES else None
+    ranking = pairs_badly_hidden if kind is TablePair else worst_pairs
+    return TableBound(table, part, None, pairs_with_equal_laws, many, closer, ranking)

@@ -1,0 +1,121 @@
+"""Pairs of rows settled over all data sets by moments, and tables of one's own with many inputs."""
+
+from fractions import Fraction
+from math import exp, log
+
+import flint
+import numpy as np
+import pytest
+from flint import arb
+
+import symamp as sa
+from symamp.analyses.table_pair import RoughPair, TablePair, common, table_pairs
+from symamp.evaluation.divergence import Settings
+from symamp.evaluation.law import Level
+from symamp.numbers.rounded_exponentials import UNIT, exponentials, logarithms_above
+
+
+def table_of(rng, inputs, messages, spread):
+    return normalised(np.exp(rng.uniform(0.0, spread, (inputs, messages))))
+
+
+def normalised(rows):
+    return sa.FiniteMechanism(rows / rows.sum(axis=1, keepdims=True), normalise=True)
+
+
+def geometric(size, eps0):
+    distances = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
+    return normalised(np.exp(-eps0 * distances / (size - 1)))
+
+
+@pytest.mark.parametrize("largest", [1e-9, 0.2, 3.0, 80.0, 299.0])
+def test_exponentials_have_their_errors(largest):
+    x = np.random.default_rng(1).uniform(-largest, largest, 400)
+    allowed = UNIT * (4.0 + 32.0 * np.abs(x).max())
+    with flint.ctx.workprec(200):
+        for argument, value in zip(x.tolist(), exponentials(x).tolist(), strict=True):
+            assert abs(arb(value) / arb(argument).exp() - 1) <= allowed
+
+
+def test_logarithms_are_above():
+    x = np.random.default_rng(2).uniform(-200.0, 200.0, 400)
+    values = np.concatenate([np.exp(x), 1.0 + 1e-9 * x])
+    found = logarithms_above(values)
+    with flint.ctx.workprec(200):
+        exact = [arb(value).log() for value in values.tolist()]
+        assert all(arb(above) >= log_x for above, log_x in zip(found.tolist(), exact, strict=True))
+        assert all(arb(above) - log_x < 1e-10 for above, log_x in zip(found.tolist(), exact, strict=True))
+    assert np.isnan(logarithms_above(np.array([np.nan, np.inf, 0.0, -1.0]))).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_common_bound_is_above_all_constant_data_sets(seed):
+    rng = np.random.default_rng(seed)
+    mechanism = table_of(rng, int(rng.integers(2, 6)), int(rng.integers(2, 9)), float(rng.choice([0.1, 1.0, 3.0])))
+    table, n = mechanism.numeric, int(10 ** rng.uniform(2.0, 10.0))
+    bound = table_pairs(mechanism, TablePair)
+    of = bound.part(table.pairs[0])
+    eps = of.triples[0].root(n, -rng.uniform(3.0, 30.0), Settings())
+    level = Level.of_float(eps)
+    found = common(of, table, level, n, table.pairs, 0.0)
+    assert found[0] > 0.0
+    for pair, upper in zip(table.pairs, found.tolist(), strict=True):
+        least = max(t.log_estimate(level, n) for t in bound.part(pair).triples)
+        assert not log(upper) < least + 1e-3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_common_bound_is_above_the_truth_of_two_messages(seed):
+    """Over all data sets, by boxes of counts: another theorem."""
+    rng = np.random.default_rng(100 + seed)
+    mechanism, n = table_of(rng, 2, 2, 1.5), 2000
+    truth = sa.epsilon(mechanism, n=n, delta="1e-5", method="two_messages")
+    part = table_pairs(mechanism, TablePair)
+    level, pairs = Level.of_float(truth.lower), mechanism.numeric.pairs
+    own = [common(part.part(p), mechanism.numeric, level, n, [p], log(1e-5))[0] for p in pairs]
+    every = [common(part.part(p), mechanism.numeric, level, n, pairs, log(1e-5)) for p in pairs]
+    assert 0.999 < max(own) < 1.6
+    assert all(found.max() > 0.999 for found in every)
+
+
+def test_the_common_bound_is_above_the_worst_of_all_data_sets():
+    rng = np.random.default_rng(5)
+    mechanism = table_of(rng, 3, 3, 0.7)
+    truth = sa.exact.worst_dataset(mechanism, 6, "1/20").value
+    pairs, part = mechanism.numeric.pairs, table_pairs(mechanism, TablePair).part
+    found = [common(part(p), mechanism.numeric, Level.of_float(0.05), 6, [p], 0.0)[0] for p in pairs]
+    assert not max(np.nan_to_num(found, nan=np.inf)) < float(truth.lower)
+
+
+def test_nothing_is_claimed_where_a_message_names_its_sender():
+    rows = [[0, "1/2", "1/2"], ["1/4", "1/4", "1/2"], ["1/2", "1/4", "1/4"]]
+    mechanism = sa.FiniteMechanism({f"x{i}": {f"y{j}": p for j, p in enumerate(row)} for i, row in enumerate(rows)})
+    other = sa.FiniteMechanism([["1/3", "1/6", "1/2"], ["1/4", "1/4", "1/2"], ["1/2", "1/4", "1/4"]])
+    of = table_pairs(other, TablePair).part((0, 1))
+    assert np.isnan(common(of, mechanism.numeric, Level.of_float(0.01), 10**4, mechanism.numeric.pairs, 0.0)).all()
+
+
+def test_a_rough_pair_is_the_less_of_blanket_and_moments():
+    mechanism, level = geometric(8, 2.0), Level.of_float(0.05)
+    triples = table_pairs(mechanism, TablePair).part((0, 7)).triples
+    rough, sharp = RoughPair(triples, mechanism.numeric), TablePair(triples)
+    found = [float(part.enclose(level, 10**4, Settings()).upper) for part in (rough, sharp)]
+    assert found[1] < found[0] < 1.2 * found[1]
+    assert exp(rough.log_estimate(level, 10**4)) == pytest.approx(found[0], rel=1e-3)
+    few = rough.enclose(level, 2, Settings())
+    assert float(few.upper) <= 1.0
+
+
+@pytest.mark.parametrize("method", [None, "all_data_sets"])
+def test_many_inputs_are_bounded_over_all_data_sets(method):
+    """Nearly all pairs are nearly as bad as the worst: their blankets are 27 % above the truth."""
+    answer = sa.epsilon(geometric(24, 2), n=10**4, delta="1e-6", method=method)
+    assert answer.method == "all_data_sets"
+    assert answer.gap < 0.005
+
+
+def test_a_bound_of_zero_is_not_compared_in_logarithms():
+    rows = np.exp(14.0 * np.random.default_rng(1005).uniform(size=(9, 2)))
+    answer = sa.epsilon(normalised(rows), n=1, delta="1e-6", method="all_data_sets")
+    assert answer.lower <= answer.upper
+    assert Fraction(answer.upper) > 0
