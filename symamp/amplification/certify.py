@@ -57,7 +57,7 @@ def epsilon_above(
                 missed = None
                 continue
         missed = shift, miss
-        shift = _further(shift, miss + 0.5 * worst.accuracy, slope, guess, settings)
+        shift = _further(shift, miss + worst.accuracy, slope, guess, settings)
     return inf, ()
 
 

@@ -23,7 +23,7 @@ from symamp.evaluation.divergence import Enclosure, Settings, positive_part, sta
 from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.law import Law, Level, total
 
-_SLACK, _MOST_SLACK, _OF_EXCESS = 1e-3, 0.03, 0.03  # relative, of one cell
+_SLACK, _MOST_SLACK, _OF_EXCESS = 1e-3, 0.03, 0.06  # relative, of one cell
 _NEGLIGIBLE = 1e-2  # of a term, for one cell, in units of the slack
 _PLAIN, _UNSEEN = 30.0, 1e-15
 _EVEN, _SMALL, _AIM = 0.5, 0.015, 0.4
@@ -86,8 +86,7 @@ def enclose_all_data_sets(
             if r.region.steps and len(r.found.by_corner) != len(distinct):  # regions of other classes
                 break
             # Cells need not be sharp where another region has the larger bound, or where all parameters are poor.
-            sharp = max(slack, 0.3 * (regions[0].log_value - r.log_value), _of_poor(r))
-            sharp = min(sharp, _MOST_SLACK)
+            sharp = min(max(slack, 0.3 * (regions[0].log_value - r.log_value), _of_poor(r)), _MOST_SLACK)
             corners = r.region.corners(len(distinct)) if r.region.steps else ()
             found, cells = _certified(distinct, gains, parameters, r.found, n, mixed, sharp, corners)
             upper = upper.max(found).upper()
@@ -115,12 +114,12 @@ def estimate_log_all_data_sets(
     found = known.regions(level, n, halved)
     with flint.ctx.workprec(128):
         trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)
-    return min(max(r.log_value + 0.5 * _of_poor(r) for r in found), trivial)
+    return min(max(r.log_value + _of_poor(r) for r in found), trivial)
 
 
 def _of_poor(r: FoundRegion) -> float:
-    """Return how far cells may be above what poor parameters give; about half of it remains in the bound."""
-    return 0.0 if r.found is None else _OF_EXCESS * max(r.found.excess - SHARP, 0.0)
+    """Return how far cells may be above what poor parameters give: most of it remains in the bound."""
+    return 0.0 if r.found is None else min(_OF_EXCESS * max(r.found.excess - SHARP, 0.0), _MOST_SLACK)
 
 
 def recomputed_bound(

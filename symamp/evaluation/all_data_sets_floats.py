@@ -18,6 +18,7 @@ from symamp.evaluation.tilted import exp_minus_linear, sine_minus_argument
 Waves = NDArray[np.complex128]
 
 _STEPS, _STEADY, _ALONE = 14, 1e-3, 4.0
+_NEXT_TO_NOTHING = 1e-15 - 1.0
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,9 @@ class FloatClasses:
         s, lam = np.broadcast_arrays(s, lam)
         x = s[..., None, None] * self.values - lam[..., None, None] * np.maximum(self.values, 0.0)
         linear = s[..., None] * self.mean - lam[..., None] * self.gains
-        return np.asarray(np.log1p(linear + np.einsum("...xk,xk->...x", exp_minus_linear(x), self.masses)))
+        below_one = linear + np.einsum("...xk,xk->...x", exp_minus_linear(x), self.masses)
+        # A sum that cancels to about -1, or beyond it, is rounding: its M(s) is next to nothing.
+        return np.asarray(np.log1p(np.maximum(below_one, _NEXT_TO_NOTHING)))
 
     def variance(self, s: float, lam: float) -> Floats:
         """Return the variance of z under the tilt e^(s z - lam z+), for each class."""
@@ -146,16 +149,21 @@ def best_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
 
 def _shared_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
     """Return the same by Newton's steps for log v, halvings of the bracket where they leave it: a convex function."""
-    low, high = -np.log(alphas.max(axis=1)), -np.log(alphas.min(axis=1))
+    exponents, alphas = exponents.T.copy(), alphas.T.copy()  # sums over few corners are quick along the first axis
+    low, high = -np.log(alphas.max(axis=0)), -np.log(alphas.min(axis=0))
     y = 0.5 * (low + high)
     with np.errstate(all="ignore"):
         for _ in range(_STEPS):
-            t = alphas * np.exp(y)[:, None]
+            t = alphas * np.exp(y)
             z = exponents + t
-            shares = np.exp(z - z.max(axis=1, keepdims=True))
-            whole, first = shares.sum(axis=1), (shares * t).sum(axis=1)
-            mean, variance = first / whole, (shares * t * t).sum(axis=1) / whole - (first / whole) ** 2
-            low, high = np.where(mean < 1.0, y, low), np.where(mean < 1.0, high, y)
+            shares = np.exp(z - z.max(axis=0))
+            whole = shares.sum(axis=0)
+            shares *= t
+            mean = shares.sum(axis=0) / whole
+            shares *= t
+            variance = shares.sum(axis=0) / whole - mean * mean
+            is_low = mean < 1.0
+            low, high = np.where(is_low, y, low), np.where(is_low, high, y)
             step = y - np.log(mean) / (1.0 + variance / mean)
             before, y = y, np.where((low < step) & (step < high), step, 0.5 * (low + high))
             if np.abs(y - before).max() < _STEADY:

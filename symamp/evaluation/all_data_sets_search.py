@@ -31,8 +31,11 @@ SHARP = 0.1
 """So near to the best constant data set, in the logarithm, the search is not continued."""
 _LOBE, _WIDER_LOBE, _RETURNS = 6.0, 15.0, 200.0
 _ROUNDS, _OTHERS, _MORE_OF_OTHERS, _SOLVED = 3, 0.1, 0.5, 3
-_REACHED, _REACHED_POOR, _DRIFT, _DRIFT_POOR = 1.5, 1.0, 2e-3, 0.05
+_REACHED, _REACHED_POOR, _DRIFT, _DRIFT_POOR = 1.5, 1.0, 2e-3, 0.3
 """How far in log delta parameters are taken over, good ones and poor ones, and by how much they may be worse there."""
+_SMOOTHEST = 0.02
+_FEWER_TERMS = 5e-4, 5e-3
+"""What a sharp bound, and a poor one, may grow by in the logarithm where it has fewer terms."""
 _TILTS_NEAR = np.geomspace(0.5, 2.0, 9)
 _GRID = 120
 _SOLUTIONS, _COST_RANGE = 3, 22.0
@@ -83,11 +86,38 @@ def _search(g: FloatClasses, n: int) -> Found | None:
         best = found
         if best.excess < SHARP:
             break
-    if best is None or not are_few or best.excess > SHARP:
+    if best is None or not are_few:
         return best
-    p, factor = best.parameters, sqrt(min(smoothing(n) / SMOOTHER, 1.0))
+    best = _thinned(g, n, best)
+    p, is_sharp = best.parameters, best.excess <= SHARP
+    # Poor parameters bear more smoothing: they need fewer frequencies, and |M|^N returns less often.
+    factor = sqrt(min(smoothing(n) / SMOOTHER, 1.0) if is_sharp else _SMOOTHEST / SMOOTHER)
     p = replace(p, terms=tuple(replace(t, sigma=t.sigma * factor) for t in p.terms))
-    return _evaluated(g, n, p, best.weights, best.binding, best.saddle, log_size) or best
+    other = _evaluated(g, n, p, best.weights, best.binding, best.saddle, log_size)
+    is_better = other is not None and (is_sharp or other.log_value < best.log_value + _FEWER_TERMS[1])
+    return other if is_better else best
+
+
+def _thinned(g: FloatClasses, n: int, found: Found) -> Found:
+    """Return parameters with fewer terms, where the bound hardly grows without those that take most frequencies."""
+    p, log_size = found.parameters, found.log_value - found.excess
+    P = max((n - 1) * g.gain, p.p_lo)
+    log_bads = log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
+    costs = np.array([log_term(g, n, t, p.p_lo, row) for t, row in zip(p.terms, found.weights, strict=True)])
+    lam, kept = np.array([t.lam for t in p.terms]), list(range(len(p.terms)))
+    weights = np.array([t.a for t in p.terms])
+    spread = [(n - 1) * float(g.variance(t.s, t.lam).max()) + 2.0 / t.s**2 for t in p.terms]
+    for k in sorted(kept, key=lambda k: -sqrt(spread[k]) / p.terms[k].sigma):
+        fewer = [i for i in kept if i != k]
+        solved = _majorant(p.p_lo, P, P * lam[fewer], costs[fewer], log_bads) if fewer else None
+        if solved is not None:
+            by_corner = np.logaddexp.reduce([log_bads, *(np.log(solved[0])[:, None] + costs[fewer])])
+            if by_corner.max() < found.log_value + _FEWER_TERMS[found.excess > SHARP]:
+                kept, weights = fewer, solved[0]
+    used = [(i, a) for i, a in zip(kept, weights.tolist(), strict=True) if a > 0.0]
+    fewer_terms = replace(p, terms=tuple(replace(p.terms[i], a=a) for i, a in used))
+    rows = found.weights[[i for i, _ in used]]
+    return _evaluated(g, n, fewer_terms, rows, found.binding, found.saddle, log_size) or found
 
 
 class _Columns:
@@ -192,7 +222,9 @@ def carried(found: Found, g: FloatClasses, n: int) -> Found | None:
         is_good = found.excess < SHARP
         if not abs(log_size - (found.log_value - found.excess)) < (_REACHED if is_good else _REACHED_POOR):
             return None
-        p, ratio = found.parameters, near[0][2] / found.saddle
+        # Corners that tie have saddle points of their own, and lines stay with one.
+        saddle = min((v for *_, v in near), key=lambda v: abs(log(v / found.saddle)))
+        p, ratio = found.parameters, saddle / found.saddle
         terms = tuple(replace(t, s=t.s * ratio, sigma=t.sigma / ratio) for t in p.terms)
         tilts = p.tilt_a * _TILTS_NEAR
         rows = log_bads_at(g, n, p.p_lo, tilts, ratio * p.tilt_b)
@@ -212,7 +244,7 @@ def carried(found: Found, g: FloatClasses, n: int) -> Found | None:
         log_terms=tuple(by_term.max(axis=1).tolist()),
         by_corner=by_corner,
         excess=value - log_size,
-        saddle=near[0][2],
+        saddle=saddle,
     )
 
 
