@@ -31,6 +31,7 @@ from symamp.numbers.rounding import float_above, float_below
 
 _UNIT = 2.0**-53
 _SLACK = 1.0 + 1e-6
+_MOST_ERROR = 0.01
 _NEGLIGIBLE, _SMALLEST, _LARGEST, _NOISE, _ROUGH, _SIDES = 1e-5, 1e-250, 1e250, 1e-290, 1e-3, (False, True)
 _FIRST, _FINE, _MOST_WORK, _WIDE, _DEVIATIONS, _STALLED = 16, 64, 240_000, 8, 3.0, 0.8
 
@@ -202,7 +203,7 @@ def _of_atoms(values: Floats, masses: Floats, plan: _Plan) -> tuple[float, float
 
 
 def _expected(one: _Sum, plan: _Plan) -> tuple[float, float]:
-    """Return E[S_+] of n draws from both sides."""
+    """Return E[S_+] of n draws from both sides; (0, inf) if roundings count."""
 
     def gain(rows: Rows, k: int) -> float:
         """Return E[S_+] of k users."""
@@ -236,5 +237,7 @@ def _expected(one: _Sum, plan: _Plan) -> tuple[float, float]:
             b = together(a, one, plan.n // 2 + 1)
     value, terms = expected_positive_part(a.rows, b.rows, plan.n * plan.centre, plan.upward)
     error = (a.roundings + b.roundings + terms + 64) * _UNIT * 1.01
+    if error > _MOST_ERROR:
+        return 0.0, inf
     noise = _NOISE * max([1.0, *(2.0**level for level in (*a.rows, *b.rows))])
-    return max(value * (1.0 - error) - noise, 0.0), (value * (1.0 + error) + lost) * UP + noise
+    return max(value * (1.0 - error) - noise, 0.0), (value + lost) * (1.0 + 2.0 * error) * UP + noise
