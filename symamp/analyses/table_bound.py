@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 from typing import TypeAlias
 
@@ -73,7 +73,7 @@ class TableBound(SearchedBound):
 
     def watched(self, progress: Progress) -> TableBound:
         """Return the bound that tells how many pairs are settled."""
-        return replace(self, progress=progress)
+        return TableBound(self.table, self.part, progress, self.alike, self.instead, self.closer, self.ranking)
 
     @property
     def searched_table(self) -> NumericTable:

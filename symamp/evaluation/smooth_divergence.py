@@ -45,7 +45,8 @@ _BITS_OF_GAPS, _SEARCHED, _SLACK = 40, 64, 1.05
 _COARSER, _COARSEST = 32.0, 1e-3
 _SHARE, _MOST_FREQUENCIES = 4.0, 3_000
 _BITS, _WIDE, _ACCURACY = 128, 0.2, 0.1
-_FREQUENCIES_OF_FEW, _FREQUENCIES_OF_MANY = 300, 1_000
+_FREQUENCIES_OF_FEW, _FREQUENCIES_OF_MANY = 300, 500
+_FEW_ATOMS = 8
 _GAP_OF_SANDWICH = 5e-4  # as close as other evaluations come with few users
 _GAP_OF_MANY, _MANY_USERS = 5e-7, 1_000
 
@@ -317,7 +318,7 @@ def _by_convolution(
     law: SmoothLaw, level: Level, n: int, settings: Settings, below: SmoothLaw | None = None
 ) -> Enclosure | None:
     """Return the enclosure by the finite sandwich and sums on a lattice, None where doubles do not serve."""
-    if not law.pieces:  # a lattice costs accuracy: atoms alone are summed exactly where they are few
+    if not law.pieces and len(law.atoms) <= _FEW_ATOMS:  # a lattice costs accuracy: few atoms are summed exactly
         return None
     finite = _sandwich(below or law, n, settings)[0], _sandwich(law, n, settings)[1]
     rough = quick_gparv(finite[1], level)

@@ -16,7 +16,7 @@ from symamp.derivation.crossing import level_of, number
 from symamp.derivation.printing import latex
 from symamp.derivation.variation_parameters import VariationRatio
 from symamp.derivation.worst_pair import WorstPair
-from symamp.errors import PrecisionError, SymampError
+from symamp.errors import SymampError
 from symamp.evaluation.law import Level
 from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.mechanisms.continuous.noise_law import blanket_law, cut_laws, far_ratio
@@ -197,9 +197,7 @@ class AdditiveNoise(Parametrised, SubjectBase):
 
     def ratio_at_cut(self, level: Level, n: int) -> float:
         """Return the ratio from which on one message decides alone at this level and number of users."""
-        e = 1.0 + level.rough_minus_one()
-        if not e < _LARGEST_E:  # the search for a delta below what a cut law can prove ends here
-            raise PrecisionError("eps", "a level above 200", "noise with unbounded ratios: a larger delta")
+        e = min(1.0 + level.rough_minus_one(), _LARGEST_E)  # any cut will do
         # The others' ratios r1 count E times.
         return _rounded(n * (e - 1.0) + _DEVIATIONS * (self._deviation(n) * sqrt((1.0 + e * e) / 2.0) + 1.0))
 
