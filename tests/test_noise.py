@@ -1,5 +1,7 @@
 """Noise on an interval: families, cut tails, and densities of one's own, against numbers from elsewhere."""
 
+import math
+
 import flint
 import numpy as np
 import pytest
@@ -140,6 +142,8 @@ def test_what_sympy_gets_wrong_about_a_density_is_noticed(name, monkeypatch):
         sa.DensityMechanism(sp.exp(-3 * sp.Abs(y - x)) * sp.Rational(3, 2), x, y)
 
 
-def test_a_level_beyond_doubles_is_refused_where_ratios_have_no_bound():
-    with pytest.raises(sa.errors.PrecisionError, match="a larger delta"):
-        sa.Gaussian(sigma=2).ratio_at_cut(Level.of_float(800.0), 13)
+def test_a_level_beyond_doubles_has_the_cut_of_a_lower_one():
+    assert sa.Gaussian(sigma=2).ratio_at_cut(Level.of_float(800.0), 13) < math.inf
+    assert 0.0 <= sa.delta(sa.Gaussian(sigma=2), n=13, eps=800).upper < 1e-200
+    with pytest.raises(sa.errors.PrecisionError, match="1e-200"):
+        sa.epsilon(sa.Gaussian(sigma=2), n=13, delta="1e-250")
