@@ -17,7 +17,7 @@ from symamp.evaluation.inversion import log_of_ball
 from symamp.evaluation.law import Law, Level
 
 Pair = tuple[int, int]
-_KERNEL_GAP, _MOST_FREQUENCIES = 0.05, 400
+_KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
 
 
 def worst_pairs(table: NumericTable, level: Level, n: int, most: int) -> list[Pair]:
@@ -77,6 +77,8 @@ def narrowed(
         return left
     with flint.ctx.workprec(128 + 2 * n.bit_length()):
         plan = float_sum(rough, n, _KERNEL_GAP, _MOST_FREQUENCIES).plan
+        if plan.terms > _MOST_TERMS:  # one pair by itself leaves most of them out
+            return left
         try:
             bounds = kernel_bounds(table, level, n, left, plan, progress)
         except PrecisionError:  # then each pair is evaluated by itself
