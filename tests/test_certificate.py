@@ -172,6 +172,10 @@ def test_verifier_agrees_with_evaluator_on_random_laws(chunk):
         agree(seed)
 
 
+def test_a_table_of_many_inputs_beyond_its_budget_has_a_certificate():
+    agree(1888)  # delta = 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(20))
 def test_verifier_agrees_with_evaluator_on_a_thousand_random_laws(chunk):

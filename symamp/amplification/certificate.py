@@ -163,7 +163,8 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
     if whole.searched_table is not None:
         if method not in (None, "blanket"):
             raise ArgumentError("certificate", f"{method} of a table", "an answer of method='blanket'")
-        if len(whole.searched_table.inputs) > _FEW_INPUTS and not whole.searched_table.is_restricted:
+        # A bound of 0 is shown pair by pair: no tilt proves it.
+        if bound > 0 and len(whole.searched_table.inputs) > _FEW_INPUTS and not whole.searched_table.is_restricted:
             yield _table(whole.searched_table, at, bound, n, known)
             return
     settled = {e.part.pair: e for e in claim.above if e.part.method != method}  # by another bound on the same pair
