@@ -100,7 +100,7 @@ def _flat(rows):
 def test_it_overlaps_with_the_kernel(noise, n, eps):
     level = Level.of_float(eps)
     law = noise.blanket_laws(level, n)[1]
-    found, other = (f(law, level, n, Settings(gap=5e-3)) for f in (_by_convolution, enclose_smooth))
+    found, other = (f(law, level, n, Settings(gap=5e-3), law) for f in (_by_convolution, enclose_smooth))
     assert found.lower.lower() <= other.upper.upper()
     assert other.lower.lower() <= found.upper.upper()
     assert found.relative_gap < 0.05

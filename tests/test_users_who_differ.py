@@ -1,6 +1,7 @@
 """Users who differ: Theorems C and D against exhaustion, brackets against known values, and what is refused."""
 
 import pickle
+from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
 
@@ -12,8 +13,8 @@ import symamp as sa
 from symamp.analyses.crowd_data import budget_gparv
 from symamp.analyses.crowd_messages import victims
 from symamp.errors import ArgumentError, FormatError, SupportMismatchError
-from symamp.evaluation.divergence import Settings, enclose_law
-from symamp.evaluation.gparv import BallGparv
+from symamp.evaluation.divergence import Settings, enclose_level
+from symamp.evaluation.gparv import BallGparv, nearest_doubles
 from symamp.evaluation.grouped import enclose_groups
 from symamp.evaluation.grouped_search import Group
 from symamp.evaluation.law import Level
@@ -63,12 +64,24 @@ def test_sums_over_groups_by_exhaustion(seed, counts):
         assert found.relative_gap < 1e-3
 
 
-def test_one_law_in_two_groups_is_one_group():
-    def source():
-        return budget_gparv(lambda: arb(1).exp(), Level.of_float(0.04))
+@dataclass(frozen=True)
+class OfBudget:
+    """The law of the generic bound for the budget 1."""
 
-    split = enclose_groups([Group(4000, source), Group(6000, source)])
-    whole = enclose_law(source, 10_000, Settings())
+    def floats(self, level):
+        return nearest_doubles(lambda: self.balls(level))
+
+    def matched(self, level, g, bits):
+        return g
+
+    def balls(self, level):
+        return budget_gparv(lambda: arb(1).exp(), level)
+
+
+def test_one_law_in_two_groups_is_one_group():
+    law, level = OfBudget(), Level.of_float(0.04)
+    split = enclose_groups([Group(c, lambda: law.balls(level)) for c in (4000, 6000)])
+    whole = enclose_level(law, level, 10_000, Settings())
     assert split.lower.lower() / 10_000 <= whole.upper
     assert whole.lower <= split.upper.upper() / 10_000
     assert split.relative_gap < 2e-6

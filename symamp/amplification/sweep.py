@@ -92,9 +92,7 @@ def sweep(
     named = _named(mechanisms)
     quantity, given = _given(delta, eps)
     counts = tuple(users(x) for x in _listed(n, "n"))
-    budgets: tuple[object, ...] = (None,) if eps0 is None else _listed(eps0, "eps0")
-    for b in budgets if eps0 is not None else ():
-        _ = exact_number(b, "eps0")  # also where no mechanism has it free
+    budgets: tuple[object, ...] = (None,) if eps0 is None else _budgets(eps0)
     written = tuple(None if b is None else str(b) for b in budgets)
     axes = (tuple(named), written, counts, given)
     if np.prod([len(a) for a in axes]) > _MOST_POINTS:
@@ -174,6 +172,13 @@ def _named(mechanisms: Any) -> dict[str, Subject]:
             "mechanisms", f"{len(listed)}, {len(named)} of them different", "different names, or a dict"
         )
     return named
+
+
+def _budgets(eps0: object) -> tuple[object, ...]:
+    values = _listed(eps0, "eps0")
+    for value in values:
+        _ = exact_number(value, "eps0")  # also where no mechanism has it free
+    return values
 
 
 def _given(delta: object, eps: object) -> tuple[str, tuple[str, ...]]:

@@ -117,15 +117,6 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
     return _enclosed(lambda: law.balls(level), n, settings, choose(law.matched(level, g, bits), n, settings), bits)
 
 
-def enclose_law(source: Callable[[], BallGparv], n: int, settings: Settings) -> Enclosure:
-    """Return an enclosure of E[S_+]/n plus the singular part for the law that ``source`` gives at any precision.
-
-    The guarantee is that of ``enclose_divergence``, for whatever the balls contain.
-    """
-    bits = starting_precision(n, settings.gap)
-    return _enclosed(source, n, settings, choose(nearest_doubles(source, bits), n, settings), bits)
-
-
 def one_user_divergence(law: Law, level: Level) -> arb:
     """Return a ball around E[G_+] and the singular part: the divergence at n = 1, the largest over all n."""
     g = ball_gparv(law, level)

@@ -314,13 +314,11 @@ def _by_finite_laws(law: SmoothLaw, level: Level, n: int, settings: Settings, be
     return Enclosure(low.lower, high.upper, f"finite sandwich, {high.evaluator}", high.precision, high.plan)
 
 
-def _by_convolution(
-    law: SmoothLaw, level: Level, n: int, settings: Settings, below: SmoothLaw | None = None
-) -> Enclosure | None:
+def _by_convolution(law: SmoothLaw, level: Level, n: int, settings: Settings, below: SmoothLaw) -> Enclosure | None:
     """Return the enclosure by the finite sandwich and sums on a lattice, None where doubles do not serve."""
     if not law.pieces and len(law.atoms) <= _FEW_ATOMS:  # a lattice costs accuracy: few atoms are summed exactly
         return None
-    finite = _sandwich(below or law, n, settings)[0], _sandwich(law, n, settings)[1]
+    finite = _sandwich(below, n, settings)[0], _sandwich(law, n, settings)[1]
     rough = quick_gparv(finite[1], level)
     if not rough.is_positive:
         return None
