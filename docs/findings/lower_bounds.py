@@ -1,6 +1,6 @@
 """How far the lower and upper bounds are apart, and why: search, class of data sets, or upper bound.
 
-Run: python docs/findings/lower_bounds.py (about two minutes). Writes lower_bounds.txt beside it.
+Run: python docs/findings/lower_bounds.py (about half a minute). Writes lower_bounds.txt beside it.
 """
 
 from fractions import Fraction
@@ -32,17 +32,14 @@ def random_table(seed, inputs, messages):
 
 
 MANY = {
-    "geometric, 16 inputs, eps0 = 1": (geometric(16, 1), 10**4, False),
-    "local hashing, l = 4, eps0 = 12": (sa.LocalHashing(l=4, D=100, eps0=12), 10**6, True),
-    "local hashing, l = 2, eps0 = 8": (sa.LocalHashing(l=2, D=100, eps0=8), 10**4, True),
-    "10-ary response, eps0 = 1": (sa.RandomizedResponse(k=10, eps0=1), 10**4, True),
-    "2-ary response, eps0 = 1": (sa.RandomizedResponse(k=2, eps0=1), 10**3, True),
-    "RAPPOR, D = 100, eps0 = 4": (sa.UnaryEncoding.rappor(D=100, eps0=4), 10**4, True),
-    "Hadamard, K = 128, eps0 = 6": (sa.HadamardResponse(K=128, eps0=6), 10**4, True),
-    **{
-        f"random table {k} x {m}": (random_table(1, k, m), 10**4, k <= 6)
-        for k, m in ((4, 6), (8, 8), (16, 16), (32, 32))
-    },
+    "geometric, 16 inputs, eps0 = 1": (geometric(16, 1), 10**4),
+    "local hashing, l = 4, eps0 = 12": (sa.LocalHashing(l=4, D=100, eps0=12), 10**6),
+    "local hashing, l = 2, eps0 = 8": (sa.LocalHashing(l=2, D=100, eps0=8), 10**4),
+    "10-ary response, eps0 = 1": (sa.RandomizedResponse(k=10, eps0=1), 10**4),
+    "2-ary response, eps0 = 1": (sa.RandomizedResponse(k=2, eps0=1), 10**3),
+    "RAPPOR, D = 100, eps0 = 4": (sa.UnaryEncoding.rappor(D=100, eps0=4), 10**4),
+    "Hadamard, K = 128, eps0 = 6": (sa.HadamardResponse(K=128, eps0=6), 10**4),
+    **{f"random table {k} x {m}": (random_table(1, k, m), 10**4) for k, m in ((4, 6), (8, 8), (16, 16), (32, 32))},
 }
 
 
@@ -57,17 +54,18 @@ def first_pairs(mechanism, n, delta):
 
 def many_users():
     yield "n users, delta = 1e-6: first 12 pairs | lower | blanket | least proved bound | lower/least"
-    for name, (mechanism, n, all_bounds) in MANY.items():
+    for name, (mechanism, n) in MANY.items():
         blanket = sa.epsilon(mechanism, n=n, delta="1e-6", method="blanket", gap=1e-3)
-        least = sa.epsilon(mechanism, n=n, delta="1e-6", gap=1e-3) if all_bounds else blanket
-        before = first_pairs(mechanism, n, 1e-6)
-        shown = f"{least.upper:.5g} | {blanket.lower / least.upper:.4f}" if all_bounds else "- | -"
-        yield f"{name}, n = {n:.0e} | {before:.5g} | {blanket.lower:.5g} | {blanket.upper:.5g} | {shown}"
+        least = sa.epsilon(mechanism, n=n, delta="1e-6", gap=1e-3)
+        ends = " | ".join(
+            f"{x:.5g}" for x in (first_pairs(mechanism, n, 1e-6), blanket.lower, blanket.upper, least.upper)
+        )
+        yield f"{name}, n = {n:.0e} | {ends} | {least.lower / least.upper:.4f}"
 
 
 def few_users(count=40):
     """delta of all data sets, of the constant ones and of the answer, for random tables of rationals."""
-    yield "few users: truth / lower, truth / best constant data set, blanket / truth: median and largest"
+    yield "few users: truth / lower, truth / best constant data set, blanket / truth, least / truth: median and largest"
     for n in (3, 5, 8):
         rows = []
         for seed in range(count):
@@ -88,7 +86,8 @@ def few_users(count=40):
                 for a in x for b in x if a != b for c in x
             )  # fmt: skip
             answer = sa.delta(mechanism, n=n, eps=eps, method="blanket", gap=1e-3)
-            rows.append((truth / answer.lower, truth / constant, answer.upper / truth))
+            least = sa.delta(mechanism, n=n, eps=eps, gap=1e-3).upper
+            rows.append((truth / answer.lower, truth / constant, answer.upper / truth, least / truth))
         middle, most = np.median(rows, axis=0), np.max(rows, axis=0)
         yield f"n = {n}: " + ", ".join(f"{a:.3f} ({b:.3f})" for a, b in zip(middle, most, strict=True))
 
