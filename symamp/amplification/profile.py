@@ -121,7 +121,7 @@ class Profile:
         start = None if self._last is None else self._last[0] * sqrt(log_delta / self._last[1])
         hopeless = self._below.never_below(self.n, target)
         low, best = (inf, hopeless) if hopeless else self._below.largest_root(self.n, log_delta, settings, start)
-        tried = self._ladder.roots(self.n, log_delta, settings, low, wanted is not None)
+        tried = self._ladder.roots(self.n, log_delta, settings, low, wanted is not None, best)
         guess, _, worst = tried[0]
         if low < (1.0 - LOOSE) * guess:
             low, best = self._below.largest_mixed_root(self.n, log_delta, settings, best, low)

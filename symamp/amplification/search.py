@@ -61,10 +61,12 @@ class Ladder:
             self._floors[found.name] = tuple(found.floor(self._subject))
         return any(part.log_estimate(level, n, ROUGH) >= log_delta for part in self._floors[found.name])
 
-    def roots(self, n: int, log_delta: float, settings: Settings, low: float, exact: bool = False) -> list[Tried]:
+    def roots(
+        self, n: int, log_delta: float, settings: Settings, low: float, exact: bool = False, lower: Part | None = None
+    ) -> list[Tried]:
         """Return the bounds that were tried with their estimated eps, the least first, down to about ``low``.
 
-        ``exact`` leaves out analyses that no gap makes sharper.
+        ``exact`` leaves out analyses that no gap makes sharper. ``lower`` is the data set that has ``low``.
         """
         tried: list[Tried] = []
         for found in self._analyses:
@@ -75,7 +77,10 @@ class Ladder:
             bound = self._bound(found)
             if exact and tried and bound.parts[0].accuracy > 0.0:
                 continue
-            root, part = bound.root(n, log_delta, settings, least if tried else low)
+            start, first = (least, None) if tried else (low, None)
+            if bound.searched_table is not None and lower is not None and 0.0 < low < inf:
+                start, first = low, lower
+            root, part = bound.root(n, log_delta, settings, start, first)
             tried.append((root, bound, part))
             if min(root, least) <= low * (1.0 + LOOSE):
                 break

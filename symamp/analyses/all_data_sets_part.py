@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from typing import ClassVar
 
+from symamp.analyses.bound import ROUGH
 from symamp.analyses.pair_of_inputs import PairOfInputs
 from symamp.evaluation.all_data_sets import enclose_all_data_sets, estimate_log_all_data_sets
-from symamp.evaluation.all_data_sets_known import Searches
+from symamp.evaluation.all_data_sets_known import Others, Searches
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.law import Level
 
@@ -18,13 +19,21 @@ _LOWER = 0.97
 """A part of an eps at which the slope of the bound is taken."""
 
 
+def is_rough(settings: Settings | None) -> bool:
+    """Return whether parameters of another pair are good enough."""
+    return settings is not None and settings.gap >= ROUGH.gap
+
+
 @dataclass(frozen=True)
 class AllDataSetsPart(PairOfInputs):
     """The bound of one pair of inputs over all data sets of the other users.
 
     ``mixed`` says that the laws of other inputs may be any mixtures of those of the triples, ``halved`` that regions
-    of data sets have parameters of their own where that makes the bound smaller.
+    of data sets have parameters of their own where that makes the bound smaller. ``others`` is what was found for the
+    pairs that share this list: where a gap of a thousandth of delta is enough, their parameters may be taken over.
     """
+
+    others: Others | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     method: ClassVar[str] = "all_data_sets"
     source: ClassVar[str] = SOURCE
@@ -35,11 +44,11 @@ class AllDataSetsPart(PairOfInputs):
     @cached_property
     def searches(self) -> Searches:
         """What was found at the levels asked before."""
-        return Searches(self.laws, self.mixed)
+        return Searches(self.laws, self.mixed, self.others)
 
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        return self._estimate(level, n, self.halved)
+        return self._estimate(level, n, self.halved, is_rough(settings))
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never.
@@ -65,9 +74,11 @@ class AllDataSetsPart(PairOfInputs):
         """Return an estimate with all data sets as one region: at least that of the bound, and cheap."""
         return self._estimate(level, n, False)
 
-    def _estimate(self, level: Level, n: int, halved: bool) -> float:
+    def _estimate(self, level: Level, n: int, halved: bool, rough: bool = False) -> float:
         found = self.searches
-        return estimate_log_all_data_sets(self.laws, level, n, mixed=self.mixed, halved=halved, searches=found)
+        return estimate_log_all_data_sets(
+            self.laws, level, n, mixed=self.mixed, halved=halved, searches=found, rough=rough
+        )
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
@@ -77,9 +88,9 @@ class AllDataSetsPart(PairOfInputs):
         The upper end is at least the divergence for this pair, whatever inputs the other users hold.
         Proof: docs/proofs/all_data_sets.md.
         """
-        found = self.searches
+        found, rough = self.searches, is_rough(settings)
         return enclose_all_data_sets(
-            self.laws, level, n, settings, mixed=self.mixed, halved=self.halved, searches=found
+            self.laws, level, n, settings, mixed=self.mixed, halved=self.halved, searches=found, rough=rough
         )
 
 

@@ -76,7 +76,8 @@ class Bound:
         for other in parts[1:]:
             if root == inf:
                 break
-            if other.log_estimate(Level.of_float(root), n, ROUGH) > log_delta - ROUGH.gap:
+            level, least = Level.of_float(root), log_delta - ROUGH.gap
+            if all(part.log_estimate(level, n, ROUGH) > least for part in (other.cheaper, other) if part is not None):
                 candidate = other.root(n, log_delta, settings, root)
                 if candidate > root:
                     best, root = other, candidate
@@ -121,6 +122,11 @@ def sharp_enough(part: Part, level: Level, n: int, limit: fmpq | Dyadic, setting
     """Return an evaluation, as rough as it may be, that proves the limit, else the careful one."""
     rough = _GAPS[:1] if part.accuracy > 0.0 else _GAPS
     whole = limit.ball if isinstance(limit, Dyadic) else ball_of(limit)
+    cheap = part.cheaper
+    if cheap is not None and cheap.log_estimate(level, n, ROUGH) < log_of_ball(whole) - _GAPS[0]:
+        found = Evidence.of(cheap, level, cheap.enclose(level, n, replace(settings, gap=max(settings.gap, _GAPS[0]))))
+        if found.is_at_most(limit):
+            return found
     margin = log_of_ball(whole) - part.log_estimate(level, n, ROUGH)  # what is wider would prove nothing
     for gap in (*(gap for gap in rough if settings.gap < gap < margin), settings.gap):
         found = Evidence.of(part, level, part.enclose(level, n, replace(settings, gap=gap)))

@@ -13,7 +13,7 @@ from flint import arb
 from symamp.analyses.all_data_sets_part import AllDataSetsPart
 from symamp.analyses.analysis import Analysis
 from symamp.analyses.bound import Bound
-from symamp.analyses.envelope_bound import EnvelopePart
+from symamp.analyses.envelope_part import EnvelopePart
 from symamp.analyses.pair_of_inputs import PairOfInputs, pairs_of_inputs
 from symamp.analyses.part import PartDefaults
 from symamp.analyses.reduction import Reduction

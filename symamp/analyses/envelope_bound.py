@@ -2,49 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from symamp.analyses.analysis import Analysis
 from symamp.analyses.bound import Bound
-from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_described, is_large_table, listed, pairs_of_inputs
+from symamp.analyses.envelope_part import SOURCE, EnvelopePart
+from symamp.analyses.pair_of_inputs import all_inputs_described, is_large_table, listed, pairs_of_inputs
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.analyses.table_pair import table_pairs
-from symamp.evaluation.divergence import Enclosure, Settings
-from symamp.evaluation.envelope_law import enclose_envelope, estimate_envelope_epsilon, estimate_log_envelope
-from symamp.evaluation.law import Level
-
-SOURCE = "Theorem E (docs/proofs/envelope.md)"
-
-
-@dataclass(frozen=True)
-class EnvelopePart(PairOfInputs):
-    """The envelope of one pair of inputs."""
-
-    method: ClassVar[str] = "envelope"
-    source: ClassVar[str] = SOURCE
-
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
-        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        return estimate_log_envelope(self.laws, level, n, settings)
-
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
-        return estimate_envelope_epsilon(self.laws, n, log_delta, settings, start)
-
-    def alike(self, level: Level, n: int) -> None:
-        """Return None: the part itself is cheap to estimate, and data sets may fall faster."""
-
-    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
-        """Return a certified enclosure of the bound of the dominating law.
-
-        Guarantee
-        ---------
-        The upper end is at least the divergence for this pair, whatever inputs the other users hold.
-        Proof: docs/proofs/envelope.md.
-        """
-        return enclose_envelope(self.laws, level, n, settings)
 
 
 def _bound(subject: Subject) -> Bound:

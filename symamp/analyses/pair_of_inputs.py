@@ -99,8 +99,8 @@ class PairOfInputs(PartDefaults):
         return tuple(t.law for t in self.triples)
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what travels: laws are functions, and are made again where they are needed."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """Return what travels: laws are functions, and are made again where they are needed, as are searches."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.compare}
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""

@@ -73,6 +73,11 @@ class PartDefaults(Protocol):
         """The data sets (x0, x, ..., x), one for each class of inputs x, where the part is known by them; else none."""
         return ()
 
+    @property
+    def cheaper(self) -> Part | None:
+        """A part for the same inputs whose divergence is at least this one's and is evaluated sooner, None if none."""
+        return None
+
     def settles(self, other: Part, level: Level) -> bool:
         """Return whether the divergence of ``other`` is proved not to be larger at this level, for every n."""
         return False

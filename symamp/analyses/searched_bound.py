@@ -32,6 +32,10 @@ class SearchedBound(Bound):
         """Return a few parts, among them those with the largest divergence by a rough ranking; at least one."""
         raise NotImplementedError
 
+    def own(self, part: Part | None) -> Part | None:
+        """Return the part for the pair of inputs of another bound's part, if the search is to begin with it."""
+        return None
+
     def ranked(self, level: Level, n: int) -> tuple[Part, ...]:
         """Return the proposed parts, largest estimated divergence first."""
         return Bound.of(self.proposed(level, n)).ranked(level, n)
@@ -54,7 +58,10 @@ class SearchedBound(Bound):
     ) -> tuple[float, Part]:
         root = 0.0 if start is None or start == inf else start
         tried: dict[object, Part] = {}
-        best: Part | None = None
+        best = self.own(first)
+        if best is not None:
+            tried[best.signature], root = best, best.root(n, log_delta, settings, start)
+            best = best if 0.0 < root < inf else None
         while True:
             proposed = self.proposed(Level.of_float(root), n)
             # Reversed: of parts that are alike the first is kept.

@@ -101,6 +101,13 @@ class TableBound(SearchedBound):
             return [self.part(pair) for pair in self.table.pairs]
         return [self.part(pair) for pair in self.ranking(self.table, level, n, _REFINED) or self.table.pairs[:1]]
 
+    def own(self, part: Part | None) -> Part | None:
+        """Return the part for the pair of inputs of another bound's part."""
+        return None if part is None else self.part(self._rows(part))
+
+    def _rows(self, part: Part) -> Pair:
+        return self.table.inputs.index(part.pair[0]), self.table.inputs.index(part.pair[1])
+
     def evidence(
         self,
         level: Level,
@@ -153,7 +160,7 @@ class TableBound(SearchedBound):
 
     def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: Part) -> list[list[Pair]]:
         """Return the pairs that no common bound settles, worst first, in groups of which one stands for all."""
-        first = self.table.inputs.index(worst.pair[0]), self.table.inputs.index(worst.pair[1])
+        first = self._rows(worst)
         every, tell = self._every, self.progress or _silent
         tell(0, every)
         # What is settled below a goal at some eps is settled at every larger one.

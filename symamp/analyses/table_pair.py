@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, log, nan
+from functools import cache, partial
+from math import inf, isfinite, log, nan
 
 import flint
 import numpy as np
 import sympy as sp
 from flint import arb
 
-from symamp.analyses.all_data_sets_part import AllDataSetsPart
+from symamp.analyses.all_data_sets_part import AllDataSetsPart, is_rough
 from symamp.analyses.blanket_bound import blanket_of_rows
 from symamp.analyses.data_sets import dataset_reduction
+from symamp.analyses.envelope_part import EnvelopePart
 from symamp.analyses.lower_bounds import pairs_badly_hidden
 from symamp.analyses.pair_bounds import Pair, worst_pairs
 from symamp.analyses.pair_data_sets import common_bounds
@@ -24,15 +26,21 @@ from symamp.analyses.subject import Subject
 from symamp.analyses.table_bound import TableBound
 from symamp.derivation.numeric_table import Floats, NumericTable
 from symamp.derivation.pairs import pairs_with_equal_laws
+from symamp.evaluation.all_data_sets_known import Others
 from symamp.evaluation.all_data_sets_majorant import raised_to_majorant
+from symamp.evaluation.all_data_sets_search import SHARP
 from symamp.evaluation.divergence import Enclosure, Settings
-from symamp.evaluation.envelope_law import enclose_envelope, estimate_log_envelope
+from symamp.evaluation.envelope_law import enclose_envelope, estimate_envelope_epsilon, estimate_log_envelope
+from symamp.evaluation.inversion import log_of_ball
 from symamp.evaluation.law import Level
 from symamp.evaluation.merged_classes import MANY_CLASSES
 from symamp.numbers.rounding import float_below
 
-_SHARP = 0.01
-"""The envelope is not below the largest divergence of a constant data set: it is not tried so near to that."""
+_SHARP, _MISSED = 0.01, 1.0
+"""The envelope is not below the largest divergence of a constant data set: it is not tried so near to that. Parameters
+whose bound is so far above its estimate are not asked again."""
+_ALIKE = 1e-3
+"""Levels so near to each other have one ranking of the pairs."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,31 @@ class TablePair(AllDataSetsPart):
         """The pair: the laws of a large table are not written as formulas."""
         return self.method, self.pair
 
+    @property
+    def cheaper(self) -> EnvelopePart | None:
+        """The envelope, where parameters of the pairs evaluated before were far from sharp."""
+        return EnvelopePart(self.triples) if self.others and self.others[-1][2].excess > SHARP else None
+
+    def _estimates(self, level: Level, n: int, settings: Settings | None) -> tuple[float, float]:
+        """Return estimates of the logarithms of both bounds; inf for what is not, or hardly, less than the other."""
+        rough = is_rough(settings)
+        found = self.searches.whole(level, n, rough)[0].found
+        if found is not None and found.excess < _SHARP:
+            return super().log_estimate(level, n, settings), inf
+        envelope = estimate_log_envelope(self.laws, level, n)
+        return (super().log_estimate(level, n, settings) if self.searches.are_met else inf), envelope
+
+    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        return min(self._estimates(level, n, settings))
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
+        eps = super().root(n, log_delta, settings, start) if self.searches.are_met else inf
+        if (0.0 < eps < inf and not self._estimates(Level.of_float(eps), n, None)[1] < log_delta) or eps == 0.0:
+            return eps
+        return min(estimate_envelope_epsilon(self.laws, n, log_delta, settings, start if eps == inf else eps), eps)
+
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
 
@@ -52,15 +85,17 @@ class TablePair(AllDataSetsPart):
         The upper end is at least the divergence for this pair, whatever inputs the other users hold.
         Proof: docs/proofs/all_data_sets.md, docs/proofs/envelope.md.
         """
-        found, searched = super().enclose(level, n, settings), self.searches.whole(level, n)[0].found
-        if found.evaluator == "all data sets" and searched and searched.excess < max(_SHARP, settings.gap):
-            return found
-        upper = float(found.upper)
-        if upper > 0.0 and estimate_log_envelope(self.laws, level, n) < log(upper):
-            other = enclose_envelope(self.laws, level, n, settings)
-            if other.upper.upper() < found.upper.upper():
-                return replace(other, lower=arb(0))
-        return found
+        own, envelope = self._estimates(level, n, settings)
+        found: list[Enclosure] = []
+        for estimate, is_own in sorted([(own, True), (envelope, False)]):
+            if found and not estimate < log_of_ball(found[0].upper):
+                break
+            if is_own:
+                found.append(super().enclose(level, n, settings))
+                self.searches.are_met = log_of_ball(found[-1].upper) <= own + _MISSED
+            else:
+                found.append(replace(enclose_envelope(self.laws, level, n, settings), lower=arb(0)))
+        return min(found, key=lambda e: e.upper.upper())
 
 
 @dataclass(frozen=True)
@@ -118,7 +153,7 @@ def common(
     part: AllDataSetsPart, table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], log_unit: float
 ) -> Floats:
     """Return bounds on pairs of rows over all data sets, in units of e^log_unit, by the parameters of a part."""
-    found = part.searches.whole(level, n)[0].found
+    found = part.searches.whole(level, n, rough=True)[0].found
     with flint.ctx.workprec(128):
         parameters = None if found is None else raised_to_majorant(found.parameters)
     if parameters is None:
@@ -141,16 +176,18 @@ def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOf
     assert mechanism is not None
     assert mechanism.numeric is not None
     table, inputs, one = mechanism.numeric, mechanism.inputs, sp.Integer(1)
+    others: Others = []
 
+    @cache
     def part(rows: Pair) -> PairOfInputs:
-        return kind(triples(rows))
+        return made(triples(rows))
 
     def triples(rows: Pair) -> tuple[Reduction, ...]:
         pair = inputs[rows[0]], inputs[rows[1]]
         return tuple(dataset_reduction(mechanism, pair, ((x, one),)) for x in inputs)
 
     def closer(worst: Part, level: Level, n: int, bound: arb, pairs: list[Pair]) -> list[Pair]:
-        if not isinstance(worst, AllDataSetsPart) or not bound > 0:
+        if not isinstance(worst, AllDataSetsPart) or not bound > 0 or not worst.searches.knows(level, n):
             return pairs
         with flint.ctx.workprec(128):
             log_bound = float_below(bound.log())
@@ -158,8 +195,17 @@ def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOf
         return [pair for pair, found in zip(pairs, bounds.tolist(), strict=True) if not found <= 1.0]
 
     def instead(rows: Pair) -> Part:
-        return RoughPair(triples(rows), table) if kind is TablePair else blanket_of_rows(table, rows)
+        return RoughPair(triples(rows), table, others=others) if kind is TablePair else blanket_of_rows(table, rows)
 
+    last: list[tuple[int, float, list[Pair]]] = []
+
+    def badly_hidden(table: NumericTable, level: Level, n: int, most: int) -> list[Pair]:
+        here = level.rough_minus_one()
+        if not last or last[0][0] != n or not abs(here - last[0][1]) <= _ALIKE * here:
+            last[:] = [(n, here, pairs_badly_hidden(table, level, n, len(inputs) ** 2))]
+        return last[0][2][:most]
+
+    made = partial(TablePair, others=others) if kind is TablePair else kind
     many = instead if len(inputs) > MANY_CLASSES else None
-    ranking = pairs_badly_hidden if kind is TablePair else worst_pairs
+    ranking = badly_hidden if kind is TablePair else worst_pairs
     return TableBound(table, part, None, pairs_with_equal_laws, many, closer, ranking)

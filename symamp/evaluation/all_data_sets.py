@@ -53,13 +53,15 @@ def enclose_all_data_sets(
     mixed: bool = False,
     halved: bool = True,
     searches: Searches | None = None,
+    rough: bool = False,
 ) -> AllDataSetsEnclosure:
     """Return an enclosure of the divergence for every data set of the other n - 1 users, 0 at the lower end.
 
     ``laws`` are those of G^x = (R(x0) - E R(x1))/R(x) under R(x), one for every input x that another user may hold,
     each complete; classes of inputs with the same law may be given once. ``mixed`` allows every mixture of the laws, as
     the vertices of a polytope (docs/proofs/generic_all_data_sets.md): then they need not share E[G_+]. Without
-    ``halved`` all data sets are one region. ``searches`` are those of the same laws, where there were some before.
+    ``halved`` all data sets are one region. ``searches`` are those of the same laws, where there were some before, and
+    ``rough`` says that parameters of another pair will do.
 
     Guarantee
     ---------
@@ -73,7 +75,7 @@ def enclose_all_data_sets(
     bits, slack = starting_precision(n, gap), min(max(_SLACK, 0.5 * gap), _MOST_SLACK)
     known = searches or Searches(laws, mixed)
     distinct, gains, loss = known.prepared(level, n, bits)
-    regions = known.regions(level, n, halved)
+    regions = known.regions(level, n, halved, rough)
     with flint.ctx.workprec(bits):
         everywhere = max(gains, key=lambda x: float(x.upper())).upper()
         upper, evidence = arb(0), list[RegionEvidence]()
@@ -107,11 +109,12 @@ def estimate_log_all_data_sets(
     mixed: bool = False,
     halved: bool = True,
     searches: Searches | None = None,
+    rough: bool = False,
 ) -> float:
     """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
     known = searches or Searches(laws, mixed)
     _, gains, _ = known.prepared(level, n, 128)
-    found = known.regions(level, n, halved)
+    found = known.regions(level, n, halved, rough)
     with flint.ctx.workprec(128):
         trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)
     return min(max(r.log_value + _of_poor(r) for r in found), trivial)

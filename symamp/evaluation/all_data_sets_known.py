@@ -8,19 +8,24 @@ from dataclasses import dataclass, field
 import flint
 from flint import arb
 
+from symamp.evaluation.all_data_sets_carried import carried
 from symamp.evaluation.all_data_sets_floats import FloatClasses
 from symamp.evaluation.all_data_sets_laws import has_bound, prepared_laws
 from symamp.evaluation.all_data_sets_plan import Region
 from symamp.evaluation.all_data_sets_regions import FoundRegion, carried_regions, covering, searched
-from symamp.evaluation.all_data_sets_search import SHARP
+from symamp.evaluation.all_data_sets_search import SHARP, Found
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.law import Law, Level
 
 _FEWEST_POSITIVE = 1.0
 _MOST_KEPT, _MOST_SEARCHED = 256, 63
+_MOST_BORROWED = 2
+"""So many of what was searched last for other pairs are tried."""
 
 Regions = tuple[FoundRegion, ...]
 Prepared = tuple[list[BallGparv], list[arb], float]
+Others = list[tuple[int, float, Found]]
+"""What was searched for many pairs of inputs, the last one last: n, E[G_+] and the parameters."""
 
 
 @dataclass
@@ -35,12 +40,16 @@ class Searches:
     """The searches for the laws of one pair of inputs: nothing is searched twice, and near levels share parameters.
 
     A level takes over the weights of one that was searched, with the same number of users, where by an estimate they
-    are hardly worse there; on lines that suit it.
+    are hardly worse there; on lines that suit it. ``others`` is a list that many pairs of inputs share: where rough
+    parameters will do, those of another pair may be taken over.
     """
 
-    def __init__(self, laws: Sequence[Law], mixed: bool = False) -> None:
-        self._laws, self._mixed = tuple(laws), mixed
+    def __init__(self, laws: Sequence[Law], mixed: bool = False, others: Others | None = None) -> None:
+        self._laws, self._mixed, self._others = tuple(laws), mixed, others
         self._whole, self._covered = _Kept(), _Kept()
+        self._borrowed: dict[tuple[Level, int], Regions] = {}
+        self.are_met = True
+        """Whether no evaluation came out far above the estimate of its parameters."""
         self._classes: tuple[tuple[Level, int], FloatClasses | None] | None = None
         self._prepared: tuple[tuple[Level, int, int], Prepared] | None = None
 
@@ -50,17 +59,36 @@ class Searches:
             self._prepared = (level, n, bits), prepared_laws(self._laws, level, n, bits, self._mixed)
         return self._prepared[1]
 
-    def regions(self, level: Level, n: int, halved: bool) -> Regions:
+    def regions(self, level: Level, n: int, halved: bool, rough: bool = False) -> Regions:
         """Return what is found for all data sets at once, or for regions that cover them."""
-        return self._halved(level, n) if halved else self.whole(level, n)
+        return self._halved(level, n) if halved else self.whole(level, n, rough)
 
-    def whole(self, level: Level, n: int) -> Regions:
-        """Return what is found for all data sets at once."""
+    def whole(self, level: Level, n: int, rough: bool = False) -> Regions:
+        """Return what is found for all data sets at once; where it may be ``rough`` perhaps that of another pair."""
 
         def search(g: FloatClasses) -> Regions:
-            return (searched(g, n, Region()),)
+            found = searched(g, n, Region())
+            if self._others is not None and found.found is not None:
+                self._others.append((n, g.gain, found.found))
+                del self._others[:-_MOST_SEARCHED]
+            return (found,)
 
-        return self._found(self._whole, level, n, search)
+        borrowed = self._borrowed_at(level, n) if rough and not self._whole.searched else None
+        return borrowed or self._found(self._whole, level, n, search)
+
+    def _borrowed_at(self, level: Level, n: int) -> Regions | None:
+        """Return the parameters of another pair that suit this one, None without any."""
+        g = self._floats(level, n) if self._others and (level, n) not in self._borrowed else None
+        for users, gain, other in (self._others or [])[: -_MOST_BORROWED - 1 : -1]:
+            found = None if g is None or users != n else carried(other, g, n, gain)
+            if found is not None:
+                self._borrowed[level, n] = (FoundRegion(Region(), found),)
+                break
+        return self._borrowed.get((level, n))
+
+    def knows(self, level: Level, n: int) -> bool:
+        """Return whether there are parameters for all data sets that nobody has to search."""
+        return (level, n) in self._whole.found or (level, n) in self._borrowed
 
     def _halved(self, level: Level, n: int) -> Regions:
 

@@ -8,9 +8,10 @@ from math import inf
 
 import numpy as np
 
+from symamp.evaluation.all_data_sets_carried import carried
 from symamp.evaluation.all_data_sets_floats import FloatClasses
 from symamp.evaluation.all_data_sets_plan import Region
-from symamp.evaluation.all_data_sets_search import SHARP, Found, carried, search
+from symamp.evaluation.all_data_sets_search import SHARP, Found, search
 
 _MOST_REGIONS = 4
 _FEWEST_USERS = 200

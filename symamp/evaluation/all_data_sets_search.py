@@ -29,14 +29,11 @@ _BAD_SHARES, _BAD_SHARE = (0.002, 0.03, 0.3), 1e-4  # of the bound; the last wit
 _MANY_POSITIVE = 1e3
 SHARP = 0.1
 """So near to the best constant data set, in the logarithm, the search is not continued."""
-_LOBE, _WIDER_LOBE, _RETURNS = 6.0, 15.0, 200.0
-_ROUNDS, _OTHERS, _MORE_OF_OTHERS, _SOLVED = 3, 0.1, 0.5, 3
-_REACHED, _REACHED_POOR, _DRIFT, _DRIFT_POOR = 1.5, 1.0, 2e-3, 0.3
-"""How far in log delta parameters are taken over, good ones and poor ones, and by how much they may be worse there."""
+LOBE, _WIDER_LOBE, _RETURNS = 6.0, 15.0, 200.0
+_ROUNDS, OTHERS, _MORE_OF_OTHERS, _SOLVED = 3, 0.1, 0.5, 3
 _SMOOTHEST = 0.02
 _FEWER_TERMS = 5e-4, 5e-3
 """What a sharp bound, and a poor one, may grow by in the logarithm where it has fewer terms."""
-_TILTS_NEAR = np.geomspace(0.5, 2.0, 9)
 _GRID = 120
 _SOLUTIONS, _COST_RANGE = 3, 22.0
 
@@ -137,7 +134,7 @@ class _Columns:
         """Return parameters for a given (p_lo, a, b) with a small bound for the worst corner."""
         g, n, p_lo = self._g, self._n, bad[0]
         log_bads, rounds = log_bads_at(g, n, p_lo, np.array([bad[1]]), bad[2])[0], 1 if self._lines else _ROUNDS
-        others = _OTHERS if g.mixed or self._positive < FEW_POSITIVE else _MORE_OF_OTHERS
+        others = OTHERS if g.mixed or self._positive < FEW_POSITIVE else _MORE_OF_OTHERS
         weights = np.where(np.arange(len(log_bads)) == self._near[0][1], 1.0, others)
         best: Found | None = None
         for i in range(rounds):
@@ -159,7 +156,7 @@ class _Columns:
                 best = found
             if best is None or best.excess < SHARP or len(log_bads) == 1:
                 break
-            weights = np.ones(len(log_bads)) if i == 0 else np.maximum(binding / binding.max(), _OTHERS)
+            weights = np.ones(len(log_bads)) if i == 0 else np.maximum(binding / binding.max(), OTHERS)
         return best
 
     def _offer(self, p_lo: float, weights: Floats) -> None:
@@ -169,7 +166,7 @@ class _Columns:
         new = best_lines(g, n, rates / P, [v for *_, v in self._near], weights)
         self._lines += new
         self._rows += [weights] * len(new)
-        reach = _WIDER_LOBE if self._positive < FEW_POSITIVE else _LOBE
+        reach = _WIDER_LOBE if self._positive < FEW_POSITIVE else LOBE
         self._lobes += [log_term(g, n, t, p_lo, weights, reach) for t in new]
 
     def _solved(self, p_lo: float, log_bads: Floats) -> tuple[Floats, Floats, Floats] | None:
@@ -199,7 +196,7 @@ def _evaluated(
     logs = np.log([[t.a] for t in p.terms])
     integrals, lobes = (
         np.array([log_term(g, n, t, p.p_lo, row, reach) for t, row in zip(p.terms, weights, strict=True)])
-        for reach in (None, _LOBE)
+        for reach in (None, LOBE)
     )
     log_bads = log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
     by_corner = np.logaddexp.reduce([log_bads, *(logs + integrals)])
@@ -209,43 +206,6 @@ def _evaluated(
     log_terms = tuple((logs + integrals).max(axis=1).tolist())
     excess = value - log_size
     return Found(p, value, log_terms, by_corner, excess, binding, saddle, weights, integrals - lobes)
-
-
-def carried(found: Found, g: FloatClasses, n: int) -> Found | None:
-    """Return the parameters of a level near by on lines that suit this one; None where they do not suit it.
-
-    Their distance from the best constant data set may grow by ``_DRIFT``; p_lo and the majorant are the same.
-    """
-    with np.errstate(all="ignore"):
-        near = saddles(g, n)
-        log_size = max(log_size_at(g.corner(x), n, v) for _, x, v in near)
-        is_good = found.excess < SHARP
-        if not abs(log_size - (found.log_value - found.excess)) < (_REACHED if is_good else _REACHED_POOR):
-            return None
-        # Corners that tie have saddle points of their own, and lines stay with one.
-        saddle = min((v for *_, v in near), key=lambda v: abs(log(v / found.saddle)))
-        p, ratio = found.parameters, saddle / found.saddle
-        terms = tuple(replace(t, s=t.s * ratio, sigma=t.sigma / ratio) for t in p.terms)
-        tilts = p.tilt_a * _TILTS_NEAR
-        rows = log_bads_at(g, n, p.p_lo, tilts, ratio * p.tilt_b)
-        log_bads, tilt = min(zip(rows, tilts.tolist(), strict=True), key=lambda at: float(at[0].max()))
-        # The share beyond the main lobe changes little, but for laws that return to it again and again.
-        reach, rests = (_LOBE, found.rests) if is_good else (None, np.zeros_like(found.rests))
-        integrals = [log_term(g, n, t, p.p_lo, row, reach) for t, row in zip(terms, found.weights, strict=True)]
-        by_term = np.log([[t.a] for t in terms]) + np.array(integrals) + rests
-        by_corner = np.logaddexp.reduce([log_bads, *by_term])
-        value = float(by_corner.max())
-        if not value - log_size <= found.excess + _DRIFT + _DRIFT_POOR * max(found.excess - SHARP, 0.0):
-            return None
-    return replace(
-        found,
-        parameters=Parameters(p.p_lo, tilt, ratio * p.tilt_b, terms),
-        log_value=value,
-        log_terms=tuple(by_term.max(axis=1).tolist()),
-        by_corner=by_corner,
-        excess=value - log_size,
-        saddle=saddle,
-    )
 
 
 def _majorant(
