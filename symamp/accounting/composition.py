@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, floor, fsum, inf, log, sqrt
+from math import ceil, exp, floor, fsum, inf, log, sqrt
 from typing import Any, Self
 
 import flint
@@ -38,6 +38,8 @@ from symamp.numbers.rounding import float_above
 LARGEST_ROUNDS = 10**6
 _BEYOND = 1e-6
 """The part of delta that all losses beyond the grid may take."""
+_FAR = 800.0
+"""Losses that are so much larger than eps count as infinite: e^-800 is below all doubles."""
 _CENTRES, _DECADES = 4.0, 10.0
 """Neighbouring questions share their grid: centres to a quarter of a deviation, log delta to ten."""
 _KERNEL_GAP, _PER_GAP = 1e-3, 3.0
@@ -194,6 +196,9 @@ class Composition:
             if end == inf:  # some loss is infinite with a larger probability
                 end = centre + s * sqrt(-2.0 * (log_delta + log(_BEYOND / self.count)))
             end = max(end, left)
+            far = max(_FAR + 2.0 * ratio * self.mu**2, left)
+            if not tail:
+                end = min(end, far)
             reaches = tail > 0 or end >= budget_ * (1.0 - 1e-9)
             width = gap or (found.gap if up or top is None else USUAL_GAP)
             grid = Grid(centre, s, min(end, budget_), points_for(width), even)
@@ -204,6 +209,9 @@ class Composition:
             bottom = None if top is None else 1 / top
             if up:
                 points = tuple(p.floored(bits) for p in (*found.above(levels), *found.above(tails, far=True)))
+                if points and not tail:  # no digit shows that a finite loss beyond counts as infinite
+                    last = max(points[0].level, 1 << ceil(far / log(2.0)))
+                    points = tuple(p for p in points if p.level <= last)
                 curve = CurvePoints.symmetric(points, bottom, top if reaches else None)
                 curves.append(RoundCurve(found, count, curve, bits))
                 continue
