@@ -12,7 +12,7 @@ import flint
 
 from symamp.evaluation.binomial_tails import TailPlan, plan_tails, tail_work
 from symamp.evaluation.enumeration import count_outcomes
-from symamp.evaluation.fast import FloatSum, float_sum, planned_sum
+from symamp.evaluation.fast import FloatSum, float_sum, planned_sum, sharp_sum
 from symamp.evaluation.float_law import quick_gparv
 from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv
 from symamp.evaluation.law import Law, Level
@@ -25,9 +25,11 @@ ENUMERATE_FOR_DIGITS = 3_000_000
 KERNEL_GAP = 1e-10
 """The least relative gap that the kernels aim at: the number of frequencies grows with its inverse square root."""
 _STEPS_FOR_DIGITS = 3_000_000
-_CHEAP_FREQUENCIES, _FEW_VALUES = 400, 128
+_CHEAP_FREQUENCIES, _FEW_VALUES, _MOST_DEAR = 400, 128, 4_000
 _STEPS_PER_FREQUENCY = 12
 """How many steps of a binomial tail take the time of one frequency in balls."""
+_POORER = 1.2
+"""How much wider what a plan of a neighbour gives may be where even the neighbour misses the gap."""
 _NEIGHBOURS = 2**4, 2**12
 """Levels that differ by less than about these fractions share the plan of a kernel: the wider one where it does."""
 NO_POSITIVE_VALUE, ENUMERATION = "no positive value", "enumeration"
@@ -93,13 +95,14 @@ def shared_sum(law: Leveled, g: FloatGparv, level: Level, n: int, settings: Sett
     if n == 1 or not g.is_positive or g.exponent != 0:
         return None
     mantissa, exponent = frexp(_near_double(level))
-    for parts in _NEIGHBOURS if mantissa else ():
+    # Where a search is dear and its plan may miss the gap, it is made next to where it is needed.
+    wanted = _NEIGHBOURS if len(g.values) <= _FEW_VALUES else _NEIGHBOURS[-1:]
+    for parts in wanted if mantissa else ():
         shared = _shared_kernel(law, ldexp(round(mantissa * parts), exponent) / parts, n, settings)
-        if shared is not None:
-            if shared.gap > settings.gap:  # as little as another neighbour would help
-                return None
+        # Where the gap is missed a plan is worth what it is next to its own level only.
+        if shared is not None and (shared.gap <= settings.gap or parts == _NEIGHBOURS[-1]):
             found = planned_sum(g, n, shared.plan)
-            if found.gap <= settings.gap:
+            if found.gap <= max(settings.gap, _POORER * shared.gap):
                 return found
     return None
 
@@ -134,18 +137,20 @@ def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
     tilted = TiltedLaw.of(g, saddle_tilt(g, n))
     gap = max(settings.gap, KERNEL_GAP)
     # About as much work for laws of many values.
-    most = min(settings.most_frequencies, settings.most_frequencies * _FEW_VALUES // len(g.values))
+    most = settings.most_frequencies
+    if len(g.values) > _FEW_VALUES:
+        most = min(most * _FEW_VALUES // len(g.values), _MOST_DEAR if settings.gap >= Settings.gap else most)
     if settings.gap >= gap:
         # A kernel that needs few frequencies is tried first, because its sums are short to check.
-        kernel = float_sum(g, n, gap, min(most, _CHEAP_FREQUENCIES), tilted.theta)
-        if kernel.gap <= gap:
+        kernel = sharp_sum(g, n, gap, min(most, _CHEAP_FREQUENCIES), tilted.theta)
+        if kernel is not None:
             return kernel
     tails = plan_tails(tilted, settings.gap * gaussian_estimate(tilted, n))
     work = settings.most_steps + 1 if tails is None else tail_work(tails, n, settings.most_steps)
     more = min(most, work // _STEPS_PER_FREQUENCY)
     if settings.gap >= gap and more > _CHEAP_FREQUENCIES:
-        kernel = float_sum(g, n, gap, more, tilted.theta)
-        if kernel.gap <= gap:
+        kernel = sharp_sum(g, n, gap, more, tilted.theta)
+        if kernel is not None:
             return kernel
     if tails is not None and work <= settings.most_steps:
         return tails

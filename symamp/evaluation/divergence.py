@@ -25,6 +25,7 @@ from symamp.evaluation.choice import (
     shared_sum,
 )
 from symamp.evaluation.choice import Settings as Settings
+from symamp.evaluation.convolution import estimated_log_sum
 from symamp.evaluation.enumeration import enumerated_sum
 from symamp.evaluation.exact import exact_divergence, exact_plateau
 from symamp.evaluation.fast import FloatSum, float_sum
@@ -35,6 +36,9 @@ from symamp.numbers.rationals import ball_of
 
 _LARGEST_PRECISION, _LARGEST_FOR_TAILS = 8192, 2048
 _EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
+_AS_SHARP = 2.0
+_FEW_USERS, _MANY_VALUES, _ROUGH = 2_000, 64, 1e-3
+"""Laws of so many values and so few users are added up on lattices where an estimate so rough will do."""
 _WIDER = 3
 """How often the counts that binomial tails list are widened until the gap is met."""
 
@@ -112,7 +116,7 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
     near = shared_sum(law, g, level, n, settings)
     if near is not None:
         found = _enclosed(lambda: law.balls(level), n, settings, near, bits)
-        if found.relative_gap <= settings.gap:
+        if found.relative_gap <= max(settings.gap, _AS_SHARP * near.gap):
             return found
     return _enclosed(lambda: law.balls(level), n, settings, choose(law.matched(level, g, bits), n, settings), bits)
 
@@ -131,11 +135,16 @@ def estimate_log_divergence(law: Law, level: Level, n: int, settings: Settings |
 def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -> float:
     """Return an estimate of the logarithm of what ``enclose_level`` encloses; -inf for zero. Not a bound."""
     g = law.floats(level)
+    on_lattice = 1 < n <= _FEW_USERS and len(g.values) >= _MANY_VALUES and g.is_positive
+    if on_lattice and settings.gap >= _ROUGH and (log_value := estimated_log_sum(g, n)) > -inf:
+        return _log_of_sum(g, n, log_value)
     choice: Choice | None = shared_sum(law, g, level, n, settings)
     if choice is None:
         choice = choose(g, n, settings)
     if isinstance(choice, FloatSum):
-        return _log_of_sum(g, n, choice)
+        if on_lattice and not choice.gap <= _ROUGH and (log_value := estimated_log_sum(g, n)) > -inf:
+            return _log_of_sum(g, n, log_value)
+        return _log_of_sum(g, n, choice.log_value)
     if choice == NO_POSITIVE_VALUE:
         return _log_of_singular(g)
     if isinstance(choice, TailPlan) and (matched := law.matched(level, g, 128)) is not g:
@@ -150,8 +159,8 @@ def _log_of_singular(g: FloatGparv) -> float:
     return log(g.singular) if g.singular > 0.0 else -inf
 
 
-def _log_of_sum(g: FloatGparv, n: int, found: FloatSum) -> float:
-    value = min(max(found.log_value - log(n), g.log_mean), g.log_gain)
+def _log_of_sum(g: FloatGparv, n: int, log_value: float) -> float:
+    value = min(max(log_value - log(n), g.log_mean), g.log_gain)
     return float(np.logaddexp(value, _log_of_singular(g)))
 
 

@@ -25,6 +25,7 @@ from symamp.evaluation.tilted import TiltedFloats, TiltedLaw
 from symamp.numbers.number_system import NUMPY
 
 _ROUNDS = 12
+_WIDER, _WIDEST = 8.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,15 @@ def float_sum(g: FloatGparv, n: int, gap: float, most: int, saddle: float | None
         return searched(TiltedLaw.of(g, raised_tilt(g, n, saddle or saddle_tilt(g, n))), n, gap, most)
 
 
+def sharp_sum(g: FloatGparv, n: int, gap: float, most: int, saddle: float) -> FloatSum | None:
+    """Return what ``float_sum`` does where it meets the gap, else None: without a search for what can be had."""
+    with np.errstate(all="ignore"):
+        tilted = TiltedLaw.of(g, raised_tilt(g, n, saddle))
+        estimate = gaussian_estimate(tilted, n)
+        found = _refined(tilted, n, _window(tilted, n, gap, estimate), gap, estimate, most)
+    return found if found is not None and found.gap <= gap else None
+
+
 def planned_sum(g: FloatGparv, n: int, plan: Plan) -> FloatSum:
     """Estimate E[S_+] with a plan that was made for a neighbour of the law; values must not be scaled."""
     with np.errstate(all="ignore"):
@@ -69,7 +79,27 @@ def planned_sum(g: FloatGparv, n: int, plan: Plan) -> FloatSum:
 def searched(tilted: TiltedFloats, n: int, gap: float, most: int) -> FloatSum:
     """Return what ``float_sum`` does for summands under a good tilt; they may differ from user to user."""
     estimate = gaussian_estimate(tilted, n)
-    window = choose_window(tilted, n, float(-np.log(0.01 * gap * estimate)))
+    window = _window(tilted, n, gap, estimate)
+    best = _refined(tilted, n, window, gap, estimate, most)
+    while (best is None or not best.gap <= gap) and gap < _WIDEST:
+        # The plan is too long: the sharpest that is not, to a factor of a few.
+        gap *= _WIDER
+        found = _refined(tilted, n, window, gap, estimate, most)
+        best = found if best is None or (found is not None and found.gap < best.gap) else best
+    if best is None:
+        # No frequency at all is still a bound, of Chernoff's quality.
+        best = _sum(tilted, n, window, 2.5 * window.length / most, gap, estimate, most)
+        best = best or _sum(tilted, n, window, window.length, gap, estimate, most)
+    assert best is not None
+    return best
+
+
+def _window(tilted: TiltedFloats, n: int, gap: float, estimate: float) -> Window:
+    return choose_window(tilted, n, float(-np.log(0.01 * gap * estimate)))
+
+
+def _refined(tilted: TiltedFloats, n: int, window: Window, gap: float, estimate: float, most: int) -> FloatSum | None:
+    """Return the sum at the gap, or with as many frequencies as may be evaluated; None if the first has too many."""
     d = float(np.sqrt(n) * tilted.deviation * np.sqrt(6.8 * gap * relative_overshoot(tilted, n)))
     d = min(d, window.length)
     best: FloatSum | None = None
@@ -84,11 +114,6 @@ def searched(tilted: TiltedFloats, n: int, gap: float, most: int) -> FloatSum:
         if found.upper > 0.0:
             estimate = min(estimate, found.upper)
         d *= float(np.clip(0.95 * np.sqrt(gap / found.gap), 0.25, 0.9))
-    if best is None:
-        # Even the first plan is too long. No frequency at all is still a bound, of Chernoff's quality.
-        best = _sum(tilted, n, window, 2.5 * window.length / most, gap, estimate, most)
-        best = best or _sum(tilted, n, window, window.length, gap, estimate, most)
-    assert best is not None
     return best
 
 

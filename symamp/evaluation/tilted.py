@@ -19,6 +19,7 @@ from symamp.evaluation.gparv import FloatGparv, Floats
 
 _SMALL = 0.06
 _LARGE_TILT = 30.0
+_AT_ONCE = 2**15  # numbers that a cache holds
 # Taylor coefficients, highest first, of 2 (e^x - 1 - x)/x^2 and of 6 (x - sin x)/x^3 in x^2: below _SMALL the next
 # term is under one rounding error.
 _EXPONENTIAL = tuple(2.0 / factorial(k) for k in range(8, 1, -1))
@@ -180,9 +181,12 @@ class TiltedLaw(TiltedFloats):
 
     def log_phi(self, u: Floats) -> tuple[Floats, Floats]:
         """Return (log |phi(u)|, arg phi(u)), accurate enough to be multiplied by n."""
-        x = np.outer(u, self.g.values)
-        re = -2.0 * (np.sin(0.5 * x) ** 2 @ self.probabilities)
-        im = u * self.cumulants.k1 + sine_minus_argument(x) @ self.probabilities
+        re, im = np.empty_like(u), u * self.cumulants.k1
+        rows = max(_AT_ONCE // len(self.probabilities), 1)
+        for i in range(0, len(u), rows):
+            x = np.outer(u[i : i + rows], self.g.values)
+            re[i : i + rows] = -2.0 * (np.sin(0.5 * x) ** 2 @ self.probabilities)
+            im[i : i + rows] += sine_minus_argument(x) @ self.probabilities
         with np.errstate(divide="ignore"):
             modulus = 0.5 * np.log1p(np.maximum(2.0 * re + re * re + im * im, -1.0))
         return modulus, np.arctan2(im, 1.0 + re)

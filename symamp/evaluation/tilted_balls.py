@@ -17,7 +17,7 @@ from symamp.evaluation.kernel import TwoSided
 from symamp.evaluation.law import total
 from symamp.evaluation.plan import Window
 
-_FEW = 32
+_FEW = 9
 """Up to so many frequencies in a row are evaluated one by one."""
 _FEW_USERS, _MANY = 20, 20_000
 """Up to 2^20 users an error of 1e-12 in |phi| does no harm; from so many values on doubles save time."""
