@@ -104,3 +104,23 @@ def test_it_overlaps_with_the_kernel(noise, n, eps):
     assert found.lower.lower() <= other.upper.upper()
     assert other.lower.lower() <= found.upper.upper()
     assert found.relative_gap < 0.05
+
+
+def test_a_billion_users_with_rare_large_ratios():
+    """The drift of the sum is a thousand times its scale: only around the mean are values told apart."""
+    noise, level = sa.Gaussian(sigma="1/4"), Level.of_float(5.64)
+    below, law = noise.blanket_laws(level, 10**9)
+    found = _by_convolution(law, level, 10**9, Settings(gap=5e-3), below)
+    assert found.relative_gap < 0.01
+    assert found.lower.lower() <= 1.01e-6
+    assert found.upper.upper() >= 0.99e-6
+
+
+@pytest.mark.parametrize("upward", [True, False])
+def test_a_lone_mass_keeps_the_mean_where_others_can_move(upward):
+    """All lies far below, or above, an odd multiple: halves of neighbours have nothing to pair it with."""
+    row = np.zeros(40)
+    row[[0, 1, 2, 37]] = 0.3, 0.2, 0.1, 0.4
+    first, masses = coarser((-20, row), upward)
+    mean = float((first + np.arange(len(masses))) * 2.0 @ masses)
+    assert mean == pytest.approx(float((-20 + np.arange(40.0)) @ row), rel=1e-6)

@@ -31,9 +31,10 @@ from symamp.numbers.rounding import float_above, float_below
 
 _UNIT = 2.0**-53
 _SLACK = 1.0 + 1e-6
-_MOST_ERROR = 0.01
+_HALF, _LESS = 0.5, 1.0
+_MOST_ERROR, _MOST_EXCESS, _ROUNDINGS, _RARE, _MANY_USERS = 0.01, 0.05, 8, 3.0, 1_000
 _NEGLIGIBLE, _SMALLEST, _LARGEST, _NOISE, _ROUGH, _SIDES = 1e-5, 1e-250, 1e250, 1e-290, 1e-3, (False, True)
-_FIRST, _FINE, _MOST_WORK, _WIDE, _DEVIATIONS, _STALLED = 16, 64, 240_000, 8, 3.0, 0.8
+_FIRST, _FINE, _MOST_WORK, _WIDE, _DEVIATIONS, _STALLED = 8, 64, 240_000, 8, 3.0, 0.8
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def convolved_sum(
     unit = 2.0**rough.exponent
     scales = replace(scales, theta=scales.theta / unit, step=scales.step * unit)
     log_size = scales.log_size + rough.log_unit
-    centres = {0.0, scales.centre * unit}
+    centres = {c * unit for c in scales.centres}
     laws = {c: (_atoms(below, c, upward=False), _atoms(above, c, upward=True)) for c in centres}
     if not max(np.abs(x[0]).max() for both in laws.values() for x in both) * n < _LARGEST:
         return None
@@ -86,6 +87,11 @@ def convolved_sum(
         ends = {c: (low[0], high[1]) for c, (low, high) in tried.items()}
         centres = {min(ends, key=lambda c: ends[c][1] - ends[c][0])}
         found = max(found[0], *(low for low, _ in ends.values())), min(found[1], *(high for _, high in ends.values()))
+        # The size may be known so poorly that too much was cut.
+        shown = max(high[0] for _, high in tried.values())
+        if found[1] - shown > _HALF * found[1] and log(max(found[1], _SMALLEST)) < log_size - _LESS:
+            log_size = log(max(found[1], _SMALLEST))
+            continue
         last, width = width, found[1] + alone[1] - found[0] - alone[0]
         if not found[1] > 0.0 or width <= gap * (found[1] + alone[1]) or (fineness > _FINE and width > _STALLED * last):
             break
@@ -99,24 +105,34 @@ def estimated_log_sum(g: FloatGparv, n: int) -> float:
     scales = _scales(g, n)
     if scales is None:
         return -inf
-    masses = np.append(g.masses, g.null_mass)
-    log_loss, found = scales.log_size + log(_ROUGH * _NEGLIGIBLE), []
-    for centre in {0.0, scales.centre}:
-        values = np.append(g.values, 0.0) - centre
-        found.append(_of_atoms(values, masses, scales.plan(centre, log_loss, _FINE, values, upward=True))[1])
-    value = min(found)
-    return log(value) + g.log_unit if _SMALLEST < value < inf else -inf
+    masses, centres, log_size = np.append(g.masses, g.null_mass), scales.centres, scales.log_size
+    fineness = _FIRST
+    while True:
+        found = []
+        for centre in centres:
+            values = np.append(g.values, 0.0) - centre
+            plan = scales.plan(centre, log_size + log(_ROUGH * _NEGLIGIBLE), fineness, values, upward=True)
+            found.append((*_of_atoms(values, masses, plan)[::-1], centre))
+        above, below, best = min(found)
+        if not _SMALLEST < above < inf:
+            return -inf
+        size_is_known = above - below < _HALF * above or log(above) > log_size - _LESS
+        log_size, centres = log(above), (best,)
+        if size_is_known and fineness > _FIRST:
+            break
+        fineness = 4 * _FIRST if size_is_known else _FIRST
+    return log_size + g.log_unit
 
 
 @dataclass(frozen=True)
 class _Scales:
-    """What floats say of a sum: the tilt at its saddle, log M there, its size, a centre, and the scale of the sum."""
+    """What floats say of a sum: the tilt at its saddle, log M there, its size, centres, and the scale of the sum."""
 
     n: int
     theta: float
     log_m: float
     log_size: float
-    centre: float
+    centres: tuple[float, ...]
     step: float
 
     def plan(self, centre: float, log_loss: float, fineness: int, values: Floats, upward: bool) -> _Plan:
@@ -130,11 +146,11 @@ def _scales(g: FloatGparv, n: int) -> _Scales | None:
     most = n * float(g.masses @ np.maximum(g.values, 0.0))
     if not 0.0 < most < inf or not 0.0 < tilted.theta < inf:
         return None
-    centre, typical = _centre(g, n)
+    centres, typical = _centres(g, n)
     log_size = min(n * tilted.cumulants.k0 - log(tilted.theta) - 1.0, log(most))
     # Where one large value decides the tilted law is wide; what counts is how fast its tail falls, and most values.
     scale = min(sqrt(n) * tilted.deviation, _DEVIATIONS / tilted.theta, 2.0 * sqrt(n) * typical)
-    return _Scales(n, tilted.theta, tilted.cumulants.k0, log_size, centre, scale) if scale > 0.0 else None
+    return _Scales(n, tilted.theta, tilted.cumulants.k0, log_size, centres, scale) if scale > 0.0 else None
 
 
 @dataclass(frozen=True)
@@ -166,15 +182,28 @@ class _Plan:
         return Grading(floor(log2(step)), half, self.upward)
 
 
-def _centre(g: FloatGparv, n: int) -> tuple[float, float]:
-    """Return about the median of G, with so few digits that multiples up to n are exact, and the mean distance."""
+def _centres(g: FloatGparv, n: int) -> tuple[tuple[float, ...], float]:
+    """Return centres, about the median of G and the mean of what is not rare among n users, and the mean distance.
+
+    A sum that drifts away from the centre is told apart badly, but for few users 0 may be a better one. Centres have
+    so few digits that multiples up to n are exact.
+    """
     values, masses = np.append(g.values, 0.0), np.append(g.masses, g.null_mass)
     order = np.argsort(values)
-    median = float(values[order][int(np.searchsorted(np.cumsum(masses[order]), 0.5 * masses.sum()))])
-    fraction, exponent = frexp(median)
+    values, masses = values[order], masses[order]
+    below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
+    median = float(values[min(int(np.searchsorted(below, 0.5 * masses.sum())), len(values) - 1)])
+    often = (np.minimum(below, above) * n > _RARE) | (values == median)
+    mean = float(values[often] @ masses[often] / masses[often].sum())
+    some = (0.0, median, mean) if n < _MANY_USERS else (median, mean)
+    return tuple(dict.fromkeys(_short(x, n) for x in some)), float(np.abs(values - median) @ masses)
+
+
+def _short(x: float, n: int) -> float:
+    """Return about x, with so few digits that multiples up to n are exact."""
+    fraction, exponent = frexp(x)
     digits = 52 - n.bit_length()
-    centre = ldexp(round(ldexp(fraction, digits)), exponent - digits) if digits > 0 else 0.0
-    return centre, float(np.abs(values - median) @ masses)
+    return ldexp(round(ldexp(fraction, digits)), exponent - digits) if digits > 0 else 0.0
 
 
 def _atoms(g: BallGparv, centre: float, upward: bool) -> tuple[Floats, Floats]:
@@ -195,15 +224,14 @@ def _of_atoms(values: Floats, masses: Floats, plan: _Plan) -> tuple[float, float
         values, masses = values[kept], masses[kept]
     if not len(values):
         return 0.0, inf
-    one = _Sum(of_atoms(values, masses, plan.grading(1)), len(values) + 4)
+    one = _Sum(of_atoms(values, masses, plan.grading(1)), _ROUNDINGS)
     total = sum(float(m.sum()) for _, m in one.rows.values())
-    if plan.n * (total - 1.0) > 0.5 * (_SLACK - 1.0):
-        return 0.0, inf
-    return _expected(one, plan)
+    excess = plan.n * (max(total - 1.0, 0.0) + 128.0 * _UNIT)
+    return _expected(one, plan, _SLACK + 2.0 * excess) if excess < _MOST_EXCESS else (0.0, inf)
 
 
-def _expected(one: _Sum, plan: _Plan) -> tuple[float, float]:
-    """Return E[S_+] of n draws from both sides; (0, inf) if roundings count."""
+def _expected(one: _Sum, plan: _Plan, whole: float) -> tuple[float, float]:
+    """Return E[S_+] of n draws from both sides, ``whole`` at least the mass of all; (0, inf) if roundings count."""
 
     def gain(rows: Rows, k: int) -> float:
         """Return E[S_+] of k users."""
@@ -218,9 +246,8 @@ def _expected(one: _Sum, plan: _Plan) -> tuple[float, float]:
         blocks = float(plan.n // k)
         costs = blocks, blocks * (gain(rows, k) + 2.0 * mean)
         rows, more = cut(rows, k * plan.centre, plan.edge(k), costs, exp(min(plan.log_loss, 600.0)), plan.upward)
-        lost += more * _SLACK
-        longest = max((len(m) for _, m in rows.values()), default=0)
-        return _Sum(rows, a.roundings + b.roundings + terms + longest)
+        lost += more * whole
+        return _Sum(rows, a.roundings + b.roundings + terms + 1)
 
     def of(k: int) -> _Sum:
         if k == 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil, floor, fsum
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from symamp.evaluation.gparv import Floats
 
 UP, DOWN = 1.0 + 2.0**-50, 1.0 - 2.0**-50
 _SAFE = 1.0 - 1e-10
-_PER_LEVEL, _JAGGED, _MOST_LONGER = 16, 1.5, 1
+_PASSES, _PER_LEVEL, _JAGGED, _MOST_LONGER = 4, 32, 1.5, 1
 
 Row = tuple[int, Floats]
 """The masses of ``first``, ``first + 1``, ... times a step."""
@@ -54,16 +54,20 @@ def of_atoms(values: Floats, masses: Floats, grading: Grading) -> dict[int, Row]
         return _contracted(places, masses, levels)
     floors = np.floor(places)
     part = np.minimum((places - floors) * UP, 1.0)
-    rows = {}
-    for level in np.unique(levels):
-        here = levels == level
-        first = int(floors[here].min())
-        index = (floors[here] - first).astype(np.int64)
-        row = np.zeros(int(index.max()) + 2)
-        np.add.at(row, index, masses[here] * (1.0 - part[here]) * UP)
-        np.add.at(row, index + 1, masses[here] * part[here] * UP)
-        rows[int(level)] = first, row
-    return rows
+    shares = np.concatenate([masses * (1.0 - part) * UP, masses * part * UP])
+    points = np.concatenate([floors, floors + 1.0])
+    both = np.concatenate([levels, levels])
+    return {int(level): _row(points[both == level], shares[both == level]) for level in np.unique(levels)}
+
+
+def _row(places: Floats, masses: Floats) -> Row:
+    """Return the row that has these masses: each sum is rounded once."""
+    order = np.argsort(places, kind="stable")
+    found, starts = np.unique(places[order], return_index=True)
+    first = int(found[0])
+    row = np.zeros(int(found[-1]) - first + 1)
+    row[found.astype(np.int64) - first] = [fsum(x) for x in np.split(masses[order], starts[1:])]
+    return first, row
 
 
 def _contracted(places: Floats, masses: Floats, levels: np.ndarray[tuple[int], np.dtype[np.int32]]) -> dict[int, Row]:
@@ -78,20 +82,25 @@ def _contracted(places: Floats, masses: Floats, levels: np.ndarray[tuple[int], n
     while i < count:
         key, step = (level[i], floors[i]), 2.0 ** level[i]
         point = floors[i] * step
-        mass = surplus = 0.0
+        run: list[float] = []
+        surplus = 0.0
         while i < count:
             value, here = values[i], left[i]
             if value >= point:
-                mass, surplus, i = mass + here, surplus + here * (value - point), i + 1
+                run.append(here)
+                surplus, i = surplus + here * (value - point), i + 1
                 continue
             # No more mass from below the point than the mean allows.
             most = surplus * _SAFE / (point - value)
             if here <= most:
-                mass, surplus, i = mass + here, surplus * _SAFE - here * (point - value), i + 1
+                run.append(here)
+                surplus, i = surplus * _SAFE - here * (point - value), i + 1
                 continue
             left[i] = (here - most) * DOWN
-            mass, surplus = mass + most, 0.0
+            run.append(most)
+            surplus = 0.0
             break
+        mass = fsum(run)
         if i == count and surplus > 0.0:
             key, mass = _lifted(found, key, mass, surplus / step)
         found[key] = found.get(key, 0.0) + mass * DOWN
@@ -124,18 +133,54 @@ def coarser(row: Row | None, upward: bool) -> Row | None:
     if row is None:
         return None
     first, masses = row
-    if not upward:
-        index = np.flatnonzero(masses)
-        if not len(index):
-            return None
-        places = np.asarray((first + index) * 0.5, dtype=np.float64)
-        return _contracted(places, masses[index], np.zeros(len(index), dtype=np.int32))[0]
-    lead, tail = first % 2, (len(masses) + first % 2 + 1) % 2
-    masses = np.concatenate([np.zeros(lead), masses, np.zeros(tail)])
-    found, half = masses[0::2].copy(), 0.5 * masses[1::2]
-    found[:-1] += half
-    found[1:] += half
+    if not masses.any():
+        return None
+    lead = first % 2
+    masses = np.concatenate([np.zeros(lead), masses, np.zeros((len(masses) + lead + 1) % 2)])
+    found, odd = masses[0::2].copy(), masses[1::2]
+    if upward:
+        found[:-1] += 0.5 * odd
+        found[1:] += 0.5 * odd
+    else:
+        _contract(found, odd)
     return (first - lead) // 2, found
+
+
+def _contract(found: Floats, odd: Floats) -> None:
+    """Add to ``found`` the masses halfway between its points, and move others, so that the measure is one below."""
+    paired = np.minimum(odd[:-1], odd[1:])
+    found[1:-1] += paired
+    rest = odd * (DOWN * DOWN)
+    rest[:-1] -= 0.5 * paired
+    rest[1:] -= 0.5 * paired
+    rest = np.maximum(rest, 0.0)
+    for _ in range(_PASSES):
+        here = np.flatnonzero(rest)
+        low, high = here[: len(here) - 1 : 2], here[1::2]
+        moved = np.minimum(rest[low], rest[high])
+        found[low + 1] += moved
+        found[high] += moved
+        rest[low] = (rest[low] - moved) * DOWN
+        rest[high] = (rest[high] - moved) * DOWN
+    tails = np.cumsum(rest[::-1])[::-1]
+    if not len(rest) or not tails[0] > 0.0:
+        return
+    # The upper part goes down, the lower one up, and a little more of the lower masses as far as the mean allows.
+    split = int(np.flatnonzero(tails >= 0.5 * (2.0 - _SAFE) * tails[0])[-1])
+    surplus = (tails[split] - (tails[0] - tails[split])) * _SAFE - (1.0 - _SAFE) * tails[0]
+    found[split : len(rest)] += rest[split:]
+    found[1 : split + 1] += rest[:split]
+    if split and surplus > 0.0:
+        costs = np.cumsum(2.0 * found[split - 1 :: -1] * np.arange(1.0, split + 1.0)) / _SAFE
+        whole = int((costs <= surplus).sum())
+        lifted = found[split - whole : split].tolist()
+        found[split - whole : split] = 0.0
+        if whole < split:
+            last = split - whole - 1
+            left = surplus - (costs[whole - 1] if whole else 0.0)
+            lifted.append(min(0.5 * left / (split - last) * _SAFE, found[last]))
+            found[last] = (found[last] - lifted[-1]) * DOWN
+        found[split] += fsum(lifted)
 
 
 def raised(rows: Rows, grading: Grading) -> dict[int, Row]:
@@ -164,7 +209,6 @@ def convolved(a: Rows, b: Rows, grading: Grading) -> tuple[dict[int, Row], int]:
     if not a or not b:
         return {}, 0
     is_square, lowest = a is b, min(*a, *b, grading.base)
-    longest = max(len(masses) for _, masses in (*a.values(), *b.values()))
     a = raised(a, grading)
     b = a if is_square else raised(b, grading)
     found: dict[int, Row] = {}
@@ -192,13 +236,11 @@ def convolved(a: Rows, b: Rows, grading: Grading) -> tuple[dict[int, Row], int]:
             carried_a = coarser(sum_of(carried_a, of_a), grading.upward)
             carried_b = carried_a if is_square else coarser(sum_of(carried_b, of_b), grading.upward)
         here = sum_of(here, beyond)
-        longest = max(longest, *(0 if row is None else len(row[1]) for row in (here, carried_a, carried_b)))
         inside, beyond = _parted(here, half, grading.upward)
         if inside is not None:
             found[level] = inside
         level += 1
-    # Downward a run of masses, a row at most, is added up at each level.
-    return found, terms + (level - lowest) * (_PER_LEVEL + (0 if grading.upward else longest))
+    return found, terms + (level - lowest) * _PER_LEVEL
 
 
 def _parted(row: Row | None, half: int, upward: bool) -> tuple[Row | None, Row | None]:
@@ -254,7 +296,7 @@ def cut(
         drop = min(floor((edge - centre) * 2.0**-level), ceil(-centre * 2.0**-level) - 1) - first
         drop = min(drop, len(masses) - 1)
         if drop > 0:
-            at_edge = float(masses[: drop + 1].sum()) if upward else float(masses[drop])
+            at_edge = fsum(masses[: drop + 1].tolist()) if upward else float(masses[drop])
             first, masses = first + drop, np.append(at_edge, masses[drop + 1 :])
         cost = costs[0] * (np.maximum(places_of(level, (first, masses)) + centre, 0.0) + costs[1]) * masses
         right, left = np.cumsum(cost[::-1])[::-1], np.cumsum(cost)

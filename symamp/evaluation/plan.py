@@ -12,7 +12,7 @@ from symamp.evaluation.gparv import FloatGparv
 from symamp.evaluation.tilted import TiltedFloats, cumulants
 
 _ROOT_HALF_PI = float(np.sqrt(np.pi / 2.0))
-_STEPS, _FAR, _CLOSE, _LARGEST, _LEAST_TILT = 60, 3.0, 1e-3, 1e100, 1e-150
+_STEPS, _FAR, _CLOSE, _LARGEST, _LEAST_TILT, _LARGEST_TILT = 60, 3.0, 1e-3, 1e100, 1e-150, 1e150
 _ABOVE, _BELOW = np.geomspace(0.1, 10.0, 33), np.linspace(0.02, 0.98, 33)
 
 
@@ -104,7 +104,7 @@ def relative_overshoot(tilted: TiltedFloats, n: int) -> float:
 def raised_tilt(g: FloatGparv, n: int, theta0: float) -> float:
     """Return a tilt above theta0 at which n K - 2 log theta is larger by about 0.6: a shorter window suffices."""
     theta0 = max(theta0, _LEAST_TILT)
-    curvature = n * cumulants(g, theta0).k2 + 2.0 / theta0**2
+    curvature = n * cumulants(g, theta0).k2 + 2.0 / min(theta0, _LARGEST_TILT) ** 2
     return theta0 + float(np.sqrt(1.2 / curvature))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import inf, log
 
 import flint
@@ -44,6 +44,7 @@ _LOSS, _STEPS = -log(NEGLIGIBLE), 400
 _BITS_OF_GAPS, _SEARCHED, _SLACK = 40, 64, 1.05
 _COARSER, _COARSEST = 32.0, 1e-3
 _SHARE, _MOST_FREQUENCIES = 4.0, 3_000
+_SHIFTED = 1.0
 _BITS, _WIDE, _ACCURACY = 128, 0.2, 0.1
 _FREQUENCIES_OF_FEW, _FREQUENCIES_OF_MANY = 300, 500
 _FEW_ATOMS = 8
@@ -108,15 +109,20 @@ def estimate_smooth_epsilon(
         level = Level.of_float(eps)
         return approximate_log_law(_floats(law_at(level), level, 0.0, 0.0, _SEARCHED), n)
 
+    @cache
     def value(eps: float) -> float:
         level = Level.of_float(eps)
         return estimate_log_smooth(law_at(level), level, n, settings)
 
     if start is None or not 0.0 < start < top:
         start = _start(rough, log_delta, top)
+    # Where rare large values decide, rough values are far too large, but their slope is a guide.
+    shift = 0.0 if start is None else value(start) - rough(start)
+    if not _SHIFTED < abs(shift) < inf:
+        shift = 0.0
     return estimate_root(
         value,
-        rough,
+        lambda eps: rough(eps) + shift,
         n,
         log_delta,
         settings,
