@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -31,6 +31,8 @@ from symamp.mechanisms.mechanism import Mechanism
 
 _REFINED = 8
 """How many triples of the ranking are estimated one by one."""
+_RANKED, _NEAR = 16, 0.1
+"""How many of them say which x* are tried again at levels that differ by no more than this part."""
 _FEW_INPUTS, _FEW_MESSAGES = 6, 64
 """Up to so many inputs all triples are estimated one by one: for few users no ranking is to be trusted."""
 _MOST_HIDING = 100
@@ -54,9 +56,10 @@ class DataSetBound(SearchedBound):
     """The data sets (x0, x*, ..., x*) of a subject, x0, x1 and x* any inputs, the worst ones proposed first."""
 
     subject: Any
+    _hiding: dict[int, tuple[float, list[int]]] = field(init=False, compare=False, repr=False)
 
     def __init__(self, subject: Subject) -> None:
-        object.__setattr__(self, "subject", subject)
+        vars(self).update(subject=subject, _hiding={})
 
     @property  # type: ignore[misc]
     def parts(self) -> tuple[Part, ...]:
@@ -70,7 +73,7 @@ class DataSetBound(SearchedBound):
 
     def proposed(self, level: Level, n: int) -> Sequence[Reduction]:
         """Return a few data sets for each mechanism of the subject."""
-        return [r for m in self.subject.members() for r in self._of(m, _proposed(m, level, n))]
+        return [r for m in self.subject.members() for r in self._of(m, self._proposed(m, level, n))]
 
     def mixtures(self, reduction: DataSetPart, level: Level, n: int) -> Iterator[Reduction]:
         """Yield data sets for the same pair in which the other users draw their inputs, weights found by ascent."""
@@ -79,6 +82,20 @@ class DataSetBound(SearchedBound):
                 # Entries too close to be ordered: the search goes without mixtures.
                 with suppress(UndecidedOrderError):
                     yield from self._of(m, _mixed(m, reduction, level, n))
+
+    def _proposed(self, mechanism: Mechanism, level: Level, n: int) -> Iterator[Reduction]:
+        table = mechanism.numeric
+        if table is None:
+            return _all(mechanism)
+        size = len(table.inputs)
+        if size <= _FEW_INPUTS and len(table.messages) <= _FEW_MESSAGES:
+            return (_triple(mechanism, (i, j, k)) for i, j in table.pairs for k in range(size))
+        here, some = self._hiding.get(id(table), (0.0, None))
+        is_near = level.double is not None and abs(level.double - here) <= _NEAR * here
+        found = worst_triples(table, level, n, _RANKED, some if is_near else None)
+        if _has_many_inputs(table) and level.double is not None:  # those that hide worst at one level do so near to it
+            self._hiding[id(table)] = level.double, list(dict.fromkeys(other for *_, other in found))
+        return (_triple(mechanism, rows) for rows in found[:_REFINED])
 
     def _of(self, mechanism: Mechanism, reductions: Iterator[Reduction]) -> Iterator[Reduction]:
         one = self.subject.mechanism is not None
@@ -91,16 +108,6 @@ class DataSetBound(SearchedBound):
         return self._of(mechanism, (_triple(mechanism, (*pair, pair[1])) for pair in _most_revealing(table)))
 
 
-def _proposed(mechanism: Mechanism, level: Level, n: int) -> Iterator[Reduction]:
-    table = mechanism.numeric
-    if table is None:
-        return _all(mechanism)
-    size = len(table.inputs)
-    if size <= _FEW_INPUTS and len(table.messages) <= _FEW_MESSAGES:
-        return (_triple(mechanism, (i, j, k)) for i, j in table.pairs for k in range(size))
-    return (_triple(mechanism, found) for found in worst_triples(table, level, n, _REFINED))
-
-
 def _all(mechanism: Mechanism) -> Iterator[Reduction]:
     """Yield the data sets of a description, which names few inputs: all of them."""
     return (r for c in pair_classes(mechanism) for r in pure_datasets(mechanism, c.pairs[0]))
@@ -111,11 +118,13 @@ def _triple(mechanism: Mechanism, rows: tuple[int, int, int]) -> Reduction:
     return dataset_reduction(mechanism, (x0, x1), ((other, sp.Integer(1)),))
 
 
-def worst_triples(table: NumericTable, level: Level, n: int, most: int) -> list[tuple[int, int, int]]:
+def worst_triples(
+    table: NumericTable, level: Level, n: int, most: int, hiding: Sequence[int] | None = None
+) -> list[tuple[int, int, int]]:
     """Return triples (x0, x1, x*) of rows with a large divergence of (x0, x*, ...) against (x1, x*, ...), by estimates.
 
     All of them are ranked: the chi-square sum over messages of (R(x0) - R(x1))^2/R(x*) chooses x* where there are many
-    inputs, saddle points choose among the triples.
+    inputs, saddle points choose among the triples. ``hiding`` are the x* that are tried, if they are known.
 
     >>> import symamp as sa
     >>> [found] = worst_triples(sa.RandomizedResponse(k=3, eps0=1).table().numeric, Level.of_float(0.01), 1000, 1)
@@ -123,7 +132,7 @@ def worst_triples(table: NumericTable, level: Level, n: int, most: int) -> list[
     [0, 1, 2]
     """
     found = list[tuple[float, tuple[int, int, int]]]()
-    for other, scores in _scores(table, level, n):
+    for other, scores in _scores(table, level, n, hiding):
         # A tie goes to an input outside the pair: that is the data set that papers name.
         found += [(scores[i, j] - 1e-9 * (other in (i, j)), (i, j, other)) for i, j in best(scores, most)]
     found.sort(key=lambda item: (-item[0], item[1]))
@@ -140,12 +149,18 @@ def pairs_badly_hidden(table: NumericTable, level: Level, n: int, most: int) -> 
     return best(reduce(np.maximum, (scores for _, scores in _scores(table, level, n))), most)
 
 
-def _scores(table: NumericTable, level: Level, n: int) -> Iterator[tuple[int, Any]]:
+def _scores(
+    table: NumericTable, level: Level, n: int, hiding: Sequence[int] | None = None
+) -> Iterator[tuple[int, Any]]:
     """Yield inputs x* of the others with estimates of log D for all pairs."""
     rows, minus_one = table.floats, level.rough_minus_one()
     alone = excesses(rows, 1.0 + minus_one)
-    for other in _hiding(rows):
+    for other in _hiding(rows) if hiding is None else hiding:
         yield other, np.where(table.admissible, log_divergences(rows, rows[other], minus_one, n, alone), -np.inf)
+
+
+def _has_many_inputs(table: NumericTable) -> bool:
+    return len(table.inputs) > _MOST_HIDING
 
 
 def _hiding(rows: Any) -> list[int]:

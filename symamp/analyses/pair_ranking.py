@@ -64,6 +64,8 @@ def _log_sums(rows: Floats, hidden: Floats, e_minus_one: float, n: int) -> Float
         height[np.isnan(height)] = np.inf
         after[is_last] = height[is_last]
         is_last = height < best
+        if not is_last.any():  # log M is convex: what has begun to rise rises on
+            break
         before[is_last], best[is_last], after[is_last], tilt[is_last] = last[is_last], height[is_last], np.inf, theta
         last = height
     bend, slope = before + after - 2.0 * best, 0.5 * (after - before)

@@ -13,11 +13,13 @@ from symamp.evaluation.all_data_sets_floats import FloatClasses
 from symamp.evaluation.all_data_sets_laws import has_bound, prepared_laws
 from symamp.evaluation.all_data_sets_plan import Region
 from symamp.evaluation.all_data_sets_regions import FoundRegion, carried_regions, covering, searched
+from symamp.evaluation.all_data_sets_saddles import positive_messages
 from symamp.evaluation.all_data_sets_search import SHARP, Found
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.law import Law, Level
 
-_FEWEST_POSITIVE = 1.0
+_FEWEST_POSITIVE, _LEAST_SPREAD = 1.0, 1e-2
+"""With fewer positive messages, plainly or by their spread, no parameters give a bound near to the truth."""
 _MOST_KEPT, _MOST_SEARCHED = 256, 63
 _MOST_BORROWED = 2
 """So many of what was searched last for other pairs are tried."""
@@ -128,4 +130,6 @@ class Searches:
         with flint.ctx.workprec(128):
             mean = -float(level.exponential_minus_one())
         classes = FloatClasses.of(balls, mean, self._mixed)
-        return classes if (n - 1) * classes.gain > _FEWEST_POSITIVE else None
+        if not (n - 1) * classes.gain > _FEWEST_POSITIVE:
+            return None
+        return classes if positive_messages(classes, n) > _LEAST_SPREAD else None

@@ -15,6 +15,9 @@ from symamp.numbers.scipy_functions import erfcx
 
 SMOOTHER, _FEW = 0.006, 150.0
 _FAR, _SCREEN = 30.0, 3
+_MOST_TERMS = 2e7
+"""So many terms of a sum, widths of the main lobe times values of the laws, take seconds: a line that asks for more is
+not used."""
 
 
 def smoothing(n: int) -> float:
@@ -63,7 +66,7 @@ def log_term(g: FloatClasses, n: int, term: Term, p_lo: float, weights: Floats, 
         return unusable
     width = 1.0 / sqrt(variance)
     top = REACH / term.sigma if reach is None else min(reach * width, REACH / term.sigma)
-    if not 0.0 < top / width < MOST_STEPS:
+    if not 0.0 < top / width < min(MOST_STEPS, _MOST_TERMS / g.values.size):
         return unusable
     steps = int(np.ceil(2.5 * top / width))
     u = np.linspace(0.0, top, steps + 1)
