@@ -1,11 +1,13 @@
 """Binomial tails, and the regimes where kernels are poor: large and tiny budgets, rare values, many digits."""
 
+import math
 from fractions import Fraction
 from math import comb
 from random import Random
 
 import flint
 import pytest
+from falsehoods import checked
 from flint import arb, fmpq
 from test_evaluation import by_convolution, contains, krr, law_of, level_of, random_law
 
@@ -153,3 +155,24 @@ def test_a_total_variation_that_is_not_dyadic_is_a_tie(n, delta):
 def test_delta_is_at_most_that_of_one_user():
     found = sa.delta(sa.RandomizedResponse(k=3, eps0=60), n=10**9, eps=59)
     assert 0.63 < found.lower <= found.upper < 0.6322
+
+
+SHOWN = sa.FiniteMechanism([["1/10", "6/10", "3/10"], [0, "3/10", "7/10"]])
+"""A message that one input sends with probability 1/10, and the other never."""
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 100, 10**6])
+def test_what_is_left_for_large_eps_is_a_tie(n):
+    # From eps = log 2 on the divergence is 1/10 for every n: nothing but that message tells (0, 1) apart.
+    answer = sa.epsilon(SHOWN, n=n, delta="1/10")
+    assert math.log(2) <= answer.upper <= math.log(2) * (1 + 1e-5)
+    assert answer.lower < math.log(2)
+    checked(answer)
+    assert sa.epsilon(SHOWN, n=n, delta="0.0999999").lower == math.inf
+    assert sa.delta(SHOWN, n=n, eps=1).evidence_above[0].fraction == fmpq(1, 10)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10])
+def test_near_what_is_left_for_large_eps_the_bracket_is_narrow(n):
+    answer = sa.epsilon(SHOWN, n=n, delta="0.10000001", method="blanket")
+    assert answer.bound.upper - answer.bound.lower < 1e-4

@@ -28,6 +28,24 @@ def test_the_least_number_of_users_against_every_data_set(t, E, delta):
     assert found.not_private is None or found.not_private.lower > delta
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "eps", "delta", "method"),
+    [
+        (sa.RandomizedResponse(k=2, eps0=1), "0.01", "1e-3", "blanket"),
+        (sa.RandomizedResponse(k=3, eps0=1), "0", "0.05", None),
+        (sa.RandomizedResponse(k=3, eps0=1), "0.01", "0.05", "blanket"),
+        (sa.RandomizedResponse(k=3, eps0=1), "0.1", "0.01", None),
+        (sa.FiniteMechanism([["9/13", "4/13"], ["27/56", "29/56"], ["7/9", "2/9"]]), "0", "0.05", "blanket"),
+    ],
+)
+def test_few_users_are_found_from_an_estimate_that_is_off_by_one(mechanism, eps, delta, method):
+    found = sa.least_n(mechanism, eps=eps, delta=delta, method=method)
+    assert found.upper <= 1.2 * found.lower + 2 or method == "blanket"
+    own = sa.delta(mechanism, n=found.upper, eps=eps, method=method)
+    assert own.upper <= float(delta) < sa.delta(mechanism, n=found.upper - 3, eps=eps, method=method).bound.upper
+    assert sa.delta(mechanism, n=found.lower - 1, eps=eps).lower > float(delta)
+
+
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_the_largest_budget_against_every_data_set(n):
     E, delta = Fraction(3, 2), Fraction(1, 10)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf, isfinite, nextafter
 
+import flint
 from flint import fmpq
 
 from symamp.analyses.bound import ROUGH, Bound
@@ -31,6 +32,7 @@ def epsilon_above(
     bound; divergences decrease in eps, so this holds for all larger eps. (inf, ()) if no eps is certified.
     Proof: docs/proofs/inversion.md.
     """
+    guess = _at_tie(worst, n, delta, guess)
     if guess == inf:
         return inf, ()
     slope, shift = _first_step(worst, guess, n, delta, settings)
@@ -50,7 +52,7 @@ def epsilon_above(
             return eps, found
         part = found[-1].part
         if part is not worst:  # it is the worse one here, and shows by itself where it is delta
-            root = part.root(n, log_of(delta), settings, guess)
+            root = _at_tie(part, n, delta, part.root(n, log_of(delta), settings, guess))
             if guess < root < inf:
                 worst, guess = part, root
                 slope, shift = _first_step(worst, guess, n, delta, settings)
@@ -77,6 +79,7 @@ def epsilon_below(
     At the returned eps > 0 the left end of the evidence is > delta, and so for all smaller eps; (0, ()) if none is
     certified. Proof: docs/proofs/inversion.md.
     """
+    guess = _at_tie(part, n, delta, guess)
     if guess in (0.0, inf) or part.accuracy > 0.0:  # inf: not proved; accuracy: the part has no lower end
         return 0.0, ()
     slope = _slope(part, guess, n, delta)
@@ -91,6 +94,15 @@ def epsilon_below(
             return eps, (found,)
         shift = _further(shift, abs(_miss(found.lower, delta)), slope, guess, settings)
     return 0.0, ()
+
+
+def _at_tie(part: Part, n: int, delta: fmpq, guess: float) -> float:
+    """Return the guess, or where the divergence comes down to delta, if delta is what is left of it for large eps."""
+    plateau = part.plateau
+    if plateau == inf:
+        return guess
+    with flint.ctx.workprec(256):
+        return plateau if part.limit(n).contains(delta) else guess
 
 
 def _further(shift: float, miss: float, slope: float, guess: float, settings: Settings) -> float:

@@ -162,12 +162,15 @@ class _Search:
         shift, last = self._shift, None
         for _ in range(_STEPS):
             x = min(max(admitted(root * exp(direction * shift)), self.least), self.most)
+            shift *= 3.0
             if x == last:
-                break
+                continue
             answer = self._answer(x, method)
             if holds(answer):
                 return answer, x
-            shift, last = 3.0 * shift, x
+            if x in (self.least, self.most):
+                break
+            last = x
         return None, root
 
     def fewer(self, private: Answer | None, n: float) -> tuple[Answer | None, float]:

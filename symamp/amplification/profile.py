@@ -34,6 +34,8 @@ from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 
 _ONE = Dyadic(1)
+_USUAL_DIGITS = 4
+"""Digits of epsilon that are sought where none are asked for: near what is left of delta for large eps it is flat."""
 _FINER = 3
 """How often an epsilon is sought to a finer accuracy in delta."""
 
@@ -103,8 +105,10 @@ class Profile:
         asked = Asked("epsilon", target, str(delta), wanted)
         answer = self._epsilon(asked, target, settings)
         for _ in range(_FINER):
-            missing = (wanted or 0) - answer.digits
+            missing = (wanted or _USUAL_DIGITS) - answer.digits
             if missing <= 0 or not answer.evidence_above or gap_of_largest(answer.evidence_above) > settings.gap:
+                break
+            if wanted is None and answer.bound.lower <= 0.0:  # no accuracy of delta tells eps from 0
                 break
             # Where delta falls slowly in eps, digits of eps take more of delta.
             settings = replace(settings, gap=settings.gap * 10.0**-missing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import ClassVar, Protocol
 
 import flint
@@ -85,6 +86,11 @@ class PartDefaults(Protocol):
     def limit(self, n: int) -> arb:
         """Return a ball around the limit of the divergence as eps grows, or 0 where none is known."""
         return arb(0)
+
+    @property
+    def plateau(self) -> float:
+        """An eps from which on the divergence is positive and does not fall any more; inf where none is known."""
+        return inf
 
     def attained(self, level: Level, n: int) -> DataSetPart | None:
         """Return the data sets by which the bound itself is nearly attained, None if none are known."""

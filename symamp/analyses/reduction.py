@@ -17,7 +17,7 @@ from symamp.analyses.standing import Standing
 from symamp.derivation.crossing import law_of
 from symamp.derivation.decomposition import Decomposition
 from symamp.evaluation.divergence import Enclosure, Settings, enclose_divergence, estimate_log_divergence
-from symamp.evaluation.inversion import estimate_epsilon, largest_epsilon, limit_divergence
+from symamp.evaluation.inversion import estimate_epsilon, largest_epsilon, limit_divergence, plateau
 from symamp.evaluation.law import Law, Level
 
 
@@ -71,6 +71,11 @@ class Reduction(PartDefaults):
     def limit(self, n: int) -> arb:
         """Return a ball around the limit of the divergence as eps grows."""
         return limit_divergence(self.law, n) if largest_epsilon(self.law) == inf else arb(0)
+
+    @property
+    def plateau(self) -> float:
+        """An eps from which on the divergence is positive and does not fall any more; inf if there is none."""
+        return plateau(self.law)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the divergence.

@@ -100,10 +100,10 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
     """
     settings = settings or Settings()
     bits = starting_precision(n, settings.gap)
-    exact = _exact_value(law, level, n, settings)
+    name, exact = _exact_value(law, level, n, settings)
     if exact is not None:
         with flint.ctx.workprec(bits):
-            return Enclosure(arb(exact), arb(exact), "exact", bits, exact=exact)
+            return Enclosure(arb(exact), arb(exact), name, bits, exact=exact)
     return enclose_level(OneLaw(law), level, n, settings)
 
 
@@ -187,14 +187,14 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
             raise PrecisionError("precision", bits, f"at most {_LARGEST_PRECISION} bits")
 
 
-def _exact_value(law: Law, level: Level, n: int, settings: Settings) -> fmpq | None:
+def _exact_value(law: Law, level: Level, n: int, settings: Settings) -> tuple[str, fmpq | None]:
     if law.rational is None:
-        return None
+        return "", None
     if level.rational is not None:
         most = _EXACT_USERS if settings.gap >= KERNEL_GAP else _EXACT_USERS_FOR_DIGITS
-        few = n == 1 or (n <= most and len(law.atoms) <= _EXACT_VALUES)
-        return exact_divergence(law.rational, level.rational, n) if few else None
-    return exact_plateau(law.rational, level.exponential()) if n == 1 else None
+        if n == 1 or (n <= most and len(law.atoms) <= _EXACT_VALUES):
+            return "exact", exact_divergence(law.rational, level.rational, n)
+    return NO_POSITIVE_VALUE, exact_plateau(law.rational, level.exponential(), n)
 
 
 def _evaluated(g: BallGparv, n: int, choice: Choice, bits: int) -> Enclosure:

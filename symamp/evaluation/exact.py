@@ -42,13 +42,16 @@ def exact_divergence(law: RationalLaw, e: fmpq, n: int) -> fmpq:
     return positive / n + singular
 
 
-def exact_plateau(law: RationalLaw, e: arb) -> fmpq | None:
-    """Return the divergence of one user where it does not depend on E, None where it does or might.
+def exact_plateau(law: RationalLaw, e: arb, n: int) -> fmpq | None:
+    """Return the divergence where it does not depend on E, None where it does or might.
 
-    >>> exact_plateau(RationalLaw((), ((fmpq(2, 3), fmpq(0)), (fmpq(1, 3), fmpq(1)))), arb(2).sqrt())
+    >>> exact_plateau(RationalLaw((), ((fmpq(2, 3), fmpq(0)), (fmpq(1, 3), fmpq(1)))), arb(2).sqrt(), 9)
     2/3
     """
-    terms = [(mass * r0, mass * r1) for r0, r1, mass in law.atoms] + list(law.singular)
+    hidden = [(mass * r0, mass * r1) for r0, r1, mass in law.atoms]
+    if n > 1 and any(a0 > 0 and a1 == 0 for a0, a1 in hidden):  # then sums of several users count
+        return None
+    terms = hidden + list(law.singular)
     if any(a1 > 0 and not a0 - e * a1 <= 0 for a0, a1 in terms):
         return None
     return sum((a0 for a0, a1 in terms if a1 == 0), fmpq(0))

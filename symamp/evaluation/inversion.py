@@ -16,6 +16,7 @@ from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
 from symamp.evaluation.tilted import TiltedLaw
 from symamp.numbers.rationals import ball_of
+from symamp.numbers.rounding import float_above
 from symamp.numbers.scipy_functions import brentq
 
 LARGEST_EPS = 300.0
@@ -36,6 +37,22 @@ def largest_epsilon(law: Law) -> float:
             if not r0.is_zero():
                 bounds.append(inf if r1.is_zero() else float((r0 / r1).log()))
         return max(bounds)
+
+
+def plateau(law: Law) -> float:
+    """Return an eps from which on the divergence is positive and does not fall any more; inf if there is none."""
+    if not law.singular:
+        return inf
+    found = 0.0
+    with flint.ctx.workprec(128):
+        for atom in law.atoms:
+            if atom.ratio1().is_zero() and not atom.ratio0().is_zero():
+                return inf
+        ratios = [(a.ratio0(), a.ratio1()) for a in law.atoms] + [(a(), b()) for a, b in law.singular]
+        for r0, r1 in ratios:
+            if not r1.is_zero() and not r0.is_zero():
+                found = max(found, float_above((r0 / r1).log()))
+    return found
 
 
 def limit_divergence(law: Law, n: int) -> arb:

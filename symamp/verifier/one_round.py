@@ -89,6 +89,11 @@ def _shaped(data: Any, shape: Any, what: str) -> None:
                 _shaped(item, kind, f"an entry of {what}")
 
 
+def _positive_part(x: Number) -> Number:
+    """Return x_+, the fraction 0 where x is proved to be at most 0: then sums of fractions stay exact."""
+    return _ZERO if x <= 0 else _larger(x)
+
+
 def _larger(x: Number, y: Number = _ZERO) -> Number:
     return max(x, y) if isinstance(x, fmpq) and isinstance(y, fmpq) else arb(x).max(arb(y))
 
@@ -245,7 +250,7 @@ class Check:
             hidden = self.total(x for x, _ in alone) * arb(self.total(m for _, m in alone)) ** (n - 1)
             return hidden + self.total(a0 for a0, a1 in singular if a1 == 0)
         atoms, null, visible = self.values(data, components, singular, eps)
-        one = self.total(m * _larger(v) for v, m in atoms) + visible
+        one = self.total(m * _positive_part(v) for v, m in atoms) + visible
         if name == "no positive value" or (n == 1 and name == "enumeration"):
             return one if n == 1 or side == "above" else visible  # E[S_+] <= n E[G_+]
         value = self.evaluated(name, data["plan"], atoms, null, n, side == "above", what) / n + visible
@@ -263,7 +268,7 @@ class Check:
             value = r0 * minus if text0 == text1 else _ZERO if same else r0 - e * r1
             null += mass if value == 0 else 0
             atoms += [] if value == 0 or mass == 0 else [(value, mass)]
-        return atoms, null, self.total(_larger(a0 - e * a1) for a0, a1 in singular)
+        return atoms, null, self.total(_positive_part(a0 - e * a1 if a1 != 0 else a0) for a0, a1 in singular)
 
     def evaluated(self, name: str, plan: Any, atoms: list[Any], null: Number, n: int, up: bool, what: str) -> Number:
         """Return a number whose upper or lower end bounds E[S_+]."""
