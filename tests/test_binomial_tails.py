@@ -29,7 +29,7 @@ def test_sums_contain_the_exact_value(seed, allowance):
     rough = float_gparv(law, level)
     if not rough.is_positive:
         return
-    plan = plan_tails(TiltedLaw.of(rough, saddle_tilt(rough, n)), allowance)
+    plan = plan_tails(TiltedLaw.of(rough, saddle_tilt(rough, n)), n, allowance)
     if plan is None:
         return
     with flint.ctx.workprec(128):

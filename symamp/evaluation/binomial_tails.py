@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from math import comb, inf, log, log1p, sqrt
+from itertools import permutations
+from math import comb, inf, log, log1p, prod, sqrt
 
 import flint
 from flint import arb
 
 from symamp.evaluation.gparv import BallGparv
+from symamp.evaluation.law import total
 from symamp.evaluation.tilted import TiltedLaw
 
 _PREFIX_WORK = 40
@@ -24,6 +26,8 @@ _MOST_ATOMS = 24
 _LARGEST_STEP = 200.0
 _LONGEST_WALK = 64
 """From so many steps of the threshold on a tail is summed afresh."""
+_WALK, _CONSIDERED = 0.12, 5
+"""What a step of the threshold costs, in steps of the listed value; how many values are tried in front."""
 
 
 @dataclass(frozen=True)
@@ -49,26 +53,50 @@ class TailPlan:
         return replace(self, radius=self.radius + min(max(log(excess), 0.0) + 3.0, _LARGEST_STEP))
 
     def windows(self, n: int, more: float) -> list[tuple[int, int]]:
-        """Return windows of counts of the values that are listed: each alone within the radius, and ``more``."""
-        return [_window(n, min(p / sum(self.tilted), 1.0), self.radius + more) for p in self.tilted[2:]]
+        """Return windows of counts, each alone within the radius, and ``more``: of all values but the likeliest two."""
+        rare = sorted(self.tilted, reverse=True)[2:]
+        return [_window(n, min(p / sum(self.tilted), 1.0), self.radius + more) for p in rare]
 
 
-def plan_tails(tilted: TiltedLaw, allowance: float) -> TailPlan | None:
-    """Return the plan for which what is left out is about ``allowance`` times M^n; None for unsuitable laws.
-
-    The two likeliest values are those whose counts are summed in closed form.
-    """
+def plan_tails(tilted: TiltedLaw, n: int, allowance: float) -> TailPlan | None:
+    """Return the plan for which what is left out is about ``allowance`` times M^n; None for unsuitable laws."""
     masses = [*map(float, tilted.probabilities), tilted.null_probability]
     order = sorted((i for i, p in enumerate(masses) if p > 0.0), key=lambda i: -masses[i])
     if not 2 <= len(order) <= _MOST_ATOMS:
         return None
     values = [*map(float, tilted.g.values), 0.0]
+    radius = max(2.0 - log(allowance) - log(tilted.theta), 1.0) + log(2.0 * len(order))
+    order = _ordered(order, values, [sqrt(8.0 * radius * n * p * (1.0 - min(p, 1.0))) + 1.0 for p in masses])
     first, second = values[order[0]], values[order[1]]
     if abs(first - second) <= 1e-9 * max(abs(first), abs(second)):
         return None
-    radius = max(2.0 - log(allowance) - log(tilted.theta), 1.0) + log(2.0 * len(order))
     theta = tilted.theta * 2.0**-tilted.g.exponent
     return TailPlan(theta, radius, tuple(order), tuple(masses[i] for i in order)) if theta > 0.0 else None
+
+
+def _ordered(order: list[int], values: list[float], widths: list[float]) -> list[int]:
+    """Return the order with those of the likeliest values in front that take the least time.
+
+    Two are summed in closed form, the third is listed innermost: where the two are near to each other the threshold
+    goes many steps each time, where they are rare the others have many counts.
+    """
+
+    def work(front: tuple[int, ...]) -> float:
+        first, second, *third = (values[i] for i in front)
+        apart = abs(first - second)
+        steps = min(abs(min(first, second) - third[0]) / apart, _LONGEST_WALK) if third and apart else _LONGEST_WALK
+        outer = prod(widths[i] for i in order if i not in front)
+        return outer * (_PREFIX_WORK + prod(widths[i] for i in front[2:]) * (1.0 + _WALK * steps))
+
+    best = min(permutations(order[:_CONSIDERED], min(len(order), 3)), key=work)
+    return [*best, *(i for i in order if i not in best)]
+
+
+def lost_bits(g: BallGparv, n: int, plan: TailPlan) -> int:
+    """Return about how many bits tails lose to differences of numbers near 1, where E[S_+] is small."""
+    theta = arb(plan.theta)
+    m = g.null_mass + total([p * (theta * v).exp() for v, p in zip(g.values, g.masses, strict=True)])
+    return max(int(-n * float(m.log()) / log(2.0)), 0) if m > 0 else 0
 
 
 def tail_work(plan: TailPlan, n: int, most: int) -> int:

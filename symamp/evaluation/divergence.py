@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb, fmpq
 
 from symamp.errors import PrecisionError
-from symamp.evaluation.binomial_tails import TailPlan, tail_sum
+from symamp.evaluation.binomial_tails import TailPlan, lost_bits, tail_sum
 from symamp.evaluation.certified import certified_sum
 from symamp.evaluation.choice import (
     KERNEL,
@@ -39,6 +39,8 @@ _EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
 _AS_SHARP = 2.0
 _FEW_USERS, _MANY_VALUES, _ROUGH = 2_000, 64, 1e-3
 """Laws of so many values and so few users are added up on lattices where an estimate so rough will do."""
+_MOST_LOST = 128
+"""Tails are first tried with up to so many bits more: far out they may lose none."""
 _WIDER = 3
 """How often the counts that binomial tails list are widened until the gap is met."""
 
@@ -167,6 +169,9 @@ def _log_of_sum(g: FloatGparv, n: int, log_value: float) -> float:
 def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choice: Choice, bits: int) -> Enclosure:
     """Return the evaluation of a choice, with as many bits and as wide a range as the gap needs."""
     wider = _WIDER
+    if isinstance(choice, TailPlan):
+        with flint.ctx.workprec(bits):
+            bits += min(32 * -(-lost_bits(source(), n, choice) // 32), _MOST_LOST)
     while True:
         with flint.ctx.workprec(bits):
             found = _evaluated(source(), n, choice, bits)
