@@ -379,7 +379,7 @@ def test_the_worst_direction_is_found():
 )
 def test_every_form_of_eps(eps, exact):
     table, n = normalised([[6, 3, 3], [2, 6, 4], [1, 3, 8]]), 5
-    answer = sa.delta(as_mechanism(table), n=n, eps=eps)
+    answer = sa.delta(as_mechanism(table), n=n, eps=eps, method="blanket")
     low, high = exp_bounds(exact)
     assert_tight_enclosure(answer.bound, exact_bound(table, "blanket", n, high), exact_bound(table, "blanket", n, low))
     assert Fraction(answer.lower) <= worst_true_divergence(table, n, low)[0]
@@ -389,7 +389,7 @@ def test_every_form_of_eps(eps, exact):
 def test_every_form_of_delta():
     table, n = normalised([[6, 3, 3], [2, 6, 4], [1, 3, 8]]), 4
     for delta, exact in ((0.01, Fraction(0.01)), ("1/100", Fraction(1, 100)), ("1e-2", Fraction(1, 100))):
-        answer = sa.epsilon(as_mechanism(table), n=n, delta=delta)
+        answer = sa.epsilon(as_mechanism(table), n=n, delta=delta, method="blanket")
         assert worst_blanket_divergence(table, n, exp_bounds(answer.bound.upper)[0])[0] <= exact
         assert worst_blanket_divergence(table, n, exp_bounds(answer.bound.lower)[1])[0] >= exact
 
@@ -399,14 +399,14 @@ def test_every_form_of_delta():
 )
 def test_every_form_of_entry(entry):
     table, n, E = normalised([[6, 3, 3], [2, 6, 4], [1, 3, 8]]), 4, Fraction(3, 2)
-    answer = sa.delta(as_mechanism(table, entry), n=n, eps=log_of(E))
+    answer = sa.delta(as_mechanism(table, entry), n=n, eps=log_of(E), method="blanket")
     assert_tight_enclosure(answer.bound, exact_bound(table, "blanket", n, E))
 
 
 def test_integer_entries():
     mechanism = sa.FiniteMechanism({"a": {"0": 1, "1": 0}, "b": {"0": "1/2", "1": Fraction(1, 2)}})
     table = [[Fraction(1), Fraction(0)], [Fraction(1, 2), Fraction(1, 2)]]
-    answer = sa.delta(mechanism, n=4, eps=log_of(Fraction(5, 4)))
+    answer = sa.delta(mechanism, n=4, eps=log_of(Fraction(5, 4)), method="blanket")
     assert_tight_enclosure(answer.bound, exact_bound(table, "blanket", 4, Fraction(5, 4)))
 
 

@@ -118,11 +118,19 @@ class Answer(Bracket):
 
         They are where one input attains the envelope everywhere (docs/proofs/envelope.md): then no other data set with
         this pair is worse than that in which all other users hold it, and the envelope bound is its divergence. Where
-        pairs differ, the envelopes of all others must be proved to be no larger at this question.
+        pairs differ, the envelopes of all others must be proved to be no larger at this question. Or they are found
+        among all data sets of few users, where divergences are fractions.
         """
         mechanism = None if self.pair is None else self.question.subject.mechanism
         if mechanism is None or self.pair is None:
             return None
+        known = self.evidence_below[0].fraction if self.evidence_below and self.quantity == "delta" else None
+        if (
+            known is not None
+            and self.evidence_above[0].part.is_attained
+            and all(e.is_at_most(known) for e in self.evidence_above)
+        ):
+            return self.dataset
         try:
             x = envelope(mechanism, self.pair).attained_by(self.evidence_above[0].eps)
             worst = x is not None and self._is_worst_pair(mechanism)
@@ -145,8 +153,10 @@ class Answer(Bracket):
     @property
     def tight(self) -> bool:
         """Whether the upper bound is proved to be the truth, so that the width of the bracket is numerical only."""
-        method = self.evidence_above[0].part.method if self.evidence_above else ""
-        return method == "two_messages" or (method == "envelope" and self.worst_data_set is not None)
+        part = self.evidence_above[0].part if self.evidence_above else None
+        return part is not None and (
+            part.is_attained or (part.method == "envelope" and self.worst_data_set is not None)
+        )
 
     @property
     def digits(self) -> int:

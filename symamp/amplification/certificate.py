@@ -26,6 +26,7 @@ from symamp.amplification.certificate_text import fraction_text, integer_text
 from symamp.amplification.question import Asked, Question
 from symamp.amplification.search import Ladder
 from symamp.analyses.blanket_bound import blanket_of_rows
+from symamp.analyses.few_users import HISTOGRAMS
 from symamp.analyses.generic_all_data_sets import PatternCell
 from symamp.analyses.pair_bounds import common_tilt, open_pairs
 from symamp.analyses.part import Evidence, Part
@@ -145,7 +146,7 @@ def _delta(claim: Claim) -> tuple[dict[str, str], tuple[list[_Found], list[_Foun
 
 def _are_listed(evidence: tuple[Evidence, ...]) -> bool:
     """Return whether the data sets below are triples or counts of messages: else their end is not claimed."""
-    return all(is_triple(e.part) or e.details is not None for e in evidence)
+    return all(is_triple(e.part) or e.details is not None or e.evaluator == HISTOGRAMS for e in evidence)
 
 
 def _below(claim: Claim, at: At) -> Iterator[_Found]:
@@ -159,6 +160,9 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
     method = claim.above[0].part.method if claim.above else None
     if method in _OF_DENSITIES:
         raise ArgumentError("certificate", method, _instead(claim.question.subject))
+    if claim.above and claim.above[0].evaluator == HISTOGRAMS:  # of all pairs at once
+        yield partial(evidence_data, claim.above[0].part, at, max(claim.above, key=lambda e: e.precision), n)
+        return
     whole = Ladder(claim.question.subject, method).first
     if whole.searched_table is not None:
         if method not in (None, "blanket"):

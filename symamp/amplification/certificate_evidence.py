@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, frexp, ldexp
-from typing import Any
+from typing import Any, cast
 
 import flint
 import sympy as sp
@@ -15,6 +15,7 @@ from flint import arb, fmpq
 
 from symamp.algebra.order import is_zero
 from symamp.amplification.certificate_text import dyadic_text, exact_double, expression_text, fraction_text
+from symamp.analyses.few_users import HISTOGRAMS, RowsOfTable
 from symamp.analyses.pair_bounds import Pair
 from symamp.analyses.part import Evidence, Part
 from symamp.analyses.reduction import Reduction, is_triple
@@ -32,6 +33,8 @@ from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rationals import fmpq_of
 from symamp.verifier import MOST_PRECISION
 
+_GUARD = 64
+"""Bits beyond those of numbers that are known exactly: ends are written to more digits than they were computed with."""
 _TAILS, _WIDER = "binomial tails", 10.0
 """An evaluator, and how much wider its windows are made: the verifier bounds more simply what is left out."""
 
@@ -63,6 +66,8 @@ def is_of_version_1(evidence: dict[str, Any]) -> bool:
 
 def evidence_data(part: Part, at: At, found: Evidence, n: int, more_bits: int) -> dict[str, Any]:
     """Return a certified evaluation as data: that of a triple, or of a pair of inputs with all laws of the others."""
+    if found.evaluator == HISTOGRAMS:
+        return histograms_data(part, at, found, n, more_bits)
     bits = min(found.precision + more_bits, MOST_PRECISION)
     data: dict[str, Any] = {"method": part.method, "standing": part.standing.value, "pair": list(part.pair)}
     how = {
@@ -101,7 +106,6 @@ def table_data(
     table: NumericTable, at: At, part: Part, theta: float, found: dict[Pair, Evidence], n: int, more_bits: int
 ) -> dict[str, Any]:
     """Return the evidence for all ordered pairs of rows of a table: those found one by one, the others by theta."""
-    entries = [[table.entry(x, y) for y in range(len(table.messages))] for x in range(len(table.inputs))]
     bits = max((e.precision for e in found.values()), default=128) + more_bits
     return {
         "method": part.method,
@@ -110,12 +114,33 @@ def table_data(
         "evaluator": "common tilt",
         "theta": exact_double(theta),
         "precision": min(bits, MOST_PRECISION),
-        "rows": [[fraction_text(x) if isinstance(x, fmpq) else expression_text(x) for x in row] for row in entries],
+        "rows": _rows(table),
         "pairs": [
             {"pair": [int(x) for x in pair], "evaluator": e.evaluator, "plan": plan_data(e, n)}
             for pair, e in found.items()
         ],
     }
+
+
+def histograms_data(part: Part, at: At, found: Evidence, n: int, more_bits: int) -> dict[str, Any]:
+    """Return the evidence by histograms: that of all data sets for all pairs of rows, or of one data set."""
+    asked = cast(RowsOfTable, part)
+    table = cast(NumericTable, asked.table.numeric)
+    return {
+        "method": part.method,
+        "standing": part.standing.value,
+        "eps": at.text,
+        "evaluator": found.evaluator,
+        "precision": min(found.precision + _GUARD + more_bits, MOST_PRECISION),
+        "rows": _rows(table),
+        "compared": [list(rows) for rows in (table.pairs if part.is_attained else [asked.rows])],
+        "others": asked.held,
+    }
+
+
+def _rows(table: NumericTable) -> list[list[str]]:
+    entries = [[table.entry(x, y) for y in range(len(table.messages))] for x in range(len(table.inputs))]
+    return [[fraction_text(x) if isinstance(x, fmpq) else expression_text(x) for x in row] for row in entries]
 
 
 def patterns_data(

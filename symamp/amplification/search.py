@@ -16,6 +16,7 @@ from symamp.analyses.part import DataSetPart, Part
 from symamp.analyses.registry import analysis, by_default
 from symamp.analyses.subject import Subject
 from symamp.evaluation.divergence import Settings
+from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.evaluation.law import Level
 
 LOOSE = 1e-3
@@ -71,8 +72,7 @@ class Ladder:
         tried: list[Tried] = []
         for found in self._analyses:
             least = min((root for root, *_ in tried), default=inf)
-            there = Level.of_float(least) if 0.0 < least < inf else None
-            if there is not None and self._is_hopeless(found, n, there, log_delta):
+            if tried and self._is_hopeless(found, n, Level.of_float(min(least, LARGEST_EPS)), log_delta):
                 continue
             bound = self._bound(found)
             if exact and tried and bound.parts[0].accuracy > 0.0:
@@ -82,7 +82,7 @@ class Ladder:
                 start, first = low, lower
             root, part = bound.root(n, log_delta, settings, start, first)
             tried.append((root, bound, part))
-            if min(root, least) <= low * (1.0 + LOOSE):
+            if part.is_attained or min(root, least) <= low * (1.0 + LOOSE):
                 break
         return sorted(tried, key=itemgetter(0))
 
@@ -98,7 +98,7 @@ class Ladder:
             if is_near and found.name in beaten:
                 continue
             least = min((value for value, *_ in tried), default=inf)
-            if tried and self._is_hopeless(found, n, level, least):
+            if self._is_hopeless(found, n, level, least):
                 continue
             bound = self._bound(found)
             if exact and tried and bound.parts[0].accuracy > 0.0:
@@ -106,8 +106,11 @@ class Ladder:
             part = bound.ranked(level, n)[0]
             value = part.log_estimate(level, n)
             tried.append((value, bound, part))
-            if min(value, least) <= low + LOOSE:
+            if part.is_attained or min(value, least) <= low + LOOSE:
                 break
+        if not tried:  # what is left takes too long at this level
+            self._beaten = low, (n, exact), frozenset()
+            return self.values(level, n, low, exact)
         tried.sort(key=itemgetter(0))
         if not is_near:
             far = (part.method for value, _, part in tried if value > tried[0][0] + _FAR_ABOVE)
@@ -168,7 +171,7 @@ class DataSetSearch:
         if found is None:
             return low, best
         value = found.root(n, log_delta, settings, root)
-        return (value, found) if value > low else (low, best)
+        return (value, found) if value > low or _is_truth(worst) else (low, best)
 
     def attained_value(self, level: Level, n: int, worst: Part, best: Part, low: float) -> tuple[float, Part]:
         """Return (log divergence, data set) in the same way."""
@@ -176,7 +179,7 @@ class DataSetSearch:
         if found is None:
             return low, best
         value = found.log_estimate(level, n)
-        return (value, found) if value > low else (low, best)
+        return (value, found) if value > low or _is_truth(worst) else (low, best)
 
     def never_below(self, n: int, delta: fmpq) -> DataSetPart | None:
         """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
@@ -187,6 +190,11 @@ class DataSetSearch:
                 self._hopeless[n] = tuple((p, limit) for p, limit in limits if limit > 0)
         with flint.ctx.workprec(256):
             return next((p for p, limit in self._hopeless[n] if limit > arb(delta)), None)
+
+
+def _is_truth(part: Part) -> bool:
+    """Return whether the bound is the largest divergence itself, and is known to any accuracy."""
+    return part.is_attained and part.accuracy == 0.0
 
 
 def _reduction(found: tuple[float, Part]) -> tuple[float, DataSetPart]:

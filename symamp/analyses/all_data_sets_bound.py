@@ -73,7 +73,7 @@ ALL_DATA_SETS = Analysis(
     "all data sets at once",
     _bound,
     lambda subject: all_inputs_listed(listed(subject)),
-    rank=3,
+    rank=4,
     needless=_needless,
     dear=_is_dear,
 )

@@ -25,6 +25,6 @@ ENVELOPE = Analysis(
     "a law above those of all other inputs",
     _bound,
     lambda subject: all_inputs_described(listed(subject)),
-    rank=1,
+    rank=2,
     needless=lambda subject: is_large_table(listed(subject)),
 )

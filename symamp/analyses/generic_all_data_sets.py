@@ -157,6 +157,6 @@ GENERIC_ALL_DATA_SETS = Analysis(
     "any randomizer of the same budget, all data sets at once",
     generic_all_data_sets_bound,
     _lacks,
-    rank=3,
+    rank=4,
     floor=_floor,
 )

@@ -56,6 +56,8 @@ class PartDefaults(Protocol):
 
     is_triple: ClassVar[bool] = False
     """Whether the part is the divergence of a triple."""
+    is_attained: ClassVar[bool] = False
+    """Whether the bound is the largest divergence of all data sets itself: no other bound is less."""
     rounded: ClassVar[sp.Rational] = sp.Integer(0)
     """Total variation, at most, between the laws of one message in ``constant`` and those they stand for."""
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from flint import arb, ctx, fmpq
 
-from . import groups, laws_of_inputs, patterns, rows, sums
+from . import few_reports, groups, laws_of_inputs, patterns, rows, sums
 
 MOST_CHARACTERS, MOST_ENTRIES, MOST_USERS, MOST_PRECISION = 2**24, 10**6, 10**18, 8192
 MOST_FRACTION, MOST_WORK = 2**19, 10**7  # bits of an exact fraction; operations, about a microsecond each
@@ -198,6 +198,8 @@ class Check:
                         found = groups.bound(self, evidence, n, side == "above", what)
                     elif "ratio" in evidence:
                         found = patterns.bound(self, evidence, n, what)
+                    elif "compared" in evidence:
+                        found = few_reports.bound(self, evidence, n, side == "above", what)
                     elif "rows" in evidence:
                         found = rows.bound(self, evidence, n, value, what)
                     elif "laws" in evidence:
@@ -223,6 +225,8 @@ class Check:
             return groups.shape(evidence, _PLAN, above, self.of_theorem)
         if above and self.version == 2 and "ratio" in evidence:
             return patterns.shape(evidence, triple)
+        if self.version == 2 and "compared" in evidence:
+            return few_reports.shape(evidence, above)
         if above and self.version == 2 and "rows" in evidence:
             return rows.shape(evidence, triple)
         if self.version == 2 and "laws" in evidence:

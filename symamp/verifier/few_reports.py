@@ -1,0 +1,96 @@
+"""Evidence by histograms of few reports: every data set of a table, or one.
+
+PROVED: above, that the divergence of each pair of rows that is listed is at most the number that is returned, whatever
+inputs the other users hold; below, that it is at least that for the pair and the numbers of others that are listed
+(docs/proofs/histograms.md).
+NOT CHECKED: that the rows are those of the mechanism, and the pairs all that are to be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import comb
+from typing import Any
+
+from flint import arb, fmpq
+
+_MOST_ROWS, _MOST_ENTRIES, _MOST_USERS, _MOST_EXACT = 400, 10**4, 10**4, 4096
+_ZERO = fmpq(0)
+
+Number = Any
+Law = dict[tuple[int, ...], Number]
+"""Probabilities of histograms."""
+
+
+def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
+    """Return the shape of the evidence: numbers of users are for one data set, below."""
+    texts = dict.fromkeys(("method", "standing", "eps", "evaluator"), str)
+    others = type(None) if above else [int]
+    return texts | {"precision": int, "rows": [[str]], "compared": [(int, int)], "others": others}
+
+
+def bound(check: Any, data: dict[str, Any], n: int, up: bool, what: str) -> Number:
+    """Return a number whose upper end (above) or lower end (below) bounds the divergence."""
+    require, texts, size = check.require, data["rows"], len(data["rows"])
+    require(data["evaluator"] == "histograms" and n <= _MOST_USERS, f"{what}: unknown evaluator, or too many users")
+    good = 2 <= size <= _MOST_ROWS and len({len(row) for row in texts}) == 1
+    require(good and 0 < size * len(texts[0]) <= _MOST_ENTRIES, f"{what}: too large, or rows of different length")
+    pairs = data["compared"]
+    good = 0 < len(pairs) <= size * size and all(0 <= x < size for pair in pairs for x in pair)
+    require(good and (up or len(pairs) == 1), f"{what}: no pair of rows, or more than one for one data set")
+    rows = [[check.number(text) for text in row] for row in texts]
+    good = all(0 <= x < arb("inf") for row in rows for x in row)
+    require(good, f"{what}: an entry is not proved to be finite and >= 0", "invalid")
+    for total in (check.total(row) for row in rows):
+        good = total == 1 if isinstance(total, fmpq) else total.contains(1) and total.rad() < arb(2) ** -99
+        require(good, f"{what}: a row does not sum to 1", "invalid")
+    e = check.number(f"exp({data['eps']})")
+    numbers = [e, *(x for row in rows for x in row)]
+    if not all(isinstance(x, fmpq) for x in numbers) or n * max(x.q.bit_length() for x in numbers) > _MOST_EXACT:
+        rows, e = [[arb(x) for x in row] for row in rows], arb(e)
+    messages = len(rows[0])
+    histograms = comb(n + messages - 1, messages - 1)
+    if up:
+        data_sets = comb(n + size - 2, size - 1)
+        check.spend(data_sets * (len(pairs) + 1) * histograms * messages, hard=True)
+        laws = _laws(rows, {(0,) * messages: fmpq(1)}, n - 1)
+    else:
+        counts = data["others"]
+        good = len(counts) == size and all(c >= 0 for c in counts) and sum(counts) == n - 1
+        require(good, f"{what}: not one number of users for each row, or not of all others", "invalid")
+        check.spend(n * histograms * messages, hard=True)
+        laws = iter([_of_counts(rows, counts)])
+    result = _ZERO
+    for law in laws:
+        for i, j in pairs:
+            gains = [a - e * b for a, b in zip(rows[i], rows[j], strict=True)]
+            result = check.larger(result, sum(map(check.larger, _with_one_more(law, gains).values()), _ZERO))
+    return result
+
+
+def _with_one_more(law: Law, row: list[Number]) -> Law:
+    """Return the law of one more report; or what becomes of it if the report has these weights of either sign."""
+    found: Law = {}
+    for histogram, mass in law.items():
+        for y, weight in enumerate(row):
+            if weight != 0:
+                longer = (*histogram[:y], histogram[y] + 1, *histogram[y + 1 :])
+                found[longer] = found[longer] + mass * weight if longer in found else mass * weight
+    return found
+
+
+def _laws(rows: list[list[Number]], law: Law, users: int) -> Iterator[Law]:
+    """Yield the laws of the histograms of all data sets of so many more users, each once."""
+    if users == 0:
+        yield law
+        return
+    for x in range(len(rows)):
+        yield from _laws(rows[x:], _with_one_more(law, rows[x]), users - 1)
+
+
+def _of_counts(rows: list[list[Number]], counts: list[int]) -> Law:
+    law: Law = {(0,) * len(rows[0]): fmpq(1)}
+    for row, count in zip(rows, counts, strict=True):
+        for _ in range(count):
+            law = _with_one_more(law, row)
+    return law
