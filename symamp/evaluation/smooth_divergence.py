@@ -66,12 +66,18 @@ class Search:
 def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | None = None) -> float:
     """Return an estimate of log D_E(P0 || P1), in floats; -inf for zero. Not a bound."""
     settings = settings or Settings()
+    found = _kernel_estimate(law, level, n, settings)
+    return _sandwich_estimate(law, level, n, settings) if found is None else found
+
+
+def _kernel_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -> float | None:
+    """Return the same by a kernel, None for few users and where it takes too many frequencies."""
     if n <= _FEW_USERS:
-        return _sandwich_estimate(law, level, n, settings)
+        return None
     gap = _gap(min(_COARSER * settings.gap, max(settings.gap, _COARSEST)), n)
     found = _search(law, level, n, gap, min(settings.most_frequencies, _cheap(n)))
     if found.g.is_positive and (found.sum is None or found.sum.gap > gap):
-        return _sandwich_estimate(law, level, n, settings)
+        return None
     singular = log(found.g.singular) if found.g.singular > 0.0 else -inf
     if found.sum is None:
         return singular
@@ -109,10 +115,17 @@ def estimate_smooth_epsilon(
         level = Level.of_float(eps)
         return approximate_log_law(_floats(law_at(level), level, 0.0, 0.0, _SEARCHED), n)
 
+    kernel_is_cheap = True
+
     @cache
     def value(eps: float) -> float:
+        nonlocal kernel_is_cheap
         level = Level.of_float(eps)
-        return estimate_log_smooth(law_at(level), level, n, settings)
+        law = law_at(level)
+        found = _kernel_estimate(law, level, n, settings) if kernel_is_cheap else None
+        # One kind of estimate for all: where they change, a search would follow the difference.
+        kernel_is_cheap = found is not None
+        return _sandwich_estimate(law, level, n, settings) if found is None else found
 
     if start is None or not 0.0 < start < top:
         start = _start(rough, log_delta, top)

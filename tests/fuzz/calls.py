@@ -185,7 +185,7 @@ class Calls(CommandLines):
         subject = self.argument((small, f"sa.FiniteMechanism({self.table()})"))
         if self.chance(0.4):
             asked = f"{self.argument(('2', '3', '4', '6'))}, {self.argument(LEVELS)}"
-            shown = self.one(("True", "None", "3", "'on'", "print", "[]"))  # what another function raises is its own
+            shown = self.one(("True", "None", "3", "'on'", "max", "[]"))  # what another function raises is its own
             more = f", progress={shown}" if self.chance(0.3 * self.wild) else ""
             return f"sa.exact.worst_dataset({subject}, {asked}{more})"
         data = [[f"x{self.random.randrange(3)}" for _ in range(3)] for _ in range(2)]
