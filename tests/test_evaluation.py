@@ -17,10 +17,10 @@ from symamp.evaluation.enumeration import enumerated_sum
 from symamp.evaluation.exact import exact_divergence
 from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gaussian_sandwich import gaussian_sum
-from symamp.evaluation.gparv import ball_gparv, float_gparv
+from symamp.evaluation.gparv import FloatGparv, ball_gparv, float_gparv
 from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.law import Atom, Law, Level, RationalLaw
-from symamp.evaluation.tilted import exp_minus_linear, sine_minus_argument
+from symamp.evaluation.tilted import TiltedLaw, exp_minus_linear, log_mgf, sine_minus_argument
 from symamp.numbers.number_system import NUMPY
 from symamp.numbers.rounding import float_above, float_below
 
@@ -240,3 +240,19 @@ def test_blocks_cover_every_frequency():
     assert ranges[0][0] == 1
     assert ranges[-1][1] == plan.terms - 1
     assert all(b + 1 == c for (_, b), (c, _) in pairwise(ranges))
+
+
+def test_tilts_raise_masses_that_are_nearly_0():
+    """A thousand reports in one: the law of the sum is about values whose masses are no doubles, or hardly any."""
+    values = np.linspace(-1.0, 1.0, 201)
+    masses = np.exp(-740.0 * (values + 1.0) / 2.0)
+    masses /= masses.sum()
+    g = FloatGparv(values, masses, 0.0, float(masses @ values), 0.0)
+    for theta in (360.0, 400.0, 760.0):
+        with np.errstate(all="raise", under="ignore"):
+            tilted = TiltedLaw.of(g, theta)
+            logs = log_mgf(g, np.array([theta]))
+        assert tilted.probabilities.sum() == pytest.approx(1.0, rel=1e-9)
+        assert logs[0] == pytest.approx(tilted.cumulants.k0, rel=1e-12)
+    terms = (mpmath.mpf(m) * mpmath.exp(760 * mpmath.mpf(v)) for v, m in zip(values, masses, strict=True))
+    assert logs[0] == pytest.approx(float(mpmath.log(mpmath.fsum(terms))), rel=1e-12)

@@ -20,6 +20,7 @@ from symamp.errors import ArgumentError
 from symamp.evaluation.law import Law
 
 _MOST_SHOWN, _MOST_IN_GROUP = 40, 800
+_MOST_WRITTEN = 1_000
 
 
 class Composed(Parts):
@@ -126,6 +127,9 @@ class Composed(Parts):
     @cached_property
     def _formulas(self) -> tuple[tuple[Component, ...], tuple[tuple[sp.Expr, sp.Expr], ...]]:
         found = self._merged
+        if len(found.keys) > _MOST_WRITTEN:
+            size = f"{len(found.keys):,} components"
+            raise ArgumentError("mechanism", size, f"at most {_MOST_WRITTEN:,} where they are written as formulas")
         masses = found.masses(lambda formula: formula)
         components: list[Component] = []
         singular: dict[sp.Expr, list[tuple[sp.Expr, sp.Expr]]] = {}

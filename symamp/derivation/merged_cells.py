@@ -18,7 +18,7 @@ from symamp.errors import ArgumentError
 
 MOST_CELLS = 60_000
 """How many components a product may have after merging."""
-_MOST_PAIRS = 6_000_000
+_MOST_PAIRS, _MOST_PAIRS_OF_ALL = 6_000_000, 30_000_000
 _LONGEST_POWER = 50_000
 Convert = Callable[[sp.Expr], Any]
 
@@ -51,6 +51,7 @@ class MergedCells:
         self._merged: dict[Decomposition, Integers] = {}
         self._chains: dict[tuple[Decomposition, int], list[Integers]] = {}
         self._codes: dict[tuple[Decomposition, int], tuple[Integers, Integers] | None] = {}
+        self._pairs = 0
         self.keys = self._keys(whole)
 
     def _keys(self, node: Decomposition) -> Integers:
@@ -80,8 +81,9 @@ class MergedCells:
         return keys
 
     def _multiplied(self, a: Integers, b: Integers) -> tuple[Integers, Integers]:
-        if len(a) * len(b) > _MOST_PAIRS:
-            raise _too_many(len(a) * len(b))
+        self._pairs += len(a) * len(b)
+        if len(a) * len(b) > _MOST_PAIRS or self._pairs > _MOST_PAIRS_OF_ALL:
+            raise _too_many(self._pairs)
         keys, places = self.basis.multiplied(a, b)
         if len(keys) > MOST_CELLS:
             raise _too_many(len(keys))

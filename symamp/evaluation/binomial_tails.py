@@ -172,9 +172,11 @@ def _innermost(plan: TailPlan, left: int, budget: float) -> tuple[int, int]:
 
 def _entropy(n: int, k: int, p: float) -> float:
     """Return n times the relative entropy of k/n to p: P(Bin(n, p) beyond k) is at most e to minus that."""
+    if (p >= 1.0 and k < n) or (n * p <= 0.0 and k > 0):
+        return inf
     above = k * log(k / (n * p)) if k else 0.0
     below = (n - k) * (log((n - k) / n) - log1p(-p)) if k < n else 0.0
-    return max(above + below, 0.0) if p < 1.0 else (0.0 if k == n else inf)
+    return max(above + below, 0.0)
 
 
 def _window(n: int, p: float, budget: float) -> tuple[int, int]:

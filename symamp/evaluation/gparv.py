@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, log
 from typing import Any
 
@@ -59,6 +60,12 @@ class FloatGparv:
     def is_positive(self) -> bool:
         """Whether some value is resolved as positive: otherwise E[S_+] is 0 or too small for floats to see."""
         return bool(((self.values > 0.0) & (self.masses > 0.0)).any())
+
+    @cached_property
+    def log_masses(self) -> tuple[Floats, float]:
+        """The logarithms of the masses, and of that of the null symbol; -inf for 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.masses), log(self.null_mass) if self.null_mass > 0.0 else -inf
 
     @property
     def log_mean(self) -> float:

@@ -18,7 +18,7 @@ from symamp.evaluation.blocks import NEGLIGIBLE
 from symamp.evaluation.gparv import FloatGparv, Floats
 
 _SMALL = 0.06
-_LARGE_TILT = 30.0
+_LARGE_TILT, _LARGEST = 30.0, 700.0
 _AT_ONCE = 2**15  # numbers that a cache holds
 # Taylor coefficients, highest first, of 2 (e^x - 1 - x)/x^2 and of 6 (x - sin x)/x^3 in x^2: below _SMALL the next
 # term is under one rounding error.
@@ -69,26 +69,30 @@ class Cumulants:
 def log_mgf(g: FloatGparv, theta: Floats) -> Floats:
     """Return K(theta) = log E[e^(theta G)] for an array of tilts >= 0."""
     x = np.outer(theta, g.values)
-    top = np.maximum(x.max(axis=1), 0.0)
     # Large tilts overflow or cancel; there K itself is not small, and log-sum-exp loses nothing that matters.
     large = np.abs(x).max(axis=1) > _LARGE_TILT
     safe = np.where(large[:, None], 0.0, x)
     near = np.log1p(theta * g.mean * ~large + exp_minus_linear(safe) @ g.masses)
     if not large.any():
         return np.asarray(near, dtype=np.float64)
-    shifted = np.exp(x - top[:, None]) @ g.masses + g.null_mass * np.exp(-top)
-    return np.asarray(np.where(large, top + np.log(shifted), near), dtype=np.float64)
+    logs, log_null = g.log_masses
+    x += logs
+    top = np.maximum(x.max(axis=1), log_null)
+    whole = np.exp(x - top[:, None]).sum(axis=1) + np.exp(log_null - top)
+    return np.asarray(np.where(large, top + np.log(whole), near), dtype=np.float64)
 
 
 def cumulants(g: FloatGparv, theta: float) -> Cumulants:
     """Return K, K' and K'' at one tilt."""
     x = theta * g.values
-    top = float(x.max(initial=0.0))
     if float(np.abs(x).max(initial=0.0)) > _LARGE_TILT:
-        weights = g.masses * np.exp(x - top)
-        whole = float(weights.sum()) + g.null_mass * np.exp(-top)
+        logs, log_null = g.log_masses
+        x += logs
+        top = max(float(x.max()), log_null)
+        weights, null = np.exp(x - top), float(np.exp(log_null - top))
+        whole = float(weights.sum()) + null
         k1 = float(weights @ g.values) / whole
-        k2 = float(weights @ (g.values - k1) ** 2) / whole + g.null_mass * np.exp(-top) * k1 * k1 / whole
+        k2 = float(weights @ (g.values - k1) ** 2) / whole + null * k1 * k1 / whole
         return Cumulants(top + float(np.log(whole)), k1, k2)
     grown = np.expm1(x)
     excess = theta * g.mean + float(g.masses @ exp_minus_linear(x))
@@ -140,9 +144,12 @@ class TiltedLaw(TiltedFloats):
     def of(g: FloatGparv, theta: float) -> TiltedLaw:
         """Tilt a law."""
         k = cumulants(g, theta)
-        return TiltedLaw(
-            g, theta, k, g.masses * np.exp(theta * g.values - k.k0), g.null_mass * float(np.exp(-k.k0)), g.exponent
-        )
+        raised = theta * g.values - k.k0
+        probabilities = g.masses * np.exp(np.minimum(raised, _LARGEST))
+        far = raised > _LARGEST  # masses are as small
+        if far.any():
+            probabilities[far] = np.exp(g.log_masses[0][far] + raised[far])
+        return TiltedLaw(g, theta, k, probabilities, g.null_mass * float(np.exp(-k.k0)), g.exponent)
 
     @property
     def log_null(self) -> float:
