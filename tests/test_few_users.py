@@ -125,7 +125,7 @@ def test_certificates_hold_and_falsehoods_do_not():
             assert verify(json.dumps(changed)).status in ("invalid", "malformed")
     huge = copy.deepcopy(data)
     huge["claim"]["n"] = 10**4
-    assert verify(json.dumps(huge)).reason.startswith("too large")
+    assert "too large" in verify(json.dumps(huge)).reason
 
 
 def test_a_data_set_below_is_counted_in_its_certificate():

@@ -9,15 +9,16 @@ NOT CHECKED: that the rows are those of the mechanism, and the pairs all that ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import comb
+from functools import reduce
+from math import comb, lcm
 from typing import Any
 
 from flint import arb, fmpq
 
-_MOST_ROWS, _MOST_ENTRIES, _MOST_USERS, _MOST_EXACT = 400, 10**4, 10**4, 4096
+_MOST_ROWS, _MOST_ENTRIES, _MOST_USERS, _MOST_BITS = 400, 10**4, 10**4, 2**16
 _ZERO = fmpq(0)
 
-Number = Any
+Number = Any  # a whole number, a fraction or a ball
 Law = dict[tuple[int, ...], Number]
 """Probabilities of histograms."""
 
@@ -44,32 +45,48 @@ def bound(check: Any, data: dict[str, Any], n: int, up: bool, what: str) -> Numb
     for total in (check.total(row) for row in rows):
         good = total == 1 if isinstance(total, fmpq) else total.contains(1) and total.rad() < arb(2) ** -99
         require(good, f"{what}: a row does not sum to 1", "invalid")
-    e = check.number(f"exp({data['eps']})")
-    numbers = [e, *(x for row in rows for x in row)]
-    if not all(isinstance(x, fmpq) for x in numbers) or n * max(x.q.bit_length() for x in numbers) > _MOST_EXACT:
-        rows, e = [[arb(x) for x in row] for row in rows], arb(e)
+    e, scale = check.number(f"exp({data['eps']})"), 1
+    if all(isinstance(x, fmpq) for row in rows for x in row):  # whole numbers over one denominator
+        scale = lcm(*(int(x.q) for row in rows for x in row))
+        require(n * scale.bit_length() <= _MOST_BITS, f"{what}: too large: denominators")
+        rows = [[int((x * scale).p) for x in row] for row in rows]
+    else:
+        rows = [[arb(x) for x in row] for row in rows]
+    p, q = (int(e.p), int(e.q)) if isinstance(e, fmpq) else (e, 1)
     messages = len(rows[0])
     histograms = comb(n + messages - 1, messages - 1)
     if up:
         data_sets = comb(n + size - 2, size - 1)
         check.spend(data_sets * (len(pairs) + 1) * histograms * messages, hard=True)
-        laws = _laws(rows, {(0,) * messages: fmpq(1)}, n - 1)
+        laws = _laws(rows, {(0,) * messages: 1}, n - 1)
     else:
         counts = data["others"]
         good = len(counts) == size and all(c >= 0 for c in counts) and sum(counts) == n - 1
         require(good, f"{what}: not one number of users for each row, or not of all others", "invalid")
         check.spend(n * histograms * messages, hard=True)
         laws = iter([_of_counts(rows, counts)])
-    result = _ZERO
-    for law in laws:
-        for i, j in pairs:
-            gains = [a - e * b for a, b in zip(rows[i], rows[j], strict=True)]
-            result = check.larger(result, sum(map(check.larger, _with_one_more(law, gains).values()), _ZERO))
-    return result
+    gains = [[q * a - p * b for a, b in zip(rows[i], rows[j], strict=True)] for i, j in pairs]
+    exact = all(isinstance(x, int) for g in gains for x in g)
+    values = (x for law in laws for x in _divergences(law, gains, exact))
+    return reduce(check.larger, ((fmpq(x) if exact else x) / scale**n / q for x in values), _ZERO)
+
+
+def _divergences(law: Law, gains: list[list[Number]], exact: bool) -> Iterator[Number]:
+    """Yield the sums of positive parts of what the gains of the victim's messages add up to at each histogram."""
+    sources: dict[tuple[int, ...], list[tuple[int, Number]]] = {}
+    for histogram, mass in law.items():
+        number = mass if exact else arb(mass)
+        for y in range(len(histogram)):
+            longer = (*histogram[:y], histogram[y] + 1, *histogram[y + 1 :])
+            sources.setdefault(longer, []).append((y, number))
+    zero = 0 if exact else arb(0)
+    for g in gains:
+        totals = (sum((g[y] * mass for y, mass in found), zero) for found in sources.values())
+        yield sum((max(x, 0) if exact else x.max(zero) for x in totals), zero)
 
 
 def _with_one_more(law: Law, row: list[Number]) -> Law:
-    """Return the law of one more report; or what becomes of it if the report has these weights of either sign."""
+    """Return the law of one more report."""
     found: Law = {}
     for histogram, mass in law.items():
         for y, weight in enumerate(row):
@@ -89,7 +106,7 @@ def _laws(rows: list[list[Number]], law: Law, users: int) -> Iterator[Law]:
 
 
 def _of_counts(rows: list[list[Number]], counts: list[int]) -> Law:
-    law: Law = {(0,) * len(rows[0]): fmpq(1)}
+    law: Law = {(0,) * len(rows[0]): 1}
     for row, count in zip(rows, counts, strict=True):
         for _ in range(count):
             law = _with_one_more(law, row)
