@@ -247,3 +247,10 @@ def test_orders_that_differ_are_both_evaluated():
     rounds = sa.profile(table, n=5, method="blanket").rounds(2)
     answer = rounds.delta(eps="log(5/4)", gap=1e-4)
     assert 0 < answer.lower <= answer.upper
+
+
+def test_tests_that_never_err_on_one_side():
+    """Where no loss is infinite they always err on the other."""
+    f = sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=1000).rounds(2).tradeoff([0, 1])
+    assert (f.lower, f.upper) == ((1.0, 0.0), (1.0, 0.0))
+    assert sa.from_privacy_profile([(0, "1e-3")]).tradeoff(0).lower[0] < 1.0

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shlex
 import subprocess
 import sys
@@ -436,3 +437,26 @@ def test_the_installed_command_and_the_module():
     done = subprocess.run(bad, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "symamp: k: got 1; accepted: integer k >= 2\n"
+
+
+def test_ends_are_printed_outward(symamp):
+    groups = "crowd 5:krr:k=3,eps0=1 4:krr:k=3,eps0=2 --shuffled messages --delta 1e-2"
+    exact = json.loads(symamp(f"{groups} --json")[1])
+    printed = re.findall(r"\[([^,]*), ([^]]*)\]", symamp(groups)[1])
+    assert len(printed) == 3
+    assert max(float(low) for low, _ in printed[1:]) <= exact["lower"]
+    assert max(float(high) for _, high in printed[1:]) >= exact["upper"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("crowd 5:krr:k=3,eps0=1,eps0=2 --shuffled data --delta 1e-3", "eps0 twice"),
+        ("choose krr:k=3,k=4 --n 100 --eps 1 --delta 1e-3", "k twice"),
+        ("curve krr --k 3 --eps0 1 --n 10 --eps 0.1,0.2 --plot x.xyz", "ends in one of"),
+    ],
+)
+def test_what_is_given_twice_and_names_of_no_picture(symamp, words, said):
+    code, _, error = symamp(words)
+    assert code == 2
+    assert said in error

@@ -104,3 +104,9 @@ def test_files_that_are_refused(tmp_path, text, message):
 def test_words_that_are_refused():
     with pytest.raises(sa.errors.ArgumentError, match="krr:k=16"):
         run("choose", "krr:k", "--n", "10", "--eps", "1", "--delta", "0.1")
+
+
+def test_a_curve_of_one_point_is_drawn(tmp_path):
+    file = tmp_path / "one.svg"
+    run("curve", "krr", "--k", "3", "--eps0", "1", "--n", "10", "--eps", "0.1", "--plot", str(file))
+    assert "<svg" in file.read_text(encoding="utf-8")

@@ -468,3 +468,12 @@ def test_budgets_of_many_digits():
     uneven = [sa.RandomizedResponse(k=2, eps0=f"1/{p}") for p in (10**9 + 7, 10**9 + 9, 10**9 + 21)]
     with pytest.raises(sa.errors.SupportMismatchError, match="common denominator"):
         sa.delta(sa.joint(uneven), n=2, eps="1e-10")
+
+
+def test_a_sample_of_users_with_two_attributes():
+    part = sa.FiniteMechanism([["1/5", "1/5", "3/5"], ["1/2", "0", "1/2"]])
+    sampled = sa.poisson_subsample(sa.joint([part, part]), "1/2")
+    rows = [[*(p / 2 for p in row), "1/2"] for row in sa.joint([part, part]).table().rows]
+    answer, table = (sa.delta(m, n=5, eps="1/10", method="blanket") for m in (sampled, sa.FiniteMechanism(rows)))
+    assert answer.upper == pytest.approx(table.upper, rel=1e-5)
+    assert answer.lower <= table.upper

@@ -311,3 +311,34 @@ def test_fuzz_files(tmp_path):
                     content[i:i] = content[i : i + rng.randrange(1, 30)]
         file.write_bytes(bytes(content))
         _survives(load_mechanism, file)
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("1/(1 + sqrt(b)**4)", "roots of what is not negative"),
+        ("exp(-exp(log(b))**2)", "logarithms of what is positive"),
+        ("1/2 + 0*log(b)", "logarithms of what is positive"),
+        ("1/2 + (1/8)*sqrt(b)*sqrt(b)/b", "denominators that are not 0"),
+        ("1/2 + sqrt(b)/(4*sqrt(sqrt(b)**2))", "denominators that are not 0"),
+        ("1/2 + 0*sqrt(b + 1.999)", "roots of what is not negative"),
+        ("1/2 + 0*log(4.999 - b)", "logarithms of what is positive"),
+        ("1/2 + 0/(3*b - 1)**2", "denominators that are not 0"),
+        ("1/2 + 0*b**-2", "denominators that are not 0"),
+        ("1/2 + 0*b**(1/3)", "roots of what is not negative"),
+    ],
+)
+def test_what_is_undefined_in_the_range_is_refused(entry, reason):
+    parameters = {"b": {"lower": -2, "upper": 5}}
+    rows = {"a": {"0": entry, "1": f"1 - ({entry})"}, "b": {"0": f"1 - ({entry})", "1": entry}}
+    with pytest.raises(ExpressionError, match=reason):
+        mechanism_from_json(changed(parameters=parameters, table=rows))
+    inside = {"b": {"lower": 5, "upper": 6}}
+    if "4.999" not in entry:
+        assert mechanism_from_json(changed(parameters=inside, table=rows)).parameters
+
+
+@pytest.mark.parametrize("entry", ["1/(2 + b**2)", "exp(b)/(1 + exp(b))", "2**b/(2**b + 1)", "1/2 + 0*sqrt(b + 2)"])
+def test_what_is_defined_in_the_range_is_accepted(entry):
+    rows = {"a": {"0": entry, "1": f"1 - ({entry})"}, "b": {"0": f"1 - ({entry})", "1": entry}}
+    assert mechanism_from_json(changed(parameters={"b": {"lower": -2, "upper": 5}}, table=rows)).parameters

@@ -155,3 +155,12 @@ def test_plain_data():
     blanket = sa.least_n(sa.RandomizedResponse(k=3, eps0=1), eps="0.1", delta="1e-6", method="blanket")
     assert blanket.private.certificate()
     assert found.upper <= blanket.upper
+
+
+def test_a_delta_that_is_what_is_left_of_many_users():
+    """One message names its sender with probability 1/5: no number of users is private, and few are seen not to be."""
+    table = sa.FiniteMechanism([["1/5", "1/5", "3/5"], ["1/2", "0", "1/2"]])
+    found = sa.least_n(table, eps=0, delta=".2", method="blanket")
+    assert found.upper == float("inf")
+    assert found.lower > 100
+    assert found.not_private is not None

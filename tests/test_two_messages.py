@@ -238,3 +238,12 @@ def test_gains_that_doubles_do_not_see_are_bounded_by_one_user(digits):
     answer = sa.delta(table, n=3, eps=level, method="two_messages")
     assert 0 < answer.most.fraction <= fmpq(1, 10 ** (digits + 39))  # the gain is 10^(-2 digits)
     assert answer.least.fraction <= answer.most.fraction
+
+
+@pytest.mark.parametrize(("n", "eps"), [(3, "0"), (10, "0"), (3, "1/10000")])
+def test_bounds_that_tie_leave_the_data_set_that_attains_them(n, eps):
+    mechanism = sa.RandomizedResponse(k=2, eps0="1/2")
+    answer, truth = sa.delta(mechanism, n=n, eps=eps), sa.delta(mechanism, n=n, eps=eps, method="two_messages")
+    assert answer.gap < 1e-4
+    assert answer.lower <= truth.upper
+    assert truth.lower <= answer.upper

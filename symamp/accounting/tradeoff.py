@@ -38,7 +38,8 @@ class TradeOff(ShownAsText):
 
     For every pair of neighbours, a test of level x has an error of the second kind of at least ``at(x)[0]``; for some
     data sets there is one with an error of at most ``at(x)[1]``. ``levels`` are those that were asked for, ``lower``
-    and ``upper`` the bounds there. ``mu`` is the parameter of the Gaussian approximation.
+    and ``upper`` the bounds there. ``mu`` is the parameter of the Gaussian approximation. ``is_pure`` says that no
+    loss is infinite: then a test that never errs on one side always errs on the other.
 
     >>> import symamp as sa
     >>> f = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(100).tradeoff("0.05")
@@ -53,6 +54,7 @@ class TradeOff(ShownAsText):
     text: str
     mu: float
     levels: tuple[object, ...] = ()
+    is_pure: bool = False
 
     @property
     def lower(self) -> tuple[float, ...]:
@@ -73,6 +75,8 @@ class TradeOff(ShownAsText):
         second is at least that of the best test for some neighbours. Proof: docs/proofs/composition.md, section 5.
         """
         x = _level(level)
+        if self.is_pure and x == 0:
+            return 1.0, 1.0
         low, high = (max(1 - d - e * x for e, d in curve) for curve in (self.above, self.below))
         with flint.ctx.workprec(128):
             return max(0.0, float_below(arb(low))), max(0.0, float_above(arb(high)))
@@ -111,7 +115,8 @@ def trade_off(rounds: Composition, levels: tuple[object, ...], gap: float | None
         left = _points([(pair.swapped(), count) for pair, count in below], grid)
         reflected = tuple(p.reflected() for p in left[::-1] if p.level > 1)
         known = tuple(curve_below(CurvePoints((*reflected, *_points(below, grid)))))
-    return TradeOff(tuple(curve_above(dominating)), known, str(rounds), rounds.mu, levels)
+    pure = all(found.top is not None for found, _ in rounds.rounds)
+    return TradeOff(tuple(curve_above(dominating)), known, str(rounds), rounds.mu, levels, pure)
 
 
 def _level(level: object) -> fmpq:

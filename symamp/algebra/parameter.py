@@ -23,6 +23,7 @@ _PREDICATES: Mapping[str, Callable[[int], bool]] = {
     "a prime power": lambda n: n > 1 and _is_prime_power(n),
 }
 _LARGEST_BUDGET = 1000
+_PROBES, _SOME = 24, 7
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,50 @@ def admissible_points(parameters: Sequence[Parameter], count: int = 4) -> list[d
         if len(points) == count:
             break
     return points
+
+
+def probing_points(parameters: Sequence[Parameter]) -> list[dict[str, Fraction]]:
+    """Return the points of ``admissible_points``, and points near to them in which one parameter goes over its range.
+
+    >>> p = Parameter("p", lower=0, upper=1)
+    >>> points = probing_points([p])
+    >>> points[:4] == admissible_points([p]), min(q["p"] for q in points) < Fraction(1, 10**9)
+    (True, True)
+    """
+    found = admissible_points(parameters)
+    for start in found[:2]:
+        for i, p in enumerate(parameters):
+            for k in range(_PROBES):
+                point = {q.name: start[q.name] for q in parameters[:i]}
+                value = _probe(p, point, k)
+                if value is None:
+                    break
+                point[p.name] = value
+                for q in parameters[i + 1 :]:
+                    known = _admissible(q, point, k)
+                    if known is None:
+                        break
+                    point[q.name] = known
+                else:
+                    found = [*found, point]
+    return found
+
+
+def _probe(p: Parameter, point: Mapping[str, Fraction], k: int) -> Fraction | None:
+    """Return the k-th of values that go over the range of a parameter, from near its lower end to near its upper."""
+    if p.integer:
+        return _admissible(p, point, k) if k < _SOME else None
+    if _admissible(p, point, k) is None:
+        return None
+    lower, upper = (None if b is None else constant_value(b, point) for b in (p.lower, p.upper))
+    share = Fraction(k, _PROBES - 1)
+    share = share if 0 < share < 1 else Fraction(1, 2**40) if k == 0 else 1 - Fraction(1, 2**40)
+    if lower and upper:
+        return lower[1] + share * (upper[0] - lower[1]) if lower[1] < upper[0] else None
+    far = share / (1 - share) if k < _PROBES - 1 else Fraction(_PROBES**2)  # from near 0 to hundreds
+    if lower:
+        return lower[1] + far
+    return upper[0] - far if upper else (2 * share - 1) * _PROBES
 
 
 def _admissible(p: Parameter, point: Mapping[str, Fraction], place: int) -> Fraction | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy as sp
 from rich.console import Console
@@ -67,6 +67,7 @@ class Ranking(ShownAsTable):
     candidates: tuple[Candidate, ...]
 
     columns = ("mechanism", "eps0", "eps0 at most", "standard deviation", "bits", "on the front")
+    _ends: ClassVar[Mapping[str, bool]] = {"eps0": True, "eps0 at most": False}
 
     @property
     def best(self) -> Candidate:
@@ -104,7 +105,7 @@ class Ranking(ShownAsTable):
         """Return a table for rich."""
         table = Table(*self.columns, title=self._title())
         for row in self.rows():
-            table.add_row(*(cell(x) for x in row))
+            table.add_row(*(cell(x, self._ends.get(c)) for x, c in zip(row, self.columns, strict=True)))
         return table
 
     def _title(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import ceil, exp, floor, inf, isfinite, log
+from math import ceil, exp, floor, inf, isfinite, log, sqrt
 
 import sympy as sp
 from flint import fmpq
@@ -23,7 +23,7 @@ from symamp.numbers.arguments import LARGEST_N, budget, failure_probability, use
 from symamp.numbers.scipy_functions import brentq
 
 _FAR, _LEAST_EPS0 = 1e5, 1e-9
-_STEPS = 24
+_STEPS, _GROWTH = 24, 3.0
 _FIRST_SHIFT = 1e-6
 _CLOSE, _FINE, _STEP, _MOST_SECANTS, _LARGEST_SHARE = 1e-4, 1e-7, 0.1, 12, 1e-3
 _MANY_USERS = 1e6
@@ -157,21 +157,34 @@ class _Search:
     ) -> tuple[Answer | None, float]:
         """Return the first (answer, x) from the root in the direction for which ``holds`` is certified.
 
-        ``method`` is that of the answers, if it is not the one that was asked for.
+        Steps grow faster and faster; what they passed over is halved. ``method`` is that of the answers, if it is not
+        the one that was asked for.
         """
-        shift, last = self._shift, None
+        shift, growth, failed, last = self._shift, _GROWTH, 0.0, None
+        held: tuple[Answer | None, float] = (None, root)
+        farthest = log((self.most if direction > 0 else root) / (root if direction > 0 else self.least))
         for _ in range(_STEPS):
             x = min(max(admitted(root * exp(direction * shift)), self.least), self.most)
-            shift *= 3.0
-            if x == last:
-                continue
-            answer = self._answer(x, method)
-            if holds(answer):
-                return answer, x
-            if x in (self.least, self.most):
+            if x != last:
+                answer = self._answer(x, method)
+                if holds(answer):
+                    held, nearest = (answer, x), shift
+                    if failed == 0.0:
+                        break
+                else:
+                    failed = shift
+                    if x in (self.least, self.most):
+                        break
+                last = x
+            if held[0] is None:
+                shift, growth = min(shift * growth, max(1.01 * farthest, _FIRST_SHIFT)), growth * _GROWTH
+            elif nearest > _GROWTH * failed:
+                shift = sqrt(failed * nearest)
+            elif nearest > failed + _STEP:
+                shift = 0.5 * (failed + nearest)
+            else:
                 break
-            last = x
-        return None, root
+        return held
 
     def fewer(self, private: Answer | None, n: float) -> tuple[Answer | None, float]:
         """Return (answer, n) with one or two users less where that is certified, too."""

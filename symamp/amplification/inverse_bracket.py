@@ -9,6 +9,7 @@ from typing import Any
 from symamp.amplification.answer import Answer
 from symamp.amplification.bracket import Interval, json_number
 from symamp.amplification.shown import ShownAsText, write_csv
+from symamp.numbers.rounding import decimal_end
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,7 +62,8 @@ class Inverse(ShownAsText):
 
     def __str__(self) -> str:
         given = ", ".join(f"{k} = {v}" for k, v in self.asked)
-        low, high = (f"{x:,}" if isinstance(x, int) else f"{x:.10g}" for x in (self.lower, self.upper))
+        ends = (self.lower, True), (self.upper, False)
+        low, high = (f"{x:,}" if isinstance(x, int) else decimal_end(x, 10, down=down) for x, down in ends)
         what, safe = ("largest eps0", low) if self.quantity == "eps0" else ("least n", high)
         return f"{what} in [{low}, {high}]  ({self.subject}, {given}; private at {safe})"
 

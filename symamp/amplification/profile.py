@@ -21,7 +21,7 @@ from symamp.amplification.bracket import Interval
 from symamp.amplification.certify import epsilon_above, epsilon_below
 from symamp.amplification.curve import Curve
 from symamp.amplification.question import Asked, Question, accuracy
-from symamp.amplification.search import LOOSE, DataSetSearch, Ladder, Tried
+from symamp.amplification.search import LOOSE, DataSetSearch, Ladder, Tried, attained_first
 from symamp.analyses.bound import ROUGH, Bound, Progress
 from symamp.analyses.part import Evidence, Part, gap_of_largest, largest_upper
 from symamp.analyses.registry import ANALYSES
@@ -77,6 +77,7 @@ class Profile:
         value, _, worst = tried[0]
         if low_value < value - LOOSE:
             low_value, best = self._below.largest_mixed_value(level, self.n, best)
+        worst = attained_first(tried, LOOSE)[2]  # at eps = 0 bounds tie
         _, attained = self._below.attained_value(level, self.n, worst, best, low_value)
         above = self._values_above(level, settings, tried)
         below = (
@@ -129,7 +130,8 @@ class Profile:
         guess, _, worst = tried[0]
         if low < (1.0 - LOOSE) * guess:
             low, best = self._below.largest_mixed_root(self.n, log_delta, settings, best, low)
-        low, attained = self._below.attained_root(self.n, log_delta, settings, worst, guess, best, low)
+        root, _, shown = attained_first(tried, LOOSE * guess if guess < inf else 0.0)
+        low, attained = self._below.attained_root(self.n, log_delta, settings, shown, root, best, low)
         upper, above = self._epsilon_above(target, settings, tried)
         if above and above[0].part is not worst:
             worst = above[0].part

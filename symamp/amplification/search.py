@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 from operator import itemgetter
 from typing import TypeAlias, cast
@@ -190,6 +191,12 @@ class DataSetSearch:
                 self._hopeless[n] = tuple((p, limit) for p, limit in limits if limit > 0)
         with flint.ctx.workprec(256):
             return next((p for p, limit in self._hopeless[n] if limit > arb(delta)), None)
+
+
+def attained_first(tried: Sequence[Tried], slack: float) -> Tried:
+    """Return the least bound, or one as low within the slack that is known to be attained: its data set is worst."""
+    least = tried[0]
+    return next((t for t in tried if t[2].is_attained and t[0] <= least[0] + slack), least)
 
 
 def _is_truth(part: Part) -> bool:

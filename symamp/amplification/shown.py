@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
+
+from symamp.numbers.rounding import decimal_end
 
 _SHOWN = 20
+_ENDS = {"lower": True, "log10_lower": True, "upper": False, "log10_upper": False}
 
 
 class ShownAsText:
@@ -27,6 +30,8 @@ class ShownAsTable(ShownAsText):
 
     columns: Any
     rows: Any
+    _ends: ClassVar[Mapping[str, bool]] = _ENDS
+    """The columns that are certified ends, and whether these are rounded down where they are shown."""
 
     def to_csv(self, file: str | PathLike[str]) -> None:
         """Write the names of the columns and one line for each row."""
@@ -43,13 +48,15 @@ class ShownAsTable(ShownAsText):
         return found
 
     def _repr_html_(self) -> str:
-        return html_table(self._title(), self.columns, self._cells())
+        return html_table(self._title(), self.columns, self._cells(), self._ends)
 
     def _title(self) -> str:
         return str(self)
 
 
-def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def html_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], ends: Mapping[str, bool] = _ENDS
+) -> str:
     """Return a table in HTML, of the first rows where there are many.
 
     >>> html_table("one row", ["a", "b"], [[1, 0.25]]).count("<td>")
@@ -57,7 +64,9 @@ def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
     """
     listed = [list(row) for row in rows]
     head = "".join(f"<th>{escape(c)}</th>" for c in columns)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell(x))}</td>" for x in r) + "</tr>" for r in listed[:_SHOWN])
+    sides = [ends.get(c) for c in columns]
+    shown = ([escape(cell(x, down)) for x, down in zip(r, sides, strict=True)] for r in listed[:_SHOWN])
+    body = "".join("<tr>" + "".join(f"<td>{x}</td>" for x in r) + "</tr>" for r in shown)
     more = f"<p>{len(listed) - _SHOWN:,} more</p>" if len(listed) > _SHOWN else ""
     return f"<p>{escape(title)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
@@ -70,8 +79,14 @@ def write_csv(file: str | PathLike[str], columns: Sequence[str], rows: Iterable[
         writer.writerows(rows)
 
 
-def cell(value: object) -> str:
-    """Return a value as a table shows it."""
+def cell(value: object, down: bool | None = None) -> str:
+    """Return a value as a table shows it, rounded down or up where that is said.
+
+    >>> cell(2 / 3, down=True), cell(2 / 3)
+    ('0.666666', '0.666667')
+    """
     if isinstance(value, bool):
         return "yes" if value else ""
+    if isinstance(value, float) and down is not None:
+        return decimal_end(value, 6, down=down)
     return f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)

@@ -26,7 +26,7 @@ from symamp.evaluation.lattice import Lattice
 from symamp.numbers.arguments import budget, digit_count, relative_gap
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.rounding import float_above, float_below
+from symamp.numbers.rounding import decimal_end, float_above, float_below
 
 _DRAWN = 2000
 
@@ -68,12 +68,12 @@ class SumLaw:
     @property
     def lower(self) -> float:
         """Lower end for delta, rounded down."""
-        return float_below(self._sum.lower)
+        return max(0.0, float_below(self._sum.lower))
 
     @property
     def upper(self) -> float:
         """Upper end for delta, rounded up."""
-        return float_above(self._sum.upper)
+        return min(1.0, float_above(self._sum.upper))
 
     @property
     def log10_bounds(self) -> tuple[float, float]:
@@ -150,7 +150,7 @@ class SumLaw:
         label = f"law of S, lattice of step {self.step:.3g}; mass not shown in {self.outside}"
         ax.fill_between(x, below, above, color="0.3", linewidth=1, label=label)
         tail = x > 0.0
-        label = f"S > 0: log10 delta in [{low:.6g}, {high:.6g}]"
+        label = f"S > 0: log10 delta in [{decimal_end(low, 6, down=True)}, {decimal_end(high, 6, down=False)}]"
         least = below.min(initial=0.0)
         ax.fill_between(x[tail], least, below[tail], color="tab:red", alpha=0.4, linewidth=0, label=label)
         ax.axvline(0.0, color="tab:red", linewidth=1, linestyle="--", label="threshold")

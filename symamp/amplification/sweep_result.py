@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from symamp.amplification.shown import ShownAsTable
 from symamp.amplification.sweep_file import Finished
 from symamp.derivation.axes import axes_for
+from symamp.errors import ArgumentError
 from symamp.numbers.exact_number import exact_number
 
 Axes = tuple[tuple[str, ...], tuple[str | None, ...], tuple[int, ...], tuple[str, ...]]
@@ -75,11 +76,15 @@ class Sweep(ShownAsTable):
     def plot(self, x: str | None = None, ax: Any = None) -> Any:
         """Draw each bracket as a band over ``x``, one of "eps0", "n" and "given", on log axes; return the Axes.
 
-        By default ``x`` is the longest axis. One band is drawn for each combination of the others.
+        By default ``x`` is the longest axis. One band is drawn for each combination of the others. Raises ArgumentError
+        for another ``x``, and for "eps0" where no local budget was given.
         """
-        ax = axes_for(ax)
         names = ("mechanisms", "eps0", "n", "given")
-        along = names.index(x) if x in names[1:] else 1 + int(np.argmax(self.lower.shape[1:]))
+        known = names[1 + (None in self.eps0) :]
+        if x is not None and x not in known:
+            raise ArgumentError("x", x, f"one of {', '.join(known)}")
+        ax = axes_for(ax)
+        along = names.index(x or max(known, key=lambda name: self.lower.shape[names.index(name)]))
         values = [self.eps0, self.n, self.given][along - 1]
         places = np.array([_number(v) for v in values])
         order = np.argsort(places)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import mpmath
 
+from symamp.amplification.bracket import outward_decimal
 from symamp.amplification.crowd_answer import CrowdProfile
 from symamp.analyses.crowd import heterogeneous
 from symamp.analyses.subject import Subject
@@ -53,8 +55,13 @@ def crowd(
         print_json(answer.to_dict() | ({"theorem_d": means} if theorem_d else {}))
         return
     print_line(str(answer))
-    for group, (low, high) in means.items():
-        print_line(f"Theorem D for victims of group {group}: delta in [{low:.10g}, {high:.10g}]")
+    for group, ends in means.items():
+        print_line(f"Theorem D for victims of group {group}: delta in {_shown(ends)}")
     if shuffled == "messages":
-        for group, (low, high) in answer.victims.items():
-            print_line(f"victims of group {group}: [{low:.10g}, {high:.10g}]")
+        for group, ends in answer.victims.items():
+            print_line(f"victims of group {group}: {_shown(ends)}")
+
+
+def _shown(ends: tuple[float, float]) -> str:
+    low, high = (outward_decimal(mpmath.mpf(x), down=down) for x, down in zip(ends, (True, False), strict=True))
+    return f"[{low}, {high}]"

@@ -32,7 +32,12 @@ class MechanismWord(click.ParamType):  # type: ignore[type-arg]
         pairs = [part.partition("=") for part in rest.split(",") if part]
         if not name or not all(equals for _, equals, _ in pairs):
             raise ArgumentError(self.name, value, "a name with parameters, such as krr:k=16,eps0=1")
-        return value, member(by_name(name), {key.strip(): given.strip() for key, _, given in pairs})
+        values: dict[str, str] = {}
+        for key, _, given in pairs:
+            if key.strip() in values:
+                raise ArgumentError(self.name, f"{key.strip()} twice in {value}", "each parameter once")
+            values[key.strip()] = given.strip()
+        return value, member(by_name(name), values)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the names, or the parameters of the one that is named."""

@@ -109,9 +109,15 @@ def save_plot(draw: Callable[[], Any], file: Path | None) -> None:
         import matplotlib as mpl
 
         mpl.use("Agg")
-        draw().figure.savefig(file)
+        figure = draw().figure
+        known = figure.canvas.get_supported_filetypes()
+        if file.suffix and file.suffix[1:].lower() not in known:
+            raise ArgumentError("plot", str(file), f"a file whose name ends in one of {', '.join(sorted(known))}")
+        figure.savefig(file)
     except ImportError:
         raise ArgumentError("plot", str(file), "an installation with matplotlib: pip install symamp[plot]") from None
+    except ArgumentError:
+        raise
     except (OSError, ValueError) as error:
         raise ArgumentError("plot", str(file), f"a file that can be written ({error})") from None
 

@@ -28,7 +28,7 @@ from symamp.evaluation.lattice import (
     upper_law,
 )
 from symamp.evaluation.lattice_excess import excess_of_lattice
-from symamp.evaluation.law import Law, Level
+from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
 from symamp.evaluation.pointwise import Pointwise, Tail
 from symamp.evaluation.tilted import TiltedLaw, log_mgf
@@ -45,6 +45,7 @@ ENGINES: dict[str, tuple[Engine, int]] = {
 
 _ROUNDS = 6
 _DEVIATIONS = 20
+_REACH = 60
 """A rational law keeps its own lattice if so many standard deviations of the sum fit into the engine's window."""
 
 
@@ -110,6 +111,7 @@ def enclose_by_fft(law: Law, level: Level, n: int, settings: FftSettings | None 
     if not rough.is_positive:
         raise ArgumentError("eps", level.text, "a level at which the sum takes positive values, below the local budget")
     if settings.lattice is not None:
+        _check_step(settings.lattice, rough)
         return _enclose(law, level, n, settings.lattice, settings)
     tightening = 1.0
     for _ in range(_ROUNDS):
@@ -119,6 +121,17 @@ def enclose_by_fft(law: Law, level: Level, n: int, settings: FftSettings | None 
             return found
         tightening *= min(0.5, max(0.02, 0.5 * settings.gap / found.relative_gap))
     raise PrecisionError("gap", settings.gap, f"at this n and eps at least {found.relative_gap:.1e}, or a lattice step")
+
+
+def _check_step(lattice: Lattice, rough: FloatGparv) -> None:
+    """Refuse steps that are so far from the values of G that neither doubles nor the usual precision place them."""
+    with flint.ctx.workprec(128):
+        largest = arb(float(np.abs(rough.values).max())) * arb(2) ** rough.exponent
+        ends = [largest * arb(2) ** e for e in (-_REACH, _REACH)]
+        size = lattice.size()
+        if not ends[0] <= size <= ends[1]:
+            low, high = (end.str(3, radius=False) for end in ends)
+            raise ArgumentError("step", size.str(3, radius=False), f"a step from about {low} to {high}")
 
 
 def _search_lattice(law: Law, level: Level, rough: FloatGparv, n: int, gap: float, most: int) -> Lattice:
@@ -157,6 +170,10 @@ def _enclose(law: Law, level: Level, n: int, lattice: Lattice, settings: FftSett
             lower = lower.max(_from_below(g, n, settings))
         unit = g.step / n
         upper, lower = (unit * x.max(arb(0)) + g.singular for x in (upper, lower))
+        # Where the step is far above the values of G, no more is known than that D_E <= P0(all).
+        most = total([a.ratio0() * a.mass() for a in law.atoms]) + total([p0() for p0, _ in law.singular])
+        upper = upper.min(most) if upper.is_finite() else most
+        lower = lower if lower.is_finite() else arb(0)
         return FftSum(
             lower,
             upper,

@@ -14,6 +14,7 @@ from math import gcd, lcm
 import numpy as np
 from flint import arb, fmpq
 
+from symamp.errors import PrecisionError
 from symamp.evaluation.gparv import BallGparv, FloatGparv, Floats, ball_gparv
 from symamp.evaluation.law import Law, Level, Number, RationalLaw, total
 
@@ -195,4 +196,7 @@ def _add(masses: dict[int, arb], point: int, mass: arb) -> None:
 
 
 def _integer(x: arb) -> int:
-    return int(x.unique_fmpz())
+    found = x.unique_fmpz()
+    if found is None:
+        raise PrecisionError("lattice", "values that balls do not place", "a larger step")
+    return int(found)

@@ -79,8 +79,13 @@ class Combined(Mechanism):
                     [different_pairs(p) if i == j else equal_pairs(p) for j, p in enumerate(self.parts)], i
                 )
             return
+        # Where one part alone has a choice, inputs that differ do so for it.
+        alone = sum(len(p.inputs) > 1 for p in self.parts) == 1
         yield from self._choices(
-            [different_pairs(p) if dominating_pair(p) else [*different_pairs(p), *equal_pairs(p)] for p in self.parts]
+            [
+                different_pairs(p) if alone or dominating_pair(p) else [*different_pairs(p), *equal_pairs(p)]
+                for p in self.parts
+            ]
         )
 
     def _choices(

@@ -45,7 +45,9 @@ def equal_pairs(part: Mechanism) -> list[tuple[str, str]]:
     if part.first_input_stands_for_all:
         return [(part.inputs[0],) * 2]
     if not part.lists_all_inputs and dominating_pair(part) is None:
-        raise SupportMismatchError("mechanism", repr(part), "a part all of whose inputs are described")
+        raise SupportMismatchError(
+            "mechanism", repr(part), "a part all of whose inputs are described, such as its .table()"
+        )
     found = {part_triple(part, x, x, None).signature(): (x, x) for x in part.inputs[::-1]}
     return list(found.values())
 

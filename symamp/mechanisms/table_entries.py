@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 
 import sympy as sp
 
-from symamp.algebra.parameter import EPS0, Parameter, admissible_points
+from symamp.algebra.parameter import EPS0, Parameter, admissible_points, probing_points
 from symamp.derivation.numeric_table import Exact
 from symamp.errors import FormatError
 from symamp.mechanisms.table_input import rational
+from symamp.numbers.enclosure import Point
 from symamp.numbers.exact_number import printable_number
 from symamp.numbers.expression import parse_expression
 from symamp.numbers.rationals import fmpq_of
@@ -35,7 +35,7 @@ class Entries:
         self.found: dict[str, Parameter] = {}
         self.symbols: dict[str, sp.Symbol] = {}
         self.seen: dict[object, sp.Expr] = {}
-        self.points: dict[tuple[str, ...], list[dict[str, Fraction]]] = {}
+        self.points: dict[tuple[str, ...], tuple[list[Point], list[Point]]] = {}
 
     def exact(self, value: object, x: str, y: str) -> Exact:
         """Return the probability of message y on input x, as a fraction where it is one."""
@@ -59,7 +59,8 @@ class Entries:
         """Return what text says; symbols without declaration are found parameters."""
         known = self.known()
         symbols = {n: p.symbol for n, p in known.items()}
-        entry = parse_expression(value, symbols, argument=place, points=self.admissible())
+        points, probes = self.admissible()
+        entry = parse_expression(value, symbols, argument=place, points=points, probes=probes)
         for symbol in sorted(entry.free_symbols, key=str):
             self.found.setdefault(symbol.name, known[symbol.name])
         return entry
@@ -72,18 +73,19 @@ class Entries:
                 raise FormatError(place, f"two different SymPy symbols named {symbol.name}", "one symbol for each name")
             parameter = self.declared.get(symbol.name) or self.found.setdefault(symbol.name, _assumed(symbol))
             swap[symbol] = parameter.symbol
-        return read_formula(value, place, swap, self.admissible(), floats=True)
+        return read_formula(value, place, swap, *self.admissible(), floats=True)
 
     def known(self) -> dict[str, Parameter]:
         """Return all parameters that an entry may have."""
         return {EPS0.name: EPS0, **self.found, **self.declared}
 
-    def admissible(self) -> list[dict[str, Fraction]]:
-        """Return points at which what SymPy makes of an entry is compared with the entry."""
+    def admissible(self) -> tuple[list[Point], list[Point]]:
+        """Return points at which what SymPy makes of an entry is compared with it, and some where it must be real."""
         known = self.known()
         names = tuple(known)
         if names not in self.points:
-            self.points[names] = admissible_points(tuple(known.values()))
+            parameters = tuple(known.values())
+            self.points[names] = [*admissible_points(parameters)], [*probing_points(parameters)]
         return self.points[names]
 
 

@@ -27,6 +27,12 @@ def balls(formula: Formula, point: Point, precision: int) -> flint.arb:
 
 
 def _at_all(formula: Formula, points: Sequence[Point], precision: int) -> list[flint.arb]:
+    with flint.ctx.workprec(precision):
+        return node_values(formula, points)[id(formula)]
+
+
+def node_values(formula: Formula, points: Sequence[Point]) -> dict[int, list[flint.arb]]:
+    """Return balls around the values of all parts at the points, by the id of the part, at the ambient precision."""
     done: dict[int, list[flint.arb]] = {}
 
     def values(f: Formula) -> list[flint.arb]:
@@ -44,8 +50,8 @@ def _at_all(formula: Formula, points: Sequence[Point], precision: int) -> list[f
             done[id(f)] = found
         return found
 
-    with flint.ctx.workprec(precision):
-        return values(formula)
+    values(formula)
+    return done
 
 
 def _ball(kind: str, parts: tuple[flint.arb, ...]) -> flint.arb:

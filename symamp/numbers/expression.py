@@ -34,7 +34,12 @@ _NESTING = f"at most {TEXT.depth} levels of nesting"
 
 
 def parse_expression(
-    text: str, symbols: Mapping[str, sp.Symbol], *, argument: str = "expression", points: Sequence[Point] = ()
+    text: str,
+    symbols: Mapping[str, sp.Symbol],
+    *,
+    argument: str = "expression",
+    points: Sequence[Point] = (),
+    probes: Sequence[Point] = (),
 ) -> sp.Expr:
     """Return the SymPy expression that the text denotes, exact: a decimal is the fraction that is written.
 
@@ -43,7 +48,7 @@ def parse_expression(
     ``Parameter.symbol`` makes them, without a sign: SymPy would look for the roots of polynomials in the others.
 
     What SymPy makes of the text is compared, in balls, with the text itself: at ``points``, admissible values of the
-    symbols by name, or at generic ones.
+    symbols by name, or at generic ones. At ``probes`` the text must be real and finite.
 
     Raises ExpressionError, and nothing else, for any other text: unknown names, anything too large, division by zero,
     values that are not real, constants that cannot be told from zero. ``argument`` names the text in the message.
@@ -60,7 +65,7 @@ def parse_expression(
     for name, symbol in symbols.items():
         if any(fact is not None for fact in (symbol.is_extended_positive, symbol.is_extended_negative, symbol.is_zero)):
             raise ExpressionError(argument, f"the symbol {name} with a sign", "symbols as Parameter.symbol makes them")
-    return _Reader(text, symbols, argument).expression(points)
+    return _Reader(text, symbols, argument).expression(points, probes)
 
 
 class _Reader:
@@ -70,13 +75,13 @@ class _Reader:
         self.text, self.symbols, self.argument = text, symbols, argument
         self.places: dict[int, ast.expr] = {}
 
-    def expression(self, points: Sequence[Point]) -> sp.Expr:
+    def expression(self, points: Sequence[Point], probes: Sequence[Point]) -> sp.Expr:
         try:
             self.tokens()
             # Blanks for newlines: the text is one line, so that offsets in it are offsets of characters.
             self.text = re.sub(r"\s", " ", self.text.strip(), flags=re.ASCII)
             formula = self.formula(ast.parse(self.text, mode="eval").body, 0)
-            return built(formula, self.symbols, TEXT, self.refused, points)
+            return built(formula, self.symbols, TEXT, self.refused, points, probes)
         except SyntaxError as error:
             self.refuse(None, f"a complete expression ({error.msg})")
         except (RecursionError, MemoryError):

@@ -17,19 +17,30 @@ from symamp.numbers.enclosure import MAGNITUDE, Point, balls, difference, generi
 from symamp.numbers.formula import Formula, from_sympy, to_sympy
 from symamp.numbers.formula_size import OBJECT, Limits, Refuse, checked
 from symamp.numbers.rationals import fits, fmpq_of, fraction_of
+from symamp.numbers.undefined import undefined_part
 
 KNOWN = "numbers, symbols, + - * /, powers, exp, log, sqrt, binomial"
 _MORE_POINTS = 60
 
 
 def built(
-    formula: Formula, symbols: Mapping[str, sp.Symbol], limits: Limits, refuse: Refuse, points: Sequence[Point] = ()
+    formula: Formula,
+    symbols: Mapping[str, sp.Symbol],
+    limits: Limits,
+    refuse: Refuse,
+    points: Sequence[Point] = (),
+    probes: Sequence[Point] = (),
 ) -> sp.Expr:
     """Return the SymPy expression that has the value of the formula, or ``refuse`` with the part and the reason.
 
-    ``points`` are admissible values of the symbols; generic ones are taken if there are none.
+    ``points`` are admissible values of the symbols; generic ones are taken if there are none. ``probes`` are some at
+    which the formula must be real and finite.
     """
     folded = checked(formula, limits, frozenset(name for name, s in symbols.items() if s.is_integer), refuse)
+
+    partial = undefined_part(formula, probes, {name for name, s in symbols.items() if s.is_integer})
+    if partial is not None:
+        refuse(*partial)
 
     def check(part: Formula, expr: sp.Expr) -> None:
         if expr.is_Rational:
@@ -93,6 +104,7 @@ def read_formula(
     argument: str,
     swap: Mapping[sp.Symbol, sp.Symbol],
     points: Sequence[Point] = (),
+    probes: Sequence[Point] = (),
     *,
     floats: bool = False,
 ) -> sp.Expr:
@@ -117,7 +129,7 @@ def read_formula(
 
     try:
         formula = from_sympy(expr, unknown, OBJECT.depth, places, floats)
-        return built(formula, {old.name: new for old, new in swap.items()}, OBJECT, refuse, points)
+        return built(formula, {old.name: new for old, new in swap.items()}, OBJECT, refuse, points, probes)
     except RecursionError:
         raise ExpressionError(argument, expr, f"at most {OBJECT.depth} levels of nesting") from None
 

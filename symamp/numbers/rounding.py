@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
 import flint
@@ -46,6 +47,18 @@ def float_above(x: arb) -> float:
     exact = Fraction(m) * Fraction(2) ** e
     nearest = _nearest(exact)
     return nearest if nearest == math.inf or Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def decimal_end(x: float, digits: int, *, down: bool) -> str:
+    """Return an end of a bracket as a decimal, rounded down or up to so many digits.
+
+    >>> decimal_end(2 / 3, 3, down=True), decimal_end(2 / 3, 3, down=False), decimal_end(-2e-9 / 3, 3, down=True)
+    ('0.666', '0.667', '-6.67e-10')
+    """
+    if not math.isfinite(x):
+        return repr(x)
+    found = Context(prec=digits, rounding=ROUND_FLOOR if down else ROUND_CEILING).create_decimal(x).normalize()
+    return f"{found:f}" if x == 0.0 or -5 < found.adjusted() < digits else f"{found:e}"
 
 
 def _nearest(x: Fraction) -> float:

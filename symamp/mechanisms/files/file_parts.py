@@ -45,16 +45,22 @@ def read_parameters(declared: dict[str, Any]) -> tuple[Parameter, ...]:
 
 
 def read_expression(
-    value: object, place: str, symbols: Symbols, seen: dict[str, sp.Expr], points: Sequence[Point] = ()
+    value: object,
+    place: str,
+    symbols: Symbols,
+    seen: dict[str, sp.Expr],
+    points: Sequence[Point] = (),
+    probes: Sequence[Point] = (),
 ) -> sp.Expr:
     """Return the number or expression; ``seen`` remembers what has been parsed.
 
-    A float counts as the shortest decimal that denotes it. ``points`` are admissible values of the symbols.
+    A float counts as the shortest decimal that denotes it. ``points`` are admissible values of the symbols, ``probes``
+    some at which it must be real and finite.
     """
     if not isinstance(value, str):
         return exact_number(repr(value) if isinstance(value, float) else value, place)
     if value not in seen:
-        seen[value] = parse_expression(value, symbols, argument=place, points=points)
+        seen[value] = parse_expression(value, symbols, argument=place, points=points, probes=probes)
     return seen[value]
 
 

@@ -6,7 +6,7 @@ import json
 
 import sympy as sp
 
-from symamp.algebra.parameter import admissible_points
+from symamp.algebra.parameter import admissible_points, probing_points
 from symamp.errors import FormatError
 from symamp.mechanisms.files.file_parts import read_document, read_expression, read_label
 from symamp.mechanisms.finite import FiniteMechanism
@@ -35,7 +35,7 @@ def table_from_json(data: object) -> FiniteMechanism:
         if (x in rows) != (x in inputs):
             refuse("table", x if x in rows else f"no {x}", "one row for each of the inputs")
     symbols = {parameter.name: parameter.symbol for parameter in parameters}
-    points = admissible_points(parameters)
+    points, probes = admissible_points(parameters), probing_points(parameters)
     seen: dict[str, sp.Expr] = {}  # tables repeat themselves, and building an expression is what takes time
     table: dict[str, dict[str, sp.Expr]] = {}
     for x in inputs:
@@ -44,7 +44,7 @@ def table_from_json(data: object) -> FiniteMechanism:
         for y, value in rows[x].items():
             if y not in table[x]:
                 refuse(place, y, "keys that are messages")
-            table[x][y] = read_expression(value, f"{place}[{json.dumps(y)}]", symbols, seen, points)
+            table[x][y] = read_expression(value, f"{place}[{json.dumps(y)}]", symbols, seen, points, probes)
     return FiniteMechanism(table, parameters=parameters, name=name)
 
 
