@@ -256,3 +256,21 @@ def test_tilts_raise_masses_that_are_nearly_0():
         assert logs[0] == pytest.approx(tilted.cumulants.k0, rel=1e-12)
     terms = (mpmath.mpf(m) * mpmath.exp(760 * mpmath.mpf(v)) for v, m in zip(values, masses, strict=True))
     assert logs[0] == pytest.approx(float(mpmath.log(mpmath.fsum(terms))), rel=1e-12)
+
+
+def test_values_small_at_all_frequencies_enter_by_their_moments() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(4):
+        values = np.exp(rng.uniform(-30.0, 5.0, 20)) * rng.choice([-1.0, 1.0], 20)
+        masses = rng.dirichlet(np.ones(20))
+        top = float(np.abs(values).max())
+        tilted = TiltedLaw.of(FloatGparv(values, masses, 0.0, float(values @ masses), 0.0), 1e-3 / top)
+        u = np.sort(rng.uniform(1e-3, 1.0, 3)) * 10.0 ** rng.uniform(-4.0, 2.0) / top
+        with mpmath.workdps(40):
+            for frequency, modulus, phase in zip(u.tolist(), *tilted.log_phi(u), strict=True):
+                phi = 1 + mpmath.mpc(0, frequency) * float(tilted.cumulants.k1)
+                for p, value in zip(tilted.probabilities.tolist(), values.tolist(), strict=True):
+                    x = mpmath.mpf(frequency) * value
+                    phi += p * (mpmath.expj(x) - 1 - mpmath.mpc(0, x))
+                assert abs(modulus / mpmath.log(abs(phi)) - 1) < 1e-11
+                assert abs(phase / mpmath.arg(phi) - 1) < 1e-11

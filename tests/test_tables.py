@@ -445,3 +445,19 @@ def test_answers_about_tables_travel(rows):
         answer = sa.delta(mechanism, n=20, eps="1/10", method="blanket")
         again = pickle.loads(pickle.dumps(answer))
         assert (again, hash(again), again.certificate()) == (answer, hash(answer), answer.certificate())
+
+
+def test_a_pair_that_is_settled_is_not_evaluated_again_at_a_larger_eps_but_at_a_smaller_one():
+    rows = np.exp(np.random.default_rng(5).uniform(0.0, 3.0, (6, 5)))
+    rows = np.concatenate([rows, rows * np.linspace(1.0, 1.001, 5)])
+    whole = BLANKET.bound(sa.FiniteMechanism(rows / rows.sum(axis=1, keepdims=True), normalise=True))
+    made, asked = [], []
+    bound = TableBound(whole.table, lambda pair: made.append(pair) or whole.part(pair))
+    half = Level.of_float(0.5)
+    largest = whole.evidence(half, 50, Settings())[0]
+    worst, goal = largest.part, fmpq(*map(int, (1.001 * largest.upper.above).as_integer_ratio()))
+    for eps in (0.5, 0.5001, 0.5, 0.4999999):
+        made.clear()
+        assert all(e.is_at_most(goal) for e in bound.evidence(Level.of_float(eps), 50, Settings(), goal, worst))
+        asked.append(len(made))
+    assert asked[1] == 0 < asked[0] == asked[2] == asked[3]

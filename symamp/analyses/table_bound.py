@@ -145,13 +145,16 @@ class TableBound(SearchedBound):
         every, tell = self._every, self.progress or _silent
         while groups:
             tell(every - len(groups), every)
-            part = self.part(groups.pop(0)[0])
+            group = groups.pop(0)
+            part = self.part(group[0])
             tried = sharp_enough(part, level, n, limit, settings)
             if not tried.is_at_most(limit):
                 found.append(tried)
                 if goal is not None:
                     break
                 limit = tried.upper
+            elif (n, limit) in self._left and self._left[n, limit][0] == level.double:
+                self._left[n, limit][1][:] = [pair for pair in self._left[n, limit][1] if pair not in group]
             if self.closer is not None and groups:  # parameters of this one may suit some of the others better
                 left = set(self.closer(part, level, n, _ball(limit), [group[0] for group in groups]))
                 groups = [group for group in groups if group[0] in left]

@@ -39,6 +39,8 @@ from symamp.numbers.rounding import float_below
 _SHARP, _MISSED = 0.01, 1.0
 """The envelope is not below the largest divergence of a constant data set: it is not tried so near to that. Parameters
 whose bound is so far above its estimate are not asked again."""
+_OWN = 3
+"""After so many searches parameters of one pair are not likely to suit another."""
 _ALIKE = 1e-3
 """Levels so near to each other have one ranking of the pairs."""
 
@@ -54,8 +56,9 @@ class TablePair(AllDataSetsPart):
 
     @property
     def cheaper(self) -> EnvelopePart | None:
-        """The envelope, where parameters of the pairs evaluated before were far from sharp."""
-        return EnvelopePart(self.triples) if self.others and self.others[-1][2].excess > SHARP else None
+        """The envelope, where parameters of the pairs evaluated before were far from sharp, or did not suit others."""
+        is_poor = self.others and (self.others[-1][2].excess > SHARP or len(self.others) > _OWN)
+        return EnvelopePart(self.triples) if is_poor else None
 
     def _estimates(self, level: Level, n: int, settings: Settings | None) -> tuple[float, float]:
         """Return estimates of the logarithms of both bounds; inf for what is not, or hardly, less than the other."""

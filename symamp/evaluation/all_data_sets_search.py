@@ -29,6 +29,8 @@ _BAD_SHARES, _BAD_SHARE = (0.002, 0.03, 0.3), 1e-4  # of the bound; the last wit
 _MANY_POSITIVE = 1e3
 SHARP = 0.1
 """So near to the best constant data set, in the logarithm, the search is not continued."""
+_HOPELESS = 30.0
+"""So far above it, too: other weights and shares do not make up for that, and each takes as long."""
 LOBE, _WIDER_LOBE, _RETURNS = 6.0, 15.0, 200.0
 _ROUNDS, OTHERS, _MORE_OF_OTHERS, _SOLVED = 3, 0.1, 0.5, 3
 _SMOOTHEST = 0.02
@@ -81,9 +83,9 @@ def _search(g: FloatClasses, n: int) -> Found | None:
         if best is not None and found.log_value >= best.log_value:
             break
         best = found
-        if best.excess < SHARP:
+        if not SHARP <= best.excess <= _HOPELESS:
             break
-    if best is None or not are_few:
+    if best is None or not are_few or best.excess > _HOPELESS:
         return best
     best = _thinned(g, n, best)
     p, is_sharp = best.parameters, best.excess <= SHARP
@@ -154,7 +156,7 @@ class _Columns:
             found = _evaluated(g, n, Parameters(*bad, terms), rows, binding, saddle, self._log_size)
             if found is not None and (best is None or found.log_value < best.log_value):
                 best = found
-            if best is None or best.excess < SHARP or len(log_bads) == 1:
+            if best is None or not SHARP <= best.excess <= _HOPELESS or len(log_bads) == 1:
                 break
             weights = np.ones(len(log_bads)) if i == 0 else np.maximum(binding / binding.max(), OTHERS)
         return best

@@ -63,11 +63,11 @@ def saddle_tilt(g: FloatGparv, n: int) -> float:
     guess = 4.0 / (n * (root + g.mean)) if g.mean > 0.0 else (root - g.mean) / (2.0 * variance)
     theta, low, high = min(guess, 1e3 / top), 0.0, inf
     for _ in range(_STEPS):
-        with np.errstate(all="ignore"):  # what overflows is too large a tilt
+        with np.errstate(all="ignore"):  # what overflows is too large a tilt, or a step too far
             k = cumulants(g, theta)
-        product = n * theta * k.k1
+            product = n * theta * k.k1
+            step = log(2.0 / product) / (1.0 + theta * k.k2 / k.k1) if 0.0 < product < inf else _FAR
         low, high = (theta, high) if product < 2.0 else (low, theta)
-        step = log(2.0 / product) / (1.0 + theta * k.k2 / k.k1) if 0.0 < product < inf else _FAR
         following = theta * exp(max(min(step, _FAR), -_FAR))
         if not low < following < high:
             following = 0.5 * (low + high) if low > 0.0 else 0.5 * theta

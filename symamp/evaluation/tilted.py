@@ -41,6 +41,18 @@ def _small_sine(x: Floats) -> Floats:
     return x * square * (_horner(_SINE, square) / 6.0)
 
 
+def _by_moments(values: Floats, p: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """Return the sums of p (cos x - 1) and p (sin x - x) at x = u values, all small: moments serve every u."""
+    powers, square = values * values, u * u
+    moments = [float(p @ powers)]
+    for _ in range(7):
+        powers = powers * values
+        moments.append(float(p @ powers))
+    even = [(-1) ** k * m / factorial(2 * k) for k, m in enumerate(moments[::2], 1)]
+    odd = [(-1) ** k * m / factorial(2 * k + 1) for k, m in enumerate(moments[1::2], 1)]
+    return square * _horner(even[::-1], square), u * square * _horner(odd[::-1], square)
+
+
 def _horner(coefficients: Sequence[float], x: Floats) -> Floats:
     value = coefficients[0] * x + coefficients[1]
     for coefficient in coefficients[2:]:
@@ -189,11 +201,16 @@ class TiltedLaw(TiltedFloats):
     def log_phi(self, u: Floats) -> tuple[Floats, Floats]:
         """Return (log |phi(u)|, arg phi(u)), accurate enough to be multiplied by n."""
         re, im = np.empty_like(u), u * self.cumulants.k1
-        rows = max(_AT_ONCE // len(self.probabilities), 1)
+        values, p = self.g.values, self.probabilities
+        rows = max(_AT_ONCE // len(p), 1)
         for i in range(0, len(u), rows):
-            x = np.outer(u[i : i + rows], self.g.values)
-            re[i : i + rows] = -2.0 * (np.sin(0.5 * x) ** 2 @ self.probabilities)
-            im[i : i + rows] += sine_minus_argument(x) @ self.probabilities
+            some = u[i : i + rows]
+            top = float(np.abs(some).max()) or 1.0
+            is_small = np.abs(values) * top < _SMALL
+            x = np.outer(some, values[~is_small])
+            cosine, sine = _by_moments(values[is_small] * top, p[is_small], some / top)
+            re[i : i + rows] = cosine - 2.0 * (np.sin(0.5 * x) ** 2 @ p[~is_small])
+            im[i : i + rows] += sine + sine_minus_argument(x) @ p[~is_small]
         with np.errstate(divide="ignore"):
             modulus = 0.5 * np.log1p(np.maximum(2.0 * re + re * re + im * im, -1.0))
         return modulus, np.arctan2(im, 1.0 + re)
