@@ -21,7 +21,8 @@ class Grid:
     """What decides the levels: loss ``centre`` and ``deviation`` of one round under the tilt, the range, the density.
 
     The spacing is proportional to the cube root of the inverse density, which makes the error of the variance least;
-    or it is ``even``, for questions that are not known yet.
+    or it is ``even``, for questions that are not known yet. Far from 0 and from the centre, where only losses that are
+    large and rare can be, it grows with the distance.
     """
 
     centre: float
@@ -54,7 +55,8 @@ class Grid:
         while losses[-1] < self.end and len(losses) < _MOST:
             z = (losses[-1] - self.centre) / self.deviation
             step = _EVEN / self.points if self.even else _STEP / self.points * exp(min(z * z / 6.0, 50.0))
-            losses.append(losses[-1] + self.deviation * min(step, _LONGEST))
+            far = min(_EVEN / self.points, _LONGEST) * min(losses[-1] / self.deviation, abs(z))
+            losses.append(losses[-1] + self.deviation * min(step, max(_LONGEST, far)))
         return losses
 
 
