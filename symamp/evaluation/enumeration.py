@@ -35,7 +35,7 @@ def count_outcomes(g: FloatGparv, n: int, most: int) -> int:
     def visit(j: int, left: int, partial: float) -> bool:
         nonlocal seen
         seen += 1
-        if j == len(values) - 1:
+        if left == 0 or j == len(values) - 1:
             return True
         value, following = values[j], values[j + 1]
         # How many counts c of this value keep a positive sum within reach, by the largest possible remainder.
@@ -92,6 +92,8 @@ def positive_expectation(law: list[tuple[Any, Any]], n: int, numbers: NumberSyst
         largest[j] = numbers.maximum(largest[j], largest[j + 1])
 
     def expected(j: int, left: int, partial: Any) -> Any:
+        if left == 0:  # of all further values there is none
+            return numbers.maximum(partial, zero)
         value = law[j][0]
         if j == len(law) - 1:
             return weight(j, left, left) * numbers.maximum(partial + left * value, zero)
