@@ -132,11 +132,18 @@ def _points(rounds: Rounds, grid: list[float]) -> tuple[CurvePoint, ...]:
     for eps in grid:
         with flint.ctx.workprec(64):
             level = 1 + Dyadic.of(arb(eps).expm1()).fraction
-        plan = estimate_divergence(product, eps, _KERNEL_GAP).plan
-        with flint.ctx.workprec(256):
-            exact = arb(level - 1).log1p()
-        low, high, bits = enclose_divergence(rounds, exact, plan)
+        low, high, bits = _enclosed(rounds, product, eps, level)
         with flint.ctx.workprec(bits):
             low_end = Dyadic.of(low.lower()) if low > 0 else ZERO
             found.append(CurvePoint.of_ends(level, low_end, Dyadic.of(high.upper())))
     return tuple(found)
+
+
+def _enclosed(rounds: Rounds, product: FloatProduct, eps: float, level: fmpq) -> tuple[arb, arb, int]:
+    """Return balls around the divergence at a level, about e^eps, and their precision: a sum for one round alone."""
+    with flint.ctx.workprec(256):
+        if sum(count for _, count in rounds) == 1:
+            value = arb(rounds[0][0].divergence(level))
+            return value, value, 256
+        exact = arb(level - 1).log1p()
+    return enclose_divergence(rounds, exact, estimate_divergence(product, eps, _KERNEL_GAP).plan)
