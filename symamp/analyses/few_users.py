@@ -13,12 +13,13 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.analyses.analysis import Analysis
+from symamp.analyses.attained_root import attained_root
 from symamp.analyses.part import DataSets, PartDefaults
 from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.errors import ArgumentError
 from symamp.evaluation.divergence import Enclosure, Settings
-from symamp.evaluation.inversion import LARGEST_EPS, estimate_root, log_of_ball
+from symamp.evaluation.inversion import estimate_root, log_of_ball
 from symamp.evaluation.law import Level
 from symamp.exact.every_data_set import Counts, EveryDataSet, Pair, work
 from symamp.mechanisms.finite import FiniteMechanism
@@ -28,7 +29,7 @@ SOURCE = "enumeration (docs/proofs/histograms.md)"
 HISTOGRAMS = "histograms"
 """The name of the evaluator."""
 _MOST_WORK, _MOST_ON_REQUEST, _MOST_USERS = 3_000_000, 50_000_000, 64
-_BITS, _MOST_BITS, _ROUNDS = 192, 8192, 6
+_BITS, _MOST_BITS = 192, 8192
 
 
 @dataclass(frozen=True)
@@ -144,18 +145,7 @@ class FewUsers(RowsOfTable):
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
-        top = min(self._top, LARGEST_EPS)
-        if top == LARGEST_EPS and self.log_estimate(Level.of_float(top), n) > log_delta:
-            return inf
-        root = start if start is not None and 0.0 < start < top else 0.0
-        seen: dict[Counts, float] = {}
-        for _ in range(_ROUNDS):
-            worst = self.attained(Level.of_float(min(root, 0.999 * top)), n)
-            if worst.counts in seen:
-                break
-            seen[worst.counts] = worst.root(n, log_delta, settings, root or None)
-            root = max(seen.values())
-        return root
+        return attained_root(self, self._top, n, log_delta, settings, start)
 
     def _every(self, n: int, bits: int) -> EveryDataSet:
         asked = work(len(self.table.inputs), len(self.table.messages), n)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
 from typing import Any, ClassVar
 
 import sympy as sp
 
 from symamp.analyses.analysis import Analysis
+from symamp.analyses.attained_root import attained_root
 from symamp.analyses.data_sets import dataset_reduction
 from symamp.analyses.fixed_counts import FixedCounts, reports_of
 from symamp.analyses.pair_of_inputs import PairOfInputs, all_inputs_listed, pairs_of_inputs
@@ -21,12 +21,11 @@ from symamp.derivation.envelope import envelope_classes
 from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.pairs import pair_classes
 from symamp.evaluation.divergence import Enclosure, Settings
-from symamp.evaluation.inversion import LARGEST_EPS, largest_epsilon
+from symamp.evaluation.inversion import largest_epsilon
 from symamp.evaluation.law import Level
 from symamp.evaluation.two_messages import TwoMessages, enclose_two_messages, worst_counts
 
 SOURCE = "Theorem T (docs/proofs/two_messages.md)"
-_ROUNDS = 6
 
 
 @dataclass(frozen=True)
@@ -53,18 +52,7 @@ class TwoMessagesPart(PairOfInputs):
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
-        top = min(largest_epsilon(self.laws[0]), LARGEST_EPS)
-        if top == LARGEST_EPS and self.log_estimate(Level.of_float(top), n) > log_delta:
-            return inf
-        root = start if start is not None and 0.0 < start < top else 0.0
-        seen: dict[Any, float] = {}
-        for _ in range(_ROUNDS):
-            data_set = self.attained(Level.of_float(min(root, 0.999 * top)), n)
-            if data_set.counts in seen:
-                break
-            seen[data_set.counts] = data_set.root(n, log_delta, settings, root or None)
-            root = max(seen.values())
-        return root
+        return attained_root(self, largest_epsilon(self.laws[0]), n, log_delta, settings, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the largest divergence over all data sets, for this pair.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from math import inf, log
 
@@ -11,8 +11,6 @@ import flint
 import numpy as np
 from flint import arb
 
-from symamp.errors import PrecisionError
-from symamp.evaluation.blocks import NEGLIGIBLE
 from symamp.evaluation.certified import tilted_sum
 from symamp.evaluation.choice import KERNEL_GAP, Settings
 from symamp.evaluation.convolution import convolved_sum, estimated_log_sum
@@ -24,43 +22,27 @@ from symamp.evaluation.divergence import (
     settled,
     starting_precision,
 )
-from symamp.evaluation.fast import FloatSum, float_sum
-from symamp.evaluation.flat_cells import FlatCells, flat_cells
-from symamp.evaluation.float_law import FloatLaw, evaluated, quick_gparv
-from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, nearest_doubles
+from symamp.evaluation.float_law import quick_gparv
+from symamp.evaluation.gparv import ball_gparv
 from symamp.evaluation.inversion import approximate_log_law, estimate_root
 from symamp.evaluation.law import Law, Level
-from symamp.evaluation.plan import Plan, raised_tilt, relative_overshoot, saddle_tilt
 from symamp.evaluation.sandwich import finite_sandwich
-from symamp.evaluation.smooth_law import Nodes, SmoothLaw, nodes
-from symamp.evaluation.tilted import TiltedLaw
+from symamp.evaluation.smooth_law import SmoothLaw
+from symamp.evaluation.smooth_search import SEARCHED, Search, accuracy_of, nodes_near, rough_gparv, search
 from symamp.evaluation.tilted_nodes import TiltedNodes, node_gparv
 from symamp.numbers.scipy_functions import brentq
 
 EVALUATOR = "compact kernel over pieces"
 _LARGEST_PRECISION = 1024
 _CELLS, _FEW_CELLS, _ROUGH, _FEW_USERS = 200, 24, 1e-3, 12
-_LOSS, _STEPS = -log(NEGLIGIBLE), 400
-_BITS_OF_GAPS, _SEARCHED, _SLACK = 40, 64, 1.05
 _COARSER, _COARSEST = 32.0, 1e-3
-_SHARE, _MOST_FREQUENCIES = 4.0, 3_000
+_MOST_FREQUENCIES = 3_000
 _SHIFTED = 1.0
 _BITS, _WIDE, _ACCURACY = 128, 0.2, 0.1
 _FREQUENCIES_OF_FEW, _FREQUENCIES_OF_MANY = 300, 500
 _FEW_ATOMS = 8
 _GAP_OF_SANDWICH = 5e-4  # as close as other evaluations come with few users
 _GAP_OF_MANY, _MANY_USERS = 5e-7, 1_000
-
-
-@dataclass(frozen=True)
-class Search:
-    """What floats have found: G of the nodes in doubles, the sum, and the tilt and frequencies that nodes are for."""
-
-    g: FloatGparv
-    sum: FloatSum | None
-    tilt: float
-    reach: float
-    flat: FlatCells
 
 
 def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | None = None) -> float:
@@ -75,7 +57,7 @@ def _kernel_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -
     if n <= _FEW_USERS:
         return None
     gap = _gap(min(_COARSER * settings.gap, max(settings.gap, _COARSEST)), n)
-    found = _search(law, level, n, gap, min(settings.most_frequencies, _cheap(n)))
+    found = search(law, level, n, gap, min(settings.most_frequencies, _cheap(n)))
     if found.g.is_positive and (found.sum is None or found.sum.gap > gap):
         return None
     singular = log(found.g.singular) if found.g.singular > 0.0 else -inf
@@ -113,7 +95,7 @@ def estimate_smooth_epsilon(
 
     def rough(eps: float) -> float:
         level = Level.of_float(eps)
-        return approximate_log_law(_floats(law_at(level), level, 0.0, 0.0, _SEARCHED), n)
+        return approximate_log_law(rough_gparv(law_at(level), level, 0.0, 0.0, SEARCHED), n)
 
     kernel_is_cheap = True
 
@@ -192,13 +174,13 @@ def _by_kernel(
 ) -> Enclosure | None:
     """Return the enclosure by the kernel; None if the gap, or a ``wide`` one, takes more than ``most`` frequencies."""
     gap = _gap(settings.gap, n)
-    found = _search(law, level, n, gap, min(settings.most_frequencies, most))
+    found = search(law, level, n, gap, min(settings.most_frequencies, most))
     if found.sum is None or found.sum.gap > (wide or gap):
         return None
     first = starting_precision(n, settings.gap)
 
     def enclosed(bits: int) -> Enclosure:
-        return _enclosed(law, level, n, found, bits, _accuracy(n) * bits // first)
+        return _enclosed(law, level, n, found, bits, accuracy_of(n) * bits // first)
 
     return settled(enclosed, first, settings.gap, _LARGEST_PRECISION)
 
@@ -217,7 +199,7 @@ def _enclosed(law: SmoothLaw, level: Level, n: int, found: Search, bits: int, ac
     assert found.sum is not None
     plan = found.sum.plan
     # At first those of the search: their remainder is bounded for this plan, whatever they were made for.
-    rule = _nodes(law, level, found.tilt, found.reach, bits, accuracy)
+    rule = nodes_near(law, level, found.tilt, found.reach, bits, accuracy)
     with flint.ctx.workprec(bits):
         e = level.exponential()
         g = node_gparv(law, level, rule)
@@ -226,95 +208,6 @@ def _enclosed(law: SmoothLaw, level: Level, n: int, found: Search, bits: int, ac
         lower = (lower / n).max(arb(0)) if lower.is_finite() else arb(0)
         upper = (upper / n).min(arb(1)) if upper.is_finite() else arb(1)
         return Enclosure(lower + g.singular, upper + g.singular, EVALUATOR, bits, plan)
-
-
-def _search(law: SmoothLaw, level: Level, n: int, gap: float, most: int) -> Search:
-    """Return the plan, found with nodes that are good for all its frequencies; no sum if there is none to be had."""
-    g = _floats(law, level, 0.0, 0.0, _SEARCHED)
-    if not g.is_positive:
-        return Search(g, None, 0.0, 0.0, FlatCells(()))
-    saddle = saddle_tilt(g, n)
-    tilt, unit = raised_tilt(g, n, saddle), 2.0**g.exponent
-    flat = _flat(law, level, saddle / unit)
-    g = replace(g, flat=flat.floats(g.exponent))
-    tilted = TiltedLaw.of(g, tilt)
-    # About what the search will ask for: with too few nodes phi would not fall, and it would ask for much more.
-    width = np.sqrt(n) * tilted.deviation * np.sqrt(_SHARE * gap * relative_overshoot(tilted, n))
-    if not width > 0.0:  # one value has all the mass of the tilted law
-        return Search(g, None, 0.0, 0.0, flat)
-    reach = float(min(2.0 * np.pi / width, _far_from(tilted, n)))
-    while True:
-        try:
-            g = replace(_floats(law, level, tilt / unit, reach / unit, _accuracy(n)), flat=g.flat)
-        except PrecisionError:  # too many nodes
-            return Search(g, None, 0.0, 0.0, flat)
-        found = float_sum(g, n, gap, most)
-        needed = _needed(found.plan, g, n)
-        if needed <= _SLACK * reach:
-            return Search(g, found, tilt / unit, reach / unit, flat)
-        reach = 2.0 ** np.ceil(np.log2(needed))
-
-
-def _accuracy(n: int) -> int:
-    """Return bits for which n errors of nodes are far below every gap that is aimed at first."""
-    return n.bit_length() + _BITS_OF_GAPS
-
-
-def _far_from(tilted: TiltedLaw, n: int) -> float:
-    """Return a frequency from which on |phi|^n is negligible by the density of G alone, inf if there is none."""
-    cells = tilted.g.flat
-    if cells is None or not len(cells.width):
-        return inf
-    u = np.geomspace(2.0 / cells.width.max(), 1e4 / cells.width.min(), _STEPS)
-    enough = n * tilted.loss(u) > _LOSS
-    return float(u[enough.argmax()]) if enough.any() else inf
-
-
-def _needed(plan: Plan, g: FloatGparv, n: int) -> float:
-    """Return the largest frequency at which nodes have to give phi, in units of the floats."""
-    window, blocks = plan.window, plan.blocks
-    tilted = TiltedLaw.of(g, window.theta * 2.0**g.exponent)
-    far = _far_from(tilted, n)
-    step = 2.0 * np.pi / window.length * 2.0**g.exponent
-    ends = [last * step for _, last in blocks.evaluated]
-    return max(
-        ends + [(first + last) / 2.0 * step for first, last in blocks.dropped if first * step < far], default=0.0
-    )
-
-
-def _flat(law: SmoothLaw, level: Level, theta: float) -> FlatCells:
-    with flint.ctx.workprec(64):
-        e = level.exponential()
-    return flat_cells(law, e, _above(float(e)), _above(theta))
-
-
-def _floats(law: SmoothLaw, level: Level, tilt: float, reach: float, accuracy: int) -> FloatGparv:
-    """Return G of the nodes in doubles, from balls at the level only where doubles do not resolve it."""
-
-    def source() -> BallGparv:
-        return node_gparv(law, level, _nodes(law, level, tilt, reach, flint.ctx.prec, accuracy))
-
-    known = _float_law(law, _nodes(law, level, tilt, reach, _BITS, accuracy))
-    return (known and known.gparv(level)) or nearest_doubles(source, _BITS)
-
-
-@lru_cache(maxsize=64)
-def _float_law(law: SmoothLaw, found: Nodes) -> FloatLaw | None:
-    with flint.ctx.workprec(_BITS):
-        rows = [(r0 - r1, r1, mass) for r0, r1, mass in found.values]
-        return FloatLaw.of_rows([*rows, *(evaluated(atom) for atom in law.atoms)], law.null(), law.singular)
-
-
-def _nodes(law: SmoothLaw, level: Level, theta: float, reach: float, bits: int, accuracy: int) -> Nodes:
-    """Return nodes for levels, tilts and frequencies near those given: neighbours share them."""
-    with flint.ctx.workprec(64):
-        e = float(level.exponential())
-    return nodes(law.pieces, *(_above(x) for x in (e, theta, reach)), bits, accuracy)
-
-
-def _above(x: float) -> float:
-    """Return a power of sqrt 2 that is at least x."""
-    return 0.0 if x == 0.0 else float(2.0 ** (np.ceil(2.0 * np.log2(x)) / 2.0))
 
 
 def _sandwich(law: SmoothLaw, n: int, settings: Settings) -> tuple[Law, Law]:
