@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import sympy as sp
 
 from symamp.derivation.printing import text
+from symamp.numbers.substitution import put
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,6 +33,12 @@ class Orbit:
     def mass(self, i: int) -> sp.Expr:
         """Return the probability of the orbit under the i-th distinguished input."""
         return self.measure * self.density[i]
+
+    def put(self, values: Mapping[sp.Symbol, sp.Expr]) -> Orbit:
+        """Return the orbit with numbers for some symbols; long powers stay as they are."""
+        density = tuple(put(d, values) for d in self.density)
+        rest = tuple((put(d, values), None if number is None else put(number, values)) for d, number in self.rest)
+        return Orbit(self.label, put(self.measure, values), density, rest)
 
     def __repr__(self) -> str:
         density = ", ".join(map(text, self.density))

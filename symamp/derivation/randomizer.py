@@ -127,7 +127,7 @@ def _check_known(randomizer: LocalRandomizer, labels: Iterable[object]) -> None:
 
 
 def _of_known_inputs(orbits: Callable[[Any, tuple[str, ...]], tuple[Orbit, ...]]) -> Any:
-    """Return the description with a refusal of labels that it does not have."""
+    """Return the description with a refusal of labels that it does not have, large exponents put in at the end."""
 
     @wraps(orbits)
     def described(self: LocalRandomizer, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
@@ -137,7 +137,9 @@ def _of_known_inputs(orbits: Callable[[Any, tuple[str, ...]], tuple[Orbit, ...]]
         if len(set(map(str, labels))) < len(labels):
             raise UnknownInputError("inputs", str(labels), "different inputs")
         try:
-            return orbits(self, labels)
+            general, values = self.general()
+            found = orbits(general, labels)
+            return tuple(orbit.put(values) for orbit in found) if values else found
         except (LookupError, ValueError) as error:
             if not isinstance(error, SymampError):
                 _check_known(self, labels)

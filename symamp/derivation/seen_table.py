@@ -7,7 +7,6 @@ from functools import lru_cache
 from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.randomizer import LocalRandomizer
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.substitution import put
 
 
 @lru_cache(maxsize=256)
@@ -21,9 +20,8 @@ def seen_table(mechanism: LocalRandomizer, pair: tuple[str, str]) -> NumericTabl
     >>> seen_table(sa.RandomizedResponse(k=100, eps0="log(3)"), ("x0", "x1")).floats.shape
     (4, 5)
     """
-    general, values = mechanism.general()
     inputs = (*pair, *mechanism.further_inputs(pair))
-    orbits = general.orbits(inputs)
-    rows = [[put(orbit.mass(i), values) for orbit in orbits] for i in range(len(inputs))]
+    orbits = mechanism.orbits(inputs)
+    rows = [[orbit.mass(i) for orbit in orbits] for i in range(len(inputs))]
     exact = [[fmpq_of(e) if e.is_Rational else e for e in row] for row in rows]
     return NumericTable(inputs, [orbit.label for orbit in orbits], exact)
