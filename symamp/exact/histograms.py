@@ -28,7 +28,7 @@ from symamp.numbers.arguments import budget
 from symamp.numbers.rounding import float_above, float_below
 
 MOST_HISTOGRAMS = 2_000_000
-_MOST_BITS = 1_000_000_000
+_MOST_BITS, _BITS_OF_COUNT = 1_000_000_000, 8
 _MANY_USERS = 500  # from here on a second, larger precision would cost too much memory
 _PRECISIONS = (192, 384, 768, 1536)
 
@@ -91,7 +91,8 @@ def check_size(argument: str, n: int, weights: Weights, laws: int = 1) -> None:
     """Raise ArgumentError for n reports with too many histograms, or if so many laws would fill the memory."""
     messages = len(weights.lower[0])
     histograms = comb(n + messages - 1, messages - 1)
-    if histograms > MOST_HISTOGRAMS or histograms * n * weights.scale.bit_length() * laws > _MOST_BITS:
+    bits = n * weights.scale.bit_length() * laws + _BITS_OF_COUNT * messages
+    if histograms > MOST_HISTOGRAMS or histograms * bits > _MOST_BITS:
         accepted = f"sizes with at most {MOST_HISTOGRAMS} histograms, and {_MOST_BITS} bits for their probabilities"
         raise ArgumentError(argument, f"{n} users and {messages} messages", accepted)
 

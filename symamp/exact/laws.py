@@ -34,8 +34,9 @@ class HistogramLaws:
     """
 
     def __init__(self, weights: Weights) -> None:
-        messages = len(weights.lower[0])
-        self._context = fmpz_mpoly_ctx.get(tuple(f"y{j}" for j in range(messages)), Ordering.lex)
+        messages = range(len(weights.lower[0]))
+        self._context = fmpz_mpoly_ctx.get(tuple(f"y{j}" for j in messages), Ordering.lex)
+        self._units = [tuple(int(i == j) for i in messages) for j in messages]
         self._reports: list[HistogramLaw] = []
         for low, high in zip(weights.lower, weights.upper, strict=True):
             lower = self.linear(low)
@@ -50,9 +51,7 @@ class HistogramLaws:
 
     def linear(self, coefficients: Sequence[int]) -> Polynomial:
         """Return the homogeneous linear polynomial with the given coefficients."""
-        size = len(coefficients)
-        unit = [tuple(int(i == j) for i in range(size)) for j in range(size)]
-        return self._context.from_dict({unit[j]: c for j, c in enumerate(coefficients) if c})
+        return self._context.from_dict({unit: c for unit, c in zip(self._units, coefficients, strict=True) if c})
 
     def copies(self, index: int, count: int) -> HistogramLaw:
         """Return the law of ``count`` reports on one input."""
