@@ -4,13 +4,18 @@ from fractions import Fraction
 from itertools import pairwise
 from math import comb, log
 
+import flint
 import numpy as np
 import pytest
+import sympy as sp
 from flint import arb
 
 import symamp as sa
+from symamp.derivation.crossing import level_of
+from symamp.evaluation import choice
+from symamp.evaluation.choice import OneLaw
 from symamp.evaluation.convolution import convolved_sum, estimated_log_sum
-from symamp.evaluation.divergence import Settings
+from symamp.evaluation.divergence import Settings, enclose_level
 from symamp.evaluation.gparv import BallGparv, FloatGparv
 from symamp.evaluation.graded_lattice import Grading, coarser, of_atoms, places_of
 from symamp.evaluation.law import Level
@@ -124,3 +129,33 @@ def test_a_lone_mass_keeps_the_mean_where_others_can_move(upward):
     first, masses = coarser((-20, row), upward)
     mean = float((first + np.arange(len(masses))) * 2.0 @ masses)
     assert mean == pytest.approx(float((-20 + np.arange(40.0)) @ row), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "level"),
+    [(10**4, Fraction(7, 2)), (10**12, Fraction(7, 2)), (10**12, Fraction(9)), (10**14, Fraction(10**13))],
+)
+def test_a_lattice_answers_where_a_kernel_says_hardly_anything(monkeypatch, ratio, level):
+    """With hardly any frequency, and nothing else to choose: the sum in fractions lies between the ends."""
+    monkeypatch.setattr(choice, "ENUMERATE_AT_ONCE", 1)
+    n = 4
+    raw = [(ratio, 1, Fraction(1, ratio)), (1, 3, 2), (3, 1, 2), (2, 5, 1), (1, 1, 4)]
+    sums = [sum(row[i] * row[2] for row in raw) for i in (0, 1)]
+    most = max(1, sum(m for *_, m in raw))
+    rows = [(a / sums[0] * most, b / sums[1] * most, Fraction(m) / most) for a, b, m in raw]
+    answer = sa.delta([tuple(map(str, row)) for row in rows], n=n, eps=f"log({level})")
+    part = next(e.part for e in answer.evidence_above)
+    laws = [{a - level * b: m for a, b, m in rows}, {b - level * a: m for a, b, m in rows}]
+    settings = Settings(most_frequencies=30, most_outcomes=1, most_steps=1)
+    found = enclose_level(OneLaw(part.law), level_of(sp.log(sp.Rational(*level.as_integer_ratio()))), n, settings)
+    assert found.evaluator == choice.LATTICE
+    assert found.relative_gap < 0.02
+    with flint.ctx.workprec(300):
+        assert any(found.lower <= ball(Fraction(exact(law, n)) / n) <= found.upper for law in laws)
+
+
+def test_data_sets_are_shown_where_ratios_are_enormous():
+    """By a kernel alone the lower end was 0, and the search took over a minute."""
+    answer = sa.epsilon(sa.SubsetExponential(s=2, d=16, k=4, eps0=100), n=10**4, delta="1/3", method="variation_ratio")
+    assert 90.01 < answer.lower < answer.upper < 99.3
+    assert answer.certificate()["claim"]["lower"] == "0"  # sums on lattices have none

@@ -37,6 +37,7 @@ from symamp.analyses.subject import Subject
 from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.pairs import distinct_pairs
 from symamp.errors import ArgumentError, PrecisionError
+from symamp.evaluation.choice import LATTICE
 from symamp.evaluation.divergence import Enclosure, Settings, one_user_divergence
 from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.evaluation.law import Level
@@ -145,8 +146,9 @@ def _delta(claim: Claim) -> tuple[dict[str, str], tuple[list[_Found], list[_Foun
 
 
 def _are_listed(evidence: tuple[Evidence, ...]) -> bool:
-    """Return whether the data sets below are triples or counts of messages: else their end is not claimed."""
-    return all(is_triple(e.part) or e.details is not None or e.evaluator == HISTOGRAMS for e in evidence)
+    """Return whether the verifier can repeat the evaluations of the data sets below: else their end is not claimed."""
+    repeated = (is_triple(e.part) or e.details is not None or e.evaluator == HISTOGRAMS for e in evidence)
+    return all(repeated) and all(e.evaluator != LATTICE for e in evidence)
 
 
 def _below(claim: Claim, at: At) -> Iterator[_Found]:

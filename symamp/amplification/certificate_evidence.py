@@ -25,6 +25,7 @@ from symamp.derivation.numeric_table import NumericTable
 from symamp.errors import ArgumentError, UndecidedOrderError
 from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence, RegionEvidence
 from symamp.evaluation.binomial_tails import TailPlan
+from symamp.evaluation.choice import LATTICE
 from symamp.evaluation.counts_plan import CountPlan, CountsEvidence
 from symamp.evaluation.envelope_law import envelope_law
 from symamp.evaluation.law import Level
@@ -68,6 +69,8 @@ def evidence_data(part: Part, at: At, found: Evidence, n: int, more_bits: int) -
     """Return a certified evaluation as data: that of a triple, or of a pair of inputs with all laws of the others."""
     if found.evaluator == HISTOGRAMS:
         return histograms_data(part, at, found, n, more_bits)
+    if found.evaluator == LATTICE:
+        raise ArgumentError("certificate", "sums on a lattice", "an answer by binomial tails or the kernel")
     bits = min(found.precision + more_bits, MOST_PRECISION)
     data: dict[str, Any] = {"method": part.method, "standing": part.standing.value, "pair": list(part.pair)}
     how = {

@@ -33,7 +33,7 @@ _POORER = 1.2
 _NEIGHBOURS = 2**4, 2**12
 """Levels that differ by less than about these fractions share the plan of a kernel: the wider one where it does."""
 NO_POSITIVE_VALUE, ENUMERATION = "no positive value", "enumeration"
-TAILS, KERNEL = "binomial tails", "compact kernel"
+TAILS, KERNEL, LATTICE = "binomial tails", "compact kernel", "convolution"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from symamp.evaluation.certified import certified_sum
 from symamp.evaluation.choice import (
     KERNEL,
     KERNEL_GAP,
+    LATTICE,
     NO_POSITIVE_VALUE,
     TAILS,
     Choice,
@@ -25,7 +26,7 @@ from symamp.evaluation.choice import (
     shared_sum,
 )
 from symamp.evaluation.choice import Settings as Settings
-from symamp.evaluation.convolution import estimated_log_sum
+from symamp.evaluation.convolution import convolved_sum, estimated_log_sum
 from symamp.evaluation.enumeration import enumerated_sum
 from symamp.evaluation.exact import exact_divergence, exact_plateau
 from symamp.evaluation.fast import FloatSum, float_sum
@@ -39,6 +40,8 @@ _EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
 _AS_SHARP = 2.0
 _FEW_USERS, _MANY_VALUES, _ROUGH = 2_000, 64, 1e-3
 """Laws of so many values and so few users are added up on lattices where an estimate so rough will do."""
+_WIDE = 0.5
+"""A kernel with a relative gap beyond this hardly says where its middle is."""
 _MOST_LOST = 128
 """Tails are first tried with up to so many bits more: far out they may lose none."""
 _WIDER = 3
@@ -96,7 +99,7 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
     ``lower.lower() <= D_E(P0 || P1) <= upper.upper()``. What is evaluated is chosen in floats; that is sound because
     every plan gives a valid bound and the last evaluation is in balls. The bounds of one user (the divergence falls
     with n) and of the mean (Jensen) are used where they are better. Proof: docs/proofs/kernel_sandwich.md,
-    docs/proofs/binomial_tails.md, and docs/proofs/enumeration.md for few users.
+    docs/proofs/binomial_tails.md, docs/proofs/convolution.md, and docs/proofs/enumeration.md for few users.
 
     Raises PrecisionError if rounding still dominates the gap at the largest working precision.
     """
@@ -112,8 +115,23 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
 def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enclosure:
     """Return an enclosure of E[S_+]/n plus the singular part for what ``law.balls`` gives at this level.
 
-    The guarantee is that of ``enclose_divergence``. Levels near to each other share the plan of a kernel.
+    The guarantee is that of ``enclose_divergence``. Levels near to each other share the plan of a kernel. Where a
+    kernel says hardly anything, because rare values are far too large for it, sums on a lattice are tried.
     """
+    found = _by_choice(law, level, n, settings)
+    if found.plan is None or isinstance(found.plan, TailPlan) or found.relative_gap <= _WIDE:
+        return found
+    with flint.ctx.workprec(found.precision):
+        balls = law.balls(level)
+        sums = convolved_sum(balls, balls, law.floats(level), n, _ROUGH)
+        if sums is None:
+            return found
+        lower, upper = (balls.singular + arb(x) / n for x in sums)
+        closer = Enclosure(lower.max(found.lower), upper.min(found.upper), LATTICE, found.precision)
+    return closer if closer.relative_gap < found.relative_gap else found
+
+
+def _by_choice(law: Leveled, level: Level, n: int, settings: Settings) -> Enclosure:
     g, bits = law.floats(level), starting_precision(n, settings.gap)
     near = shared_sum(law, g, level, n, settings)
     if near is not None:
@@ -144,7 +162,8 @@ def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -
     if choice is None:
         choice = choose(g, n, settings)
     if isinstance(choice, FloatSum):
-        if on_lattice and not choice.gap <= _ROUGH and (log_value := estimated_log_sum(g, n)) > -inf:
+        enough = _ROUGH if on_lattice else _WIDE
+        if not choice.gap <= enough and (log_value := estimated_log_sum(g, n)) > -inf:
             return _log_of_sum(g, n, log_value)
         return _log_of_sum(g, n, choice.log_value)
     if choice == NO_POSITIVE_VALUE:

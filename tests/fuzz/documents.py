@@ -60,7 +60,7 @@ def mutated_document(random, document, times):
             parent = parent[key]
         key, kind = place[-1], random.randrange(8)
         if kind <= 3:
-            parent[key] = random.choice(LEAVES)
+            parent[key] = copy.deepcopy(random.choice(LEAVES))
         elif kind == 4:
             del parent[key]
         elif kind == 5 and isinstance(parent, list):
