@@ -29,7 +29,7 @@ def test_sums_contain_the_exact_value(seed, allowance):
     rough = float_gparv(law, level)
     if not rough.is_positive:
         return
-    plan = plan_tails(TiltedLaw.of(rough, saddle_tilt(rough, n)), n, allowance)
+    plan = plan_tails(TiltedLaw.of(rough, saddle_tilt(rough, n)), n, math.log(allowance))
     if plan is None:
         return
     with flint.ctx.workprec(128):
@@ -176,3 +176,11 @@ def test_what_is_left_for_large_eps_is_a_tie(n):
 def test_near_what_is_left_for_large_eps_the_bracket_is_narrow(n):
     answer = sa.epsilon(SHOWN, n=n, delta="0.10000001", method="blanket")
     assert answer.bound.upper - answer.bound.lower < 1e-4
+
+
+def test_a_plan_may_leave_out_less_than_the_smallest_double():
+    """50 digits of a sum of size 1e-277 were a domain error."""
+    rough = float_gparv(krr(2, fmpq(3)), Level.of_float(0.1))
+    tilted = TiltedLaw.of(rough, saddle_tilt(rough, 10**4))
+    plan, finer = (plan_tails(tilted, 10**4, -allowance * math.log(10)) for allowance in (50, 327))
+    assert finer.radius - plan.radius == pytest.approx(277 * math.log(10))

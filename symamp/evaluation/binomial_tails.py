@@ -58,14 +58,14 @@ class TailPlan:
         return [_window(n, min(p / sum(self.tilted), 1.0), self.radius + more) for p in rare]
 
 
-def plan_tails(tilted: TiltedLaw, n: int, allowance: float) -> TailPlan | None:
-    """Return the plan for which what is left out is about ``allowance`` times M^n; None for unsuitable laws."""
+def plan_tails(tilted: TiltedLaw, n: int, log_allowance: float) -> TailPlan | None:
+    """Return the plan that leaves out about e^``log_allowance`` times M^n; None for unsuitable laws."""
     masses = [*map(float, tilted.probabilities), tilted.null_probability]
     order = sorted((i for i, p in enumerate(masses) if p > 0.0), key=lambda i: -masses[i])
     if not 2 <= len(order) <= _MOST_ATOMS:
         return None
     values = [*map(float, tilted.g.values), 0.0]
-    radius = max(2.0 - log(allowance) - log(tilted.theta), 1.0) + log(2.0 * len(order))
+    radius = max(2.0 - log_allowance - log(tilted.theta), 1.0) + log(2.0 * len(order))
     order = _ordered(order, values, [sqrt(8.0 * radius * n * p * (1.0 - min(p, 1.0))) + 1.0 for p in masses])
     first, second = values[order[0]], values[order[1]]
     if abs(first - second) <= 1e-9 * max(abs(first), abs(second)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import frexp, ldexp
+from math import frexp, ldexp, log
 from typing import Protocol
 
 import flint
@@ -145,7 +145,7 @@ def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
         kernel = sharp_sum(g, n, gap, min(most, _CHEAP_FREQUENCIES), tilted.theta)
         if kernel is not None:
             return kernel
-    tails = plan_tails(tilted, n, settings.gap * gaussian_estimate(tilted, n))
+    tails = plan_tails(tilted, n, log(settings.gap) + log(gaussian_estimate(tilted, n)))
     work = settings.most_steps + 1 if tails is None else tail_work(tails, n, settings.most_steps)
     more = min(most, work // _STEPS_PER_FREQUENCY)
     if settings.gap >= gap and more > _CHEAP_FREQUENCIES:
