@@ -15,7 +15,8 @@ from symamp.evaluation.gparv import Floats
 
 Ranges = tuple[tuple[int, int], ...]
 """Inclusive ranges of indices j, for frequencies j h."""
-_LEAF = 4
+Pairs = np.ndarray[tuple[int, int], np.dtype[np.int64]]
+_LEAF, _NONE = 4, np.empty((0, 2), dtype=np.int64)
 NEGLIGIBLE = 1e-18
 """Where what the density of G says of |phi|^n is below this, phi itself is not looked at."""
 
@@ -48,8 +49,7 @@ def partition(
     floats: the ball evaluation recomputes every bound. None if more than ``most`` frequencies would have to be
     evaluated.
     """
-    evaluated: list[tuple[int, int]] = []
-    dropped: list[tuple[int, int]] = []
+    evaluated, dropped = [_NONE], [_NONE]
     spent, kept = 0.0, 0
     # |phi|^n falls fastest near zero, so blocks start as [1], [2, 3], [4, 7], ...
     starts = 2 ** np.arange(last.bit_length(), dtype=np.int64)
@@ -63,20 +63,25 @@ def partition(
         drop = cost <= allowance
         spent += float(cost[drop].sum())
         leaf = ~drop & (b - a < _LEAF)
-        dropped.extend(map(tuple, level[drop].tolist()))
-        evaluated.extend(map(tuple, level[leaf].tolist()))
+        dropped.append(level[drop])
+        evaluated.append(level[leaf])
         kept += int((b - a + 1)[leaf].sum())
         split = level[~drop & ~leaf]
         middle = (split[:, 0] + split[:, 1]) // 2
         level = np.concatenate([np.column_stack([split[:, 0], middle]), np.column_stack([middle + 1, split[:, 1]])])
-    return Blocks(_joined(evaluated), tuple(sorted(dropped))), spent
+    return Blocks(_ranges(_joined(_sorted(evaluated))), _ranges(_sorted(dropped))), spent
 
 
-def _joined(ranges: list[tuple[int, int]]) -> Ranges:
-    joined: list[tuple[int, int]] = []
-    for a, b in sorted(ranges):
-        if joined and joined[-1][1] + 1 == a:
-            joined[-1] = (joined[-1][0], b)
-        else:
-            joined.append((a, b))
-    return tuple(joined)
+def _sorted(parts: list[Pairs]) -> Pairs:
+    pairs = np.concatenate(parts)
+    return pairs[np.argsort(pairs[:, 0])]
+
+
+def _joined(pairs: Pairs) -> Pairs:
+    """Return the ranges with neighbours made one."""
+    apart = np.flatnonzero(pairs[1:, 0] > pairs[:-1, 1] + 1)
+    return np.column_stack([pairs[np.append(0, apart + 1), 0], pairs[np.append(apart, -1), 1]]) if len(pairs) else pairs
+
+
+def _ranges(pairs: Pairs) -> Ranges:
+    return tuple((a, b) for a, b in pairs.tolist())
