@@ -9,18 +9,19 @@ import flint
 import mpmath
 import numpy as np
 import pytest
-from flint import arb, fmpq
+from flint import acb, arb, fmpq
 
 from symamp.evaluation.certified import certified_sum
+from symamp.evaluation.coarse_phi import coarse_error, coarse_sums
 from symamp.evaluation.divergence import Settings, enclose_divergence, estimate_log_divergence
 from symamp.evaluation.enumeration import enumerated_sum
 from symamp.evaluation.exact import exact_divergence
 from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gaussian_sandwich import gaussian_sum
-from symamp.evaluation.gparv import FloatGparv, ball_gparv, float_gparv
+from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, float_gparv
 from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.law import Atom, Law, Level, RationalLaw
-from symamp.evaluation.tilted import TiltedLaw, exp_minus_linear, log_mgf, sine_minus_argument
+from symamp.evaluation.tilted import TiltedLaw, exp_minus_linear, log_mgf, turned
 from symamp.numbers.number_system import NUMPY
 from symamp.numbers.rounding import float_above, float_below
 
@@ -84,8 +85,9 @@ def test_every_evaluator_contains_the_exact_value(seed):
     plan = float_sum(rough, n, 1e-3, 3000).plan
     with flint.ctx.workprec(128):
         g = ball_gparv(law, level)
-        low, high = certified_sum(g, n, plan)
-        assert contains(low / n, high / n, exact)
+        for roughly in (False, True):
+            low, high = certified_sum(g, n, plan, roughly=roughly)
+            assert contains(low / n, high / n, exact)
         listed = enumerated_sum(g, n) / n
         assert contains(listed, listed, exact)
         width = plan.window.length / max(plan.terms, 2) / 3
@@ -184,12 +186,35 @@ def test_two_precisions_and_two_methods_agree(n):
         assert abs(float(lows[0] / lows[1]) - 1) < 1e-9
 
 
+def test_phi_in_doubles_is_as_near_to_the_exact_one_as_it_says():
+    rng = np.random.default_rng(5)
+    values, masses = rng.normal(size=30) * 10.0 ** rng.uniform(-6, 3, 30), rng.dirichlet(np.ones(31))
+    indices = [1, 2, 63, 64, 65, 4095, 4096, 99_999]
+    with flint.ctx.workprec(256):
+        exact = [arb(v) for v in values.tolist()], [arb(p) for p in masses.tolist()]
+        found = coarse_sums(exact[0], exact[1][1:], exact[1][0], arb("0.7"), indices)
+        for j, z in zip(indices, found.tolist(), strict=True):
+            phi = acb(exact[1][0])
+            for v, p in zip(exact[0], exact[1][1:], strict=True):
+                phi += p * (acb(0, j) * v * arb("0.7")).exp()
+            assert abs(phi - acb(z.real, z.imag)) < coarse_error(30, 99_999)
+    law = FloatGparv(values / 1e3, masses[1:], float(masses[0]), float(masses[1:] @ values) / 1e3, 0.0)
+    plan = float_sum(law, 1000, 1e-3, 4000).plan
+    with flint.ctx.workprec(128):
+        g = BallGparv(tuple(arb(v) for v in law.values.tolist()), tuple(exact[1][1:]), exact[1][0], arb(0))
+        (low, high), (below, above) = (certified_sum(g, 1000, plan, roughly=roughly) for roughly in (False, True))
+        assert below.overlaps(low)
+        assert above.overlaps(high)
+        assert below.rad() + above.rad() < 1e-8 * high
+
+
 def test_series_meet_the_plain_formulas():
     x = np.array([-3.0, -0.06, -0.0599, -1e-3, -1e-9, 0.0, 1e-12, 1e-5, 0.0599, 0.06, 0.5, 20.0])
-    for value, fast, sine in zip(x, exp_minus_linear(x), sine_minus_argument(x), strict=True):
+    for value, fast, *turn in zip(x, exp_minus_linear(x), *turned(x), strict=True):
         with mpmath.workdps(40):
             assert fast == pytest.approx(float(mpmath.expm1(value) - mpmath.mpf(value)), rel=1e-14)
-            assert sine == pytest.approx(float(mpmath.sin(value) - mpmath.mpf(value)), rel=1e-12)
+            exact = 2 * mpmath.sin(mpmath.mpf(value) / 2) ** 2, mpmath.sin(value), mpmath.sin(value) - mpmath.mpf(value)
+            assert turn == pytest.approx([float(v) for v in exact], rel=1e-12, abs=0.0)
 
 
 @pytest.mark.parametrize("n", [10**3, 3 * 10**5, 10**6, 10**9])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -155,7 +155,7 @@ def _scores(
     """Yield inputs x* of the others with estimates of log D for all pairs."""
     rows, minus_one = table.floats, level.rough_minus_one()
     alone = excesses(rows, 1.0 + minus_one)
-    for other in _hiding(rows) if hiding is None else hiding:
+    for other in _hiding(table) if hiding is None else hiding:
         yield other, np.where(table.admissible, log_divergences(rows, rows[other], minus_one, n, alone), -np.inf)
 
 
@@ -163,7 +163,9 @@ def _has_many_inputs(table: NumericTable) -> bool:
     return len(table.inputs) > _MOST_HIDING
 
 
-def _hiding(rows: Any) -> list[int]:
+@lru_cache(maxsize=8)
+def _hiding(table: NumericTable) -> list[int]:
+    rows = table.floats
     if len(rows) <= _MOST_HIDING:
         return list(range(len(rows)))
     with np.errstate(all="ignore"):

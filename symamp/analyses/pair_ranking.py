@@ -102,15 +102,15 @@ def log_moments(rows: Floats, hidden: Floats, e_minus_one: float, theta: float) 
     weights, ratios = hidden[seen], theta * rows[:, seen] / hidden[seen]
     with np.errstate(all="ignore"):
         up, down = np.expm1(ratios), np.expm1(-(1.0 + e_minus_one) * ratios)
-        weighted = up * weights
-        grown = weighted.sum(axis=1)
-        found = np.log1p(weighted @ down.T + grown[:, None] + (down @ weights)[None, :])
-        large = ~(grown < 1.0)
-        if large.any():
+        grown = up @ weights
+        small = grown < 1.0
+        found = np.empty((len(rows), len(rows)))
+        if small.any():
+            found[small] = np.log1p((up[small] * weights) @ down.T + grown[small, None] + (down @ weights)[None, :])
+        if not small.all():
             rest = max(1.0 - float(weights.sum()), 0.0)
-            tilted = weights * np.exp(ratios[large])
-            found[large] = np.log(tilted @ np.exp(-(1.0 + e_minus_one) * ratios).T + rest)
-        return np.asarray(found)
+            found[~small] = np.log((weights * np.exp(ratios[~small])) @ np.exp(-(1.0 + e_minus_one) * ratios).T + rest)
+        return found
 
 
 def best(scores: Floats, most: int) -> list[tuple[int, int]]:

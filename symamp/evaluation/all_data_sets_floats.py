@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symamp.evaluation.gparv import BallGparv, Floats
-from symamp.evaluation.tilted import exp_minus_linear, sine_minus_argument
+from symamp.evaluation.tilted import exp_minus_linear, turned
 
 Waves = NDArray[np.complex128]
 
@@ -101,19 +101,17 @@ class FloatClasses:
         z, p = self._shared
         plus = np.maximum(z, 0.0)
         x = s * z - lam * plus
-        phase = u[:, None] * z
-        half, sine = np.sin(0.5 * phase), np.sin(phase)
-        cosine = 1.0 - 2.0 * half * half
+        fallen, sine, bent = turned(u[:, None] * z)
         weights = np.exp(x)[:, None] * p
-        re = s * self.mean - lam * self.gains + exp_minus_linear(x) @ p - 2.0 * (half * half) @ weights
-        im = u[:, None] * self.mean + sine @ (np.expm1(x)[:, None] * p) + sine_minus_argument(phase) @ p
+        re = s * self.mean - lam * self.gains + exp_minus_linear(x) @ p - fallen @ weights
+        im = u[:, None] * self.mean + sine @ (np.expm1(x)[:, None] * p) + bent @ p
         with np.errstate(divide="ignore"):
             log_m = 0.5 * np.log1p(np.maximum(2.0 * re + re * re + im * im, -1.0))
         zeta = (s + 1j * u)[:, None]
         slow = (plus * np.exp(-lam * plus / (1.0 + np.sqrt(1.0 + plus / p_lo))))[:, None] * p
         columns = plus[:, None] * weights, slow * np.exp(s * plus)[:, None], np.maximum(-z, 0.0)[:, None] * weights
-        turned = cosine @ np.hstack(columns) + 1j * (sine @ np.hstack(columns))
-        positive, mixed, negative = np.split(turned, 3, axis=1)
+        waves = (1.0 - fallen) @ np.hstack(columns) + 1j * (sine @ np.hstack(columns))
+        positive, mixed, negative = np.split(waves, 3, axis=1)
         mixed = mixed + slow.sum(axis=0) * ((sigma * zeta) ** 2 - 1.0)
         size = np.abs(self.gains * positive + mixed * negative)
         return log_m, size + self._crossed(s, lam, positive, mixed, negative) if self.mixed else size

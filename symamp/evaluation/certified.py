@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from flint import arb
 
+from symamp.evaluation.coarse_phi import coarse_error
 from symamp.evaluation.evaluator import Case, Evaluator
 from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.kernel import Kernel, TwoSided
 from symamp.evaluation.plan import Plan
-from symamp.evaluation.tilted_balls import Tilted, TiltedBalls
+from symamp.evaluation.tilted_balls import RoughlyTilted, Tilted, TiltedBalls, tilted_numbers
 from symamp.numbers.number_system import FLINT
 
 _GAP, _MOST_FREQUENCIES = 1e-6, 20_000
+_MANY, _SHARE = 20_000, 0.01
 
 
-def certified_sum(g: BallGparv, n: int, plan: Plan) -> tuple[arb, arb]:
+def suits_doubles(plan: Plan, values: int, n: int, gap: float) -> bool:
+    """Return whether the law of G has so many values that doubles save time, and n errors in phi are below the gap."""
+    error = n * coarse_error(values, plan.terms)
+    return plan.blocks.evaluations * values > _MANY and error < _SHARE * gap
+
+
+def certified_sum(g: BallGparv, n: int, plan: Plan, *, roughly: bool = False) -> tuple[arb, arb]:
     """Return balls (lower, upper) such that lower <= E[S_+] <= upper for S the sum of n copies of G.
+
+    ``roughly`` says that phi is evaluated in doubles, with balls around it that hold whatever n is.
 
     Guarantee
     ---------
@@ -24,7 +34,8 @@ def certified_sum(g: BallGparv, n: int, plan: Plan) -> tuple[arb, arb]:
     0 < theta'' < theta < theta', W > 0, N >= 1 and blocks that cover the frequencies j h, 0 < j < N.
     Proof: docs/proofs/kernel_sandwich.md.
     """
-    return tilted_sum(TiltedBalls.of(g, n, plan.window.theta), plan)
+    kind = RoughlyTilted if roughly else TiltedBalls
+    return tilted_sum(kind(g, n, *tilted_numbers(g, n, arb(plan.window.theta), arb(0))), plan)
 
 
 def tilted_sum(tilted: Tilted, plan: Plan, function: type[TwoSided] = Kernel) -> tuple[arb, arb]:
@@ -37,8 +48,7 @@ def tilted_sum(tilted: Tilted, plan: Plan, function: type[TwoSided] = Kernel) ->
     """
     theta, w = tilted.theta, arb(plan.window.length)
     kernel = function(FLINT, theta, w, plan.terms)
-    factors = (f for a, b in plan.blocks.evaluated for f in enumerate(tilted.powers(kernel.step, a, b), a))
-    below, above = kernel.sums(factors, 1 - tilted.null_n)
+    below, above = kernel.sums(tilted.factors(kernel.step, plan.blocks.evaluated), 1 - tilted.null_n)
     excesses = [abs(x - kernel.modulus(arb(0))) for x in kernel.at_zero()]
     dropped = plan.blocks.dropped
     for (first, last), bound in zip(dropped, tilted.decays(kernel.step, dropped), strict=True):

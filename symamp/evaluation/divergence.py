@@ -12,7 +12,7 @@ from flint import arb, fmpq
 
 from symamp.errors import PrecisionError
 from symamp.evaluation.binomial_tails import TailPlan, lost_bits, tail_sum
-from symamp.evaluation.certified import certified_sum
+from symamp.evaluation.certified import certified_sum, suits_doubles
 from symamp.evaluation.choice import (
     KERNEL,
     KERNEL_GAP,
@@ -187,15 +187,18 @@ def _log_of_sum(g: FloatGparv, n: int, log_value: float) -> float:
 
 def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choice: Choice, bits: int) -> Enclosure:
     """Return the evaluation of a choice, with as many bits and as wide a range as the gap needs."""
-    wider = _WIDER
+    wider, roughly = _WIDER, False
+    if isinstance(choice, FloatSum):
+        with flint.ctx.workprec(bits):
+            roughly = suits_doubles(choice.plan, len(source().values), n, max(settings.gap, choice.gap))
     if isinstance(choice, TailPlan):
         with flint.ctx.workprec(bits):
             bits += min(32 * -(-lost_bits(source(), n, choice) // 32), _MOST_LOST)
     while True:
         with flint.ctx.workprec(bits):
-            found = _evaluated(source(), n, choice, bits)
+            found = _evaluated(source(), n, choice, bits, roughly)
             if not _is_settled(found, settings.gap):
-                bits *= 2
+                bits, roughly = bits if roughly else 2 * bits, False
             elif isinstance(choice, TailPlan) and found.relative_gap > settings.gap and wider:
                 choice, wider = choice.widened(found._width(above=False) / settings.gap), wider - 1
             else:
@@ -221,7 +224,7 @@ def _exact_value(law: Law, level: Level, n: int, settings: Settings) -> tuple[st
     return NO_POSITIVE_VALUE, exact_plateau(law.rational, level.exponential(), n)
 
 
-def _evaluated(g: BallGparv, n: int, choice: Choice, bits: int) -> Enclosure:
+def _evaluated(g: BallGparv, n: int, choice: Choice, bits: int, roughly: bool) -> Enclosure:
     one, mean = positive_part(g), total([v * w for v, w in zip(g.values, g.masses, strict=True)])
     plan: Plan | TailPlan | None = None
     if isinstance(choice, str):
@@ -233,7 +236,7 @@ def _evaluated(g: BallGparv, n: int, choice: Choice, bits: int) -> Enclosure:
         lower, upper = tail_sum(g, n, plan)
     else:
         name, plan = KERNEL, choice.plan
-        lower, upper = certified_sum(g, n, plan)
+        lower, upper = certified_sum(g, n, plan, roughly=roughly)
     if plan is not None:
         # The mean (Jensen) from below and one user from above; where a sum overflows they are all there is.
         lower, upper = (lower / n).max(mean) if lower.is_finite() else mean.max(arb(0)), upper / n

@@ -31,9 +31,13 @@ def exp_minus_linear(x: Floats) -> Floats:
     return _where_small(x, lambda y: 0.5 * y * y * _horner(_EXPONENTIAL, y), lambda y: np.expm1(y) - y)
 
 
-def sine_minus_argument(x: Floats) -> Floats:
-    """Return sin x - x without cancellation."""
-    return _where_small(x, _small_sine, lambda y: np.sin(y) - y)
+def turned(x: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return 1 - cos x, sin x and sin x - x without cancellation: from one tangent, which is cheaper than two sines."""
+    tangent = np.tan(0.5 * x)
+    sine = 2.0 * tangent / (1.0 + tangent * tangent)
+    bent, is_small = sine - x, np.abs(x) < _SMALL
+    bent[is_small] = _small_sine(x[is_small])
+    return sine * tangent, sine, bent
 
 
 def _small_sine(x: Floats) -> Floats:
@@ -209,8 +213,9 @@ class TiltedLaw(TiltedFloats):
             is_small = np.abs(values) * top < _SMALL
             x = np.outer(some, values[~is_small])
             cosine, sine = _by_moments(values[is_small] * top, p[is_small], some / top)
-            re[i : i + rows] = cosine - 2.0 * (np.sin(0.5 * x) ** 2 @ p[~is_small])
-            im[i : i + rows] += sine + sine_minus_argument(x) @ p[~is_small]
+            fallen, _, bent = turned(x)
+            re[i : i + rows] = cosine - fallen @ p[~is_small]
+            im[i : i + rows] += sine + bent @ p[~is_small]
         with np.errstate(divide="ignore"):
             modulus = 0.5 * np.log1p(np.maximum(2.0 * re + re * re + im * im, -1.0))
         return modulus, np.arctan2(im, 1.0 + re)

@@ -10,7 +10,7 @@ from typing import Protocol
 from flint import acb, acb_mat, arb
 
 from symamp.evaluation.blocks import NEGLIGIBLE, Ranges
-from symamp.evaluation.coarse_phi import coarse_moduli
+from symamp.evaluation.coarse_phi import coarse_error, coarse_moduli, coarse_sums
 from symamp.evaluation.flat_cells import Loss
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.kernel import TwoSided
@@ -41,6 +41,10 @@ class Tilted(Protocol):
 
         The outcome that is left out contributes nothing.
         """
+
+    def factors(self, step: arb, ranges: Ranges) -> Iterable[tuple[int, acb]]:
+        """Yield (j, what ``powers`` returns there) for the indices of some ranges."""
+        return (f for first, last in ranges for f in enumerate(self.powers(step, first, last), first))
 
     def growth(self, tilt: arb) -> arb:
         """Return M(tilt)/M(theta)."""
@@ -151,6 +155,20 @@ class TiltedBalls(Tilted):
             distance = distance.lower().max(zero).min(arb(1))
             powers[i] = (1 - distance * distance).upper().max(zero).sqrt() ** self.n
         return powers
+
+
+class RoughlyTilted(TiltedBalls):
+    """The same with the characteristic function of one G in doubles, and balls around it."""
+
+    def factors(self, step: arb, ranges: Ranges) -> Iterable[tuple[int, acb]]:
+        """Yield (j, what ``powers`` returns there) for the indices of some ranges."""
+        indices = [j for first, last in ranges for j in range(first, last + 1)]
+        if not indices:
+            return
+        error = arb(0, coarse_error(len(self.g.values), indices[-1]))
+        sums = coarse_sums(self.g.values, self.probabilities, self.null, step, indices)
+        for j, z in zip(indices, sums.tolist(), strict=True):
+            yield j, power(acb(arb(z.real) + error, arb(z.imag) + error), self.n) - self.null_n
 
 
 def tilted_numbers(g: BallGparv, n: int, theta: arb, left_out: arb) -> tuple[arb, arb, tuple[arb, ...], arb, arb]:
