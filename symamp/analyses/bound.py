@@ -128,8 +128,9 @@ def sharp_enough(part: Part, level: Level, n: int, limit: fmpq | Dyadic, setting
         if found.is_at_most(limit):
             return found
     margin = log_of_ball(whole) - part.log_estimate(level, n, ROUGH)  # what is wider would prove nothing
-    for gap in (*(gap for gap in rough if settings.gap < gap < margin), settings.gap):
+    is_hopeless = isinstance(limit, fmpq) and margin < -_GAPS[0]  # a given goal: how far above it does not matter
+    for gap in (*(gap for gap in rough if settings.gap < gap < (-margin if is_hopeless else margin)), settings.gap):
         found = Evidence.of(part, level, part.enclose(level, n, replace(settings, gap=gap)))
-        if found.is_at_most(limit):
+        if found.is_at_most(limit) or is_hopeless:
             break
     return found

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from heapq import nlargest
 from math import inf, isfinite
 from typing import ClassVar
 
@@ -19,7 +20,8 @@ from symamp.analyses.standing import Standing
 from symamp.analyses.subject import Subject
 from symamp.derivation.envelope import envelope_classes, inputs_not_described
 from symamp.evaluation.divergence import Enclosure, Settings
-from symamp.evaluation.inversion import LARGEST_EPS, largest_epsilon
+from symamp.evaluation.float_law import quick_gparv
+from symamp.evaluation.inversion import LARGEST_EPS, approximate_log_law, largest_epsilon
 from symamp.evaluation.law import Law, Level
 from symamp.numbers.scipy_functions import brentq
 
@@ -28,6 +30,10 @@ _MOST_INPUTS, _MOST_ENTRIES = 6, 256
 _FAR, _CLOSE = 1e6, 1e-3
 _PLACE = replace(ROUGH, gap=0.05)
 """Accuracy of the place from which the search starts."""
+_COARSE = 0.05
+"""Up to this part of the tolerance in the logarithm of delta, relatively, eps is looked for where a function jumps."""
+_COMPARED = 6
+"""How many of the data sets of a pair are compared by more than their saddle points."""
 
 
 def pairs_of_inputs(subject: Subject) -> Iterator[tuple[Reduction, ...]]:
@@ -118,11 +124,23 @@ class PairOfInputs(PartDefaults):
         below, above = (worst.log_estimate(Level.of_float(x), n, ROUGH) for x in (lowest, first))
         slope = max((below - above) / (first - lowest), 1e-3)
         top = max(largest_epsilon(law) for law in self.laws)
-        return falling_root(miss, first, slope, top, max(0.02 * settings.gap, self.accuracy))
+
+        def known(eps: float) -> float:
+            return self.known_root(n, log_delta, settings, eps)
+
+        return falling_root(miss, first, slope, top, max(0.02 * settings.gap, self.accuracy), known)
+
+    def known_root(self, n: int, log_delta: float, settings: Settings, start: float | None) -> float:
+        """Return an eps from which on this bound is of no use, because another one is delta there; inf if none is."""
+        return inf
 
     def worst_triple(self, level: Level, n: int) -> Reduction:
         """Return the triple with the largest estimated divergence."""
-        return max(self.triples, key=lambda t: t.log_estimate(level, n, ROUGH))
+        triples: Iterable[Reduction] = self.triples
+        if len(self.triples) > _COMPARED:  # saddle points say which are worth a better estimate
+            scores = [approximate_log_law(quick_gparv(law, level), n) for law in self.laws]
+            triples = (self.triples[i] for i in nlargest(_COMPARED, range(len(scores)), key=scores.__getitem__))
+        return max(triples, key=lambda t: t.log_estimate(level, n, ROUGH))
 
     @property
     def constant(self) -> tuple[Reduction, ...]:
@@ -146,10 +164,18 @@ class PairOfInputs(PartDefaults):
         raise NotImplementedError
 
 
-def falling_root(miss: Callable[[float], float], start: float, slope: float, top: float, tolerance: float) -> float:
+def falling_root(
+    miss: Callable[[float], float],
+    start: float,
+    slope: float,
+    top: float,
+    tolerance: float,
+    known: Callable[[float], float] = lambda _: inf,
+) -> float:
     """Return where a decreasing function is about 0, in few evaluations: secant steps, the first with a given slope.
 
-    inf if it is still positive at ``top`` or far out. Floats: what is found is certified afterwards.
+    inf if it is still positive at ``top`` or far out. Where steps fail, ``known`` is asked for a place beyond which no
+    root is wanted; it is returned where the function is positive there. Floats: what is found is certified afterwards.
     """
     x, value = start, miss(start)
     for _ in range(_STEPS):
@@ -167,8 +193,20 @@ def falling_root(miss: Callable[[float], float], start: float, slope: float, top
         if low < 1e-300:
             return 0.0
         low *= 0.8
+    if value > 0.0:
+        end = known(x)
+        if end <= x or (end < top and miss(end) > 0.0):
+            return end
+        top = min(top, end)
     while miss(high) > 0.0:
         if high >= top or high > LARGEST_EPS:
             return high if isfinite(top) else inf
         high = min(1.25 * high, top)
-    return low if low == high else brentq(miss, low, high, rtol=max(1e-13, 1e-3 * tolerance))
+    if low == high:
+        return low
+
+    def coarse(eps: float) -> float:
+        found = miss(eps)
+        return 0.0 if abs(found) <= tolerance else found
+
+    return brentq(coarse, low, high, rtol=max(1e-13, _COARSE * tolerance))

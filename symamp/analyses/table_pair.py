@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from math import inf, isfinite, log, nan
 
 import flint
@@ -78,7 +78,18 @@ class TablePair(AllDataSetsPart):
         eps = super().root(n, log_delta, settings, start) if self.searches.are_met else inf
         if (0.0 < eps < inf and not self._estimates(Level.of_float(eps), n, None)[1] < log_delta) or eps == 0.0:
             return eps
-        return min(estimate_envelope_epsilon(self.laws, n, log_delta, settings, start if eps == inf else eps), eps)
+        return min(self.known_root(n, log_delta, settings, start if eps == inf else eps), eps)
+
+    def known_root(self, n: int, log_delta: float, settings: Settings, start: float | None) -> float:
+        """Return an estimate of the eps at which the envelope is delta."""
+        if (n, log_delta, settings) not in self._envelopes:
+            found = estimate_envelope_epsilon(self.laws, n, log_delta, settings, start)
+            self._envelopes[n, log_delta, settings] = found
+        return self._envelopes[n, log_delta, settings]
+
+    @cached_property
+    def _envelopes(self) -> dict[tuple[int, float, Settings], float]:
+        return {}
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.

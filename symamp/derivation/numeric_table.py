@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import flint
 import numpy as np
@@ -32,6 +32,18 @@ _BITS = 256
 _ONE = fmpq(1)
 
 
+class _Ratio(NamedTuple):
+    """A rational number with its numerator and denominator, and as a ball."""
+
+    exact: fmpq
+    key: tuple[int, int]
+    number: Number
+
+    @staticmethod
+    def of(exact: fmpq) -> _Ratio:
+        return _Ratio(exact, (int(exact.p), int(exact.q)), value_of(exact))
+
+
 class NumericTable:
     """The probabilities R(x)(y) of a table without free parameters.
 
@@ -50,12 +62,13 @@ class NumericTable:
         self.admissible = ~np.eye(len(self.inputs), dtype=np.bool_)
         self._balls: dict[tuple[int, int], arb] = {}
         self._compiled: dict[int, Number] = {}
+        self._kept: dict[tuple[int, int], _Ratio] = {}
         self._ratios: dict[tuple[int, Parts], tuple[int, Parts]] = {}
         self._buckets: dict[tuple[int, int], list[tuple[int, Parts]]] = {}
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: balls and functions are made again where they are needed."""
-        return {**vars(self), "_balls": {}, "_compiled": {}}
+        return {**vars(self), "_balls": {}, "_compiled": {}, "_kept": {}}
 
     def entry(self, x: int, y: int) -> Exact:
         """Return one probability exactly."""
@@ -153,23 +166,36 @@ class NumericTable:
 
     def _rational_law(self, columns: Sequence[tuple[int, int, Any]], *, complete: bool) -> Law:
         # By numerators and denominators: python-flint hashes a fraction slowly.
-        atoms_of: dict[tuple[int, ...], tuple[fmpq, fmpq, fmpq]] = {}
+        atoms_of: dict[tuple[int, ...], tuple[_Ratio, _Ratio, fmpq]] = {}
         singular: dict[tuple[int, ...], tuple[fmpq, fmpq]] = {}
         for i, j, parts in columns:
             a, b, m = self.numbers[i], self.numbers[j], self._mixed(parts)
             if m != 0:
-                r0, r1 = a / m, b / m
-                key = int(r0.p), int(r0.q), int(r1.p), int(r1.q)
+                r0, r1 = self._exact_ratio(i, parts, m), self._exact_ratio(j, parts, m)
+                key = r0.key + r1.key
                 atoms_of[key] = r0, r1, atoms_of[key][2] + m if key in atoms_of else m
             elif a != 0 or b != 0:
                 share = a / (a + b)
                 before = singular.get((int(share.p), int(share.q)), (fmpq(0), fmpq(0)))
                 singular[int(share.p), int(share.q)] = (before[0] + a, before[1] + b)
-        rational = RationalLaw(tuple(atoms_of.values()), tuple(singular.values()))
-        atoms = tuple(Atom(value_of(r0), value_of(r1), value_of(m), r0 == r1) for r0, r1, m in rational.atoms)
+        exact = tuple((r0.exact, r1.exact, m) for r0, r1, m in atoms_of.values())
+        rational = RationalLaw(exact, tuple(singular.values()))
+        atoms = tuple(Atom(a.number, b.number, value_of(m), a.key == b.key) for a, b, m in atoms_of.values())
         return Law(atoms, tuple((value_of(a), value_of(b)) for a, b in rational.singular), complete, rational)
 
+    def _exact_ratio(self, rank: int, parts: Parts, hidden: fmpq) -> _Ratio:
+        """Return an entry over what hides it; kept where that is an entry, because many pairs of rows share it."""
+        if len(parts) > 1 or parts[0][1] != 1:
+            return _Ratio.of(self.numbers[rank] / hidden)
+        key = rank, parts[0][0]
+        found = self._kept.get(key)
+        if found is None:
+            found = self._kept[key] = _Ratio.of(self.numbers[rank] / hidden)
+        return found
+
     def _mixed(self, parts: Parts) -> fmpq:
+        if len(parts) == 1 and parts[0][1] == 1:
+            return self.numbers[parts[0][0]]
         return sum((w * self.numbers[r] for r, w in parts), fmpq(0))
 
     def _ball_law(self, columns: Sequence[tuple[int, int, Any]], *, complete: bool) -> Law:
@@ -243,7 +269,7 @@ def expression(value: Exact) -> sp.Expr:
 def value_of(number: Exact) -> Number:
     """Return an exact number as a function that gives a ball around it at the ambient precision."""
     if isinstance(number, fmpq):
-        return lambda: arb(number)
+        return partial(arb, number)
     evaluate = compile_expression(number)
     return lambda: evaluate(FLINT, {})
 

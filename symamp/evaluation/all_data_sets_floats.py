@@ -19,6 +19,7 @@ Waves = NDArray[np.complex128]
 
 _STEPS, _STEADY, _ALONE = 14, 1e-3, 4.0
 _NEXT_TO_NOTHING = 1e-15 - 1.0
+_AT_ONCE = 2**15  # numbers that a cache holds
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,12 @@ class FloatClasses:
 
     def transforms(self, s: float, lam: float, sigma: float, p_lo: float, u: Floats) -> tuple[Floats, Floats]:
         """Return (log|M_x|, |A_x|) at s + iu, arrays of shape (frequencies, classes)."""
+        rows = max(_AT_ONCE // max(len(self._shared[0]), 1), 1)
+        parts = [self._transforms(s, lam, sigma, p_lo, u[i : i + rows]) for i in range(0, max(len(u), 1), rows)]
+        log_m, sizes = zip(*parts, strict=True)
+        return np.concatenate(log_m), np.concatenate(sizes)
+
+    def _transforms(self, s: float, lam: float, sigma: float, p_lo: float, u: Floats) -> tuple[Floats, Floats]:
         z, p = self._shared
         plus = np.maximum(z, 0.0)
         x = s * z - lam * plus

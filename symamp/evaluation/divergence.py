@@ -133,12 +133,13 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
 
 def _by_choice(law: Leveled, level: Level, n: int, settings: Settings) -> Enclosure:
     g, bits = law.floats(level), starting_precision(n, settings.gap)
-    near = shared_sum(law, g, level, n, settings)
+    matched = law.matched(level, g, bits)
+    near = shared_sum(law, g, level, n, settings) if matched is g else None
     if near is not None:
         found = _enclosed(lambda: law.balls(level), n, settings, near, bits)
         if found.relative_gap <= max(settings.gap, _AS_SHARP * near.gap):
             return found
-    return _enclosed(lambda: law.balls(level), n, settings, choose(law.matched(level, g, bits), n, settings), bits)
+    return _enclosed(lambda: law.balls(level), n, settings, choose(matched, n, settings), bits)
 
 
 def one_user_divergence(law: Law, level: Level) -> arb:
