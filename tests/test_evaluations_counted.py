@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from symamp.evaluation import enumeration
+from symamp.evaluation.choice import Settings
 from symamp.evaluation.enumeration import count_outcomes
+from symamp.evaluation.inversion import estimate_root
 
 
 def outcomes(values, n):
@@ -39,3 +41,22 @@ def test_outcomes_that_are_many_are_not_counted_one_by_one():
     assert enumeration._log_fewest(values, 10_000) > log(comb(10_000, 5))
     law = SimpleNamespace(values=values, null_mass=0.0)
     assert count_outcomes(law, 10_000, 10**12) == 10**12 + 1  # one by one this would never end
+
+
+def test_a_jump_of_estimates_is_not_followed_to_the_last_digit():
+    asked = []
+
+    def value(eps):
+        asked.append(eps)
+        return -12.0 - eps + (0.7 if eps < 1.2345678901234 else -0.7)
+
+    root = estimate_root(value, lambda eps: -12.0 - eps, 10**6, -13.2, Settings(), 50.0)
+    assert root == pytest.approx(1.2345678901234, rel=1e-3)
+    assert len(asked) < 40
+
+
+def test_a_steep_root_is_found():
+    """Next to the budget the curve falls from anything to nothing: no jump."""
+    top = 3.0
+    root = estimate_root(lambda e: 50 * log(max(top - e, 1e-300)), lambda e: -e, 10**6, -400.0, Settings(), top)
+    assert root == pytest.approx(top - exp(-8.0), rel=1e-9)

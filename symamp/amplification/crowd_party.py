@@ -27,7 +27,7 @@ from symamp.evaluation.walks import StepPlan
 from symamp.numbers.rationals import ball_of
 from symamp.numbers.rounding import float_above, float_below
 
-_STEPS = 40
+_STEPS, _FAR_OFF = 40, 27.0
 _MANY = 10**6
 """Tells the search for a root that there are many users: then it starts from saddle points."""
 _ROUGH = Settings(gap=1e-3)
@@ -104,7 +104,7 @@ class Party:
             low = self.below.found(Level.of_float(eps), settings)
             if low.value > ball_of(target):
                 return eps, low.name
-            shift *= 3.0
+            shift *= 3.0 if low.value > 0 else _FAR_OFF  # 0: as much is unknown as there is
         return 0.0, None
 
 

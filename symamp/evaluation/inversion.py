@@ -21,6 +21,7 @@ from symamp.numbers.scipy_functions import brentq
 
 LARGEST_EPS = 300.0
 _FEW_USERS = 12
+_LARGEST_JUMP, _MUCH_NARROWER = 5.0, 1e-4
 _STUCK, _SURE, _ENOUGH, _SHARP = 1e-3, 1e-2, 0.02, 1e-13
 _FAR, _NONE = 1e4, -1e300
 _ASTRAY = 5.0
@@ -144,6 +145,7 @@ class _Falling:
     def __init__(self, log_value: Callable[[float], float], log_delta: float, top: float, enough: float) -> None:
         self._log_value, self.log_delta, self._enough = log_value, log_delta, enough
         self._known: dict[float, float] = {top: _NONE}
+        self._narrow = inf, inf
 
     def miss(self, eps: float) -> float:
         if eps not in self._known:
@@ -156,11 +158,22 @@ class _Falling:
         return low, min((eps for eps, value in self._known.items() if value <= 0.0 and eps > low), default=inf)
 
     def bent(self, eps: float) -> float:
-        """Return a number of the same sign that is nearly linear in eps where the curve is nearly normal; 0 if near."""
-        if abs(self.miss(eps)) < self._enough:
+        """Return a number of the same sign that is nearly linear in eps where the curve is nearly normal; 0 if near.
+
+        0, too, at a jump, which estimates have where they change from one kind of sum to another.
+        """
+        if abs(self.miss(eps)) < self._enough or self._jumps():
             return 0.0
         height = max(-self.log_delta - self.miss(eps), 0.0)
         return sqrt(-self.log_delta) - sqrt(min(height, -_FAR * self.log_delta))
+
+    def _jumps(self) -> bool:
+        """Return whether the bracket has become much narrower, and what the curve falls in it hardly less."""
+        low, high = self.bracket()
+        width, fall = high - low, self._known.get(low, inf) - self._known.get(high, -inf)
+        if not fall < _LARGEST_JUMP or fall < 0.5 * self._narrow[1]:
+            self._narrow = width, fall
+        return width < _MUCH_NARROWER * self._narrow[0]
 
 
 def _bracketed(curve: _Falling, accuracy: float = _SHARP) -> float:

@@ -150,6 +150,8 @@ def played(call, seconds=SECONDS):
             raise
         if not any(_is_ours(f) for f in traceback.extract_tb(error.__traceback__)):
             return None, False  # the language's own refusal: a keyword that is missing, a value that Python cannot make
+        if _of_another(error.__traceback__):
+            return None, False
         return Failure(f"{type(error).__name__} in {_innermost(error.__traceback__)}", call, str(error)[:300]), False
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -170,6 +172,16 @@ def _innermost(trace):
     frames = traceback.extract_tb(trace)
     frame = ([f for f in frames if _is_ours(f)] or frames)[-1]
     return f"{Path(frame.filename).name}:{frame.name}"
+
+
+def _of_another(trace):
+    """Whether a method was called on the class, with something else in place of an object of it."""
+    frames = (f for f, _ in traceback.walk_tb(trace) if Path(f.f_code.co_filename).is_relative_to(_PACKAGE))
+    first = next(frames, None)
+    name, _, method = first.f_code.co_qualname.rpartition(".") if first else ("", "", "")
+    if not name or "<locals>" in name or "self" not in first.f_locals or method.startswith("__"):
+        return False
+    return name not in (kind.__qualname__ for kind in type(first.f_locals["self"]).__mro__)
 
 
 def _is_ours(frame):
