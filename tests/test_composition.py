@@ -10,10 +10,12 @@ import pytest
 from flint import arb, fmpq
 
 import symamp as sa
+from symamp.accounting.affordable import affordable, halving
 from symamp.accounting.composed_divergence import enclose_divergence
 from symamp.accounting.discrete_pair import DiscretePair
 from symamp.accounting.float_divergence import estimate_divergence
 from symamp.accounting.float_product import FloatProduct
+from symamp.accounting.grid import Grid
 from symamp.accounting.loss_kernel import HockeyStickKernel
 from symamp.evaluation.blocks import Blocks
 from symamp.evaluation.divergence import Settings
@@ -370,3 +372,34 @@ def test_noise_with_a_density_has_a_lower_end():
     answer = profile.rounds(2).epsilon("1e-6", gap=0.1)
     assert one.lower < answer.lower < answer.upper < 2 * one.upper
     assert answer.to_dict()["gap_limited_by"].startswith("the bounds of one round are apart: the width is 0.3")
+
+
+# ------------------------------------------------------------------------------------------------------- dear bounds
+
+
+@pytest.mark.slow
+def test_dear_bounds_at_some_levels_only(monkeypatch):
+    """The curve stays above that with all of them, and below the cheap one; certificates use what was evaluated."""
+    ends = []
+    for work in (10**9, 3_000, 0):
+        monkeypatch.setattr("symamp.accounting.affordable._MOST_WORK", work)
+        found = sa.profile(sa.SubsetSelection(d=5, k=2, eps0=1), n=60).rounds(20).epsilon("1e-6")
+        ends.append(found.upper)
+        assert found.lower < found.upper
+    assert ends[0] * 1.001 < ends[1] < ends[2] * 0.999
+
+
+def test_dear_levels_are_spread_evenly_and_counted():
+    asked = []
+    levels = [fmpq(i) for i in range(1, 9)]
+    assert affordable(levels, lambda e: asked.append(e) or (), far=False, last=False) == frozenset(levels)
+    assert asked == [levels[i] for i in halving(8)]
+
+
+def test_the_grid_reaches_its_end_where_that_is_next_to_the_local_budget():
+    """The last level was short of it, and what is beyond counted as infinite: eps was the sum of all budgets."""
+    grid = Grid(0.1, 0.2, 0.99999, 35.0)
+    last = grid.levels()[-1]
+    assert float(last.p) / float(last.q) == pytest.approx(np.exp(0.99999), rel=1e-12)
+    found = sa.profile(sa.LocalHashing(l=2, D=16, eps0=1), n=20, method="blanket").rounds(100).epsilon("1e-6")
+    assert found.lower < found.upper < 20

@@ -108,7 +108,7 @@ def _above(curve: RoundCurve, careful: bool) -> dict[str, Any]:
 
 
 def _point_above(found: ShuffledRound, level: fmpq, careful: bool) -> dict[str, Any]:
-    evidence = found.evidence(level)
+    evidence = found.evidence(level, far=found.is_cheap(level))
     part = evidence[0].part
     asked = Asked("delta", sp.log(rational_of(level)), f"log({level})")
     claim = Claim(found.question, asked, ZERO, largest_upper(evidence), evidence, ())

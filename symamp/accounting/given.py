@@ -46,6 +46,6 @@ class GivenRound(Round):
                     return float(arb(p.level).log())
         return inf
 
-    def above(self, levels: Iterable[fmpq], *, far: bool = False) -> tuple[CurvePoint, ...]:
+    def above(self, levels: Iterable[fmpq], *, far: bool = False, sparing: bool = False) -> tuple[CurvePoint, ...]:
         """Return the points that were given, whatever the levels; none of them is far."""
         return () if far else self.points

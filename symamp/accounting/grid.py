@@ -56,7 +56,7 @@ class Grid:
             z = (losses[-1] - self.centre) / self.deviation
             step = _EVEN / self.points if self.even else _STEP / self.points * exp(min(z * z / 6.0, 50.0))
             far = min(_EVEN / self.points, _LONGEST) * min(losses[-1] / self.deviation, abs(z))
-            losses.append(losses[-1] + self.deviation * min(step, max(_LONGEST, far)))
+            losses.append(min(losses[-1] + self.deviation * min(step, max(_LONGEST, far)), self.end))
         return losses
 
 

@@ -12,6 +12,7 @@ import flint
 import sympy as sp
 from flint import arb, fmpq
 
+from symamp.accounting.affordable import affordable
 from symamp.accounting.curve_points import CurvePoint, CurvePoints
 from symamp.amplification.answer import Answer
 from symamp.amplification.profile import Profile
@@ -77,10 +78,11 @@ class Round:
         """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
         raise NotImplementedError
 
-    def above(self, levels: Iterable[fmpq], *, far: bool = False) -> tuple[CurvePoint, ...]:
+    def above(self, levels: Iterable[fmpq], *, far: bool = False, sparing: bool = False) -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
-        ``far`` says that they matter little, so that cheap ones will do.
+        ``far`` says that they matter little, so that cheap ones will do; ``sparing`` that it shall take seconds: then
+        some levels may have cheap ones, or be left out.
         """
         raise NotImplementedError
 
@@ -124,7 +126,7 @@ class ShuffledRound(Round):
     @property
     def gap(self) -> float:
         """The relative width of eps that is worth its time."""
-        return _DEAR_GAP if self._chosen[0][1].accuracy > 0.0 or self.top is None else USUAL_GAP
+        return _DEAR_GAP if self._is_dear or self.top is None else USUAL_GAP
 
     def end(self, log_delta: float) -> float:
         """Return an estimate of the eps at which the bound is delta; inf if there is none."""
@@ -133,7 +135,7 @@ class ShuffledRound(Round):
         except PrecisionError:  # a root next to the local budget, where floats see no difference
             return inf
 
-    def above(self, levels: Iterable[fmpq], *, far: bool = False) -> tuple[CurvePoint, ...]:
+    def above(self, levels: Iterable[fmpq], *, far: bool = False, sparing: bool = False) -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
         Guarantee
@@ -141,7 +143,18 @@ class ShuffledRound(Round):
         ``high`` is at least D_E of the shuffled reports of every two neighbouring data sets, in both orders.
         Proof: docs/proofs/blanket_reduction.md, docs/proofs/all_data_sets.md, docs/proofs/kernel_sandwich.md.
         """
-        return tuple(CurvePoint.of_ends(e, ZERO, largest_upper(self.evidence(e, far=far))) for e in levels)
+        levels = tuple(levels)
+        cheap = frozenset(levels if far else ())
+        if sparing and self._is_dear and not (far and len(self._chosen) > 1):
+            alone = len(self._chosen) == 1
+            known = affordable(levels, self.evidence, far=far, last=alone)
+            levels = tuple(e for e in levels if e in known or not alone)
+            cheap = frozenset(levels) - known
+        return tuple(CurvePoint.of_ends(e, ZERO, largest_upper(self.evidence(e, far=e in cheap))) for e in levels)
+
+    def is_cheap(self, level: fmpq) -> bool:
+        """Return whether only a cheap bound was evaluated at a level."""
+        return (level, True) in self._known and (level, False) not in self._known
 
     def evidence(self, level: fmpq, *, far: bool = False) -> tuple[Evidence, ...]:
         """Return certified evaluations of the least bound at a level E >= 1; the largest upper end bounds all pairs."""
@@ -176,6 +189,10 @@ class ShuffledRound(Round):
     def _known(self) -> dict[tuple[fmpq, bool], tuple[Evidence, ...]]:
         """What was evaluated before: a certificate repeats no search."""
         return {}
+
+    @property
+    def _is_dear(self) -> bool:
+        return self._chosen[0][1].accuracy > 0.0
 
     @cached_property
     def _data_sets(self) -> DataSetSearch:

@@ -53,7 +53,7 @@ class SampledRound(Round):
         inner = self.base.end(log_delta - log(self.n / self.of))
         return inner if inner == inf else log1p(self.n / self.of * expm1(inner))
 
-    def above(self, levels: Iterable[fmpq], *, far: bool = False) -> tuple[CurvePoint, ...]:
+    def above(self, levels: Iterable[fmpq], *, far: bool = False, sparing: bool = False) -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
         Guarantee
@@ -61,7 +61,7 @@ class SampledRound(Round):
         ``high`` is at least D_E of the outputs of every two neighbouring data sets, in both orders: it is the rate
         times the bound of the unsampled round at 1 + (E - 1)/rate. Proof: docs/proofs/composition.md, section 4.
         """
-        inner = self.base.above([1 + (e - 1) / self.rate for e in levels], far=far)
+        inner = self.base.above([1 + (e - 1) / self.rate for e in levels], far=far, sparing=sparing)
         return tuple(CurvePoint(self._outside(p.level), fmpq(0), self.rate * p.high) for p in inner)
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:

@@ -101,11 +101,12 @@ def lost_bits(g: BallGparv, n: int, plan: TailPlan) -> int:
 
 def tail_work(plan: TailPlan, n: int, most: int) -> int:
     """Return about how many steps ``tail_sum`` takes, or ``most + 1`` as soon as there are more than ``most``."""
-    work = 0
+    work, share = 0, plan.tilted[0] / (plan.tilted[0] + plan.tilted[1])
+    third = min(plan.tilted[2] / sum(plan.tilted[:3]), 1.0) if len(plan.tilted) > 2 else 0.0
+    summed, listed = 2.0 * plan.radius * share * (1.0 - share), 8.0 * third * (1.0 - third)
     for _, left, budget in _prefixes(plan, n):
-        low, high = _innermost(plan, left, budget)
-        share = plan.tilted[0] / (plan.tilted[0] + plan.tilted[1])
-        work += _PREFIX_WORK + high - low + int(sqrt(2.0 * plan.radius * left * share * (1.0 - share)))
+        # About the width of the window of counts, which takes a search.
+        work += _PREFIX_WORK + min(int(sqrt(listed * budget * left)), left) + int(sqrt(summed * left))
         if work > most:
             return most + 1
     return work
