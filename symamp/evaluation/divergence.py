@@ -40,7 +40,7 @@ _EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
 _AS_SHARP = 2.0
 _FEW_USERS, _MANY_VALUES, _ROUGH = 2_000, 64, 1e-3
 """Laws of so many values and so few users are added up on lattices where an estimate so rough will do."""
-_WIDE = 0.5
+_WIDE, _FEW_VALUES = 0.5, 12
 """A kernel with a relative gap beyond this hardly says where its middle is."""
 _MOST_LOST = 128
 """Tails are first tried with up to so many bits more: far out they may lose none."""
@@ -163,7 +163,8 @@ def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -
     if choice is None:
         choice = choose(g, n, settings)
     if isinstance(choice, FloatSum):
-        enough = _ROUGH if on_lattice else _WIDE
+        # Of laws of some dozen values there may be hundreds to compare.
+        enough = _ROUGH if on_lattice else _WIDE if len(g.values) <= _FEW_VALUES else inf
         if not choice.gap <= enough and (log_value := estimated_log_sum(g, n)) > -inf:
             return _log_of_sum(g, n, log_value)
         return _log_of_sum(g, n, choice.log_value)
