@@ -11,7 +11,7 @@ from flint import fmpq
 
 from symamp.accounting.curve_points import CurvePoint
 from symamp.accounting.given import GivenRound
-from symamp.accounting.round import VALUES, Round, ShuffledRound, evidence_below, is_symmetric, level_at, swapped
+from symamp.accounting.round import Round, ShuffledRound, evidence_below, is_symmetric, level_at, swapped
 from symamp.accounting.sampling import SampledRound
 from symamp.accounting.side import RoundCurve, Side
 from symamp.amplification.certificate import Claim, certificate, unchecked
@@ -130,7 +130,7 @@ def _below(curve: RoundCurve) -> dict[str, Any]:
 
 def _point_below(reduction: Reduction, n: int, level: fmpq, curve: RoundCurve) -> dict[str, Any]:
     at = At.of(sp.log(rational_of(level)))
-    found = evidence_below(reduction, level_at(level), n, VALUES)
+    found = evidence_below(reduction, level_at(level), n)
     data = evidence_data(reduction, at, found, n, _MORE_BITS)
     # Rounded outward to what doubles carry: the evaluation is repeated with other roundings.
     low, high = (Dyadic.of_float(x).fraction for x in (found.lower.below, found.upper.above))

@@ -30,8 +30,9 @@ from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import float_above
 
-VALUES = Settings(gap=1e-5)
-"""How close the values of a round are taken: their width must stay below what a cell of the grid costs."""
+_CLOSE, _LESS_CLOSE, _FEW_USERS = Settings(gap=1e-5), Settings(gap=1e-4), 1_000
+"""How close the values of a round are taken: their width must stay below what a cell of the grid costs. Kernels take
+many frequencies for few users, and there the ends are apart by more, since data sets do not attain the bounds."""
 USUAL_GAP = 3e-4
 _DEAR_GAP = 1e-2
 """Of bounds that cost a tenth of a second and more at each point: over all data sets, which are themselves no closer
@@ -164,7 +165,7 @@ class ShuffledRound(Round):
         for bound, part in self._chosen[::-1][: 1 if far else None]:
             first = part if part in bound.parts else None
             with suppress(PrecisionError) if best else nullcontext():
-                found = tuple(bound.evidence(at, self.question.n, VALUES, None, first, best))
+                found = tuple(bound.evidence(at, self.question.n, _settings(self.question.n), None, first, best))
                 best = min((e for e in (found, best) if e), key=largest_upper)
         self._known[level, far] = best
         return best
@@ -260,12 +261,16 @@ def points_of(reduction: Reduction, n: int, levels: Iterable[fmpq], top: fmpq | 
     return CurvePoints(points, None if top is None else 1 / top, top)
 
 
-def evidence_below(reduction: Reduction, level: Level, n: int, settings: Settings) -> Evidence:
+def evidence_below(reduction: Reduction, level: Level, n: int) -> Evidence:
     """Return the evaluation of a data set of n users at a level."""
-    return Evidence.of(reduction, level, enclose_divergence(reduction.law, level, n, settings))
+    return Evidence.of(reduction, level, enclose_divergence(reduction.law, level, n, _settings(n)))
+
+
+def _settings(n: int) -> Settings:
+    return _LESS_CLOSE if n <= _FEW_USERS else _CLOSE
 
 
 def _enclosed(law: Law, e: fmpq, n: int) -> CurvePoint:
-    found = enclose_divergence(law, level_at(e), n, VALUES)
+    found = enclose_divergence(law, level_at(e), n, _settings(n))
     with flint.ctx.workprec(found.precision + 64):
         return CurvePoint.of_ends(e, Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper()))
