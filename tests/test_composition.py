@@ -12,11 +12,13 @@ from flint import arb, fmpq
 import symamp as sa
 from symamp.accounting.affordable import affordable, halving
 from symamp.accounting.composed_divergence import enclose_divergence
+from symamp.accounting.curve_points import CurvePoint, CurvePoints
 from symamp.accounting.discrete_pair import DiscretePair
 from symamp.accounting.float_divergence import estimate_divergence
 from symamp.accounting.float_product import FloatProduct
 from symamp.accounting.grid import Grid
 from symamp.accounting.loss_kernel import HockeyStickKernel
+from symamp.accounting.optimistic import optimistic
 from symamp.evaluation.blocks import Blocks
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
@@ -403,3 +405,35 @@ def test_the_grid_reaches_its_end_where_that_is_next_to_the_local_budget():
     assert float(last.p) / float(last.q) == pytest.approx(np.exp(0.99999), rel=1e-12)
     found = sa.profile(sa.LocalHashing(l=2, D=16, eps0=1), n=20, method="blanket").rounds(100).epsilon("1e-6")
     assert found.lower < found.upper < 20
+
+
+def test_a_lower_curve_that_ends_above_zero_does_not_rise():
+    """A message that one input never sends: the bounds before the plateau were looser, and the hull came up to it."""
+    rows = {"x0": {"a": "3/5", "c": "1/5", "d": "1/5"}, "x1": {"a": "1/11", "b": "2/11", "c": "1/11", "d": "7/11"}}
+    rounds = sa.profile(sa.FiniteMechanism(rows), n=1000).rounds(100)
+    answer = rounds.delta(0)
+    assert 0.999 < answer.lower <= answer.upper <= 1
+    assert rounds.delta(3).upper >= 1 - (1 - 2 / 11) ** 100 - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_lower_pair_has_no_negative_mass(seed):
+    """Points of a falling convex curve with a plateau, each known on both sides by more or less."""
+    rng = Random(seed)
+    levels = sorted({fmpq(rng.randint(10, 60), 10) for _ in range(8)})
+
+    def truth(e):
+        return max(1 - e, fmpq(1, 5) + max(fmpq(3) - e, fmpq(0)) / 8 if e >= 1 else fmpq(9, 20) - 11 * (e - 1) / 20)
+
+    points = []
+    for e in levels:
+        d = truth(e)
+        exact = e > 3 and rng.random() < 0.7
+        loose = fmpq(0) if exact else fmpq(rng.randint(0, 100), 2000)
+        points.append(CurvePoint(e, max(d - loose, 0), d + loose))
+    pair = optimistic(CurvePoints(tuple(points)))
+    assert all(p > 0 for _, p in pair.atoms)
+    assert sum(p for _, p in pair.atoms) + pair.infinite == 1
+    for k in range(10, 90):
+        e = fmpq(k, 10)
+        assert pair.divergence(e) <= truth(e)

@@ -45,7 +45,17 @@ def curve_below(curve: CurvePoints) -> list[Vertex]:
     for e, value in _minorant(curve.known()):
         # Where the minorant jumps, at a point, the smaller of its two values counts.
         least[e] = min(value, least.get(e, value))
-    return lower_hull(least.items())
+    return _levelled(lower_hull(least.items()))
+
+
+def _levelled(hull: list[Vertex]) -> list[Vertex]:
+    """Return the larger of a convex function and its last value, which a curve that does not increase is above."""
+    last = hull[-1][1]
+    falling = [vertex for vertex in hull if vertex[1] > last]
+    if not falling:
+        return hull
+    (e0, d0), (e1, d1) = falling[-1], hull[len(falling)]
+    return [*falling, (e0 + (e1 - e0) * (d0 - last) / (d0 - d1), last)]
 
 
 def _minorant(known: list[tuple[fmpq, fmpq, fmpq]]) -> Iterator[Vertex]:

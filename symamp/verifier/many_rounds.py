@@ -194,7 +194,14 @@ def _below(known: list[Point]) -> list[tuple[fmpq, fmpq]]:
         for e in {start, end} | {x for x in crossings if start < x < end}:
             value = max(a + b * e for a, b in lines)
             values[e] = min(value, values.get(e, value))
-    return _hull(sorted(values.items()))
+    hull = _hull(sorted(values.items()))
+    # A curve does not increase: where the hull comes up again at its end, the last value bounds all before.
+    level = hull[-1][1]
+    fall = [v for v in hull if v[1] > level]
+    if fall:
+        (e, d), (f, c) = fall[-1], hull[len(fall)]
+        hull = [*fall, (e + (f - e) * (d - level) / (d - c), level)]
+    return hull
 
 
 def _divergence(rounds: list[Any], eps: arb, plan: Any, up: bool) -> arb:
