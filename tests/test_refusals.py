@@ -137,3 +137,9 @@ def test_a_mean_that_outweighs_the_spread_needs_a_small_tilt():
     rows = {"x0": ["1", "0"], "x1": ["3/4", "1/4"], "x2": ["1", "0"], "x3": ["3/5", "2/5"]}
     table = sa.FiniteMechanism({x: dict(zip("ab", row, strict=True)) for x, row in rows.items()})
     assert sa.least_n(table, eps="1/2", delta="1e-400", method="blanket").upper == inf
+
+
+def test_the_table_of_ten_thousand_attributes_is_refused_at_once():
+    """Its number of inputs has more digits than Python prints."""
+    with pytest.raises(sa.errors.FormatError, match="got 10\\^18 or more inputs"):
+        sa.joint([sa.SubsetSelection(d=6, k=2, eps0=1)] * 10**4).table()

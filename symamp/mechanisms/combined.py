@@ -235,12 +235,12 @@ class Combined(Mechanism):
                 yield x, z
 
     def _tables(self) -> list[FiniteMechanism]:
-        found = []
-        for part in self.parts:
+        found: dict[Mechanism, FiniteMechanism] = {}
+        for part in dict.fromkeys(self.parts):
             if not isinstance(part, FiniteMechanism | Family | Combined):
                 raise SupportMismatchError("table", repr(part), "parts that have tables")
-            found.append(part if isinstance(part, FiniteMechanism) else part.table())
-        return found
+            found[part] = part if isinstance(part, FiniteMechanism) else part.table()
+        return [found[part] for part in self.parts]
 
 
 def choice_label(choice: Sequence[str]) -> str:

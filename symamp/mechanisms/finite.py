@@ -202,11 +202,14 @@ def check_size(inputs: int, messages: int) -> None:
     symamp.errors.FormatError: table: got 1000000000000 messages; accepted: 1 to 4000 messages and at most 160000 ...
     """
     if not 2 <= inputs <= _MOST_INPUTS:
-        raise FormatError("table", f"{inputs} inputs", f"2 to {_MOST_INPUTS} inputs")
+        raise FormatError("table", f"{_shown(inputs)} inputs", f"2 to {_MOST_INPUTS} inputs")
     if not 1 <= messages <= _MOST_MESSAGES or inputs * messages > _MOST_ENTRIES:
-        raise FormatError(
-            "table", f"{messages} messages", f"1 to {_MOST_MESSAGES} messages and at most {_MOST_ENTRIES} entries"
-        )
+        accepted = f"1 to {_MOST_MESSAGES} messages and at most {_MOST_ENTRIES} entries"
+        raise FormatError("table", f"{_shown(messages)} messages", accepted)
+
+
+def _shown(count: int) -> str:
+    return str(count) if count < 10**18 else "10^18 or more"
 
 
 def strings(letters: int, length: int) -> int:
