@@ -437,3 +437,9 @@ def test_the_lower_pair_has_no_negative_mass(seed):
     for k in range(10, 90):
         e = fmpq(k, 10)
         assert pair.divergence(e) <= truth(e)
+
+
+def test_rounds_whose_losses_are_infinite_but_for_hardly_any():
+    """A given bound of 1 up to eps = 1/7 and of 0 only from 999999 on: what is finite is less than a double tells."""
+    given = sa.from_privacy_profile([("1/7", 1), (999_999, 0), (10**6, "1e-30")])
+    assert given.rounds(10**5).delta(5).upper == 1

@@ -63,7 +63,7 @@ class FloatProduct:
         most = float(np.logaddexp.reduce([f.log_infinite + log(f.count) for f in self.factors]))
         if most < _TINY:
             return most
-        return log(-expm1(fsum(f.count * log1p(-exp(f.log_infinite)) for f in self.factors)))
+        return log(-expm1(fsum(f.count * _log_rest(f.log_infinite) for f in self.factors)))
 
     @property
     def largest(self) -> float:
@@ -133,6 +133,11 @@ class TiltedProduct:
             with np.errstate(divide="ignore"):
                 log_bound += 0.5 * f.count * np.log1p(-(distance**2))
         return np.asarray(np.exp(log_bound))
+
+
+def _log_rest(x: float) -> float:
+    """Return log(1 - e^x) for x < 0, however near to 0."""
+    return log(-expm1(x)) if x > -1.0 else log1p(-exp(x))
 
 
 def _log_sum(logs: Floats) -> float:
