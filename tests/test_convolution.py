@@ -159,3 +159,16 @@ def test_data_sets_are_shown_where_ratios_are_enormous():
     answer = sa.epsilon(sa.SubsetExponential(s=2, d=16, k=4, eps0=100), n=10**4, delta="1/3", method="variation_ratio")
     assert 90.01 < answer.lower < answer.upper < 99.3
     assert answer.certificate()["claim"]["lower"] == "0"  # sums on lattices have none
+
+
+def test_values_beyond_the_precision_of_the_first_try_take_more_bits():
+    """Ratios of e^60 times a frequency: turns of which no double was known were refused."""
+    answer = sa.epsilon(sa.SubsetExponential(s=2, d=16, k=4, eps0=60), n=1000, delta="1e-3")
+    assert 54.09 < answer.lower < answer.upper < 54.12
+
+
+@pytest.mark.slow
+def test_the_size_of_a_sum_is_not_guessed_for_ever():
+    """Each guess was smaller by the least that counts as smaller, hundreds of times; before lattices: [7, 93.9]."""
+    answer = sa.epsilon(sa.Collision(s=4, l=8, eps0=100), n=1000, delta="1e-8", gap=0.1)
+    assert 0.9 * answer.upper < answer.lower < answer.upper

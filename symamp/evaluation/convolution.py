@@ -9,6 +9,7 @@ one rare large value decides.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import count
 from math import exp, floor, frexp, inf, ldexp, log, log2, sqrt
 
 import numpy as np
@@ -35,6 +36,8 @@ _HALF, _LESS = 0.5, 1.0
 _MOST_ERROR, _MOST_EXCESS, _ROUNDINGS, _RARE, _MANY_USERS = 0.01, 0.05, 8, 3.0, 1_000
 _NEGLIGIBLE, _SMALLEST, _LARGEST, _NOISE, _ROUGH, _SIDES = 1e-5, 1e-250, 1e250, 1e-290, 1e-3, (False, True)
 _FIRST, _FINE, _MOST_WORK, _WIDE, _DEVIATIONS, _STALLED = 8, 64, 240_000, 8, 3.0, 0.8
+_GUESSES = 12
+"""How often the size of a sum is guessed anew: each time what is cut is less by a factor e at least."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ def convolved_sum(
     if not max(np.abs(x[0]).max() for both in laws.values() for x in both) * n < _LARGEST:
         return None
     alone = n * float(below.singular.lower()), n * float(above.singular.upper())
-    found, width, fineness = (0.0, inf), inf, _FIRST
+    found, width, fineness, guesses = (0.0, inf), inf, _FIRST, _GUESSES
     while fineness**2 * log2(n + 1) <= _MOST_WORK:
         log_loss = max(log_size, log(alone[1]) if alone[1] > 0.0 else -inf) + log(gap * _NEGLIGIBLE)
         tried = {
@@ -89,8 +92,8 @@ def convolved_sum(
         found = max(found[0], *(low for low, _ in ends.values())), min(found[1], *(high for _, high in ends.values()))
         # The size may be known so poorly that too much was cut.
         shown = max(high[0] for _, high in tried.values())
-        if found[1] - shown > _HALF * found[1] and log(max(found[1], _SMALLEST)) < log_size - _LESS:
-            log_size = log(max(found[1], _SMALLEST))
+        if guesses and found[1] - shown > _HALF * found[1] and log(max(found[1], _SMALLEST)) < log_size - _LESS:
+            log_size, guesses = log(max(found[1], _SMALLEST)), guesses - 1
             continue
         last, width = width, found[1] + alone[1] - found[0] - alone[0]
         if not found[1] > 0.0 or width <= gap * (found[1] + alone[1]) or (fineness > _FINE and width > _STALLED * last):
@@ -107,7 +110,7 @@ def estimated_log_sum(g: FloatGparv, n: int) -> float:
         return -inf
     masses, centres, log_size = np.append(g.masses, g.null_mass), scales.centres, scales.log_size
     fineness = _FIRST
-    while True:
+    for attempt in count(1):
         found = []
         for centre in centres:
             values = np.append(g.values, 0.0) - centre
@@ -118,7 +121,7 @@ def estimated_log_sum(g: FloatGparv, n: int) -> float:
             return -inf
         size_is_known = above - below < _HALF * above or log(above) > log_size - _LESS
         log_size, centres = log(above), (best,)
-        if size_is_known and fineness > _FIRST:
+        if (size_is_known and fineness > _FIRST) or attempt > _GUESSES:
             break
         fineness = 4 * _FIRST if size_is_known else _FIRST
     return log_size + g.log_unit

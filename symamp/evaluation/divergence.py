@@ -198,7 +198,13 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
             bits += min(32 * -(-lost_bits(source(), n, choice) // 32), _MOST_LOST)
     while True:
         with flint.ctx.workprec(bits):
-            found = _evaluated(source(), n, choice, bits, roughly)
+            try:
+                found = _evaluated(source(), n, choice, bits, roughly)
+            except PrecisionError:  # values of which no double is known yet
+                if bits > _LARGEST_PRECISION:
+                    raise
+                bits *= 2
+                continue
             if not _is_settled(found, settings.gap):
                 bits, roughly = bits if roughly else 2 * bits, False
             elif isinstance(choice, TailPlan) and found.relative_gap > settings.gap and wider:
