@@ -13,6 +13,7 @@ from flint import arb
 
 from symamp.accounting.discrete_pair import DiscretePair
 from symamp.evaluation.gparv import Floats
+from symamp.evaluation.tilted import versine_and_sine
 
 _CHUNK, _TINY = 2**15, -40.0
 
@@ -114,10 +115,8 @@ class TiltedProduct:
         moduli, phase = [], np.zeros_like(u)
         for p, f, m in zip(self.masses, self.product.factors, self.means, strict=True):
             size = max(1, _CHUNK // len(p))
-            # cos x = 2/(1 + t^2) - 1 and sin x = 2t/(1 + t^2) for t = tan(x/2), which is cheaper than two sines.
-            halves = (np.tan(np.outer(u[i : i + size], 0.5 * (f.losses - m))) for i in range(0, len(u), size))
-            inverses = ((t, 1.0 / (1.0 + t * t)) for t in halves)
-            parts = [2.0 * (inverse @ p + 1j * ((t * inverse) @ p)) - p.sum() for t, inverse in inverses]
+            turns = (versine_and_sine(np.outer(u[i : i + size], f.losses - m)) for i in range(0, len(u), size))
+            parts = [p.sum() - versine @ p + 1j * (sine @ p) for versine, sine in turns]
             phi = np.concatenate(parts) if parts else np.empty(0, dtype=complex)
             with np.errstate(divide="ignore"):
                 moduli.append(np.minimum(np.log(np.abs(phi)), 0.0))

@@ -31,13 +31,19 @@ def exp_minus_linear(x: Floats) -> Floats:
     return _where_small(x, lambda y: 0.5 * y * y * _horner(_EXPONENTIAL, y), lambda y: np.expm1(y) - y)
 
 
-def turned(x: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return 1 - cos x, sin x and sin x - x without cancellation: from one tangent, which is cheaper than two sines."""
+def versine_and_sine(x: Floats) -> tuple[Floats, Floats]:
+    """Return 1 - cos x and sin x without cancellation: from one tangent, which is cheaper than two sines."""
     tangent = np.tan(0.5 * x)
     sine = 2.0 * tangent / (1.0 + tangent * tangent)
+    return sine * tangent, sine
+
+
+def turned(x: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return 1 - cos x, sin x and sin x - x without cancellation."""
+    versine, sine = versine_and_sine(x)
     bent, is_small = sine - x, np.abs(x) < _SMALL
     bent[is_small] = _small_sine(x[is_small])
-    return sine * tangent, sine, bent
+    return versine, sine, bent
 
 
 def _small_sine(x: Floats) -> Floats:
