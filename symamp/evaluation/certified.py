@@ -32,7 +32,7 @@ def certified_sum(g: BallGparv, n: int, plan: Plan, *, roughly: bool = False) ->
     ---------
     The left end of the first ball and the right end of the second enclose E[S_+] for *every* plan with
     0 < theta'' < theta < theta', W > 0, N >= 1 and blocks that cover the frequencies j h, 0 < j < N.
-    Proof: docs/proofs/kernel_sandwich.md.
+    Proof: docs/proofs/kernel_sandwich.md, and docs/proofs/smooth_laws.md, section 3, for doubles.
     """
     kind = RoughlyTilted if roughly else TiltedBalls
     return tilted_sum(kind(g, n, *tilted_numbers(g, n, arb(plan.window.theta), arb(0))), plan)
