@@ -9,7 +9,7 @@ import numpy as np
 
 from symamp.accounting.float_product import FloatProduct, TiltedProduct
 from symamp.accounting.loss_kernel import HockeyStickKernel
-from symamp.evaluation.blocks import Blocks, partition
+from symamp.evaluation.blocks import partition
 from symamp.evaluation.gparv import Floats
 from symamp.evaluation.plan import Plan, Window
 from symamp.numbers.number_system import NUMPY
@@ -134,20 +134,19 @@ def _sums(
     def modulus(u: Floats) -> Floats:
         return np.asarray(1.0 / np.sqrt((theta**2 + u**2) * ((theta + 1.0) ** 2 + u**2)))
 
-    found = partition(tilted.decay, modulus, step, terms - 1, 1e-4 * allowance, _MOST)
-    if found is None:
+    cut = partition(tilted.decay, modulus, step, terms - 1, 1e-4 * allowance, _MOST)
+    if cut is None:
         return None
-    blocks, dropped = found
-    u = step * np.concatenate([np.arange(a, b + 1, dtype=np.float64) for a, b in blocks.evaluated] or [np.empty(0)])
+    u = step * cut.indices.astype(np.float64)
     moduli, phase = tilted.log_phi(u)
     log_phi = sum((f.count * m for f, m in zip(product.factors, moduli, strict=True)), np.zeros_like(u))
     power = np.exp(log_phi + 1j * (phase + u * (tilted.mean - eps)))
     kernel = HockeyStickKernel(NUMPY, theta, w, terms)
     (below, above), (low, high) = kernel.at(u), kernel.at_zero()
-    lower = 2.0 / w * (low / 2.0 + float((below * power).real.sum())) - dropped
-    upper = 2.0 / w * (high / 2.0 + float((above * power).real.sum())) + dropped
+    lower = 2.0 / w * (low / 2.0 + float((below * power).real.sum())) - cut.spent
+    upper = 2.0 / w * (high / 2.0 + float((above * power).real.sum())) + cut.spent
     for other in (window.theta_above, window.theta_below):
         shift = abs(other - theta) * w
         growth = product.log_mgf(other) - product.log_mgf(theta) - (other - theta) * eps
         lower -= float(np.exp(growth + log_kappa(other) - shift)) / -np.expm1(-shift)
-    return lower, upper, Plan(window, terms, Blocks(blocks.evaluated, blocks.dropped))
+    return lower, upper, Plan(window, terms, cut.blocks())

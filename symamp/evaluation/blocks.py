@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symamp.evaluation.gparv import Floats
 
@@ -34,6 +35,29 @@ class Blocks:
         return sum(b - a + 1 for a, b in self.evaluated)
 
 
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Blocks as arrays of first and last indices: a search tries many of them and keeps one.
+
+    ``spent`` is what the dropped ones cost, in units of (2/W) * sum abs(B phi^n).
+    """
+
+    evaluated: Pairs
+    dropped: Pairs
+    spent: float
+
+    @property
+    def indices(self) -> NDArray[np.int64]:
+        """What is evaluated one by one."""
+        first, last = self.evaluated.T
+        lengths = last - first + 1
+        return np.repeat(last - lengths.cumsum() + 1, lengths) + np.arange(lengths.sum())
+
+    def blocks(self) -> Blocks:
+        """Return the blocks as plain numbers."""
+        return Blocks(_ranges(self.evaluated), _ranges(self.dropped))
+
+
 def partition(
     bound: Callable[[Floats, Floats], Floats],
     modulus: Callable[[Floats], Floats],
@@ -41,13 +65,12 @@ def partition(
     last: int,
     allowance: float,
     most: int,
-) -> tuple[Blocks, float] | None:
+) -> Cut | None:
     """Split the frequencies 1..last times ``step`` so that each dropped block costs at most ``allowance``.
 
     ``bound`` gives bounds on |phi^n| from the middles and half widths of blocks, ``modulus`` one on the kernel from
-    the start of a block on. Returns the blocks and the sum of the costs, in units of (2/W) * sum |B phi^n|. Chosen in
-    floats: the ball evaluation recomputes every bound. None if more than ``most`` frequencies would have to be
-    evaluated.
+    the start of a block on. Chosen in floats: the ball evaluation recomputes every bound. None if more than ``most``
+    frequencies would have to be evaluated.
     """
     evaluated, dropped = [_NONE], [_NONE]
     spent, kept = 0.0, 0
@@ -69,7 +92,7 @@ def partition(
         split = level[~drop & ~leaf]
         middle = (split[:, 0] + split[:, 1]) // 2
         level = np.concatenate([np.column_stack([split[:, 0], middle]), np.column_stack([middle + 1, split[:, 1]])])
-    return Blocks(_ranges(_joined(_sorted(evaluated))), _ranges(_sorted(dropped))), spent
+    return Cut(_joined(_sorted(evaluated)), _sorted(dropped), spent)
 
 
 def _sorted(parts: list[Pairs]) -> Pairs:

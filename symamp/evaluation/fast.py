@@ -9,7 +9,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from symamp.evaluation.blocks import Blocks, partition
+from symamp.evaluation.blocks import Cut, partition
 from symamp.evaluation.gparv import FloatGparv, Floats
 from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.plan import (
@@ -29,18 +29,36 @@ _WIDER, _WIDEST = 8.0, 0.1
 
 
 @dataclass(frozen=True)
-class FloatSum:
-    """Estimates of the two sums in units of M(theta)^n, with log M(theta)^n and the plan that gave them."""
+class _Sums:
+    """Estimates of the two sums in units of M(theta)^n."""
 
     lower: float
     upper: float
-    log_scale: float
-    plan: Plan
 
     @property
     def gap(self) -> float:
         """Relative gap between the two sums."""
         return (self.upper - self.lower) / self.upper if self.upper > 0.0 else np.inf
+
+
+@dataclass(frozen=True)
+class _Trial(_Sums):
+    """One of the many that a search makes: the window is known, and plain numbers are made of the last cut only."""
+
+    terms: int
+    cut: Cut
+
+    def in_window(self, tilted: TiltedFloats, n: int, window: Window) -> FloatSum:
+        plan = Plan(window.in_units(tilted.exponent), self.terms, self.cut.blocks())
+        return FloatSum(self.lower, self.upper, n * tilted.cumulants.k0 + tilted.exponent * log(2.0), plan)
+
+
+@dataclass(frozen=True)
+class FloatSum(_Sums):
+    """The two sums with log M(theta)^n and the plan that gave them."""
+
+    log_scale: float
+    plan: Plan
 
     @property
     def log_value(self) -> float:
@@ -64,15 +82,16 @@ def sharp_sum(g: FloatGparv, n: int, gap: float, most: int, saddle: float) -> Fl
     with np.errstate(all="ignore"):
         tilted = TiltedLaw.of(g, raised_tilt(g, n, saddle))
         estimate = gaussian_estimate(tilted, n)
-        found = _refined(tilted, n, _window(tilted, n, gap, estimate), gap, estimate, most)
-    return found if found is not None and found.gap <= gap else None
+        window = _window(tilted, n, gap, estimate)
+        found = _refined(tilted, n, window, gap, estimate, most)
+        return found.in_window(tilted, n, window) if found is not None and found.gap <= gap else None
 
 
 def planned_sum(g: FloatGparv, n: int, plan: Plan) -> FloatSum:
     """Estimate E[S_+] with a plan that was made for a neighbour of the law; values must not be scaled."""
     with np.errstate(all="ignore"):
         tilted = TiltedLaw.of(g, plan.window.theta)
-        lower, upper = _bounds(tilted, n, plan.window, plan.terms, plan.blocks)
+        lower, upper = _bounds(tilted, n, plan.window, _shared_weights(plan))
         return FloatSum(lower, upper, n * tilted.cumulants.k0, plan)
 
 
@@ -88,23 +107,23 @@ def searched(tilted: TiltedFloats, n: int, gap: float, most: int) -> FloatSum:
         best = found if best is None or (found is not None and found.gap < best.gap) else best
     if best is None:
         # No frequency at all is still a bound, of Chernoff's quality.
-        best = _sum(tilted, n, window, 2.5 * window.length / most, gap, estimate, most)
-        best = best or _sum(tilted, n, window, window.length, gap, estimate, most)
+        best = _trial(tilted, n, window, 2.5 * window.length / most, gap, estimate, most)
+        best = best or _trial(tilted, n, window, window.length, gap, estimate, most)
     assert best is not None
-    return best
+    return best.in_window(tilted, n, window)
 
 
 def _window(tilted: TiltedFloats, n: int, gap: float, estimate: float) -> Window:
     return choose_window(tilted, n, float(-np.log(0.01 * gap * estimate)))
 
 
-def _refined(tilted: TiltedFloats, n: int, window: Window, gap: float, estimate: float, most: int) -> FloatSum | None:
+def _refined(tilted: TiltedFloats, n: int, window: Window, gap: float, estimate: float, most: int) -> _Trial | None:
     """Return the sum at the gap, or with as many frequencies as may be evaluated; None if the first has too many."""
     d = float(np.sqrt(n) * tilted.deviation * np.sqrt(6.8 * gap * relative_overshoot(tilted, n)))
     d = min(d, window.length)
-    best: FloatSum | None = None
+    best: _Trial | None = None
     for _ in range(_ROUNDS):
-        found = _sum(tilted, n, window, d, gap, estimate, most)
+        found = _trial(tilted, n, window, d, gap, estimate, most)
         if found is None:
             break
         if best is None or not found.gap >= best.gap:
@@ -117,15 +136,15 @@ def _refined(tilted: TiltedFloats, n: int, window: Window, gap: float, estimate:
     return best
 
 
-def _sum(
+def _trial(
     tilted: TiltedFloats, n: int, window: Window, d: float, gap: float, estimate: float, most: int
-) -> FloatSum | None:
+) -> _Trial | None:
     step = 2.0 * np.pi / window.length
     if not d > window.length * 2.0**-40:
         return None
     terms = int(np.ceil(window.length / d))
     null_n = float(np.exp(n * tilted.log_null))
-    found = partition(
+    cut = partition(
         lambda middle, half: tilted.decays(n, middle, half) + null_n,
         lambda u: 1.0 / (tilted.theta**2 + u**2),
         step,
@@ -133,17 +152,19 @@ def _sum(
         1e-4 * gap * estimate,
         most,
     )
-    if found is None:
+    if cut is None:
         return None
-    blocks, dropped = found
-    lower, upper = _bounds(tilted, n, window, terms, blocks)
-    plan = Plan(window.in_units(tilted.exponent), terms, blocks)
-    return FloatSum(lower - dropped, upper + dropped, n * tilted.cumulants.k0 + tilted.exponent * log(2.0), plan)
+    lower, upper = _bounds(tilted, n, window, _weights(window, terms, cut.indices))
+    return _Trial(lower - cut.spent, upper + cut.spent, terms, cut)
 
 
-def _bounds(tilted: TiltedFloats, n: int, window: Window, terms: int, blocks: Blocks) -> tuple[float, float]:
+_Weights = tuple[Floats, tuple[float, NDArray[np.complex128]], tuple[float, NDArray[np.complex128]]]
+"""Frequencies, and for each of B- and B+ half of its value at 0 and its values there."""
+
+
+def _bounds(tilted: TiltedFloats, n: int, window: Window, weights: _Weights) -> tuple[float, float]:
     theta, w, null_n = window.theta, window.length, float(np.exp(n * tilted.log_null))
-    u, (low, below), (high, above) = _weights(theta, w, terms, blocks.evaluated)
+    u, (low, below), (high, above) = weights
     modulus, phase = tilted.log_phi(u)
     power = np.exp(n * modulus + 1j * (n * phase)) - null_n
     low = low * (1.0 - null_n) + float((below * power).real.sum())
@@ -156,17 +177,15 @@ def _bounds(tilted: TiltedFloats, n: int, window: Window, terms: int, blocks: Bl
     return float(2.0 * low / w - aliasing), float(2.0 * high / w)
 
 
-_Weights = tuple[float, NDArray[np.complex128]]
-"""Half of B(0), and B at some frequencies."""
-
-
 @lru_cache(maxsize=32)
-def _weights(
-    theta: float, window: float, terms: int, evaluated: tuple[tuple[int, int], ...]
-) -> tuple[Floats, _Weights, _Weights]:
-    """Return the frequencies of a plan with B- and B+ there: the laws of neighbouring levels share them."""
-    kernel = Kernel(NUMPY, theta, window, terms)
-    indices = np.concatenate([np.arange(a, b + 1, dtype=np.float64) for a, b in evaluated] or [np.empty(0)])
-    u = kernel.step * indices
+def _shared_weights(plan: Plan) -> _Weights:
+    """Return the weights of a plan: the laws of neighbouring levels share them."""
+    evaluated = [np.arange(a, b + 1) for a, b in plan.blocks.evaluated]
+    return _weights(plan.window, plan.terms, np.concatenate(evaluated or [np.empty(0, dtype=np.int64)]))
+
+
+def _weights(window: Window, terms: int, indices: NDArray[np.int64]) -> _Weights:
+    kernel = Kernel(NUMPY, window.theta, window.length, terms)
+    u = kernel.step * indices.astype(np.float64)
     (below, above), (low, high) = kernel.at(u), kernel.at_zero()
     return u, (low / 2.0, below), (high / 2.0, above)
