@@ -10,8 +10,9 @@ from flint import fmpq
 from symamp.errors import ArgumentError
 from symamp.numbers.dyadic import Dyadic
 
-_BITS = 64
-_LEAST = Dyadic(1, -100_000)  # what is smaller lies between 0 and it: fractions stay short
+LEAST_BITS = 100_000
+"""What is below 2^-this lies between 0 and it: fractions stay short."""
+_BITS, _LEAST = 64, Dyadic(1, -LEAST_BITS)
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import exp, inf, pi, sqrt
+from math import exp, inf, log, pi, sqrt
 
 import flint
 import sympy as sp
 from flint import arb, fmpq
 
 from symamp.accounting.affordable import affordable
-from symamp.accounting.curve_points import CurvePoint, CurvePoints
+from symamp.accounting.curve_points import LEAST_BITS, CurvePoint, CurvePoints
 from symamp.amplification.answer import Answer
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question
@@ -30,7 +30,8 @@ from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import float_above
 
-_CLOSE, _LESS_CLOSE, _FEW_USERS = Settings(gap=1e-5), Settings(gap=1e-4), 1_000
+_NEGLIGIBLE = -(LEAST_BITS + 1) * log(2.0)
+_CLOSE, _LESS_CLOSE, _FEW_USERS = (*(Settings(gap=gap, negligible=_NEGLIGIBLE) for gap in (1e-5, 1e-4)), 1_000)
 """How close the values of a round are taken: their width must stay below what a cell of the grid costs. Kernels take
 many frequencies for few users, and there the ends are apart by more, since data sets do not attain the bounds."""
 USUAL_GAP = 3e-4

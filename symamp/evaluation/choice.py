@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import frexp, ldexp, log
+from math import frexp, inf, ldexp, log
 from typing import Protocol
 
 import flint
 
 from symamp.evaluation.binomial_tails import TailPlan, plan_tails, tail_work
 from symamp.evaluation.enumeration import count_outcomes
-from symamp.evaluation.fast import FloatSum, float_sum, planned_sum, sharp_sum
+from symamp.evaluation.fast import FloatSum, chernoff_sum, float_sum, planned_sum, sharp_sum
 from symamp.evaluation.float_law import quick_gparv
 from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv
 from symamp.evaluation.law import Law, Level
@@ -41,13 +41,14 @@ class Settings:
     """What an evaluation aims at: the relative gap, and how many frequencies, outcomes and steps it may evaluate.
 
     ``most_outcomes`` and ``most_steps`` are what enumeration and binomial tails may cost where the kernel does not
-    reach the gap.
+    reach the gap. Of a divergence whose logarithm is below ``negligible`` only that is to be shown.
     """
 
     gap: float = 1e-6
     most_frequencies: int = 20_000
     most_outcomes: int = ENUMERATE_AT_MOST
     most_steps: int = 100_000
+    negligible: float = -inf
 
     @staticmethod
     def of_digits(digits: int) -> Settings:
@@ -135,6 +136,10 @@ def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
     if count_outcomes(g, n, ENUMERATE_AT_ONCE) <= ENUMERATE_AT_ONCE:
         return ENUMERATION
     tilted = TiltedLaw.of(g, saddle_tilt(g, n))
+    if settings.negligible > -inf:
+        roughly = chernoff_sum(tilted, n)
+        if roughly.log_value + log(2.0) - log(n) < settings.negligible:  # its upper end is at most twice the middle
+            return roughly
     gap = max(settings.gap, KERNEL_GAP)
     # About as much work for laws of many values.
     most = settings.most_frequencies

@@ -121,6 +121,8 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
     found = _by_choice(law, level, n, settings)
     if found.plan is None or isinstance(found.plan, TailPlan) or found.relative_gap <= _WIDE:
         return found
+    if found.upper < arb(settings.negligible).exp():
+        return found
     with flint.ctx.workprec(found.precision):
         balls = law.balls(level)
         sums = convolved_sum(balls, balls, law.floats(level), n, _ROUGH)

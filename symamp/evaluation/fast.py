@@ -87,6 +87,16 @@ def sharp_sum(g: FloatGparv, n: int, gap: float, most: int, saddle: float) -> Fl
         return found.in_window(tilted, n, window) if found is not None and found.gap <= gap else None
 
 
+def chernoff_sum(tilted: TiltedLaw, n: int) -> FloatSum:
+    """Return the bounds without any frequency: from above a small multiple of Chernoff's."""
+    with np.errstate(all="ignore"):
+        estimate = gaussian_estimate(tilted, n)
+        window = _window(tilted, n, _WIDEST, estimate)
+        found = _trial(tilted, n, window, window.length, _WIDEST, estimate, 0)
+        assert found is not None
+        return found.in_window(tilted, n, window)
+
+
 def planned_sum(g: FloatGparv, n: int, plan: Plan) -> FloatSum:
     """Estimate E[S_+] with a plan that was made for a neighbour of the law; values must not be scaled."""
     with np.errstate(all="ignore"):
