@@ -1,7 +1,9 @@
 """Many rounds: kernel, sandwich and brackets against brute force, reference values and single rounds."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
+from math import inf
 from random import Random
 
 import flint
@@ -10,9 +12,10 @@ import pytest
 from flint import arb, fmpq
 
 import symamp as sa
-from symamp.accounting.affordable import affordable, halving
+from symamp.accounting.affordable import Work
 from symamp.accounting.composed_divergence import enclose_divergence
 from symamp.accounting.curve_points import CurvePoint, CurvePoints
+from symamp.accounting.descent import descend
 from symamp.accounting.discrete_pair import DiscretePair
 from symamp.accounting.float_divergence import estimate_divergence
 from symamp.accounting.float_product import FloatProduct
@@ -21,6 +24,7 @@ from symamp.accounting.loss_kernel import HockeyStickKernel
 from symamp.accounting.optimistic import optimistic
 from symamp.evaluation.blocks import Blocks
 from symamp.evaluation.divergence import Settings
+from symamp.evaluation.divergence import enclose_divergence as enclose_one_round
 from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan, Window
 from symamp.numbers.number_system import FLINT, NUMPY
@@ -392,10 +396,49 @@ def test_dear_bounds_at_some_levels_only(monkeypatch):
 
 
 def test_dear_levels_are_spread_evenly_and_counted():
-    asked = []
-    levels = [fmpq(i) for i in range(1, 9)]
-    assert affordable(levels, lambda e: asked.append(e) or (), far=False, last=False) == frozenset(levels)
-    assert asked == [levels[i] for i in halving(8)]
+    """In the middle of the longest interval first; none after the work is done, and no level at all is fine."""
+    levels, asked = [fmpq(i) for i in range(1, 10)], []
+
+    def point(e):
+        asked.append(int(e.p))
+        return CurvePoint(e, fmpq(0), 1 / e)
+
+    assert [p.level for p in descend(levels, point, 1e-5)] == levels
+    assert asked == [1, 9, 8, 4, 2, 6, 3, 5, 7]
+    asked.clear()
+    some = descend(levels, point, 1e-5, lambda: len(asked) < 4)
+    assert [p.level for p in some] == [1, 4, 8, 9]
+    assert not descend((), point, 1e-5)
+    assert len(descend(levels[:1], point, 1e-5)) == 1
+    assert Work(False).is_left()
+
+
+def test_nothing_is_evaluated_where_the_curve_is_flat():
+    """Between two levels with the same divergence there is nothing to find; where it falls, every level is needed."""
+    values = [fmpq(1)] * 40 + [fmpq(1, i) for i in range(1, 10)] + [fmpq(0)] * 40
+    points = [CurvePoint(fmpq(i + 1), v, v) for i, v in enumerate(values)]
+    found = descend([p.level for p in points], lambda e: points[int(e.p) - 1], 1e-5)
+    assert len(found) < 25
+    assert set(found) >= set(points[40:49])
+    for p in points:  # chords and the values before are as close
+        before, after = [q for q in found if q.level <= p.level][-1], next(q for q in found if q.level >= p.level)
+        assert after.high <= p.high <= before.high
+        assert before.high == after.high or p in found
+
+
+def test_what_is_negligible_takes_no_search():
+    """The tail of 10^12 users: bounds below all that counts, without a frequency; others as without the limit."""
+    part = sa.profile(sa.UnaryEncoding.rappor(D=4, eps0=1), n=10**12, method="blanket").rounds(2).rounds[0][0]
+    law = part._chosen[0][1].law
+    settings = Settings(gap=1e-4, negligible=-1000.0)
+    far, near = (enclose_one_round(law, Level.of_float(eps), 10**12, settings) for eps in (0.1, 1e-5))
+    assert far.plan.blocks.evaluations == 0
+    with flint.ctx.workprec(64):
+        assert far.upper.log() < -(10**6)
+    whole = enclose_one_round(law, Level.of_float(1e-5), 10**12, replace(settings, negligible=-inf))
+    assert near.lower <= whole.upper
+    assert whole.lower <= near.upper
+    assert near.relative_gap < 1e-4
 
 
 def test_the_grid_reaches_its_end_where_that_is_next_to_the_local_budget():

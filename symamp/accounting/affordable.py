@@ -1,10 +1,9 @@
-"""At how many levels of a curve a dear bound is evaluated: as many as some work allows, spread evenly."""
+"""How many values of a dear bound a curve has: as many as some work allows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-
-from flint import fmpq
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from symamp.analyses.part import Evidence
 from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence
@@ -15,36 +14,20 @@ _SEARCH = 400
 """What a search for parameters takes, in the same units."""
 
 
-def affordable(
-    levels: Sequence[fmpq], evidence: Callable[[fmpq], Iterable[Evidence]], *, far: bool, last: bool
-) -> frozenset[fmpq]:
-    """Evaluate a dear bound at levels spread evenly, more and more of them up to some work, and return those levels.
+@dataclass
+class Work:
+    """Work that is counted and not measured, so that answers do not depend on the machine; ``far`` ones get less."""
 
-    ``far`` levels matter less; ``last`` asks for the last level first. The work is counted and not measured: answers do
-    not depend on the machine.
-    """
-    spent, done = 0, list[fmpq]()
-    for i in dict.fromkeys([*range(len(levels))[-1:][:last], *halving(len(levels))]):
-        if spent >= (_FAR_WORK if far else _MOST_WORK):
-            break
-        done.append(levels[i])
-        spent += sum(_work(e) for e in evidence(levels[i]))
-    return frozenset(done)
+    far: bool
+    spent: int = field(default=0, init=False)
 
+    def is_left(self) -> bool:
+        """Return whether another value may be evaluated."""
+        return self.spent < (_FAR_WORK if self.far else _MOST_WORK)
 
-def halving(count: int) -> list[int]:
-    """Return the numbers below ``count``: 0, and then what halves the intervals, longer ones first.
-
-    >>> halving(8)
-    [0, 4, 2, 6, 1, 3, 5, 7]
-    """
-    order, intervals = list(range(min(count, 1))), [(0, count)]
-    for start, end in intervals:
-        middle = (start + end) // 2
-        if start < middle:
-            order.append(middle)
-            intervals += [(start, middle), (middle, end)]
-    return order
+    def count(self, evidence: Iterable[Evidence]) -> None:
+        """Add what evaluations took."""
+        self.spent += sum(map(_work, evidence))
 
 
 def _work(found: Evidence) -> int:

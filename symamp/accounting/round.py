@@ -12,8 +12,9 @@ import flint
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.accounting.affordable import affordable
+from symamp.accounting.affordable import Work
 from symamp.accounting.curve_points import LEAST_BITS, CurvePoint, CurvePoints
+from symamp.accounting.descent import descend
 from symamp.amplification.answer import Answer
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question
@@ -145,14 +146,20 @@ class ShuffledRound(Round):
         ``high`` is at least D_E of the shuffled reports of every two neighbouring data sets, in both orders.
         Proof: docs/proofs/blanket_reduction.md, docs/proofs/all_data_sets.md, docs/proofs/kernel_sandwich.md.
         """
-        levels = tuple(levels)
-        cheap = frozenset(levels if far else ())
-        if sparing and self._is_dear and not (far and len(self._chosen) > 1):
-            alone = len(self._chosen) == 1
-            known = affordable(levels, self.evidence, far=far, last=alone)
-            levels = tuple(e for e in levels if e in known or not alone)
-            cheap = frozenset(levels) - known
-        return tuple(CurvePoint.of_ends(e, ZERO, largest_upper(self.evidence(e, far=e in cheap))) for e in levels)
+        levels, tolerance, work = tuple(levels), _settings(self.question.n).gap, Work(far)
+
+        def point(level: fmpq, *, far: bool = far) -> CurvePoint:
+            evidence = self.evidence(level, far=far)
+            work.count(evidence)
+            return CurvePoint.of_ends(level, ZERO, largest_upper(evidence))
+
+        if not (sparing and self._is_dear) or (far and len(self._chosen) > 1):
+            return descend(levels, point, tolerance)
+        dear = descend(levels, point, tolerance, work.is_left)
+        if len(self._chosen) == 1 or work.is_left():
+            return dear
+        known = {p.level: p for p in dear}
+        return descend(levels, lambda e: known.get(e) or point(e, far=True), tolerance)
 
     def is_cheap(self, level: fmpq) -> bool:
         """Return whether only a cheap bound was evaluated at a level."""
@@ -256,8 +263,8 @@ def points_of(reduction: Reduction, n: int, levels: Iterable[fmpq], top: fmpq | 
     Ends below 2^-bits are moved outward.
     """
     law, levels = reduction.law, tuple(levels)
-    right = [_enclosed(law, e, n).floored(bits) for e in levels]
-    left = right if is_symmetric(reduction) else [_enclosed(law.swapped(), e, n).floored(bits) for e in levels]
+    right = _descended(law, levels, n, bits)
+    left = right if is_symmetric(reduction) else _descended(law.swapped(), levels, n, bits)
     points = (*(p.reflected() for p in left[::-1] if p.level > 1), *right)
     return CurvePoints(points, None if top is None else 1 / top, top)
 
@@ -269,6 +276,10 @@ def evidence_below(reduction: Reduction, level: Level, n: int) -> Evidence:
 
 def _settings(n: int) -> Settings:
     return _LESS_CLOSE if n <= _FEW_USERS else _CLOSE
+
+
+def _descended(law: Law, levels: tuple[fmpq, ...], n: int, bits: int) -> tuple[CurvePoint, ...]:
+    return descend(levels, lambda e: _enclosed(law, e, n).floored(bits), _settings(n).gap)
 
 
 def _enclosed(law: Law, e: fmpq, n: int) -> CurvePoint:

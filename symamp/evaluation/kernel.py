@@ -54,6 +54,8 @@ class Kernel(TwoSided):
     def __init__(self, numbers: NumberSystem, theta: Number, window: Number, terms: int) -> None:
         super().__init__(numbers, theta, window, terms)
         lam = theta * self.d
+        self._minus_lam, self._bent = -lam, self.d * self.d * theta / self.top
+        self._over_t = numbers.complex(0 * theta, self.d / self.top)
         if numbers.name == "numpy" and lam < _SMALL:
             self.alpha = 0.5 - lam / 12.0 + lam**3 / 720.0
             self.c = 0.5 - lam / 6.0 + lam**3 / 180.0
@@ -71,16 +73,15 @@ class Kernel(TwoSided):
 
     def at(self, u: Number) -> tuple[Number, Number]:
         """Return B-(u) and B+(u) for 0 < u < T."""
-        i = self.numbers.complex(0 * self.theta, self.numbers.rational(1, 1))
-        s = self.numbers.complex(self.theta, u)
-        one_minus_q = -self.numbers.expm1(-s * self.d)
+        complex_, square, over_t = self.numbers.complex, self.d * self.d, self._over_t
+        minus_sd = complex_(self._minus_lam, u * -self.d)
+        one_minus_q = -self.numbers.expm1(minus_sd)
         inverse = 1 / one_minus_q
-        q = 1 - one_minus_q
-        bend, over_t = 1 + i * s / self.top, i / self.top
-        z0 = self.numbers.exp(-s * (self.alpha * self.d)) * inverse
-        above = (bend * ((self.alpha + q * inverse) * z0 * self.d) - over_t * z0) * self.d
-        z0 = q * inverse
-        return (bend * (z0 * inverse * self.d) - over_t * (self.c + z0)) * self.d, above
+        ratio = (1 - one_minus_q) * inverse
+        bend = complex_(square - u / self.top * square, self._bent)  # d^2 (1 + is/T)
+        z0 = self.numbers.exp(minus_sd * self.alpha) * inverse
+        above = (bend * (ratio + self.alpha) - over_t) * z0
+        return bend * (ratio * inverse) - over_t * (ratio + self.c), above
 
     def modulus(self, u: Number) -> Number:
         """Return 1/(theta^2 + u^2)."""
