@@ -5,6 +5,7 @@ import math
 from fractions import Fraction
 from statistics import NormalDist
 
+import mpmath
 import pytest
 from flint import fmpq
 
@@ -94,6 +95,28 @@ def test_trade_off_against_brute_force():
         assert low <= exact([min(c) for c in zip(*table, strict=True)], x)
         assert min(exact(table[2], x), exact(table[0], x)) <= high
         assert low >= exact([min(c) for c in zip(*table, strict=True)], x) - Fraction(1, 50)
+
+
+def test_trade_off_of_rounds_that_hide_nothing_is_cut_where_doubles_end():
+    # Binary response with e^eps0 = 3, 2500 times: the likelihood ratio is 3^(2k - 2500), k binomial with 3/4 or 1/4.
+    rounds, t = 2500, mpmath.mpf(3)
+    f = sa.from_privacy_profile([(0, "1/2"), ("log(3)", 0)]).rounds(rounds).tradeoff()
+    with mpmath.workprec(128):
+        # The probability of k threes; that of k ones is the one of 2500 - k threes.
+        masses = [mpmath.binomial(rounds, k) * t**k / 4**rounds for k in range(rounds + 1)]
+        for x in ("1e-320", "1e-300", "1e-100", "1/3"):
+            level, error = mpmath.mpf(Fraction(x).numerator) / Fraction(x).denominator, mpmath.mpf(1)
+            for k in range(rounds, -1, -1):
+                share = min(mpmath.mpf(1), level / masses[rounds - k])
+                level, error = level - share * masses[rounds - k], error - share * masses[k]
+                if share < 1:
+                    break
+            assert 0.0 <= f.at(x)[0] <= error
+    given = sa.from_privacy_profile([(0, 0.5), (1, 0), (10, 1)]).rounds(10**5).tradeoff()
+    low, high = given.at("1/3")
+    assert low == 0.0
+    assert 2 / 3 <= high < 0.667
+    assert len(given.above) < 50
 
 
 def test_trade_off_of_many_rounds_is_nearly_gaussian():

@@ -5,15 +5,18 @@ from fractions import Fraction
 from itertools import pairwise
 
 import flint
+import mpmath
 import pytest
 import sympy as sp
-from flint import arb
+from flint import acb, arb
 
 import symamp as sa
 from symamp.derivation.crossing import level_of
 from symamp.evaluation.divergence import Settings, enclose_divergence
 from symamp.evaluation.sandwich import finite_sandwich
 from symamp.evaluation.smooth_divergence import enclose_smooth, estimate_log_smooth
+from symamp.evaluation.smooth_search import nodes_near, search
+from symamp.evaluation.tilted_nodes import RoughlyTiltedNodes, TiltedNodes, node_gparv
 from symamp.verifier import verify
 from tests.oracle.laplace import blanket_divergence
 
@@ -176,3 +179,36 @@ def test_other_analyses_bound_the_same_noise():
     assert loose.upper > sa.delta(sa.Laplace(eps0=1), n=10**4, eps="0.05").upper
     with pytest.raises(sa.errors.SupportMismatchError):
         sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=100, eps=0.1, method="worst_pair")
+
+
+def _integral(eps, theta, u):
+    """The moment E[exp((theta + iu) G)] of the blanket of Laplace(eps0=1) at the pair (0, 1), from its densities."""
+    z, e = mpmath.mpc(theta, u), mpmath.exp(eps)
+    left = mpmath.quad(lambda y: mpmath.exp(y - 1 + z * (mpmath.exp(1 - 2 * y) - e)) / 2, (0, 0.25, 0.5))
+    right = mpmath.quad(lambda y: mpmath.exp(-y + z * (1 - e * mpmath.exp(2 * y - 1))) / 2, (0.5, 0.75, 1))
+    beyond = mpmath.exp(-1) / 2 * (mpmath.exp(z * (mpmath.e - e)) + mpmath.exp(z * (1 - e * mpmath.e)))
+    return 1 - mpmath.exp(mpmath.mpf(-1) / 2) + left + right + beyond
+
+
+def test_phi_of_nodes_in_doubles_is_a_ball_around_the_integral():
+    n, eps = 50, sp.Rational(1, 5)
+    level, law = level_of(eps), _law("1", 50)
+    found = search(law, level, n, 1e-4, 4000)
+    rule = nodes_near(law, level, found.tilt, found.reach, 128, 40)
+    theta = found.sum.plan.window.theta
+    with flint.ctx.workprec(128), mpmath.workprec(128):
+        g, step = node_gparv(law, level, rule), arb(found.reach) / 130
+        exact, rough = (
+            dict(kind.of_nodes(g, rule, found.flat, level.exponential(), n, theta).factors(step, [(1, 3), (100, 130)]))
+            for kind in (TiltedNodes, RoughlyTiltedNodes)
+        )
+        whole = _integral(mpmath.mpf(1) / 5, theta, 0)
+        null = (1 - mpmath.exp(mpmath.mpf(-1) / 2)) / whole
+        for j in (1, 2, 3, 100, 117, 130):
+            at = mpmath.mpf(str((step * j).mid().str(40, radius=False)))
+            phi = (_integral(mpmath.mpf(1) / 5, theta, at) / whole) ** n - null**n
+            for found_there in (exact[j], rough[j]):
+                near = acb(arb(str(phi.real)), arb(str(phi.imag))) + acb(arb(0, 1e-25), arb(0, 1e-25))
+                assert found_there.real.overlaps(near.real)
+                assert found_there.imag.overlaps(near.imag)
+                assert found_there.rad() < 1e-9

@@ -43,8 +43,6 @@ _FAR = 800.0
 _CENTRES, _DECADES = 4.0, 10.0
 """Neighbouring questions share their grid: centres to a quarter of a deviation, log delta to ten."""
 _KERNEL_GAP, _PER_GAP = 1e-3, 3.0
-_SHARPER_BELOW = 12.0
-"""Points of a lower end cost less than those of a dear upper one."""
 _TAIL, _SPARE_BITS = 60, 200
 
 
@@ -77,11 +75,12 @@ class Composition:
 
         delta may be far below the smallest double ("1e-1000"). A single round is answered as by ``symamp.epsilon``.
         The width is that of the accounting; where the bounds of one round are apart, so are those of many, and the
-        answer says so (``gap_limited_by``). Without a ``gap`` it is 3e-4, and 1e-2 (8e-4 from below) where the upper
-        end is from bounds that cost much at each of the points ("all_data_sets", "two_messages"), which stand in for
-        the others where they take 2% or more off eps, and for noise without a local budget. Bounds over all data sets
-        are evaluated at as many points as some seconds of counted work allow: where that is not all of them, the upper
-        end is some percent larger than with a ``gap``, which has them everywhere, in up to a minute.
+        answer says so (``gap_limited_by``). Without a ``gap`` it is 3e-4; for up to a thousand users, and for noise
+        with a density, about a fiftieth of the bracket of one round, up to 5e-3; and 1e-2 (8e-4 from below) where the
+        upper end is from bounds that cost much at each of the points ("all_data_sets", "two_messages"), which stand in
+        for the others where they take 2% or more off eps, and for noise without a local budget. Bounds over all data
+        sets are evaluated at as many points as some seconds of counted work allow: where that is not all of them, the
+        upper end is some percent larger than with a ``gap``, which has them everywhere, in up to a minute.
 
         Raises ArgumentError for arguments out of range.
 
@@ -204,7 +203,7 @@ class Composition:
             if not tail:
                 end = min(end, far)
             reaches = tail > 0 or end >= budget_ * (1.0 - 1e-9)
-            width = gap or (found.gap if up or top is None else max(USUAL_GAP, found.gap / _SHARPER_BELOW))
+            width = gap or (found.gap if up else found.gap_below)
             grid = Grid(centre, s, min(end, budget_), points_for(width), even)
             levels, tails = (
                 tuple(e for e in part if top is None or e < top)

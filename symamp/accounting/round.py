@@ -22,7 +22,7 @@ from symamp.amplification.search import DataSetSearch, Ladder
 from symamp.analyses.bound import ROUGH, Bound
 from symamp.analyses.part import Evidence, Part, largest_upper
 from symamp.analyses.reduction import Reduction, is_triple
-from symamp.analyses.smooth_part import SmoothDataSet
+from symamp.analyses.smooth_part import SmoothDataSet, SmoothPart
 from symamp.derivation.crossing import number
 from symamp.errors import PrecisionError
 from symamp.evaluation.divergence import Settings, enclose_divergence
@@ -41,6 +41,11 @@ _DEAR_GAP = 1e-2
 than that, and of ratios without a limit."""
 _PAYS = 0.1
 """What dear bounds must take off the logarithm of delta two deviations out: about 2% of eps."""
+_SHARE, _WIDEST = 4e-3, 5e-3
+"""The relative width of eps that is aimed at, where points cost much and data sets stay below the bound: so much of
+the difference between their logarithms of delta two deviations out, which is about a fiftieth of the bracket of eps."""
+
+_SHARPER_BELOW = 12.0
 
 _LEAST_VARIATION = 1e-100
 """Grids are in units of the deviation: where no two messages differ, or by less than this, it stands in."""
@@ -76,6 +81,11 @@ class Round:
     def gap(self) -> float:
         """The relative width of eps that is worth its time: larger where each upper bound costs much."""
         return USUAL_GAP
+
+    @property
+    def gap_below(self) -> float:
+        """The same for the lower end."""
+        return self.gap
 
     def end(self, log_delta: float) -> float:
         """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
@@ -129,7 +139,16 @@ class ShuffledRound(Round):
     @property
     def gap(self) -> float:
         """The relative width of eps that is worth its time."""
-        return _DEAR_GAP if self._is_dear or self.top is None else USUAL_GAP
+        if self._is_dear or self.top is None:
+            return _DEAR_GAP
+        if self.question.n > _FEW_USERS and not isinstance(self._chosen[0][1], SmoothPart):
+            return USUAL_GAP
+        return min(max(USUAL_GAP, _SHARE * self._choice[1]), _WIDEST)
+
+    @property
+    def gap_below(self) -> float:
+        """The same for the lower end: points of a data set cost less than those of a dear upper end."""
+        return max(USUAL_GAP, self.gap / _SHARPER_BELOW) if self._is_dear and self.top is not None else self.gap
 
     def end(self, log_delta: float) -> float:
         """Return an estimate of the eps at which the bound is delta; inf if there is none."""
@@ -207,11 +226,16 @@ class ShuffledRound(Round):
     def _data_sets(self) -> DataSetSearch:
         return DataSetSearch(self.question.subject)
 
-    @cached_property
+    @property
     def _chosen(self) -> tuple[tuple[Bound, Part], ...]:
+        return self._choice[0]
+
+    @cached_property
+    def _choice(self) -> tuple[tuple[tuple[Bound, Part], ...], float]:
         """The least bound two deviations out of those whose values cost little, or the one that was asked for.
 
-        Before it stands a dear one where that pays: the least of both bounds at each level is a bound.
+        Before it stands a dear one where that pays: the least of both bounds at each level is a bound. And by how much
+        the logarithm of delta is larger there than that of the data sets that are the worst.
         """
         ladder, n = Ladder(self.question.subject, self.question.method), self.question.n
         deviation = self._deviation(ladder.first.ranked(Level.of_float(0.0), n)[0])
@@ -221,8 +245,8 @@ class ShuffledRound(Round):
         if value > low + _PAYS:
             least, dear, dear_part = ladder.least_value(level, n, low)
             if least < value - _PAYS:
-                return (dear, dear_part), (bound, part)
-        return ((bound, part),)
+                return ((dear, dear_part), (bound, part)), least - low
+        return ((bound, part),), value - low if value > low else 0.0
 
     def _deviation(self, part: Part) -> float:
         return deviation_of(exp(part.log_estimate(Level.of_float(0.0), self.question.n, ROUGH)))

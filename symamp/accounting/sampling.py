@@ -48,6 +48,11 @@ class SampledRound(Round):
         """The relative width of eps that is worth its time."""
         return self.base.gap
 
+    @property
+    def gap_below(self) -> float:
+        """The same for the lower end."""
+        return self.base.gap_below
+
     def end(self, log_delta: float) -> float:
         """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
         inner = self.base.end(log_delta - log(self.n / self.of))

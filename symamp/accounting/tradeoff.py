@@ -30,6 +30,9 @@ from symamp.numbers.rounding import float_above, float_below
 from symamp.numbers.scipy_functions import ndtr, ndtri
 
 _PER_DEVIATION, _REACH, _KERNEL_GAP = 3, 6.0, 1e-3
+_FURTHEST = 750.0
+"""Levels E beyond e^750 tell only of errors of the first kind below 1/E, which no double is; and exact fractions of
+such sizes are slow."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,7 +108,8 @@ def trade_off(rounds: Composition, levels: tuple[object, ...], gap: float | None
     for level in levels:
         _level(level)
     reach = ceil(_PER_DEVIATION * (_REACH + rounds.mu / 2.0))
-    grid = [rounds.mu * k / _PER_DEVIATION for k in range(reach + 1)]
+    losses = (rounds.mu * k / _PER_DEVIATION for k in range(reach + 1))
+    grid = [x for x in losses if x <= _FURTHEST]
     middle = rounds.mu * (1.0 + rounds.mu / 2.0)
     log_delta = max(gaussian_log_delta(rounds.mu, grid[-1]), -1e5)
     above, below = (rounds.pairs(up, middle, log_delta, gap).pairs for up in (True, False))

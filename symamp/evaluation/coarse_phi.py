@@ -43,7 +43,8 @@ def coarse_sums(
     ...     coarse_sums([arb(1), arb(-1)], [arb("0.5"), arb("0.5")], arb(0), arb(2), [1, 5]).real
     array([-0.416..., -0.839...])
     """
-    tables = [_powers(values, step * 2**k) for k in range(0, max(indices).bit_length(), _DIGIT)]
+    bits = max(indices).bit_length()
+    tables = [_powers(values, step * 2**k, min(_DIGIT, bits - k)) for k in range(0, bits, _DIGIT)]
     weights = np.array([float(p) for p in probabilities])
     found = np.empty(len(indices), dtype=np.complex128)
     for first in range(0, len(indices), _ROWS):
@@ -74,10 +75,10 @@ def coarse_moduli(
     return [float(x) * (1.0 + 8.0 * _UNIT) + error for x in moduli]
 
 
-def _powers(values: Sequence[arb], step: arb) -> Waves:
-    """Return e^(i j step g) for 0 <= j < 2^_DIGIT, a row for each j."""
+def _powers(values: Sequence[arb], step: arb, digit: int) -> Waves:
+    """Return e^(i j step g) for 0 <= j < 2^digit, a row for each j."""
     table = np.ones((1, len(values)), dtype=np.complex128)
-    for k in range(_DIGIT):
+    for k in range(digit):
         table = np.concatenate([table, table * _turns(values, step * 2**k)])
     return table
 

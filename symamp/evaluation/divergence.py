@@ -207,7 +207,7 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
                     raise
                 bits *= 2
                 continue
-            if not _is_settled(found, settings.gap):
+            if not is_settled(found, settings.gap):
                 bits, roughly = bits if roughly else 2 * bits, False
             elif isinstance(choice, TailPlan) and found.relative_gap > settings.gap and wider:
                 choice, wider = choice.widened(found._width(above=False) / settings.gap), wider - 1
@@ -259,13 +259,13 @@ def settled(evaluate: Callable[[int], Enclosure], bits: int, gap: float, most: i
     while bits <= most:
         with flint.ctx.workprec(bits):
             found = evaluate(bits)
-        if _is_settled(found, gap):
+        if is_settled(found, gap):
             return found
         bits *= 2
     return None
 
 
-def _is_settled(found: Enclosure, gap: float) -> bool:
+def is_settled(found: Enclosure, gap: float) -> bool:
     """Return whether rounding is far below the gap."""
     noise = max(_radius_share(found.lower, found.upper), _radius_share(found.upper, found.upper))
     return noise < 0.01 * (gap if found.plan is None else max(gap, found.relative_gap))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, lru_cache
 from math import inf, log
@@ -11,13 +12,15 @@ import flint
 import numpy as np
 from flint import arb
 
-from symamp.evaluation.certified import tilted_sum
+from symamp.errors import PrecisionError
+from symamp.evaluation.certified import suits_doubles, tilted_sum
 from symamp.evaluation.choice import KERNEL_GAP, Settings
 from symamp.evaluation.convolution import convolved_sum, estimated_log_sum
 from symamp.evaluation.divergence import (
     Enclosure,
     enclose_divergence,
     estimate_log_divergence,
+    is_settled,
     positive_part,
     settled,
     starting_precision,
@@ -29,7 +32,7 @@ from symamp.evaluation.law import Law, Level
 from symamp.evaluation.sandwich import finite_sandwich
 from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.evaluation.smooth_search import SEARCHED, Search, accuracy_of, nodes_near, rough_gparv, search
-from symamp.evaluation.tilted_nodes import TiltedNodes, node_gparv
+from symamp.evaluation.tilted_nodes import RoughlyTiltedNodes, TiltedNodes, node_gparv
 from symamp.numbers.scipy_functions import brentq
 
 EVALUATOR = "compact kernel over pieces"
@@ -179,9 +182,13 @@ def _by_kernel(
         return None
     first = starting_precision(n, settings.gap)
 
-    def enclosed(bits: int) -> Enclosure:
-        return _enclosed(law, level, n, found, bits, accuracy_of(n) * bits // first)
+    def enclosed(bits: int, roughly: float | None = None) -> Enclosure:
+        return _enclosed(law, level, n, found, bits, accuracy_of(n) * bits // first, roughly)
 
+    with flint.ctx.workprec(first), suppress(PrecisionError):  # no double is known of some value
+        quick = enclosed(first, max(settings.gap, found.sum.gap))
+        if is_settled(quick, settings.gap):
+            return quick
     return settled(enclosed, first, settings.gap, _LARGEST_PRECISION)
 
 
@@ -195,7 +202,10 @@ def _cheap(n: int) -> int:
     return _FREQUENCIES_OF_FEW if n < _MANY_USERS else _FREQUENCIES_OF_MANY
 
 
-def _enclosed(law: SmoothLaw, level: Level, n: int, found: Search, bits: int, accuracy: int) -> Enclosure:
+def _enclosed(
+    law: SmoothLaw, level: Level, n: int, found: Search, bits: int, accuracy: int, roughly: float | None
+) -> Enclosure:
+    """Return the enclosure at a precision; with phi in doubles where that saves time and ``roughly``, a gap, allows."""
     assert found.sum is not None
     plan = found.sum.plan
     # At first those of the search: their remainder is bounded for this plan, whatever they were made for.
@@ -203,7 +213,9 @@ def _enclosed(law: SmoothLaw, level: Level, n: int, found: Search, bits: int, ac
     with flint.ctx.workprec(bits):
         e = level.exponential()
         g = node_gparv(law, level, rule)
-        lower, upper = tilted_sum(TiltedNodes.of_nodes(g, rule, found.flat, e, n, plan.window.theta), plan)
+        in_doubles = roughly is not None and suits_doubles(plan, len(g.values), n, roughly)
+        kind = RoughlyTiltedNodes if in_doubles else TiltedNodes
+        lower, upper = tilted_sum(kind.of_nodes(g, rule, found.flat, e, n, plan.window.theta), plan)
         # One user has at most divergence 1; where a sum overflows that is all there is.
         lower = (lower / n).max(arb(0)) if lower.is_finite() else arb(0)
         upper = (upper / n).min(arb(1)) if upper.is_finite() else arb(1)

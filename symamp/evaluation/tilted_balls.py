@@ -125,11 +125,17 @@ class TiltedBalls(Tilted):
         """Return phi^n less the probability that all draws are null: that outcome contributes nothing."""
         return [power(phi, self.n) - self.null_n for phi in self.phis(step, first, last)]
 
+    @property
+    def whole(self) -> arb:
+        """The sum of the probabilities, at least 1: those of nodes may have a little more."""
+        return (total(self.probabilities) + self.null).max(arb(1)).upper()
+
     def moduli(self, step: arb, indices: Sequence[int]) -> list[arb]:
         """Return |phi(j step)|, or more, for each index j: in doubles where there are many and n errors are few."""
         if self.n.bit_length() <= _FEW_USERS and len(indices) * len(self.probabilities) > _MANY:
+            whole = self.whole
             bounds = coarse_moduli(self.g.values, self.probabilities, self.null, step, indices)
-            return [arb(bound) for bound in bounds]
+            return [whole * bound for bound in bounds]
         found = [self._sum(step * j) for j in indices]
         return [(z.real * z.real + z.imag * z.imag).max(arb(0)).sqrt() for z in found]
 
@@ -165,10 +171,11 @@ class RoughlyTilted(TiltedBalls):
         indices = [j for first, last in ranges for j in range(first, last + 1)]
         if not indices:
             return
-        error = arb(0, coarse_error(len(self.g.values), indices[-1]))
+        error = self.whole * arb(0, coarse_error(len(self.g.values), indices[-1]))
         sums = coarse_sums(self.g.values, self.probabilities, self.null, step, indices)
         for j, z in zip(indices, sums.tolist(), strict=True):
-            yield j, power(acb(arb(z.real) + error, arb(z.imag) + error), self.n) - self.null_n
+            phi = acb(arb(z.real) + error, arb(z.imag) + error) + self.missed(step * j)
+            yield j, power(phi, self.n) - self.null_n
 
 
 def tilted_numbers(g: BallGparv, n: int, theta: arb, left_out: arb) -> tuple[arb, arb, tuple[arb, ...], arb, arb]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from flint import acb, arb
 
@@ -11,7 +12,7 @@ from symamp.evaluation.flat_cells import FlatCells, Loss
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.law import Level, total
 from symamp.evaluation.smooth_law import Nodes, SmoothLaw
-from symamp.evaluation.tilted_balls import TiltedBalls, tilted_numbers
+from symamp.evaluation.tilted_balls import RoughlyTilted, TiltedBalls, tilted_numbers
 
 
 def node_gparv(law: SmoothLaw, level: Level, found: Nodes) -> BallGparv:
@@ -40,12 +41,12 @@ class TiltedNodes(TiltedBalls):
     flat: FlatCells
     e: arb
 
-    @staticmethod
-    def of_nodes(g: BallGparv, found: Nodes, flat: FlatCells, e: arb, n: int, tilt: float) -> TiltedNodes:
+    @classmethod
+    def of_nodes(cls, g: BallGparv, found: Nodes, flat: FlatCells, e: arb, n: int, tilt: float) -> Self:
         """Tilt the law of some nodes, and of its cells, by the double ``tilt``, an exact number."""
         theta = arb(tilt)
         left_out = _around(found.remainder(e, theta, arb(0)))
-        return TiltedNodes(g, n, *tilted_numbers(g, n, theta, left_out), found, flat, e)
+        return cls(g, n, *tilted_numbers(g, n, theta, left_out), found, flat, e)
 
     def mgf(self, tilt: arb) -> arb:
         """Return M(tilt) of one G."""
@@ -74,6 +75,10 @@ class TiltedNodes(TiltedBalls):
     def loss(self) -> Loss:
         """Return what is known of |phi| at all high frequencies, from the density of G alone."""
         return self.flat.tilted(self.theta, self.m)
+
+
+class RoughlyTiltedNodes(RoughlyTilted, TiltedNodes):
+    """The same with the sum over nodes in doubles, and balls around it."""
 
 
 def _around(bound: arb) -> arb:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import ClassVar
 
 import sympy as sp
@@ -40,10 +41,7 @@ class Cauchy(AdditiveNoise):
 
     def local_ratio(self) -> sp.Expr:
         """Return the largest value of f(y - 1)/f(y), at y = (1 + sqrt(1 + 4 scale^2))/2."""
-        b = self["scale"]
-        y = (1 + sp.sqrt(1 + 4 * b**2)) / 2
-        # y solves y^2 = y + b^2.
-        return sp.radsimp((2 * b**2 + y) / (2 * b**2 + 1 - y))
+        return _largest_ratio(self["scale"])
 
     def gamma(self) -> sp.Expr:
         """Return 1 - 2 arctan(1/(2 scale))/pi."""
@@ -52,3 +50,10 @@ class Cauchy(AdditiveNoise):
     def tail(self, start: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
         """Return y = 1/w: densities and their ratios are rational in w, also at w = 0."""
         return 1 / W, 1 / start
+
+
+@lru_cache(maxsize=64)
+def _largest_ratio(b: sp.Expr) -> sp.Expr:
+    y = (1 + sp.sqrt(1 + 4 * b**2)) / 2
+    # y solves y^2 = y + b^2.
+    return sp.radsimp((2 * b**2 + y) / (2 * b**2 + 1 - y))
