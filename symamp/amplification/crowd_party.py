@@ -31,6 +31,8 @@ _STEPS, _FAR_OFF = 40, 27.0
 _MANY = 10**6
 """Tells the search for a root that there are many users: then it starts from saddle points."""
 _ROUGH = Settings(gap=1e-3)
+_ACCURACY = 0.01
+"""The part of the gap to which a root is sought: what is certified is farther from it, and estimates have noise."""
 
 Side = Callable[[Level], tuple[list[Group], Callable[[], arb], Callable[[], arb]]]
 """At a level: groups, what E[S_+] is divided by, and what is added."""
@@ -104,7 +106,8 @@ class Party:
             low = self.below.found(Level.of_float(eps), settings)
             if low.value > ball_of(target):
                 return eps, low.name
-            shift *= 3.0 if low.value > 0 else _FAR_OFF  # 0: as much is unknown as there is
+            # Where half is missing a kernel says little, and nothing that is near will do.
+            shift *= 3.0 if 2 * low.value > ball_of(target) else _FAR_OFF
         return 0.0, None
 
 
@@ -117,6 +120,15 @@ def _guess(
     counted: Callable[[Level], arb | None] = lambda _: None,
 ) -> float:
     """Return an estimate of the eps at which a side, or the mean over counts where there is one, is delta."""
+
+    kernel_tells = True
+
+    def sharp(groups: list[Group]) -> float:
+        nonlocal kernel_tells
+        found = estimate_log_groups(groups, settings) if kernel_tells else None
+        # One kind of estimate for all that follow: a search would run after the difference.
+        kernel_tells = found is not None
+        return approximate_log_groups(groups) if found is None else found
 
     def log_at(eps: float, estimate: Callable[[list[Group]], float]) -> float:
         level = Level.of_float(max(eps, 0.0))
@@ -131,13 +143,14 @@ def _guess(
             return float(whole.mid().log()) if whole.mid() > 0 else -inf
 
     return estimate_root(
-        lambda eps: log_at(eps, lambda groups: estimate_log_groups(groups, settings)),
+        lambda eps: log_at(eps, sharp),
         lambda eps: log_at(eps, approximate_log_groups),
         _MANY,
         log_delta,
         settings,
         top if start is None else 2.0 * top,
         None if start is None else start,
+        _ACCURACY * settings.gap,
     )
 
 

@@ -75,7 +75,8 @@ def convolved_sum(
     scales = replace(scales, theta=scales.theta / unit, step=scales.step * unit)
     log_size = scales.log_size + rough.log_unit
     centres = {c * unit for c in scales.centres}
-    laws = {c: (_atoms(below, c, upward=False), _atoms(above, c, upward=True)) for c in centres}
+    sides = [(g, _masses(g, upward), upward) for g, upward in zip((below, above), _SIDES, strict=True)]
+    laws = {c: [(_values(g, c, upward), masses) for g, masses, upward in sides] for c in centres}
     if not max(np.abs(x[0]).max() for both in laws.values() for x in both) * n < _LARGEST:
         return None
     alone = n * float(below.singular.lower()), n * float(above.singular.upper())
@@ -209,12 +210,16 @@ def _short(x: float, n: int) -> float:
     return ldexp(round(ldexp(fraction, digits)), exponent - digits) if digits > 0 else 0.0
 
 
-def _atoms(g: BallGparv, centre: float, upward: bool) -> tuple[Floats, Floats]:
-    """Return values less the centre and masses, rounded upward or downward, with the null symbol."""
+def _values(g: BallGparv, centre: float, upward: bool) -> Floats:
+    """Return values less the centre, that of the null symbol last, rounded upward or downward."""
     rounded = float_above if upward else float_below
-    values = np.array([*(rounded(v - centre) for v in g.values), rounded(arb(-centre))])
-    masses = np.array([max(rounded(m), 0.0) for m in (*g.masses, g.null_mass)])
-    return values, masses
+    return np.array([*(rounded(v - centre) for v in g.values), rounded(arb(-centre))])
+
+
+def _masses(g: BallGparv, upward: bool) -> Floats:
+    """Return masses, that of the null symbol last, rounded upward or downward."""
+    rounded = float_above if upward else float_below
+    return np.array([max(rounded(m), 0.0) for m in (*g.masses, g.null_mass)])
 
 
 def _of_atoms(values: Floats, masses: Floats, plan: _Plan) -> tuple[float, float]:

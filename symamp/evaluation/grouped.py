@@ -57,8 +57,11 @@ def enclose_groups(groups: Sequence[Group], settings: Settings | None = None) ->
     return found
 
 
-def estimate_log_groups(groups: Sequence[Group], settings: Settings | None = None) -> float:
-    """Return an estimate of log E[S_+] in floats where they suffice; -inf for zero. Not a bound."""
+def estimate_log_groups(groups: Sequence[Group], settings: Settings | None = None) -> float | None:
+    """Return an estimate of log E[S_+] in floats where they suffice; -inf for zero. Not a bound.
+
+    None where the sums of a kernel that may be had leave the value open: what they say then is no estimate.
+    """
     settings = settings or Settings()
     present = [g for g in groups if g.count > 0]
     with flint.ctx.workprec(128):
@@ -68,9 +71,10 @@ def estimate_log_groups(groups: Sequence[Group], settings: Settings | None = Non
         if _outcomes(present, balls) <= _ENUMERATE:
             return _log(_enumerated(present, balls))
     try:
-        return GroupSearch(present).sum(settings).log_value
+        found = GroupSearch(present).sum(settings)
     except PrecisionError:  # out of the range of doubles
         return -inf
+    return found.log_value if found.lower > 0.0 else None
 
 
 def approximate_log_groups(groups: Sequence[Group]) -> float:

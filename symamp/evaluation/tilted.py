@@ -198,15 +198,17 @@ class TiltedLaw(TiltedFloats):
         cells = self.g.flat
         if cells is None:
             return np.empty(0), np.zeros(1), np.zeros(1)
-        height = cells.density * np.exp(self.theta * cells.low - self.cumulants.k0)
-        masses, edges = (np.concatenate([[0.0], np.cumsum(x)]) for x in (height * cells.width, 2.0 * height))
+        with np.errstate(over="ignore"):  # a tilt that is too large for doubles
+            height = cells.density * np.exp(self.theta * cells.low - self.cumulants.k0)
+            masses, edges = (np.concatenate([[0.0], np.cumsum(x)]) for x in (height * cells.width, 2.0 * height))
         return -cells.width, masses, edges
 
     def loss(self, u: Floats) -> Floats:
         """Return a number below 1 - |phi| at all frequencies from each u on; 0 where nothing is known."""
         narrow, masses, edges = self._flat
         used = np.searchsorted(narrow, -2.0 / u)
-        return np.asarray(np.maximum(masses[used] - edges[used] / u, 0.0))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.fmax(masses[used] - edges[used] / u, 0.0))
 
     def log_phi(self, u: Floats) -> tuple[Floats, Floats]:
         """Return (log |phi(u)|, arg phi(u)), accurate enough to be multiplied by n."""
