@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, lru_cache
-from math import inf, log
+from math import inf, log, log1p
 
 import flint
 import numpy as np
@@ -27,7 +27,7 @@ from symamp.evaluation.divergence import (
 )
 from symamp.evaluation.float_law import quick_gparv
 from symamp.evaluation.gparv import ball_gparv
-from symamp.evaluation.inversion import approximate_log_law, estimate_root
+from symamp.evaluation.inversion import approximate_log_law, estimate_root, log_of_ball
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.sandwich import finite_sandwich
 from symamp.evaluation.smooth_law import SmoothLaw
@@ -41,7 +41,10 @@ _CELLS, _FEW_CELLS, _ROUGH, _FEW_USERS = 200, 24, 1e-3, 12
 _COARSER, _COARSEST = 32.0, 1e-3
 _MOST_FREQUENCIES = 3_000
 _SHIFTED = 1.0
-_BITS, _WIDE, _ACCURACY = 128, 0.2, 0.1
+_BITS, _ACCURACY = 128, 0.1
+_WIDE, _WIDE_SHARE = 0.22, 5e-3
+"""The ratio of the ends, as a logarithm, from which on a long kernel is tried: the larger of a number and a share of
+that of the divergence itself. The latter moves eps by about half of that share."""
 _FREQUENCIES_OF_FEW, _FREQUENCIES_OF_MANY = 300, 500
 _FEW_ATOMS = 8
 _GAP_OF_SANDWICH = 5e-4  # as close as other evaluations come with few users
@@ -162,7 +165,7 @@ def enclose_smooth(
     if above is None:
         coarse = replace(settings, gap=max(settings.gap, _GAP_OF_SANDWICH))
         found = _by_convolution(law, level, n, coarse, below)
-        if n > _FEW_USERS and (found is None or found.relative_gap > _WIDE):
+        if n > _FEW_USERS and (found is None or _is_wide(found)):
             above = _by_kernel(law, level, n, settings, _MOST_FREQUENCIES, 1.0 if found is None else found.relative_gap)
         if above is None:
             return found or _by_finite_laws(law, level, n, coarse, below)
@@ -170,6 +173,11 @@ def enclose_smooth(
         return above
     other = enclose_smooth(below, level, n, settings)
     return Enclosure(other.lower, above.upper, above.evaluator, above.precision, above.plan)
+
+
+def _is_wide(found: Enclosure) -> bool:
+    gap, size = found.relative_gap, log_of_ball(found.upper)
+    return gap >= 1.0 or (size > -inf and -log1p(-gap) > max(_WIDE, -_WIDE_SHARE * size))
 
 
 def _by_kernel(
