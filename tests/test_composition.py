@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
-from math import inf
+from math import comb, inf
 from random import Random
 
 import flint
@@ -486,3 +486,26 @@ def test_rounds_whose_losses_are_infinite_but_for_hardly_any():
     """A given bound of 1 up to eps = 1/7 and of 0 only from 999999 on: what is finite is less than a double tells."""
     given = sa.from_privacy_profile([("1/7", 1), (999_999, 0), (10**6, "1e-30")])
     assert given.rounds(10**5).delta(5).upper == 1
+
+
+@pytest.mark.parametrize(("eps0", "rounds", "delta"), [(8, 100, 0.5), (2, 1000, 1e-6), (5, 400, 1e-9)])
+def test_eps_of_many_hundreds(eps0, rounds, delta):
+    """One user with a bit, so that losses are +-eps0: the binomial law says what eps is, far beyond 300."""
+    p = Fraction(1 / (1 + np.exp(-eps0)))
+    masses = {
+        eps0 * (2 * x - rounds): comb(rounds, x) * p**x * (1 - p) ** (rounds - x)
+        for x in range(rounds // 2 + 1, rounds + 1)
+    }
+    answer = krr(2, eps0, 1).rounds(rounds).epsilon(delta)
+
+    def divergence(eps):
+        return sum(float(m) * -np.expm1(eps - loss) for loss, m in masses.items() if loss > eps)
+
+    assert divergence(answer.upper * (1 + 1e-9)) <= delta <= divergence(answer.lower * (1 - 1e-9))
+    assert 300 < answer.lower < answer.upper < answer.lower * (1 + 1e-5)
+
+
+def test_where_windows_of_many_hundreds_overflow():
+    """With few terms the sums are undefined there, and no estimate may rest on them."""
+    found = krr(3, 8, 4).rounds(100).epsilon("1e-6")
+    assert 300 < found.lower < found.upper < 1.01 * found.lower

@@ -70,7 +70,9 @@ def _certified(rounds: Rounds, delta: fmpq, start: float, gap: float, up: bool) 
     first = estimate_divergence(product, start, gap)
     slope = first.plan.window.theta if first.plan is not None else 1.0 / largest
     tolerance = _TOLERANCE * gap
-    root = 0.0 if at_zero <= 0.0 else falling_root(lambda e: max(ends(e)[0], -_FAR), start, slope, largest, tolerance)
+    root = 0.0
+    if at_zero > 0.0:
+        root = falling_root(lambda e: max(ends(e)[0], -_FAR), start, slope, largest, tolerance, furthest=inf)
     shift = 0.0
     for _ in range(_STEPS):
         eps = nextafter(root + shift, inf) if up else nextafter(root - shift, -inf)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf, log, log1p, pi, sqrt
+from math import ceil, inf, isnan, log, log1p, pi, sqrt
 
 import numpy as np
 
@@ -54,7 +54,8 @@ def estimate_divergence(product: FloatProduct, eps: float, gap: float) -> FloatD
             found = _sums(product, tilted, eps, window, d, gap * estimate)
             if found is None:
                 break
-            if best is None or found[1] - found[0] < best[1] - best[0]:
+            # Windows of many hundreds overflow while there are few terms.
+            if not isnan(found[1] - found[0]) and (best is None or found[1] - found[0] < best[1] - best[0]):
                 best = found
             reached = (found[1] - found[0]) / found[1] if found[1] > 0.0 else inf
             if reached <= gap:
@@ -63,7 +64,8 @@ def estimate_divergence(product: FloatProduct, eps: float, gap: float) -> FloatD
             d *= float(np.clip(0.95 * sqrt(gap / reached), 0.25, 0.9))
         best = best or _sums(product, tilted, eps, window, window.length, gap * estimate)
     assert best is not None
-    low, high = (scale + log(x) if x > 0.0 else -inf for x in best[:2])
+    low = scale + log(best[0]) if best[0] > 0.0 else -inf
+    high = scale + log(best[1]) if best[1] > 0.0 else inf
     return FloatDivergence(float(np.logaddexp(low, infinite)), float(np.logaddexp(high, infinite)), best[2])
 
 

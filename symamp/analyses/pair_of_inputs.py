@@ -171,11 +171,13 @@ def falling_root(
     top: float,
     tolerance: float,
     known: Callable[[float], float] = lambda _: inf,
+    furthest: float = LARGEST_EPS,
 ) -> float:
     """Return where a decreasing function is about 0, in few evaluations: secant steps, the first with a given slope.
 
-    inf if it is still positive at ``top`` or far out. Where steps fail, ``known`` is asked for a place beyond which no
-    root is wanted; it is returned where the function is positive there. Floats: what is found is certified afterwards.
+    inf if it is still positive at ``top`` or beyond the ``furthest`` place that matters. Where steps fail, ``known`` is
+    asked for a place beyond which no root is wanted; it is returned where the function is positive there. Floats: what
+    is found is certified afterwards.
     """
     x, value = start, miss(start)
     for _ in range(_STEPS):
@@ -199,7 +201,7 @@ def falling_root(
             return end
         top = min(top, end)
     while miss(high) > 0.0:
-        if high >= top or high > LARGEST_EPS:
+        if high >= top or high > furthest:
             return high if isfinite(top) else inf
         high = min(1.25 * high, top)
     if low == high:
