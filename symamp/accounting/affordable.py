@@ -1,37 +1,52 @@
-"""How many values of a dear bound a curve has: as many as some work allows."""
+"""How many values a curve of a round has: as many as some work allows, which is counted and not measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from symamp.analyses.part import Evidence
 from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence
+from symamp.evaluation.certified import suits_doubles
+from symamp.evaluation.divergence import Enclosure
+from symamp.evaluation.plan import Plan
 
-_MOST_WORK, _FAR_WORK = 40_000, 6_000
-"""Cells of frequencies, times laws, of the bounds over all data sets for one list of levels: some seconds."""
-_SEARCH = 400
-"""What a search for parameters takes, in the same units."""
+NEAR, FAR, CHEAP, BELOW = 4_000_000, 600_000, 1_500_000, 3_000_000
+"""Microseconds of a usual core, about, for the levels that matter and for those far out, for cheap bounds where dear
+ones take too long, and for a lower end."""
+_CELL, _SEARCH = 100, 40_000
+"""Of the bounds over all data sets: a cell of frequencies for each law, and the search for parameters."""
+_FREQUENCY, _VALUE, _BITS = 16.0, 0.3, 128
+"""Of a kernel in balls: a frequency at so many bits, and what each value of the law adds."""
+_IN_DOUBLES, _VALUE_IN_DOUBLES = 3.0, 0.1
+_MISSED, _TRIED, _OTHER = 4.0, 80_000, 8_000
+"""Where a kernel misses its gap by such a factor, larger ones were tried; what other evaluators take."""
+_CELLS_OF_NOISE = 200
+"""How many values a law with a density stands for."""
 
 
 @dataclass
 class Work:
-    """Work that is counted and not measured, so that answers do not depend on the machine; ``far`` ones get less."""
+    """Work that may be spent on one list of levels; the same on every machine, whatever was evaluated before."""
 
-    far: bool
-    spent: int = field(default=0, init=False)
+    most: float
+    spent: float = field(default=0.0, init=False)
 
     def is_left(self) -> bool:
         """Return whether another value may be evaluated."""
-        return self.spent < (_FAR_WORK if self.far else _MOST_WORK)
+        return self.spent < self.most
 
-    def count(self, evidence: Iterable[Evidence]) -> None:
-        """Add what evaluations took."""
-        self.spent += sum(map(_work, evidence))
-
-
-def _work(found: Evidence) -> int:
-    if not isinstance(found.details, AllDataSetsEvidence):
-        return 0
-    cells = sum(len(c.ends) for region in found.details.regions for c in region.cells)
-    return _SEARCH + cells * len(getattr(found.part, "laws", (0,)))
+    def count(self, found: Evidence | Enclosure, n: int, gap: float, values: int | None = None) -> None:
+        """Add about what an evaluation took, for a law of so many values, or one with a density."""
+        details = found.details if isinstance(found, Evidence) else None
+        if isinstance(details, AllDataSetsEvidence):
+            assert isinstance(found, Evidence)
+            cells = sum(len(c.ends) for region in details.regions for c in region.cells)
+            self.spent += _SEARCH + _CELL * cells * len(getattr(found.part, "laws", (0,)))
+        elif isinstance(found.plan, Plan):
+            each = (_FREQUENCY + _VALUE * (values or _CELLS_OF_NOISE)) * found.precision / _BITS
+            if values and suits_doubles(found.plan, values, n, max(gap, found.relative_gap)):
+                each = _IN_DOUBLES + _VALUE_IN_DOUBLES * values
+            self.spent += found.plan.blocks.evaluations * each
+            self.spent += _TRIED if found.relative_gap > _MISSED * gap else 0
+        else:
+            self.spent += _OTHER

@@ -211,8 +211,8 @@ class Composition:
                 for part in (grid.levels(), grid.tail(_TAIL if tail else 0, budget_))
             )
             bottom = None if top is None else 1 / top
+            sparing = gap is None  # a width that was asked for may take its time
             if up:
-                sparing = gap is None  # a width that was asked for may take its time
                 near, beyond = found.above(levels, sparing=sparing), found.above(tails, far=True, sparing=sparing)
                 points = tuple(p.floored(bits) for p in (*near, *beyond))
                 if points and not tail:  # no digit shows that a finite loss beyond counts as infinite
@@ -223,7 +223,8 @@ class Composition:
                 continue
             worst = None if top == 1 else found.below(max(centre, s / 2.0))
             if worst is not None:
-                curves.append(RoundCurve(found, count, points_of(*worst, (*levels, *tails), top, bits), bits, worst))
+                below = points_of(*worst, (*levels, *tails), top, bits, sparing=sparing)
+                curves.append(RoundCurve(found, count, below, bits, worst))
         make = pessimistic if up else optimistic
         return Pairs(tuple(curves), tuple((make(c.points), c.count) for c in curves))
 

@@ -41,4 +41,4 @@ def descend(
 
 
 def _agree(a: fmpq, b: fmpq, tolerance: float) -> bool:
-    return abs(a - b) <= max(a, b) * fmpq(*tolerance.as_integer_ratio())
+    return bool(abs(a - b) <= max(a, b) * fmpq(*tolerance.as_integer_ratio()))

@@ -12,7 +12,7 @@ import flint
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.accounting.affordable import Work
+from symamp.accounting.affordable import BELOW, CHEAP, FAR, NEAR, Work
 from symamp.accounting.curve_points import LEAST_BITS, CurvePoint, CurvePoints
 from symamp.accounting.descent import descend
 from symamp.amplification.answer import Answer
@@ -168,20 +168,21 @@ class ShuffledRound(Round):
         ``high`` is at least D_E of the shuffled reports of every two neighbouring data sets, in both orders.
         Proof: docs/proofs/blanket_reduction.md, docs/proofs/all_data_sets.md, docs/proofs/kernel_sandwich.md.
         """
-        levels, tolerance, work = tuple(levels), _settings(self.question.n).gap, Work(far)
+        levels, n, tolerance = tuple(levels), self.question.n, _settings(self.question.n).gap
+        work = Work((FAR if far else NEAR) if sparing else inf)
 
         def point(level: fmpq, *, far: bool = far) -> CurvePoint:
             evidence = self.evidence(level, far=far)
-            work.count(evidence)
+            for e in evidence:
+                work.count(e, n, tolerance, len(e.part.law.atoms) if is_triple(e.part) else None)
             return CurvePoint.of_ends(level, ZERO, largest_upper(evidence))
 
-        if not (sparing and self._is_dear) or (far and len(self._chosen) > 1):
-            return descend(levels, point, tolerance)
-        dear = descend(levels, point, tolerance, work.is_left)
-        if len(self._chosen) == 1 or work.is_left():
-            return dear
-        known = {p.level: p for p in dear}
-        return descend(levels, lambda e: known.get(e) or point(e, far=True), tolerance)
+        found = descend(levels, point, tolerance, work.is_left)
+        if far or len(self._chosen) == 1 or work.is_left():
+            return found
+        known, work = {p.level: p for p in found}, Work(CHEAP)
+        cheap = descend(levels, lambda e: known.get(e) or point(e, far=True), tolerance, work.is_left)
+        return tuple(sorted({*found, *cheap}, key=lambda p: p.level))
 
     def is_cheap(self, level: fmpq) -> bool:
         """Return whether only a cheap bound was evaluated at a level."""
@@ -284,15 +285,19 @@ def is_symmetric(reduction: Reduction) -> bool:
     return decomposition.signature() == reduction.decomposition.signature()
 
 
-def points_of(reduction: Reduction, n: int, levels: Iterable[fmpq], top: fmpq | None, bits: int) -> CurvePoints:
+def points_of(
+    reduction: Reduction, n: int, levels: Iterable[fmpq], top: fmpq | None, bits: int, *, sparing: bool = False
+) -> CurvePoints:
     """Return enclosures of the divergence of a data set of n users at E >= 1 and, from the other order, at 1/E.
 
-    Ends below 2^-bits are moved outward.
+    Ends below 2^-bits are moved outward. ``sparing`` as for upper bounds: it shall take seconds.
     """
-    law, levels = reduction.law, tuple(levels)
-    right = _descended(law, levels, n, bits)
-    left = right if is_symmetric(reduction) else _descended(law.swapped(), levels, n, bits)
-    points = (*(p.reflected() for p in left[::-1] if p.level > 1), *right)
+    levels, orders = tuple(levels), [reduction.law]
+    if not is_symmetric(reduction):
+        orders.append(reduction.law.swapped())
+    most = BELOW / len(orders) if sparing else inf
+    right, *left = (_descended(law, levels, n, bits, Work(most)) for law in orders)
+    points = (*(p.reflected() for p in (left[0] if left else right)[::-1] if p.level > 1), *right)
     return CurvePoints(points, None if top is None else 1 / top, top)
 
 
@@ -305,11 +310,12 @@ def _settings(n: int) -> Settings:
     return _LESS_CLOSE if n <= _FEW_USERS else _CLOSE
 
 
-def _descended(law: Law, levels: tuple[fmpq, ...], n: int, bits: int) -> tuple[CurvePoint, ...]:
-    return descend(levels, lambda e: _enclosed(law, e, n).floored(bits), _settings(n).gap)
+def _descended(law: Law, levels: tuple[fmpq, ...], n: int, bits: int, work: Work) -> tuple[CurvePoint, ...]:
+    def point(e: fmpq) -> CurvePoint:
+        found = enclose_divergence(law, level_at(e), n, _settings(n))
+        work.count(found, n, _settings(n).gap, len(law.atoms))
+        with flint.ctx.workprec(found.precision + 64):
+            ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
+        return CurvePoint.of_ends(e, *ends).floored(bits)
 
-
-def _enclosed(law: Law, e: fmpq, n: int) -> CurvePoint:
-    found = enclose_divergence(law, level_at(e), n, _settings(n))
-    with flint.ctx.workprec(found.precision + 64):
-        return CurvePoint.of_ends(e, Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper()))
+    return descend(levels, point, _settings(n).gap, work.is_left)
