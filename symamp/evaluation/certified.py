@@ -14,25 +14,24 @@ from symamp.evaluation.tilted_balls import RoughlyTilted, Tilted, TiltedBalls, t
 from symamp.numbers.number_system import FLINT
 
 _GAP, _MOST_FREQUENCIES = 1e-6, 20_000
-_MANY, _SHARE = 20_000, 0.01
+_MANY, _SHARE = 100, 0.01
 
 
 def suits_doubles(plan: Plan, values: int, n: int, gap: float) -> bool:
-    """Return whether the law of G has so many values that doubles save time, and n errors in phi are below the gap."""
-    error = n * coarse_error(values, plan.terms)
-    return plan.blocks.evaluations * values > _MANY and error < _SHARE * gap
+    """Return whether there are so many frequencies that doubles save time, and n errors in phi are below the gap."""
+    return plan.blocks.evaluations > _MANY and n * coarse_error(values, plan.terms) < _SHARE * gap
 
 
 def certified_sum(g: BallGparv, n: int, plan: Plan, *, roughly: bool = False) -> tuple[arb, arb]:
     """Return balls (lower, upper) such that lower <= E[S_+] <= upper for S the sum of n copies of G.
 
-    ``roughly`` says that phi is evaluated in doubles, with balls around it that hold whatever n is.
+    ``roughly`` says that the sum is taken in doubles, with balls around it that hold whatever n is.
 
     Guarantee
     ---------
     The left end of the first ball and the right end of the second enclose E[S_+] for *every* plan with
     0 < theta'' < theta < theta', W > 0, N >= 1 and blocks that cover the frequencies j h, 0 < j < N.
-    Proof: docs/proofs/kernel_sandwich.md, and docs/proofs/smooth_laws.md, section 3, for doubles.
+    Proof: docs/proofs/kernel_sandwich.md, and docs/proofs/disks.md for doubles.
     """
     kind = RoughlyTilted if roughly else TiltedBalls
     return tilted_sum(kind(g, n, *tilted_numbers(g, n, arb(plan.window.theta), arb(0))), plan)
@@ -48,7 +47,7 @@ def tilted_sum(tilted: Tilted, plan: Plan, function: type[TwoSided] = Kernel) ->
     """
     theta, w = tilted.theta, arb(plan.window.length)
     kernel = function(FLINT, theta, w, plan.terms)
-    below, above = kernel.sums(tilted.factors(kernel.step, plan.blocks.evaluated), 1 - tilted.null_n)
+    below, above = tilted.sums(kernel, plan.blocks.evaluated)
     excesses = [abs(x - kernel.modulus(arb(0))) for x in kernel.at_zero()]
     dropped = plan.blocks.dropped
     for (first, last), bound in zip(dropped, tilted.decays(kernel.step, dropped), strict=True):

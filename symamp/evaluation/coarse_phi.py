@@ -16,7 +16,7 @@ Waves = NDArray[np.complex128]
 
 _UNIT = 2.0**-53
 _TINY = arb(2) ** -60
-_ROWS, _DIGIT = 32, 6
+_ROWS, _AT_ONCE, _DIGIT = 32, 2**12, 6
 
 
 def coarse_error(values: int, last: int) -> float:
@@ -24,13 +24,30 @@ def coarse_error(values: int, last: int) -> float:
     return 1.01 * _UNIT * (9 * last.bit_length() + 2 * values + 8)
 
 
+def turn_error(last: int) -> float:
+    """Return how far each turn by ``coarse_turns`` may be from the exact one at frequencies up to ``last``."""
+    return 6.1 * _UNIT * last.bit_length()
+
+
+def coarse_turns(values: Sequence[arb], step: arb, indices: Sequence[int]) -> Waves:
+    """Return about e^(i j step g), a row for each index j and a column for each value g.
+
+    e^(i step g) and its powers with exponents 2^k are each the double next to the exact number, and products are taken
+    in doubles, so that nothing is assumed of how a library computes sines.
+
+    Guarantee
+    ---------
+    No value is farther from the exact one than ``turn_error``. Proof: docs/proofs/smooth_laws.md.
+
+    Raises PrecisionError for values of which too few digits are known.
+    """
+    return _turned(_tables(values, step, max(indices)), np.array(indices, dtype=np.int64))
+
+
 def coarse_sums(
     values: Sequence[arb], probabilities: Sequence[arb], rest: arb, step: arb, indices: Sequence[int]
 ) -> Waves:
     """Return for each index j about sum p e^(i j step g) + rest; probabilities and rest sum to at most 1.
-
-    e^(i step g) and its powers with exponents 2^k are each the double next to the exact number; products and sums are
-    taken in doubles, so that nothing is assumed of how a library computes sines.
 
     Guarantee
     ---------
@@ -43,15 +60,14 @@ def coarse_sums(
     ...     coarse_sums([arb(1), arb(-1)], [arb("0.5"), arb("0.5")], arb(0), arb(2), [1, 5]).real
     array([-0.416..., -0.839...])
     """
-    bits = max(indices).bit_length()
-    tables = [_powers(values, step * 2**k, min(_DIGIT, bits - k)) for k in range(0, bits, _DIGIT)]
+    tables = _tables(values, step, max(indices))
     weights = np.array([float(p) for p in probabilities])
     found = np.empty(len(indices), dtype=np.complex128)
-    for first in range(0, len(indices), _ROWS):
-        some = np.array(indices[first : first + _ROWS], dtype=np.int64)
-        turned = reduce(mul, (t[(some >> _DIGIT * k) % 2**_DIGIT] for k, t in enumerate(tables)))
-        found.real[first : first + _ROWS] = turned.real @ weights + float(rest)
-        found.imag[first : first + _ROWS] = turned.imag @ weights
+    rows = max(_ROWS, _AT_ONCE // len(values))
+    for first in range(0, len(indices), rows):
+        turned = _turned(tables, np.array(indices[first : first + rows], dtype=np.int64))
+        found.real[first : first + rows] = turned.real @ weights + float(rest)
+        found.imag[first : first + rows] = turned.imag @ weights
     return found
 
 
@@ -73,6 +89,15 @@ def coarse_moduli(
     moduli = np.abs(coarse_sums(values, probabilities, rest, step, indices))
     error = coarse_error(len(values), max(indices))
     return [float(x) * (1.0 + 8.0 * _UNIT) + error for x in moduli]
+
+
+def _tables(values: Sequence[arb], step: arb, last: int) -> list[Waves]:
+    bits = last.bit_length()
+    return [_powers(values, step * 2**k, min(_DIGIT, bits - k)) for k in range(0, bits, _DIGIT)]
+
+
+def _turned(tables: Sequence[Waves], indices: NDArray[np.int64]) -> Waves:
+    return reduce(mul, (t[(indices >> _DIGIT * k) % 2**_DIGIT] for k, t in enumerate(tables)))
 
 
 def _powers(values: Sequence[arb], step: arb, digit: int) -> Waves:

@@ -191,10 +191,11 @@ def _log_of_sum(g: FloatGparv, n: int, log_value: float) -> float:
 
 def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choice: Choice, bits: int) -> Enclosure:
     """Return the evaluation of a choice, with as many bits and as wide a range as the gap needs."""
-    wider, roughly = _WIDER, False
+    wider, roughly, aimed = _WIDER, False, settings.gap
     if isinstance(choice, FloatSum):
+        aimed = max(settings.gap, choice.gap)
         with flint.ctx.workprec(bits):
-            roughly = suits_doubles(choice.plan, len(source().values), n, max(settings.gap, choice.gap))
+            roughly = suits_doubles(choice.plan, len(source().values), n, aimed)
     if isinstance(choice, TailPlan):
         with flint.ctx.workprec(bits):
             bits += min(32 * -(-lost_bits(source(), n, choice) // 32), _MOST_LOST)
@@ -207,7 +208,7 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
                     raise
                 bits *= 2
                 continue
-            if not is_settled(found, settings.gap):
+            if not is_settled(found, settings.gap) or (roughly and found.relative_gap > _AS_SHARP * aimed):
                 bits, roughly = bits if roughly else 2 * bits, False
             elif isinstance(choice, TailPlan) and found.relative_gap > settings.gap and wider:
                 choice, wider = choice.widened(found._width(above=False) / settings.gap), wider - 1

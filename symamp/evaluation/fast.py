@@ -26,6 +26,8 @@ from symamp.numbers.number_system import NUMPY
 
 _ROUNDS = 12
 _WIDER, _WIDEST = 8.0, 0.1
+_SHARPER, _COARSER, _MANY = 0.25, 8.0, 1_000
+"""Plans of many frequencies that are so much sharper than asked for are made coarser."""
 
 
 @dataclass(frozen=True)
@@ -136,13 +138,15 @@ def _refined(tilted: TiltedFloats, n: int, window: Window, gap: float, estimate:
         found = _trial(tilted, n, window, d, gap, estimate, most)
         if found is None:
             break
-        if best is None or not found.gap >= best.gap:
+        is_met = best is not None and best.gap <= gap
+        if best is None or not found.gap >= best.gap or (is_met and found.gap <= gap):
             best = found
-        if found.gap <= gap:
+        if is_met or (found.gap <= gap and (found.gap > _SHARPER * gap or found.cut.frequencies < _MANY)):
             break
         if found.upper > 0.0:
             estimate = min(estimate, found.upper)
-        d *= float(np.clip(0.95 * np.sqrt(gap / found.gap), 0.25, 0.9))
+        # Once more where rare large values make the first guess many times as dear as it had to be.
+        d *= float(np.clip(0.95 * np.sqrt(gap / found.gap), 0.25, 0.9 if found.gap > gap else _COARSER))
     return best
 
 

@@ -19,7 +19,7 @@ class TwoSided:
     """B- and B+ of a function f for a tilt theta, a window W and N terms: d = W/N, frequencies j h, h = 2 pi/W."""
 
     def __init__(self, numbers: NumberSystem, theta: Number, window: Number, terms: int) -> None:
-        self.numbers, self.theta = numbers, theta
+        self.numbers, self.theta, self.terms = numbers, theta, terms
         self.d, self.step = window / terms, 2 * numbers.pi() / window
         self.top = 2 * numbers.pi() / self.d
 

@@ -49,6 +49,7 @@ _FREQUENCIES_OF_FEW, _FREQUENCIES_OF_MANY = 300, 500
 _FEW_ATOMS = 8
 _GAP_OF_SANDWICH = 5e-4  # as close as other evaluations come with few users
 _GAP_OF_MANY, _MANY_USERS = 5e-7, 1_000
+_AS_SHARP = 2.0
 
 
 def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | None = None) -> float:
@@ -194,8 +195,9 @@ def _by_kernel(
         return _enclosed(law, level, n, found, bits, accuracy_of(n) * bits // first, roughly)
 
     with flint.ctx.workprec(first), suppress(PrecisionError):  # no double is known of some value
-        quick = enclosed(first, max(settings.gap, found.sum.gap))
-        if is_settled(quick, settings.gap):
+        aimed = max(settings.gap, found.sum.gap)
+        quick = enclosed(first, aimed)
+        if is_settled(quick, settings.gap) and quick.relative_gap <= _AS_SHARP * aimed:
             return quick
     return settled(enclosed, first, settings.gap, _LARGEST_PRECISION)
 

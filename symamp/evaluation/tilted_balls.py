@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import Protocol
 
+import numpy as np
 from flint import acb, acb_mat, arb
 
 from symamp.evaluation.blocks import NEGLIGIBLE, Ranges
 from symamp.evaluation.coarse_phi import coarse_error, coarse_moduli, coarse_sums
+from symamp.evaluation.coarse_sums import coarse_two_sided
 from symamp.evaluation.flat_cells import Loss
 from symamp.evaluation.gparv import BallGparv
-from symamp.evaluation.kernel import TwoSided
+from symamp.evaluation.kernel import Kernel, TwoSided
 from symamp.evaluation.law import total
 from symamp.evaluation.plan import Window
+from symamp.numbers.disks import Disks
+from symamp.numbers.rounding import float_above
 
 _FEW = 9
 """Up to so many frequencies in a row are evaluated one by one."""
@@ -45,6 +49,10 @@ class Tilted(Protocol):
     def factors(self, step: arb, ranges: Ranges) -> Iterable[tuple[int, acb]]:
         """Yield (j, what ``powers`` returns there) for the indices of some ranges."""
         return (f for first, last in ranges for f in enumerate(self.powers(step, first, last), first))
+
+    def sums(self, kernel: TwoSided, ranges: Ranges) -> tuple[arb, arb]:
+        """Return Re sum B(jh) factor over ranges of frequencies, and half of B(0), for B- and B+."""
+        return kernel.sums(self.factors(kernel.step, ranges), 1 - self.null_n)
 
     def growth(self, tilt: arb) -> arb:
         """Return M(tilt)/M(theta)."""
@@ -114,7 +122,7 @@ class TiltedBalls(Tilted):
         return [z + self.missed(step * j) for j, z in enumerate(sums, first)]
 
     def missed(self, u: arb) -> acb:
-        """Return what phi(u) is beside the sum over values: nothing, for a finite law."""
+        """Return what phi(u) is beside the sum over values, no less at larger u: nothing, for a finite law."""
         return acb(0)
 
     def power(self, u: arb) -> acb:
@@ -164,18 +172,22 @@ class TiltedBalls(Tilted):
 
 
 class RoughlyTilted(TiltedBalls):
-    """The same with the characteristic function of one G in doubles, and balls around it."""
+    """The same with the sum over frequencies in doubles, and balls around it."""
 
-    def factors(self, step: arb, ranges: Ranges) -> Iterable[tuple[int, acb]]:
-        """Yield (j, what ``powers`` returns there) for the indices of some ranges."""
+    def sums(self, kernel: TwoSided, ranges: Ranges) -> tuple[arb, arb]:
+        """Return Re sum B(jh) phi^n over ranges of frequencies, and half of B(0), for B- and B+."""
+        at_zero = kernel.sums((), 1 - self.null_n)
         indices = [j for first, last in ranges for j in range(first, last + 1)]
         if not indices:
-            return
-        error = self.whole * arb(0, coarse_error(len(self.g.values), indices[-1]))
-        sums = coarse_sums(self.g.values, self.probabilities, self.null, step, indices)
-        for j, z in zip(indices, sums.tolist(), strict=True):
-            phi = acb(arb(z.real) + error, arb(z.imag) + error) + self.missed(step * j)
-            yield j, power(phi, self.n) - self.null_n
+            return at_zero
+        assert isinstance(kernel, Kernel)
+        error = self.whole * coarse_error(len(self.g.values), indices[-1]) + abs(self.missed(kernel.step * indices[-1]))
+        phi = coarse_sums(self.g.values, self.probabilities, self.null, kernel.step, indices)
+        with np.errstate(all="ignore"):
+            radius = np.full(len(indices), float_above(error))
+            factors = Disks(phi.real, phi.imag, radius) ** self.n - Disks.of(self.null_n)
+        below, above = coarse_two_sided(kernel, indices, factors)
+        return at_zero[0] + below, at_zero[1] + above
 
 
 def tilted_numbers(g: BallGparv, n: int, theta: arb, left_out: arb) -> tuple[arb, arb, tuple[arb, ...], arb, arb]:

@@ -1,0 +1,88 @@
+"""Many complex numbers at once, in doubles with radii: only additions, products, quotients and roots are rounded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum, inf, isfinite
+from typing import TypeAlias
+
+import numpy as np
+from flint import acb, arb
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+
+_UNIT = 2.0**-53
+_UP, _UP_OF_SUMS, _MOST = 1.0 + 2.0**-40, 1.0 + 2.0**-28, 2**22
+"""More than the roundings of a radius, and of a sum of up to so many of them, take off."""
+_TINY = 1e-150
+"""More than underflow takes off a modulus."""
+
+
+@dataclass(frozen=True)
+class Disks:
+    """Disks around complex doubles; what is done to them contains what is done to the numbers in them.
+
+    Real and imaginary parts are separate arrays, so that each operation is one correctly rounded step of IEEE
+    arithmetic. Proof: docs/proofs/disks.md.
+    """
+
+    real: Floats
+    imag: Floats
+    radius: Floats
+
+    @staticmethod
+    def of(z: acb | arb) -> Disks:
+        """Return a disk around a ball."""
+        real, imag = (z.real, z.imag) if isinstance(z, acb) else (z, arb(0))
+        middle = acb(float(real.mid()), float(imag.mid()))
+        far = abs(acb(real, imag) - middle).upper()
+        radius = float(far) * _UP + _TINY if far.is_finite() else inf
+        return Disks(*(np.array([float(x)]) for x in (middle.real, middle.imag, radius)))
+
+    @property
+    def modulus(self) -> Floats:
+        """At least the modulus of each middle."""
+        return np.asarray(np.sqrt(self.real * self.real + self.imag * self.imag) * (1.0 + 8.0 * _UNIT) + _TINY)
+
+    def __add__(self, other: Disks) -> Disks:
+        real, imag = self.real + other.real, self.imag + other.imag
+        rounded = 2.0 * _UNIT * (np.abs(real) + np.abs(imag))
+        return Disks(real, imag, (self.radius + other.radius + rounded) * _UP)
+
+    def __sub__(self, other: Disks) -> Disks:
+        return self + Disks(-other.real, -other.imag, other.radius)
+
+    def __mul__(self, other: Disks) -> Disks:
+        a, b = self.modulus, other.modulus
+        real = self.real * other.real - self.imag * other.imag
+        imag = self.real * other.imag + self.imag * other.real
+        radius = a * other.radius + b * self.radius + self.radius * other.radius + 6.0 * _UNIT * a * b
+        return Disks(real, imag, radius * _UP + _TINY)
+
+    def inverse(self) -> Disks:
+        """Return the reciprocals; the radius is infinite where a disk comes near 0."""
+        least = np.maximum(np.abs(self.real), np.abs(self.imag))
+        is_far = (least > 2.0 * self.radius) & (least > _TINY)
+        square = np.where(is_far, self.real * self.real + self.imag * self.imag, 1.0)
+        real, imag = self.real / square, -self.imag / square
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            radius = self.radius / (least * (least - self.radius)) + 8.0 * _UNIT * (np.abs(real) + np.abs(imag))
+        return Disks(real, imag, np.where(is_far, radius * _UP + _TINY, inf))
+
+    def __pow__(self, n: int) -> Disks:
+        """Return the n-th powers, n >= 1, by squaring."""
+        result = self
+        for bit in bin(n)[3:]:
+            result = result * result
+            if bit == "1":
+                result = result * self
+        return result
+
+    def real_sum(self) -> arb:
+        """Return a ball around the sum of the real parts."""
+        if not np.isfinite(self.real).all() or len(self.real) > _MOST:
+            return arb(0, inf)
+        middle = fsum(self.real.tolist())  # rounded once
+        radius = float(self.radius.sum() * _UP_OF_SUMS + 4.0 * _UNIT * abs(middle))
+        return arb(middle, radius if isfinite(radius) else inf)
