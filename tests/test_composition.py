@@ -387,8 +387,8 @@ def test_noise_with_a_density_has_a_lower_end():
 def test_dear_bounds_at_some_levels_only(monkeypatch):
     """The curve stays above that with all of them, and below the cheap one; certificates use what was evaluated."""
     ends = []
-    for work in (10**9, 3_000, 0):
-        monkeypatch.setattr("symamp.accounting.affordable._MOST_WORK", work)
+    for work in (1e12, 300_000, 1):
+        monkeypatch.setattr("symamp.accounting.round.NEAR", work)
         found = sa.profile(sa.SubsetSelection(d=5, k=2, eps0=1), n=60).rounds(20).epsilon("1e-6")
         ends.append(found.upper)
         assert found.lower < found.upper
@@ -410,7 +410,8 @@ def test_dear_levels_are_spread_evenly_and_counted():
     assert [p.level for p in some] == [1, 4, 8, 9]
     assert not descend((), point, 1e-5)
     assert len(descend(levels[:1], point, 1e-5)) == 1
-    assert Work(False).is_left()
+    assert Work(1.0).is_left()
+    assert not Work(0.0).is_left()
 
 
 def test_nothing_is_evaluated_where_the_curve_is_flat():
