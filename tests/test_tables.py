@@ -19,7 +19,7 @@ from symamp.analyses.data_sets import dataset_reduction
 from symamp.analyses.lower_bounds import worst_triples
 from symamp.analyses.mixed_others import ascent
 from symamp.analyses.own_law import own_law
-from symamp.analyses.pair_bounds import narrowed, open_pairs, singular_above, worst_pairs
+from symamp.analyses.pair_bounds import moment_bounds, narrowed, open_pairs, singular_above, worst_pairs
 from symamp.analyses.pair_kernel import kernel_bounds
 from symamp.analyses.pair_ranking import chi_squares, log_divergences
 from symamp.analyses.reduction import Reduction
@@ -164,6 +164,18 @@ def test_a_pair_that_is_closed_lies_below_the_bound(seed):
                     fewer = narrowed(numeric, level, n, ball, left, law)
                     assert set(fewer) <= set(left)
                     assert all(exact[pair] <= bound for pair in pairs if pair not in fewer)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_moments_bound_every_pair(seed):
+    rng, table = Random(3000 + seed), table_of(seed)
+    n, E = rng.choice((1, 2, 4, 6)), 1 + (ratio_of(table) - 1) * Fraction(rng.randint(0, 6), 10)
+    pairs = list(itertools.permutations(range(len(table)), 2))
+    bounds = moment_bounds(mechanism_of(table).numeric, level_at(E), n, pairs)
+    for pair, bound in zip(pairs, bounds, strict=True):
+        exact, alone = (oracle.blanket_divergence(table, *pair, users, E) for users in (n, 1))
+        assert arb(fmpq(exact.numerator, exact.denominator)) <= bound.lower()
+        assert bound.upper() <= arb(fmpq(alone.numerator, alone.denominator)) + 1e-12
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -36,7 +36,8 @@ class Answer(Bracket):
     ``evidence_above`` and ``evidence_below`` are the certified evaluations behind the two ends.
 
     An analysis that is no guarantee (``method="variation_ratio_2023"``) does not touch the bracket: ``claimed`` is
-    what it says, and may lie below ``lower``.
+    what it says, and may lie below ``lower``. ``limited`` says that a search ended because the question had taken the
+    work that one may take: where that is asked for by ``gap`` or ``digits``, there is no such limit.
 
     Answers are plain data: they can be pickled, compared and hashed.
 
@@ -56,6 +57,7 @@ class Answer(Bracket):
     evidence_above: tuple[Evidence, ...] = ()
     evidence_below: tuple[Evidence, ...] = ()
     claimed: Interval | None = None
+    limited: bool = False
 
     @property
     def quantity(self) -> str:
@@ -195,6 +197,8 @@ class Answer(Bracket):
         """
         if self.question is None or self.upper <= self.lower * (1.0 + _APART):
             return ""
+        if self.limited:
+            return "the work of one question: a gap other than the default, or digits, are sought without a limit"
         if self.bound.upper > self.bound.lower * (1.0 + _APART):
             return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
         listed = ANALYSES["all_data_sets"].supports(self.question.subject) is None

@@ -28,7 +28,7 @@ from symamp.amplification.search import Ladder
 from symamp.analyses.blanket_bound import blanket_of_rows
 from symamp.analyses.few_users import HISTOGRAMS
 from symamp.analyses.generic_all_data_sets import PatternCell
-from symamp.analyses.pair_bounds import common_tilt, open_pairs
+from symamp.analyses.pair_bounds import MOMENTS, common_tilt, open_pairs
 from symamp.analyses.part import Evidence, Part
 from symamp.analyses.reduction import is_triple
 from symamp.analyses.registry import ANALYSES
@@ -158,7 +158,8 @@ def _below(claim: Claim, at: At) -> Iterator[_Found]:
 
 def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
     """Yield an evaluation at ``at`` of every class of pairs, or of those of a table that no common bound settles."""
-    known, n = {e.part.signature: e for e in claim.above}, claim.question.n
+    known = {e.part.signature: e for e in claim.above if e.evaluator != MOMENTS}
+    n = claim.question.n
     method = claim.above[0].part.method if claim.above else None
     if method in _OF_DENSITIES:
         raise ArgumentError("certificate", method, _instead(claim.question.subject))

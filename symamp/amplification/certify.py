@@ -8,10 +8,12 @@ import flint
 from flint import fmpq
 
 from symamp.analyses.bound import ROUGH, Bound
+from symamp.analyses.pair_bounds import MOMENTS
 from symamp.analyses.part import Evidence, Part
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import log_of, log_of_ball
 from symamp.evaluation.law import Level
+from symamp.evaluation.work import is_spent
 from symamp.numbers.dyadic import Dyadic
 
 _STEPS = 40
@@ -45,11 +47,13 @@ def epsilon_above(
             slope = (missed[1] - miss) / (shift - missed[0])
         if all(e.is_at_most(delta) for e in found):
             closer = eps + (miss + 0.25 * worst.accuracy) / slope
-            if worst.accuracy > 0.0 and len(found) == 1 and 0.0 < closer < eps * (1.0 - _WORTH):
+            if worst.accuracy > 0.0 and len(found) == 1 and not is_spent() and 0.0 < closer < eps * (1.0 - _WORTH):
                 again = bound.evidence(Level.of_float(closer), n, settings, delta, worst)
                 if all(e.is_at_most(delta) for e in again):
                     return closer, again
             return eps, found
+        if is_spent() and worst.accuracy > 0.0 and found[-1].evaluator == MOMENTS:
+            return inf, ()  # pairs are left to their blankets: another bound is as good
         part = found[-1].part
         if part is not worst:  # it is the worse one here, and shows by itself where it is delta
             root = _at_tie(part, n, delta, part.root(n, log_of(delta), settings, guess))

@@ -30,10 +30,16 @@ from symamp.errors import PrecisionError, UndecidedOrderError
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import LARGEST_EPS, log_of, log_of_ball
 from symamp.evaluation.law import Level
+from symamp.evaluation.work import QUESTION, is_spent, question, stage, was_limited, work_left
 from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 
 _ONE = Dyadic(1)
+_GAP = 1e-6
+"""What is aimed at unless another gap is asked for: then work is limited."""
+_BELOW, _ABOVE, _MIXED, _AGAIN = 0.4, 0.8, 0.85, 0.5
+"""The shares of the work of a question that are spent at most when the searches for data sets, for upper bounds and
+for mixtures end, and what has to be left for more digits."""
 _USUAL_DIGITS = 4
 """Digits of epsilon that are sought where none are asked for: near what is left of delta for large eps it is flat."""
 _FINER = 3
@@ -64,6 +70,10 @@ class Profile:
         For all neighbouring data sets of n users D_{e^eps} <= ``upper``, and for some pair of them it is >= ``lower``.
         Proof: docs/proofs/blanket_reduction.md, with docs/proofs/kernel_sandwich.md for the numbers.
         """
+        with question(inf if digits is not None or gap != _GAP else QUESTION):
+            return self._delta(eps, gap, digits)
+
+    def _delta(self, eps: object, gap: float, digits: int | None) -> Answer:
         exact = budget(eps)
         settings, wanted = accuracy(gap, digits)
         asked = Asked("delta", exact, str(eps), wanted)
@@ -72,11 +82,14 @@ class Profile:
         beyond = float(sp.N(exact, 15)) > LARGEST_EPS
         # The divergence decreases in eps: a smaller eps bounds it from above, its limit from below.
         level = level_of(sp.Integer(int(LARGEST_EPS)) if beyond else exact)
-        low_value, best = self._below.largest_value(level, self.n)
-        tried = self._ladder.values(level, self.n, low_value, wanted is not None)
+        with stage(_BELOW):
+            low_value, best = self._below.largest_value(level, self.n)
+        with stage(_ABOVE):
+            tried = self._ladder.values(level, self.n, low_value, wanted is not None)
         value, _, worst = tried[0]
         if low_value < value - LOOSE:
-            low_value, best = self._below.largest_mixed_value(level, self.n, best)
+            with stage(_MIXED):
+                low_value, best = self._below.largest_mixed_value(level, self.n, best)
         worst = attained_first(tried, LOOSE)[2]  # at eps = 0 bounds tie
         _, attained = self._below.attained_value(level, self.n, worst, best, low_value)
         above = self._values_above(level, settings, tried)
@@ -101,6 +114,10 @@ class Profile:
         The shuffled mechanism is (``upper``, delta)-private, and for every eps < ``lower`` it is not
         (eps, delta)-private. Proof: docs/proofs/inversion.md, with docs/proofs/blanket_reduction.md.
         """
+        with question(inf if digits is not None or gap != _GAP else QUESTION):
+            return self._least_epsilon(delta, gap, digits)
+
+    def _least_epsilon(self, delta: object, gap: float, digits: int | None) -> Answer:
         target = failure_probability(delta)
         settings, wanted = accuracy(gap, digits, "epsilon, whose ends are doubles")
         asked = Asked("epsilon", target, str(delta), wanted)
@@ -113,7 +130,14 @@ class Profile:
                 break
             # Where delta falls slowly in eps, digits of eps take more of delta.
             settings = replace(settings, gap=settings.gap * 10.0**-missing)
-            answer = self._epsilon(asked, target, settings)
+            left = work_left()
+            if left < _AGAIN * QUESTION:
+                break
+            with question(left):
+                finer = self._epsilon(asked, target, settings)
+                if was_limited():
+                    break
+            answer = finer
         return answer.checked()
 
     def _epsilon(self, asked: Asked, target: fmpq, settings: Settings) -> Answer:
@@ -125,11 +149,14 @@ class Profile:
         # Between answers of one profile eps grows about as the root of log(1/delta) does.
         start = None if self._last is None else self._last[0] * sqrt(log_delta / self._last[1])
         hopeless = self._below.never_below(self.n, target)
-        low, best = (inf, hopeless) if hopeless else self._below.largest_root(self.n, log_delta, settings, start)
-        tried = self._ladder.roots(self.n, log_delta, settings, low, wanted is not None, best)
+        with stage(_BELOW):
+            low, best = (inf, hopeless) if hopeless else self._below.largest_root(self.n, log_delta, settings, start)
+        with stage(_ABOVE):
+            tried = self._ladder.roots(self.n, log_delta, settings, low, wanted is not None, best)
         guess, _, worst = tried[0]
         if low < (1.0 - LOOSE) * guess:
-            low, best = self._below.largest_mixed_root(self.n, log_delta, settings, best, low)
+            with stage(_MIXED):
+                low, best = self._below.largest_mixed_root(self.n, log_delta, settings, best, low)
         root, _, shown = attained_first(tried, LOOSE * guess if guess < inf else 0.0)
         low, attained = self._below.attained_root(self.n, log_delta, settings, shown, root, best, low)
         upper, above = self._epsilon_above(target, settings, tried)
@@ -138,8 +165,9 @@ class Profile:
             guess = worst.root(self.n, log_delta, settings, upper)
         upper, above = self._capped(upper, above)
         own = 0.0
-        with suppress(PrecisionError):
-            own, _ = epsilon_below(worst, self.n, target, guess, settings)
+        if not is_spent():
+            with suppress(PrecisionError):
+                own, _ = epsilon_below(worst, self.n, target, guess, settings)
         lower, below = (inf, ()) if hopeless else epsilon_below(attained, self.n, target, low, settings)
         if hopeless:
             below = (self._limit(hopeless),)
@@ -262,7 +290,7 @@ class Profile:
         own: Interval,
         claimed: Interval | None = None,
     ) -> Answer:
-        return Answer(self.question, asked, ends[0], ends[1], own, above, below, claimed)
+        return Answer(self.question, asked, ends[0], ends[1], own, above, below, claimed, was_limited())
 
 
 def _outer(evidence: tuple[Evidence, ...]) -> Interval:

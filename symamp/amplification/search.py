@@ -19,6 +19,7 @@ from symamp.analyses.subject import Subject
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.evaluation.law import Level
+from symamp.evaluation.work import is_spent
 
 LOOSE = 1e-3
 """Relative distance of the bounds from which on more is tried: dearer analyses above, mixtures of inputs below."""
@@ -73,6 +74,8 @@ class Ladder:
         tried: list[Tried] = []
         for found in self._analyses:
             least = min((root for root, *_ in tried), default=inf)
+            if tried and is_spent():
+                break
             if tried and self._is_hopeless(found, n, Level.of_float(min(least, LARGEST_EPS)), log_delta):
                 continue
             bound = self._bound(found)
@@ -98,6 +101,8 @@ class Ladder:
         for found in self._analyses:
             if is_near and found.name in beaten:
                 continue
+            if tried and is_spent():
+                break
             least = min((value for value, *_ in tried), default=inf)
             if self._is_hopeless(found, n, level, least):
                 continue
@@ -144,7 +149,7 @@ class DataSetSearch:
         self, n: int, log_delta: float, settings: Settings, best: DataSetPart, root: float
     ) -> tuple[float, DataSetPart]:
         """Return (eps, data set) with the largest estimated eps among the mixtures for the pair of the best one."""
-        if not 0.0 < root < inf or self._in_vain >= _PATIENCE:
+        if not 0.0 < root < inf or self._in_vain >= _PATIENCE or is_spent():
             return root, best
         mixed = Bound.of((best, *self._simple.mixtures(best, Level.of_float(root), n)))
         return self._told(_reduction(mixed.root(n, log_delta, settings, root)))
@@ -155,7 +160,7 @@ class DataSetSearch:
 
     def largest_mixed_value(self, level: Level, n: int, best: DataSetPart) -> tuple[float, DataSetPart]:
         """Return (log divergence, data set) with the largest estimate among the mixtures for the pair of the best."""
-        if self._in_vain >= _PATIENCE:
+        if self._in_vain >= _PATIENCE or is_spent():
             return _largest(Bound((best,)), level, n)
         return self._told(_largest(Bound.of((best, *self._simple.mixtures(best, level, n))), level, n))
 

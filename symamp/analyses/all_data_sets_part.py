@@ -13,6 +13,7 @@ from symamp.evaluation.all_data_sets import enclose_all_data_sets, estimate_log_
 from symamp.evaluation.all_data_sets_known import Others, Searches
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.law import Level
+from symamp.evaluation.work import is_spent
 
 SOURCE = "Theorem G (docs/proofs/all_data_sets.md)"
 _LOWER = 0.97
@@ -76,6 +77,8 @@ class AllDataSetsPart(PairOfInputs):
 
     def _estimate(self, level: Level, n: int, halved: bool, rough: bool = False) -> float:
         found = self.searches
+        if is_spent() and not (found.knows(level, n) or found.are_for(n)):
+            return inf
         return estimate_log_all_data_sets(
             self.laws, level, n, mixed=self.mixed, halved=halved, searches=found, rough=rough
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import flint
 import numpy as np
 from flint import arb, arb_mat
@@ -15,8 +17,12 @@ from symamp.evaluation.fast import float_sum
 from symamp.evaluation.gparv import float_gparv
 from symamp.evaluation.inversion import log_of_ball
 from symamp.evaluation.law import Law, Level
+from symamp.evaluation.work import spend
 
 Pair = tuple[int, int]
+MOMENTS = "moments"
+"""The evaluator of what moments prove."""
+_ENTRY, _EXPONENTIALS = 0.15, 20  # units of work of one product of balls, and exponentials in these
 _KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
 
 
@@ -87,6 +93,50 @@ def narrowed(
         return [p for p, value in zip(left, bounds, strict=True) if not value.upper() + float(lone[p]) <= bound]
 
 
+def moment_bounds(table: NumericTable, level: Level, n: int, pairs: Sequence[Pair]) -> list[arb]:
+    """Return an upper bound on the divergence of the blanket of each pair: one user alone, or moments at a tilt.
+
+    What M(theta)^n/(n e theta) with a tilt for each pair gives is larger by a small factor than a sum over frequencies.
+
+    Guarantee
+    ---------
+    Every pair has D_E of at most its number at n users. Proof: docs/proofs/all_pairs.md.
+    """
+    alone, lone = excesses(table.floats, _e(level)) + _room(table), singular_above(table, level)
+    found = [arb(float(alone[pair])) for pair in pairs]
+    with flint.ctx.workprec(128 + 2 * n.bit_length()):
+        for k, theta in enumerate(_own_tilts(table, level, n, pairs)):
+            if theta > 0.0:
+                moment = _moment(table, level, arb(theta), pairs[k])
+                bound = (moment**n / (n * arb(theta) * arb(1).exp()) + float(lone[pairs[k]])).upper()
+                found[k] = bound if bound < found[k] else found[k]
+    return found
+
+
+def _own_tilts(table: NumericTable, level: Level, n: int, pairs: Sequence[Pair]) -> list[float]:
+    """Return the best tilt of a grid for each pair, by doubles; 0 for none."""
+    minus_one, rows, hidden = level.rough_minus_one(), table.floats, table.least_floats
+    first, second = (list(side) for side in zip(*pairs, strict=True))
+    least, best_tilts = np.full(len(pairs), np.inf), np.zeros(len(pairs))
+    for theta in tilts(minus_one, n, chi_squares(rows, hidden)).tolist():
+        logs = (n * log_moments(rows, hidden, minus_one, theta) - np.log(theta))[first, second]
+        is_less = logs < least
+        least, best_tilts = np.where(is_less, logs, least), np.where(is_less, theta, best_tilts)
+    return [float(theta) for theta in best_tilts]
+
+
+def _moment(table: NumericTable, level: Level, theta: arb, pair: Pair) -> arb:
+    """Return M(theta) of one pair."""
+    spend(_ENTRY * _EXPONENTIALS * len(table.messages))
+    e, found, seen = level.exponential(), arb(0), arb(0)
+    for y, r in enumerate(table.least):
+        if not table.is_null(int(r)):
+            hidden, first, second = (table.ball(int(rank)) for rank in (r, *table.ranks[list(pair), y]))
+            found += hidden * (theta * (first - e * second) / hidden).exp()
+            seen += hidden
+    return found + (1 - seen).max(arb(0))
+
+
 def _root(x: arb, n: int) -> arb:
     """Return a number whose n-th power is at most x, for the comparison with moments; -1 if there is none."""
     return (x.log() / n).exp().lower() if x > 0 else arb(-1)
@@ -94,6 +144,7 @@ def _root(x: arb, n: int) -> arb:
 
 def _moments(table: NumericTable, level: Level, theta: arb) -> tuple[arb_mat, arb]:
     """Return sum over y of m(y) e^(theta (r0 - E r1)) for all pairs, and the mass of the null symbol."""
+    spend(_ENTRY * table.floats.size * (_EXPONENTIALS + len(table.inputs)))
     e = level.exponential()
     hidden = [table.ball(int(r)) for r in table.least]
     seen = [y for y, r in enumerate(table.least) if not table.is_null(int(r))]

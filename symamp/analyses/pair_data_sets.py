@@ -14,6 +14,7 @@ from symamp.analyses.pair_bounds import Pair
 from symamp.derivation.numeric_table import Floats, NumericTable
 from symamp.evaluation.all_data_sets_plan import Parameters
 from symamp.evaluation.law import Level
+from symamp.evaluation.work import spend
 from symamp.numbers.rounded_exponentials import LARGEST, UNIT, exponentials, logarithms_above
 
 Mean: TypeAlias = Callable[[Floats], Floats]
@@ -21,6 +22,7 @@ Booleans: TypeAlias = NDArray[np.bool_]
 
 _MOST, _CHUNK = 30_000_000, 500_000
 """So many triples (pair, x, y) take seconds; so many of them are in memory at once."""
+_TRIPLE, _WHOLE = 0.05, 3  # units of work, and terms
 _LEAST_ENTRY, _LARGEST_E, _LARGEST_EXPONENT = 1e-200, 1e12, 1e10
 _CENTRED, _BLURRED, _SLACK = 1e-6, 1e-9, 1.0 + 1e-4
 _BEYOND, _MOST_BEYOND = 12.0, 0.25
@@ -68,6 +70,7 @@ def common_bounds(
         return nothing
     with np.errstate(all="ignore"):  # what is no number proves nothing
         best = min(common, key=lambda c: float(np.nan_to_num(_bounds(rows, [worst], c), nan=inf)[0]))
+        spend(_TRIPLE * len(pairs) * rows.size * (_WHOLE + len(parameters.terms)))
         size = max(_CHUNK // rows.size, 1)
         parts = [_bounds(rows, pairs[i : i + size], best) for i in range(0, len(pairs), size)]
     return np.concatenate([np.empty(0), *parts])

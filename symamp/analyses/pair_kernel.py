@@ -15,10 +15,12 @@ from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
 from symamp.evaluation.tilted_balls import power
+from symamp.evaluation.work import spend
 from symamp.numbers.number_system import FLINT
 
 Pair = tuple[int, int]
 _ROUNDINGS = 2.0**-50
+_FREQUENCY, _PAIR, _TERM = 50.0, 8.0, 0.002  # units of work
 _TINY = arb(2) ** -60
 _SMALLEST, _LARGEST = 1e-100, 1e100
 
@@ -42,6 +44,7 @@ def kernel_bounds(
     scale = moments.at_zero
     sums = [kernel.at_zero()[1] / 2 for _ in pairs]
     for j in range(1, plan.terms):
+        spend(_FREQUENCY + len(pairs) * (_PAIR + _TERM * len(table.messages)))
         if progress is not None:
             progress(j, plan.terms)
         _, weight = kernel.at(kernel.step * j)

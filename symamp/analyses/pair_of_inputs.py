@@ -23,9 +23,11 @@ from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.float_law import quick_gparv
 from symamp.evaluation.inversion import LARGEST_EPS, approximate_log_law, largest_epsilon
 from symamp.evaluation.law import Law, Level
+from symamp.evaluation.work import spend
 from symamp.numbers.scipy_functions import brentq
 
 _STEPS = 8
+_ATOM = 10.0  # units of work
 _MOST_INPUTS, _MOST_ENTRIES = 6, 256
 _FAR, _CLOSE = 1e6, 1e-3
 _PLACE = replace(ROUGH, gap=0.05)
@@ -102,7 +104,9 @@ class PairOfInputs(PartDefaults):
     @cached_property
     def laws(self) -> tuple[Law, ...]:
         """The laws that cross to the evaluation, each complete."""
-        return tuple(t.law for t in self.triples)
+        found = tuple(t.law for t in self.triples)
+        spend(_ATOM * sum(len(law.atoms) for law in found))
+        return found
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: laws are functions, and are made again where they are needed, as are searches."""
@@ -187,6 +191,8 @@ def falling_root(
         if not 0.0 < following < top or following == x:
             break
         there = miss(following)
+        if there == inf:  # no more is asked of this bound
+            return following
         steeper = (value - there) / (following - x)
         slope = steeper if isfinite(steeper) and steeper > 0.0 else slope
         x, value = following, there

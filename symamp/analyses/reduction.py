@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import lru_cache
 from math import inf
 from typing import ClassVar, TypeGuard
 
@@ -17,8 +16,16 @@ from symamp.analyses.standing import Standing
 from symamp.derivation.crossing import law_of
 from symamp.derivation.decomposition import Decomposition
 from symamp.evaluation.divergence import Enclosure, Settings, enclose_divergence, estimate_log_divergence
-from symamp.evaluation.inversion import estimate_epsilon, largest_epsilon, limit_divergence, plateau
+from symamp.evaluation.float_law import quick_gparv
+from symamp.evaluation.inversion import (
+    approximate_log_law,
+    estimate_epsilon,
+    largest_epsilon,
+    limit_divergence,
+    plateau,
+)
 from symamp.evaluation.law import Law, Level
+from symamp.evaluation.work import is_spent, kept
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,8 @@ class Reduction(PartDefaults):
 
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+        if is_spent():
+            return approximate_log_law(quick_gparv(self.law, level), n)
         return _estimated(self.decomposition, bool(self.dataset), level, n, settings or Settings())
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
@@ -103,12 +112,12 @@ def is_triple(part: Part) -> TypeGuard[Reduction]:
 
 
 # A search comes back to the same triple at the same level: nothing is evaluated twice.
-@lru_cache(maxsize=8192)
+@kept(maxsize=8192)
 def _estimated(decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings) -> float:
     return estimate_log_divergence(law_of(decomposition, complete), level, n, settings)
 
 
-@lru_cache(maxsize=1024)
+@kept(maxsize=1024)
 def _enclosed(decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings) -> Enclosure:
     around = decomposition.enclosing_laws
     if around is None:

@@ -11,6 +11,7 @@ from symamp.analyses.part import Part
 from symamp.derivation.numeric_table import NumericTable
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.law import Level
+from symamp.evaluation.work import is_spent
 
 _MANY_MESSAGES = 32
 
@@ -63,6 +64,8 @@ class SearchedBound(Bound):
             tried[best.signature], root = best, best.root(n, log_delta, settings, start)
             best = best if 0.0 < root < inf else None
         while True:
+            if best is not None and is_spent():
+                return root, best
             proposed = self.proposed(Level.of_float(root), n)
             # Reversed: of parts that are alike the first is kept.
             new = {part.signature: part for part in reversed(proposed) if part.signature not in tried}

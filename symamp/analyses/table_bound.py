@@ -11,15 +11,16 @@ import flint
 from flint import arb, fmpq
 
 from symamp.analyses.bound import Progress, sharp_enough
-from symamp.analyses.pair_bounds import Pair, narrowed, open_pairs, worst_pairs
+from symamp.analyses.pair_bounds import MOMENTS, Pair, moment_bounds, narrowed, open_pairs, worst_pairs
 from symamp.analyses.part import Evidence, Part
 from symamp.analyses.searched_bound import SearchedBound, has_many_messages
 from symamp.derivation.crossing import law_of
 from symamp.derivation.numeric_table import NumericTable
 from symamp.derivation.pairs import distinct_pairs
 from symamp.derivation.table_decomposition import table_blanket
-from symamp.evaluation.divergence import Settings
+from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.law import Level
+from symamp.evaluation.work import is_spent
 from symamp.numbers.dyadic import Dyadic
 
 Closer: TypeAlias = Callable[[Part, Level, int, arb, list[Pair]], list[Pair]]
@@ -133,7 +134,7 @@ class TableBound(SearchedBound):
             return tuple(found)
         limit: fmpq | Dyadic = found[0].upper if goal is None else goal
         groups = self._others(level, n, limit, worst)
-        while self.instead is not None and len(groups) > _DEAR:
+        while self.instead is not None and len(groups) > _DEAR and not is_spent():
             # The worst ones are evaluated; the next one says below what the rest can be left.
             tried = sharp_enough(self.instead(groups.pop(_DEAR)[0]), level, n, limit, settings)
             if not tried.is_at_most(limit):
@@ -145,6 +146,9 @@ class TableBound(SearchedBound):
         every, tell = self._every, self.progress or _silent
         while groups:
             tell(every - len(groups), every)
+            if is_spent():
+                found.append(self._by_moments([group[0] for group in groups], level, n))
+                break
             group = groups.pop(0)
             part = self.part(group[0])
             tried = sharp_enough(part, level, n, limit, settings)
@@ -160,6 +164,18 @@ class TableBound(SearchedBound):
                 groups = [group for group in groups if group[0] in left]
         tell(every, every)
         return tuple(sorted(found, key=lambda e: e.upper, reverse=True) if goal is None else found)
+
+    def _by_moments(self, pairs: Sequence[Pair], level: Level, n: int) -> Evidence:
+        """Return what the moments of blankets prove of several pairs, as evidence of the worst of them.
+
+        Guarantee
+        ---------
+        No part of these pairs has a divergence above the upper end. Proof: docs/proofs/all_pairs.md.
+        """
+        bounds = moment_bounds(self.table, level, n, pairs)
+        with flint.ctx.workprec(256):
+            worst = max(range(len(pairs)), key=lambda k: bounds[k])
+            return Evidence.of(self.part(pairs[worst]), level, Enclosure(arb(0), bounds[worst], MOMENTS, 256))
 
     def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: Part) -> list[list[Pair]]:
         """Return the pairs that no common bound settles, worst first, in groups of which one stands for all."""

@@ -17,7 +17,7 @@ from symamp.analyses.blanket_bound import blanket_of_rows
 from symamp.analyses.data_sets import dataset_reduction
 from symamp.analyses.envelope_part import EnvelopePart
 from symamp.analyses.lower_bounds import pairs_badly_hidden
-from symamp.analyses.pair_bounds import Pair, worst_pairs
+from symamp.analyses.pair_bounds import MOMENTS, Pair, worst_pairs
 from symamp.analyses.pair_data_sets import common_bounds
 from symamp.analyses.pair_of_inputs import PairOfInputs
 from symamp.analyses.part import Part
@@ -155,7 +155,7 @@ class RoughPair(TablePair):
         if not bound < 1.0:
             return replace(blanket.enclose(level, n, settings), lower=arb(0), exact=None)
         with flint.ctx.workprec(128):
-            return Enclosure(arb(0), (arb(unit).exp() * arb(bound)).upper(), "moments", 128)
+            return Enclosure(arb(0), (arb(unit).exp() * arb(bound)).upper(), MOMENTS, 128)
 
 
 def rows_of(part: Part, table: NumericTable) -> Pair:

@@ -16,9 +16,11 @@ from symamp.evaluation.all_data_sets_plan import Term
 from symamp.evaluation.all_data_sets_transforms import ClassTransforms, Transforms
 from symamp.evaluation.gparv import BallGparv, Floats
 from symamp.evaluation.law import total
+from symamp.evaluation.work import spend
 
 _FLOOR = 70.0  # |M|^N is not followed below e^-70 of its largest value
 _FAR = 60.0
+_CELL, _CLASS = 300.0, 60.0  # units of work
 _MOST_GROWTH, _MOST_EXPONENT = 50.0, 600.0
 _MANY_USERS = 10_000
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
@@ -125,6 +127,7 @@ class TermBalls:
 
         inf as soon as one class shows that it will be above ``most``.
         """
+        spend(_CLASS * len(self.classes))
         left, right = arb(lo), arb(hi)
         common = self._log_weight(left) - self.unit
         limit = log(most / (hi - lo)) - float(common)
@@ -150,6 +153,7 @@ class TermBalls:
 
         They are those of a panel that holds the cell, if there is one. ``c`` is (scale, slope).
         """
+        spend(_CELL + _CLASS * len(self.classes))
         left, right = arb(lo), arb(hi)
         middle, half = (left + right) / 2, (right - left) / 2
         across = left.union(right)

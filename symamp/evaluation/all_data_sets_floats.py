@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from symamp.evaluation.gparv import BallGparv, Floats
 from symamp.evaluation.tilted import exp_minus_linear, turned
+from symamp.evaluation.work import spend
 
 Waves = NDArray[np.complex128]
 
 _STEPS, _STEADY, _ALONE = 14, 1e-3, 4.0
 _NEXT_TO_NOTHING = 1e-15 - 1.0
 _AT_ONCE = 2**15  # numbers that a cache holds
+_CALL, _TURN, _TERM, _CORNER = 50.0, 0.01, 0.001, 0.3  # units of work
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ class FloatClasses:
     def log_mgf(self, s: Floats, lam: Floats) -> Floats:
         """Return log M_x(s) = log E[e^(s z - lam z+)] for arrays s, lam of one shape; the classes are the last axis."""
         s, lam = np.broadcast_arrays(s, lam)
+        spend(_CALL + _TURN * s.size * self.values.size)
         x = s[..., None, None] * self.values - lam[..., None, None] * np.maximum(self.values, 0.0)
         linear = s[..., None] * self.mean - lam[..., None] * self.gains
         below_one = linear + np.einsum("...xk,xk->...x", exp_minus_linear(x), self.masses)
@@ -100,6 +103,7 @@ class FloatClasses:
     def transforms(self, s: float, lam: float, sigma: float, p_lo: float, u: Floats) -> tuple[Floats, Floats]:
         """Return (log|M_x|, |A_x|) at s + iu, arrays of shape (frequencies, classes)."""
         rows = max(_AT_ONCE // max(len(self._shared[0]), 1), 1)
+        spend(_CALL + len(u) * len(self._shared[0]) * (_TURN + _TERM * len(self.values)))
         parts = [self._transforms(s, lam, sigma, p_lo, u[i : i + rows]) for i in range(0, max(len(u), 1), rows)]
         log_m, sizes = zip(*parts, strict=True)
         return np.concatenate(log_m), np.concatenate(sizes)
@@ -182,6 +186,7 @@ def log_integrands(g: FloatClasses, log_m: Floats, size: Floats, n: int, weights
     ``log_m`` and ``size`` are log|M| and |A|, of shape (frequencies, classes); c is the best one for the sum over the
     corners with the ``weights``.
     """
+    spend(_CORNER * log_m.size)
     top = log_m.max(axis=1, keepdims=True)
     floored = np.maximum(log_m, top - 80.0 / (n - 1))  # any larger value than |M| is allowed; zeros are not
     exponents, alphas = (n - 1) * floored, (n - 1) * np.maximum(size, 1e-300) * np.exp(-floored)

@@ -17,6 +17,7 @@ from symamp.evaluation.all_data_sets_saddles import positive_messages
 from symamp.evaluation.all_data_sets_search import SHARP, Found
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.law import Law, Level
+from symamp.evaluation.work import is_spent
 
 _FEWEST_POSITIVE, _LEAST_SPREAD = 1.0, 1e-2
 """With fewer positive messages, plainly or by their spread, no parameters give a bound near to the truth."""
@@ -80,6 +81,8 @@ class Searches:
 
     def _borrowed_at(self, level: Level, n: int) -> Regions | None:
         """Return the parameters of another pair that suit this one, None without any."""
+        if is_spent():
+            return self._borrowed.get((level, n))
         g = self._floats(level, n) if self._others and (level, n) not in self._borrowed else None
         for users, gain, other in (self._others or [])[: -_MOST_BORROWED - 1 : -1]:
             found = None if g is None or users != n else carried(other, g, n, gain)
@@ -92,6 +95,10 @@ class Searches:
         """Return whether there are parameters for all data sets that nobody has to search."""
         return (level, n) in self._whole.found or (level, n) in self._borrowed
 
+    def are_for(self, n: int) -> bool:
+        """Return whether something was searched for so many users, for other levels to take over."""
+        return any(users == n for users, *_ in self._whole.searched)
+
     def _halved(self, level: Level, n: int) -> Regions:
 
         def search(g: FloatClasses) -> Regions:
@@ -103,14 +110,17 @@ class Searches:
     def _found(self, kept: _Kept, level: Level, n: int, search: Callable[[FloatClasses], Regions]) -> Regions:
         if (level, n) in kept.found:
             return kept.found[level, n]
-        g = self._floats(level, n)
-        if g is None:
-            return (FoundRegion(Region(), None),)
         same = [found for found in kept.searched if found[0] == n]
+        nothing = (FoundRegion(Region(), None),)
+        g = self._floats(level, n) if same or not is_spent() else None
+        if g is None:
+            return nothing
         near = min(same, key=lambda found: abs(found[1] - g.mean), default=None)
         regions = None if near is None else carried_regions(near[2], g, n)
         if regions is None:
-            regions = search(g)
+            regions = nothing if is_spent() else search(g)
+            if is_spent():  # what is found with less work is not for other questions
+                return regions
             kept.searched = [*kept.searched[-_MOST_SEARCHED:], (n, g.mean, regions)]
         if len(kept.found) >= _MOST_KEPT:
             kept.found.clear()

@@ -11,10 +11,12 @@ from symamp.evaluation.all_data_sets_floats import FloatClasses, log_integrands
 from symamp.evaluation.all_data_sets_plan import Term
 from symamp.evaluation.all_data_sets_saddles import FEW_POSITIVE, MOST_STEPS, REACH, SMOOTHING, positive_messages
 from symamp.evaluation.gparv import Floats
+from symamp.evaluation.work import spend
 from symamp.numbers.scipy_functions import erfcx
 
 SMOOTHER, _FEW = 0.006, 150.0
 _FAR, _SCREEN = 30.0, 3
+_POINT = 0.03  # units of work
 _MOST_TERMS = 2e7
 """So many terms of a sum, widths of the main lobe times values of the laws, take seconds: a line that asks for more is
 not used."""
@@ -37,6 +39,7 @@ def best_lines(g: FloatClasses, n: int, rates: Floats, near: Sequence[float], we
     s = np.geomspace(0.3 * min(near), 3.0 * (max(near) + rates), 60).T
     for points in (60, 25, 25):
         lam = lam[:, :points]
+        spend(_POINT * s.size * g.values.size)
         heights = g.log_mgf(s, lam)
         x = s[..., None, None] * g.values - lam[..., None, None] * plus
         tilted = g.masses * np.exp(x - heights[..., None])

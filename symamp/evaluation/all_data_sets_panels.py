@@ -11,6 +11,7 @@ from numpy.polynomial.polynomial import polyval
 
 from symamp.evaluation.all_data_sets_transforms import ClassTransforms
 from symamp.evaluation.gparv import Floats
+from symamp.evaluation.work import spend
 
 _ORDER = 8  # of the remainder; flint's series end at 10
 _FEWEST = 2.0
@@ -18,6 +19,8 @@ _FEWEST = 2.0
 
 _MOST_FAILED = 4
 """After so many refusals cells of this term are taken to be as long as panels."""
+
+_EXPANSION, _VALUE = 100.0, 10.0  # units of work
 
 Jet = tuple[arb, arb, arb]
 
@@ -126,6 +129,7 @@ class _Series:
     def _logarithms(self, u: arb) -> tuple[list[arb], list[arb]] | None:
         """Return the Taylor coefficients of log|M(u + t)| and log|A(u + t)| in t."""
         c, size = self._c, _ORDER + 1
+        spend(_EXPANSION + _VALUE * len(c.values))
         waves = [acb(0, u * z).exp() for z in c.values]
         columns = [[wave * x for x in row] for wave, row in zip(waves, self._powers, strict=True)]
         m, gained, slow, lost = (acb_series(row, prec=size) for row in (self._weights * acb_mat(columns)).tolist())

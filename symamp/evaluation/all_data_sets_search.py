@@ -20,6 +20,7 @@ from symamp.evaluation.all_data_sets_saddles import (
     saddles,
 )
 from symamp.evaluation.gparv import Floats
+from symamp.evaluation.work import is_spent
 from symamp.numbers.scipy_functions import linprog
 
 _RATES = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0])
@@ -83,9 +84,9 @@ def _search(g: FloatClasses, n: int) -> Found | None:
         if best is not None and found.log_value >= best.log_value:
             break
         best = found
-        if not SHARP <= best.excess <= _HOPELESS:
+        if not SHARP <= best.excess <= _HOPELESS or is_spent():
             break
-    if best is None or not are_few or best.excess > _HOPELESS:
+    if best is None or not are_few or best.excess > _HOPELESS or is_spent():
         return best
     best = _thinned(g, n, best)
     p, is_sharp = best.parameters, best.excess <= SHARP
@@ -156,7 +157,7 @@ class _Columns:
             found = _evaluated(g, n, Parameters(*bad, terms), rows, binding, saddle, self._log_size)
             if found is not None and (best is None or found.log_value < best.log_value):
                 best = found
-            if best is None or not SHARP <= best.excess <= _HOPELESS or len(log_bads) == 1:
+            if best is None or not SHARP <= best.excess <= _HOPELESS or len(log_bads) == 1 or is_spent():
                 break
             weights = np.ones(len(log_bads)) if i == 0 else np.maximum(binding / binding.max(), OTHERS)
         return best
@@ -176,7 +177,7 @@ class _Columns:
         costs, asked = np.array(self._lobes), set[int]()
         P, lam = max((self._n - 1) * self._g.gain, p_lo), np.array([t.lam for t in self._lines])
         for i in range(_SOLVED):
-            if i == _SOLVED - 1:  # of those that were asked
+            if i == _SOLVED - 1 or is_spent():  # of those that were asked
                 costs[[k for k in range(len(lam)) if k not in asked]] = inf
             solved = _majorant(p_lo, P, lam * P, costs, log_bads)
             if solved is None:

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symamp.evaluation.gparv import Floats
+from symamp.evaluation.work import spend
 
 Ranges = tuple[tuple[int, int], ...]
 """Inclusive ranges of indices j, for frequencies j h."""
 Pairs = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 _LEAF, _NONE = 4, np.empty((0, 2), dtype=np.int64)
+_BLOCKS, _BLOCK = 40.0, 0.15  # units of work
 NEGLIGIBLE = 1e-18
 """Where what the density of G says of |phi|^n is below this, phi itself is not looked at."""
 
@@ -85,6 +87,7 @@ def partition(
     while len(level):
         if kept + len(level) > most:
             return None
+        spend(_BLOCKS + _BLOCK * len(level))
         a, b = level[:, 0], level[:, 1]
         beta = bound(0.5 * step * (a + b).astype(np.float64), 0.5 * step * (b - a))
         cost = (step / np.pi) * (b - a + 1) * beta * modulus(a * step)

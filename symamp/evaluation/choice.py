@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import frexp, inf, ldexp, log
 from typing import Protocol
 
@@ -18,6 +17,7 @@ from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
 from symamp.evaluation.tilted import TiltedLaw
+from symamp.evaluation.work import kept
 
 ENUMERATE_AT_ONCE = 1_500
 ENUMERATE_AT_MOST = 300_000
@@ -116,7 +116,7 @@ def _near_double(level: Level) -> float:
         return float(level.eps().mid())
 
 
-@lru_cache(maxsize=1024)
+@kept(maxsize=1024)
 def _shared_kernel(law: Leveled, eps: float, n: int, settings: Settings) -> FloatSum | None:
     # A little sharper than asked for, because neighbours are a little worse.
     choice = choose(law.floats(Level.of_float(eps)), n, replace(settings, gap=0.97 * settings.gap))

@@ -11,12 +11,14 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symamp.errors import PrecisionError
+from symamp.evaluation.work import spend
 
 Waves = NDArray[np.complex128]
 
 _UNIT = 2.0**-53
 _TINY = arb(2) ** -60
 _ROWS, _AT_ONCE, _DIGIT = 32, 2**12, 6
+_TERM, _TABLE = 0.012, 300  # units of work of one value at one frequency; what tables take, in frequencies
 
 
 def coarse_error(values: int, last: int) -> float:
@@ -60,6 +62,7 @@ def coarse_sums(
     ...     coarse_sums([arb(1), arb(-1)], [arb("0.5"), arb("0.5")], arb(0), arb(2), [1, 5]).real
     array([-0.416..., -0.839...])
     """
+    spend(_TERM * len(values) * (len(indices) + _TABLE))
     tables = _tables(values, step, max(indices))
     weights = np.array([float(p) for p in probabilities])
     found = np.empty(len(indices), dtype=np.complex128)

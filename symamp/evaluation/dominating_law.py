@@ -11,7 +11,9 @@ from flint import arb
 from symamp.errors import ArgumentError
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.stop_loss import StopLoss, excess, maximum, thinned
+from symamp.evaluation.work import spend
 
+_ATOM, _WORD = 10.0, 2000.0  # units of work, and bits
 _SPARE_BITS = 24
 """What lifts the transform by less than 2^_SPARE_BITS grid units is rounding: values that close are one value."""
 
@@ -61,6 +63,7 @@ def dominating_law(laws: Sequence[BallGparv], most_nodes: int | None = None) -> 
     if not all(x.is_finite() for x in numbers):
         raise ArgumentError("laws", "a ball that is not finite", "finite numbers")
     precision = flint.ctx.prec
+    spend(_ATOM * (1.0 + precision / _WORD) * len(numbers))
     size = max(binary_size(v) for law in atoms for v, _ in law)
     grid = precision - size
     with flint.ctx.workprec(precision + _SPARE_BITS):

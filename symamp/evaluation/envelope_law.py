@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import flint
 from flint import arb
@@ -17,6 +16,7 @@ from symamp.evaluation.float_law import quick_gparv
 from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, nearest_doubles
 from symamp.evaluation.inversion import approximate_log_law, estimate_root, largest_epsilon
 from symamp.evaluation.law import Law, Level
+from symamp.evaluation.work import is_spent, kept
 
 _FEW_NODES = 128
 _BITS = 256
@@ -70,7 +70,7 @@ class _Above:
         """Return the dominating law."""
         return self.dominating(level, flint.ctx.prec).law
 
-    @lru_cache(maxsize=64)  # noqa: B019
+    @kept(maxsize=64)
     def dominating(self, level: Level, bits: int) -> DominatingLaw:
         """Return the law made at a precision."""
         with flint.ctx.workprec(bits):
@@ -119,10 +119,17 @@ def enclose_envelope(
 
 def estimate_log_envelope(laws: Sequence[Law], level: Level, n: int, settings: Settings | None = None) -> float:
     """Return an estimate of log U_n, computed in floats; -inf for zero. Not a bound."""
-    return _estimated(_Above(tuple(laws)), level, n, settings or Settings())
+    return _told(_Above(tuple(laws)), level, n, settings or Settings())
 
 
-@lru_cache(maxsize=1024)
+def _told(above: _Above, level: Level, n: int, settings: Settings) -> float:
+    """Return an estimate; a rough one where the question that is under way has taken what it may."""
+    if is_spent():
+        return max(approximate_log_law(quick_gparv(law, level), n) for law in above.laws)
+    return _estimated(above, level, n, settings)
+
+
+@kept(maxsize=1024)
 def _estimated(above: _Above, level: Level, n: int, settings: Settings) -> float:
     return estimate_log_level(above, level, n, settings)
 
@@ -133,7 +140,7 @@ def estimate_envelope_epsilon(
     """Return an estimate of the eps at which U_n is delta: 0 if it is less at eps = 0, inf if nowhere. Not a bound."""
     above = _Above(tuple(laws))
     return estimate_root(
-        lambda eps: _estimated(above, Level.of_float(eps), n, settings),
+        lambda eps: _told(above, Level.of_float(eps), n, settings),
         lambda eps: approximate_log_law(above.floats(Level.of_float(eps)), n),
         n,
         log_delta,

@@ -15,9 +15,13 @@ from symamp.evaluation.tilted_balls import TiltedBalls
 from symamp.numbers.number_system import FLINT
 
 _GAP, _MOST_FREQUENCIES = 1e-5, 20_000
+_MOST_TERMS, _POWER = 2e6, 20
+"""So many terms take some seconds, a power being worth so many."""
+_TAIL = 1e-12
+_REACH = sqrt(2.0 * log(1.0 / _TAIL)) / (2.0 * pi)
 
 
-def gaussian_sum(g: BallGparv, n: int, window: Window, width: float, tail: float = 1e-12) -> tuple[arb, arb]:
+def gaussian_sum(g: BallGparv, n: int, window: Window, width: float, tail: float = _TAIL) -> tuple[arb, arb]:
     """Return balls (lower, upper) such that lower <= E[S_+] <= upper for S the sum of n copies of G.
 
     ``width`` is the standard deviation tau of the smoothing; frequencies are summed until the Gaussian factor is
@@ -55,7 +59,9 @@ def _enclosed(case: Case) -> tuple[arb, arb] | None:
     if not case.rough.is_positive:
         return None
     plan = float_sum(case.rough, case.n, _GAP, _MOST_FREQUENCIES).plan
-    width = plan.window.length / plan.terms / 8**0.5
+    # Every width is valid: a wider one needs fewer frequencies, each of which takes as long as the law has values.
+    most = _MOST_TERMS / (len(case.balls.values) + _POWER)
+    width = plan.window.length * max(1.0 / plan.terms / 8**0.5, _REACH / most)
     return case.of_sum(*gaussian_sum(case.balls, case.n, plan.window, width))
 
 

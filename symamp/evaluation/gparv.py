@@ -14,10 +14,12 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symamp.evaluation.law import Law, Level, total
+from symamp.evaluation.work import spend
 
 Floats = NDArray[np.float64]
 
 _LARGEST_SEARCH_PRECISION = 4096
+_ATOM = 3.0  # units of work
 _HARMLESS = 1e-40
 
 
@@ -86,6 +88,7 @@ class FloatGparv:
 
 def ball_gparv(law: Law, level: Level) -> BallGparv:
     """Return G in balls at the ambient precision (000, Theorem 12; math: docs/proofs/identity.md)."""
+    spend(_ATOM * len(law.atoms))
     e = level.exponential()
     minus = -level.exponential_minus_one()
     values, masses, null = [], [], []

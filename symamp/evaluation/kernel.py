@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from symamp.evaluation.work import spend
 from symamp.numbers.number_system import Number, NumberSystem
 
+_FREQUENCY = 15.0  # units of work
 _SMALL = 1e-3
 """Below this lam doubles take the series: the closed forms cancel. Balls and mpmath have precision to spare."""
 
@@ -43,6 +45,7 @@ class TwoSided:
         """Return Re sum B(jh) factor over pairs (j, factor), with half of B(0) ``rest``, for B- and B+."""
         below, above = (x * rest / 2 for x in self.at_zero())
         for j, factor in factors:
+            spend(_FREQUENCY)
             for_minorant, for_majorant = self.at(self.step * j)
             below, above = below + (for_minorant * factor).real, above + (for_majorant * factor).real
         return below, above

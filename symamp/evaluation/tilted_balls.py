@@ -18,6 +18,7 @@ from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.kernel import Kernel, TwoSided
 from symamp.evaluation.law import total
 from symamp.evaluation.plan import Window
+from symamp.evaluation.work import spend
 from symamp.numbers.disks import Disks
 from symamp.numbers.rounding import float_above
 
@@ -25,6 +26,8 @@ _FEW = 9
 """Up to so many frequencies in a row are evaluated one by one."""
 _FEW_USERS, _MANY = 20, 20_000
 """Up to 2^20 users an error of 1e-12 in |phi| does no harm; from so many values on doubles save time."""
+_VALUE, _PRODUCT = 0.9, 0.2
+"""Units of work of one value at one frequency, by itself and in a product of matrices."""
 _NEGLIGIBLE = 10.0 * NEGLIGIBLE
 """Somewhat larger than what the floats of a plan take for negligible."""
 
@@ -103,6 +106,7 @@ class TiltedBalls(Tilted):
         return self._sum(u) + self.missed(u)
 
     def _sum(self, u: arb) -> acb:
+        spend(_VALUE * len(self.probabilities))
         real, imaginary = self.null, arb(0)
         for v, p in zip(self.g.values, self.probabilities, strict=True):
             sine, cosine = (u * v).sin_cos()
@@ -114,6 +118,7 @@ class TiltedBalls(Tilted):
         """Return phi(j step) for first <= j <= last; many at once as a product of two matrices."""
         if last - first < _FEW:
             return [self.phi(step * j) for j in range(first, last + 1)]
+        spend(_PRODUCT * len(self.probabilities) * (last - first))
         size = isqrt(last - first) + 1
         inner = acb_mat([[_turn(step * (j * v)) for j in range(size)] for v in self.g.values])
         both = [*zip(self.g.values, self.probabilities, strict=True)]
