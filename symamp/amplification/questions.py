@@ -34,6 +34,9 @@ def delta(
     ``mechanism`` may also be a numeric ``Decomposition`` or a list of (ratio0, ratio1, mass): both ends of the answer
     are then for that triple itself, whatever mechanism has it.
 
+    A question takes some seconds at most, by work that is counted and is the same on every machine: searches that ask
+    for more end, and bounds are wider then (``Answer.limited``). Another ``gap``, or ``digits``, lifts that limit.
+
     ``digits`` asks for so many digits of the bound (``Answer.bound``; of ``claimed``, too) instead of a gap: they are
     proved, or refused with what can be had. Of users who differ only the bracket is known, which then has them.
 

@@ -119,7 +119,7 @@ class Searches:
         regions = None if near is None else carried_regions(near[2], g, n)
         if regions is None:
             regions = nothing if is_spent() else search(g)
-            if is_spent():  # what is found with less work is not for other questions
+            if any(r.found is None for r in regions) and is_spent():  # other questions may ask for it again
                 return regions
             kept.searched = [*kept.searched[-_MOST_SEARCHED:], (n, g.mean, regions)]
         if len(kept.found) >= _MOST_KEPT:

@@ -18,7 +18,7 @@ from symamp.evaluation.work import spend
 
 UP, DOWN = 1.0 + 2.0**-50, 1.0 - 2.0**-50
 _SAFE = 1.0 - 1e-10
-_CONVOLUTION, _LEVEL, _PRODUCT = 1000.0, 40.0, 0.0007  # units of work
+_CONVOLUTION, _LEVEL, _PRODUCT = 60.0, 40.0, 0.0007  # units of work
 _PASSES, _PER_LEVEL, _JAGGED, _MOST_LONGER = 4, 32, 1.5, 1
 
 Row = tuple[int, Floats]
