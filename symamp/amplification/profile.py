@@ -70,13 +70,13 @@ class Profile:
         For all neighbouring data sets of n users D_{e^eps} <= ``upper``, and for some pair of them it is >= ``lower``.
         Proof: docs/proofs/blanket_reduction.md, with docs/proofs/kernel_sandwich.md for the numbers.
         """
-        with question(inf if digits is not None or gap != _GAP else QUESTION):
-            return self._delta(eps, gap, digits)
-
-    def _delta(self, eps: object, gap: float, digits: int | None) -> Answer:
         exact = budget(eps)
         settings, wanted = accuracy(gap, digits)
-        asked = Asked("delta", exact, str(eps), wanted)
+        with question(_most_work(settings, wanted)):
+            return self._delta(Asked("delta", exact, str(eps), wanted), exact, settings)
+
+    def _delta(self, asked: Asked, exact: sp.Expr, settings: Settings) -> Answer:
+        wanted = asked.digits
         if self._beyond_local_budget(exact):
             return self._answer(asked, (ZERO, ZERO), (), (), Interval(0.0, 0.0))
         beyond = float(sp.N(exact, 15)) > LARGEST_EPS
@@ -114,13 +114,13 @@ class Profile:
         The shuffled mechanism is (``upper``, delta)-private, and for every eps < ``lower`` it is not
         (eps, delta)-private. Proof: docs/proofs/inversion.md, with docs/proofs/blanket_reduction.md.
         """
-        with question(inf if digits is not None or gap != _GAP else QUESTION):
-            return self._least_epsilon(delta, gap, digits)
-
-    def _least_epsilon(self, delta: object, gap: float, digits: int | None) -> Answer:
         target = failure_probability(delta)
         settings, wanted = accuracy(gap, digits, "epsilon, whose ends are doubles")
-        asked = Asked("epsilon", target, str(delta), wanted)
+        with question(_most_work(settings, wanted)):
+            return self._least_epsilon(Asked("epsilon", target, str(delta), wanted), target, settings)
+
+    def _least_epsilon(self, asked: Asked, target: fmpq, settings: Settings) -> Answer:
+        wanted = asked.digits
         answer = self._epsilon(asked, target, settings)
         for _ in range(_FINER):
             missing = (wanted or _USUAL_DIGITS) - answer.digits
@@ -291,6 +291,11 @@ class Profile:
         claimed: Interval | None = None,
     ) -> Answer:
         return Answer(self.question, asked, ends[0], ends[1], own, above, below, claimed, was_limited())
+
+
+def _most_work(settings: Settings, digits: int | None) -> float:
+    """Return what a question may take: what accuracy is asked for is sought without a limit."""
+    return QUESTION if digits is None and settings.gap == _GAP else inf
 
 
 def _outer(evidence: tuple[Evidence, ...]) -> Interval:
