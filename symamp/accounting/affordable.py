@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from symamp.analyses.part import Evidence
 from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence
+from symamp.evaluation.binomial_tails import TailPlan, tail_work
 from symamp.evaluation.certified import suits_doubles
+from symamp.evaluation.choice import LATTICE
 from symamp.evaluation.divergence import Enclosure
 from symamp.evaluation.plan import Plan
 
@@ -18,8 +20,10 @@ _CELL, _SEARCH = 100, 40_000
 _FREQUENCY, _VALUE, _BITS = 16.0, 0.3, 128
 """Of a kernel in balls: a frequency at so many bits, and what each value of the law adds."""
 _IN_DOUBLES, _VALUE_IN_DOUBLES = 3.0, 0.1
-_MISSED, _TRIED, _OTHER = 4.0, 80_000, 8_000
-"""Where a kernel misses its gap by such a factor, larger ones were tried; what other evaluators take."""
+_MISSED, _TRIED = 4.0, 80_000
+"""Where a kernel misses its gap by such a factor, larger ones were tried."""
+_STEP, _MOST_STEPS, _LATTICE, _OTHER = 1.5, 10**6, 250_000, 4_000
+"""Of binomial tails: a step, and how many are counted. Of sums on a lattice, and of other evaluators: all of it."""
 _CELLS_OF_NOISE = 200
 """How many values a law with a density stands for."""
 
@@ -48,5 +52,7 @@ class Work:
                 each = _IN_DOUBLES + _VALUE_IN_DOUBLES * values
             self.spent += found.plan.blocks.evaluations * each
             self.spent += _TRIED if found.relative_gap > _MISSED * gap else 0
+        elif isinstance(found.plan, TailPlan):
+            self.spent += _OTHER + _STEP * tail_work(found.plan, n, _MOST_STEPS)
         else:
-            self.spent += _OTHER
+            self.spent += _LATTICE if LATTICE in found.evaluator else _OTHER

@@ -40,7 +40,8 @@ _DEAR_GAP = 1e-2
 """Of bounds that cost a tenth of a second and more at each point: over all data sets, which are themselves no closer
 than that, and of ratios without a limit."""
 _NOISE_GAP = 1e-3
-"""Of noise with a density, where sums on lattices are no closer than some ten-thousandths of delta."""
+"""Of noise with a density, where sums on lattices are no closer than some ten-thousandths of delta; and the most for
+few users."""
 _PAYS = 0.1
 """What dear bounds must take off the logarithm of delta two deviations out: about 2% of eps."""
 _SHARE, _WIDEST = 4e-3, 5e-3
@@ -146,7 +147,8 @@ class ShuffledRound(Round):
         is_noise = isinstance(self._chosen[0][1], SmoothPart)
         if self.question.n > _FEW_USERS and not is_noise:
             return USUAL_GAP
-        return min(max(_NOISE_GAP if is_noise else USUAL_GAP, _SHARE * self._choice[1]), _WIDEST)
+        least, most = (_NOISE_GAP, _WIDEST) if is_noise else (USUAL_GAP, _NOISE_GAP)
+        return min(max(least, _SHARE * self._choice[1]), most)
 
     @property
     def gap_below(self) -> float:
