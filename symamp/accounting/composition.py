@@ -75,13 +75,13 @@ class Composition:
 
         delta may be far below the smallest double ("1e-1000"). A single round is answered as by ``symamp.epsilon``.
         The width is that of the accounting; where the bounds of one round are apart, so are those of many, and the
-        answer says so (``gap_limited_by``). Without a ``gap`` it is 3e-4; for up to a thousand users, and for noise
-        with a density (where it is at least 1e-3), about a fiftieth of the bracket of one round, up to 5e-3; and 1e-2
-        (8e-4 from below) where the upper end is from bounds that cost much at each of the points ("all_data_sets",
+        answer says so (``gap_limited_by``). Without a ``gap`` it is 3e-4; up to 1e-3 for at most a thousand users, and
+        1e-3 to 5e-3 for noise with a density, where it is about a fiftieth of the bracket of one round; and 1e-2 (8e-4
+        from below) where the upper end is from bounds that cost much at each of the points ("all_data_sets",
         "two_messages"), which stand in for the others where they take 2% or more off eps, and for noise without a
-        local budget. Bounds over all data sets are evaluated at as many points as some seconds of counted work allow:
-        where that is not all of them, the upper end is some percent larger than with a ``gap``, which has them
-        everywhere, in up to a minute.
+        local budget. Each end has as many points as some seconds of counted work allow: where large budgets, few users
+        or bounds over all data sets make points dear, it is some percent wider than with a ``gap``, which has all of
+        them, in up to minutes.
 
         Raises ArgumentError for arguments out of range.
 
