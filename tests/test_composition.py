@@ -12,7 +12,7 @@ import pytest
 from flint import arb, fmpq
 
 import symamp as sa
-from symamp.accounting.affordable import Work
+from symamp.accounting.affordable import Share
 from symamp.accounting.composed_divergence import enclose_divergence
 from symamp.accounting.curve_points import CurvePoint, CurvePoints
 from symamp.accounting.descent import descend
@@ -410,8 +410,8 @@ def test_dear_levels_are_spread_evenly_and_counted():
     assert [p.level for p in some] == [1, 4, 8, 9]
     assert not descend((), point, 1e-5)
     assert len(descend(levels[:1], point, 1e-5)) == 1
-    assert Work(1.0).is_left()
-    assert not Work(0.0).is_left()
+    assert Share(1.0).is_left()
+    assert not Share(0.0).is_left()
 
 
 def test_nothing_is_evaluated_where_the_curve_is_flat():

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from flint import fmpq
 
 from symamp.accounting.curve_points import CurvePoint
 
+Place = TypeVar("Place")
+"""What stands for a level."""
+
 
 def descend(
-    levels: Sequence[fmpq],
-    point: Callable[[fmpq], CurvePoint],
+    levels: Sequence[Place],
+    point: Callable[[Place], CurvePoint],
     tolerance: float,
     goes_on: Callable[[], bool] = lambda: True,
 ) -> tuple[CurvePoint, ...]:

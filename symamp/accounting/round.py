@@ -12,7 +12,7 @@ import flint
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.accounting.affordable import BELOW, CHEAP, FAR, NEAR, Work
+from symamp.accounting.affordable import BELOW, CHEAP, FAR, NEAR, Share
 from symamp.accounting.curve_points import LEAST_BITS, CurvePoint, CurvePoints
 from symamp.accounting.descent import descend
 from symamp.amplification.answer import Answer
@@ -27,12 +27,16 @@ from symamp.derivation.crossing import number
 from symamp.errors import PrecisionError
 from symamp.evaluation.divergence import Settings, enclose_divergence
 from symamp.evaluation.law import Law, Level
+from symamp.evaluation.work import spend, spent
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import float_above
 
 _NEGLIGIBLE = -(LEAST_BITS + 1) * log(2.0)
-_CLOSE, _LESS_CLOSE, _FEW_USERS = (*(Settings(gap=gap, negligible=_NEGLIGIBLE) for gap in (1e-5, 1e-4)), 1_000)
+_CLOSE, _LESS_CLOSE, _FEW_USERS = (
+    *(Settings(gap=gap, most_steps=25_000, negligible=_NEGLIGIBLE) for gap in (1e-5, 1e-4)),
+    1_000,
+)
 """How close the values of a round are taken: their width must stay below what a cell of the grid costs. Kernels take
 many frequencies for few users, and there the ends are apart by more, since data sets do not attain the bounds."""
 USUAL_GAP = 3e-4
@@ -170,20 +174,17 @@ class ShuffledRound(Round):
         ``high`` is at least D_E of the shuffled reports of every two neighbouring data sets, in both orders.
         Proof: docs/proofs/blanket_reduction.md, docs/proofs/all_data_sets.md, docs/proofs/kernel_sandwich.md.
         """
-        levels, n, tolerance = tuple(levels), self.question.n, _settings(self.question.n).gap
-        work = Work((FAR if far else NEAR) if sparing else inf)
+        levels, tolerance = tuple(levels), _settings(self.question.n).gap
+        share = Share((FAR if far else NEAR) if sparing else inf)
 
         def point(level: fmpq, *, far: bool = far) -> CurvePoint:
-            evidence = self.evidence(level, far=far)
-            for e in evidence:
-                work.count(e, n, tolerance, len(e.part.law.atoms) if is_triple(e.part) else None)
-            return CurvePoint.of_ends(level, ZERO, largest_upper(evidence))
+            return CurvePoint.of_ends(level, ZERO, largest_upper(self.evidence(level, far=far)))
 
-        found = descend(levels, point, tolerance, work.is_left)
-        if far or len(self._chosen) == 1 or work.is_left():
+        found = descend(levels, point, tolerance, share.is_left)
+        if far or len(self._chosen) == 1 or share.is_left():
             return found
-        known, work = {p.level: p for p in found}, Work(CHEAP)
-        cheap = descend(levels, lambda e: known.get(e) or point(e, far=True), tolerance, work.is_left)
+        known, share = {p.level: p for p in found}, Share(CHEAP)
+        cheap = descend(levels, lambda e: known.get(e) or point(e, far=True), tolerance, share.is_left)
         return tuple(sorted({*found, *cheap}, key=lambda p: p.level))
 
     def is_cheap(self, level: fmpq) -> bool:
@@ -193,14 +194,17 @@ class ShuffledRound(Round):
     def evidence(self, level: fmpq, *, far: bool = False) -> tuple[Evidence, ...]:
         """Return certified evaluations of the least bound at a level E >= 1; the largest upper end bounds all pairs."""
         if (level, far) in self._known:
-            return self._known[level, far]
+            best, taken = self._known[level, far]
+            spend(taken)  # levels do not depend on what was asked before
+            return best
+        before = spent()
         at, best = level_at(level), tuple[Evidence, ...]()
         for bound, part in self._chosen[::-1][: 1 if far else None]:
             first = part if part in bound.parts else None
             with suppress(PrecisionError) if best else nullcontext():
                 found = tuple(bound.evidence(at, self.question.n, _settings(self.question.n), None, first, best))
                 best = min((e for e in (found, best) if e), key=largest_upper)
-        self._known[level, far] = best
+        self._known[level, far] = best, spent() - before
         return best
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:
@@ -220,8 +224,8 @@ class ShuffledRound(Round):
         return profile.epsilon(delta) if delta is not None else profile.delta(eps)
 
     @cached_property
-    def _known(self) -> dict[tuple[fmpq, bool], tuple[Evidence, ...]]:
-        """What was evaluated before: a certificate repeats no search."""
+    def _known(self) -> dict[tuple[fmpq, bool], tuple[tuple[Evidence, ...], float]]:
+        """What was evaluated before, with its work: a certificate repeats no search."""
         return {}
 
     @property
@@ -298,7 +302,7 @@ def points_of(
     if not is_symmetric(reduction):
         orders.append(reduction.law.swapped())
     most = BELOW / len(orders) if sparing else inf
-    right, *left = (_descended(law, levels, n, bits, Work(most)) for law in orders)
+    right, *left = (_descended(law, levels, n, bits, Share(most)) for law in orders)
     points = (*(p.reflected() for p in (left[0] if left else right)[::-1] if p.level > 1), *right)
     return CurvePoints(points, None if top is None else 1 / top, top)
 
@@ -312,12 +316,11 @@ def _settings(n: int) -> Settings:
     return _LESS_CLOSE if n <= _FEW_USERS else _CLOSE
 
 
-def _descended(law: Law, levels: tuple[fmpq, ...], n: int, bits: int, work: Work) -> tuple[CurvePoint, ...]:
+def _descended(law: Law, levels: tuple[fmpq, ...], n: int, bits: int, share: Share) -> tuple[CurvePoint, ...]:
     def point(e: fmpq) -> CurvePoint:
         found = enclose_divergence(law, level_at(e), n, _settings(n))
-        work.count(found, n, _settings(n).gap, len(law.atoms))
         with flint.ctx.workprec(found.precision + 64):
             ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
         return CurvePoint.of_ends(e, *ends).floored(bits)
 
-    return descend(levels, point, _settings(n).gap, work.is_left)
+    return descend(levels, point, _settings(n).gap, share.is_left)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 import flint
 import numpy as np
 from flint import arb, fmpq
 
+from symamp.accounting.affordable import TRADE_OFF, Share
 from symamp.accounting.composed_divergence import Rounds, enclose_divergence
 from symamp.accounting.composition import Composition
 from symamp.accounting.curve_points import CurvePoint, CurvePoints
+from symamp.accounting.descent import descend
 from symamp.accounting.float_divergence import estimate_divergence
 from symamp.accounting.float_product import FloatProduct
 from symamp.accounting.gaussian_approximation import gaussian_log_delta
@@ -29,7 +31,7 @@ from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import float_above, float_below
 from symamp.numbers.scipy_functions import ndtr, ndtri
 
-_PER_DEVIATION, _REACH, _KERNEL_GAP = 3, 6.0, 1e-3
+_PER_DEVIATION, _REACH, _KERNEL_GAP, _AGREE = 3, 6.0, 1e-3, 1e-6
 _FURTHEST = 750.0
 """Levels E beyond e^750 tell only of errors of the first kind below 1/E, which no double is; and exact fractions of
 such sizes are slow."""
@@ -113,12 +115,13 @@ def trade_off(rounds: Composition, levels: tuple[object, ...], gap: float | None
     middle = rounds.mu * (1.0 + rounds.mu / 2.0)
     log_delta = max(gaussian_log_delta(rounds.mu, grid[-1]), -1e5)
     above, below = (rounds.pairs(up, middle, log_delta, gap).pairs for up in (True, False))
-    dominating = CurvePoints.symmetric(_points(above, grid))
+    most = inf if gap is not None else TRADE_OFF
+    dominating = CurvePoints.symmetric(_points(above, grid, Share(most)))
     known: tuple[Vertex, ...] = ((fmpq(0), fmpq(1)), (fmpq(1), fmpq(0)))
     if below:
-        left = _points([(pair.swapped(), count) for pair, count in below], grid)
+        left = _points([(pair.swapped(), count) for pair, count in below], grid, Share(most))
         reflected = tuple(p.reflected() for p in left[::-1] if p.level > 1)
-        known = tuple(curve_below(CurvePoints((*reflected, *_points(below, grid)))))
+        known = tuple(curve_below(CurvePoints((*reflected, *_points(below, grid, Share(most))))))
     pure = all(found.top is not None for found, _ in rounds.rounds)
     return TradeOff(tuple(curve_above(dominating)), known, str(rounds), rounds.mu, levels, pure)
 
@@ -130,17 +133,19 @@ def _level(level: object) -> fmpq:
     return fmpq_of(number)
 
 
-def _points(rounds: Rounds, grid: list[float]) -> tuple[CurvePoint, ...]:
-    """Return enclosures of the curve of a product at levels near e^eps."""
-    product, found = FloatProduct.of(rounds), []
-    for eps in grid:
+def _points(rounds: Rounds, grid: list[float], share: Share) -> tuple[CurvePoint, ...]:
+    """Return enclosures of the curve of a product at levels near e^eps, as many as the work allows."""
+    product = FloatProduct.of(rounds)
+
+    def point(eps: float) -> CurvePoint:
         with flint.ctx.workprec(64):
             level = 1 + Dyadic.of(arb(eps).expm1()).fraction
         low, high, bits = _enclosed(rounds, product, eps, level)
         with flint.ctx.workprec(bits):
             low_end = Dyadic.of(low.lower()) if low > 0 else ZERO
-            found.append(CurvePoint.of_ends(level, low_end, Dyadic.of(high.upper())))
-    return tuple(found)
+            return CurvePoint.of_ends(level, low_end, Dyadic.of(high.upper()))
+
+    return descend(grid, point, _AGREE, share.is_left)
 
 
 def _enclosed(rounds: Rounds, product: FloatProduct, eps: float, level: fmpq) -> tuple[arb, arb, int]:

@@ -18,8 +18,10 @@ from flint import arb
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.law import total
 from symamp.evaluation.tilted import TiltedLaw
+from symamp.evaluation.work import spend
 
-_PREFIX_WORK = 40
+_PREFIX_WORK, _STEP = 40, 1.5
+"""Steps that a choice of the other counts takes beside those of its tail, and units of work of a step."""
 """What one choice of the outer counts costs besides its steps, in steps."""
 _EXACT_BINOMIAL = 64
 _MOST_ATOMS = 24
@@ -138,6 +140,7 @@ def tail_sum(g: BallGparv, n: int, plan: TailPlan) -> tuple[arb, arb]:
             offset += value * count
             users -= count
         low, high = _innermost(plan, left, budget)
+        spend(_STEP * (high - low + _PREFIX_WORK))
         result += weight * lines.expectation(left, offset, low, high)
         kept += weight * (theta * offset).exp() * inner**left * (1 - lines.beyond(left, low, high))
     scale = m**n

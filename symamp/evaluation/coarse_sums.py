@@ -9,7 +9,10 @@ from flint import acb, arb
 
 from symamp.evaluation.coarse_phi import coarse_turns, turn_error
 from symamp.evaluation.kernel import Kernel
+from symamp.evaluation.work import spend
 from symamp.numbers.disks import Disks
+
+_FREQUENCY = 3.0
 
 
 def coarse_two_sided(kernel: Kernel, indices: Sequence[int], factors: Disks) -> tuple[arb, arb]:
@@ -23,6 +26,7 @@ def coarse_two_sided(kernel: Kernel, indices: Sequence[int], factors: Disks) -> 
     The balls contain the sums for all numbers in the disks ``factors``. Proof: docs/proofs/disks.md.
     """
     terms, lam, turn = kernel.terms, kernel.theta * kernel.d, 1 / (2 * arb.pi())
+    spend(_FREQUENCY * len(indices))
     error, one = turn_error(max(indices)), Disks.of(arb(1))
     with np.errstate(all="ignore"):  # what overflows has no finite radius
         waves = [

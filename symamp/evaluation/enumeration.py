@@ -14,10 +14,10 @@ from flint import arb
 
 from symamp.evaluation.evaluator import Case, Evaluator
 from symamp.evaluation.gparv import BallGparv, FloatGparv
+from symamp.evaluation.work import spend
 from symamp.numbers.number_system import FLINT, NumberSystem
 
-_FEW_OUTCOMES = 30_000
-
+_FEW_OUTCOMES, _OUTCOME = 30_000, 2.0
 _MOST_VALUES = 200
 _SURE = 1e-3
 """More than rounding does to the logarithm of a number of outcomes."""
@@ -52,7 +52,9 @@ def count_outcomes(g: FloatGparv, n: int, most: int) -> int:
             if c >= 0 and partial + c * value + (left - c) * following > 0.0
         )
 
-    return seen if not values or (values[0] > 0.0 and visit(0, n, 0.0)) else most + 1
+    found = not values or (values[0] > 0.0 and visit(0, n, 0.0))
+    spend(_OUTCOME * seen)
+    return seen if found else most + 1
 
 
 def _log_fewest(values: list[float], n: int) -> float:
@@ -92,6 +94,7 @@ def positive_expectation(law: list[tuple[Any, Any]], n: int, numbers: NumberSyst
         largest[j] = numbers.maximum(largest[j], largest[j + 1])
 
     def expected(j: int, left: int, partial: Any) -> Any:
+        spend(_OUTCOME)
         if left == 0:  # of all further values there is none
             return numbers.maximum(partial, zero)
         value = law[j][0]
