@@ -10,6 +10,7 @@ import sympy as sp
 
 import symamp as sa
 from symamp.amplification import profile
+from symamp.analyses.pair_of_inputs import falling_root
 from symamp.evaluation.work import is_spent, kept, question, spend, spent, stage, was_limited, work_left
 from tests.oracle import histograms as oracle
 
@@ -150,3 +151,16 @@ def test_a_gap_that_is_asked_for_lifts_the_limit(monkeypatch):
     assert sa.delta(mechanism, n=200, eps="1/4").limited
     assert not sa.delta(mechanism, n=200, eps="1/4", gap=2e-6).limited
     assert not sa.epsilon(mechanism, n=200, delta=1e-3, digits=4).limited
+
+
+@pytest.mark.parametrize("rough_from", range(1, 12))
+def test_a_root_is_found_where_estimates_become_rougher(rough_from):
+    """Each place has one value, however often it is asked for: ends of a bracket keep their signs."""
+    asked = []
+
+    def miss(eps):
+        asked.append(eps)
+        return (1.0 - eps**3) if len(asked) < rough_from else -0.5 - eps
+
+    assert 0.0 <= falling_root(miss, 0.3, 0.5, 9.0, 1e-6) <= 9.0
+    assert len(asked) == len(set(asked))

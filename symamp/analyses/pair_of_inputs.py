@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from heapq import nlargest
 from math import inf, isfinite
 from typing import ClassVar
@@ -183,6 +183,7 @@ def falling_root(
     asked for a place beyond which no root is wanted; it is returned where the function is positive there. Floats: what
     is found is certified afterwards.
     """
+    miss = cache(miss)  # estimates become rougher where work is spent, and ends must keep their signs
     x, value = start, miss(start)
     for _ in range(_STEPS):
         if abs(value) <= tolerance:
