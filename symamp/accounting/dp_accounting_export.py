@@ -14,10 +14,12 @@ from symamp.accounting.discrete_pair import DiscretePair
 from symamp.errors import ArgumentError
 from symamp.evaluation.inversion import log_of
 from symamp.numbers.arguments import failure_probability
+from symamp.numbers.optional import optional
 from symamp.numbers.rounding import float_above
 
 _PER_DEVIATION, _MOST = 20.0, 200_000
 _FURTHEST = 40.0
+_INSTALL = "symamp[export]"
 
 
 def loss_distribution(rounds: Composition, interval: float | None, delta: object) -> Any:
@@ -29,8 +31,7 @@ def loss_distribution(rounds: Composition, interval: float | None, delta: object
 
     Raises ImportError without the package.
     """
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
+    pld = optional("dp_accounting.pld.privacy_loss_distribution", _INSTALL)
     step = interval or min(r.deviation for r, _ in rounds.rounds) / _PER_DEVIATION
     target = log_of(failure_probability(delta))
     found = rounds.pairs(True, 0.0, target, None, even=True)
@@ -44,7 +45,7 @@ def loss_distribution(rounds: Composition, interval: float | None, delta: object
 
 def _masses(pair: DiscretePair, step: float) -> Any:
     """Return the masses on the lattice whose curve goes through upper bounds at its points (connect the dots)."""
-    from dp_accounting.pld import pld_pmf
+    pld_pmf = optional("dp_accounting.pld.pld_pmf", _INSTALL)
 
     with flint.ctx.workprec(64):
         furthest = min(float(arb(max(e for e, _ in pair.atoms)).log()), _FURTHEST)
@@ -72,17 +73,16 @@ def event_classes() -> tuple[Any, Any]:
     >>> event_classes()[0].__name__
     'ShuffledDpEvent'
     """
-    import attr
-    import dp_accounting
-    from dp_accounting.pld import pld_privacy_accountant
+    attr, dp_accounting = (optional(name, _INSTALL) for name in ("attr", "dp_accounting"))
+    pld_privacy_accountant = optional("dp_accounting.pld.pld_privacy_accountant", _INSTALL)
 
     @attr.define(frozen=True)
-    class ShuffledDpEvent(dp_accounting.DpEvent):  # type: ignore[misc]
+    class ShuffledDpEvent(dp_accounting.DpEvent):  # type: ignore[misc, name-defined]
         """Rounds of shuffled users, for neighbours by replacement of one."""
 
         rounds: Composition
 
-    class ShufflePLDAccountant(pld_privacy_accountant.PLDAccountant):  # type: ignore[misc]
+    class ShufflePLDAccountant(pld_privacy_accountant.PLDAccountant):  # type: ignore[misc, name-defined]
         """A PLDAccountant that composes events of rounds of shuffled users with all others it knows."""
 
         def __init__(self, value_discretization_interval: float = 1e-4, delta: float = 1e-10) -> None:

@@ -12,6 +12,7 @@ from flint import arb, fmpq
 from symamp.derivation.crossing import number
 from symamp.numbers.arguments import budget
 from symamp.numbers.convex_hull import Vertex
+from symamp.numbers.optional import optional
 from symamp.numbers.rounding import float_above
 
 
@@ -48,8 +49,5 @@ def opendp_profile(delta: Callable[[float], float]) -> Any:
 
     Its methods ``delta`` and ``epsilon`` work in opendp's own arithmetic.
     """
-    import opendp.prelude as dp
-    from opendp.measures import new_privacy_profile
-
-    dp.enable_features("contrib", "honest-but-curious")
-    return new_privacy_profile(delta)
+    optional("opendp.prelude", "symamp[export]").enable_features("contrib", "honest-but-curious")
+    return optional("opendp.measures", "symamp[export]").new_privacy_profile(delta)

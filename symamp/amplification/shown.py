@@ -8,6 +8,7 @@ from html import escape
 from os import PathLike
 from typing import Any, ClassVar
 
+from symamp.numbers.optional import optional
 from symamp.numbers.rounding import decimal_end
 
 _SHOWN = 20
@@ -39,9 +40,7 @@ class ShownAsTable(ShownAsText):
 
     def to_pandas(self) -> Any:
         """Return the rows as a pandas DataFrame; ImportError if pandas is not installed."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self._cells()), columns=list(self.columns))
+        return optional("pandas", "pandas").DataFrame(list(self._cells()), columns=list(self.columns))
 
     def _cells(self) -> Iterable[Sequence[object]]:
         found: Iterable[Sequence[object]] = self.rows()
