@@ -277,3 +277,9 @@ def test_tests_that_never_err_on_one_side():
     f = sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=1000).rounds(2).tradeoff([0, 1])
     assert (f.lower, f.upper) == ((1.0, 0.0), (1.0, 0.0))
     assert sa.from_privacy_profile([(0, "1e-3")]).tradeoff(0).lower[0] < 1.0
+
+
+def test_sums_that_overflow_leave_the_value_open():
+    """Losses of a million in 10^5 rounds: no precision makes the sum finite, and nothing is claimed of it."""
+    found = sa.from_privacy_profile([(999999, 0), ("1/7", "1e-30"), (1e-9, "1e-8")]).rounds(10**5).tradeoff()
+    assert all(0.0 <= low <= high <= 1.0 for low, high in map(found.at, ("1/10", 0, 1, "1/2")))

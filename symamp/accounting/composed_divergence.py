@@ -34,15 +34,16 @@ def enclose_divergence(rounds: Rounds, eps: arb, plan: Plan | None) -> tuple[arb
     Raises PrecisionError if rounding still dominates at the largest working precision.
     """
     bits = _BITS
-    while True:
+    while bits <= _MOST_BITS:
         with flint.ctx.workprec(bits):
             lower, upper = _enclosed(rounds, eps, plan)
+            if bits > _BITS and not (lower.is_finite() and upper.is_finite()):
+                return arb(0), arb(1), bits  # more bits do not tell more of what overflows
             top = upper.upper()
             if top == 0 or (lower.rad() <= _NOISE * top and upper.rad() <= _NOISE * top):
                 return lower, upper, bits
         bits *= 2
-        if bits > _MOST_BITS:
-            raise PrecisionError("precision", bits, f"at most {_MOST_BITS} bits")
+    raise PrecisionError("precision", bits, f"at most {_MOST_BITS} bits")
 
 
 def _enclosed(rounds: Rounds, eps: arb, plan: Plan | None) -> tuple[arb, arb]:
