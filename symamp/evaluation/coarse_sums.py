@@ -1,4 +1,4 @@
-"""The sum over frequencies in doubles with radii: what the kernel takes in balls, at a hundredth of the time."""
+"""The sum over frequencies in doubles with radii: what the kernel takes in balls, in a sixteenth of the time."""
 
 from __future__ import annotations
 
