@@ -70,7 +70,8 @@ def test_pairs_that_another_bound_settles_are_listed_with_it():
     found = ShuffledRound(sa.profile(sa.FiniteMechanism(table), n=1000).question)
     # Which bounds a round takes is decided by estimates, that may tie.
     bounds = [Ladder(found.question.subject, method).first for method in ("all_data_sets", "envelope")]
-    vars(found)["_chosen"] = tuple((bound, bound.ranked(level_at(fmpq(11, 10)), 1000)[0]) for bound in bounds)
+    chosen = tuple((bound, bound.ranked(level_at(fmpq(11, 10)), 1000)[0]) for bound in bounds)
+    vars(found)["_choice"] = chosen, 0.0
     point = composed_certificate._point_above(found, fmpq(11, 10), careful=False)
     assert {e["method"] for e in point["above"]} == {"all_data_sets", "envelope"}
     assert {e["evaluator"] for e in point["above"]} >= {"all data sets", "compact kernel"}
