@@ -249,7 +249,7 @@ def test_three_messages_against_all_data_sets(table, n, E, ratios):
 @pytest.mark.slow
 def test_each_region_bounds_its_data_sets(monkeypatch):
     monkeypatch.setattr(all_data_sets_regions, "_FEWEST_USERS", 2)
-    E, n, table = Fraction(11, 10), 8, TABLES[2]
+    E, n, table = Fraction(13, 10), 8, TABLES[0]
     laws, pair = laws_of(table, (0, 1)), (0, 1)
     enclosure = enclose_all_data_sets(laws, level_of(E), n)
     regions = enclosure.evidence.regions
