@@ -494,7 +494,8 @@ def ask_tables(case: Case) -> None:
     method = case.rng.choice((None, *TABLE_METHODS))
 
     def call() -> object:
-        profile = sa.profile(case.subject.table(), n=case.n, method=method)
+        found = case.subject if isinstance(case.subject, sa.FiniteMechanism) else case.subject.table()
+        profile = sa.profile(found, n=case.n, method=method)
         if isinstance(case.world.takes_part, Chosen):
             profile = profile.sampled(n=case.n, of=case.world.people)
         return profile.delta(at.text)
