@@ -1,0 +1,705 @@
+"""Questions about a world: what the package answers, against the truth."""
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from random import Random
+
+import mpmath
+
+import symamp as sa
+from tests.oracle.world import (
+    Adaptive,
+    AnyTwo,
+    Chosen,
+    Curve,
+    Data,
+    Drawn,
+    Everyone,
+    Joint,
+    Listed,
+    OneAttribute,
+    OthersLost,
+    Poisson,
+    Runs,
+    Silent,
+    Table,
+    Truth,
+    Within,
+    World,
+)
+from tests.worlds import draw
+from tests.worlds.levels import Level, exponential, of_number, of_order
+from tests.worlds.levels import draw as draw_level
+from tests.worlds.subjects import budget, is_crowd, subject
+
+METHODS = (
+    "blanket density_pairs fallback_law generic own_law variation_ratio worst_pair density_envelope every_data_set "
+    "envelope density_data_sets two_messages all_data_sets generic_all_data_sets all_data_sets_by_regions "
+    "finite_sandwich standard_clone two_level variation_ratio_2023"
+).split()
+TABLE_METHODS = [m for m in METHODS if not m.startswith("density") and m not in ("fallback_law", "own_law")]
+SLOW = 5.0
+"""Seconds from which on an answer counts as slow."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one question: answered, refused, or a finding (false, crash, slow)."""
+
+    setting: str
+    question: str
+    method: str
+    status: str
+    detail: str = ""
+    seconds: float = 0.0
+
+    @property
+    def is_finding(self) -> bool:
+        return self.status not in ("answered", "refused")
+
+
+class FalseAnswer(Exception):
+    """An answer that the truth contradicts."""
+
+
+# ------------------------------------------------------------------------------------------------------------- checks
+
+
+def exact(value: object) -> Fraction | None:
+    """A double or an mpmath number as the fraction it is, None if infinite; FalseAnswer for a NaN."""
+    if isinstance(value, mpmath.mpf):
+        sign, mantissa, exponent, _ = value._mpf_
+        if mantissa or not exponent:
+            return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+        value = float(value)
+    if math.isnan(value):
+        raise FalseAnswer("NaN")
+    return None if math.isinf(value) else Fraction(value)
+
+
+def ends(answer: object) -> tuple[Fraction, Fraction | None]:
+    """The sharpest ends that an answer states, after the doubles around them; an upper end of None is infinite."""
+    low, high = exact(answer.lower), exact(answer.upper)
+    if low is None:
+        raise FalseAnswer(f"an infinite lower end: {answer}")
+    if high is not None and low > high:
+        raise FalseAnswer(f"ends that cross: {answer.lower} > {answer.upper}")
+    sharp_low, sharp_high = (exact(end) for end in answer.as_mpf())
+    if sharp_low is None or (sharp_low < low and sharp_low >= 0 and low - sharp_low > abs(low) / 2**50):
+        raise FalseAnswer(f"a double that is inside: {answer.lower}, {answer.as_mpf()[0]}")
+    low = max(low, sharp_low)
+    if sharp_high is not None and high is not None:
+        high = min(high, sharp_high)
+    if high is not None and low > high:
+        raise FalseAnswer(f"ends that cross: {low} > {high}")
+    return low, high
+
+
+def check_delta(answer: object, least: Fraction, most: Callable[[], Fraction]) -> None:
+    """The bracket must reach ``least`` from above, and must not begin beyond ``most``."""
+    low, high = ends(answer)
+    if high is None or high > 1 or low < 0:
+        raise FalseAnswer(f"no probability: [{answer.lower}, {answer.upper}]")
+    if high < least:
+        raise FalseAnswer(f"upper {answer.upper!r} below the truth {float(least)!r} = {_short(least)}")
+    if low and low > (greatest := most()):
+        raise FalseAnswer(f"lower {answer.lower!r} above the truth {float(greatest)!r} = {_short(greatest)}")
+
+
+def check_epsilon(answer: object, delta: Fraction, truth: Callable[[Fraction], Fraction], unbounded: Fraction) -> None:
+    """Private at the upper end, and not below the lower one."""
+    high = exact(answer.upper)
+    low = exact(answer.lower)
+    if high is not None and low is not None and low > high:
+        raise FalseAnswer(f"ends that cross: {answer.lower} > {answer.upper}")
+    if high is not None and high < 700:
+        found = truth(exponential(high)[1])
+        if found > delta:
+            raise FalseAnswer(f"upper {answer.upper!r}: delta is {float(found)!r} there, not {float(delta)!r}")
+    if low is None:
+        if unbounded < delta:
+            raise FalseAnswer(f"lower inf: delta falls to {float(unbounded)!r} < {float(delta)!r}")
+    elif 0 < low < 700:
+        found = truth(exponential(low)[0])
+        if found < delta:
+            raise FalseAnswer(f"lower {answer.lower!r}: delta is {float(found)!r} there, not {float(delta)!r}")
+
+
+def _short(x: Fraction) -> str:
+    return str(x) if len(str(x)) < 60 else "a long fraction"
+
+
+# -------------------------------------------------------------------------------------------------------------- a case
+
+
+class Case:
+    """A world, its truth, and the package's subject; questions add their outcomes."""
+
+    def __init__(self, world: World, rng: Random, *, methods: int = 1) -> None:
+        self.world, self.rng, self.methods = world, rng, methods
+        self.outcomes: list[Outcome] = []
+        self.setting = setting(world)
+
+    @cached_property
+    def truth(self) -> Truth:
+        return Truth(self.world)
+
+    @cached_property
+    def subject(self):
+        return subject(self.world, self.rng)
+
+    @property
+    def n(self) -> int:
+        """The number of users who send messages, silent ones included."""
+        takes_part = self.world.takes_part
+        return takes_part.n if isinstance(takes_part, Chosen) else self.world.people
+
+    @cached_property
+    def profile(self):
+        """The profile of a round."""
+        found = sa.profile(self.subject, n=self.n)
+        if isinstance(self.world.takes_part, Chosen):
+            found = found.sampled(n=self.n, of=self.world.people)
+        return found
+
+    def level(self, rounds: int = 1) -> Level:
+        """A level for so many rounds."""
+        kinks = self.kinks
+        if rounds > 1:
+            kinks = [a * b for a, b in zip(kinks, self.rng.sample(kinks, len(kinks)), strict=True)]
+        t = budget(self.world)
+        budgets = [] if t is None else [t, t**rounds]
+        if kinks:
+            budgets.append(kinks[-1])
+        return draw_level(self.rng, kinks, budgets)
+
+    @cached_property
+    def kinks(self) -> list[Fraction]:
+        pairs = self.truth.pairs
+        some = pairs if len(pairs) < 12 else self.rng.sample(pairs, 12)
+        return sorted({Fraction(max(p, q), min(p, q)) for views, _ in some for p, q in views if p and q})
+
+    def ask(self, question: str, method: str, call: Callable[[], object], check: Callable[[object], None]) -> object:
+        """Call, check, and note what came of it; the answer, or None."""
+        start, text = time.perf_counter(), ""
+        answer = None
+        try:
+            answer = call()
+            seconds = time.perf_counter() - start
+            check(answer)
+            status = "slow" if seconds > SLOW else "answered"
+        except sa.errors.SymampError as error:
+            status, text = "refused", f"{type(error).__name__}: {error}"
+        except FalseAnswer as error:
+            status, text = "false", str(error)
+        except NotImplementedError as error:
+            status, text = "refused", str(error)
+        except Exception as error:  # anything untyped is a finding
+            status, text = "crash", f"{type(error).__name__}: {error}"
+        self.outcomes.append(Outcome(self.setting, question, method, status, text, time.perf_counter() - start))
+        return answer
+
+
+def setting(world: World) -> str:
+    """The setting of a world in words."""
+    parts = [_runs(world.groups[0].runs)]
+    relation = world.groups[0].neighbours
+    if not isinstance(relation, AnyTwo):
+        parts.append(
+            {Listed: "pairs of a list", Within: "within a distance", OneAttribute: "one attribute"}[type(relation)]
+        )
+    if is_crowd(world):
+        parts.append("users who differ, " + ("data" if isinstance(world.seen, Data) else "messages"))
+        if isinstance(world.takes_part, OthersLost):
+            parts.append("some lost")
+        if any(group.honest is not None for group in world.groups):
+            parts.append("some dishonest")
+    if isinstance(world.takes_part, Chosen):
+        parts.append("n of N")
+    if isinstance(world.takes_part, Poisson):
+        parts[0] = f"Poisson sample of a {parts[0]}"
+    return ", ".join(parts)
+
+
+def _runs(runs: Runs) -> str:
+    if isinstance(runs, Silent):
+        return f"Poisson sample of a {_runs(runs.part)}"
+    return {Table: "table", Joint: "joint", Drawn: "parallel"}[type(runs)]
+
+
+# ----------------------------------------------------------------------------------------------------------- questions
+
+
+def ask_delta(case: Case, method: str | None = None, level: Level | None = None) -> None:
+    """delta at a level, by a method."""
+    at = level or case.level()
+    truth = case.truth
+
+    def check(answer: object) -> None:
+        check_delta(answer, truth.delta(at.high), lambda: truth.delta(at.low))
+
+    if is_crowd(case.world):
+        case.ask(
+            f"delta({at.text})",
+            method or "default",
+            lambda: sa.delta(case.subject, eps=at.text, victim=case.world.victim, method=method),
+            check,
+        )
+    elif isinstance(case.world.takes_part, Chosen):
+        case.ask(f"delta({at.text})", method or "default", lambda: sampled(case, method).delta(at.text), check)
+    else:
+        case.ask(
+            f"delta({at.text})",
+            method or "default",
+            lambda: sa.delta(case.subject, n=case.n, eps=at.text, method=method),
+            check,
+        )
+
+
+def sampled(case: Case, method: str | None = None) -> object:
+    """The profile of a round, of people drawn if they are."""
+    found = sa.profile(case.subject, n=case.n, method=method)
+    if isinstance(case.world.takes_part, Chosen):
+        found = found.sampled(n=case.n, of=case.world.people)
+    return found
+
+
+def ask_epsilon(case: Case, method: str | None = None) -> None:
+    """eps at a delta: one that is reached at a kink, or any."""
+    delta = level_of_delta(case, case.truth)
+    if delta is None:
+        return
+    truth = case.truth
+
+    def check(answer: object) -> None:
+        check_epsilon(answer, delta, truth.delta, truth.unbounded())
+
+    if is_crowd(case.world):
+        case.ask(
+            f"epsilon({delta})",
+            method or "default",
+            lambda: sa.epsilon(case.subject, delta=delta, victim=case.world.victim, method=method),
+            check,
+        )
+    else:
+        case.ask(f"epsilon({delta})", method or "default", lambda: sampled(case, method).epsilon(delta), check)
+
+
+def level_of_delta(case: Case, truth: Truth) -> Fraction | None:
+    """A delta in (0, 1) that is of interest."""
+    rng = case.rng
+    found = rng.choice((Fraction(1, 100), Fraction(1, 10), Fraction(1, 10**6), Fraction(1, 3), Fraction(1, 10**20)))
+    if rng.random() < 0.6:
+        found = truth.delta(case.level().low) * rng.choice((1, 1, 1 - Fraction(1, 10**15), 1 + Fraction(1, 10**15)))
+    elif rng.random() < 0.2:
+        found = truth.unbounded()
+    return found if 0 < found < 1 else None
+
+
+def ask_rounds(case: Case) -> None:
+    """delta, eps, a Renyi divergence or a trade-off after a few rounds."""
+    rng = case.rng
+    count = rng.choice((1, 2, 2, 2, 3)) if len(case.truth.pairs) < 60 else 2
+    rounds_of(case, count, rng.choice(("delta", "delta", "epsilon", "renyi", "tradeoff")), rng.choice((None, "pick")))
+
+
+def rounds_of(case: Case, count: int, question: str, method: str | None = None) -> None:
+    """A question after so many rounds."""
+    if method == "pick":
+        method = case.rng.choice(TABLE_METHODS)
+    once = case.truth
+    many = Truth(replace(case.world, rounds=count))
+    adaptive = Adaptive([once] * count)
+    name, by = f"{count} rounds: {question}", method or "default"
+
+    def rounds() -> object:
+        return sampled(case, method).rounds(count)
+
+    if question == "delta":
+        at = case.level(count)
+
+        def check(answer: object) -> None:
+            check_delta(answer, many.delta(at.high), lambda: max(many.delta(at.low), adaptive.delta(at.low)))
+
+        case.ask(f"{name}({at.text})", by, lambda: rounds().delta(at.text), check)
+    elif question == "epsilon":
+        delta = level_of_delta(case, many)
+        if delta is not None:
+
+            def check_eps(answer: object) -> None:
+                check_epsilon(answer, delta, many.delta, max(many.unbounded(), 1 - (1 - once.unbounded()) ** count))
+
+            case.ask(f"{name}({delta})", by, lambda: rounds().epsilon(delta), check_eps)
+    elif question == "renyi":
+        order = case.rng.choice((2, 3, 5))
+        moment = many.moment(order)
+        case.ask(f"{name}({order})", by, lambda: rounds().renyi(order), lambda a: check_renyi(a, moment, order))
+    else:
+        level = case.rng.choice((Fraction(0), Fraction(1, 10), Fraction(1, 2), Fraction(1, 1000), Fraction(1)))
+        least = many.tradeoff(level)
+        case.ask(f"{name}({level})", by, lambda: rounds().tradeoff(level), lambda a: check_tradeoff(a, least))
+
+
+def check_renyi(answer: object, moment: Fraction | None, order: int) -> None:
+    """The Renyi divergence is the logarithm of the moment over order - 1."""
+    low, high = exact(answer.lower[0]), exact(answer.upper[0])
+    if low is not None and high is not None and low > high:
+        raise FalseAnswer(f"ends that cross: {answer.lower[0]} > {answer.upper[0]}")
+    if high is not None and (moment is None or (high < 500 and exponential(high * (order - 1))[1] < moment)):
+        raise FalseAnswer(f"upper {answer.upper[0]!r} below the truth {_log(moment, order)}")
+    if moment is not None and (low is None or (low < 500 and exponential(low * (order - 1))[0] > moment)):
+        raise FalseAnswer(f"lower {answer.lower[0]!r} above the truth {_log(moment, order)}")
+
+
+def _log(moment: Fraction | None, order: int) -> str:
+    return "inf" if moment is None else repr(math.log(moment) / (order - 1))
+
+
+def check_tradeoff(answer: object, least: Fraction) -> None:
+    """The least error of the second kind."""
+    low, high = exact(answer.lower[0]), exact(answer.upper[0])
+    if low is None or high is None or not 0 <= low <= high <= 1:
+        raise FalseAnswer(f"ends that cross: {answer.lower[0]!r}, {answer.upper[0]!r}")
+    if low > least:
+        raise FalseAnswer(f"lower {answer.lower[0]!r} above the truth {float(least)!r}")
+    if high < least:
+        raise FalseAnswer(f"upper {answer.upper[0]!r} below the truth {float(least)!r}")
+
+
+def ask_least_n(case: Case) -> None:
+    """The least number of users."""
+    if is_crowd(case.world) or isinstance(case.world.takes_part, Chosen):
+        return
+    at = case.level()
+    delta = level_of_delta(case, case.truth)
+    if delta is None:
+        return
+    method = case.rng.choice((None, None, *TABLE_METHODS))
+    (group,) = case.world.groups
+    sizes = [n for n in range(1, 5) if draw.work(sized(case.world, n)) <= 4000]
+
+    def check(found: object) -> None:
+        if math.isnan(found.lower) or math.isnan(found.upper) or found.lower > found.upper:
+            raise FalseAnswer(f"ends that cross: {found}")
+        for n in sizes:
+            truth = Truth(sized(case.world, n))
+            if n >= found.upper and truth.delta(at.high) > delta:
+                raise FalseAnswer(f"n = {n} >= {found.upper} is not private: {float(truth.delta(at.high))!r}")
+            if n < found.lower and truth.delta(at.low) <= delta:
+                raise FalseAnswer(f"n = {n} < {found.lower} is private: {float(truth.delta(at.low))!r}")
+
+    call = f"least_n({at.text}, {delta})"
+    case.ask(call, method or "default", lambda: sa.least_n(case.subject, eps=at.text, delta=delta, method=method), check)
+
+
+def sized(world: World, n: int) -> World:
+    """The same world with another number of users."""
+    return replace(world, groups=(replace(world.groups[0], users=n),))
+
+
+def ask_budget_alone(case: Case) -> None:
+    """What holds for every randomizer of the budget holds for this one."""
+    t = budget(case.world)
+    if t is None or t == 1 or isinstance(case.world.seen, Data) or is_crowd(case.world):
+        return
+    at = case.level()
+    method = case.rng.choice((None, "generic", "generic_all_data_sets", "standard_clone"))
+    least = case.truth.delta(at.high)
+
+    def call() -> object:
+        profile = sa.profile(sa.PureLDP(eps0=f"log({t})"), n=case.n, method=method)
+        if isinstance(case.world.takes_part, Chosen):
+            profile = profile.sampled(n=case.n, of=case.world.people)
+        return profile.delta(at.text)
+
+    case.ask(f"budget alone: delta({at.text})", method or "default", call, lambda a: check_delta(a, least, lambda: 1))
+
+
+def ask_budgets_alone(case: Case) -> None:
+    """Data shuffled: the budgets of the positions are enough."""
+    if not isinstance(case.world.seen, Data):
+        return
+    budgets = [budget(World((group,))) for group in case.world.groups]
+    if None in budgets or 1 in budgets:
+        return
+    at = case.level()
+    groups = [(g.counted, sa.PureLDP(eps0=f"log({t})")) for g, t in zip(case.world.groups, budgets, strict=True)]
+    least = case.truth.delta(at.high)
+    case.ask(
+        f"budgets alone: delta({at.text})",
+        "default",
+        lambda: sa.delta(sa.heterogeneous([g for g in groups if g[0]], shuffled="data"), eps=at.text),
+        lambda a: check_delta(a, least, lambda: 1),
+    )
+
+
+def ask_exact(case: Case) -> None:
+    """sa.exact: the truth itself."""
+    world = case.world
+    if is_crowd(world) or not isinstance(world.takes_part, Everyone):
+        return
+    at = case.level()
+    if at.low != at.high or not isinstance(world.groups[0].neighbours, AnyTwo):
+        return
+    truth = case.truth.delta(at.low)
+
+    def check(found: object) -> None:
+        if found.value.exact is not None and Fraction(str(found.value.exact)) != truth:
+            raise FalseAnswer(f"worst_dataset says {found.value.exact}, the truth is {truth}")
+        if not Fraction(found.value.lower) <= truth <= Fraction(found.value.upper):
+            raise FalseAnswer(f"worst_dataset says {found.value}, the truth is {truth}")
+
+    def call() -> object:
+        table = case.subject if isinstance(case.subject, sa.FiniteMechanism) else case.subject.table()
+        return sa.exact.worst_dataset(table, case.n, at.text)
+
+    case.ask(f"exact({at.text})", "every_data_set", call, check)
+
+
+def ask_compare(case: Case) -> None:
+    """All bounds side by side: those that are proved."""
+    if isinstance(case.world.takes_part, Chosen) or case.world.victim is not None:
+        return
+    at = case.level()
+    least, most = case.truth.delta(at.high), case.truth.delta(at.low)
+
+    def check(table: object) -> None:
+        check_delta(table.truth, least, lambda: most)
+        for row in table.rows:
+            value = None if row.value is None else exact(row.value)
+            proved = row.standing.is_guarantee if hasattr(row.standing, "is_guarantee") else row.standing == "proved"
+            if proved and "lower" not in str(row.standing) and value is not None and value < least:
+                raise FalseAnswer(f"row {row.name} ({row.standing}): {row.value!r} below the truth {float(least)!r}")
+            if "lower" in str(row.standing) and value is not None and value > most:
+                raise FalseAnswer(f"row {row.name} ({row.standing}): {row.value!r} above the truth {float(most)!r}")
+
+    n = None if is_crowd(case.world) else case.n
+    case.ask(f"compare({at.text})", "all", lambda: sa.compare(case.subject, n=n, eps=at.text), check)
+
+
+def ask_tables(case: Case) -> None:
+    """The same as a plain table: of all neighbours only, unless it keeps what is compared."""
+    (group, *_), takes_part = case.world.groups, case.world.takes_part
+    if is_crowd(case.world) or not isinstance(group.neighbours, AnyTwo):
+        return
+    if isinstance(group.runs, Table) and not isinstance(takes_part, Poisson):
+        return
+    at = case.level()
+    truth = case.truth
+    method = case.rng.choice((None, *TABLE_METHODS))
+
+    def call() -> object:
+        found = case.subject if isinstance(case.subject, sa.FiniteMechanism) else case.subject.table()
+        profile = sa.profile(found, n=case.n, method=method)
+        if isinstance(case.world.takes_part, Chosen):
+            profile = profile.sampled(n=case.n, of=case.world.people)
+        return profile.delta(at.text)
+
+    case.ask(
+        f"as a table: delta({at.text})",
+        method or "default",
+        call,
+        lambda a: check_delta(a, truth.delta(at.high), lambda: truth.delta(at.low)),
+    )
+
+
+def ask_exports(case: Case) -> None:
+    """What other accountants are given: upper bounds."""
+    if is_crowd(case.world):
+        return
+    rng = case.rng
+    at = of_number(rng.choice(("0.01", "0.1", "0.5", "1", "2")))
+    least = case.truth.delta(at.high)
+    kind = rng.choice(("callable", "dict", "dp_accounting", "opendp", "points", "points"))
+    question = f"{kind}({at.text})"
+    if kind == "points":
+        given_points(case, rng.choice((1, 2)))
+        return
+
+    def check(value: float) -> None:
+        slack = 0 if kind in ("callable", "dict") else least / 10**9 + Fraction(1, 10**12)
+        found = exact(value)
+        if found is None or found > 1 + slack or found + slack < least:
+            raise FalseAnswer(f"{value!r} below the truth {float(least)!r}")
+
+    def call() -> float:
+        if kind == "callable":
+            return case.profile.to_callable()(float(at.text))
+        if kind == "dict":
+            return sa.GivenProfile.from_dict(case.profile.to_dict()).delta(at.text).upper
+        if kind == "opendp":
+            return case.profile.to_opendp().delta(float(at.text))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return case.profile.to_dp_accounting().get_delta_for_epsilon(float(at.text))
+
+    case.ask(question, "default", call, check)
+
+
+def given_points(case: Case, rounds: int) -> None:
+    """A profile from true points of this world, and what it allows at most between them."""
+    orders = sorted({case.level().high for _ in range(case.rng.randint(1, 5))})
+    points = [(E, case.truth.delta(E)) for E in orders]
+    if case.rng.random() < 0.3:
+        points = [(E, d + Fraction(1, 10 ** case.rng.choice((2, 8, 30)))) for E, d in points]
+    points = [(E, min(d, Fraction(1))) for E, d in points]
+    at = case.level(rounds)
+    many = Truth(replace(case.world, rounds=rounds))
+    least = many.delta(at.high)
+    hull = Curve(points).rounds(rounds, at.high)
+    least = least if hull is None else max(least, hull)
+    written = [(of_order(E).text, d) for E, d in points]
+    case.ask(
+        f"given {written}, {rounds} rounds: delta({at.text})",
+        "default",
+        lambda: sa.from_privacy_profile(written).rounds(rounds).delta(at.text),
+        lambda a: check_delta(a, least, lambda: 1),
+    )
+
+
+def ask_composed(case: Case) -> None:
+    """Two kinds of rounds, one after the other."""
+    if is_crowd(case.world):
+        return
+    other = draw.world(case.rng, 300)
+    if is_crowd(other):
+        return
+    second = Case(other, case.rng)
+    at = case.level(2)
+    adaptive = Adaptive([case.truth, second.truth]), Adaptive([second.truth, case.truth])
+    least = max(a.delta(at.high) for a in adaptive)
+
+    def call() -> object:
+        return sa.compose([sampled(case).rounds(1), sampled(second).rounds(1)]).delta(at.text)
+
+    case.ask(
+        f"composed with {other}: delta({at.text})",
+        "default",
+        call,
+        lambda a: check_delta(a, least, lambda: max(b.delta(at.low) for b in adaptive)),
+    )
+
+
+def ask_curve(case: Case) -> None:
+    """A curve of several levels at once."""
+    if is_crowd(case.world) or isinstance(case.world.takes_part, Chosen):
+        return
+    levels = [case.level() for _ in range(4)]
+
+    def check(answers: Iterable[object]) -> None:
+        for at, answer in zip(levels, answers, strict=True):
+            check_delta(answer, case.truth.delta(at.high), lambda at=at: case.truth.delta(at.low))
+
+    texts = [at.text for at in levels]
+    case.ask(f"curve({texts})", "default", lambda: case.profile.curve(eps=texts).answers, check)
+
+
+def ask_largest_eps0(case: Case) -> None:
+    """The largest budget of responses, joint and parallel ones: all grow with it."""
+    if is_crowd(case.world) or not isinstance(case.world.takes_part, Everyone):
+        return
+    (group,) = case.world.groups
+    what, relation = group.runs, group.neighbours
+    if not _all_responses(what) or not isinstance(relation, AnyTwo | OneAttribute):
+        return
+    at = case.level()
+    delta = level_of_delta(case, case.truth)
+    if delta is None:
+        return
+    family = _family(what, relation)
+    method = case.rng.choice((None, None, "blanket", "generic", "variation_ratio", "all_data_sets", "two_level"))
+
+    def check(found: object) -> None:
+        low, high = exact(found.lower), exact(found.upper)
+        if high is not None and low is not None and low > high:
+            raise FalseAnswer(f"ends that cross: {found.lower} > {found.upper}")
+        if low:
+            t = exponential(low)[0]
+            value = Truth(replace(case.world, groups=(replace(group, runs=_with_ratio(what, t)),))).delta(at.high)
+            if value > delta:
+                raise FalseAnswer(f"eps0 = {found.lower} is not private: {float(value)!r} > {float(delta)!r}")
+        if high is not None and high < 60:
+            t = exponential(high)[1]
+            value = Truth(replace(case.world, groups=(replace(group, runs=_with_ratio(what, t)),))).delta(at.low)
+            if value < delta:
+                raise FalseAnswer(f"eps0 = {found.upper} is private: {float(value)!r} < {float(delta)!r}")
+
+    case.ask(
+        f"largest_eps0({at.text}, {delta})",
+        method or "default",
+        lambda: sa.largest_eps0(family, n=case.n, eps=at.text, delta=delta, method=method),
+        check,
+    )
+
+
+def _all_responses(what: Runs) -> bool:
+    from tests.worlds.subjects import response_ratio
+
+    if isinstance(what, Table):
+        return response_ratio(what) is not None
+    if isinstance(what, Silent):
+        return _all_responses(what.part)
+    parts = what.parts if isinstance(what, Joint) else [part for _, part in what.parts]
+    return all(_all_responses(part) for part in parts)
+
+
+def _family(what: Runs, relation: object) -> object:
+    among = "one_attribute" if isinstance(relation, OneAttribute) else "all"
+    if isinstance(what, Table):
+        return sa.RandomizedResponse(k=len(what.rows))
+    if isinstance(what, Silent):
+        return sa.poisson_subsample(_family(what.part, relation), str(what.rate))
+    if isinstance(what, Joint):
+        return sa.joint([_family(part, AnyTwo()) for part in what.parts], neighbours=among)
+    return sa.parallel([(str(w), _family(part, AnyTwo())) for w, part in what.parts], neighbours=among)
+
+
+def _with_ratio(what: Runs, t: Fraction) -> Runs:
+    if isinstance(what, Table):
+        return draw.response(len(what.rows), t)
+    if isinstance(what, Silent):
+        return Silent(_with_ratio(what.part, t), what.rate)
+    if isinstance(what, Joint):
+        return Joint(tuple(_with_ratio(part, t) for part in what.parts))
+    return Drawn(tuple((w, _with_ratio(part, t)) for w, part in what.parts))
+
+
+CHEAP = ((ask_exact, 0.06), (ask_epsilon, 0.08), (ask_budget_alone, 0.03), (ask_budgets_alone, 0.3), (ask_tables, 0.15))
+DEAR = (
+    (ask_rounds, 0.016),
+    (ask_least_n, 0.008),
+    (ask_compare, 0.02),
+    (ask_exports, 0.005),
+    (ask_composed, 0.002),
+    (ask_curve, 0.01),
+    (ask_largest_eps0, 0.02),
+)
+"""Which share of the worlds a question is asked of: dear ones rarely."""
+
+
+def examine(seed: int, index: int, *, dear: float = 1.0) -> Case:
+    """Draw the world of this number, and ask about it."""
+    rng = Random(f"{seed} {index}")
+    case = Case(draw.world(rng), rng)
+    ask_delta(case)
+    dear_methods = ("all_data_sets", "generic_all_data_sets", "all_data_sets_by_regions", "two_messages", "envelope")
+    if not is_crowd(case.world):
+        quick = not isinstance(case.world.takes_part, Chosen)
+        for _ in range(1 if quick else 0):
+            method = rng.choice(TABLE_METHODS)
+            if method not in dear_methods or rng.random() < 0.3 * dear:
+                ask_delta(case, method)
+        if not quick and rng.random() < 0.1:
+            ask_delta(case, rng.choice(TABLE_METHODS))
+    for question, share in CHEAP:
+        if rng.random() < share:
+            question(case)
+    for question, share in DEAR:
+        if rng.random() < share * dear:
+            question(case)
+    return case
