@@ -77,7 +77,7 @@ def enclose_all_data_sets(
     distinct, gains, loss = known.prepared(level, n, bits)
     regions = known.regions(level, n, halved, rough)
     with flint.ctx.workprec(bits):
-        everywhere = max(gains, key=lambda x: float(x.upper())).upper()
+        everywhere = reduce(arb.max, gains).upper()
         upper, evidence = arb(0), list[RegionEvidence]()
         for r in regions:
             parameters = None

@@ -67,7 +67,7 @@ def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb | None:
             inner = [v for v, e in zip(values, (a, b), strict=True) if not (e.overlaps(start) or e.overlaps(end))]
             if all(v <= best for v in inner):
                 continue
-            top = max(inner, key=lambda v: float(v.upper()))
+            top = reduce(arb.max, inner)
         else:
             top = (f(acb((a + b) / 2)).real + slope * (box - (a + b) / 2)) if slope.is_finite() else wide
         if top.is_finite() and top.upper() <= best.lower():
