@@ -671,12 +671,12 @@ def _with_ratio(what: Runs, t: Fraction) -> Runs:
 
 CHEAP = ((ask_exact, 0.06), (ask_epsilon, 0.08), (ask_budget_alone, 0.03), (ask_budgets_alone, 0.3), (ask_tables, 0.15))
 DEAR = (
-    (ask_rounds, 0.016),
-    (ask_least_n, 0.008),
-    (ask_compare, 0.02),
-    (ask_exports, 0.005),
+    (ask_rounds, 0.01),
+    (ask_least_n, 0.004),
+    (ask_compare, 0.015),
+    (ask_exports, 0.004),
     (ask_composed, 0.002),
-    (ask_curve, 0.01),
+    (ask_curve, 0.006),
     (ask_largest_eps0, 0.02),
 )
 """Which share of the worlds a question is asked of: dear ones rarely."""
@@ -694,7 +694,7 @@ def examine(seed: int, index: int, *, dear: float = 1.0) -> Case:
             method = rng.choice(TABLE_METHODS)
             if method not in dear_methods or rng.random() < 0.3 * dear:
                 ask_delta(case, method)
-        if not quick and rng.random() < 0.1:
+        if not quick and rng.random() < 0.3:
             ask_delta(case, rng.choice(TABLE_METHODS))
     for question, share in CHEAP:
         if rng.random() < share:

@@ -66,7 +66,7 @@ def _world(rng: Random) -> World:
     if kind < 0.62:
         group = _alike(rng, rng.choice((1, 2, 2, 3, 3, 4)))
         takes_part: TakesPart = Everyone()
-        if rng.random() < 0.12:
+        if rng.random() < 0.03:
             takes_part = Chosen(rng.randint(1, group.users))
         elif not isinstance(group.runs, Silent) and rng.random() < 0.1:
             takes_part = Poisson(_share(rng))

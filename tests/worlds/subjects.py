@@ -41,13 +41,15 @@ def mechanism(runs: Runs, relation: Neighbours, rng: Random):
     ratio = response_ratio(runs)
     if ratio is not None and isinstance(relation, AnyTwo) and rng.random() < 0.6:
         return sa.RandomizedResponse(k=len(runs.rows), eps0=f"log({ratio})")
+    written = str if rng.random() < 0.2 else Fraction
     rows = {
-        name(x, runs, relation): {f"y{y}": str(p) for y, p in enumerate(row) if p or rng.random() < 0.5}
+        name(x, runs, relation): {f"y{y}": written(p) for y, p in enumerate(row) if p or rng.random() < 0.5}
         for x, row in enumerate(runs.rows)
     }
     every = {y: None for row in rows.values() for y in row}
     if len(every) < len(runs.rows[0]):  # a message that nobody sends is listed by one of the rows at least
-        rows = {x: {**row, **{f"y{y}": "0" for y in range(len(runs.rows[0])) if f"y{y}" not in row}} for x, row in rows.items()}
+        unsaid = {f"y{y}": written(Fraction(0)) for y in range(len(runs.rows[0])) if f"y{y}" not in every}
+        rows = {x: {**row, **unsaid} for x, row in rows.items()}
     found = sa.FiniteMechanism(rows)
     return found if isinstance(relation, AnyTwo) else found.near(listed(runs, relation))
 
