@@ -1,5 +1,7 @@
 """Every refusal of symamp: one typed error that names the argument, what it was and what is accepted.
 
+And the one error that is a fault of symamp itself: certified numbers that contradict each other.
+
 >>> import symamp as sa
 >>> try:
 ...     sa.RandomizedResponse(k=1)
@@ -102,3 +104,26 @@ class PrecisionError(SymampError):
 
 class VerificationError(SymampError):
     """A derived formula that differs from the explicit table of the same mechanism."""
+
+
+class ContradictionError(RuntimeError):
+    """Certified numbers that cannot all be true: a fault of symamp, and none of the question's.
+
+    No answer is given. The text names the question, what contradicts what and the evidence: please report it.
+
+    >>> raise ContradictionError("epsilon of something", "lower 0.5 > upper 0.1", "blanket against generic")
+    Traceback (most recent call last):
+    ...
+    symamp.errors.ContradictionError: internal error, please report it with this text: epsilon of something: lower 0.5 \
+> upper 0.1; evidence: blanket against generic
+    """
+
+    def __init__(self, question: str, contradiction: str, evidence: str = "none") -> None:
+        self.question = question
+        self.contradiction = contradiction
+        self.evidence = evidence
+        told = f"{_short(question, 10 * _SHOWN)}: {contradiction}; evidence: {_short(evidence, 20 * _SHOWN)}"
+        super().__init__(f"internal error, please report it with this text: {told}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.question, self.contradiction, self.evidence)

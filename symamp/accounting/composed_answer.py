@@ -53,6 +53,24 @@ class ComposedAnswer(Bracket):
     aimed: float | None = None
 
     @property
+    def is_probability(self) -> bool:
+        """Whether the bracket is one of delta."""
+        return self.quantity == "delta"
+
+    @property
+    def asked_about(self) -> str:
+        """The question in one line."""
+        return f"{self.quantity} of {self._question()}"
+
+    @property
+    def shown_evidence(self) -> str:
+        """The evaluations behind both ends, in one line."""
+        return "; ".join(
+            f"{name}: " + ("none" if side is None else f"at {side.eps} by {side.plan}")
+            for name, side in (("above", self.above), ("below", self.below))
+        )
+
+    @property
     def gap_limited_by(self) -> str:
         """What keeps the bracket of eps wider than the ``gap`` that was aimed at, in words; "" where nothing does."""
         if self.aimed is None or self.upper <= self.lower * (1.0 + _ABOUT * self.aimed):
@@ -122,6 +140,9 @@ class ComposedAnswer(Bracket):
 
     def __str__(self) -> str:
         low, high = self.decimals()
+        return f"{self.quantity} in [{low}, {high}]  ({self._question()})"
+
+    def _question(self) -> str:
         name = "delta" if self.quantity == "epsilon" else "eps"
         what = " + ".join(f"{count:,} x ({text})" for text, count in self.rounds)
-        return f"{self.quantity} in [{low}, {high}]  ({name} = {self.given}; {what})"
+        return f"{name} = {self.given}; {what}"

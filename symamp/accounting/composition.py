@@ -25,9 +25,10 @@ from symamp.accounting.optimistic import optimistic
 from symamp.accounting.pessimistic import pessimistic
 from symamp.accounting.round import USUAL_GAP, Round, points_of
 from symamp.accounting.side import RoundCurve, Side
+from symamp.algebra.order import sign
 from symamp.amplification.certificate_text import exact_double, expression_text
 from symamp.derivation.crossing import level_of
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, UndecidedOrderError
 from symamp.evaluation.inversion import log_of
 from symamp.evaluation.law import total
 from symamp.numbers.arguments import budget, failure_probability
@@ -127,9 +128,9 @@ class Composition:
         alone = self._alone(None, eps)
         if alone is not None:
             return self._answer("delta", str(eps), alone.least, alone.most, alone=alone)
-        value = float(sp.N(exact, 17))
-        if value >= self._largest:
+        if self._exceeds_all(exact):
             return self._answer("delta", str(eps), ZERO, ZERO)
+        value = float(sp.N(exact, 17))
         log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
         ends, sides = [ZERO, Dyadic(1)], list[Side | None]()
         for i, up in enumerate((False, True)):
@@ -230,12 +231,22 @@ class Composition:
 
     @cached_property
     def _largest(self) -> float:
-        """The local budgets of all rounds together, rounded up; inf if one has none."""
+        """The largest losses of all rounds together, rounded up; inf if one has none."""
         tops = [(arb(r.top), count) for r, count in self.rounds if r.top is not None]
         if len(tops) < len(self.rounds):
             return inf
         with flint.ctx.workprec(128):
             return float_above(total([count * top.log() for top, count in tops]))
+
+    def _exceeds_all(self, eps: sp.Expr) -> bool:
+        """Return whether eps is proved to be at least the largest losses of all rounds together."""
+        ratios = [(r.ratio, count) for r, count in self.rounds]
+        if any(ratio is None for ratio, _ in ratios):
+            return False
+        try:
+            return sign(eps - sp.Add(*(count * sp.log(ratio) for ratio, count in ratios))) >= 0
+        except UndecidedOrderError:
+            return False
 
     def _alone(self, delta: object | None, eps: object | None) -> Any:
         return self.rounds[0][0].alone(delta, eps) if self.count == 1 else None

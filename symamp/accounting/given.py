@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from math import inf
 
 import flint
+import sympy as sp
 from flint import arb, fmpq
 
 from symamp.accounting.curve_points import CurvePoint, CurvePoints
 from symamp.accounting.pessimistic import pessimistic
 from symamp.accounting.round import Round, deviation_of
+from symamp.numbers.rationals import rational_of
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,9 @@ class GivenRound(Round):
         return self.name
 
     @property
-    def top(self) -> fmpq | None:
+    def ratio(self) -> sp.Rational | None:
         """The first level with divergence 0, None if there is none."""
-        return next((p.level for p in self.points if p.high == 0), None)
+        return next((rational_of(p.level) for p in self.points if p.high == 0), None)
 
     @property
     def deviation(self) -> float:

@@ -22,7 +22,7 @@ from symamp.accounting.tradeoff import TradeOff
 from symamp.amplification import profile as one_round
 from symamp.amplification.question import Question
 from symamp.analyses.subject import Subject
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, SupportMismatchError
 from symamp.evaluation.inversion import log_of
 from symamp.mechanisms.neighbours import ALL
 from symamp.numbers.arguments import failure_probability, users
@@ -138,7 +138,9 @@ class Profile(one_round.Profile, RoundProfile):
     def sampled(self, *, n: object, of: object) -> GivenProfile:
         """Return the profile of a round of n users drawn from ``of`` people, uniformly and without replacement.
 
-        The server sees the shuffled messages only; who takes part is drawn anew in each round and kept secret.
+        The server sees the shuffled messages only; who takes part is drawn anew in each round and kept secret. Raises
+        SupportMismatchError where only some pairs of inputs are compared, or a single triple is asked about: the person
+        who is drawn instead of the victim may hold any input.
 
         >>> import symamp as sa
         >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**4)
@@ -148,6 +150,9 @@ class Profile(one_round.Profile, RoundProfile):
         drawn, people = users(n), users(of)
         if drawn >= people:
             raise ArgumentError("n", n, f"fewer than {people}, the people they are drawn from")
+        if not self.subject.compares_all:
+            told = "a mechanism any two of whose inputs are compared: who is drawn instead of the victim may hold any"
+            raise SupportMismatchError("sampled", repr(self.subject), told)
         base = ShuffledRound(replace(self.question, n=drawn))
         return GivenProfile(SampledRound(base, drawn, people))
 

@@ -16,7 +16,7 @@ from symamp.accounting.composition import Composition
 from symamp.accounting.discrete_pair import DiscretePair
 from symamp.amplification.shown import ShownAsText
 from symamp.derivation.axes import axes_for
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, ContradictionError
 from symamp.evaluation.inversion import log_of
 from symamp.evaluation.law import total
 from symamp.numbers.arguments import failure_probability
@@ -45,6 +45,14 @@ class RenyiCurve(ShownAsText):
     lower: tuple[float, ...]
     upper: tuple[float, ...]
     text: str
+
+    def __post_init__(self) -> None:
+        """Raise ContradictionError for ends that cross: at an order, or at two, for the divergence does not fall."""
+        for i, high in enumerate(self.upper):
+            for j, low in enumerate(self.lower):
+                if self.orders[j] <= self.orders[i] and not 0.0 <= low <= high:
+                    told = f"at least {low!r} at order {self.orders[j]}, at most {high!r} at {self.orders[i]}"
+                    raise ContradictionError(f"Renyi divergence of {self.text}", told)
 
     @property
     def order(self) -> NDArray[np.float64]:

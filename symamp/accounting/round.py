@@ -75,9 +75,18 @@ class Round:
         raise NotImplementedError
 
     @property
-    def top(self) -> fmpq | None:
-        """A level from which on no divergence is left, None if there is none."""
+    def ratio(self) -> sp.Expr | None:
+        """The level from which on no divergence is left, as an exact number; None if there is none."""
         raise NotImplementedError
+
+    @cached_property
+    def top(self) -> fmpq | None:
+        """The same as a fraction, rounded up."""
+        ratio = self.ratio
+        if ratio is None or ratio.is_Rational:
+            return None if ratio is None else fmpq_of(ratio)
+        with flint.ctx.workprec(128):
+            return Dyadic.of(number(ratio)().upper()).fraction
 
     @property
     def deviation(self) -> float:
@@ -127,16 +136,11 @@ class ShuffledRound(Round):
         method = "" if self.question.method is None else f", {self.question.method}"
         return f"{self.question.subject!r}, n = {self.question.n:,}{method}"
 
-    @cached_property
-    def top(self) -> fmpq | None:
-        """e^eps0, rounded up; None without a local budget."""
-        ratio = self.question.subject.local_ratio()
-        if ratio is sp.oo:
-            return None
-        if ratio.is_Rational:
-            return fmpq_of(ratio)
-        with flint.ctx.workprec(128):
-            return Dyadic.of(number(ratio)().upper()).fraction
+    @property
+    def ratio(self) -> sp.Expr | None:
+        """The largest ratio between inputs that are compared; None without a limit."""
+        ratio: sp.Expr = self.question.subject.compared_ratio()
+        return None if ratio is sp.oo else ratio
 
     @cached_property
     def deviation(self) -> float:

@@ -13,6 +13,7 @@ from symamp.accounting.curve_points import CurvePoint
 from symamp.accounting.round import Round
 from symamp.analyses.reduction import Reduction
 from symamp.derivation.decomposition import Component, Decomposition
+from symamp.numbers.rationals import rational_of
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,9 @@ class SampledRound(Round):
         return f"{self.base.text}, sampled from {self.of:,}"
 
     @property
-    def top(self) -> fmpq | None:
-        """A level from which on no divergence is left, None if there is none."""
-        return None if self.base.top is None else self._outside(self.base.top)
+    def ratio(self) -> sp.Expr | None:
+        """The level from which on no divergence is left, None if there is none."""
+        return None if self.base.ratio is None else 1 + rational_of(self.rate) * (self.base.ratio - 1)
 
     @property
     def deviation(self) -> float:

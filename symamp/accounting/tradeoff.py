@@ -23,7 +23,7 @@ from symamp.accounting.optimistic import curve_below
 from symamp.accounting.pessimistic import curve_above
 from symamp.amplification.shown import ShownAsText
 from symamp.derivation.axes import axes_for
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, ContradictionError
 from symamp.numbers.convex_hull import Vertex
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.exact_number import exact_number
@@ -83,6 +83,9 @@ class TradeOff(ShownAsText):
         if self.is_pure and x == 0:
             return 1.0, 1.0
         low, high = (max(1 - d - e * x for e, d in curve) for curve in (self.above, self.below))
+        if low > max(high, 0):
+            told = f"at least {low} and at most {high} at level {level}"
+            raise ContradictionError(f"trade-off function of {self.text}", told)
         with flint.ctx.workprec(128):
             return max(0.0, float_below(arb(low))), max(0.0, float_above(arb(high)))
 

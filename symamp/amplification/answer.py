@@ -65,6 +65,26 @@ class Answer(Bracket):
         return self.asked.quantity
 
     @property
+    def is_probability(self) -> bool:
+        """Whether the bracket is one of delta."""
+        return self.quantity == "delta"
+
+    @property
+    def asked_about(self) -> str:
+        """The question in one line."""
+        method = "" if self.question.method is None else f", method={self.question.method!r}"
+        return f"{self.quantity} of {self.question.subject!r}{method}, {self._question()}"
+
+    @property
+    def shown_evidence(self) -> str:
+        """The evaluations behind both ends, in one line."""
+        above, below = (
+            ", ".join(f"{e.part.method} {e.part.pair} at {e.eps} by {e.evaluator} {e.plan}" for e in side)
+            for side in (self.evidence_above, self.evidence_below)
+        )
+        return f"above: {above or 'none'}; below: {self.dataset}, {below or 'none'}"
+
+    @property
     def n(self) -> int:
         """The number of users."""
         return self.question.n

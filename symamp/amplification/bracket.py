@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 
@@ -10,8 +11,11 @@ import mpmath
 from flint import arb
 
 from symamp.amplification.shown import ShownAsText
-from symamp.numbers.dyadic import Dyadic
+from symamp.errors import ContradictionError
+from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rounding import float_above, float_below
+
+_ONE = Dyadic(1)
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Interval:
 
 
 class Bracket(ShownAsText):
-    """What all answers with the exact ends ``least`` and ``most`` share.
+    """What all answers with the exact ends ``least`` and ``most`` share: made only if these do not contradict.
 
     >>> bracket = Bracket()
     >>> bracket.least, bracket.most = Dyadic(1, -2), Dyadic(5, -4)
@@ -43,6 +47,27 @@ class Bracket(ShownAsText):
 
     least: Dyadic
     most: Dyadic
+
+    def __post_init__(self) -> None:
+        """Raise ContradictionError for ends that cross, are negative, or are probabilities above 1."""
+        if not self.most < self.least and not self.least < ZERO and not (self.is_probability and self.most > _ONE):
+            return
+        raise ContradictionError(self.asked_about, f"[{_end(self.least)}, {_end(self.most)}]", self.shown_evidence)
+
+    @property
+    def is_probability(self) -> bool:
+        """Whether the bracket is one of delta."""
+        return False
+
+    @property
+    def asked_about(self) -> str:
+        """What was asked, with all that is needed to ask it again."""
+        return type(self).__name__
+
+    @property
+    def shown_evidence(self) -> str:
+        """The evidence for both ends, for reports of a fault."""
+        return "none"
 
     @property
     def lower(self) -> float:
@@ -84,6 +109,25 @@ class Bracket(ShownAsText):
         """Return the ends, and log10 of them, for JSON: infinities as texts."""
         names = ("lower", "upper", "log10_lower", "log10_upper")
         return {name: json_number(getattr(self, name)) for name in names}
+
+
+def _end(x: Dyadic) -> str:
+    return str(mpmath.nstr(x.as_mpf(), 17))
+
+
+def falling(question: str, places: Sequence[tuple[str, Bracket]]) -> None:
+    """Raise ContradictionError where an end lies beyond what the order of the places allows.
+
+    The truth does not rise from one place to the next: no lower end may exceed the upper end of an earlier place.
+    """
+    lowest: tuple[str, Bracket] | None = None
+    for later, after in places:
+        if lowest is None or after.most < lowest[1].most:
+            lowest = later, after
+        place, earlier = lowest
+        if earlier.most < after.least:
+            told = f"at most {_end(earlier.most)} at {place}, at least {_end(after.least)} at {later}"
+            raise ContradictionError(question, told, f"{earlier.shown_evidence} against {after.shown_evidence}")
 
 
 def json_number(x: float) -> float | str:

@@ -21,7 +21,7 @@ from symamp.analyses.crowd_counts import MOST
 from symamp.analyses.crowd_messages import victims
 from symamp.analyses.part import DataSets
 from symamp.derivation.crossing import level_of
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, ContradictionError
 from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.numbers.arguments import budget, failure_probability
@@ -56,6 +56,13 @@ class CrowdAnswer(Answer):
     groups: tuple[tuple[int, float, float], ...] = ()
     attained: DataSets | None = None
     aimed: float = 1e-6
+
+    def __post_init__(self) -> None:
+        """Raise ContradictionError for ends that cross, of any group of victims."""
+        super().__post_init__()
+        for group, low, high in self.groups:
+            if not 0.0 <= low <= high:
+                raise ContradictionError(f"{self.asked_about}, victim {group}", f"[{low!r}, {high!r}]")
 
     @property
     def crowd(self) -> Crowd:
@@ -230,7 +237,7 @@ class CrowdProfile:
                 high, low, data_sets = ends(party, settings, upper)
                 upper, lower = max(upper, high), max(lower, low)
                 attained.setdefault(low, data_sets)
-            groups.append((group, min(lower, upper), min(upper, most)))
+            groups.append((group, lower, min(upper, most)))
         lower, upper = max(low for _, low, _ in groups), max(high for _, _, high in groups)
         least, largest, own = Dyadic.of_float(lower), Dyadic.of_float(upper), Interval(lower, upper)
         question, by = Question(self.crowd, self.crowd.n), attained.get(lower)

@@ -18,6 +18,7 @@ from symamp.analyses.crowd_data import Positions, positions_above, positions_bel
 from symamp.analyses.crowd_messages import StepTest, Victim, victims
 from symamp.analyses.part import DataSets
 from symamp.derivation.crossing import log_above
+from symamp.errors import ContradictionError
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.grouped import approximate_log_groups, enclose_groups, estimate_log_groups
 from symamp.evaluation.grouped_search import Group
@@ -99,7 +100,13 @@ class Party:
 
     def _lower(self, target: fmpq, upper: float, settings: Settings) -> tuple[float, DataSets | None]:
         """Return an eps below the guess at which some data set is certified to have more than delta."""
-        guess = min(self.below.guess(log_of(target), settings, upper), upper) if upper else 0.0
+        guess = self.below.guess(log_of(target), settings, upper) if upper else 0.0
+        if guess >= upper > 0.0:  # a root next to the upper end: nothing may be proved there
+            above = self.below.found(Level.of_float(upper), settings)
+            if above.value > ball_of(target):
+                told = f"eps <= {upper!r} and eps > {upper!r}"
+                raise ContradictionError(f"{self.described()}, delta = {target}", told, f"{above.name}")
+            guess = upper
         shift = 0.05 * settings.gap
         while guess > 0.0 and shift < 1.0:
             eps = nextafter(guess * (1.0 - shift), -inf)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symamp.amplification.bracket import falling
 from symamp.amplification.shown import ShownAsTable, ShownAsText
 from symamp.derivation.axes import axes_for
 
@@ -20,6 +21,11 @@ class BracketCurve(ShownAsText):
     """Brackets of delta over a grid of eps, as arrays and as a picture."""
 
     answers: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        """Raise ContradictionError where brackets at two eps contradict: delta does not rise."""
+        order = np.argsort(self.eps, kind="stable")
+        falling(f"curve of {self.label}", [(f"eps = {self.eps[i]!r}", self.answers[i]) for i in order])
 
     @property
     def eps(self) -> NDArray[np.float64]:

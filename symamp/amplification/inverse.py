@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from math import ceil, exp, floor, inf, isfinite, log, sqrt
+from typing import Any
 
 import sympy as sp
 from flint import fmpq
 
+from symamp.algebra.order import sign
 from symamp.amplification.answer import Answer
 from symamp.amplification.inverse_bracket import Inverse
 from symamp.amplification.profile import Profile
 from symamp.amplification.question import Question, checked_subject
 from symamp.amplification.search import LOOSE, DataSetSearch, Ladder
 from symamp.analyses.subject import Subject
-from symamp.derivation.crossing import level_of
+from symamp.derivation.crossing import level_of, log_above
 from symamp.errors import ArgumentError
 from symamp.evaluation.inversion import LARGEST_EPS, log_of
 from symamp.evaluation.law import Level
@@ -56,7 +58,7 @@ def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, meth
         raise ArgumentError("family", shown, "a family with eps0 free and all other parameters fixed")
     checked_subject(family.at(eps0=1))
     reason = family.degradation()
-    floor_ = float(sp.N(level, 17)) * (1.0 - 1e-15)  # eps0 <= eps is private without shuffling
+    floor_ = _private_unshuffled(family, level)
     asked = (("n", str(count)), ("eps", str(eps)), ("delta", str(delta)))
     ends = max(floor_, _LEAST_EPS0), LARGEST_EPS
     if floor_ >= LARGEST_EPS:
@@ -99,6 +101,17 @@ def least_n(mechanism: Subject, *, eps: object, delta: object, method: str | Non
     lower = search.users(unsafe) + 1 if violated is not None else 1
     upper: float = search.users(safe) if private is not None else inf
     return Inverse("n", repr(subject), asked, lower, upper, private, violated, _FEWER_USERS)
+
+
+def _private_unshuffled(family: Any, eps: sp.Expr) -> float:
+    """Return an eps0 at which the largest ratio between compared inputs is at most e^eps: 0 if none is proved.
+
+    The parameter of a family is the logarithm of that ratio, or a part of it, as for several reports at once.
+    """
+    alone = log_above(family.at(eps0=1).compared_ratio())
+    found = float(sp.N(eps, 17)) / max(alone, 1.0) * (1.0 - 1e-15)
+    proved = found > 0.0 and sign(eps - sp.Rational(log_above(family.at(eps0=found).compared_ratio()))) >= 0
+    return found if proved else 0.0
 
 
 class _Search:

@@ -9,6 +9,7 @@ from typing import Any
 from symamp.amplification.answer import Answer
 from symamp.amplification.bracket import Interval, json_number
 from symamp.amplification.shown import ShownAsText, write_csv
+from symamp.errors import ContradictionError
 from symamp.numbers.rounding import decimal_end
 
 
@@ -37,6 +38,15 @@ class Inverse(ShownAsText):
     private: Answer | None
     not_private: Answer | None
     monotone: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ContradictionError for ends that cross."""
+        if not 0 <= self.lower <= self.upper:
+            asked = ", ".join(f"{k} = {v}" for k, v in self.asked)
+            proofs = f"private: {self.private}; not private: {self.not_private}"
+            raise ContradictionError(
+                f"{self.quantity} of {self.subject}, {asked}", f"[{self.lower!r}, {self.upper!r}]", proofs
+            )
 
     @property
     def safe(self) -> float:

@@ -207,11 +207,11 @@ class Profile:
 
     @cached_property
     def _local_budget(self) -> float:
-        return log_above(self.subject.local_ratio())
+        return log_above(self.subject.compared_ratio())
 
     def _beyond_local_budget(self, eps: sp.Expr) -> bool:
-        """Return whether eps >= eps0 is proved: then delta is exactly 0."""
-        ratio = self.subject.local_ratio()
+        """Return whether no ratio between compared inputs is proved to exceed e^eps: then delta is exactly 0."""
+        ratio = self.subject.compared_ratio()
         if ratio is sp.oo:
             return False
         try:

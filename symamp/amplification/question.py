@@ -22,7 +22,7 @@ from symamp.numbers.arguments import digit_count, relative_gap, users
 
 _DOUBLE_DIGITS = 15
 """Digits that doubles can carry."""
-_ASKED = ("local_ratio", "members", "parameters", "variation_ratio")
+_ASKED = ("compared_ratio", "local_ratio", "members", "parameters", "variation_ratio")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from symamp.amplification.shown import ShownAsTable
 from symamp.amplification.sweep_file import Finished
 from symamp.derivation.axes import axes_for
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, ContradictionError
 from symamp.numbers.exact_number import exact_number
 
 Axes = tuple[tuple[str, ...], tuple[str | None, ...], tuple[int, ...], tuple[str, ...]]
@@ -45,6 +45,22 @@ class Sweep(ShownAsTable):
     log10_lower: NDArray[np.float64]
     log10_upper: NDArray[np.float64]
     methods: NDArray[np.str_]
+
+    def __post_init__(self) -> None:
+        """Raise ContradictionError where brackets contradict, at one point or two.
+
+        Neither more users nor a larger number that was given raises the truth.
+        """
+        for axis, places in ((2, np.array(self.n, dtype=float)), (3, np.array([_number(x) for x in self.given]))):
+            order = np.argsort(places, kind="stable")
+            low, high = (np.take(ends, order, axis) for ends in (self.lower, self.upper))
+            wrong = ~(np.minimum.accumulate(high, axis) >= low) | ~(low >= 0.0)
+            if wrong.any():
+                j, i, k, g = (int(x) for x in np.argwhere(wrong)[0])
+                told = f"{self.mechanisms[j]}, eps0 = {self.eps0[i]}, place {(k, g)} in order"
+                raise ContradictionError(
+                    f"sweep of {self.quantity}", f"{told}: at least {low[j, i, k, g]!r}", str(high)
+                )
 
     @staticmethod
     def of(quantity: str, axes: Axes, found: Mapping[tuple[int, ...], Finished]) -> Sweep:

@@ -18,7 +18,9 @@ Lack = Callable[[Subject], str | None]
 
 
 def finite_budget(subject: Subject) -> str | None:
-    """Return why an analysis that needs a finite local budget does not apply, None if it does."""
+    """Return why an analysis that needs a finite local budget of all inputs does not apply, None if it does."""
+    if subject.triple is not None:
+        return "a mechanism, or a budget that all users keep: of a law of one's own only the triple is known"
     if subject.local_ratio() is sp.oo:
         return "method='blanket': a message has probability 0 on one input and not on another"
     return None

@@ -123,6 +123,9 @@ def heterogeneous(
             told = "tables: where messages are shuffled nothing follows from budgets, messages may name the group"
             raise SupportMismatchError("groups", repr(subject), told)
         read.append((users(count), subject))
+    if shuffled == DATA and len({_compared(subject) for _, subject in read}) > 1:
+        told = "mechanisms that compare the same inputs: any one of them may be asked about the victim's data"
+        raise SupportMismatchError("groups", ", ".join(repr(subject) for _, subject in read), told)
     lost = exact_number(dropout, "dropout")
     if not lost.is_Rational or sign(lost) < 0 or sign(1 - lost) <= 0:
         raise ArgumentError("dropout", dropout, "a rational number in [0, 1)")
@@ -130,3 +133,11 @@ def heterogeneous(
         raise ArgumentError("dropout", dropout, "0: where data are shuffled a missing position is seen")
     crowd = Crowd(tuple(read), shuffled, lost)
     return crowd if honest is None else crowd.honest(honest)
+
+
+def _compared(subject: Subject) -> object:
+    """Return what is the same for subjects that compare the same inputs."""
+    mechanism = subject.mechanism
+    if subject.compares_all or mechanism is None:
+        return subject.compares_all
+    return frozenset(mechanism.pairs()), mechanism.inputs

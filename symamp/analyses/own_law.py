@@ -44,6 +44,11 @@ class OwnLaw(SubjectBase):
         """The triple itself."""
         return self.decomposition
 
+    @property
+    def compares_all(self) -> bool:
+        """No: A0 and A1."""
+        return False
+
     def local_ratio(self) -> sp.Expr:
         """Return the largest ratio of A0 to A1 or back, ``oo`` if one vanishes where the other does not."""
         both = [(c.ratio0, c.ratio1) for c in self.decomposition.components] + list(self.decomposition.singular)

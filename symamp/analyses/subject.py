@@ -40,11 +40,18 @@ class Subject(Protocol):
     def triple(self) -> Decomposition | None:
         """The triple that the question is about, whatever mechanism has it; None for everything else."""
 
+    @property
+    def compares_all(self) -> bool:
+        """Whether any two inputs are compared."""
+
     def members(self) -> tuple[Mechanism, ...]:
         """Mechanisms that the subject cannot be better protected than."""
 
     def local_ratio(self) -> sp.Expr:
-        """Return e^eps0, ``oo`` if there is no finite local budget."""
+        """Return e^eps0 for any two inputs, compared or not; ``oo`` if there is no finite local budget."""
+
+    def compared_ratio(self) -> sp.Expr:
+        """Return the same for two inputs that are compared."""
 
     def degradation(self) -> str | None:
         """Return why privacy can only fall as the parameter eps0, still free, grows; None where it is not proved."""

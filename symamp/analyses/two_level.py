@@ -29,10 +29,10 @@ def two_level_reduction(subject: Subject) -> Reduction:
 
 
 def _lacks(subject: Subject) -> str | None:
-    mechanism = subject.mechanism
-    if mechanism is not None and mechanism.numeric is not None and mechanism.numeric.is_restricted:
-        return "a table all of whose inputs are compared: the distance is that of any two"
-    return one_mechanism(subject) or finite_budget(subject)
+    missing = one_mechanism(subject) or finite_budget(subject)
+    if missing is None and not subject.compares_all:
+        return "a mechanism any two of whose inputs are compared: the total variation must be that of any two"
+    return missing
 
 
 TWO_LEVEL = Analysis(

@@ -11,7 +11,7 @@ from typing import Never
 
 import click
 
-from symamp.errors import SymampError
+from symamp.errors import ContradictionError, SymampError
 
 
 def one_line(message: str) -> str:
@@ -35,6 +35,8 @@ def guarded(run: Callable[[list[str]], object], words: list[str]) -> Never:
         print(end="", flush=True)  # a full disk is found out here, not when the interpreter ends
     except SymampError as error:
         _fail(str(error))
+    except ContradictionError as error:
+        _fail(str(error), 70)
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted", 130)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough

@@ -55,6 +55,17 @@ def largest_ratio(mechanism: LocalRandomizer) -> sp.Expr:
     return sure[best]
 
 
+@derived
+def compared_ratio(mechanism: LocalRandomizer) -> sp.Expr:
+    """Return the largest ratio of probabilities between two inputs that are compared: at most ``largest_ratio``."""
+    if not mechanism.compares_all:
+        if mechanism.numeric is not None:
+            return mechanism.numeric.compared_ratio()
+        if (composed := mechanism.composed_compared_ratio()) is not None:
+            return composed
+    return largest_ratio(mechanism)
+
+
 def local_epsilon(mechanism: LocalRandomizer) -> sp.Expr:
     """Return log of the largest ratio, simplified."""
     ratio = largest_ratio(mechanism)

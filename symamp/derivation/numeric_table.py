@@ -131,7 +131,17 @@ class NumericTable:
 
     def largest_ratio(self) -> sp.Expr:
         """Return e^eps0 = max over messages and inputs of R(x)(y)/R(x')(y): ``oo`` if a zero meets a nonzero."""
-        ends = {(int(a), int(b)) for a, b in zip(self.ranks.max(axis=0), self.least, strict=True)}
+        return self._largest((int(a), int(b)) for a, b in zip(self.ranks.max(axis=0), self.least, strict=True))
+
+    def compared_ratio(self) -> sp.Expr:
+        """Return the same for the pairs of rows that are compared."""
+        return self._largest(
+            (int(a), int(b)) for i, j in self.pairs for a, b in zip(self.ranks[i], self.ranks[j], strict=True) if a >= b
+        )
+
+    def _largest(self, ranks: Iterable[tuple[int, int]]) -> sp.Expr:
+        """Return the largest quotient of two entries, the first of which is not less; 0 to 0 does not count."""
+        ends = set(ranks)
         if any(self.is_null(low) and not self.is_null(high) for high, low in ends):
             return sp.oo
         ends = {(high, low) for high, low in ends if not self.is_null(high)}

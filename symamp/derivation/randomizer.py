@@ -81,6 +81,17 @@ class LocalRandomizer(ABC):
         return None
 
     @property
+    def compares_all(self) -> bool:
+        """Whether any two inputs are compared; other users may hold any input all the same."""
+        return self.numeric is None or not self.numeric.is_restricted
+
+    def are_compared(self, x0: str, x1: str) -> bool:
+        """Return whether two inputs, given by their labels, are compared."""
+        if x0 == x1 or self.numeric is None:
+            return x0 != x1
+        return bool(self.numeric.admissible[self.inputs.index(x0), self.inputs.index(x1)])
+
+    @property
     def is_composed(self) -> bool:
         """Whether decompositions follow from those of parts (``decomposed``), and no messages are listed."""
         return False
@@ -98,6 +109,10 @@ class LocalRandomizer(ABC):
 
     def composed_ratio(self) -> sp.Expr | None:
         """Return e^eps0 from those of the parts, None for a mechanism that lists its messages."""
+        return None
+
+    def composed_compared_ratio(self) -> sp.Expr | None:
+        """Return the largest ratio between inputs that are compared, if it follows from the parts."""
         return None
 
     def general(self) -> tuple[Self, dict[sp.Symbol, sp.Expr]]:

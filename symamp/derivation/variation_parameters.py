@@ -13,13 +13,16 @@ from symamp.algebra.parameter import Parameter
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.derived import derived
 from symamp.derivation.infimum import infimum
-from symamp.derivation.local_budget import largest_ratio
+from symamp.derivation.local_budget import compared_ratio, largest_ratio
 from symamp.derivation.pairs import pair_classes
 from symamp.derivation.randomizer import LocalRandomizer
 
 
 class VariationRatio(NamedTuple):
-    """p: largest ratio R(x0)/R(x1); beta: largest total variation of a pair; q: largest ratio of either to any R(x)."""
+    """Of the pairs x0, x1 that are compared, and of any third input x.
+
+    p: largest ratio R(x0)/R(x1); beta: largest total variation of a pair; q: largest ratio of either to any R(x).
+    """
 
     p: sp.Expr
     beta: sp.Expr
@@ -35,9 +38,8 @@ def variation_ratio(mechanism: LocalRandomizer) -> VariationRatio:
     """
     parameters = mechanism.parameters
     if mechanism.is_composed:
-        t = largest_ratio(mechanism)
         distances = [_distance(c.decomposition, parameters) for c in pair_classes(mechanism)]
-        return VariationRatio(t, _largest(distances, parameters), t)
+        return VariationRatio(compared_ratio(mechanism), _largest(distances, parameters), largest_ratio(mechanism))
     ratios: list[sp.Expr] = []
     variations: list[sp.Expr] = []
     reach: list[sp.Expr] = []

@@ -10,6 +10,7 @@ from typing import Any
 import sympy as sp
 from flint import fmpq
 
+from symamp.algebra.order import maximum
 from symamp.amplification.answer import Answer
 from symamp.amplification.certify import epsilon_above
 from symamp.amplification.profile import Profile
@@ -135,7 +136,8 @@ def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset
 def _crowd(crowd: Crowd, given: object, for_epsilon: bool) -> Comparison:
     truth = epsilon_of(crowd, delta=given) if for_epsilon else delta_of(crowd, eps=given)
     exact: fmpq | sp.Expr = failure_probability(given) if for_epsilon else budget(given)
-    widest: Subject = max((s for _, s in crowd.groups), key=lambda s: float(sp.N(s.local_ratio())))
+    ratios = [s.local_ratio() for _, s in crowd.groups]
+    widest: Subject = crowd.groups[maximum(ratios)][1]
     own = _row(f"{crowd.shuffled}_shuffled", Reading(truth.upper), Standing.PROVED, truth.source, truth)
     return Comparison((truth,), (_sorted([own, _of_form(gspa_of(crowd), widest, truth, exact)]),))
 

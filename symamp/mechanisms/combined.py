@@ -18,6 +18,7 @@ from symamp.algebra.order import maximum
 from symamp.algebra.parameter import Parameter
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.dominating_pair import dominating_pair
+from symamp.derivation.local_budget import compared_ratio
 from symamp.derivation.orbit import Orbit
 from symamp.errors import ArgumentError, SupportMismatchError, UndecidedOrderError
 from symamp.mechanisms.budget_order import free_budget
@@ -55,11 +56,31 @@ class Combined(Mechanism):
 
     # ------------------------------------------------------------------------------------------------- what is asked
 
+    @property
+    def _kinds(self) -> tuple[object, ...]:
+        """What tells the parts apart, one by one: parts of one kind can be exchanged."""
+        return self.parts
+
+    @property
+    def compares_all(self) -> bool:
+        """Whether any two inputs are compared: not those that differ for several parts where one may differ."""
+        return self.neighbours == "all" and all(p.compares_all for p in self.parts)
+
+    def are_compared(self, x0: str, x1: str) -> bool:
+        """Return whether two inputs, given by their labels, are compared."""
+        return self._are_compared(self._labels[x0], self._labels[x1])
+
+    def _are_compared(self, x0: Choice, x1: Choice) -> bool:
+        """Return whether two choices of values are: each value that differs is compared, and one or any number are."""
+        differ = [(p, a, b) for p, a, b in zip(self.parts, x0, x1, strict=True) if a != b]
+        few = len(differ) == 1 or (self.neighbours == "all" and bool(differ))
+        return few and all(p.are_compared(a, b) for p, a, b in differ)
+
     @cached_property
     def _pairs(self) -> tuple[tuple[Choice, Choice], ...]:
         """The pairs of inputs that have to be compared, one for each class."""
         found: dict[object, tuple[Choice, Choice]] = {}
-        kinds = [self.parts.index(p) for p in self.parts]
+        kinds = [self._kinds.index(kind) for kind in self._kinds]
         for chosen in self._candidates():
             if all(a == b for a, b in chosen):
                 continue
@@ -74,7 +95,7 @@ class Combined(Mechanism):
 
     def _candidates(self) -> Iterator[tuple[tuple[str, str], ...]]:
         if self.neighbours == "one_attribute":
-            for i in dict.fromkeys(self.parts.index(p) for p in self.parts):
+            for i in dict.fromkeys(self._kinds.index(kind) for kind in self._kinds):
                 yield from self._choices(
                     [different_pairs(p) if i == j else equal_pairs(p) for j, p in enumerate(self.parts)], i
                 )
@@ -93,8 +114,8 @@ class Combined(Mechanism):
     ) -> Iterator[tuple[tuple[str, str], ...]]:
         """Yield one option for each part; parts that are equal are not told apart."""
         groups: dict[object, list[int]] = {}
-        for i, part in enumerate(self.parts):
-            groups.setdefault((part, i == alone), []).append(i)
+        for i, kind in enumerate(self._kinds):
+            groups.setdefault((kind, i == alone), []).append(i)
         for found in _combinations([(options[members[0]], len(members)) for members in groups.values()]):
             chosen: list[tuple[str, str]] = [("", "")] * len(self.parts)
             for members, values in zip(groups.values(), found, strict=True):
@@ -108,7 +129,7 @@ class Combined(Mechanism):
 
         Proof: docs/proofs/joint.md.
         """
-        return self.neighbours == "all" and all(dominating_pair(p) for p in self.parts)
+        return self.compares_all and all(dominating_pair(p) for p in self.parts)
 
     def dominating(self) -> tuple[str, str] | None:
         """Return the labels of a pair that dominates all others for every eps and n, None if none is proved to."""
@@ -124,6 +145,8 @@ class Combined(Mechanism):
         """
         if self.worst_is_all_different:
             return "two inputs that differ for every part, proved to be worst (docs/proofs/joint.md)"
+        if self.neighbours == "all" and not self.compares_all:
+            return "two inputs that the part compares"
         count = len(self._pairs)
         classes = "1 class of pairs" if count == 1 else f"the largest over {count:,} classes of pairs"
         if self.neighbours == "one_attribute":
@@ -205,8 +228,12 @@ class Combined(Mechanism):
         """Return the same combination of other parts."""
 
     @abstractmethod
-    def table(self) -> FiniteMechanism:
-        """Return the explicit table over all inputs and messages, for small parts."""
+    def _table(self, tables: list[FiniteMechanism]) -> FiniteMechanism:
+        """Return the explicit table made of those of the parts, its inputs in the order of the product of theirs."""
+
+    def composed_compared_ratio(self) -> sp.Expr | None:
+        """Return the largest ratio of a part: one value differs, or the one part that has a choice compares some."""
+        return largest([compared_ratio(p) for p in self.parts], self.parameters)
 
     @cached_property
     def listed(self) -> Mechanism:
@@ -224,15 +251,24 @@ class Combined(Mechanism):
         with suppress(SupportMismatchError):
             table = self.table()
             if len(table.inputs) <= _FEW_INPUTS and len(table.messages) <= 2**_FEW_BITS:
-                return table if self.neighbours == "all" else table.near(list(self._differing_once(table.inputs)))
+                return table
         return self
 
-    def _differing_once(self, labels: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-        """Yield the pairs of labels of a table, one for each choice of values, that differ for a single part."""
-        choices = list(product(*(range(len(t.inputs)) for t in self._tables())))
-        for (x, a), (z, b) in combinations(zip(labels, choices, strict=True), 2):
-            if sum(i != j for i, j in zip(a, b, strict=True)) == 1:
-                yield x, z
+    def table(self) -> FiniteMechanism:
+        """Return the explicit table over all inputs and messages, for small parts; it compares what this one does.
+
+        Raises SupportMismatchError for parts without tables, and for free parameters where not all inputs are compared.
+        """
+        tables = self._tables()
+        found = self._table(tables)
+        if self.compares_all:
+            return found
+        if self.parameters:
+            raise SupportMismatchError(
+                "table", repr(self), "numbers for all parameters, where some inputs are compared"
+            )
+        choices = zip(found.inputs, product(*(t.inputs for t in tables)), strict=True)
+        return found.near([(x, z) for (x, a), (z, b) in combinations(choices, 2) if self._are_compared(a, b)])
 
     def _tables(self) -> list[FiniteMechanism]:
         found: dict[Mechanism, FiniteMechanism] = {}
@@ -250,20 +286,25 @@ def choice_label(choice: Sequence[str]) -> str:
     return f"({', '.join(repr(x) if set(x) & set('(),') and x[:1] != '(' else x for x in choice)})"
 
 
-def checked_part(part: object) -> Mechanism:
-    """Return the part if it is a mechanism, or raise ArgumentError; noise is wrapped."""
+def checked_part(part: object, *, alone: bool = False) -> Mechanism:
+    """Return the part if it is a mechanism, or raise ArgumentError; noise is wrapped.
+
+    Beside other parts it must compare any two of its inputs: which inputs of both are compared would be open.
+    """
     if isinstance(part, AdditiveNoise):
         return NoisePart.of(part)
     if not isinstance(part, Mechanism):
         told = "a mechanism of symamp, or noise that is added to inputs in an interval"
         raise ArgumentError("mechanism", type(part).__name__, told)
-    if part.numeric is not None and part.numeric.is_restricted:
+    if not (alone or part.compares_all):
         raise ArgumentError("mechanism", repr(part), "a part all of whose inputs are compared")
     return part
 
 
 def largest(ratios: Sequence[sp.Expr], parameters: Sequence[Parameter]) -> sp.Expr:
     """Return the largest of the ratios, as sympy.Max where no proof says which."""
+    if sp.oo in ratios:
+        return sp.oo
     distinct = list(dict.fromkeys(ratios))
     try:
         return distinct[maximum(distinct, parameters)]

@@ -15,7 +15,7 @@ from symamp.derivation.composed import Composed
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.local_budget import largest_ratio
 from symamp.errors import ArgumentError
-from symamp.mechanisms.combined import Combined, checked_part, choice_label, largest
+from symamp.mechanisms.combined import Combined, checked_part, choice_label
 from symamp.mechanisms.finite import FiniteMechanism, check_size
 from symamp.mechanisms.mechanism import Mechanism
 
@@ -32,11 +32,9 @@ class Joint(Combined):
         return ("joint", self.neighbours, *self.parts)
 
     def composed_ratio(self) -> sp.Expr:
-        """Return the product of the largest ratios, or the largest of them if one attribute differs."""
+        """Return the product of the largest ratios: other users may hold any values."""
         ratios = [largest_ratio(p) for p in self.parts]
-        if sp.oo in ratios:
-            return sp.oo
-        return largest(ratios, self.parameters) if self.neighbours == "one_attribute" else normal(sp.Mul(*ratios))
+        return sp.oo if sp.oo in ratios else normal(sp.Mul(*ratios))
 
     def _composed(self, found: list[Decomposition], pair: tuple[str, str], *, complete: bool) -> Decomposition:
         counts = Counter(found)
@@ -47,9 +45,7 @@ class Joint(Combined):
     def _of(self, parts: list[Mechanism]) -> Self:
         return type(self)(parts, self.neighbours)
 
-    def table(self) -> FiniteMechanism:
-        """Return the table over all combinations of inputs and of messages."""
-        tables = self._tables()
+    def _table(self, tables: list[FiniteMechanism]) -> FiniteMechanism:
         check_size(prod(len(t.inputs) for t in tables), prod(len(t.messages) for t in tables))
         rows = {}
         for choice in product(*(range(len(t.inputs)) for t in tables)):

@@ -10,7 +10,7 @@ import sympy as sp
 from symamp.derivation.blanket import blanket
 from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.envelope import Envelope, envelope
-from symamp.derivation.local_budget import largest_ratio, local_epsilon
+from symamp.derivation.local_budget import compared_ratio, largest_ratio, local_epsilon
 from symamp.derivation.pairs import only_pair
 from symamp.derivation.randomizer import LocalRandomizer
 from symamp.derivation.shuffle_index import shuffle_index
@@ -151,3 +151,12 @@ class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
         2
         """
         return largest_ratio(self)
+
+    def compared_ratio(self) -> sp.Expr:
+        """Return the largest ratio between two inputs that are compared: ``local_ratio()`` where all are.
+
+        >>> import symamp as sa
+        >>> sa.joint([sa.RandomizedResponse(k=3, eps0="log(2)")] * 2, neighbours="one_attribute").compared_ratio()
+        2
+        """
+        return compared_ratio(self)

@@ -18,6 +18,7 @@ from symamp.errors import ArgumentError
 from symamp.mechanisms.combined import Combined, checked_part, choice_label, largest
 from symamp.mechanisms.finite import FiniteMechanism, check_size
 from symamp.mechanisms.mechanism import Mechanism
+from symamp.mechanisms.neighbours import ALL
 from symamp.mechanisms.silent import Silent
 from symamp.numbers.exact_number import printable_number
 
@@ -31,14 +32,18 @@ class Parallel(Combined):
         super().__init__(parts, neighbours)
         self.weights = tuple(weights)
 
+    @property
+    def _kinds(self) -> tuple[object, ...]:
+        """The weighted parts: equal ones of different weights are not exchanged."""
+        return tuple(zip(self.weights, self.parts, strict=True))
+
     def key(self) -> tuple[object, ...]:
         """Return the weighted parts in their order."""
         return ("parallel", self.neighbours, *zip(self.weights, self.parts, strict=True))
 
     def composed_ratio(self) -> sp.Expr:
         """Return the largest of the parts' ratios."""
-        ratios = [largest_ratio(p) for p in self.parts]
-        return sp.oo if sp.oo in ratios else largest(ratios, self.parameters)
+        return largest([largest_ratio(p) for p in self.parts], self.parameters)
 
     def _composed(self, found: list[Decomposition], pair: tuple[str, str], *, complete: bool) -> Decomposition:
         return Composed(found, weights=self.weights, parameters=self.parameters, pair=pair, complete=complete)
@@ -51,9 +56,7 @@ class Parallel(Combined):
     ) -> Iterator[tuple[tuple[str, str], ...]]:
         return product(*options)
 
-    def table(self) -> FiniteMechanism:
-        """Return the table over all combinations of inputs and the messages of all parts."""
-        tables = self._tables()
+    def _table(self, tables: list[FiniteMechanism]) -> FiniteMechanism:
         check_size(prod(len(t.inputs) for t in tables), sum(len(t.messages) for t in tables))
         rows = {}
         for choice in product(*(range(len(t.inputs)) for t in tables)):
@@ -126,4 +129,7 @@ def poisson_subsample(mechanism: Mechanism, rate: object) -> Mechanism:
     share = printable_number(rate, "rate")
     if sign(share) <= 0 or sign(1 - share) < 0:
         raise ArgumentError("rate", rate, "a number in (0, 1]")
-    return parallel([(share, mechanism), (1 - share, Silent())])
+    if share == 1:
+        checked_part(mechanism)
+        return mechanism
+    return Parallel([share, 1 - share], [checked_part(mechanism, alone=True), Silent()], ALL)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import sympy as sp
+
 from symamp.derivation.decomposition import Decomposition
 from symamp.mechanisms.utility import Useful
 
@@ -11,6 +13,8 @@ from symamp.mechanisms.utility import Useful
 class SubjectBase(Useful):
     """The answers of a subject of which nothing is known; mechanisms, noise and laws of one's own say what is."""
 
+    local_ratio: Any
+    """Returns e^eps0 for any two inputs."""
     known_by_parameters: bool = False
     """Whether (p, beta, q) of Wang (2023) tell more of the subject than the rest that is known of it."""
 
@@ -33,6 +37,19 @@ class SubjectBase(Useful):
     def triple(self) -> Decomposition | None:
         """The triple that the question is about, whatever mechanism has it; None for everything else."""
         return None
+
+    @property
+    def compares_all(self) -> bool:
+        """Whether any two inputs are compared; otherwise the victim's two inputs are of some pairs only."""
+        return True
+
+    def compared_ratio(self) -> sp.Expr:
+        """Return the largest ratio of probabilities of two inputs that are compared, ``oo`` if there is none.
+
+        It is at most ``local_ratio()``, the one of any two inputs: those of other users are any.
+        """
+        ratio: sp.Expr = self.local_ratio()
+        return ratio
 
     def members(self) -> tuple[Any, ...]:
         """Return mechanisms whose lower bounds hold for the subject."""

@@ -216,8 +216,7 @@ def _divergence(rounds: list[Any], eps: arb, plan: Any, up: bool) -> arb:
         lasting += count * (-infinite).log1p()
     beyond = -lasting.expm1()
     if plan is None:
-        largest = sum((count * max((x.upper() for x, _ in atoms), default=arb(0)) for atoms, count in factors), arb(0))
-        return beyond if not up or largest <= eps else arb(1)
+        return _largest_losses(factors, eps, up) + beyond
     theta, w, higher, lesser = (arb(_number(plan[k])) for k in ("theta", "W", "theta_above", "theta_below"))
     terms, blocks = int(plan["N"]), sorted([*plan["evaluated"], *plan["dropped"]])
     good = [a for a, _ in blocks] + [terms] == [1, *(b + 1 for _, b in blocks)] and all(a <= b for a, b in blocks)
@@ -276,3 +275,15 @@ def _divergence(rounds: list[Any], eps: arb, plan: Any, up: bool) -> arb:
         kappa = ((other * other.log() if other > 0 else arb(0)) - (1 + other) * other.log1p()).exp()
         value -= kappa * (cumulant(other) - k).exp() / (abs(other - theta) * w).expm1()
     return (k.exp() * value).max(arb(0)) + beyond
+
+
+def _largest_losses(factors: list[Any], eps: arb, up: bool) -> arb:
+    """Return a ball whose upper (lower) end bounds the part of finite losses, by the largest of each round."""
+    if not all(atoms for atoms, _ in factors):
+        return arb(0)
+    room = sum((count * atoms[-1][0] for atoms, count in factors), arb(0)) - eps
+    value = -(-room).expm1().min(arb(0))
+    for atoms, count in factors:
+        largest, chance = atoms[-1]
+        value *= (sum((p for x, p in atoms if not x <= largest - room), arb(0)) if up else chance) ** count
+    return value

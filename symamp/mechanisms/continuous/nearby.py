@@ -43,6 +43,15 @@ class Nearby(NotebookView, SubjectBase):
         """Return the tables whose lower bounds hold."""
         return self.below
 
+    @property
+    def compares_all(self) -> bool:
+        """No: those that are neighbours."""
+        return False
+
+    def compared_ratio(self) -> sp.Expr:
+        """Return the largest ratio between neighbours."""
+        return self.known.p
+
     def local_ratio(self) -> sp.Expr:
         """Return e^eps0, the largest ratio between any two inputs, neighbours or not."""
         return self.known.q
