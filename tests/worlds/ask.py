@@ -303,6 +303,8 @@ def level_of_delta(case: Case, truth: Truth) -> Fraction | None:
 
 def ask_rounds(case: Case) -> None:
     """delta, eps, a Renyi divergence or a trade-off after a few rounds."""
+    if is_crowd(case.world):
+        return
     rng = case.rng
     count = rng.choice((1, 2, 2, 2, 3)) if len(case.truth.pairs) < 60 else 2
     rounds_of(case, count, rng.choice(("delta", "delta", "epsilon", "renyi", "tradeoff")), rng.choice((None, "pick")))

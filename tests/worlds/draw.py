@@ -66,8 +66,8 @@ def _world(rng: Random) -> World:
     if kind < 0.62:
         group = _alike(rng, rng.choice((1, 2, 2, 3, 3, 4)))
         takes_part: TakesPart = Everyone()
-        if rng.random() < 0.03:
-            takes_part = Chosen(rng.randint(1, group.users))
+        if group.users > 1 and rng.random() < 0.04:
+            takes_part = Chosen(rng.randint(1, group.users - 1))
         elif not isinstance(group.runs, Silent) and rng.random() < 0.1:
             takes_part = Poisson(_share(rng))
         return World((group,), takes_part)
@@ -198,6 +198,8 @@ def _crowd(rng: Random) -> World:
             what = response(messages, rng.choice(RATIOS))
         elif same < 0.9:
             what = table(rng, inputs, messages)
+            if rng.random() < 0.8 and any(0 in row for row in what.rows):  # most bounds ask for finite budgets
+                what = response(messages, rng.choice(RATIOS)) if inputs == messages else table(rng, inputs, messages)
         else:
             what = runs(rng, 1)
         groups.append(Group(rng.choice((1, 1, 2, 3)), what))

@@ -27,8 +27,8 @@ def name(x: int, table: Table, relation: Neighbours) -> str:
     return str(table.place(x)) if isinstance(relation, Within) else f"x{x}"
 
 
-def mechanism(runs: Runs, relation: Neighbours, rng: Random):
-    """What each user runs, in one of the ways in which it can be written."""
+def mechanism(runs: Runs, relation: Neighbours, rng: Random, families: float = 0.6):
+    """What each user runs, in one of the ways in which it can be written; responses as families with this chance."""
     if isinstance(runs, Silent):
         return sa.poisson_subsample(mechanism(runs.part, relation, rng), str(runs.rate))
     if isinstance(runs, Joint | Drawn):
@@ -39,7 +39,7 @@ def mechanism(runs: Runs, relation: Neighbours, rng: Random):
         return sa.parallel(parts, neighbours=among)
     assert isinstance(runs, Table)
     ratio = response_ratio(runs)
-    if ratio is not None and isinstance(relation, AnyTwo) and rng.random() < 0.6:
+    if ratio is not None and isinstance(relation, AnyTwo) and rng.random() < families:
         return sa.RandomizedResponse(k=len(runs.rows), eps0=f"log({ratio})")
     written = str if rng.random() < 0.2 else Fraction
     rows = {
@@ -87,7 +87,9 @@ def subject(world: World, rng: Random):
 
 def crowd(world: World, rng: Random):
     """Users who differ."""
-    groups = [(group.users, mechanism(group.runs, group.neighbours, rng)) for group in world.groups]
+    ratios = [isinstance(g.runs, Table) and response_ratio(g.runs) is not None for g in world.groups]
+    families = float(all(ratios) and rng.random() < 0.7)
+    groups = [(group.users, mechanism(group.runs, group.neighbours, rng, families)) for group in world.groups]
     honest = None
     if any(group.honest is not None for group in world.groups):
         honest = [group.counted for group in world.groups]
