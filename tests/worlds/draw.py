@@ -219,6 +219,6 @@ def _crowd(rng: Random) -> World:
     if rng.random() < 0.45:
         return World(tuple(groups), seen=Data())
     lost = OthersLost(Fraction(rng.choice(("1/2", "1/3", "1/100")))) if rng.random() < 0.3 else Everyone()
-    with_users = [i for i, group in enumerate(groups) if group.counted]
-    victim = rng.choice(with_users) if rng.random() < 0.3 else None
+    every = all(group.counted for group in groups)  # the package numbers groups without those of no honest user
+    victim = rng.randrange(len(groups)) if every and rng.random() < 0.3 else None
     return World(tuple(groups), lost, Messages(), victim=victim)
