@@ -66,8 +66,8 @@ def _world(rng: Random) -> World:
     if kind < 0.62:
         group = _alike(rng, rng.choice((1, 2, 2, 3, 3, 4)))
         takes_part: TakesPart = Everyone()
-        if rng.random() < 0.12:
-            takes_part = Chosen(rng.randint(1, group.users))
+        if group.users > 1 and rng.random() < 0.04:
+            takes_part = Chosen(rng.randint(1, group.users - 1))
         elif not isinstance(group.runs, Silent) and rng.random() < 0.1:
             takes_part = Poisson(_share(rng))
         return World((group,), takes_part)
@@ -198,6 +198,8 @@ def _crowd(rng: Random) -> World:
             what = response(messages, rng.choice(RATIOS))
         elif same < 0.9:
             what = table(rng, inputs, messages)
+            if rng.random() < 0.8 and any(0 in row for row in what.rows):  # most bounds ask for finite budgets
+                what = response(messages, rng.choice(RATIOS)) if inputs == messages else table(rng, inputs, messages)
         else:
             what = runs(rng, 1)
         groups.append(Group(rng.choice((1, 1, 2, 3)), what))
@@ -217,6 +219,6 @@ def _crowd(rng: Random) -> World:
     if rng.random() < 0.45:
         return World(tuple(groups), seen=Data())
     lost = OthersLost(Fraction(rng.choice(("1/2", "1/3", "1/100")))) if rng.random() < 0.3 else Everyone()
-    with_users = [i for i, group in enumerate(groups) if group.counted]
-    victim = rng.choice(with_users) if rng.random() < 0.3 else None
+    every = all(group.counted for group in groups)  # the package numbers groups without those of no honest user
+    victim = rng.randrange(len(groups)) if every and rng.random() < 0.3 else None
     return World(tuple(groups), lost, Messages(), victim=victim)

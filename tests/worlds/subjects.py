@@ -27,8 +27,8 @@ def name(x: int, table: Table, relation: Neighbours) -> str:
     return str(table.place(x)) if isinstance(relation, Within) else f"x{x}"
 
 
-def mechanism(runs: Runs, relation: Neighbours, rng: Random):
-    """What each user runs, in one of the ways in which it can be written."""
+def mechanism(runs: Runs, relation: Neighbours, rng: Random, families: float = 0.6):
+    """What each user runs, in one of the ways in which it can be written; responses as families with this chance."""
     if isinstance(runs, Silent):
         return sa.poisson_subsample(mechanism(runs.part, relation, rng), str(runs.rate))
     if isinstance(runs, Joint | Drawn):
@@ -39,15 +39,17 @@ def mechanism(runs: Runs, relation: Neighbours, rng: Random):
         return sa.parallel(parts, neighbours=among)
     assert isinstance(runs, Table)
     ratio = response_ratio(runs)
-    if ratio is not None and isinstance(relation, AnyTwo) and rng.random() < 0.6:
+    if ratio is not None and isinstance(relation, AnyTwo) and rng.random() < families:
         return sa.RandomizedResponse(k=len(runs.rows), eps0=f"log({ratio})")
+    written = str if rng.random() < 0.2 else Fraction
     rows = {
-        name(x, runs, relation): {f"y{y}": str(p) for y, p in enumerate(row) if p or rng.random() < 0.5}
+        name(x, runs, relation): {f"y{y}": written(p) for y, p in enumerate(row) if p or rng.random() < 0.5}
         for x, row in enumerate(runs.rows)
     }
     every = {y: None for row in rows.values() for y in row}
     if len(every) < len(runs.rows[0]):  # a message that nobody sends is listed by one of the rows at least
-        rows = {x: {**row, **{f"y{y}": "0" for y in range(len(runs.rows[0])) if f"y{y}" not in row}} for x, row in rows.items()}
+        unsaid = {f"y{y}": written(Fraction(0)) for y in range(len(runs.rows[0])) if f"y{y}" not in every}
+        rows = {x: {**row, **unsaid} for x, row in rows.items()}
     found = sa.FiniteMechanism(rows)
     return found if isinstance(relation, AnyTwo) else found.near(listed(runs, relation))
 
@@ -85,7 +87,9 @@ def subject(world: World, rng: Random):
 
 def crowd(world: World, rng: Random):
     """Users who differ."""
-    groups = [(group.users, mechanism(group.runs, group.neighbours, rng)) for group in world.groups]
+    ratios = [isinstance(g.runs, Table) and response_ratio(g.runs) is not None for g in world.groups]
+    families = float(all(ratios) and rng.random() < 0.7)
+    groups = [(group.users, mechanism(group.runs, group.neighbours, rng, families)) for group in world.groups]
     honest = None
     if any(group.honest is not None for group in world.groups):
         honest = [group.counted for group in world.groups]
