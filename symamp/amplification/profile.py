@@ -11,7 +11,6 @@ from math import inf, sqrt
 from operator import itemgetter
 from typing import Any
 
-import flint
 import sympy as sp
 from flint import fmpq
 
@@ -33,6 +32,7 @@ from symamp.evaluation.law import Level
 from symamp.evaluation.work import QUESTION, is_spent, question, stage, was_limited, work_left
 from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
+from symamp.numbers.surroundings import at_precision, undisturbed
 
 _ONE = Dyadic(1)
 _GAP = 1e-6
@@ -62,6 +62,7 @@ class Profile:
         self._below = DataSetSearch(self.subject)
         self._last: tuple[float, float] | None = None
 
+    @undisturbed()
     def delta(self, eps: object, *, gap: float = 1e-6, digits: int | None = None) -> Answer:
         """Return a certified bracket of delta at ``eps``; the arguments are those of ``symamp.delta``.
 
@@ -106,6 +107,7 @@ class Profile:
             asked, (low, high), above, below, Interval(max(own, low).below, high.above), claimed
         ).checked()
 
+    @undisturbed()
     def epsilon(self, delta: object, *, gap: float = 1e-6, digits: int | None = None) -> Answer:
         """Return a certified bracket of the least eps for ``delta``; the arguments are those of ``symamp.epsilon``.
 
@@ -277,7 +279,7 @@ class Profile:
         return Evidence.of(reduction, "inf", self._at_limit(reduction))
 
     def _at_limit(self, part: Part) -> Enclosure:
-        with flint.ctx.workprec(256):
+        with at_precision(256):
             limit = part.limit(self.n)
             return Enclosure(limit, limit, "limit of large eps", 256)
 

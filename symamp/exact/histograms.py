@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-import flint
 import sympy as sp
 from flint import arb, fmpq, fmpz
 
@@ -26,6 +25,7 @@ from symamp.exact.weights import (
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.numbers.arguments import budget
 from symamp.numbers.rounding import float_above, float_below
+from symamp.numbers.surroundings import at_precision, undisturbed
 
 MOST_HISTOGRAMS = 2_000_000
 _MOST_BITS, _BITS_OF_COUNT = 1_000_000_000, 8
@@ -49,6 +49,7 @@ class Divergence:
         return str(self.exact) if self.exact is not None else f"[{self.lower!r}, {self.upper!r}]"
 
 
+@undisturbed()
 def divergence(mech: object, data0: Sequence[str], data1: Sequence[str], eps: object) -> Divergence:
     """Return D_E(P0 || P1), E = e^eps, for the shuffled reports of two data sets of the same size.
 
@@ -109,7 +110,7 @@ def excess_of_pair(
 def as_divergence(low: int, high: int, scale: int) -> Divergence:
     """Return the divergence between low/scale and high/scale."""
     value = sp.Rational(low, scale) if low == high else None
-    with flint.ctx.workprec(256):
+    with at_precision(256):
         ends = [arb(fmpq(fmpz(number), fmpz(scale))) for number in (low, high)]
         return Divergence(value, max(0.0, float_below(ends[0])), float_above(ends[1]))
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-import flint
 from flint import arb
 
 from symamp.numbers.enclosure import Point, node_values
 from symamp.numbers.formula import Formula
+from symamp.numbers.surroundings import at_precision
 
 _BITS = 128
 
@@ -33,7 +33,7 @@ def undefined_part(written: Formula, points: Sequence[Point], integers: Collecti
     seen = {tuple((name, point[name]) for name in sorted(names)) for point in points if names <= point.keys()}
     simple = sorted(seen, key=lambda items: (max(value.denominator for _, value in items), items))
     places: list[Point] = [dict(items) for items in simple]
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         values = node_values(written, places)
         for f in parts:
             if f.kind == "log" or (f.kind == "**" and _is_partial(f)):

@@ -7,7 +7,6 @@ from functools import cached_property, lru_cache
 from itertools import permutations
 from typing import TYPE_CHECKING, Self
 
-import flint
 import sympy as sp
 from flint import arb
 
@@ -40,6 +39,7 @@ from symamp.mechanisms.continuous.resolved import Y, resolved, stretches
 from symamp.mechanisms.subject_base import SubjectBase
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.surroundings import at_precision
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,7 +140,7 @@ class Densities(SubjectBase):
     def gamma(self) -> tuple[float, float]:
         """Return doubles around the mass of the blanket."""
         law = self.law(self.pairs()[0])
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             found = 1 - law.null()
         return float(found.lower()), float(found.upper())
 
@@ -188,7 +188,7 @@ class Densities(SubjectBase):
     def _compare(self, x: sp.Symbol, y: sp.Symbol, inside: tuple[sp.Expr, ...]) -> None:
         """Raise VerificationError unless what was resolved agrees in balls with the formula as it was written."""
         written = formula_range(self.density, (x, y))
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             for part, place in zip(self.parts, inside, strict=True):
                 for value, found in zip(self.values, part.densities, strict=True):
                     box = {x.name: number(value)(), y.name: number(place)()}
@@ -197,7 +197,7 @@ class Densities(SubjectBase):
 
     def _check_totals(self) -> None:
         """Raise RowSumError unless the masses of each input are enclosed by a narrow ball around 1."""
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             for k, label in enumerate(self.inputs):
                 terms = [integral(p.densities[k], p.start, p.end)() for p in self.parts]
                 mass = total([*terms, *(number(m[k])() for _, m in self.masses)])
