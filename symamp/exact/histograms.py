@@ -10,7 +10,8 @@ from math import comb
 import sympy as sp
 from flint import arb, fmpq, fmpz
 
-from symamp.errors import ArgumentError, UnknownInputError
+from symamp.derivation.randomizer import known_label
+from symamp.errors import ArgumentError
 from symamp.exact.laws import HistogramLaw, HistogramLaws
 from symamp.exact.weights import (
     Column,
@@ -50,7 +51,7 @@ class Divergence:
 
 
 @undisturbed()
-def divergence(mech: object, data0: Sequence[str], data1: Sequence[str], eps: object) -> Divergence:
+def divergence(mech: object, data0: Sequence[object], data1: Sequence[object], eps: object) -> Divergence:
     """Return D_E(P0 || P1), E = e^eps, for the shuffled reports of two data sets of the same size.
 
     ``mech`` is a FiniteMechanism or a member of a family, ``data0`` and ``data1`` are sequences of input labels (those
@@ -139,11 +140,8 @@ def _counted(table: FiniteMechanism, name: str, data: object) -> Counter[str]:
         raise ArgumentError(name, data if isinstance(data, str) else type(data).__name__, accepted)
     if not data:
         raise ArgumentError(name, "no users", accepted)
-    known = set(table.inputs)
-    for x in data:
-        if not isinstance(x, str) or x not in known:
-            raise UnknownInputError(name, x, f"labels among {', '.join(table.inputs[:20])}")
-    return Counter(data)
+    known = dict.fromkeys(table.inputs)
+    return Counter(known_label(name, x, known) for x in data)
 
 
 def _indexed(counts: Counter[str], inputs: tuple[str, ...]) -> Counter[int]:
