@@ -123,6 +123,8 @@ class Profile:
 
     def _least_epsilon(self, asked: Asked, target: fmpq, settings: Settings) -> Answer:
         wanted = asked.digits
+        # Next to delta = 1 it is 1 - delta that tells eps.
+        settings = replace(settings, gap=settings.gap * min(-2.0 * log_of(target), 1.0))
         answer = self._epsilon(asked, target, settings)
         for _ in range(_FINER):
             missing = (wanted or _USUAL_DIGITS) - answer.digits
