@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 
-import flint
 import mpmath
 from flint import arb
 
@@ -14,6 +13,7 @@ from symamp.amplification.shown import ShownAsText
 from symamp.errors import ContradictionError
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rounding import float_above, float_below
+from symamp.numbers.surroundings import at_precision, mpmath_at
 
 _ONE, _APART = Dyadic(1), 1e-12
 
@@ -146,7 +146,7 @@ def json_number(x: float) -> float | str:
 def _log10(x: Dyadic) -> arb | None:
     if x.mantissa == 0 and x.exponent is not None:
         return None
-    with flint.ctx.workprec(128):
+    with at_precision(128):
         return x.ball.log() / arb.const_log10()
 
 
@@ -154,7 +154,7 @@ def outward_decimal(x: mpmath.mpf, *, down: bool, digits: int = 10) -> str:
     """Return a number >= 0 as a decimal, rounded down or up to so many digits."""
     if x == 0 or not mpmath.isfinite(x):
         return "0" if x == 0 else "inf"
-    with mpmath.workprec(200):
+    with mpmath_at(200):
         exponent = int(mpmath.floor(mpmath.log10(x)))
         scaled = x * mpmath.mpf(10) ** (digits - 1 - exponent)
         whole = int(mpmath.floor(scaled)) if down else int(mpmath.ceil(scaled))

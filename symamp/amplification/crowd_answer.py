@@ -28,6 +28,7 @@ from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.reading import sign_of_constant
 from symamp.numbers.rounding import float_above, float_below
+from symamp.numbers.surroundings import undisturbed
 
 SOURCES = {
     DATA: "Theorem C (docs/proofs/users_who_differ.md)",
@@ -106,6 +107,7 @@ class CrowdAnswer(Answer):
         """What is shuffled, and which groups of victims were asked about."""
         return {"shuffled": self.crowd.shuffled, "groups": [group for group, _, _ in self.groups]}
 
+    @undisturbed()
     def certificate(self) -> dict[str, Any]:
         """Return the certificate of the bracket as JSON-ready data (docs/certificates.md); ``verify`` has accepted it.
 
@@ -121,6 +123,7 @@ class CrowdAnswer(Answer):
         evidence = bracket_evidence(claim, parties(self.crowd, victims), settings)
         return crowd_certificate(self.crowd, claim, victims, *evidence)
 
+    @undisturbed()
     def theorem_d(self) -> dict[int, tuple[float, float]]:
         """Return an enclosure of the value of Theorem D for each group, a delta at ``upper`` (or at the eps given).
 
@@ -142,6 +145,7 @@ class CrowdAnswer(Answer):
         _, found = self._theorem_d(MOST, self.aimed)
         return {self.crowd.numbers[group]: _around(pairs) for group, pairs in found.items()}
 
+    @undisturbed()
     def theorem_d_certificate(self) -> dict[str, Any]:
         """Return the certificate of the largest of what ``theorem_d`` encloses: "theorem_d" is what it claims.
 
@@ -192,6 +196,7 @@ class CrowdProfile:
     crowd: Crowd
     victim: object = None
 
+    @undisturbed()
     def epsilon(self, delta: object, *, gap: float, digits: int | None = None) -> CrowdAnswer:
         """Return the bracket of the least eps for delta, over all groups of victims or for one.
 
@@ -204,6 +209,7 @@ class CrowdProfile:
         asked = Asked("epsilon", target, str(delta), wanted)
         return self._answered(asked, lambda party, fit, least: party.epsilon(target, fit, least), inf, gap)
 
+    @undisturbed()
     def delta(self, eps: object, *, gap: float, digits: int | None = None) -> CrowdAnswer:
         """Return the bracket of delta at eps, over all groups of victims or for one.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-import flint
 import sympy as sp
 from flint import acb, arb
 
@@ -15,6 +14,7 @@ from symamp.errors import UndecidedOrderError
 from symamp.mechanisms.continuous.resolved import Y
 from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.rationals import rational_below
+from symamp.numbers.surroundings import at_precision
 
 _BITS, _DEPTH, _CLOSE, _DIGITS = 128, 40, 1e-10, 64
 
@@ -33,7 +33,7 @@ def largest_value(found: Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]) -> sp.Expr:
     3
     """
     best, at_best = sp.S.One, arb(1)
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         for formula, start, end in found:
             for place in (start, end) if formula.free_symbols else (start,):
                 value = formula.xreplace({Y: place})
