@@ -168,6 +168,11 @@ def composed():
     return json.loads(json.dumps(found.epsilon("1e-6", gap="0.05").certificate()))
 
 
+@cache
+def of_budget():
+    return json.loads(json.dumps(sa.delta(sa.PureLDP(eps0=1), n=1000, eps="1/10", gap=1e-2).certificate()))
+
+
 def with_claim(data, **claim):
     changed = copy.deepcopy(data)
     changed["claim"] |= claim
@@ -279,7 +284,7 @@ def test_given_profiles_and_rates_are_printed():
 
 def test_only_what_is_claimed_says_whose_guarantee_it_is():
     """Evidence above a bound that claims nothing has not been looked at."""
-    data = json.loads(json.dumps(sa.delta(sa.PureLDP(eps0=1), n=1000, eps="1/10", gap=1e-2).certificate()))
+    data = copy.deepcopy(of_budget())
     assert "any randomizer" in verdict(data).reason
     trivial = with_claim(data, upper="1")
     assert "any randomizer" not in verdict(trivial).text()
@@ -372,7 +377,7 @@ def test_above_and_below_are_of_one_table():
 
 
 def test_a_triple_below_is_within_the_budget_above():
-    data = json.loads(json.dumps(sa.delta(sa.PureLDP(eps0=1), n=1000, eps="1/10", gap=1e-2).certificate()))
+    data = copy.deepcopy(of_budget())
     assert verdict(data).status == "valid"
     assert "t = E" in verdict(data).text()
     louder = copy.deepcopy(data)
@@ -476,6 +481,7 @@ def test_series_are_as_long_as_they_must_be_whatever_the_caller_has():
             sa.FiniteMechanism([["1/2", "1/2"], ["1/4", "3/4"], ["1/8", "7/8"]]),
             n=50,
             eps="1/5",
+            gap=1e-1,
             method="all_data_sets",
         ).certificate()
     )
