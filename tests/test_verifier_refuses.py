@@ -168,6 +168,11 @@ def composed():
     return json.loads(json.dumps(found.epsilon("1e-6", gap="0.05").certificate()))
 
 
+@cache
+def of_budget():
+    return json.loads(json.dumps(sa.delta(sa.PureLDP(eps0=1), n=1000, eps="1/10", gap=1e-2).certificate()))
+
+
 def with_claim(data, **claim):
     changed = copy.deepcopy(data)
     changed["claim"] |= claim
@@ -274,7 +279,27 @@ def test_given_profiles_and_rates_are_printed():
     text = verdict(mixed.epsilon("1e-3", gap="0.05").certificate()).text()
     assert "3, with n = 200, sampling rate 1/5" in text
     assert "2, with a given profile" in text
-    assert "given bounds on delta at e^eps, 1: 0.01" in text
+    assert "given bounds on delta at e^eps, 1: 1/100" in text
+
+
+def test_only_what_is_claimed_says_whose_guarantee_it_is():
+    """Evidence above a bound that claims nothing has not been looked at."""
+    data = copy.deepcopy(of_budget())
+    assert "any randomizer" in verdict(data).reason
+    trivial = with_claim(data, upper="1")
+    assert "any randomizer" not in verdict(trivial).text()
+    assert "t = " not in verdict(trivial).text()
+    alone = with_claim(composed(), lower="0", upper="inf")
+    text = verdict(alone).text()
+    assert text.index("supposed") < text.index("n = 1000, sampling rate 1, without evidence")
+
+
+def test_points_below_of_sampled_users_leave_the_law_of_the_others():
+    data = copy.deepcopy(composed())
+    data["rounds"][0]["rate"], data["claim"]["upper"] = "1/10", "inf"
+    assert "without that sampling rate" in verdict(data).reason
+    sampled = sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=200, method="blanket").sampled(n=200, of=1000)
+    assert verdict(sampled.rounds(3).epsilon("1e-3", gap="0.05").certificate()).status == "valid"
 
 
 @pytest.mark.parametrize(
@@ -352,7 +377,7 @@ def test_above_and_below_are_of_one_table():
 
 
 def test_a_triple_below_is_within_the_budget_above():
-    data = json.loads(json.dumps(sa.delta(sa.PureLDP(eps0=1), n=1000, eps="1/10", gap=1e-2).certificate()))
+    data = copy.deepcopy(of_budget())
     assert verdict(data).status == "valid"
     assert "t = E" in verdict(data).text()
     louder = copy.deepcopy(data)
@@ -456,6 +481,7 @@ def test_series_are_as_long_as_they_must_be_whatever_the_caller_has():
             sa.FiniteMechanism([["1/2", "1/2"], ["1/4", "3/4"], ["1/8", "7/8"]]),
             n=50,
             eps="1/5",
+            gap=1e-1,
             method="all_data_sets",
         ).certificate()
     )

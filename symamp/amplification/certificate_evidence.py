@@ -69,8 +69,6 @@ def evidence_data(part: Part, at: At, found: Evidence, n: int, more_bits: int) -
     """Return a certified evaluation as data: that of a triple, or of a pair of inputs with all laws of the others."""
     if found.evaluator == HISTOGRAMS:
         return histograms_data(part, at, found, n, more_bits)
-    if found.evaluator == LATTICE:
-        raise ArgumentError("certificate", "sums on a lattice", "an answer by binomial tails or the kernel")
     bits = min(found.precision + more_bits, MOST_PRECISION)
     data: dict[str, Any] = {"method": part.method, "standing": part.standing.value, "pair": list(part.pair)}
     how = {
@@ -195,7 +193,9 @@ def _component(c: Component, at: At) -> list[str]:
 
 
 def plan_data(found: Evidence, n: int, split: int = 1) -> dict[str, Any] | None:
-    """Return what the verifier needs besides the laws to repeat an evaluation."""
+    """Return what the verifier needs besides the laws to repeat an evaluation; ArgumentError where it cannot."""
+    if found.evaluator == LATTICE:
+        raise ArgumentError("certificate", "sums on a lattice", "an answer by binomial tails or the kernel")
     if isinstance(found.details, CountsEvidence):
         return _counts_plan(found.details)
     if found.details is not None:

@@ -16,7 +16,8 @@ from symamp.amplification.crowd_evidence import Found
 from symamp.amplification.crowd_party import Party
 from symamp.analyses.crowd import DATA, Crowd
 from symamp.analyses.standing import Standing
-from symamp.errors import PrecisionError
+from symamp.errors import ArgumentError, PrecisionError
+from symamp.evaluation.choice import LATTICE
 from symamp.evaluation.divergence import Settings
 from symamp.numbers.arguments import budget, failure_probability
 from symamp.verifier import MOST_PRECISION, verify
@@ -99,6 +100,9 @@ def crowd_certificate(
 
 
 def _data(crowd: Crowd, at: At, found: Found, more: int) -> dict[str, Any]:
+    told = found.evidence()
+    if told["evaluator"] == LATTICE:
+        raise ArgumentError("certificate", "sums on a lattice", "an answer by enumeration or the kernel")
     return {
         "method": f"{crowd.shuffled}_shuffled",
         "standing": Standing.PROVED.value,
@@ -106,5 +110,5 @@ def _data(crowd: Crowd, at: At, found: Found, more: int) -> dict[str, Any]:
         "eps": at.text,
         "precision": min(found.precision + more, MOST_PRECISION),
         "groups": [count for count, _ in crowd.groups],
-        **found.evidence(),
+        **told,
     }

@@ -16,7 +16,7 @@ from typing import Any
 
 from flint import acb, arb, fmpq
 
-from .claims import between, given, outward, quoted, require_order, some
+from .claims import between, given, quoted, require_order, some
 from .documents import shaped
 from .one_round import Check
 from .planned import planned
@@ -156,20 +156,26 @@ def _told(data: Any, ends: tuple[Any, Any, Any], sides: tuple[str, ...]) -> Verd
     claim, stated, (lower, upper, at) = data["claim"], data["rounds"], ends
     key, count = ("delta" if "delta" in claim else "eps"), sum(r["count"] for r in stated)
     said = f"{claim['quantity']} in {between(lower, upper)}, {key} = {given(claim[key], at)}, for {count} rounds"
-    checked, supposed = [], ["that rounds may be chosen one after another, which is a theorem"]
+    checked, supposed = list[str](), ["that rounds may be chosen one after another, which is a theorem"]
     for i, r in enumerate(stated):
         users = "a given profile" if r["given"] else f"n = {r['n']}"
         rate = given(r["rate"], _number(r["rate"]))
-        checked.append(f"rounds of kind {i}: {r['count']}, with {users}, sampling rate {rate}")
+        shown = any(c["round"] == i for side in sides for c in data[side]["rounds"])
+        (checked if shown else supposed).append(
+            f"rounds of kind {i}: {r['count']}, with {users}, sampling rate {rate}" + ", without evidence" * (not shown)
+        )
         supposed.append(f"kind {i} is {quoted(r['round'])}, and its users are sampled at that rate")
         if r["top"] is not None:
-            top = _number(r["top"])
-            supposed.append(f"kind {i}: no divergence from e^eps = {between(top, top)} on, the local ratio (top)")
+            top = given(r["top"], _number(r["top"]))
+            supposed.append(f"kind {i}: no divergence from e^eps = {top} on, the local ratio (top)")
         side = data["above"] if r["given"] and "above" in sides else {"rounds": ()}
         for curve in (c for c in side["rounds"] if c["round"] == i):
-            points = [f"{outward(_number(e), False)}: {outward(_number(d), True)}" for e, d in curve["first"]]
-            more = f" and {len(points) - _MOST_SHOWN} more" if len(points) > _MOST_SHOWN else ""
-            supposed.append(f"kind {i}: given bounds on delta at e^eps, {', '.join(points[:_MOST_SHOWN])}{more}")
+            for name in ("first", "second") if curve["second"] else ("first",):
+                entries = curve[name]
+                points = ", ".join(": ".join(given(x, _number(x)) for x in entry) for entry in entries[:_MOST_SHOWN])
+                more = f" and {len(entries) - _MOST_SHOWN} more" if len(entries) > _MOST_SHOWN else ""
+                order = ", in the other order" if name == "second" else ""
+                supposed.append(f"kind {i}: given bounds on delta at e^eps{order}, {points}{more}")
     proved = [entry for _, entry in _points(data, sides) if type(entry) is dict]
     if proved:
         methods = [f"{e['method']} ({e['standing']})" for p in proved for e in (*p["above"], *p["below"])]
@@ -225,6 +231,7 @@ def _curve(check: Check, data: Any, stated: Any, up: bool, floor: int) -> Curve:
         turned = {key: sorted([row[1], row[0], *row[2:]] for row in law[key]) for key in law}
         _require(orders[-1][1] == turned, "the other order is missing")
         known_top = top if top is not None and _is_within(check, law, top) else None
+        _require(_is_sampled(check, law, _number(stated["rate"])), "points below of a round without that sampling rate")
     exact = [x for x in (top, bottom and 1 / bottom) if x is not None]
     _require(all(known_top is not None and x >= known_top >= 1 for x in exact), "a curve is not known exactly so far")
     left = [(1 / e, 1 - 1 / e + low / e, 1 - 1 / e + high / e) for e, low, high in orders[-1][0] if e > 1]
@@ -247,15 +254,23 @@ def _is_within(check: Check, law: Any, top: fmpq) -> bool:
         return all(x <= 0 or (isinstance(x, arb) and x.contains(0) and x.rad() < arb(2) ** -99) for x in excess)
 
 
+def _is_sampled(check: Check, law: Any, rate: fmpq) -> bool:
+    """Return whether no ratio is proved to be below 1 - rate: a user who is not drawn leaves the law of the others."""
+    _require(0 < rate <= 1, "a rate out of range")
+    with working(_MOST_BITS // 8):
+        ratios = (check.number(x) for row in law["components"] for x in row[:2])
+        alone = [check.total(check.number(row[k]) for row in law["singular"]) for k in (0, 1)]
+        return rate == 1 or not (any(x < 1 - rate for x in ratios) or any(x > rate for x in alone))
+
+
 def _require_no_crossing(above: Curve, below: Curve) -> None:
     """Refuse a curve from below that is somewhere above that from above: they are about different rounds."""
-    for e, d in below:
-        left = [v for v in above if v[0] <= e][-1:]
-        right = [v for v in above if v[0] > e][:1]
-        if not left:
-            continue
-        (e0, most), (e1, last) = left[0], (right or left)[0]
-        if d > (most if e1 == e0 else most + (last - most) * (e - e0) / (e1 - e0)):
+    k = 0
+    for e, d in below if above else ():
+        while k + 1 < len(above) and above[k + 1][0] <= e:
+            k += 1
+        (e0, most), (e1, last) = above[k], above[min(k + 1, len(above) - 1)]
+        if e >= e0 and d > (most if e1 == e0 else most + (last - most) * (e - e0) / (e1 - e0)):
             raise CrossedEnds("points below are above those above: different rounds")
 
 

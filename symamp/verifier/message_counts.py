@@ -47,18 +47,20 @@ def bound(check: Any, laws: list[Any], data: dict[str, Any], n: int, up: bool, w
     check.require(near, f"{what}: the laws do not belong to one pair of inputs", "invalid")
     ones, plan, more = [p for *_, p in seen], data["plan"], arb(check.number(data["eps"])).expm1()
     victim = _Victim(first - second - more * second, more, check, what)
-    if not victim.gain > 0 or n == 1:
-        return victim.gain.max(_ZERO)
     if not up:
         counts = plan["counts"]
         good = len(counts) == len(ones) and all(c >= 0 for c in counts) and sum(counts) == n - 1
         check.require(good, f"{what}: not one count for each input, or not of all other users", "invalid")
+        if not victim.gain > 0 or n == 1:
+            return victim.gain.max(_ZERO)
         return _value(victim, list(zip(ones, counts, strict=True)), plan["sum"])[0]
     boxes = sorted(plan["boxes"], key=lambda box: int(box["from"]))
     starts = [box["from"] for box in boxes]
     good = starts[:1] == [0] and [*starts[1:], n] == [box["to"] + 1 for box in boxes]
     good = good and all(box["from"] <= box["to"] for box in boxes)
     check.require(good, f"{what}: boxes do not cover all counts", "invalid")
+    if not victim.gain > 0 or n == 1:
+        return victim.gain.max(_ZERO)
     ends, result = (reduce(arb.max, ones), reduce(arb.min, ones)), _ZERO
     for box in boxes:
         if box["spread"]:

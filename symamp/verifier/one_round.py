@@ -155,8 +155,9 @@ class Check:
         said = f"{claim['quantity']} in {between(lower, upper)}, n = {n}, {given} = {told(claim[given], at)}"
         checked = [f"ends rounded outward; evidence: {listed}"]
         with self.working(256):
-            checked += [f"t = {told(e['ratio'], self.number(e['ratio']))}" for e in data["above"][:1] if "ratio" in e]
-        return Verdict("valid", f"{said}, {whose(data)}", tuple(checked), tuple(supposed(data, sides)))
+            budgets = [e["ratio"] for e in data["above"][:1] if "ratio" in e and "above" in sides]
+            checked += [f"t = {told(ratio, self.number(ratio))}" for ratio in budgets]
+        return Verdict("valid", f"{said}, {whose(data, sides)}", tuple(checked), tuple(supposed(data, sides)))
 
     def opened(self, data: Any) -> tuple[dict[str, Any], bool]:
         """Return the claim, and whether it is about epsilon, after a check of all shapes and of the work due."""

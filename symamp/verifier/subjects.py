@@ -68,11 +68,11 @@ def _require_ratio(check: Any, evidence: dict[str, Any], ratio: str) -> None:
         require(not apart, "the triple below has ratios above that of the budget above", "invalid")
 
 
-def whose(data: dict[str, Any]) -> str:
-    """Return for whom the claim holds, from what has been checked."""
-    above = data["above"]
+def whose(data: dict[str, Any], sides: Sequence[str]) -> str:
+    """Return for whom the claim holds, from the evidence that has been checked: that of the sides that are claimed."""
+    above = data["above"] if "above" in sides else []
     if data["version"] == OF_GROUPS:
-        counts = next((e["groups"] for e in (*above, *data["below"])), None)
+        counts = next((e["groups"] for side in sides for e in data[side]), None)
         victims = sorted(data["claim"]["victims"])
         if counts is None:
             return f"for the users of groups {_listed(victims)}"

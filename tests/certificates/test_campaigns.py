@@ -1,0 +1,104 @@
+"""Slices of the campaigns against the verifier (``python -m tests.certificates.run`` runs them whole)."""
+
+import copy
+import json
+from fractions import Fraction
+from random import Random
+
+import pytest
+from flint import arb
+
+from symamp.verifier import sums, verify
+from tests.certificates import exact, honest, run
+
+F = Fraction
+
+# Kinds whose certificates take seconds to write are left to the whole campaigns.
+QUICK = {name: kind for name, kind in honest.KINDS.items() if name not in ("integrals", "budgets")}
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(honest, "KINDS", QUICK)
+
+
+def judged(campaign, count, seed):
+    """How often each outcome occurred, after a look at each that is false."""
+    found = run.campaign(campaign, count, seed)
+    assert found["false"] == found["slow"] == 0, found
+    return found
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_mutation_that_states_a_falsehood_is_accepted(quick, seed):
+    found = judged("mutations", 500, 1000 + seed)
+    assert found["compared"] > 100
+    assert found["refused"] > 150
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_plan_proves_a_falsehood(quick, seed):
+    assert judged("plans", 500, 2000 + seed)["compared"] > 250
+
+
+def test_no_text_is_told_as_checked(quick):
+    assert judged("texts", 100, 3000)["compared"] > 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("campaign", ["mutations", "plans", "texts"])
+def test_all_kinds(campaign):
+    assert judged(campaign, 200 if campaign == "texts" else 5000, 4000)["compared"] > 150
+
+
+def test_a_hole_would_be_found(monkeypatch):
+    """With what once was wrong about symbols of mass 0, plans prove falsehoods."""
+    right = sums._outside
+    monkeypatch.setattr(sums, "_outside", lambda n, p, low, high: arb(0) if p.is_zero() else right(n, p, low, high))
+    monkeypatch.setattr(honest, "KINDS", {"triples": honest.KINDS["triples"]})
+    assert run.campaign("plans", 1000, 3)["false"] > 0
+
+
+@pytest.mark.parametrize("kind", QUICK)
+def test_every_kind_is_drawn_accepted_and_compared(kind):
+    outcomes = set()
+    for seed in range(60):
+        rng = Random(seed)
+        outcomes.add(run.judged(kind, honest.aimed(honest.KINDS[kind][0](rng), rng))[1])
+    assert "compared" in outcomes
+    assert "false" not in outcomes
+
+
+def test_the_comparison_itself_finds_claims_a_little_too_good():
+    false = 0
+    for seed in range(60):
+        data = honest.few(Random(seed))
+        E = exact.level(data["claim"]["eps"])[0]
+        truth = exact.of_table(data["above"][0], data["claim"]["n"], E, True)
+        if not 0 < truth < 1:
+            continue
+        data["below"], data["claim"]["upper"] = [], str(truth)
+        assert exact.falsehood(data) is None
+        data["claim"]["upper"] = str(truth * (1 - F(1, 10**30)))
+        assert exact.falsehood(data)
+        assert verify(json.dumps(data)).status == "invalid"
+        false += 1
+    assert false > 30
+
+
+def test_counts_of_a_data_set_are_those_of_all_other_users():
+    """Of one user, and where x0 tells nothing, they were not looked at."""
+    for seed in range(40):
+        data = honest.counts(Random(seed))
+        if not data["below"]:
+            continue
+        data["above"] = []
+        data["claim"] |= {"upper": "1", "lower": "1/10**9"}
+        for n, held in ((1, [0, 0, 0]), (data["claim"]["n"], data["below"][0]["plan"]["counts"])):
+            data["claim"]["n"] = n
+            for wrong in ([*held, 0], held[:-1], [held[0] + 1, *held[1:]], [held[0] + 2, held[1] - 2, held[2]]):
+                changed = copy.deepcopy(data)
+                changed["below"][0]["plan"]["counts"] = wrong
+                assert verify(json.dumps(changed)).status != "valid" or (
+                    min(wrong) >= 0 and sum(wrong) == n - 1 and len(wrong) == 3
+                )
