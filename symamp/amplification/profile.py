@@ -26,6 +26,7 @@ from symamp.analyses.part import Evidence, Part, gap_of_largest, largest_upper
 from symamp.analyses.registry import ANALYSES
 from symamp.derivation.crossing import level_of, log_above
 from symamp.errors import PrecisionError, UndecidedOrderError
+from symamp.evaluation.choice import KERNEL_GAP
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import LARGEST_EPS, log_of, log_of_ball
 from symamp.evaluation.law import Level
@@ -42,6 +43,8 @@ _BELOW, _ABOVE, _MIXED, _AGAIN = 0.4, 0.8, 0.85, 0.5
 for mixtures end, and what has to be left for more digits."""
 _USUAL_DIGITS = 4
 """Digits of epsilon that are sought where none are asked for: near what is left of delta for large eps it is flat."""
+_COUNTED = 1000
+"""Up to so many users sums beyond the accuracy of kernels take little time."""
 _FINER = 3
 """How often an epsilon is sought to a finer accuracy in delta."""
 
@@ -123,8 +126,10 @@ class Profile:
 
     def _least_epsilon(self, asked: Asked, target: fmpq, settings: Settings) -> Answer:
         wanted = asked.digits
-        # Next to delta = 1 it is 1 - delta that tells eps.
-        settings = replace(settings, gap=settings.gap * min(-2.0 * log_of(target), 1.0))
+        # Next to delta = 1 it is 1 - delta that tells eps; of many users kernels know no more than their least gap.
+        finer = settings.gap * min(-2.0 * log_of(target), 1.0)
+        if finer < settings.gap:
+            settings = replace(settings, gap=finer if self.n <= _COUNTED else max(finer, min(settings.gap, KERNEL_GAP)))
         answer = self._epsilon(asked, target, settings)
         for _ in range(_FINER):
             missing = (wanted or _USUAL_DIGITS) - answer.digits
