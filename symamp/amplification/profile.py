@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -36,6 +36,8 @@ from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.surroundings import at_precision, undisturbed
 
 _ONE = Dyadic(1)
+_NEAR = 1.0 + LOOSE
+"""Ends so near to each other no dearer bound is tried for."""
 _GAP = 1e-6
 """What is aimed at unless another gap is asked for: then work is limited."""
 _BELOW, _ABOVE, _MIXED, _AGAIN = 0.4, 0.8, 0.85, 0.5
@@ -77,7 +79,15 @@ class Profile:
         exact = budget(eps)
         settings, wanted = accuracy(gap, digits)
         with question(_most_work(settings, wanted)):
-            return self._delta(Asked("delta", exact, str(eps), wanted), exact, settings)
+            answer = self._delta(Asked("delta", exact, str(eps), wanted), exact, settings)
+        return self._no_looser(answer, lambda: self._delta(Asked("delta", exact, str(eps)), exact, Settings()))
+
+    def _no_looser(self, answer: Answer, usual: Callable[[], Answer]) -> Answer:
+        """Return the answer with the ends of the usual one where those are nearer: not all bounds are had to digits."""
+        if answer.asked.digits is None or self.question.method is not None or answer.upper <= _NEAR * answer.lower:
+            return answer
+        with question():
+            return answer.narrowed(usual())
 
     def _delta(self, asked: Asked, exact: sp.Expr, settings: Settings) -> Answer:
         wanted = asked.digits
@@ -122,14 +132,17 @@ class Profile:
         target = failure_probability(delta)
         settings, wanted = accuracy(gap, digits, "epsilon, whose ends are doubles")
         with question(_most_work(settings, wanted)):
-            return self._least_epsilon(Asked("epsilon", target, str(delta), wanted), target, settings)
+            answer = self._least_epsilon(Asked("epsilon", target, str(delta), wanted), target, settings)
+        usual = Asked("epsilon", target, str(delta))
+        return self._no_looser(answer, lambda: self._least_epsilon(usual, target, Settings()))
 
     def _least_epsilon(self, asked: Asked, target: fmpq, settings: Settings) -> Answer:
         wanted = asked.digits
         # Next to delta = 1 it is 1 - delta that tells eps; of many users kernels know no more than their least gap.
-        finer = settings.gap * min(-2.0 * log_of(target), 1.0)
-        if finer < settings.gap:
-            settings = replace(settings, gap=finer if self.n <= _COUNTED else max(finer, min(settings.gap, KERNEL_GAP)))
+        near_one = settings.gap * min(-2.0 * log_of(target), 1.0)
+        if near_one < settings.gap:
+            least = 0.0 if self.n <= _COUNTED else min(settings.gap, KERNEL_GAP)
+            settings = replace(settings, gap=max(near_one, least))
         answer = self._epsilon(asked, target, settings)
         for _ in range(_FINER):
             missing = (wanted or _USUAL_DIGITS) - answer.digits
