@@ -41,12 +41,13 @@ QUESTIONS = ((sa.delta, {"eps": "1/4"}), (sa.epsilon, {"delta": "1e-3"}))
 
 def width(answer):
     """The relative width of what is proved of the value of the analysis."""
-    if answer.quantity == "delta" and answer.evidence_above:
+    evidence = answer.evidence_of_digits or answer.evidence_above
+    if answer.quantity == "delta" and evidence:
         with mpmath.workdps(60):
-            low, high = (max(getattr(e, end).as_mpf() for e in answer.evidence_above) for end in ("lower", "upper"))
-            merging = max(e.merging for e in answer.evidence_above)
+            low, high = (max(getattr(e, end).as_mpf() for e in evidence) for end in ("lower", "upper"))
+            merging = max(e.merging for e in evidence)
             assert low == 0 or high - low >= merging
-            return 0 if all(e.exact for e in answer.evidence_above) else (high - low) / high
+            return 0 if all(e.exact for e in evidence) else (high - low) / high
     low, high = answer.bound.lower, answer.bound.upper
     return 0 if low == high else (high - low) / high
 
@@ -118,7 +119,7 @@ def test_twenty_digits_of_binary_randomized_response(eps, reference):
 @pytest.mark.parametrize("delta", ["1e-40", "1e-300", "1e-1000"])
 def test_tiny_deltas_to_six_digits(delta):
     eps = sa.epsilon(TEN, n=10**6, delta=delta).upper
-    answer = sa.delta(TEN, n=10**6, eps=eps, digits=8)
+    answer = sa.delta(TEN, n=10**6, eps=eps, digits=8, method="blanket")
     opinion = sa.estimate(TEN, n=10**6, eps=eps, digits=60, system="mpmath")
     assert answer.digits >= 8
     with mpmath.workdps(70):
@@ -143,3 +144,22 @@ def test_float_estimates_say_what_they_are():
         sa.estimate(BINARY, n=1000, eps="0.1", system="abacus")
     with pytest.raises(sa.errors.ArgumentError, match="digits"):
         sa.delta(BINARY, n=1000, eps="0.1", digits=0)
+
+
+@pytest.mark.parametrize(
+    ("ask", "given"), [(sa.epsilon, {"delta": "1e-8"}), (sa.delta, {"eps": "0.003"})], ids=["epsilon", "delta"]
+)
+def test_digits_never_give_a_looser_bracket_than_the_default(ask, given):
+    """The least bound is not known to many digits: it is the upper end, and digits are those of another."""
+    mechanism = sa.UnaryEncoding.rappor(D=16, eps0=1)
+    usual = ask(mechanism, n=10**6, **given)
+    for digits in (3, 6):
+        answer = ask(mechanism, n=10**6, **given, digits=digits)
+        assert usual.lower <= answer.lower <= answer.upper <= usual.upper
+        assert answer.digits >= digits
+        assert width(answer) <= 10.0**-digits
+        assert answer.method == "all_data_sets"
+    assert answer.certificate()["claim"]
+    named = ask(mechanism, n=10**6, **given, digits=6, method="envelope")
+    assert named.upper > usual.upper
+    assert named.bound.upper == pytest.approx(answer.bound.upper, rel=1e-6)

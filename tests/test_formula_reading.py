@@ -234,13 +234,12 @@ def test_binomials_of_what_may_be_negative_are_refused(lower, text):
         sa.FiniteMechanism(rows, parameters=[sa.Parameter("m", lower=lower, integer=True)])
 
 
-def test_binomials_with_a_number_are_polynomials_and_those_of_what_counts_are_read():
+def test_binomials_with_a_number_are_polynomials_until_a_negative_one_is_put_in():
     rows = {"a": {"u": "(binomial(m, 2) + 1)/100", "v": "1 - (binomial(m, 2) + 1)/100"}, "b": {"u": "1/3", "v": "2/3"}}
     table = sa.FiniteMechanism(rows, parameters=[sa.Parameter("m", lower=-3, upper=5, integer=True)])
-    assert table.at(m=-3).rows[0][0] == sp.Rational(7, 100)
-    rows["a"] = {"u": "binomial(m, m)/3", "v": "1 - binomial(m, m)/3"}
-    table = sa.FiniteMechanism(rows, parameters=[sa.Parameter("m", lower=0, integer=True)])
-    assert table.blanket("a", "b").gamma == 1
+    assert table.at(m=4).rows[0][0] == sp.Rational(7, 100)
+    with pytest.raises(SymampError):
+        table.at(m=-3)
 
 
 def test_what_sympy_takes_for_algebraic_and_is_not_is_left_undecided():

@@ -21,6 +21,8 @@ from scipy.special import gammaln, logsumexp
 import symamp as sa
 from symamp import errors
 from symamp.analyses.registry import ANALYSES
+from symamp.evaluation import binomial_tails
+from symamp.numbers.optional import optional
 
 KRR = sa.RandomizedResponse(k=10, eps0=1)
 SMALL = sa.RandomizedResponse(k=3, eps0="log(2)")
@@ -759,3 +761,72 @@ def test_huge_exponents_in_sympy_entries(power):
         "with contextlib.suppress(sa.errors.SymampError):",
         "    sa.FiniteMechanism({'a': {'0': p, '1': 1 - p}, 'b': {'0': 1 - p, '1': p}}).blanket('a', 'b').gamma",
     )
+
+
+@pytest.mark.parametrize(
+    "raised", [KeyboardInterrupt, ImportError("half of it is there"), ModuleNotFoundError(name="x")]
+)
+def test_only_a_package_that_is_missing_is_said_to_be_missing(monkeypatch, raised):
+    def fails(name):
+        raise raised
+
+    monkeypatch.setattr("symamp.numbers.optional.import_module", fails)
+    with pytest.raises(raised if isinstance(raised, type) else type(raised)) as told:
+        optional("package.part", "symamp[part]")
+    assert "not installed" not in str(told.value)
+
+
+def test_a_package_of_which_all_or_a_part_is_missing_is_said_to_be_missing():
+    for name in ("no_such_package.part", "json.no_such_part"):
+        with pytest.raises(ImportError, match="not installed"):
+            optional(name, "symamp[part]")
+
+
+@pytest.mark.parametrize("name", ["symamp.errors", "flint", "numpy.fft", "scipy.optimize", "matplotlib.pyplot"])
+def test_an_interruption_while_a_package_is_loaded_comes_through(name):
+    code = f"""
+import sys
+class Interrupting:
+    @staticmethod
+    def find_spec(found, path=None, target=None):
+        if found == {name!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting)
+try:
+    import symamp
+    symamp.epsilon(symamp.PureLDP(eps0=1), n=10, delta="1e-3")
+    symamp.profile(symamp.RandomizedResponse(k=2, eps0=1), n=10).curve(eps=[0, 1]).plot()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "interrupted\n"
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 1000])
+@pytest.mark.parametrize("away", [10, 15])
+def test_next_to_delta_1_epsilon_is_that_of_what_is_left(n, away):
+    """{1 - q, q} against {q, 1 - q}: 1 - q - E q = 1 - 10^-away at n = 1, and others who never send it hide nothing."""
+    q = Fraction(1, 10**20)
+    table = sa.FiniteMechanism([[q, 1 - q], [1 - q, q]])
+    answer = sa.epsilon(table, n=n, delta=1 - Fraction(1, 10**away))
+    exact = math.log(10 ** (20 - away) - 1)
+    assert answer.upper <= exact * (1 + 1e-6)
+    if n == 1:
+        assert exact * (1 - 1e-6) <= answer.lower <= exact * (1 + 1e-12)
+        assert answer.upper >= exact * (1 - 1e-12)
+
+
+def test_sums_of_binomial_tails_end_where_a_share_is_far_below_the_precision(monkeypatch):
+    """The smaller of two shares is 3e-38: 1 less the other is a ball around 0, beside which nothing is small."""
+    steps, whole = [], binomial_tails._geometric_sum
+
+    def counted(first, ratio, last):
+        return whole(first, lambda i: steps.append(i) or ratio(i), last)
+
+    monkeypatch.setattr(binomial_tails, "_geometric_sum", counted)
+    tiny = Fraction(1, 10**32), Fraction(3, 10**38)
+    rows = [[*tiny, 1 - sum(tiny)], [1 - Fraction(8, 10**37), Fraction(7, 10**37), Fraction(1, 10**37)]]
+    answer = sa.epsilon(sa.FiniteMechanism(rows), n=10**6, delta=1 - Fraction(1, 10**10), method="envelope")
+    assert answer.lower <= answer.upper < math.inf
+    assert len(steps) < 10_000

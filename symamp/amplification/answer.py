@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log10
 from typing import Any, Self, cast
@@ -34,7 +34,9 @@ class Answer(Bracket):
     The mechanism is private at ``upper`` and provably not below ``lower``; both are doubles rounded outward.
     ``bound`` encloses the value of the analysis that gives ``upper``, so that numerical slack (its width) and
     analytical gap (from ``lower`` to it) can be told apart. ``pair`` attains the upper bound, ``dataset`` the lower.
-    ``evidence_above`` and ``evidence_below`` are the certified evaluations behind the two ends.
+    ``evidence_above`` and ``evidence_below`` are the certified evaluations behind the two ends. Where ``digits`` were
+    asked for and another bound is less, which is not known to so many, that one gives ``upper``: ``bound`` then has the
+    digits of the least of the others, from ``evidence_of_digits``.
 
     An analysis that is no guarantee (``method="variation_ratio_2023"``) does not touch the bracket: ``claimed`` is
     what it says, and may lie below ``lower``. ``limited`` says that a search ended because the question had taken the
@@ -59,6 +61,7 @@ class Answer(Bracket):
     evidence_below: tuple[Evidence, ...] = ()
     claimed: Interval | None = None
     limited: bool = False
+    evidence_of_digits: tuple[Evidence, ...] = ()
 
     @property
     def quantity(self) -> str:
@@ -186,11 +189,22 @@ class Answer(Bracket):
         """How many significant digits of ``bound``, and of ``claimed``, are proved; 1000 if they are exact."""
         worst = self.bound.gap
         # Balls know more digits of delta than doubles have, unless they are about a smaller eps.
-        if self.quantity == "delta" and self.evidence_above and self.evidence_above[0].eps == str(self.asked.given):
-            worst = gap_of_largest(self.evidence_above)
+        evaluated = self.evidence_of_digits or self.evidence_above
+        if self.quantity == "delta" and evaluated and evaluated[0].eps == str(self.asked.given):
+            worst = gap_of_largest(evaluated)
         if self.claimed is not None:
             worst = max(worst, self.claimed.gap)
         return _MOST_DIGITS if worst <= 0.0 else max(0, min(_MOST_DIGITS, int(-log10(worst))))
+
+    def narrowed(self, other: Answer) -> Self:
+        """Return the answer with the ends of another to the same question where these are nearer to each other."""
+        found = self
+        if other.upper < self.upper:
+            kept = self.evidence_of_digits or self.evidence_above
+            found = replace(found, most=other.most, evidence_above=other.evidence_above, evidence_of_digits=kept)
+        if other.lower > self.lower:
+            found = replace(found, least=other.least, evidence_below=other.evidence_below)
+        return found if found is self else replace(found, limited=self.limited or other.limited)
 
     def checked(self) -> Self:
         """Return the answer if it has the digits that were asked for, else raise PrecisionError: what can be had."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -26,6 +26,7 @@ from symamp.analyses.part import Evidence, Part, gap_of_largest, largest_upper
 from symamp.analyses.registry import ANALYSES
 from symamp.derivation.crossing import level_of, log_above
 from symamp.errors import PrecisionError, UndecidedOrderError
+from symamp.evaluation.choice import KERNEL_GAP
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import LARGEST_EPS, log_of, log_of_ball
 from symamp.evaluation.law import Level
@@ -35,6 +36,8 @@ from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.surroundings import at_precision, undisturbed
 
 _ONE = Dyadic(1)
+_NEAR = 1.0 + LOOSE
+"""Ends so near to each other no dearer bound is tried for."""
 _GAP = 1e-6
 """What is aimed at unless another gap is asked for: then work is limited."""
 _BELOW, _ABOVE, _MIXED, _AGAIN = 0.4, 0.8, 0.85, 0.5
@@ -42,6 +45,8 @@ _BELOW, _ABOVE, _MIXED, _AGAIN = 0.4, 0.8, 0.85, 0.5
 for mixtures end, and what has to be left for more digits."""
 _USUAL_DIGITS = 4
 """Digits of epsilon that are sought where none are asked for: near what is left of delta for large eps it is flat."""
+_COUNTED = 1000
+"""Up to so many users sums beyond the accuracy of kernels take little time."""
 _FINER = 3
 """How often an epsilon is sought to a finer accuracy in delta."""
 
@@ -74,7 +79,15 @@ class Profile:
         exact = budget(eps)
         settings, wanted = accuracy(gap, digits)
         with question(_most_work(settings, wanted)):
-            return self._delta(Asked("delta", exact, str(eps), wanted), exact, settings)
+            answer = self._delta(Asked("delta", exact, str(eps), wanted), exact, settings)
+        return self._no_looser(answer, lambda: self._delta(Asked("delta", exact, str(eps)), exact, Settings()))
+
+    def _no_looser(self, answer: Answer, usual: Callable[[], Answer]) -> Answer:
+        """Return the answer with the ends of the usual one where those are nearer: not all bounds are had to digits."""
+        if answer.asked.digits is None or self.question.method is not None or answer.upper <= _NEAR * answer.lower:
+            return answer
+        with question():
+            return answer.narrowed(usual())
 
     def _delta(self, asked: Asked, exact: sp.Expr, settings: Settings) -> Answer:
         wanted = asked.digits
@@ -119,12 +132,17 @@ class Profile:
         target = failure_probability(delta)
         settings, wanted = accuracy(gap, digits, "epsilon, whose ends are doubles")
         with question(_most_work(settings, wanted)):
-            return self._least_epsilon(Asked("epsilon", target, str(delta), wanted), target, settings)
+            answer = self._least_epsilon(Asked("epsilon", target, str(delta), wanted), target, settings)
+        usual = Asked("epsilon", target, str(delta))
+        return self._no_looser(answer, lambda: self._least_epsilon(usual, target, Settings()))
 
     def _least_epsilon(self, asked: Asked, target: fmpq, settings: Settings) -> Answer:
         wanted = asked.digits
-        # Next to delta = 1 it is 1 - delta that tells eps.
-        settings = replace(settings, gap=settings.gap * min(-2.0 * log_of(target), 1.0))
+        # Next to delta = 1 it is 1 - delta that tells eps; of many users kernels know no more than their least gap.
+        near_one = settings.gap * min(-2.0 * log_of(target), 1.0)
+        if near_one < settings.gap:
+            least = 0.0 if self.n <= _COUNTED else min(settings.gap, KERNEL_GAP)
+            settings = replace(settings, gap=max(near_one, least))
         answer = self._epsilon(asked, target, settings)
         for _ in range(_FINER):
             missing = (wanted or _USUAL_DIGITS) - answer.digits

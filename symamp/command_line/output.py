@@ -114,7 +114,7 @@ def save_plot(draw: Callable[[], Any], file: Path | None) -> None:
         if file.suffix and file.suffix[1:].lower() not in known:
             raise ArgumentError("plot", str(file), f"a file whose name ends in one of {', '.join(sorted(known))}")
         figure.savefig(file)
-    except ImportError:
+    except ModuleNotFoundError:
         raise ArgumentError("plot", str(file), "an installation with matplotlib: pip install symamp[plot]") from None
     except ArgumentError:
         raise

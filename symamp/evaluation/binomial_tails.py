@@ -45,6 +45,8 @@ class TailPlan:
     radius: float
     order: tuple[int, ...]
     tilted: tuple[float, ...]
+    leaps: bool = False
+    """Whether the threshold leaps from each count of the third value to the next, so that each tail is summed anew."""
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -74,7 +76,8 @@ def plan_tails(tilted: TiltedLaw, n: int, log_allowance: float) -> TailPlan | No
     if abs(first - second) <= 1e-9 * max(abs(first), abs(second)):
         return None
     theta = tilted.theta * 2.0**-tilted.g.exponent
-    return TailPlan(theta, radius, tuple(order), tuple(masses[i] for i in order)) if theta > 0.0 else None
+    leaps = len(order) > 2 and abs(min(first, second) - values[order[2]]) > _LONGEST_WALK * abs(first - second)
+    return TailPlan(theta, radius, tuple(order), tuple(masses[i] for i in order), leaps) if theta > 0.0 else None
 
 
 def _ordered(order: list[int], values: list[float], widths: list[float]) -> list[int]:
@@ -109,7 +112,8 @@ def tail_work(plan: TailPlan, n: int, most: int) -> int:
     summed, listed = 2.0 * plan.radius * share * (1.0 - share), 8.0 * third * (1.0 - third)
     for _, left, budget in _prefixes(plan, n):
         # About the width of the window of counts, which takes a search.
-        work += _PREFIX_WORK + min(int(sqrt(listed * budget * left)), left) + int(sqrt(summed * left))
+        counts = min(int(sqrt(listed * budget * left)), left)
+        work += _PREFIX_WORK + counts + int(sqrt(summed * left)) * (max(counts, 1) if plan.leaps else 1)
         if work > most:
             return most + 1
     return work
@@ -208,7 +212,7 @@ class _Lines:
         upper, lower = (0, 1) if values[0].mid() > values[1].mid() else (1, 0)
         self._low, self._spacing = values[lower], values[upper] - values[lower]
         self._pair = masses[0] + masses[1]
-        self._share = masses[upper] / self._pair
+        self._shares = masses[upper] / self._pair, masses[lower] / self._pair
         self._listed = None if len(values) < 3 else (values[2], masses[2], tilted[2])
 
     def expectation(self, n: int, offset: arb, low: int, high: int) -> arb:
@@ -217,7 +221,7 @@ class _Lines:
         weight = _binomial(n, high) * mass**high * self._pair ** (n - high)
         # The threshold for the number of higher values is start + count * slope.
         start, slope = -(offset + n * self._low) / self._spacing, (self._low - value) / self._spacing
-        tail = _BinomialTail(self._share, n - high, start + high * slope)
+        tail = _BinomialTail(*self._shares, n - high, start + high * slope)
         result, ratio = arb(0), arb(0) if mass.is_zero() else self._pair / mass
         for count in range(high, low - 1, -1):
             if count < high:
@@ -241,10 +245,10 @@ class _Lines:
 
 
 class _BinomialTail:
-    """P(a = k) and P(a >= k) for a of the law Bin(m, p), moved in steps of one in m and k."""
+    """P(a = k) and P(a >= k) for a of the law Bin(m, p), moved in steps of one in m and k; q is 1 - p."""
 
-    def __init__(self, p: arb, m: int, x: arb) -> None:
-        self._p, self._q = p, 1 - p
+    def __init__(self, p: arb, q: arb, m: int, x: arb) -> None:
+        self._p, self._q = p, q
         self._against, self._odds = self._q / p, p / self._q
         self._m = m
         self._restart(x)
@@ -314,7 +318,8 @@ def _geometric_sum(first: arb, ratio: Callable[[int], arb], last: int) -> arb:
         r = ratio(i)
         term *= r
         result += term
-        if i % 8 == 7 and r < 1 and term < result * arb(2) ** -(flint.ctx.prec + 4):
+        # Upper ends: a ball around what is far below its radius never proves that it is small beside another.
+        if i % 8 == 7 and r < 1 and term.upper() <= result.upper() * arb(2) ** -(flint.ctx.prec + 4):
             return result + (term * r / (1 - r)).union(arb(0))
     return result
 
