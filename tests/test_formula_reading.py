@@ -11,6 +11,7 @@ import pytest
 import sympy as sp
 
 import symamp as sa
+from symamp.algebra.constant_sign import constant_sign
 from symamp.algebra.normal_form import normal
 from symamp.algebra.parameter import Parameter, admissible_points, check_range
 from symamp.command_line.cli import main
@@ -220,3 +221,28 @@ def test_admissible_points_lie_within_the_ranges():
         assert 0 < point["q"] < point["p"] < 1
         assert 1 <= point["m"] < point["d"]
         assert point["K"] in {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048}
+
+
+@pytest.mark.parametrize("lower", [-100, -3, -1, None])
+@pytest.mark.parametrize(
+    "text", ["binomial(m, m)", "binomial(m, m - 1)", "binomial(2*m, m)", "binomial(m, m)*m", "binomial(m - 3, m)/10"]
+)
+def test_binomials_of_what_may_be_negative_are_refused(lower, text):
+    """The number of k-sets of n things: there is none for n < 0."""
+    rows = {"a": {"u": f"({text})/3", "v": f"1 - ({text})/3"}, "b": {"u": "1/3", "v": "2/3"}}
+    with pytest.raises(sa.errors.SymampError):
+        sa.FiniteMechanism(rows, parameters=[sa.Parameter("m", lower=lower, integer=True)])
+
+
+def test_binomials_with_a_number_are_polynomials_and_those_of_what_counts_are_read():
+    rows = {"a": {"u": "(binomial(m, 2) + 1)/100", "v": "1 - (binomial(m, 2) + 1)/100"}, "b": {"u": "1/3", "v": "2/3"}}
+    table = sa.FiniteMechanism(rows, parameters=[sa.Parameter("m", lower=-3, upper=5, integer=True)])
+    assert table.at(m=-3).rows[0][0] == sp.Rational(7, 100)
+    rows["a"] = {"u": "binomial(m, m)/3", "v": "1 - binomial(m, m)/3"}
+    table = sa.FiniteMechanism(rows, parameters=[sa.Parameter("m", lower=0, integer=True)])
+    assert table.blanket("a", "b").gamma == 1
+
+
+def test_what_sympy_takes_for_algebraic_and_is_not_is_left_undecided():
+    with pytest.raises(sa.errors.SymampError):
+        constant_sign(binomial(-3, -3) - binomial(-4, -4))

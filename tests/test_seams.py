@@ -115,6 +115,22 @@ def test_positions_that_compare_different_inputs_are_refused():
     assert sa.heterogeneous([(2, NEAR.near(1)), (2, other.near(1))], shuffled="data").n == 4
 
 
+def test_a_victim_keeps_the_number_of_the_group():
+    """Groups without an honest user are left out of the sum, not of the numbers."""
+    near = sa.FiniteMechanism([["1/2", "1/2"], ["4/9", "5/9"]])
+    far = sa.FiniteMechanism([["4/5", "1/5"], ["1/5", "4/5"]])
+    groups = [(1, far), (2, near), (1, far)]
+    crowd = sa.heterogeneous(groups, shuffled="messages", honest=[0, 2, 1])
+    every = sa.delta(crowd, eps="1/10")
+    assert set(every.victims) == {1, 2}
+    assert every.victims[1][1] < every.victims[2][0]
+    named = sa.delta(crowd, eps="1/10", victim=1)
+    assert named.victims == {1: every.victims[1]}
+    assert set(named.theorem_d()) == {1}
+    with pytest.raises(sa.errors.ArgumentError, match="with an honest user"):
+        sa.delta(crowd, eps="1/10", victim=0)
+
+
 def test_the_largest_budget_of_several_reports_is_not_that_of_one():
     found = sa.largest_eps0(sa.joint([sa.RandomizedResponse(k=2)] * 2), n=3, eps="log(3)", delta="1e-3")
     t = sp.Rational(found.lower)
@@ -210,11 +226,25 @@ def test_curves_and_sweeps_check_their_order():
     with pytest.raises(ContradictionError, match="curve of"):
         replace(curve, answers=(first, wrong))
     sweep = sa.sweep({"2-RR": RR3}, n=[10, 100], eps="1/10")
-    with pytest.raises(ContradictionError, match="sweep of delta"):
+    with pytest.raises(ContradictionError, match="delta of 2-RR"):
         replace(sweep, lower=sweep.lower[:, :, ::-1, :], upper=sweep.upper[:, :, ::-1, :])
     renyi = sa.profile(RR3, n=10).renyi([2, 4])
     with pytest.raises(ContradictionError, match="Renyi"):
         replace(renyi, lower=renyi.upper, upper=renyi.lower)
+
+
+def test_levels_that_share_a_double_do_not_contradict():
+    table = sa.FiniteMechanism([["50/52", "1/52", "1/52"], ["1/52", "50/52", "1/52"], ["1/52", "1/52", "50/52"]])
+    assert len(sa.profile(table, n=1).curve(["log(50)", "2", "log(50)-1e-19"])) == 3
+
+
+def test_one_user_of_a_huge_budget():
+    """The largest of several numbers that share a double: that of the larger p counts."""
+    t = Fraction(20000000000000000000100000000000000000000, 100000000000000000001)
+    answer = sa.delta(sa.PureLDP(eps0=f"log({t})"), n=1, eps="log(20)", method="generic_all_data_sets")
+    truth = (t - 20) / (t + 1)
+    low, high = (Fraction(int(x.mantissa)) * Fraction(2) ** x.exponent for x in (answer.least, answer.most))
+    assert low <= truth <= high
 
 
 def test_a_contradiction_travels_and_says_what_to_do():

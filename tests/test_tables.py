@@ -474,3 +474,48 @@ def test_a_pair_that_is_settled_is_not_evaluated_again_at_a_larger_eps_but_at_a_
         assert all(e.is_at_most(goal) for e in bound.evidence(Level.of_float(eps), 50, Settings(), goal, worst))
         asked.append(len(made))
     assert asked[1] == 0 < asked[0] == asked[2] == asked[3]
+
+
+def test_inputs_may_be_named_by_what_the_table_was_given():
+    half = Fraction(1, 2)
+    rows = {0: {0: "2/3", 1: "1/3"}, 1: {0: "1/3", 1: "2/3"}, half: {0: "1/2", 1: "1/2"}}
+    table = sa.FiniteMechanism(rows)
+    written = sa.FiniteMechanism({str(x): {str(y): p for y, p in row.items()} for x, row in rows.items()})
+    assert table == written
+    assert table.blanket(0, 1).components == written.blanket("0", "1").components
+    assert table.blanket(np.int64(0), "1").components == written.blanket("0", "1").components
+    assert table.envelope(0, half).pair == ("0", "1/2")
+    assert table.dataset(0, 1, half).components == written.dataset("0", "1", "1/2").components
+    mixed = table.dataset(0, 1, {0: "1/3", half: "2/3"})
+    assert mixed.components == written.dataset("0", "1", {"0": "1/3", "1/2": "2/3"}).components
+    assert table.near([(0, half)]).pairs() == (("0", "1/2"), ("1/2", "0"))
+    assert [o.density for o in table.orbits((0, 1))] == [o.density for o in written.orbits(("0", "1"))]
+    assert sa.epsilon(table, n=5, delta="0.1", neighbours=[(0, 1)]) == sa.epsilon(
+        written, n=5, delta="0.1", neighbours=[("0", "1")]
+    )
+    data = [0, half], [1, half]
+    assert (
+        sa.exact.divergence(table, *data, 0).exact == sa.exact.divergence(written, ["0", "1/2"], ["1", "1/2"], 0).exact
+    )
+    x, y = sp.symbols("x y", real=True)
+    noise = sa.DensityMechanism(sp.exp(-sp.Abs(y - x)) / 2, x, y, inputs=[0, 1])
+    assert noise.pieces((0, 1)) == noise.pieces(("0", "1"))
+
+
+@pytest.mark.parametrize(
+    ("ask", "refusal"),
+    [
+        (lambda t: t.blanket(0, 2), errors.UnknownInputError),
+        (lambda t: t.blanket(0, 10**5000), errors.UnknownInputError),
+        (lambda t: t.blanket(0, "0"), errors.UnknownInputError),
+        (lambda t: t.blanket(0, 1.0), errors.UnknownInputError),
+        (lambda t: t.dataset(0, 1, {0: "1/2", "0": "1/2"}), errors.ArgumentError),
+        (lambda t: t.dataset(0, 1, [0]), errors.ArgumentError),
+        (lambda t: t.dataset(0, 1, None), errors.ArgumentError),
+        (lambda t: t.near([(0, "0")]), errors.ArgumentError),
+    ],
+)
+def test_what_names_no_input_or_one_twice_is_refused(ask, refusal):
+    table = sa.FiniteMechanism({0: {"a": "2/3", "b": "1/3"}, 1: {"a": "1/3", "b": "2/3"}})
+    with pytest.raises(refusal):
+        ask(table)

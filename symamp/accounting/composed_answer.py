@@ -16,6 +16,7 @@ from symamp.amplification.certificate_text import fraction_text
 from symamp.errors import ArgumentError
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.exact_number import exact_number
+from symamp.numbers.surroundings import undisturbed
 
 COVERED = (
     "adaptive rounds with fresh randomness: mechanism, users (n or more) and all inputs may depend on earlier outputs; "
@@ -93,6 +94,7 @@ class ComposedAnswer(Bracket):
         """What the upper end covers, and what it does not."""
         return COVERED
 
+    @undisturbed()
     def certificate(self) -> dict[str, Any]:
         """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -23,7 +24,8 @@ from symamp.analyses.reduction import Reduction
 from symamp.errors import ArgumentError, PrecisionError
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import rational_of
-from symamp.verifier.many_rounds import FORMAT, verify
+from symamp.verifier import verify
+from symamp.verifier.many_rounds import FORMAT
 
 _MORE_BITS = 32
 
@@ -45,7 +47,7 @@ def composed_certificate(
     }
     for careful in (False, True):  # points that are checked one by one, too, take twice the time
         found = None if above is None else _side(above, rounds, partial(_above, careful=careful))
-        verdict = verify(data | {"above": found})
+        verdict = verify(json.dumps(data | {"above": found}))
         if verdict.status == "valid":
             return data | {"above": found}
     raise PrecisionError("certificate", verdict.reason, "a bracket with more room at its ends")

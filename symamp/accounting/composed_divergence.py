@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import flint
 from flint import arb
 
 from symamp.accounting.discrete_pair import DiscretePair
@@ -15,6 +14,7 @@ from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.grouped import TiltedGroups
 from symamp.evaluation.law import total
 from symamp.evaluation.plan import Plan
+from symamp.numbers.surroundings import at_precision
 
 Rounds = Sequence[tuple[DiscretePair, int]]
 """Pairs, each with the number of rounds that it stands for."""
@@ -38,7 +38,7 @@ def enclose_divergence(rounds: Rounds, eps: arb, plan: Plan | None) -> tuple[arb
     """
     bits = _BITS
     while bits <= _MOST_BITS:
-        with flint.ctx.workprec(bits):
+        with at_precision(bits):
             lower, upper = _enclosed(rounds, eps, plan)
             if bits > _BITS and not (lower.is_finite() and upper.is_finite()):
                 return arb(0), arb(1), bits  # more bits do not tell more of what overflows

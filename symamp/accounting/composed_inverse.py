@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, nextafter
 
-import flint
 from flint import arb, fmpq
 
 from symamp.accounting.composed_divergence import enclose_divergence
@@ -15,6 +14,7 @@ from symamp.accounting.float_product import FloatProduct
 from symamp.analyses.pair_of_inputs import falling_root
 from symamp.evaluation.inversion import log_of
 from symamp.evaluation.plan import Plan
+from symamp.numbers.surroundings import at_precision
 
 Rounds = Sequence[tuple[DiscretePair, int]]
 Found = tuple[float, Plan | None, int]
@@ -93,6 +93,6 @@ def _certified(rounds: Rounds, delta: fmpq, start: float, gap: float, up: bool) 
 def _proved(rounds: Rounds, eps: float, plan: Plan | None, delta: fmpq, up: bool) -> int | None:
     """Return the precision at which balls prove the claim at eps, None if they do not."""
     lower, upper, bits = enclose_divergence(rounds, arb(eps), plan)
-    with flint.ctx.workprec(bits):
+    with at_precision(bits):
         proved = upper <= arb(delta) if up else lower > arb(delta)
     return bits if proved else None

@@ -8,7 +8,6 @@ from functools import cached_property
 from math import ceil, exp, floor, fsum, inf, log, sqrt
 from typing import Any, Self
 
-import flint
 import sympy as sp
 from flint import arb
 
@@ -35,6 +34,7 @@ from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.rounding import float_above
+from symamp.numbers.surroundings import at_precision, undisturbed
 
 LARGEST_ROUNDS = 10**6
 _BEYOND = 1e-6
@@ -71,6 +71,7 @@ class Composition:
             raise ArgumentError("rounds", sum(counts.values()), f"1 to {LARGEST_ROUNDS} rounds in all")
         return cls(tuple(counts.items()))
 
+    @undisturbed()
     def epsilon(self, delta: object, *, gap: float | None = None) -> ComposedAnswer:
         """Return a certified bracket of the least eps for delta after all rounds; ``gap`` is its relative width.
 
@@ -111,6 +112,7 @@ class Composition:
         told = {"gaussian": guess, "aimed": width or max(found.gap for found, _ in self.rounds)}
         return self._answer("epsilon", str(delta), _dyadic(low[0]), _dyadic(high[0]), **proof, **told)
 
+    @undisturbed()
     def delta(self, eps: object, *, gap: float | None = None) -> ComposedAnswer:
         """Return a certified bracket of delta at ``eps`` after all rounds; ``gap`` is the width of eps, not of delta.
 
@@ -139,10 +141,10 @@ class Composition:
                 sides.append(None)
                 continue
             plan = estimate_divergence(FloatProduct.of(found.pairs), value, kernel).plan
-            with flint.ctx.workprec(256):
+            with at_precision(256):
                 ball = level_of(exact).eps()
             lower, upper, bits = enclose_divergence(found.pairs, ball, plan)
-            with flint.ctx.workprec(64):
+            with at_precision(64):
                 ends[i] = Dyadic.of((upper * 1).upper() if up else (lower * 1).lower())
             sides.append(Side(found.curves, expression_text(exact), plan, bits))
         low = ends[0] if ends[0].mantissa > 0 else ZERO
@@ -160,6 +162,7 @@ class Composition:
         """The parameter of the Gaussian approximation (not a bound): all rounds together are about mu-GDP."""
         return sqrt(fsum(count * r.deviation**2 for r, count in self.rounds))
 
+    @undisturbed()
     def gaussian_epsilon(self, delta: object) -> float:
         """Return the eps of the Gaussian approximation, in floats. Not a bound: it may be below the truth.
 
@@ -169,6 +172,7 @@ class Composition:
         """
         return gaussian_epsilon(self.mu, log_of(failure_probability(delta)))
 
+    @undisturbed()
     def pairs(
         self, up: bool, eps: float, log_delta: float, gap: float | None, tail: float = 0.0, *, even: bool = False
     ) -> Pairs:
@@ -235,7 +239,7 @@ class Composition:
         tops = [(arb(r.top), count) for r, count in self.rounds if r.top is not None]
         if len(tops) < len(self.rounds):
             return inf
-        with flint.ctx.workprec(128):
+        with at_precision(128):
             return float_above(total([count * top.log() for top, count in tops]))
 
     def _exceeds_all(self, eps: sp.Expr) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import flint
 from flint import fmpq
 
 from symamp.errors import ArgumentError
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.surroundings import at_precision
 
 LEAST_BITS = 100_000
 """What is below 2^-this lies between 0 and it: fractions stay short."""
@@ -26,7 +26,7 @@ class CurvePoint:
     @staticmethod
     def of_ends(level: fmpq, low: Dyadic, high: Dyadic) -> CurvePoint:
         """Return the point with the ends rounded outward to few bits."""
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             below, above = Dyadic.of((low.ball * 1).lower()), max(Dyadic.of((high.ball * 1).upper()), _LEAST)
         return CurvePoint(level, fmpq(0) if below < _LEAST else below.fraction, min(above.fraction, fmpq(1)))
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-import flint
 import sympy as sp
 from flint import fmpq
 
@@ -19,6 +18,7 @@ from symamp.numbers.arguments import budget
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.surroundings import at_precision
 
 FORMAT, VERSION = "symamp-privacy-profile", 1
 _MOST, _BITS = 100_000, 128
@@ -72,7 +72,7 @@ def _exponential(eps: sp.Expr) -> fmpq:
     e = sp.exp(eps)
     if e.is_Rational:
         return fmpq_of(e)
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         return Dyadic.of(number(e)().upper()).fraction
 
 

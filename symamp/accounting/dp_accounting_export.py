@@ -6,7 +6,6 @@ from functools import cache
 from math import ceil, exp, nextafter
 from typing import Any
 
-import flint
 from flint import arb, fmpq
 
 from symamp.accounting.composition import Composition
@@ -16,12 +15,14 @@ from symamp.evaluation.inversion import log_of
 from symamp.numbers.arguments import failure_probability
 from symamp.numbers.optional import optional
 from symamp.numbers.rounding import float_above
+from symamp.numbers.surroundings import at_precision, undisturbed
 
 _PER_DEVIATION, _MOST = 20.0, 200_000
 _FURTHEST = 40.0
 _INSTALL = "symamp[export]"
 
 
+@undisturbed()
 def loss_distribution(rounds: Composition, interval: float | None, delta: object) -> Any:
     """Return one round of each kind in ``rounds``, composed by dp_accounting as often as they are run.
 
@@ -47,7 +48,7 @@ def _masses(pair: DiscretePair, step: float) -> Any:
     """Return the masses on the lattice whose curve goes through upper bounds at its points (connect the dots)."""
     pld_pmf = optional("dp_accounting.pld.pld_pmf", _INSTALL)
 
-    with flint.ctx.workprec(64):
+    with at_precision(64):
         furthest = min(float(arb(max(e for e, _ in pair.atoms)).log()), _FURTHEST)
     last = ceil(furthest / step)
     if 2 * last > _MOST:
@@ -62,7 +63,7 @@ def _masses(pair: DiscretePair, step: float) -> Any:
 def _bound(pair: DiscretePair, level: float) -> float:
     """Return the divergence at a level that is not above e^(j step), rounded up."""
     below = fmpq(*nextafter(nextafter(level, 0.0), 0.0).as_integer_ratio())
-    with flint.ctx.workprec(64):
+    with at_precision(64):
         return min(1.0, float_above(arb(pair.divergence(below))))
 
 

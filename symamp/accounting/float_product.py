@@ -14,6 +14,7 @@ from flint import arb
 from symamp.accounting.discrete_pair import DiscretePair
 from symamp.evaluation.gparv import Floats
 from symamp.evaluation.tilted import versine_and_sine
+from symamp.numbers.surroundings import at_precision
 
 _CHUNK, _TINY = 2**15, -40.0
 
@@ -33,7 +34,7 @@ class FloatFactor:
     @staticmethod
     def of(pair: DiscretePair, count: int) -> FloatFactor:
         """Return a pair in doubles; masses far below the smallest double keep their logarithms."""
-        with flint.ctx.workprec(64):
+        with at_precision(64):
             losses = np.array([_log(e) for e, _ in pair.atoms])
             logs = np.array([_log(p) for _, p in pair.atoms])
             return FloatFactor(losses, logs, count, _log(pair.infinite) if pair.infinite > 0 else -inf)

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 
-import flint
 import sympy as sp
 from flint import arb, fmpq
 
@@ -14,6 +13,7 @@ from symamp.accounting.curve_points import CurvePoint, CurvePoints
 from symamp.accounting.pessimistic import pessimistic
 from symamp.accounting.round import Round, deviation_of
 from symamp.numbers.rationals import rational_of
+from symamp.numbers.surroundings import at_precision
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class GivenRound(Round):
     def deviation(self) -> float:
         """That of the normal loss with the same total variation."""
         high = pessimistic(CurvePoints.symmetric(self.points)).divergence(fmpq(1))
-        with flint.ctx.workprec(64):
+        with at_precision(64):
             return deviation_of(float(arb(high)))
 
     def end(self, log_delta: float) -> float:
         """Return the eps of the first point with a divergence of at most delta; inf if there is none."""
-        with flint.ctx.workprec(64):
+        with at_precision(64):
             for p in self.points:
                 if p.high == 0 or float(arb(p.high).log()) <= log_delta:
                     return float(arb(p.level).log())

@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any
 
-import flint
 from flint import arb, fmpq
 
 from symamp.derivation.crossing import number
@@ -14,6 +13,7 @@ from symamp.numbers.arguments import budget
 from symamp.numbers.convex_hull import Vertex
 from symamp.numbers.optional import optional
 from symamp.numbers.rounding import float_above
+from symamp.numbers.surroundings import at_precision, undisturbed
 
 
 def profile_callable(vertices: list[Vertex]) -> Callable[[float], float]:
@@ -29,8 +29,9 @@ def profile_callable(vertices: list[Vertex]) -> Callable[[float], float]:
     """
     levels = [e for e, _ in vertices]
 
+    @undisturbed()
     def delta(eps: float) -> float:
-        with flint.ctx.workprec(128):
+        with at_precision(128):
             ball = number(budget(eps))().exp()
             mantissa, exponent = ball.lower().man_exp()
             shift = int(exponent)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import inf, log, log1p, sqrt
 from typing import Any
 
-import flint
 import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from symamp.numbers.exact_number import exact_number
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import float_above, float_below
 from symamp.numbers.scipy_functions import minimize_scalar
+from symamp.numbers.surroundings import at_precision, undisturbed
 
 _BITS, _WIDE = 192, 6.5
 _LARGEST = 10**6
@@ -73,6 +73,7 @@ class RenyiCurve(ShownAsText):
         return "\n".join([self.text, *rows])
 
 
+@undisturbed()
 def renyi_curve(rounds: Composition, orders: Sequence[object], gap: float | None) -> RenyiCurve:
     """Return brackets of the Renyi divergences of all rounds together, of relative width about twice ``gap``.
 
@@ -86,6 +87,7 @@ def renyi_curve(rounds: Composition, orders: Sequence[object], gap: float | None
     return RenyiCurve(exact, tuple(x for x, _ in ends), tuple(y for _, y in ends), str(rounds))
 
 
+@undisturbed()
 def renyi_epsilon(rounds: Composition, delta: object, gap: float | None) -> float:
     """Return the eps that follows from one Renyi divergence, the order chosen by the Gaussian approximation.
 
@@ -115,7 +117,7 @@ def renyi_epsilon(rounds: Composition, delta: object, gap: float | None) -> floa
     upper = _bracket(rounds, order, gap)[1]
     if upper == inf:
         return inf
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         a = arb(order)
         return max(0.0, float_above(arb(upper) + (1 - 1 / a).log() - (arb(target) * a).log() / (a - 1)))
 
@@ -138,7 +140,7 @@ def _bracket(rounds: Composition, order: fmpq, gap: float | None) -> tuple[float
     for up in (False, True):
         found = rounds.pairs(up, middle * rounds.mu**2, log_reach, gap, tail)
         infinite = any(pair.infinite > 0 for pair, _ in found.pairs)
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             value = arb(0) if infinite else total([count * _divergence(p, order) for p, count in found.pairs])
             ends.append(inf if infinite and up else max(0.0, float_above(value) if up else float_below(value)))
     return ends[0], ends[1]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import exp, inf, log, pi, sqrt
 
-import flint
 import sympy as sp
 from flint import arb, fmpq
 
@@ -31,6 +30,7 @@ from symamp.evaluation.work import spend, spent
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import float_above
+from symamp.numbers.surroundings import at_precision
 
 _NEGLIGIBLE = -(LEAST_BITS + 1) * log(2.0)
 _CLOSE, _LESS_CLOSE, _FEW_USERS = (
@@ -66,7 +66,7 @@ class Round:
         """The eps from which on no divergence is left, rounded up; inf if there is none."""
         if self.top is None:
             return inf
-        with flint.ctx.workprec(128):
+        with at_precision(128):
             return float_above(arb(self.top).log())
 
     @property
@@ -85,7 +85,7 @@ class Round:
         ratio = self.ratio
         if ratio is None or ratio.is_Rational:
             return None if ratio is None else fmpq_of(ratio)
-        with flint.ctx.workprec(128):
+        with at_precision(128):
             return Dyadic.of(number(ratio)().upper()).fraction
 
     @property
@@ -323,7 +323,7 @@ def _settings(n: int) -> Settings:
 def _descended(law: Law, levels: tuple[fmpq, ...], n: int, bits: int, share: Share) -> tuple[CurvePoint, ...]:
     def point(e: fmpq) -> CurvePoint:
         found = enclose_divergence(law, level_at(e), n, _settings(n))
-        with flint.ctx.workprec(found.precision + 64):
+        with at_precision(found.precision + 64):
             ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
         return CurvePoint.of_ends(e, *ends).floored(bits)
 

@@ -15,6 +15,7 @@ from symamp.accounting.renyi import RenyiCurve, renyi_curve, renyi_epsilon
 from symamp.accounting.tradeoff import TradeOff, trade_off
 from symamp.amplification.curve import BracketCurve
 from symamp.numbers.arguments import budget
+from symamp.numbers.surroundings import undisturbed
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,6 +57,7 @@ class Composition(composition.Composition):
     True
     """
 
+    @undisturbed()
     def curve(self, eps: Iterable[object], *, gap: float | None = None) -> ComposedCurve:
         """Return certified brackets of delta at every eps of a grid; neighbouring ones share their points."""
         grid = tuple(eps)

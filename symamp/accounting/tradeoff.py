@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import ceil, inf
 from typing import Any
 
-import flint
 import numpy as np
 from flint import arb, fmpq
 
@@ -30,6 +29,7 @@ from symamp.numbers.exact_number import exact_number
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import float_above, float_below
 from symamp.numbers.scipy_functions import ndtr, ndtri
+from symamp.numbers.surroundings import at_precision, undisturbed
 
 _PER_DEVIATION, _REACH, _KERNEL_GAP, _AGREE = 3, 6.0, 1e-3, 1e-6
 _FURTHEST = 750.0
@@ -71,6 +71,7 @@ class TradeOff(ShownAsText):
         """Upper bounds at ``levels``."""
         return tuple(self.at(x)[1] for x in self.levels)
 
+    @undisturbed()
     def at(self, level: object) -> tuple[float, float]:
         """Return lower and upper bounds on the trade-off function at a level in [0, 1], rounded outward.
 
@@ -86,7 +87,7 @@ class TradeOff(ShownAsText):
         if low > max(high, 0):
             told = f"at least {low} and at most {high} at level {level}"
             raise ContradictionError(f"trade-off function of {self.text}", told)
-        with flint.ctx.workprec(128):
+        with at_precision(128):
             return max(0.0, float_below(arb(low))), max(0.0, float_above(arb(high)))
 
     def plot(self, ax: Any = None, levels: Iterable[object] | None = None) -> Any:
@@ -108,6 +109,7 @@ class TradeOff(ShownAsText):
         return "\n".join([self.text, *rows])
 
 
+@undisturbed()
 def trade_off(rounds: Composition, levels: tuple[object, ...], gap: float | None) -> TradeOff:
     """Return the trade-off function of all rounds together, from certified values of their curve."""
     for level in levels:
@@ -141,10 +143,10 @@ def _points(rounds: Rounds, grid: list[float], share: Share) -> tuple[CurvePoint
     product = FloatProduct.of(rounds)
 
     def point(eps: float) -> CurvePoint:
-        with flint.ctx.workprec(64):
+        with at_precision(64):
             level = 1 + Dyadic.of(arb(eps).expm1()).fraction
         low, high, bits = _enclosed(rounds, product, eps, level)
-        with flint.ctx.workprec(bits):
+        with at_precision(bits):
             low_end = Dyadic.of(low.lower()) if low > 0 else ZERO
             return CurvePoint.of_ends(level, low_end, Dyadic.of(high.upper()))
 
@@ -153,7 +155,7 @@ def _points(rounds: Rounds, grid: list[float], share: Share) -> tuple[CurvePoint
 
 def _enclosed(rounds: Rounds, product: FloatProduct, eps: float, level: fmpq) -> tuple[arb, arb, int]:
     """Return balls around the divergence at a level, about e^eps, and their precision: a sum for one round alone."""
-    with flint.ctx.workprec(256):
+    with at_precision(256):
         if sum(count for _, count in rounds) == 1:
             value = arb(rounds[0][0].divergence(level))
             return value, value, 256

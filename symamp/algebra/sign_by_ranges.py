@@ -18,6 +18,7 @@ from symamp.algebra.parameter import Parameter
 from symamp.algebra.polynomial_sign import Unknown, one_sign, substitute
 from symamp.algebra.polynomials import Polynomial, factorised, polynomial_expression
 from symamp.errors import UndecidedOrderError, shown
+from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import arb_value
 
 _ROUNDS = 8
@@ -155,7 +156,7 @@ class Proof:
             return int(value > 0) - int(value < 0)
         if any(d > 0 and i in self.ranges for i, d in enumerate(coefficient.degrees())):
             return None
-        with flint.ctx.workprec(_BITS):  # nearly always enough, and free of SymPy
+        with at_precision(_BITS):  # nearly always enough, and free of SymPy
             total = flint.arb(0)
             for exps, c in coefficient.to_dict().items():
                 term = flint.arb(c)

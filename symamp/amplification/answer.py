@@ -21,6 +21,7 @@ from symamp.derivation.randomizer import LocalRandomizer
 from symamp.errors import ArgumentError, PrecisionError, SymampError
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.exact_number import printable_number
+from symamp.numbers.surroundings import undisturbed
 
 _MOST_DIGITS, _APART = 1000, 0.01
 _LOCAL_BUDGET = "local budget"
@@ -243,6 +244,7 @@ class Answer(Bracket):
             shown |= found.plan.parameters
         return shown
 
+    @undisturbed()
     def certificate(self) -> dict[str, Any]:
         """Return the claim and all that is needed to check it without a search, as JSON-ready data."""
         if self.question is None:  # answers are plain data, and it may have been taken out

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 
-import flint
 import mpmath
 from flint import arb
 
@@ -14,8 +13,9 @@ from symamp.amplification.shown import ShownAsText
 from symamp.errors import ContradictionError
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rounding import float_above, float_below
+from symamp.numbers.surroundings import at_precision, mpmath_at
 
-_ONE = Dyadic(1)
+_ONE, _APART = Dyadic(1), 1e-12
 
 
 @dataclass(frozen=True)
@@ -115,19 +115,23 @@ def _end(x: Dyadic) -> str:
     return str(mpmath.nstr(x.as_mpf(), 17))
 
 
-def falling(question: str, places: Sequence[tuple[str, Bracket]]) -> None:
+def falling(question: str, places: Sequence[tuple[float, Bracket]]) -> None:
     """Raise ContradictionError where an end lies beyond what the order of the places allows.
 
-    The truth does not rise from one place to the next: no lower end may exceed the upper end of an earlier place.
+    The truth does not rise from one place to a larger one: no lower end may exceed the upper end of an earlier place.
+    Places that share a double, or nearly, are not compared: which of them is the larger is not seen.
     """
-    lowest: tuple[str, Bracket] | None = None
-    for later, after in places:
-        if lowest is None or after.most < lowest[1].most:
-            lowest = later, after
-        place, earlier = lowest
-        if earlier.most < after.least:
-            told = f"at most {_end(earlier.most)} at {place}, at least {_end(after.least)} at {later}"
-            raise ContradictionError(question, told, f"{earlier.shown_evidence} against {after.shown_evidence}")
+    order = sorted(places, key=lambda at: at[0])
+    lowest: tuple[float, Bracket] | None = None
+    waiting = 0
+    for place, found in order:
+        while order[waiting][0] * (1.0 + _APART) < place:
+            if lowest is None or order[waiting][1].most < lowest[1].most:
+                lowest = order[waiting]
+            waiting += 1
+        if lowest is not None and lowest[1].most < found.least:
+            told = f"at most {_end(lowest[1].most)} at {lowest[0]!r}, at least {_end(found.least)} at {place!r}"
+            raise ContradictionError(question, told, f"{lowest[1].shown_evidence} against {found.shown_evidence}")
 
 
 def json_number(x: float) -> float | str:
@@ -142,7 +146,7 @@ def json_number(x: float) -> float | str:
 def _log10(x: Dyadic) -> arb | None:
     if x.mantissa == 0 and x.exponent is not None:
         return None
-    with flint.ctx.workprec(128):
+    with at_precision(128):
         return x.ball.log() / arb.const_log10()
 
 
@@ -150,7 +154,7 @@ def outward_decimal(x: mpmath.mpf, *, down: bool, digits: int = 10) -> str:
     """Return a number >= 0 as a decimal, rounded down or up to so many digits."""
     if x == 0 or not mpmath.isfinite(x):
         return "0" if x == 0 else "inf"
-    with mpmath.workprec(200):
+    with mpmath_at(200):
         exponent = int(mpmath.floor(mpmath.log10(x)))
         scaled = x * mpmath.mpf(10) ** (digits - 1 - exponent)
         whole = int(mpmath.floor(scaled)) if down else int(mpmath.ceil(scaled))

@@ -10,7 +10,6 @@ from functools import partial
 from math import log2
 from typing import Any
 
-import flint
 import sympy as sp
 from flint import arb, fmpq
 
@@ -43,6 +42,7 @@ from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.evaluation.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import fmpq_of, rational_of
+from symamp.numbers.surroundings import at_precision
 from symamp.verifier import MOST_PRECISION, verify
 
 FORMAT = "symamp-certificate"
@@ -206,7 +206,7 @@ def _table(table: NumericTable, at: At, bound: fmpq | arb, n: int, known: dict[A
     size = len(table.inputs)
     if size > _MOST_INPUTS:
         raise ArgumentError("certificate", f"a table of {size} inputs", f"at most {_MOST_INPUTS} inputs")
-    with flint.ctx.workprec(128):
+    with at_precision(128):
         theta = common_tilt(table, at.level, n, arb(bound)) or 1.0
     found = {}
     for group in distinct_pairs(table, open_pairs(table, at.level, n, arb(bound), theta)):
@@ -219,7 +219,7 @@ def _table(table: NumericTable, at: At, bound: fmpq | arb, n: int, known: dict[A
 
 def _evaluated(part: Part, level: Level | None, n: int, bound: fmpq | arb) -> Evidence:
     assert level is not None
-    with flint.ctx.workprec(256):
+    with at_precision(256):
         one = one_user_divergence(part.law, level) if is_triple(part) else arb("inf")
         if bound == 0 or one <= arb(bound) or _is_tie(part, level, bound):
             return Evidence.of(part, level, Enclosure(arb(0), one, "no positive value", 128))
@@ -258,5 +258,5 @@ def _rounded(x: Dyadic, bits: int, *, up: bool) -> tuple[str, arb]:
     mantissa, exponent = x.mantissa, x.exponent
     excess = max(mantissa.bit_length() - bits, 0)
     mantissa, exponent = -(-mantissa >> excess) if up else mantissa >> excess, exponent + excess
-    with flint.ctx.workprec(bits + 64):
+    with at_precision(bits + 64):
         return f"{integer_text(mantissa)}*2**({exponent})", arb(mantissa) * arb(2) ** exponent

@@ -9,7 +9,6 @@ from itertools import pairwise
 from math import exp, frexp, ldexp
 from typing import Any, cast
 
-import flint
 import sympy as sp
 from flint import arb, fmpq
 
@@ -32,6 +31,7 @@ from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.surroundings import at_precision
 from symamp.verifier import MOST_PRECISION
 
 _GUARD = 64
@@ -94,7 +94,7 @@ def evidence_data(part: Part, at: At, found: Evidence, n: int, more_bits: int) -
         return data | how | {"evaluator": "one user"}
     if found.details is None:
         assert at.level is not None
-        with flint.ctx.workprec(found.precision):
+        with at_precision(found.precision):
             law = envelope_law([t.law for t in triples], at.level).law
         atoms = [(v, m) for v, m in zip(law.values, law.masses, strict=True) if not m.is_zero()]
         atoms += [] if law.null_mass.is_zero() else [(arb(0), law.null_mass)]
@@ -183,7 +183,7 @@ def _component(c: Component, at: At) -> list[str]:
     texts = [expression_text(e) for e in c]
     if at.level is None or (c.ratio0.is_Rational and c.ratio1.is_Rational and at.level.rational is not None):
         return texts
-    with flint.ctx.workprec(1024):
+    with at_precision(1024):
         value = number(c.ratio0)() - at.level.exponential() * number(c.ratio1)()
     if value.contains(0) and not (texts[0] == texts[1] and at.level.rational == 1):
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import inf, isfinite, nextafter
 
-import flint
 from flint import fmpq
 
 from symamp.analyses.bound import ROUGH, Bound
@@ -15,6 +14,7 @@ from symamp.evaluation.inversion import log_of, log_of_ball
 from symamp.evaluation.law import Level
 from symamp.evaluation.work import is_spent
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.surroundings import at_precision
 
 _STEPS = 40
 _LEAST = 2e-16
@@ -105,7 +105,7 @@ def _at_tie(part: Part, n: int, delta: fmpq, guess: float) -> float:
     plateau = part.plateau
     if plateau == inf:
         return guess
-    with flint.ctx.workprec(256):
+    with at_precision(256):
         return plateau if part.limit(n).contains(delta) else guess
 
 

@@ -19,6 +19,7 @@ from symamp.derivation.axes import axes_for
 from symamp.errors import ArgumentError, shown
 from symamp.mechanisms.utility import UTILITIES, variance_of
 from symamp.numbers.arguments import users
+from symamp.numbers.surroundings import undisturbed
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,7 @@ class Ranking(ShownAsTable):
         return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
+@undisturbed()
 def choose(
     families: Sequence[Subject] | Mapping[str, Subject],
     *,

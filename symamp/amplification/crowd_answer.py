@@ -28,6 +28,7 @@ from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.reading import sign_of_constant
 from symamp.numbers.rounding import float_above, float_below
+from symamp.numbers.surroundings import undisturbed
 
 SOURCES = {
     DATA: "Theorem C (docs/proofs/users_who_differ.md)",
@@ -62,7 +63,8 @@ class CrowdAnswer(Answer):
         super().__post_init__()
         for group, low, high in self.groups:
             if not 0.0 <= low <= high:
-                raise ContradictionError(f"{self.asked_about}, victim {group}", f"[{low!r}, {high!r}]")
+                victim = self.crowd.numbers[group]
+                raise ContradictionError(f"{self.asked_about}, victim {victim}", f"[{low!r}, {high!r}]")
 
     @property
     def crowd(self) -> Crowd:
@@ -73,7 +75,7 @@ class CrowdAnswer(Answer):
     @property
     def victims(self) -> dict[int, tuple[float, float]]:
         """The bracket of every group of victims, by number; where data are shuffled all users have the same."""
-        return {group: (low, high) for group, low, high in self.groups}
+        return {self.crowd.numbers[group]: (low, high) for group, low, high in self.groups}
 
     @property
     def dataset(self) -> DataSets | None:
@@ -105,6 +107,7 @@ class CrowdAnswer(Answer):
         """What is shuffled, and which groups of victims were asked about."""
         return {"shuffled": self.crowd.shuffled, "groups": [group for group, _, _ in self.groups]}
 
+    @undisturbed()
     def certificate(self) -> dict[str, Any]:
         """Return the certificate of the bracket as JSON-ready data (docs/certificates.md); ``verify`` has accepted it.
 
@@ -116,10 +119,11 @@ class CrowdAnswer(Answer):
         [{'ratio': 'E'}, {'ratio': 'exp(2)'}]
         """
         claim = CrowdClaim(self.quantity, self.given, self.lower, self.upper, self.source)
-        (settings, _), victims = accuracy(self.aimed, None), tuple(self.victims)
+        (settings, _), victims = accuracy(self.aimed, None), tuple(group for group, _, _ in self.groups)
         evidence = bracket_evidence(claim, parties(self.crowd, victims), settings)
         return crowd_certificate(self.crowd, claim, victims, *evidence)
 
+    @undisturbed()
     def theorem_d(self) -> dict[int, tuple[float, float]]:
         """Return an enclosure of the value of Theorem D for each group, a delta at ``upper`` (or at the eps given).
 
@@ -139,8 +143,9 @@ class CrowdAnswer(Answer):
         0.01236120 0.01236120, the answer 0.01245181
         """
         _, found = self._theorem_d(MOST, self.aimed)
-        return {group: _around(pairs) for group, pairs in found.items()}
+        return {self.crowd.numbers[group]: _around(pairs) for group, pairs in found.items()}
 
+    @undisturbed()
     def theorem_d_certificate(self) -> dict[str, Any]:
         """Return the certificate of the largest of what ``theorem_d`` encloses: "theorem_d" is what it claims.
 
@@ -166,7 +171,7 @@ class CrowdAnswer(Answer):
         at = At.of(budget(self.given["eps"]) if "eps" in self.given else sp.Rational(self.upper))
         assert at.level is not None
         settings, _ = accuracy(gap, None)
-        found: dict[int, list[tuple[Found, Found]]] = {group: [] for group in self.victims}
+        found: dict[int, list[tuple[Found, Found]]] = {group: [] for group, _, _ in self.groups}
         for v in victims(self.crowd):
             if v.group in found:
                 found[v.group].append(theorem_d(v, at.level, settings, most))
@@ -191,6 +196,7 @@ class CrowdProfile:
     crowd: Crowd
     victim: object = None
 
+    @undisturbed()
     def epsilon(self, delta: object, *, gap: float, digits: int | None = None) -> CrowdAnswer:
         """Return the bracket of the least eps for delta, over all groups of victims or for one.
 
@@ -203,6 +209,7 @@ class CrowdProfile:
         asked = Asked("epsilon", target, str(delta), wanted)
         return self._answered(asked, lambda party, fit, least: party.epsilon(target, fit, least), inf, gap)
 
+    @undisturbed()
     def delta(self, eps: object, *, gap: float, digits: int | None = None) -> CrowdAnswer:
         """Return the bracket of delta at eps, over all groups of victims or for one.
 
@@ -246,7 +253,9 @@ class CrowdProfile:
 
 
 def _wanted(crowd: Crowd, victim: object) -> tuple[int, ...]:
-    groups = range(len(crowd.groups))
-    if victim is not None and (isinstance(victim, bool) or victim not in groups):
-        raise ArgumentError("victim", victim, f"the number of a group, 0 to {len(groups) - 1}, or None for all")
-    return tuple(i for i in groups if victim is None or i == victim)
+    """Return the places of the groups that are asked about."""
+    numbers = crowd.numbers
+    if victim is not None and (isinstance(victim, bool) or victim not in numbers):
+        known = ", ".join(map(str, numbers))
+        raise ArgumentError("victim", victim, f"the number of a group with an honest user ({known}), or None for all")
+    return tuple(place for place, group in enumerate(numbers) if victim is None or group == victim)

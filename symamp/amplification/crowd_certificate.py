@@ -14,14 +14,14 @@ from symamp.amplification.certificate_evidence import At
 from symamp.amplification.certificate_text import exact_double, fraction_text
 from symamp.amplification.crowd_evidence import Found
 from symamp.amplification.crowd_party import Party
-from symamp.analyses.crowd import Crowd
+from symamp.analyses.crowd import DATA, Crowd
 from symamp.analyses.standing import Standing
 from symamp.errors import PrecisionError
 from symamp.evaluation.divergence import Settings
 from symamp.numbers.arguments import budget, failure_probability
 from symamp.verifier import MOST_PRECISION, verify
 
-VERSION = 3
+VERSION = 4
 
 Located = tuple[At, Found]
 """An evaluation, and at which eps."""
@@ -67,21 +67,24 @@ def crowd_certificate(
 ) -> dict[str, Any]:
     """Return the certificate of a claim about these groups of victims, with its evidence.
 
+    The claim says whose guarantee it is: ``victims`` are the numbers of these groups.
     Raises PrecisionError if the verifier accepts it at no precision.
     """
     name, given = ("delta", failure_probability) if claim.quantity == "epsilon" else ("eps", budget)
-    value = given(claim.given[name])
+    # Where data are shuffled, nobody's place is known: what holds for one holds for all.
+    value, victims = given(claim.given[name]), sorted(range(len(crowd.groups)) if crowd.shuffled == DATA else groups)
     for more in MORE_BITS:
         data: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
-            "mechanism": f"{crowd!r}, victims of groups {', '.join(map(str, groups))}",
+            "mechanism": f"{crowd!r}, victims of groups {', '.join(map(str, victims))}",
             "method": f"{crowd.shuffled}_shuffled",
             "standing": Standing.PROVED.value,
             "source": claim.source,
             "claim": {
                 "quantity": claim.quantity,
                 "n": crowd.n,
+                "victims": victims,
                 "lower": exact_double(claim.lower),
                 "upper": exact_double(claim.upper),
                 name: fraction_text(value) if name == "delta" else At.of(value).text,

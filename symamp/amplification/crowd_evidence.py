@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import flint
 from flint import arb
 
 from symamp.amplification.certificate_evidence import kernel_plan
@@ -19,6 +18,7 @@ from symamp.derivation.decomposition import Decomposition
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.law import Level
 from symamp.evaluation.plan import Plan
+from symamp.numbers.surroundings import at_precision
 
 BITS = 192
 """The precision of what is done besides the sums."""
@@ -44,7 +44,7 @@ def theorem_d(victim: Victim, at: Level, settings: Settings, most: int) -> tuple
         bits = max((x.precision for x in mean.sums), default=BITS)
         return Found(mean.value, precision=bits, evidence=lambda: victim_data(victim) | columns_data(victim) | told)
 
-    with flint.ctx.workprec(BITS):
+    with at_precision(BITS):
         low, high = mean_over_counts(victim, at, settings, most)
     return found(low), found(high)
 

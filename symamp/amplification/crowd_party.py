@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import inf, nextafter
 from typing import Any, Protocol
 
-import flint
 from flint import arb, fmpq
 
 from symamp.amplification.certificate_text import exact_double, expression_text
@@ -27,6 +26,7 @@ from symamp.evaluation.law import Level
 from symamp.evaluation.walks import StepPlan
 from symamp.numbers.rationals import ball_of
 from symamp.numbers.rounding import float_above, float_below
+from symamp.numbers.surroundings import at_precision
 
 _STEPS, _FAR_OFF = 40, 27.0
 _MANY = 10**6
@@ -87,14 +87,14 @@ class Party:
 
     def most(self, level: Level, settings: Settings) -> Found:
         """Return a number that is at least the divergence."""
-        with flint.ctx.workprec(BITS):
+        with at_precision(BITS):
             mean = self.counted(level)
             if mean is not None:
                 told: dict[str, Any] = {"evaluator": "mean over counts", "plan": None}
                 return Found(mean.upper(), evidence=lambda: self.described() | told)
         groups, divisor, rest = self.above(level)
         found = enclose_groups(groups, settings) if groups else Enclosure(arb(0), arb(0), "no positive value", BITS)
-        with flint.ctx.workprec(BITS):
+        with at_precision(BITS):
             value = (found.upper.upper() / divisor() + rest()).upper()
         return Found(value, precision=found.precision, evidence=lambda: self.described() | evaluation(found))
 
@@ -140,7 +140,7 @@ def _guess(
     def log_at(eps: float, estimate: Callable[[list[Group]], float]) -> float:
         level = Level.of_float(max(eps, 0.0))
         groups, divisor, rest = side(level)
-        with flint.ctx.workprec(BITS):
+        with at_precision(BITS):
             mean = counted(level)
             if mean is not None:
                 return float(mean.mid().log()) if mean.mid() > 0 else -inf
@@ -227,7 +227,7 @@ class _Thresholds:
         return low
 
     def _tests(self, level: Level) -> list[StepTest]:
-        with flint.ctx.workprec(BITS):
+        with at_precision(BITS):
             return list(self.victim.tests(level))
 
     def _evidence(self, test: StepTest, plan: StepPlan) -> dict[str, Any]:

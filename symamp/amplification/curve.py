@@ -24,8 +24,7 @@ class BracketCurve(ShownAsText):
 
     def __post_init__(self) -> None:
         """Raise ContradictionError where brackets at two eps contradict: delta does not rise."""
-        order = np.argsort(self.eps, kind="stable")
-        falling(f"curve of {self.label}", [(f"eps = {self.eps[i]!r}", self.answers[i]) for i in order])
+        falling(f"curve of {self.label} over eps", list(zip(self.eps.tolist(), self.answers, strict=True)))
 
     @property
     def eps(self) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ from symamp.errors import ArgumentError
 from symamp.evaluation.law import Level
 from symamp.evaluation.second_opinion import mpmath_divergence
 from symamp.numbers.arguments import budget, digit_count
+from symamp.numbers.surroundings import mpmath_at, undisturbed
 
 _SYSTEMS = ("numpy", "mpmath")
 
@@ -46,6 +47,7 @@ class Estimate(ShownAsText):
         return f"{self.quantity} ~ {shown} (estimate by {self.system}, no guarantee; {self.method})"
 
 
+@undisturbed()
 def estimate(
     mechanism: Subject,
     *,
@@ -68,7 +70,7 @@ def estimate(
     level, wanted = level_of(budget(eps)), digit_count(digits)
     worst = worst_triple(question, level)
     if system == "numpy":
-        with mpmath.workdps(25):
+        with mpmath_at(86):
             value = mpmath.exp(mpmath.mpf(worst.log_estimate(level, question.n)))
     elif system == "mpmath":
         value = mpmath_divergence(worst.law, level, question.n, wanted)

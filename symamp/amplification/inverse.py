@@ -23,6 +23,7 @@ from symamp.evaluation.inversion import LARGEST_EPS, log_of
 from symamp.evaluation.law import Level
 from symamp.numbers.arguments import LARGEST_N, budget, failure_probability, users
 from symamp.numbers.scipy_functions import brentq
+from symamp.numbers.surroundings import undisturbed
 
 _FAR, _LEAST_EPS0 = 1e5, 1e-9
 _STEPS, _GROWTH = 24, 3.0
@@ -32,6 +33,7 @@ _MANY_USERS = 1e6
 _FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
 
 
+@undisturbed()
 def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, method: str | None = None) -> Inverse:
     """Return a certified bracket of the largest local budget at which n shuffled users are (eps, delta)-private.
 
@@ -72,6 +74,7 @@ def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, meth
     return Inverse("eps0", repr(family), asked, lower, upper, private, violated, reason)
 
 
+@undisturbed()
 def least_n(mechanism: Subject, *, eps: object, delta: object, method: str | None = None) -> Inverse:
     """Return a certified bracket of the least number of users at which shuffling gives (eps, delta)-privacy.
 

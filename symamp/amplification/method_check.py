@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import flint
 from flint import arb
 
 from symamp.amplification.bracket import Interval
@@ -17,8 +16,10 @@ from symamp.evaluation.evaluators import EVALUATORS
 from symamp.evaluation.gparv import ball_gparv, float_gparv
 from symamp.numbers.arguments import budget
 from symamp.numbers.rounding import float_above, float_below
+from symamp.numbers.surroundings import at_precision, undisturbed
 
 
+@undisturbed()
 def method_check(mechanism: Subject, *, n: object, eps: object, method: str = "blanket") -> dict[str, Interval]:
     """Return enclosures of the delta of one analysis by every evaluator that applies, by name.
 
@@ -37,7 +38,7 @@ def method_check(mechanism: Subject, *, n: object, eps: object, method: str = "b
     """
     question, level = Question.of(mechanism, n, method), level_of(budget(eps))
     law, n = worst_triple(question, level).law, question.n
-    with flint.ctx.workprec(starting_precision(n, 1e-9) + 64):
+    with at_precision(starting_precision(n, 1e-9) + 64):
         case = Case(law, level, n, float_gparv(law, level), ball_gparv(law, level))
         found = {e.name: ends for e in EVALUATORS.values() if (ends := e.enclose(case)) is not None}
         _check_overlap(found)

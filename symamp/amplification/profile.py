@@ -11,7 +11,6 @@ from math import inf, sqrt
 from operator import itemgetter
 from typing import Any
 
-import flint
 import sympy as sp
 from flint import fmpq
 
@@ -33,6 +32,7 @@ from symamp.evaluation.law import Level
 from symamp.evaluation.work import QUESTION, is_spent, question, stage, was_limited, work_left
 from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
+from symamp.numbers.surroundings import at_precision, undisturbed
 
 _ONE = Dyadic(1)
 _GAP = 1e-6
@@ -62,6 +62,7 @@ class Profile:
         self._below = DataSetSearch(self.subject)
         self._last: tuple[float, float] | None = None
 
+    @undisturbed()
     def delta(self, eps: object, *, gap: float = 1e-6, digits: int | None = None) -> Answer:
         """Return a certified bracket of delta at ``eps``; the arguments are those of ``symamp.delta``.
 
@@ -106,6 +107,7 @@ class Profile:
             asked, (low, high), above, below, Interval(max(own, low).below, high.above), claimed
         ).checked()
 
+    @undisturbed()
     def epsilon(self, delta: object, *, gap: float = 1e-6, digits: int | None = None) -> Answer:
         """Return a certified bracket of the least eps for ``delta``; the arguments are those of ``symamp.epsilon``.
 
@@ -121,6 +123,8 @@ class Profile:
 
     def _least_epsilon(self, asked: Asked, target: fmpq, settings: Settings) -> Answer:
         wanted = asked.digits
+        # Next to delta = 1 it is 1 - delta that tells eps.
+        settings = replace(settings, gap=settings.gap * min(-2.0 * log_of(target), 1.0))
         answer = self._epsilon(asked, target, settings)
         for _ in range(_FINER):
             missing = (wanted or _USUAL_DIGITS) - answer.digits
@@ -277,7 +281,7 @@ class Profile:
         return Evidence.of(reduction, "inf", self._at_limit(reduction))
 
     def _at_limit(self, part: Part) -> Enclosure:
-        with flint.ctx.workprec(256):
+        with at_precision(256):
             limit = part.limit(self.n)
             return Enclosure(limit, limit, "limit of large eps", 256)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import flint
 import sympy as sp
 from flint import fmpq
 
@@ -19,6 +18,7 @@ from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.mechanisms.neighbours import ALL
 from symamp.numbers.arguments import digit_count, relative_gap, users
+from symamp.numbers.surroundings import at_precision
 
 _DOUBLE_DIGITS = 15
 """Digits that doubles can carry."""
@@ -78,7 +78,7 @@ def checked_subject(subject: Any) -> Subject:
         raise ArgumentError("mechanism", f"{subject!r} with {', '.join(free)} free", told)
     ratio = subject.local_ratio()
     if ratio is not sp.oo:
-        with flint.ctx.workprec(64):
+        with at_precision(64):
             if number(ratio)().log() > LARGEST_EPS:
                 raise ArgumentError("mechanism", repr(subject), f"a local budget of at most {LARGEST_EPS:g}")
     checked: Subject = subject

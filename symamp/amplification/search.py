@@ -7,7 +7,6 @@ from math import inf
 from operator import itemgetter
 from typing import TypeAlias, cast
 
-import flint
 from flint import arb, fmpq
 
 from symamp.analyses.analysis import Analysis
@@ -20,6 +19,7 @@ from symamp.evaluation.divergence import Settings
 from symamp.evaluation.inversion import LARGEST_EPS
 from symamp.evaluation.law import Level
 from symamp.evaluation.work import is_spent
+from symamp.numbers.surroundings import at_precision
 
 LOOSE = 1e-3
 """Relative distance of the bounds from which on more is tried: dearer analyses above, mixtures of inputs below."""
@@ -190,11 +190,11 @@ class DataSetSearch:
     def never_below(self, n: int, delta: fmpq) -> DataSetPart | None:
         """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
         if n not in self._hopeless:
-            with flint.ctx.workprec(256):
+            with at_precision(256):
                 parts = (_reduction((0.0, p))[1] for p in self._simple.parts)
                 limits = ((p, p.limit(n)) for p in parts)
                 self._hopeless[n] = tuple((p, limit) for p, limit in limits if limit > 0)
-        with flint.ctx.workprec(256):
+        with at_precision(256):
             return next((p for p, limit in self._hopeless[n] if limit > arb(delta)), None)
 
 

@@ -7,7 +7,6 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
-import flint
 import numpy as np
 from flint import arb
 
@@ -27,6 +26,7 @@ from symamp.numbers.arguments import budget, digit_count, relative_gap
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import decimal_end, float_above, float_below
+from symamp.numbers.surroundings import at_precision, undisturbed
 
 _DRAWN = 2000
 
@@ -78,7 +78,7 @@ class SumLaw:
     @property
     def log10_bounds(self) -> tuple[float, float]:
         """log10 of both ends, rounded outward: right also below the smallest double."""
-        with flint.ctx.workprec(self._sum.precision):
+        with at_precision(self._sum.precision):
             low, high = self._sum.lower.lower(), self._sum.upper.upper()
             below = float_below(low.log() / arb.const_log10()) if low > 0 else -np.inf
             return below, float_above(high.log() / arb.const_log10()) if high > 0 else -np.inf
@@ -126,16 +126,17 @@ class SumLaw:
     def outside(self) -> Interval:
         """How much of the law is not accounted for: 1 less what is proved to lie on the points of ``grid``."""
         lower, upper = self._pointwise[2:]
-        with flint.ctx.workprec(self._sum.precision):
+        with at_precision(self._sum.precision):
             return Interval(max(0.0, float_below(1 - upper)), min(1.0, float_above(1 - lower)))
 
+    @undisturbed()
     def probability(self, x: object) -> Interval:
         """Return an enclosure of the probability of the lattice point nearest to x, also outside the window.
 
         Raises ArgumentError if x is not a real number.
         """
         place = number(exact_number(x, "x"))
-        with flint.ctx.workprec(self._sum.precision):
+        with at_precision(self._sum.precision):
             low, high = self._sum.points.at(int((place() / arb(self.step) + 0.5).mid().floor().unique_fmpz()))
             return Interval(max(0.0, float_below(low)), min(1.0, float_above(high)))
 
@@ -162,7 +163,7 @@ class SumLaw:
     @cached_property
     def _pointwise(self) -> tuple[Floats, Floats, arb, arb]:
         points = self._sum.points
-        with flint.ctx.workprec(self._sum.precision):
+        with at_precision(self._sum.precision):
             return points.in_doubles() if self.context == "numpy" else points.in_balls()
 
     def _outline(self) -> tuple[Floats, Floats, Floats]:
@@ -185,6 +186,7 @@ class SumLaw:
         return f"{claim}  (n = {self.n:,}, eps = {self.eps}; {what})"
 
 
+@undisturbed()
 def sum_law(
     mechanism: Subject,
     *,

@@ -16,6 +16,9 @@ from symamp.derivation.axes import axes_for
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.numbers.exact_number import exact_number
 
+_APART = 1e-12
+"""Numbers of users, or others that were given, that are no more apart are not compared: doubles do not tell which is
+the larger."""
 Axes = tuple[tuple[str, ...], tuple[str | None, ...], tuple[int, ...], tuple[str, ...]]
 
 
@@ -51,16 +54,16 @@ class Sweep(ShownAsTable):
 
         Neither more users nor a larger number that was given raises the truth.
         """
-        for axis, places in ((2, np.array(self.n, dtype=float)), (3, np.array([_number(x) for x in self.given]))):
-            order = np.argsort(places, kind="stable")
-            low, high = (np.take(ends, order, axis) for ends in (self.lower, self.upper))
-            wrong = ~(np.minimum.accumulate(high, axis) >= low) | ~(low >= 0.0)
-            if wrong.any():
-                j, i, k, g = (int(x) for x in np.argwhere(wrong)[0])
-                told = f"{self.mechanisms[j]}, eps0 = {self.eps0[i]}, place {(k, g)} in order"
-                raise ContradictionError(
-                    f"sweep of {self.quantity}", f"{told}: at least {low[j, i, k, g]!r}", str(high)
-                )
+        for place in np.ndindex(self.lower.shape):
+            j, i, k, g = place
+            for along, values in (((j, i, slice(None), g), self.n), ((j, i, k, slice(None)), self.given)):
+                here = _number(values[place[2 if values is self.n else 3]])
+                earlier = np.array([_number(x) * (1.0 + _APART) < here for x in values])
+                least = self.upper[along][earlier].min(initial=self.upper[place])
+                if not 0.0 <= self.lower[place] <= least:
+                    asked = f"{self.mechanisms[j]}, eps0 = {self.eps0[i]}, n = {self.n[k]}, {self.given[g]}"
+                    told = f"at least {self.lower[place]!r} and at most {least!r}"
+                    raise ContradictionError(f"{self.quantity} of {asked}", told)
 
     @staticmethod
     def of(quantity: str, axes: Axes, found: Mapping[tuple[int, ...], Finished]) -> Sweep:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import flint
 import sympy as sp
 from flint import arb
 
@@ -11,6 +10,7 @@ from symamp.derivation.composed import Composed
 from symamp.derivation.crossing import number
 from symamp.derivation.decomposition import Decomposition
 from symamp.evaluation.law import Level, total
+from symamp.numbers.surroundings import at_precision
 
 _BITS = 192
 
@@ -33,7 +33,7 @@ def is_worse(worse: Decomposition, better: Decomposition, level: Level) -> bool:
     if any(isinstance(d, Composed) and d.is_large for d in (worse, better)):
         return False  # each of so many components would be compared with each
     difference = _difference(worse, better)
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         e = level.exponential()
         regular = not worse.singular and not better.singular
         if not regular and not _singular(worse, e) >= _singular(better, e):

@@ -40,6 +40,14 @@ class Crowd:
     groups: tuple[tuple[int, Any], ...]  # (users, Subject)
     shuffled: str
     dropout: sp.Rational = sp.S.Zero
+    left_out: tuple[int, ...] = ()
+    """The groups without an honest user, by their numbers in the list that was given."""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The number of each group in the list that was given, groups without an honest user counted."""
+        every = range(len(self.groups) + len(self.left_out))
+        return tuple(i for i in every if i not in self.left_out)
 
     @property
     def n(self) -> int:
@@ -56,15 +64,18 @@ class Crowd:
         """Return the crowd in which so many users of each group are honest: what the others do is known anyway."""
         if not isinstance(counts, Sequence) or len(counts) != len(self.groups):
             raise ArgumentError("honest", counts, f"{len(self.groups)} numbers, one for each group")
-        kept = []
-        for (count, subject), left in zip(self.groups, counts, strict=True):
+        kept, left_out = [], list(self.left_out)
+        for group, (count, subject), left in zip(self.numbers, self.groups, counts, strict=True):
             number = 0 if left == 0 else users(left)
             if number > count:
                 raise ArgumentError("honest", left, f"at most the {count} users of the group")
-            kept += [(number, subject)] if number else []
+            if number:
+                kept.append((number, subject))
+            else:
+                left_out.append(group)
         if not kept:
             raise ArgumentError("honest", counts, "at least one honest user")
-        return replace(self, groups=tuple(kept))
+        return replace(self, groups=tuple(kept), left_out=tuple(sorted(left_out)))
 
     def __repr__(self) -> str:
         groups = ", ".join(f"({count}, {subject!r})" for count, subject in self.groups)

@@ -20,6 +20,7 @@ from symamp.evaluation.law import Level, Number, total
 from symamp.evaluation.walks import Steps, Walk
 from symamp.mechanisms.families.randomized_response import RandomizedResponse
 from symamp.mechanisms.finite import FiniteMechanism
+from symamp.numbers.surroundings import at_precision
 
 _MOST_INPUTS = 8
 
@@ -142,7 +143,7 @@ class Victim:
                 known[bits] = self.blanket(level)
             return known[bits]
 
-        with flint.ctx.workprec(64):
+        with at_precision(64):
             _, rough = found()
         hidden = [i for i, (count, g) in enumerate(zip(counts, rough, strict=True)) if count and g > 0]
         if not hidden:

@@ -6,7 +6,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import flint
 import sympy as sp
 from flint import arb
 
@@ -22,6 +21,7 @@ from symamp.analyses.subject import Subject
 from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.law import Level
 from symamp.mechanisms.continuous.dominating_table import ROUNDED, dominating_table
+from symamp.numbers.surroundings import at_precision
 
 SOURCE = "Theorems E and G of a table above the densities (docs/proofs/dominating_table.md)"
 _MOST_INPUTS = 4
@@ -76,7 +76,7 @@ class AboveDensities(PartDefaults):
         Proof: docs/proofs/dominating_table.md.
         """
         found = self.part.enclose(level, n, settings)
-        with flint.ctx.workprec(found.precision):
+        with at_precision(found.precision):
             lost = (1 + level.exponential()) * n / int(self.rounded.q)
             upper = (found.upper + lost).min(arb(1))
         return replace(found, lower=arb(0), upper=upper)

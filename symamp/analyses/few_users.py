@@ -8,7 +8,6 @@ from functools import lru_cache
 from math import inf, log
 from typing import ClassVar
 
-import flint
 import sympy as sp
 from flint import arb, fmpq
 
@@ -24,6 +23,7 @@ from symamp.evaluation.law import Level
 from symamp.exact.every_data_set import Counts, EveryDataSet, Pair, work
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.numbers.exact_number import exact_number
+from symamp.numbers.surroundings import at_precision
 
 SOURCE = "enumeration (docs/proofs/histograms.md)"
 HISTOGRAMS = "histograms"
@@ -55,7 +55,7 @@ class RowsOfTable(PartDefaults):
 
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
-        with flint.ctx.workprec(64):
+        with at_precision(64):
             return log_of_ball(arb(self.ends(level, n, _BITS)[1]))
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
@@ -68,7 +68,7 @@ class RowsOfTable(PartDefaults):
         bits = _BITS
         while True:
             low, high = self.ends(level, n, bits)
-            with flint.ctx.workprec(bits):
+            with at_precision(bits):
                 known = low if low == high else None
                 found = Enclosure(arb(low), arb(high), HISTOGRAMS, bits, exact=known)
             if found.relative_gap <= settings.gap or 2 * bits > _MOST_BITS:

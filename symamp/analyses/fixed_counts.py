@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from typing import ClassVar
 
-import flint
 from flint import arb
 
 from symamp.analyses.part import DataSets, PartDefaults
@@ -18,6 +17,7 @@ from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.inversion import estimate_root
 from symamp.evaluation.law import Law, Level, Number
 from symamp.evaluation.two_messages import Counts, TwoMessages, enclose_counts, log_divergence_of_counts
+from symamp.numbers.surroundings import at_precision
 
 _BITS = 4096
 """Two inputs may differ in the last of very many digits."""
@@ -52,7 +52,7 @@ class FixedCounts(PartDefaults):
 
     @cached_property
     def _extremes(self) -> tuple[Reduction, Reduction]:
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             shares = [(_own(t.law)(), t) for t in self.triples]
         most = reduce(lambda one, other: other if other[0] > one[0] else one, shares)
         least = reduce(lambda one, other: other if other[0] < one[0] else one, shares)
@@ -91,7 +91,7 @@ class FixedCounts(PartDefaults):
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
         value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n))
-        with flint.ctx.workprec(64):
+        with at_precision(64):
             ratio = self.reports.first() / self.reports.second()
             top = float(ratio.log()) if ratio.is_finite() else float("inf")
         return estimate_root(value, value, n, log_delta, settings, top, start)
@@ -129,7 +129,7 @@ def _likelier(law: Law) -> tuple[Number, Number, Number]:
     seen = [(_product(a.ratio0, a.mass), _product(a.ratio1, a.mass), a.mass) for a in law.atoms]
     seen += [(a, b, lambda: arb(0)) for a, b in law.singular]
     one, other = seen
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         # One of two messages may be rare, and the other nearly certain under both inputs.
         for found, rest in ((one, other), (other, one)):
             if found[0]() > found[1]() or rest[0]() < rest[1]():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
-import flint
 import sympy as sp
 
 from symamp.analyses.analysis import Analysis, Lack
@@ -18,6 +17,7 @@ from symamp.evaluation.sandwich import even_cuts, finite_sandwich
 from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.mechanisms.continuous.densities import Densities
 from symamp.numbers.rationals import rational_below, rational_of
+from symamp.numbers.surroundings import at_precision
 
 _CELLS, _BITS, _DIGITS = 96, 256, 128
 _LARGEST = 300
@@ -45,7 +45,7 @@ def law_above_density(subject: Subject) -> Iterator[Decomposition]:
 
 @lru_cache(maxsize=64)
 def _rounded(law: SmoothLaw, pair: tuple[str, str]) -> Decomposition:
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         _, above = finite_sandwich(law, _CELLS, _BITS, even_cuts)
         numbers = [[rational_below(x, _DIGITS) for x in (a.ratio0(), a.ratio1(), a.mass())] for a in above.atoms]
     components = tuple(Component(*(max(x, sp.S.Zero) for x in atom)) for atom in numbers if atom[2] > 0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import flint
 import numpy as np
 from flint import arb, arb_mat
 
@@ -18,6 +17,7 @@ from symamp.evaluation.gparv import float_gparv
 from symamp.evaluation.inversion import log_of_ball
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.work import spend
+from symamp.numbers.surroundings import at_precision
 
 Pair = tuple[int, int]
 MOMENTS = "moments"
@@ -46,7 +46,7 @@ def open_pairs(table: NumericTable, level: Level, n: int, bound: arb, theta: flo
     theta = theta or common_tilt(table, level, n, bound)
     if theta is None:
         return table.pairs
-    with flint.ctx.workprec(128 + 2 * n.bit_length()):
+    with at_precision(128 + 2 * n.bit_length()):
         moments, missing = _moments(table, level, arb(theta))
         factor = n * theta * arb(1).exp()
         lone = singular_above(table, level)
@@ -81,7 +81,7 @@ def narrowed(
     rough = float_gparv(worst, level)
     if n == 1 or not left or not rough.is_positive:
         return left
-    with flint.ctx.workprec(128 + 2 * n.bit_length()):
+    with at_precision(128 + 2 * n.bit_length()):
         plan = float_sum(rough, n, _KERNEL_GAP, _MOST_FREQUENCIES).plan
         if plan.terms > _MOST_TERMS:  # one pair by itself leaves most of them out
             return left
@@ -104,7 +104,7 @@ def moment_bounds(table: NumericTable, level: Level, n: int, pairs: Sequence[Pai
     """
     alone, lone = excesses(table.floats, _e(level)) + _room(table), singular_above(table, level)
     found = [arb(float(alone[pair])) for pair in pairs]
-    with flint.ctx.workprec(128 + 2 * n.bit_length()):
+    with at_precision(128 + 2 * n.bit_length()):
         for k, theta in enumerate(_own_tilts(table, level, n, pairs)):
             if theta > 0.0:
                 moment = _moment(table, level, arb(theta), pairs[k])

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import ClassVar, Protocol
 
-import flint
 import sympy as sp
 from flint import arb, fmpq
 
@@ -22,6 +21,7 @@ from symamp.evaluation.plan import Plan
 from symamp.evaluation.two_messages import CountsEnclosure
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rounding import float_above
+from symamp.numbers.surroundings import at_precision
 
 _GUARD = 64
 
@@ -180,7 +180,7 @@ class Evidence:
     def of(part: Part, eps: Level | str, found: Enclosure) -> Evidence:
         """Return the enclosure of a part at a level as evidence."""
         exact = None if found.exact is None else (int(found.exact.p), int(found.exact.q))
-        with flint.ctx.workprec(found.precision + _GUARD):  # at a lower one the ends themselves would be rounded
+        with at_precision(found.precision + _GUARD):  # at a lower one the ends themselves would be rounded
             ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
         text = eps if isinstance(eps, str) else eps.text
         details = found.evidence if isinstance(found, AllDataSetsEnclosure | CountsEnclosure) else None
@@ -209,7 +209,7 @@ class Evidence:
         """(upper - lower)/upper as a float for judging quality; 0 for an exact value."""
         if self.exact is not None or self.upper.mantissa == 0:
             return 0.0
-        with flint.ctx.workprec(self.precision + _GUARD):
+        with at_precision(self.precision + _GUARD):
             upper, lower = self.upper.ball, self.lower.ball
             return float((upper - lower.max(arb(0))) / upper)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TypeAlias
 
-import flint
 from flint import arb, fmpq
 
 from symamp.analyses.bound import Progress, sharp_enough
@@ -22,6 +21,7 @@ from symamp.evaluation.divergence import Enclosure, Settings
 from symamp.evaluation.law import Level
 from symamp.evaluation.work import is_spent
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.surroundings import at_precision
 
 Closer: TypeAlias = Callable[[Part, Level, int, arb, list[Pair]], list[Pair]]
 """Returns those of some pairs that it does not prove to lie below a bound, given the worst part; worst first."""
@@ -173,7 +173,7 @@ class TableBound(SearchedBound):
         No part of these pairs has a divergence above the upper end. Proof: docs/proofs/all_pairs.md.
         """
         bounds = moment_bounds(self.table, level, n, pairs)
-        with flint.ctx.workprec(256):
+        with at_precision(256):
             worst = max(range(len(pairs)), key=lambda k: bounds[k])
             return Evidence.of(self.part(pairs[worst]), level, Enclosure(arb(0), bounds[worst], MOMENTS, 256))
 
@@ -185,7 +185,7 @@ class TableBound(SearchedBound):
         # What is settled below a goal at some eps is settled at every larger one.
         least, left_there = self._left.get((n, limit), (inf, []))
         is_beyond = level.double is not None and level.double >= least
-        with flint.ctx.workprec(256):
+        with at_precision(256):
             ball = _ball(limit)
             rest = left_there if is_beyond else open_pairs(self.table, level, n, ball)
             if len(rest) > 1:
@@ -213,7 +213,7 @@ class TableBound(SearchedBound):
 
 
 def _ball(limit: fmpq | Dyadic) -> arb:
-    with flint.ctx.workprec(256):
+    with at_precision(256):
         return limit.ball if isinstance(limit, Dyadic) else arb(limit)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from math import inf, isfinite, log, nan
 
-import flint
 import numpy as np
 import sympy as sp
 from flint import arb
@@ -35,6 +34,7 @@ from symamp.evaluation.inversion import log_of_ball
 from symamp.evaluation.law import Level
 from symamp.evaluation.merged_classes import MANY_CLASSES
 from symamp.numbers.rounding import float_below
+from symamp.numbers.surroundings import at_precision
 
 _SHARP, _MISSED = 0.01, 1.0
 """The envelope is not below the largest divergence of a constant data set: it is not tried so near to that. Parameters
@@ -154,7 +154,7 @@ class RoughPair(TablePair):
         bound = self._bound(level, n, unit)
         if not bound < 1.0:
             return replace(blanket.enclose(level, n, settings), lower=arb(0), exact=None)
-        with flint.ctx.workprec(128):
+        with at_precision(128):
             return Enclosure(arb(0), (arb(unit).exp() * arb(bound)).upper(), MOMENTS, 128)
 
 
@@ -168,7 +168,7 @@ def common(
 ) -> Floats:
     """Return bounds on pairs of rows over all data sets, in units of e^log_unit, by the parameters of a part."""
     found = part.searches.whole(level, n, rough=True)[0].found
-    with flint.ctx.workprec(128):
+    with at_precision(128):
         parameters = None if found is None else raised_to_majorant(found.parameters)
     if parameters is None:
         return np.full(len(pairs), nan)
@@ -203,7 +203,7 @@ def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOf
     def closer(worst: Part, level: Level, n: int, bound: arb, pairs: list[Pair]) -> list[Pair]:
         if not isinstance(worst, AllDataSetsPart) or not bound > 0 or not worst.searches.knows(level, n):
             return pairs
-        with flint.ctx.workprec(128):
+        with at_precision(128):
             log_bound = float_below(bound.log())
         bounds = common(worst, table, level, n, pairs, log_bound)
         return [pair for pair, found in zip(pairs, bounds.tolist(), strict=True) if not found <= 1.0]

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Never
 
 import sympy as sp
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 
 from symamp.algebra.parameter import admissible_points
 from symamp.derivation.decomposition import Decomposition
@@ -19,6 +19,7 @@ from symamp.derivation.orbit import Orbit
 from symamp.errors import ExpressionError, VerificationError
 from symamp.numbers.enclosure import Point, balls
 from symamp.numbers.formula import Formula, from_sympy
+from symamp.numbers.surroundings import at_precision
 
 _BITS = 160
 _POINTS = 3
@@ -40,7 +41,7 @@ def checked(found: Decomposition, orbits: Sequence[Orbit], hidden: Callable[[Orb
         def value(expr: sp.Expr, key: tuple[tuple[str, object], ...] = key) -> arb:
             return _value(expr, key)
 
-        with ctx.workprec(_BITS):
+        with at_precision(_BITS):
             try:
                 pairs = zip(_sums(_raw(orbits, hidden, value)), _sums(_merged(found, value)), strict=True)
             except ExpressionError:  # a part that has no value in balls, such as a maximum

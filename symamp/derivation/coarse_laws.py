@@ -16,6 +16,7 @@ from symamp.derivation.decomposition import Decomposition
 from symamp.derivation.merged_cells import Parts
 from symamp.errors import ArgumentError
 from symamp.evaluation.law import Atom, Law, Number, total
+from symamp.numbers.surroundings import at_precision
 
 _MOST_ATOMS = 6_000
 """About how many lattice points there are; products of parts of which one ratio is 1 lie on half of them."""
@@ -58,7 +59,7 @@ class _Lattice:
         self.whole, self.complete = whole, complete
         self.laws = {leaf: leaf.enclosing_laws or (law_of(leaf, complete),) * 2 for leaf in leaves}
         self.places: tuple[_Places, _Places] = ({}, {})
-        with flint.ctx.workprec(128):
+        with at_precision(128):
             for leaf, both in self.laws.items():
                 for places, law in zip(self.places, both, strict=True):
                     ratios = [(a.ratio0(), a.ratio1()) for a in law.atoms]
@@ -248,7 +249,7 @@ class _Numbers:
         if wanted > self._bits:
             bits, before = 2 * wanted + _SPARE_BITS, -1
             while True:
-                with flint.ctx.workprec(bits):
+                with at_precision(bits):
                     self._known = [self.polynomials.values(value) for value in self._values]
                 accuracy = min(x.rel_accuracy_bits() for row in self._known for x in row)
                 if accuracy >= wanted or accuracy == before or bits > _LARGEST_PRECISION:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from math import inf
 
-import flint
 import sympy as sp
 
 from symamp.derivation.decomposition import Decomposition
@@ -13,6 +12,7 @@ from symamp.errors import ArgumentError
 from symamp.evaluation.law import Atom, Law, Level, Number, RationalLaw
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.rounding import float_above
+from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT, compile_constant
 
 _BITS = 128
@@ -46,7 +46,7 @@ def log_above(ratio: sp.Expr) -> float:
     """Return the logarithm of a constant as a double, rounded up; inf for infinity."""
     if ratio is sp.oo:
         return inf
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         return float_above(number(sp.log(ratio))())
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import flint
 import sympy as sp
 from flint import arb
 
@@ -24,6 +23,7 @@ from symamp.derivation.triple import triple
 from symamp.errors import ArgumentError, SupportMismatchError, UndecidedOrderError
 from symamp.evaluation.law import Law, total
 from symamp.numbers.exact_number import printable_number
+from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT, compile_expression
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Envelope:
         """
         _refuse_symbols(self.parameters)
         e = sp.exp(printable_number(eps, "eps"))
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             laws = [_exact(t, e) for t in self.triples]
             for x, law in zip(self.others, laws, strict=True):
                 if all(other is law or _at_least(law, other) for other in laws):

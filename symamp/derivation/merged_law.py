@@ -11,6 +11,7 @@ from symamp.derivation.crossing import number
 from symamp.derivation.merged_cells import MergedCells
 from symamp.evaluation.law import Atom, Law, Number, RationalLaw
 from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.surroundings import at_precision
 
 _MOST_RATIONAL = 400
 
@@ -28,7 +29,7 @@ class _Balls:
     def at(self) -> tuple[list[arb], list[tuple[arb, arb]]]:
         if flint.ctx.prec + 32 > self.bits:
             bits = 2 * flint.ctx.prec + 64  # searches ask for more and more: what is finer serves them all
-            with flint.ctx.workprec(bits):
+            with at_precision(bits):
                 masses = self.structure.masses(lambda formula: number(formula)())
                 values = [base() for base in self.bases]
                 roots = [

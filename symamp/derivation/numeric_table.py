@@ -18,6 +18,7 @@ from symamp.algebra.normal_form import normal
 from symamp.algebra.order import is_zero, sign
 from symamp.errors import UndecidedOrderError
 from symamp.evaluation.law import Atom, Law, Number, RationalLaw, total
+from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT, compile_expression
 
 Exact: TypeAlias = fmpq | sp.Expr
@@ -125,7 +126,7 @@ class NumericTable:
         """Return whether a row sums to exactly 1, proved either way."""
         if self.is_rational:
             return bool(self.row_sum(x) == 1)
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             near = total([self.ball(int(r)) for r in self.ranks[x]]).contains(1)
         return near and is_zero(self.row_sum(x) - 1)
 
@@ -229,7 +230,7 @@ class NumericTable:
         """Return the first known (rank, hiding entries) with the same quotient, if that is proved."""
         key = rank, parts
         if key not in self._ratios:
-            with flint.ctx.workprec(_BITS):
+            with at_precision(_BITS):
                 middle = self._quotient(rank, parts)().mid()
                 bucket = self._buckets.setdefault(_rounded(middle), [])
             known = (k for k in bucket if is_zero(self._formula(*k) - self._formula(*key)))
@@ -298,7 +299,7 @@ def _rounded(x: arb) -> tuple[int, int]:
 def _double(number: Exact) -> float:
     """Return the nearest double of a rational, a near one of a constant."""
     if not isinstance(number, fmpq):
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             return float(value_of(number)())
     try:
         return int(number.p) / int(number.q)
@@ -324,7 +325,7 @@ def _ordered(flat: list[fmpq]) -> tuple[list[Exact], list[int]]:
 
 def _ordered_constants(flat: list[Exact]) -> tuple[list[Exact], list[int]]:
     """Sort by balls; what these cannot tell apart is proved equal by algebra, or refused."""
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         balls = {entry: value_of(entry)() for entry in flat}
         numbers: list[Exact] = []
         position: dict[Exact, int] = {}

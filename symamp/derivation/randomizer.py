@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import sympy as sp
@@ -16,6 +17,9 @@ from symamp.errors import SymampError, UnknownInputError
 
 if TYPE_CHECKING:
     from symamp.derivation.decomposition import Decomposition
+
+_MOST_SHOWN = 20
+"""How many labels a refusal lists."""
 
 
 class LocalRandomizer(ABC):
@@ -125,20 +129,30 @@ class LocalRandomizer(ABC):
     def __hash__(self) -> int:
         return hash(self.key())
 
-    def checked_pair(self, x0: str, x1: str) -> tuple[str, str]:
-        """Return (x0, x1), two different inputs of the mechanism, or raise UnknownInputError."""
-        _check_known(self, (x0, x1))
-        if x0 == x1:
-            raise UnknownInputError("pair", f"({x0}, {x1})", "two different inputs")
-        return x0, x1
+    def checked_pair(self, x0: object, x1: object) -> tuple[str, str]:
+        """Return the labels of (x0, x1), two different inputs of the mechanism, or raise UnknownInputError."""
+        first, second = (known_label("input", x, self.inputs) for x in (x0, x1))
+        if first == second:
+            raise UnknownInputError("pair", f"({first}, {second})", "two different inputs")
+        return first, second
 
 
-def _check_known(randomizer: LocalRandomizer, labels: Iterable[object]) -> None:
-    known = randomizer.inputs
-    for label in labels:
-        if not isinstance(label, str) or label not in known:
-            shown = repr(label) if isinstance(label, str) else label
-            raise UnknownInputError("input", shown, f"one of {', '.join(known[:20])}")
+def known_label(argument: str, given: object, known: Collection[str]) -> str:
+    """Return the label that stands for an input: itself, or as tables write what is no text, such as a number.
+
+    Raises UnknownInputError for anything that is not among the ``known`` ones.
+
+    >>> known_label("input", 0, ("0", "1"))
+    '0'
+    """
+    try:
+        label = str(given)
+    except Exception:  # Python refuses to print integers of more than 4300 digits, and this may be anyone's code
+        label = None
+    if label is None or label not in known:
+        told = repr(given) if isinstance(given, str) else given
+        raise UnknownInputError(argument, told, f"one of {', '.join(islice(known, _MOST_SHOWN))}")
+    return label
 
 
 def _of_known_inputs(orbits: Callable[[Any, tuple[str, ...]], tuple[Orbit, ...]]) -> Any:
@@ -148,7 +162,7 @@ def _of_known_inputs(orbits: Callable[[Any, tuple[str, ...]], tuple[Orbit, ...]]
     def described(self: LocalRandomizer, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         labels = tuple(distinguished) if isinstance(distinguished, Iterable) else (distinguished,)
         if not self.parameters:  # a family with sizes left open may be asked about all inputs that a member has
-            _check_known(self, labels)
+            labels = tuple(known_label("input", x, self.inputs) for x in labels)
         if len(set(map(str, labels))) < len(labels):
             raise UnknownInputError("inputs", str(labels), "different inputs")
         try:
@@ -157,7 +171,8 @@ def _of_known_inputs(orbits: Callable[[Any, tuple[str, ...]], tuple[Orbit, ...]]
             return tuple(orbit.put(values) for orbit in found) if values else found
         except (LookupError, ValueError) as error:
             if not isinstance(error, SymampError):
-                _check_known(self, labels)
+                for x in labels:
+                    known_label("input", x, self.inputs)
             raise
 
     return described

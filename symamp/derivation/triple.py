@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 import sympy as sp
 from flint import arb
@@ -12,9 +12,9 @@ from symamp.derivation.ball_check import Value, checked
 from symamp.derivation.decomposition import Decomposition, merged
 from symamp.derivation.derived import derived
 from symamp.derivation.orbit import Orbit
-from symamp.derivation.randomizer import LocalRandomizer
+from symamp.derivation.randomizer import LocalRandomizer, known_label
 from symamp.derivation.table_decomposition import TableDecomposition
-from symamp.errors import ArgumentError, UnknownInputError
+from symamp.errors import ArgumentError
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.rationals import fmpq_of
 
@@ -53,15 +53,16 @@ def triple(mechanism: LocalRandomizer, pair: tuple[str, str], others: Weights) -
     return checked(merged(parts, mechanism.parameters, pair), orbits, hidden)
 
 
-def checked_weights(mechanism: LocalRandomizer, others: str | Mapping[str, object]) -> Weights:
+def checked_weights(mechanism: LocalRandomizer, others: object) -> Weights:
     """Return the weights as exact numbers, after checking that inputs are known and weights sum to 1."""
-    given: Mapping[str, object] = {others: 1} if isinstance(others, str) else others
-    if not isinstance(given, Mapping) or not all(isinstance(x, str) for x in given):
+    given = others if isinstance(others, Mapping) else {others: 1} if isinstance(others, Hashable) else None
+    if given is None or None in given:
         raise ArgumentError("others", others, "an input, or a mapping {input: weight}")
-    weights = tuple((x, exact_number(w, f"weight of {x}")) for x, w in given.items())
+    labels = [known_label("others", x, mechanism.inputs) for x in given]
+    if len(set(labels)) < len(labels):
+        raise ArgumentError("others", others, "different inputs")
+    weights = tuple((x, exact_number(w, f"weight of {x}")) for x, w in zip(labels, given.values(), strict=True))
     for x, weight in weights:
-        if x not in mechanism.inputs:
-            raise UnknownInputError("others", repr(x), f"one of {', '.join(mechanism.inputs[:20])}")
         if not weight.is_Rational or weight < 0:
             raise ArgumentError(f"weight of {x}", weight, "a rational number >= 0")
     if sum(w for _, w in weights) != 1:

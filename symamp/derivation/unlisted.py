@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Never
 
-import flint
 from flint import arb
 
 from symamp.derivation.decomposition import Decomposition
 from symamp.errors import SupportMismatchError
 from symamp.evaluation.law import Atom, Law, Number
+from symamp.numbers.surroundings import at_precision
 
 _BITS = 256
 
@@ -72,7 +72,7 @@ class LawTriple(Unlisted):
 
 
 def _fixed(law: Law) -> Law:
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         atoms = tuple(
             Atom(_constant(a.ratio0()), _constant(a.ratio1()), _constant(a.mass()), a.equal_ratios) for a in law.atoms
         )

@@ -8,7 +8,6 @@ from functools import reduce
 from itertools import pairwise
 from math import exp, inf, log, sqrt
 
-import flint
 import numpy as np
 from flint import arb
 
@@ -22,6 +21,7 @@ from symamp.evaluation.all_data_sets_search import SHARP, Found
 from symamp.evaluation.divergence import Enclosure, Settings, positive_part, starting_precision
 from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.law import Law, Level, total
+from symamp.numbers.surroundings import at_precision
 
 _SLACK, _MOST_SLACK, _OF_EXCESS = 1e-3, 0.03, 0.06  # relative, of one cell
 _NEGLIGIBLE = 1e-2  # of a term, for one cell, in units of the slack
@@ -76,8 +76,8 @@ def enclose_all_data_sets(
     known = searches or Searches(laws, mixed)
     distinct, gains, loss = known.prepared(level, n, bits)
     regions = known.regions(level, n, halved, rough)
-    with flint.ctx.workprec(bits):
-        everywhere = max(gains, key=lambda x: float(x.upper())).upper()
+    with at_precision(bits):
+        everywhere = reduce(arb.max, gains).upper()
         upper, evidence = arb(0), list[RegionEvidence]()
         for r in regions:
             parameters = None
@@ -115,7 +115,7 @@ def estimate_log_all_data_sets(
     known = searches or Searches(laws, mixed)
     _, gains, _ = known.prepared(level, n, 128)
     found = known.regions(level, n, halved, rough)
-    with flint.ctx.workprec(128):
+    with at_precision(128):
         trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)
     return min(max(r.log_value + _of_poor(r) for r in found), trivial)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import flint
 from flint import arb
 
 from symamp.evaluation.all_data_sets_carried import carried
@@ -18,6 +17,7 @@ from symamp.evaluation.all_data_sets_search import SHARP, Found
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.work import is_spent
+from symamp.numbers.surroundings import at_precision
 
 _FEWEST_POSITIVE, _LEAST_SPREAD = 1.0, 1e-2
 """With fewer positive messages, plainly or by their spread, no parameters give a bound near to the truth."""
@@ -137,7 +137,7 @@ class Searches:
         balls, *_ = self.prepared(level, n, 128)
         if n < 2 or not has_bound(balls):
             return None
-        with flint.ctx.workprec(128):
+        with at_precision(128):
             mean = -float(level.exponential_minus_one())
         classes = FloatClasses.of(balls, mean, self._mixed)
         if not (n - 1) * classes.gain > _FEWEST_POSITIVE:

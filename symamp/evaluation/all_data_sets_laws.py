@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import flint
 import numpy as np
 from flint import arb
 
@@ -15,6 +14,7 @@ from symamp.evaluation.divergence import positive_part
 from symamp.evaluation.gparv import BallGparv, ball_gparv
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.merged_classes import are_few, merged_classes
+from symamp.numbers.surroundings import at_precision
 
 
 def prepared_laws(
@@ -28,7 +28,7 @@ def prepared_laws(
         raise ArgumentError("laws", "none", "the law of at least one input")
     if not all(law.complete for law in laws):
         raise ArgumentError("laws", "a law with a null symbol", "laws of messages under a real input")
-    with flint.ctx.workprec(bits):
+    with at_precision(bits):
         balls = [ball_gparv(law, level) for law in laws]
         if mixed:
             few = _merged(balls)

@@ -19,6 +19,7 @@ from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.law import total
 from symamp.evaluation.tilted import TiltedLaw
 from symamp.evaluation.work import spend
+from symamp.numbers.surroundings import at_precision
 
 _PREFIX_WORK, _STEP = 40, 1.5
 """Steps that a choice of the other counts takes beside those of its tail, and units of work of a step."""
@@ -326,5 +327,5 @@ def _binomial(n: int, k: int) -> arb:
     """Return a ball around the binomial coefficient."""
     if min(k, n - k) <= _EXACT_BINOMIAL:
         return arb(comb(n, k))
-    with flint.ctx.workprec(flint.ctx.prec + 2 * n.bit_length() + 8):
+    with at_precision(flint.ctx.prec + 2 * n.bit_length() + 8):
         return (arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()).exp()

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from math import frexp, inf, ldexp, log
 from typing import Protocol
 
-import flint
-
 from symamp.evaluation.binomial_tails import TailPlan, plan_tails, tail_work
 from symamp.evaluation.enumeration import count_outcomes
 from symamp.evaluation.fast import FloatSum, chernoff_sum, float_sum, planned_sum, sharp_sum
@@ -18,6 +16,7 @@ from symamp.evaluation.law import Law, Level
 from symamp.evaluation.plan import gaussian_estimate, saddle_tilt
 from symamp.evaluation.tilted import TiltedLaw
 from symamp.evaluation.work import kept
+from symamp.numbers.surroundings import at_precision
 
 ENUMERATE_AT_ONCE = 1_500
 ENUMERATE_AT_MOST = 300_000
@@ -112,7 +111,7 @@ def _near_double(level: Level) -> float:
     """Return eps to nearly all digits."""
     if level.double is not None:
         return level.double
-    with flint.ctx.workprec(64):
+    with at_precision(64):
         return float(level.eps().mid())
 
 

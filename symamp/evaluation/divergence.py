@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf, log, log10
 
-import flint
 import numpy as np
 from flint import arb, fmpq
 
@@ -34,6 +33,7 @@ from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, nearest_d
 from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.plan import Plan
 from symamp.numbers.rationals import ball_of
+from symamp.numbers.surroundings import at_precision
 
 _LARGEST_PRECISION, _LARGEST_FOR_TAILS = 8192, 2048
 _EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
@@ -85,7 +85,7 @@ class Enclosure:
     def _width(self, *, above: bool) -> float:
         if self.exact is not None:
             return 0.0
-        with flint.ctx.workprec(self.precision + 64):
+        with at_precision(self.precision + 64):
             low, high = self.lower.lower(), self.upper.upper()
             width, scale = high - low, high if above else low
             return float(width / scale) if scale > 0 else (inf if width > 0 else 0.0)
@@ -107,7 +107,7 @@ def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None
     bits = starting_precision(n, settings.gap)
     name, exact = _exact_value(law, level, n, settings)
     if exact is not None:
-        with flint.ctx.workprec(bits):
+        with at_precision(bits):
             return Enclosure(arb(exact), arb(exact), name, bits, exact=exact)
     return enclose_level(OneLaw(law), level, n, settings)
 
@@ -123,7 +123,7 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
         return found
     if found.upper < arb(settings.negligible).exp():
         return found
-    with flint.ctx.workprec(found.precision):
+    with at_precision(found.precision):
         balls = law.balls(level)
         sums = convolved_sum(balls, balls, law.floats(level), n, _ROUGH)
         if sums is None:
@@ -175,7 +175,7 @@ def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -
     if isinstance(choice, TailPlan) and (matched := law.matched(level, g, 128)) is not g:
         choice = choose(matched, n, settings)
     found = _enclosed(lambda: law.balls(level), n, settings, choice, 128)
-    with flint.ctx.workprec(found.precision):
+    with at_precision(found.precision):
         middle = (found.lower + found.upper) / 2
         return float(middle.mid().log()) if middle.mid() > 0 else -inf
 
@@ -194,13 +194,13 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
     wider, roughly, aimed = _WIDER, False, settings.gap
     if isinstance(choice, FloatSum):
         aimed = max(settings.gap, choice.gap)
-        with flint.ctx.workprec(bits):
+        with at_precision(bits):
             roughly = suits_doubles(choice.plan, len(source().values), n, aimed)
     if isinstance(choice, TailPlan):
-        with flint.ctx.workprec(bits):
+        with at_precision(bits):
             bits += min(32 * -(-lost_bits(source(), n, choice) // 32), _MOST_LOST)
     while True:
-        with flint.ctx.workprec(bits):
+        with at_precision(bits):
             try:
                 found = _evaluated(source(), n, choice, bits, roughly)
             except PrecisionError:  # values of which no double is known yet
@@ -258,7 +258,7 @@ def _evaluated(g: BallGparv, n: int, choice: Choice, bits: int, roughly: bool) -
 def settled(evaluate: Callable[[int], Enclosure], bits: int, gap: float, most: int) -> Enclosure | None:
     """Return the evaluation at the first of doubled precisions where rounding is far below the gap; None up to most."""
     while bits <= most:
-        with flint.ctx.workprec(bits):
+        with at_precision(bits):
             found = evaluate(bits)
         if is_settled(found, gap):
             return found

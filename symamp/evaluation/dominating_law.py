@@ -12,6 +12,7 @@ from symamp.errors import ArgumentError
 from symamp.evaluation.gparv import BallGparv
 from symamp.evaluation.stop_loss import StopLoss, excess, maximum, thinned
 from symamp.evaluation.work import spend
+from symamp.numbers.surroundings import at_precision
 
 _ATOM, _WORD = 10.0, 2000.0  # units of work, and bits
 _SPARE_BITS = 24
@@ -66,7 +67,7 @@ def dominating_law(laws: Sequence[BallGparv], most_nodes: int | None = None) -> 
     spend(_ATOM * (1.0 + precision / _WORD) * len(numbers))
     size = max(binary_size(v) for law in atoms for v, _ in law)
     grid = precision - size
-    with flint.ctx.workprec(precision + _SPARE_BITS):
+    with at_precision(precision + _SPARE_BITS):
         found = [_on_grid(law, g.singular, grid, precision) for law, g in zip(atoms, laws, strict=True)]
     largest, rounds = [f for f, _ in found], 0
     while len(largest) > 1:
@@ -129,7 +130,7 @@ def _law(f: StopLoss, grid: int) -> BallGparv:
 
 def _dyadic(numerator: int, bits: int) -> arb:
     """Return numerator * 2^-bits, without rounding."""
-    with flint.ctx.workprec(max(numerator.bit_length(), 2)):
+    with at_precision(max(numerator.bit_length(), 2)):
         return arb(numerator) * arb(2) ** -bits
 
 

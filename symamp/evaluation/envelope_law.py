@@ -17,6 +17,7 @@ from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, nearest_d
 from symamp.evaluation.inversion import approximate_log_law, estimate_root, largest_epsilon
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.work import is_spent, kept
+from symamp.numbers.surroundings import at_precision
 
 _FEW_NODES = 128
 _BITS = 256
@@ -31,12 +32,12 @@ def envelope_law(laws: Sequence[Law], level: Level, most_nodes: int | None = Non
     """
     most = most_nodes or _usual_nodes(laws)
     bits = 2 * flint.ctx.prec
-    with flint.ctx.workprec(bits):
+    with at_precision(bits):
         balls = [ball_gparv(law, level) for law in laws]
         size = max((binary_size(v) for g in balls for v in g.values), default=0)
         if size <= _USUAL_SIZE:
             return dominating_law(balls, most)
-    with flint.ctx.workprec(bits + 2 * size):
+    with at_precision(bits + 2 * size):
         return dominating_law([ball_gparv(law, level) for law in laws], most)
 
 
@@ -73,7 +74,7 @@ class _Above:
     @kept(maxsize=64)
     def dominating(self, level: Level, bits: int) -> DominatingLaw:
         """Return the law made at a precision."""
-        with flint.ctx.workprec(bits):
+        with at_precision(bits):
             return envelope_law(self.laws, level, self.most_nodes)
 
 
@@ -106,9 +107,9 @@ def enclose_envelope(
         above = _Above(tuple(laws), most_nodes)
         found = enclose_level(above, level, n, settings)
         merging = above.dominating(level, found.precision).merging
-        with flint.ctx.workprec(found.precision):
+        with at_precision(found.precision):
             return replace(found, lower=(found.lower - merging).max(arb(0)), merging=merging)
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         # The bound falls with n, and at n = 1 it is the largest E[G_+].
         upper = arb(0)
         for law in laws:

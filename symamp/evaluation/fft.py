@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, floor, inf, log, pi
 
-import flint
 import numpy as np
 from flint import arb
 
@@ -35,6 +34,7 @@ from symamp.evaluation.tilted import TiltedLaw, log_mgf
 from symamp.evaluation.tilted_balls import TiltedBalls
 from symamp.evaluation.wrapped import Engine, Weight, wrap_flint, wrap_mpmath, wrap_numpy
 from symamp.numbers.rounding import float_above
+from symamp.numbers.surroundings import at_precision
 
 ENGINES: dict[str, tuple[Engine, int]] = {
     "flint": (wrap_flint, 1 << 17),
@@ -125,7 +125,7 @@ def enclose_by_fft(law: Law, level: Level, n: int, settings: FftSettings | None 
 
 def _check_step(lattice: Lattice, rough: FloatGparv) -> None:
     """Refuse steps that are so far from the values of G that neither doubles nor the usual precision place them."""
-    with flint.ctx.workprec(128):
+    with at_precision(128):
         largest = arb(float(np.abs(rough.values).max())) * arb(2) ** rough.exponent
         ends = [largest * arb(2) ** e for e in (-_REACH, _REACH)]
         size = lattice.size()
@@ -160,7 +160,7 @@ def _search_lattice(law: Law, level: Level, rough: FloatGparv, n: int, gap: floa
 def _enclose(law: Law, level: Level, n: int, lattice: Lattice, settings: FftSettings) -> FftSum:
     # Twice the digits: a ball around a value on the lattice costs the square root of its radius.
     bits = 64 * ceil((n.bit_length() - 2.0 * settings.log_share / log(2.0) + 64.0) / 64.0)
-    with flint.ctx.workprec(bits):
+    with at_precision(bits):
         g = placed_law(law, level, lattice)
         up = _Summation.of(upper_law(g), n, settings)
         upper = up.tilted.scale * (up.positive + up.missed)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-import flint
 import numpy as np
 from flint import acb, arb
 
 from symamp.evaluation.gparv import FlatFloats
 from symamp.evaluation.smooth_law import Piece, SmoothLaw, range_and_slope
+from symamp.numbers.surroundings import at_precision
 
 _LARGE = arb(2) ** 4096
 _BITS, _MOST_CELLS, _LEFT_OVER = 64, 64, 0.25
@@ -88,7 +88,7 @@ class FlatCells:
 
 def flat_cells(law: SmoothLaw, e: arb, rough_e: float, rough_theta: float) -> FlatCells:
     """Return the cells of a law at the level E: placed for a level and a tilt near by, right for every one."""
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         found = [cell.flat(e) for cell in _placed(law, rough_e, rough_theta)]
     seen = [c for c in found if c[1] > 0 and c[2] > 0]
     return FlatCells(tuple(sorted(seen, key=lambda c: -float(c[1]))))
@@ -97,7 +97,7 @@ def flat_cells(law: SmoothLaw, e: arb, rough_e: float, rough_theta: float) -> Fl
 @lru_cache(maxsize=64)
 def _placed(law: SmoothLaw, e: float, theta: float) -> tuple[Cell, ...]:
     """Return cells, halved where most of the tilted mass is not seen yet."""
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         cells = [_cell(piece, piece.start(), piece.end()) for piece in law.pieces]
         judged = [(*_judged(c, arb(e), arb(theta)), c) for c in cells]
         while judged and len(judged) < _MOST_CELLS:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import flint
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
 from symamp.evaluation.gparv import FloatGparv, float_gparv
 from symamp.evaluation.law import Atom, Law, Level, Number, total
+from symamp.numbers.surroundings import at_precision
 
 _BITS, _RESOLVED = 256, 64
 _CLOSE = 1e-9
@@ -34,7 +34,7 @@ class FloatLaw:
     @staticmethod
     def of(law: Law) -> FloatLaw | None:
         """Return the law in doubles, None where one of the numbers is not resolved."""
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             rows = [evaluated(atom) for atom in law.atoms]
             rest = arb(0) if law.complete else (1 - total([mass for *_, mass in rows])).max(arb(0))
             return FloatLaw.of_rows(rows, rest, law.singular)
@@ -61,7 +61,7 @@ class FloatLaw:
 
     def gparv(self, level: Level) -> FloatGparv | None:
         """Return G at a level, None where a value is a difference of numbers that are nearly equal."""
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             minus_one = float(level.exponential_minus_one())
         if 0.0 < minus_one < 1.0 / _HARMLESS:
             return None

@@ -8,13 +8,13 @@ from functools import cached_property
 from math import inf, log
 from typing import Any
 
-import flint
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
 from symamp.evaluation.law import Law, Level, total
 from symamp.evaluation.work import spend
+from symamp.numbers.surroundings import at_precision
 
 Floats = NDArray[np.float64]
 
@@ -116,7 +116,7 @@ def float_gparv(law: Law, level: Level, bits: int = 128) -> FloatGparv:
 def nearest_doubles(source: Callable[[], BallGparv], bits: int = 128) -> FloatGparv:
     """Return the law that ``source`` gives in balls at the ambient precision in doubles, as ``float_gparv`` does."""
     while True:
-        with flint.ctx.workprec(bits):
+        with at_precision(bits):
             balls = source()
             resolved = all(v.rel_accuracy_bits() > 60 for v in balls.values)
             if resolved or bits >= _LARGEST_SEARCH_PRECISION:

@@ -11,7 +11,6 @@ from functools import reduce
 from math import comb, inf
 from operator import mul
 
-import flint
 from flint import acb, arb
 
 from symamp.errors import PrecisionError
@@ -23,6 +22,7 @@ from symamp.evaluation.grouped_search import Group, GroupSearch
 from symamp.evaluation.law import total
 from symamp.evaluation.plan import Plan
 from symamp.evaluation.tilted_balls import Tilted, TiltedBalls
+from symamp.numbers.surroundings import at_precision
 
 _ENUMERATE = 2_000
 _LARGEST_PRECISION = 4096
@@ -42,7 +42,7 @@ def enclose_groups(groups: Sequence[Group], settings: Settings | None = None) ->
     present = [g for g in groups if g.count > 0]
     n = sum(g.count for g in present)
     bits = starting_precision(max(n, 1), settings.gap)
-    with flint.ctx.workprec(bits):
+    with at_precision(bits):
         balls = [g.source() for g in present]
         if not any(v > 0 for b in balls for v in b.values) or _largest(present, balls) <= 0:
             most = total([g.count * positive_part(b) for g, b in zip(present, balls, strict=True)])
@@ -64,7 +64,7 @@ def estimate_log_groups(groups: Sequence[Group], settings: Settings | None = Non
     """
     settings = settings or Settings()
     present = [g for g in groups if g.count > 0]
-    with flint.ctx.workprec(128):
+    with at_precision(128):
         balls = [g.source() for g in present]
         if not _largest(present, balls) > 0:
             return -inf

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf, log, sqrt
 
-import flint
 import numpy as np
 from flint import arb, fmpq
 
@@ -18,6 +17,7 @@ from symamp.evaluation.tilted import TiltedLaw
 from symamp.numbers.rationals import ball_of
 from symamp.numbers.rounding import float_above
 from symamp.numbers.scipy_functions import brentq
+from symamp.numbers.surroundings import at_precision
 
 LARGEST_EPS = 300.0
 _FEW_USERS = 12
@@ -32,7 +32,7 @@ _CLOSE = 1e-2
 
 def largest_epsilon(law: Law) -> float:
     """Return (a float near) the eps from which on the law has divergence 0; inf if there is none."""
-    with flint.ctx.workprec(64):
+    with at_precision(64):
         bounds = [0.0]
         for r0, r1 in [(a.ratio0(), a.ratio1()) for a in law.atoms] + [(a(), b()) for a, b in law.singular]:
             if not r0.is_zero():
@@ -45,7 +45,7 @@ def plateau(law: Law) -> float:
     if not law.singular:
         return inf
     found = 0.0
-    with flint.ctx.workprec(128):
+    with at_precision(128):
         for atom in law.atoms:
             if atom.ratio1().is_zero() and not atom.ratio0().is_zero():
                 return inf
@@ -223,5 +223,5 @@ def log_of(delta: fmpq) -> float:
 
 def log_of_ball(x: arb) -> float:
     """Return the logarithm of the middle of a nonnegative ball as a float, -inf for zero."""
-    with flint.ctx.workprec(64):
+    with at_precision(64):
         return float(x.mid().log()) if x.mid() > 0 else -inf

@@ -12,7 +12,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
 
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
+
+from symamp.numbers.surroundings import at_precision
 
 Number: TypeAlias = Callable[[], arb]
 _LARGEST = 1e100
@@ -111,7 +113,7 @@ class Level:
         >>> Level.of_float(0.0).rough_minus_one(), Level.of_float(1e4).rough_minus_one()
         (0.0, 1e+100)
         """
-        with ctx.workprec(128):
+        with at_precision(128):
             return min(float(self.exponential_minus_one()), _LARGEST)
 
 

@@ -19,6 +19,7 @@ from flint import acb, arb
 from symamp.evaluation.law import Atom, Law, Number, total
 from symamp.evaluation.smooth_law import Analytic, Piece, SmoothLaw, box_range, nodes, range_and_slope
 from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.surroundings import at_precision
 
 _EXTRA, _SAMPLES = 64, 400
 
@@ -39,7 +40,7 @@ def even_cuts(piece: Piece, count: int) -> list[arb]:
 
     Found in floats, for E = 1: any cells do, and levels of interest are near it.
     """
-    with flint.ctx.workprec(64):
+    with at_precision(64):
         start, end = piece.start(), piece.end()
         ends = [start + (end - start) * k / _SAMPLES for k in range(_SAMPLES + 1)]
         g = np.array([float((piece.ratio0(acb(y)) - piece.ratio1(acb(y))).real) for y in ends])
@@ -62,7 +63,7 @@ def finite_sandwich(law: SmoothLaw, cells: int, bits: int = 128, cuts: Cuts = eq
     Proof: docs/proofs/smooth_laws.md.
     """
     below, above = list(law.atoms), list(law.atoms)
-    with flint.ctx.workprec(bits + _EXTRA):
+    with at_precision(bits + _EXTRA):
         for piece in law.pieces:
             places = [piece.start, *(_fixed(cut.mid()) for cut in cuts(piece, cells)), piece.end]
             masses = _masses(piece, places, bits)

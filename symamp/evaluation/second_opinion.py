@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import flint
 import mpmath
 from flint import arb
 
@@ -14,7 +13,9 @@ from symamp.evaluation.gparv import BallGparv, ball_gparv, float_gparv
 from symamp.evaluation.kernel import Kernel
 from symamp.evaluation.law import Law, Level
 from symamp.evaluation.plan import Plan
+from symamp.numbers.dyadic import exact_mpf
 from symamp.numbers.number_system import MPMATH
+from symamp.numbers.surroundings import at_precision, mpmath_at
 
 _GUARD_DIGITS = 20
 
@@ -26,7 +27,7 @@ def mpmath_divergence(law: Law, level: Level, n: int, digits: int) -> mpmath.mpf
     """
     rough = float_gparv(law, level)
     bits = int(3.33 * (digits + _GUARD_DIGITS)) + 2 * n.bit_length()
-    with flint.ctx.workprec(bits), mpmath.workprec(bits):
+    with at_precision(bits), mpmath_at(bits):
         g = ball_gparv(law, level)
         singular = as_mpf(g.singular)
         if not rough.is_positive or n == 1:
@@ -43,8 +44,7 @@ def mpmath_divergence(law: Law, level: Level, n: int, digits: int) -> mpmath.mpf
 def as_mpf(x: arb) -> mpmath.mpf:
     """Return the middle of a ball as an mpmath number, exactly."""
     mantissa, exponent = x.mid().man_exp()
-    with mpmath.workprec(max(mpmath.mp.prec, int(mantissa).bit_length() + 1)):
-        return mpmath.ldexp(mpmath.mpf(int(mantissa)), int(exponent))
+    return exact_mpf(int(mantissa), int(exponent))
 
 
 def _kernel_sums(g: BallGparv, n: int, plan: Plan) -> tuple[mpmath.mpf, mpmath.mpf]:

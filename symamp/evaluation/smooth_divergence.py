@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from math import inf, log, log1p
 
-import flint
 import numpy as np
 from flint import arb
 
@@ -34,6 +33,7 @@ from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.evaluation.smooth_search import SEARCHED, Search, accuracy_of, nodes_near, rough_gparv, search
 from symamp.evaluation.tilted_nodes import RoughlyTiltedNodes, TiltedNodes, node_gparv
 from symamp.numbers.scipy_functions import brentq
+from symamp.numbers.surroundings import at_precision
 
 EVALUATOR = "compact kernel over pieces"
 _LARGEST_PRECISION = 1024
@@ -194,7 +194,7 @@ def _by_kernel(
     def enclosed(bits: int, roughly: float | None = None) -> Enclosure:
         return _enclosed(law, level, n, found, bits, accuracy_of(n) * bits // first, roughly)
 
-    with flint.ctx.workprec(first), suppress(PrecisionError):  # no double is known of some value
+    with at_precision(first), suppress(PrecisionError):  # no double is known of some value
         aimed = max(settings.gap, found.sum.gap)
         quick = enclosed(first, aimed)
         if is_settled(quick, settings.gap) and quick.relative_gap <= _AS_SHARP * aimed:
@@ -220,7 +220,7 @@ def _enclosed(
     plan = found.sum.plan
     # At first those of the search: their remainder is bounded for this plan, whatever they were made for.
     rule = nodes_near(law, level, found.tilt, found.reach, bits, accuracy)
-    with flint.ctx.workprec(bits):
+    with at_precision(bits):
         e = level.exponential()
         g = node_gparv(law, level, rule)
         in_doubles = roughly is not None and suits_doubles(plan, len(g.values), n, roughly)
@@ -256,7 +256,7 @@ def _by_convolution(law: SmoothLaw, level: Level, n: int, settings: Settings, be
     rough = quick_gparv(finite[1], level)
     if not rough.is_positive:
         return None
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         low, high = (ball_gparv(x, level) for x in finite)
         lower, upper = positive_part(low), positive_part(high)
         if n > 1:

@@ -17,6 +17,7 @@ from flint import acb, acb_series, arb
 
 from symamp.errors import PrecisionError
 from symamp.evaluation.law import Atom, Number, total
+from symamp.numbers.surroundings import at_precision
 
 Analytic = Callable[[acb], acb]
 Masses = Callable[[arb], tuple[arb, arb, arb]]
@@ -167,7 +168,7 @@ class Nodes:
 @lru_cache(maxsize=128)
 def legendre(size: int, precision: int) -> tuple[tuple[arb, arb], ...]:
     """Return nodes and weights of the Gauss-Legendre rule on [-1, 1] in balls of so many bits."""
-    with flint.ctx.workprec(precision):
+    with at_precision(precision):
         half = [arb.legendre_p_root(size, k, True) for k in range((size + 1) // 2)]
         return (*half, *((-x, w) for x, w in reversed(half[: size // 2])))
 
@@ -192,7 +193,7 @@ def nodes(pieces: tuple[Piece, ...], e: float, theta: float, reach: float, bits:
             if size > _MOST_NODES:
                 raise PrecisionError("density", f"frequencies up to {reach:.3g}", f"at most {_MOST_NODES} nodes")
     twice = [p.piece.swapped in pieces for p in panels]
-    with flint.ctx.workprec(bits):
+    with at_precision(bits):
         found = [tuple(p.nodes()) for p in panels]
     turned = [(r1, r0, m) for rows, both in zip(found, twice, strict=True) if both for r0, r1, m in rows]
     mirrored = [p.swapped() for p, both in zip(panels, twice, strict=True) if both]
@@ -202,7 +203,7 @@ def nodes(pieces: tuple[Piece, ...], e: float, theta: float, reach: float, bits:
 def _panels(
     piece: Piece, orders: int, e: float, theta: float, reach: float, bits: int, accuracy: int
 ) -> Iterator[Panel]:
-    with flint.ctx.workprec(bits):
+    with at_precision(bits):
         ends = piece.start(), piece.end()
         open_ = [(((ends[0] + ends[1]) / 2), (ends[1] - ends[0]) / 2, 0)]
     while open_:
@@ -223,7 +224,7 @@ def _panels(
             continue
         if depth == _MOST_HALVINGS:
             raise PrecisionError("density", "a piece", "functions that are holomorphic around every piece")
-        with flint.ctx.workprec(bits):
+        with at_precision(bits):
             open_ += [(middle + half / 2, half / 2, depth + 1), (middle - half / 2, half / 2, depth + 1)]
 
 
@@ -241,7 +242,7 @@ def _needed(p: Panel, e: float, theta: float, reach: float, accuracy: int) -> fl
 
 def _on_ellipse(piece: Piece, middle: arb, half: arb, rho: float) -> Panel | None:
     """Return the panel with bounds over a rectangle around the ellipse; None if a function is not finite there."""
-    with flint.ctx.workprec(_ROUGH_BITS):
+    with at_precision(_ROUGH_BITS):
         r = arb(rho)
         wide, high = half * (r + 1 / r) / 2, half * (r - 1 / r) / 2
         weight, imaginary0, imaginary1 = arb(0), arb(0), arb(0)

@@ -20,6 +20,7 @@ from symamp.evaluation.plan import Plan, raised_tilt, relative_overshoot, saddle
 from symamp.evaluation.smooth_law import Nodes, SmoothLaw, nodes
 from symamp.evaluation.tilted import TiltedLaw
 from symamp.evaluation.tilted_nodes import node_gparv
+from symamp.numbers.surroundings import at_precision
 
 SEARCHED = 64
 """Bits of nodes that say where to look."""
@@ -93,7 +94,7 @@ def _needed(plan: Plan, g: FloatGparv, n: int) -> float:
 
 
 def _flat(law: SmoothLaw, level: Level, theta: float) -> FlatCells:
-    with flint.ctx.workprec(64):
+    with at_precision(64):
         e = level.exponential()
     return flat_cells(law, e, _above(float(e)), _above(theta))
 
@@ -110,14 +111,14 @@ def rough_gparv(law: SmoothLaw, level: Level, tilt: float, reach: float, accurac
 
 @lru_cache(maxsize=64)
 def _float_law(law: SmoothLaw, found: Nodes) -> FloatLaw | None:
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         rows = [(r0 - r1, r1, mass) for r0, r1, mass in found.values]
         return FloatLaw.of_rows([*rows, *(evaluated(atom) for atom in law.atoms)], law.null(), law.singular)
 
 
 def nodes_near(law: SmoothLaw, level: Level, theta: float, reach: float, bits: int, accuracy: int) -> Nodes:
     """Return nodes for levels, tilts and frequencies near those given: neighbours share them."""
-    with flint.ctx.workprec(64):
+    with at_precision(64):
         e = float(level.exponential())
     return nodes(law.pieces, *(_above(x) for x in (e, theta, reach)), bits, accuracy)
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf, log, log1p
 
-import flint
 from flint import arb
 
 from symamp.evaluation.counts_plan import Box, CountPlan, CountsEvidence
@@ -14,6 +13,7 @@ from symamp.evaluation.divergence import Enclosure, Settings, starting_precision
 from symamp.evaluation.law import Level, Number
 from symamp.evaluation.two_binomials import FloatCounts, Group, Victim, enclosed_divergence
 from symamp.evaluation.two_messages_spread import Range, spread_bound
+from symamp.numbers.surroundings import at_precision
 
 EVALUATOR = "counts of messages"
 BOX_GAP = 5e-5
@@ -75,7 +75,7 @@ def enclose_two_messages(
     Proof: docs/proofs/two_messages.md.
     """
     bits = starting_precision(n, (settings or Settings()).gap) + 32
-    with flint.ctx.workprec(bits):
+    with at_precision(bits):
         victim = reports.victim(level)
         if not victim.gain > 0:
             return TwoMessagesEnclosure(arb(0), victim.gain.max(arb(0)), "no positive value", bits)
@@ -98,7 +98,7 @@ def enclose_counts(reports: TwoMessages, level: Level, n: int, counts: Counts) -
     The divergence lies between the outer ends. Proof: docs/proofs/two_messages.md.
     """
     bits = starting_precision(n, _EVALUATION_GAP) + 32
-    with flint.ctx.workprec(bits):
+    with at_precision(bits):
         victim = reports.victim(level)
         if not victim.gain > 0:
             return Enclosure(arb(0), victim.gain.max(arb(0)), "no positive value", bits)
@@ -131,7 +131,7 @@ class _Search:
 
     @staticmethod
     def of(reports: TwoMessages, level: Level, n: int) -> _Search:
-        with flint.ctx.workprec(128):
+        with at_precision(128):
             victim = reports.victim(level)
             ones = [reports.most(), reports.least()]
             gain = float(victim.gain) if victim.gain > 0 else 0.0

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, cos, exp, expm1, inf, log, pi
 
-import flint
 import numpy as np
 from flint import acb, arb
 
 from symamp.evaluation.law import Level, total
+from symamp.numbers.surroundings import at_precision
 
 _ROOM, _MOST_NODES, _LARGEST_TILT, _BITS = 45.0, 200_000, 40.0, 128
 _AROUND, _FEW, _NEVER = 3, 100.0, -1.0 + 2.0**-53
@@ -57,13 +57,13 @@ class Walk:
         plan = self.plan(level)
         if plan is None:
             return arb(0)
-        with flint.ctx.workprec(plan.bits):
+        with at_precision(plan.bits):
             return plan.lower(level)
 
     def plan(self, level: Level) -> StepPlan | None:
         """Return the threshold where P0 = E P1 by the saddle point, and where to integrate."""
         (u0, d0, _), (u1, d1, _) = self.on_x0.floats, self.on_x1.floats
-        with flint.ctx.workprec(64):
+        with at_precision(64):
             more = float(level.exponential_minus_one())
         a, b = (u0 - u1) - more * u1, (d0 - d1) - more * d1
         middle = -more - a - b

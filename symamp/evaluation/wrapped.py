@@ -20,6 +20,7 @@ from flint import acb, arb
 from symamp.evaluation.gparv import Floats
 from symamp.evaluation.law import total
 from symamp.evaluation.tilted_balls import power
+from symamp.numbers.surroundings import mpmath_at
 
 _UNIT = 2.0**-53
 _TWIDDLE = 8.0
@@ -198,7 +199,7 @@ def wrap_mpmath(law: Mapping[int, arb], n: int, first: int, length: int) -> Wrap
 
     The rounding is bounded as for ``wrap_numpy``.
     """
-    with mpmath.workprec(flint.ctx.prec):
+    with mpmath_at(flint.ctx.prec):
         unit = mpmath.mpf(2) ** -flint.ctx.prec
         roots = [mpmath.expjpi(mpmath.mpf(2 * j) / length) for j in range(length)]
         masses = [(k, mpmath.mpf(p.mid())) for k, p in law.items()]

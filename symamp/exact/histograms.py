@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-import flint
 import sympy as sp
 from flint import arb, fmpq, fmpz
 
-from symamp.errors import ArgumentError, UnknownInputError
+from symamp.derivation.randomizer import known_label
+from symamp.errors import ArgumentError
 from symamp.exact.laws import HistogramLaw, HistogramLaws
 from symamp.exact.weights import (
     Column,
@@ -26,6 +26,7 @@ from symamp.exact.weights import (
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.numbers.arguments import budget
 from symamp.numbers.rounding import float_above, float_below
+from symamp.numbers.surroundings import at_precision, undisturbed
 
 MOST_HISTOGRAMS = 2_000_000
 _MOST_BITS, _BITS_OF_COUNT = 1_000_000_000, 8
@@ -49,7 +50,8 @@ class Divergence:
         return str(self.exact) if self.exact is not None else f"[{self.lower!r}, {self.upper!r}]"
 
 
-def divergence(mech: object, data0: Sequence[str], data1: Sequence[str], eps: object) -> Divergence:
+@undisturbed()
+def divergence(mech: object, data0: Sequence[object], data1: Sequence[object], eps: object) -> Divergence:
     """Return D_E(P0 || P1), E = e^eps, for the shuffled reports of two data sets of the same size.
 
     ``mech`` is a FiniteMechanism or a member of a family, ``data0`` and ``data1`` are sequences of input labels (those
@@ -109,7 +111,7 @@ def excess_of_pair(
 def as_divergence(low: int, high: int, scale: int) -> Divergence:
     """Return the divergence between low/scale and high/scale."""
     value = sp.Rational(low, scale) if low == high else None
-    with flint.ctx.workprec(256):
+    with at_precision(256):
         ends = [arb(fmpq(fmpz(number), fmpz(scale))) for number in (low, high)]
         return Divergence(value, max(0.0, float_below(ends[0])), float_above(ends[1]))
 
@@ -138,11 +140,8 @@ def _counted(table: FiniteMechanism, name: str, data: object) -> Counter[str]:
         raise ArgumentError(name, data if isinstance(data, str) else type(data).__name__, accepted)
     if not data:
         raise ArgumentError(name, "no users", accepted)
-    known = set(table.inputs)
-    for x in data:
-        if not isinstance(x, str) or x not in known:
-            raise UnknownInputError(name, x, f"labels among {', '.join(table.inputs[:20])}")
-    return Counter(data)
+    known = dict.fromkeys(table.inputs)
+    return Counter(known_label(name, x, known) for x in data)
 
 
 def _indexed(counts: Counter[str], inputs: tuple[str, ...]) -> Counter[int]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import flint
 import sympy as sp
 from flint import arb
 
@@ -16,6 +15,7 @@ from symamp.algebra.order import is_zero
 from symamp.errors import ArgumentError
 from symamp.mechanisms.family import Family
 from symamp.mechanisms.finite import FiniteMechanism
+from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import arb_value
 
 Column = tuple[sp.Expr, ...]
@@ -151,7 +151,7 @@ def _bounds(value: sp.Expr, bits: int) -> Bounds:
     if value.is_Rational:
         shifted = int(value.p) << bits
         return shifted // int(value.q), -(-shifted // int(value.q))
-    with flint.ctx.workprec(bits + 64):
+    with at_precision(bits + 64):
         ball = arb_value(value, bits + 64)
         return _floor(ball.lower(), bits), -_floor(-ball.upper(), bits)
 

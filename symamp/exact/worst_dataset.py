@@ -19,6 +19,7 @@ from symamp.exact.laws import HistogramLaw, HistogramLaws
 from symamp.exact.symmetry import Counts, Symmetries
 from symamp.exact.weights import Column, Weights, finite_table, level_of_budget, merged_columns, weights_of
 from symamp.numbers.arguments import budget, users
+from symamp.numbers.surroundings import undisturbed
 
 Progress: TypeAlias = Callable[[int, int], None] | bool | None
 
@@ -68,6 +69,7 @@ class WorstDataset:
     total: int
 
 
+@undisturbed()
 def worst_dataset(
     mech: object, n: object, eps: object, progress: Progress = None, resume: str | Path | None = None
 ) -> WorstDataset:

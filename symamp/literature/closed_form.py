@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-import flint
 import sympy as sp
 from flint import arb, fmpq
 
@@ -19,6 +18,7 @@ from symamp.analyses.subject import Subject
 from symamp.derivation.crossing import number
 from symamp.evaluation.law import Law
 from symamp.numbers.rounding import float_above
+from symamp.numbers.surroundings import at_precision
 
 _BITS = 192
 _STEPS = 64
@@ -146,7 +146,7 @@ class ClosedForm:
         A formula that states delta is searched for the least eps at which it is at most delta.
         """
         setting = Setting(subject, n)
-        with flint.ctx.workprec(_bits(n)):
+        with at_precision(_bits(n)):
             target = arb(delta)
             if self.epsilon is not None:
                 return self._stated(self.epsilon, setting, target)
@@ -163,7 +163,7 @@ class ClosedForm:
         A formula that states eps is searched for the least delta at which its conditions hold and it is at most eps.
         """
         setting, level = Setting(subject, n), number(eps)
-        with flint.ctx.workprec(_bits(n)):
+        with at_precision(_bits(n)):
             if self.delta is not None:
                 return self._stated(self.delta, setting, level())
             assert self.epsilon is not None

@@ -33,6 +33,7 @@ from symamp.literature.forms.normal import gspa_of
 from symamp.literature.shelf import CLOSED_FORMS
 from symamp.mechanisms.neighbours import ALL
 from symamp.numbers.arguments import asked, budget, failure_probability
+from symamp.numbers.surroundings import undisturbed
 
 _SETTINGS, _LOOSER = Settings(gap=1e-4), Settings(gap=1e-2)
 """The accuracy of rows, and that of bounds that are not sharper than this and dear."""
@@ -42,6 +43,7 @@ _MOST_POINTS = 10_000
 _Point = tuple[Answer, tuple[Row, ...]]
 
 
+@undisturbed()
 def compare(
     mechanism: Subject | Crowd,
     *,

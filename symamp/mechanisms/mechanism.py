@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 import sympy as sp
@@ -29,10 +28,11 @@ class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
     first_input_stands_for_all: ClassVar[bool] = False
     """Whether, where both values of a part are equal and other users hold them, too, the first input is the worst."""
 
-    def blanket(self, x0: str | None = None, x1: str | None = None) -> Decomposition:
+    def blanket(self, x0: object = None, x1: object = None) -> Decomposition:
         """Return the optimal (blanket) decomposition for the ordered pair of inputs (x0, x1).
 
-        The pair may be left out when all ordered pairs have equal component lists. Components are exact SymPy
+        An input is its label, or what a table was given for it: the number 0 is the input "0". The pair may be left out
+        when all ordered pairs have equal component lists. Components are exact SymPy
         expressions ``(ratio0, ratio1, mass)``, merged by equal ratios (000, Theorems 6 and 7).
 
         Raises UnknownInputError for an unknown or missing pair, UndecidedOrderError when the infimum over inputs
@@ -44,7 +44,7 @@ class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
         """
         return blanket(self, self._pair(x0, x1))
 
-    def envelope(self, x0: str | None = None, x1: str | None = None) -> Envelope:
+    def envelope(self, x0: object = None, x1: object = None) -> Envelope:
         """Return the triples (R(x0), R(x1), R(x)) for each class of inputs x that another user may hold.
 
         The largest of their stop-loss transforms gives a bound that is never looser than the blanket
@@ -57,7 +57,7 @@ class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
         """
         return envelope(self, self._pair(x0, x1))
 
-    def _pair(self, x0: str | None, x1: str | None) -> tuple[str, str]:
+    def _pair(self, x0: object, x1: object) -> tuple[str, str]:
         if x0 is None and x1 is None:
             return only_pair(self)
         if x0 is None or x1 is None:
@@ -111,7 +111,7 @@ class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
         """
         return worst_pair(self)
 
-    def dataset(self, x0: str, x1: str, others: str | Mapping[str, object]) -> Decomposition:
+    def dataset(self, x0: object, x1: object, others: object) -> Decomposition:
         """Return the triple of the data set in which all other users hold ``others``, in closed form.
 
         ``others`` is one input, or weights {input: weight} that sum to 1 (each user draws one). The triple is

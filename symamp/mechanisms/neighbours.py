@@ -9,12 +9,14 @@ from itertools import combinations
 import sympy as sp
 
 from symamp.algebra.order import sign
-from symamp.errors import ArgumentError, UnknownInputError
+from symamp.derivation.randomizer import known_label
+from symamp.errors import ArgumentError
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.rationals import rational_of
 
 ALL = "all"
 _ACCEPTED = "'all', a distance > 0, or a list of pairs of inputs"
+_PAIRS = "pairs of two different inputs"
 _METRIC = "inputs that are numbers or points with a metric: labels such as 0, 1/2 or (1, 2), or a list of pairs"
 
 
@@ -51,12 +53,12 @@ def distance(value: object) -> sp.Expr:
 
 
 def _pair(inputs: Sequence[str], item: object) -> tuple[int, int]:
-    if isinstance(item, str | bytes) or not isinstance(item, Sequence) or len(item) != 2 or item[0] == item[1]:
-        raise ArgumentError("neighbours", item, "pairs of two different inputs")
-    for x in item:
-        if x not in inputs:
-            raise UnknownInputError("neighbours", repr(x), f"one of {', '.join(inputs[:20])}")
-    return inputs.index(item[0]), inputs.index(item[1])
+    if isinstance(item, str | bytes) or not isinstance(item, Sequence) or len(item) != 2:
+        raise ArgumentError("neighbours", item, _PAIRS)
+    first, second = (known_label("neighbours", x, inputs) for x in item)
+    if first == second:
+        raise ArgumentError("neighbours", item, _PAIRS)
+    return inputs.index(first), inputs.index(second)
 
 
 def _point(label: str) -> tuple[Fraction, ...]:

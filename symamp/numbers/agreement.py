@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import flint
 import sympy as sp
 from flint import acb, arb
 
 from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.surroundings import at_precision
 
 _BITS, _NARROW = 256, 2.0**-40
 
@@ -24,7 +24,7 @@ def agree(found: sp.Expr, written: sp.Expr, variable: sp.Symbol, points: Iterabl
     False
     """
     both = Holomorphic(found, variable), Holomorphic(written, variable)
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         return all(same(*(f(acb(arb(fmpq_of(p)))).real for f in both)) for p in points)
 
 

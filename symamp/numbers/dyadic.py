@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import flint
 import mpmath
 from flint import arb, fmpq
 
 from symamp.numbers.rounding import float_above, float_below
+from symamp.numbers.surroundings import at_precision
 
 _BITS = 64
 _LONG_EXPONENT = 1_000_000
@@ -60,7 +60,7 @@ class Dyadic:
             return False
         if abs(self.exponent) < _LONG_EXPONENT:
             return bool(self.fraction <= x)
-        with flint.ctx.workprec(max(_BITS, self.mantissa.bit_length()) + _BITS):
+        with at_precision(max(_BITS, self.mantissa.bit_length()) + _BITS):
             return bool(self.ball <= arb(x))
 
     def exceeds(self, x: fmpq) -> bool:
@@ -69,7 +69,7 @@ class Dyadic:
             return True
         if abs(self.exponent) < _LONG_EXPONENT:
             return bool(self.fraction > x)
-        with flint.ctx.workprec(max(_BITS, self.mantissa.bit_length()) + _BITS):
+        with at_precision(max(_BITS, self.mantissa.bit_length()) + _BITS):
             return bool(self.ball > arb(x))
 
     def __lt__(self, other: Dyadic) -> bool:
@@ -80,7 +80,7 @@ class Dyadic:
         """The number as a ball of radius 0, at any working precision."""
         if self.exponent is None:
             return arb("inf")
-        with flint.ctx.workprec(max(_BITS, self.mantissa.bit_length())):
+        with at_precision(max(_BITS, self.mantissa.bit_length())):
             return arb(self.mantissa) * arb(2) ** self.exponent
 
     @property
@@ -97,8 +97,16 @@ class Dyadic:
         """Return the number as an mpmath number, exactly."""
         if self.exponent is None:
             return mpmath.inf
-        with mpmath.workprec(max(53, self.mantissa.bit_length())):
-            return mpmath.ldexp(mpmath.mpf(self.mantissa), self.exponent)
+        return exact_mpf(self.mantissa, self.exponent)
+
+
+def exact_mpf(mantissa: int, exponent: int) -> mpmath.mpf:
+    """Return mantissa * 2^exponent as an mpmath number, at no precision.
+
+    >>> float(exact_mpf(3, -1))
+    1.5
+    """
+    return mpmath.mp.make_mpf(mpmath.libmp.from_man_exp(mantissa, exponent))
 
 
 INFINITE = Dyadic(0, None)

@@ -12,6 +12,7 @@ import flint
 
 from symamp.numbers.formula import Formula
 from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.surroundings import at_precision
 
 MAGNITUDE = 100_000  # constants lie between 2**-100000 and 2**100000
 _SIGN_PRECISIONS = (256, 4096)
@@ -27,7 +28,7 @@ def balls(formula: Formula, point: Point, precision: int) -> flint.arb:
 
 
 def _at_all(formula: Formula, points: Sequence[Point], precision: int) -> list[flint.arb]:
-    with flint.ctx.workprec(precision):
+    with at_precision(precision):
         return node_values(formula, points)[id(formula)]
 
 

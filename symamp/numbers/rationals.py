@@ -9,6 +9,8 @@ import flint
 import numpy as np
 import sympy as sp
 
+from symamp.numbers.surroundings import at_precision
+
 MOST_NUMBER_EXPONENT = 100_000
 MOST_DIGITS = 1000
 _INTEGER_BITS = 5000  # SymPy may test an integer for primality before it knows its sign
@@ -66,7 +68,7 @@ def fmpq_of(number: sp.Rational | Fraction) -> flint.fmpq:
 
 def ball_of(number: flint.fmpq) -> flint.arb:
     """Return a narrow ball around the number, the same at every precision that is set outside."""
-    with flint.ctx.workprec(_BALL_BITS):
+    with at_precision(_BALL_BITS):
         return flint.arb(number)
 
 

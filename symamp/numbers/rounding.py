@@ -6,8 +6,9 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
-import flint
 from flint import arb
+
+from symamp.numbers.surroundings import at_precision
 
 _SMALLEST = 5e-324
 _BITS = 128
@@ -19,7 +20,7 @@ def float_below(x: arb) -> float:
     >>> float_below(arb(1) / 3) <= 1 / 3
     True
     """
-    with flint.ctx.workprec(_BITS):  # at a lower ambient precision -x would be rounded coarsely
+    with at_precision(_BITS):  # at a lower ambient precision -x would be rounded coarsely
         return 0.0 - float_above(-x)  # 0.0 and not -0.0
 
 
@@ -31,7 +32,7 @@ def float_above(x: arb) -> float:
     """
     if not x.is_finite():
         return math.inf
-    with flint.ctx.workprec(_BITS):  # at a lower ambient precision the end itself would be rounded coarsely
+    with at_precision(_BITS):  # at a lower ambient precision the end itself would be rounded coarsely
         mantissa, exponent = x.upper().man_exp()
     m, e = int(mantissa), int(exponent)
     size = m.bit_length() + e

@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NoReturn
 
-import flint
 import sympy as sp
 
 from symamp.errors import ExpressionError
@@ -19,6 +18,7 @@ from symamp.numbers.number_system import MPMATH as MPMATH
 from symamp.numbers.number_system import NUMPY as NUMPY
 from symamp.numbers.number_system import Number
 from symamp.numbers.number_system import NumberSystem as NumberSystem
+from symamp.numbers.surroundings import at_precision
 
 _LARGEST_CHOICE = 10_000
 _ACCEPTED = "rational numbers, + - * /, powers, exp, log, sqrt, erf, erfc, atan, binomial, pi and declared symbols"
@@ -152,7 +152,7 @@ def arb_value(expr: sp.Expr, precision: int) -> Number:
     '0.2319693167'
     """
     expr = sp.sympify(expr)
-    with flint.ctx.workprec(precision):
+    with at_precision(precision):
         value = compile_constant(expr)(FLINT, {})
     if not value.is_finite():
         raise ExpressionError("expression", str(expr), "an expression with a finite real value")

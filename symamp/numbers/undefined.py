@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-import flint
 from flint import arb
 
 from symamp.numbers.enclosure import Point, node_values
 from symamp.numbers.formula import Formula
+from symamp.numbers.surroundings import at_precision
 
 _BITS = 128
 
@@ -28,18 +28,18 @@ def undefined_part(written: Formula, points: Sequence[Point], integers: Collecti
     """
     parts = list(_parts(written))
     names = {f.name for f in parts if f.kind == "symbol"}
-    if not names or not any(f.kind == "log" or (f.kind == "**" and _is_partial(f)) for f in parts):
+    partial = [f for f in parts if _is_partial(f)]
+    if not names or not partial:
         return None
     seen = {tuple((name, point[name]) for name in sorted(names)) for point in points if names <= point.keys()}
     simple = sorted(seen, key=lambda items: (max(value.denominator for _, value in items), items))
     places: list[Point] = [dict(items) for items in simple]
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         values = node_values(written, places)
-        for f in parts:
-            if f.kind == "log" or (f.kind == "**" and _is_partial(f)):
-                found = _at_points(f, values, places) or _between(f, values, places, integers)
-                if found is not None:
-                    return f, found
+        for f in partial:
+            found = _at_points(f, values, places) or _between(f, values, places, integers)
+            if found is not None:
+                return f, found
     return None
 
 
@@ -53,10 +53,12 @@ def _parts(formula: Formula) -> Iterator[Formula]:
             left.extend(f.parts)
 
 
-def _is_partial(power: Formula) -> bool:
-    """Whether a power is not defined for every base."""
-    exponent = power.parts[1]
-    return exponent.kind != "number" or exponent.number < 0 or exponent.number.denominator > 1
+def _is_partial(f: Formula) -> bool:
+    """Whether a function is not defined for every number: binomial(n, 2) is a polynomial, binomial(n, k) counts."""
+    if f.kind == "**":
+        exponent = f.parts[1]
+        return exponent.kind != "number" or exponent.number < 0 or exponent.number.denominator > 1
+    return f.kind == "log" or (f.kind == "binomial" and f.parts[1].kind != "number")
 
 
 def _at_points(f: Formula, values: dict[int, list[arb]], places: Sequence[Point]) -> str | None:
@@ -67,6 +69,9 @@ def _at_points(f: Formula, values: dict[int, list[arb]], places: Sequence[Point]
         if f.kind == "log":
             if base <= 0:
                 return f"logarithms of what is positive at all admissible parameters; it is not at {at}"
+        elif f.kind == "binomial":
+            if base < 0:
+                return f"binomials of what is not negative at any admissible parameters; it is at {at}"
         elif base < 0 and exponent.is_finite() and not exponent.contains_integer():
             return f"roots of what is not negative at any admissible parameters; it is at {at}"
         elif base == 0 and exponent < 0:
@@ -77,7 +82,7 @@ def _at_points(f: Formula, values: dict[int, list[arb]], places: Sequence[Point]
 def _between(
     f: Formula, values: dict[int, list[arb]], places: Sequence[Point], integers: Collection[str]
 ) -> str | None:
-    if f.kind == "**" and not all(exponent < 0 for exponent in values[id(f.parts[1])]):
+    if f.kind == "binomial" or (f.kind == "**" and not all(exponent < 0 for exponent in values[id(f.parts[1])])):
         return None
     for factor in _factors(f.parts[0]):
         signs: dict[tuple[object, ...], set[bool]] = {}

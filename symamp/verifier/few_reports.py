@@ -37,8 +37,11 @@ def bound(check: Any, data: dict[str, Any], n: int, up: bool, what: str) -> Numb
     good = 2 <= size <= _MOST_ROWS and len({len(row) for row in texts}) == 1
     require(good and 0 < size * len(texts[0]) <= _MOST_ENTRIES, f"{what}: too large, or rows of different length")
     pairs = data["compared"]
-    good = 0 < len(pairs) <= size * size and all(0 <= x < size for pair in pairs for x in pair)
-    require(good and (up or len(pairs) == 1), f"{what}: no pair of rows, or more than one for one data set")
+    known = {(i, j) for i, j in pairs}
+    good = 0 < len(pairs) == len(known) <= size * size and all(0 <= x < size for pair in pairs for x in pair)
+    require(good and (up or len(pairs) == 1), f"{what}: no pair of rows, one twice, or more than one for one data set")
+    require(all(i != j for i, j in known), f"{what}: a row is compared with itself", "invalid")
+    require(not up or all((j, i) in known for i, j in known), f"{what}: a pair in one order only", "invalid")
     rows = [[check.number(text) for text in row] for row in texts]
     good = all(0 <= x < arb("inf") for row in rows for x in row)
     require(good, f"{what}: an entry is not proved to be finite and >= 0", "invalid")
@@ -54,16 +57,16 @@ def bound(check: Any, data: dict[str, Any], n: int, up: bool, what: str) -> Numb
         rows = [[arb(x) for x in row] for row in rows]
     p, q = (int(e.p), int(e.q)) if isinstance(e, fmpq) else (e, 1)
     messages = len(rows[0])
-    histograms = comb(n + messages - 1, messages - 1)
+    histograms, wide = comb(n + messages - 1, messages - 1), 1 + n * scale.bit_length() // 1024
     if up:
         data_sets = comb(n + size - 2, size - 1)
-        check.spend(data_sets * (len(pairs) + 1) * histograms * messages, hard=True)
+        check.spend(data_sets * (len(pairs) + 1) * histograms * messages * wide, hard=True)
         laws = _laws(rows, {(0,) * messages: 1}, n - 1)
     else:
         counts = data["others"]
         good = len(counts) == size and all(c >= 0 for c in counts) and sum(counts) == n - 1
         require(good, f"{what}: not one number of users for each row, or not of all others", "invalid")
-        check.spend(n * histograms * messages, hard=True)
+        check.spend(n * histograms * messages * wide, hard=True)
         laws = iter([_of_counts(rows, counts)])
     gains = [[q * a - p * b for a, b in zip(rows[i], rows[j], strict=True)] for i, j in pairs]
     exact = all(isinstance(x, int) for g in gains for x in g)

@@ -4,27 +4,34 @@ PROVED: each listed triple (A0, A1, A2) is one, and its divergence D(eps) = E[S_
 copies of r0 - e^eps r1 drawn under A2, satisfies the claim. epsilon: D <= delta from ``upper`` on for the triples
 ``above``, D > delta up to ``lower`` for those ``below``. delta: D <= ``upper`` and D >= ``lower`` at ``eps``.
 Version 2 may list other bounds above, for all inputs of the other users, all pairs of a table or all randomizers of a
-budget at once, and counts of two messages below; version 3 is about users who differ.
+budget at once, and counts of two messages below; version 4 is about users who differ, and says whose guarantee it is.
+Ends do not cross, of the claim or of what is proved above and below.
 NOT CHECKED: that these are the triples of the mechanism, for all pairs of inputs, and the reduction's ``standing``.
-That is the derivation, which is exact and can be repeated. See docs/certificates.md.
+That is the derivation, which is exact and can be repeated; the verdict lists it as supposed. See docs/certificates.md.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterable
 from functools import reduce
-from itertools import cycle
 from operator import add, mul, sub, truediv
-from typing import Any, NamedTuple
+from typing import Any
 
 from flint import arb, ctx, fmpq
 
 from . import few_reports, groups, laws_of_inputs, patterns, rows, sums
+from .claims import between, require_order
+from .claims import given as told
+from .documents import parsed, shaped
+from .planned import planned
+from .refusals import CrossedEnds, Malformed, Verdict, judged, require
+from .subjects import OF_GROUPS, require_one_subject, supposed, whose
+from .working import working
 
-MOST_CHARACTERS, MOST_ENTRIES, MOST_USERS, MOST_PRECISION = 2**24, 10**6, 10**18, 8192
+MOST_USERS, MOST_PRECISION = 10**18, 8192
+_VERSIONS = (1, 2, OF_GROUPS)
 MOST_FRACTION, MOST_WORK = 2**19, 10**7  # bits of an exact fraction; operations, about a microsecond each
 _TEXT = re.compile(r"(?:[0-9a-fx+\-*/() ]|exp|log|sqrt|E|pi){1,400000}", re.ASCII)
 _PLAN: dict[str, Any] = dict.fromkeys(("theta", "W", "theta_above", "theta_below"), str)
@@ -40,53 +47,9 @@ Number = Any  # an exact fraction (fmpq) where possible, else a ball (arb) at th
 _ZERO, _INFINITY = fmpq(0), arb("inf")
 
 
-class _Refusal(Exception):  # noqa: N818
-    """Not valid: ``args`` are the status and the reason."""
-
-
-class Verdict(NamedTuple):
-    """The status ("valid", "invalid" or "malformed") and one line that says why."""
-
-    status: str
-    reason: str
-
-
 def verify(text: str) -> Verdict:
     """Return the verdict on a certificate given as JSON text; nothing is raised, whatever the text is."""
-    try:
-        _require(len(text) <= MOST_CHARACTERS, f"more than {MOST_CHARACTERS} characters")
-        return Verdict("valid", Check().certificate(json.loads(text, object_pairs_hook=_unique)))
-    except _Refusal as refusal:
-        return Verdict(refusal.args[0], " ".join(refusal.args[1].split())[:300])
-    except (ValueError, RecursionError, MemoryError, ArithmeticError) as error:
-        return Verdict("malformed", f"not JSON, or too large or deep ({type(error).__name__})")
-
-
-def _require(condition: object, reason: str, status: str = "malformed") -> None:
-    if not condition:
-        raise _Refusal(status, reason)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    _require(len(dict(pairs)) == len(pairs), "a key twice in one object")
-    return dict(pairs)
-
-
-def _shaped(data: Any, shape: Any, what: str) -> None:
-    if isinstance(shape, dict):
-        _require(type(data) is dict, f"{what} is not an object")
-        _require(set(data) == set(shape), f"{what}: keys {sorted(set(data) ^ set(shape))!a:.99} missing or unknown")
-        for key in shape:
-            if (key, data[key]) != ("plan", None):
-                _shaped(data[key], shape[key], f"{what}.{key}")
-    elif isinstance(shape, type):
-        _require(type(data) is shape, f"{what} is not of type {shape.__name__}")
-    else:  # a list: of any length if the shape is one, and as long as the shape if that is a tuple
-        good = type(data) is list and (len(data) == len(shape) or (type(shape) is list and len(data) <= MOST_ENTRIES))
-        _require(good, f"{what} is not a list of the right length")
-        for item, kind in zip(data, cycle(shape), strict=False):
-            if type(item) is not kind:
-                _shaped(item, kind, f"an entry of {what}")
+    return judged(lambda: Check().certificate(parsed(text)))
 
 
 def _positive_part(x: Number) -> Number:
@@ -101,7 +64,7 @@ def _larger(x: Number, y: Number = _ZERO) -> Number:
 def _power(x: Number, y: Number) -> Number:
     if not isinstance(y, fmpq) or y.q > 2:
         return arb(x) ** arb(y)
-    _require(abs(y.p) < 2**63, "an exponent beyond 2**63")
+    require(abs(y.p) < 2**63, "an exponent beyond 2**63")
     x, exponent = (arb(x).sqrt() if y.q == 2 else x), int(y.p)
     small = isinstance(x, fmpq) and (x.p.bit_length() + x.q.bit_length()) * abs(exponent) <= MOST_FRACTION
     return x**exponent if small else arb(x) ** exponent
@@ -113,13 +76,15 @@ _BINARY: dict[type, Any] = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: 
 class Check:
     """Checks of one certificate: numbers from texts, and the work that is spent on them."""
 
-    work = 0
-    require, larger = staticmethod(_require), staticmethod(_larger)
+    require, larger, working = staticmethod(require), staticmethod(_larger), staticmethod(working)
+
+    def __init__(self, most: int | None = None) -> None:
+        self.work, self.most = 0, MOST_WORK if most is None else most
 
     def spend(self, operations: int, hard: bool = False) -> None:
         """Count operations, refusing when there are too many."""
         self.work += operations * (2 + (ctx.prec // 512) ** 2 if hard else 1)
-        _require(self.work <= MOST_WORK, "too large: too many operations to check it")
+        require(self.work <= self.most, f"too large: more than {self.most} operations to check it")
 
     def limited(self, x: Number) -> Number:
         """Return a number, a ball in place of a fraction that is too long."""
@@ -136,12 +101,12 @@ class Check:
         if text == "inf":
             return _INFINITY
         self.spend(len(text))
-        _require(_TEXT.fullmatch(text), f"not an expression: {text[:40]!a}")
+        require(_TEXT.fullmatch(text), f"not an expression: {text[:40]!a}")
         try:
             value = self.value(ast.parse(text.strip(), mode="eval").body)
         except (SyntaxError, ValueError, ArithmeticError) as error:
-            raise _Refusal("malformed", f"not a number: {text[:40]!a} ({type(error).__name__})") from None
-        _require(isinstance(value, fmpq) or value.is_finite(), f"not a finite number at this precision: {text[:40]!a}")
+            raise Malformed(f"not a number: {text[:40]!a} ({type(error).__name__})") from None
+        require(isinstance(value, fmpq) or value.is_finite(), f"not a finite number at this precision: {text[:40]!a}")
         return value
 
     def value(self, node: ast.expr) -> Number:
@@ -162,57 +127,97 @@ class Check:
             case ast.BinOp(left=x, op=op, right=y) if type(op) in _BINARY:
                 result = _BINARY[type(op)](self.value(x), self.value(y))
             case _:
-                raise _Refusal("malformed", f"{type(node).__name__} in an expression")
+                raise Malformed(f"{type(node).__name__} in an expression")
         return self.limited(result)
 
-    def certificate(self, data: Any) -> str:
-        """Return what a certificate proves, in words."""
-        _shaped(data, _CERTIFICATE, "certificate")
-        claim, is_epsilon = data["claim"], data["claim"].get("quantity") == "epsilon"
-        given = "delta" if is_epsilon else "eps"
-        _shaped(claim, {"quantity": str, "n": int, "lower": str, "upper": str, given: str}, "claim")
-        self.version, self.of_theorem = data["version"], claim["quantity"] == "theorem_d"
-        _require(data["format"] == "symamp-certificate" and self.version in (1, 2, 3), "not symamp-certificate 1 to 3")
+    def certificate(self, data: Any) -> Verdict:
+        """Return the verdict on a certificate that proves its claim; a refusal is raised otherwise."""
+        claim, is_epsilon = self.opened(data)
+        n, given = claim["n"], "delta" if is_epsilon else "eps"
+        with self.working(256):
+            lower, upper, at = (self.number(claim[key]) for key in ("lower", "upper", given))
+            require(0 < at < 1 if is_epsilon else 0 <= at < _INFINITY, "claim: a number out of range")
+            require_order(lower, upper, not is_epsilon)
+            trivial = {"above": upper >= (_INFINITY if is_epsilon else 1), "below": lower == 0}
+        require_one_subject(self, data)
+        sides = tuple(side for side in ("above", "below") if not trivial[side])
+        found: dict[str, list[tuple[Number, Number]]] = {"above": [], "below": []}
+        for side in sides:
+            bound = claim["upper" if side == "above" else "lower"]
+            require(data[side], f"nothing is listed {side}, and the bound is not trivial", "invalid")
+            eps, level = (bound, claim["delta"]) if is_epsilon else (claim["eps"], bound)
+            for i, evidence in enumerate(data[side]):
+                with self.working(evidence["precision"]):
+                    found[side].append(self.proved(evidence, n, side, (eps, level), is_epsilon, f"{side}[{i}]"))
+        if len(sides) == 2:
+            self.require_no_crossing(found["above"], found["below"], is_epsilon)
+        listed = " and ".join(f"{len(data[side])} {side}" for side in sides) or "none is needed"
+        said = f"{claim['quantity']} in {between(lower, upper)}, n = {n}, {given} = {told(claim[given], at)}"
+        checked = [f"ends rounded outward; evidence: {listed}"]
+        with self.working(256):
+            checked += [f"t = {told(e['ratio'], self.number(e['ratio']))}" for e in data["above"][:1] if "ratio" in e]
+        return Verdict("valid", f"{said}, {whose(data)}", tuple(checked), tuple(supposed(data, sides)))
+
+    def opened(self, data: Any) -> tuple[dict[str, Any], bool]:
+        """Return the claim, and whether it is about epsilon, after a check of all shapes and of the work due."""
+        shaped(data, _CERTIFICATE, "certificate")
+        claim, self.version = data["claim"], data["version"]
+        require(data["format"] == "symamp-certificate", "another format")
+        told = "version 3 does not say whose guarantee it is: write the certificate anew, as version 4"
+        require(self.version in _VERSIONS, told if self.version == 3 else "not version 1, 2 or 4")
+        is_epsilon, of_groups = claim.get("quantity") == "epsilon", self.version == OF_GROUPS
+        keys = {"quantity": str, "n": int, "lower": str, "upper": str, "delta" if is_epsilon else "eps": str}
+        shaped(claim, keys | ({"victims": [int]} if of_groups else {}), "claim")
+        known = ("epsilon", "delta", *["theorem_d"] * of_groups)
+        require(claim["quantity"] in known and 1 <= claim["n"] <= MOST_USERS, "claim: quantity or n")
+        self.of_theorem = claim["quantity"] == "theorem_d"
         for side in ("above", "below"):
             for i, evidence in enumerate(data[side]):
-                _shaped(evidence, self.shape(evidence, side == "above"), f"certificate.{side}[{i}]")
-        known = ("epsilon", "delta", *["theorem_d"] * (self.version == 3))
-        _require(claim["quantity"] in known and 1 <= claim["n"] <= MOST_USERS, "claim: quantity or n")
-        with ctx.workprec(256):
-            lower, upper, at = (self.number(claim[key]) for key in ("lower", "upper", given))
-            inside = 0 < at < 1 if is_epsilon else 0 <= at < _INFINITY
-            _require(inside and lower >= 0 and upper >= 0, "claim: a number out of range")
-            trivial = {"above": upper >= (_INFINITY if is_epsilon else 1), "below": lower == 0}
-            low, high, about = (arb(x).str(10, radius=False) for x in (lower, upper, at))
-        for side, bound in (("above", claim["upper"]), ("below", claim["lower"])):
-            _require(data[side] or trivial[side], f"nothing is listed {side}, and the bound is not trivial", "invalid")
-            eps, level = (bound, claim["delta"]) if is_epsilon else (claim["eps"], bound)
-            for i, evidence in enumerate(data[side] if not trivial[side] else ()):
-                _require(128 <= evidence["precision"] <= MOST_PRECISION, f"{side}[{i}]: precision out of range")
-                with ctx.workprec(evidence["precision"]):
-                    here, there, value = (self.number(x) for x in (evidence["eps"], eps, level))
-                    good = evidence["eps"] == eps or (here <= there if side == "above" else here >= there)
-                    _require(good and here >= 0, f"{side}[{i}]: eps is on the wrong side of the claim's", "invalid")
-                    what, n = f"{side}[{i}]", claim["n"]
-                    if self.version == 3:
-                        found = groups.bound(self, evidence, n, side == "above", what)
-                    elif "ratio" in evidence:
-                        found = patterns.bound(self, evidence, n, what)
-                    elif "compared" in evidence:
-                        found = few_reports.bound(self, evidence, n, side == "above", what)
-                    elif "rows" in evidence:
-                        found = rows.bound(self, evidence, n, value, what)
-                    elif "laws" in evidence:
-                        found = laws_of_inputs.bound(self, evidence, n, side == "above", what)
-                    else:
-                        found = self.divergence(evidence, n, side, what)
-                    good = found <= value if side == "above" else found > value if is_epsilon else found >= value
-                    _require(good, f"{side}[{i}]: the divergence is not proved to be as claimed", "invalid")
-        said = f"{claim['quantity']} in [{low}, {high}] (rounded), n = {claim['n']}, {given} = {about}"
-        listed = "triples" if self.version == 1 else "pieces of evidence"
-        by = sorted({e["method"][:40] for e in data["above"]} - {data["method"][:40]})
-        told = f"standing {data['standing'][:40]!a}" + f", upper end by {', '.join(by[:4])!a}" * bool(by)
-        return f"{said}; {len(data['above'])} + {len(data['below'])} {listed}, {told}"
+                shaped(evidence, self.shape(evidence, side == "above"), f"certificate.{side}[{i}]")
+                good = 128 <= evidence["precision"] <= MOST_PRECISION
+                require(good, f"{side}[{i}]: precision out of range")
+        due = sum(planned(e) for side in ("above", "below") for e in data[side])
+        require(self.work + due <= self.most, f"too large: {due} operations are announced, at most {self.most}")
+        return claim, is_epsilon
+
+    def proved(
+        self, evidence: dict[str, Any], n: int, side: str, claimed: tuple[str, str], is_epsilon: bool, what: str
+    ) -> tuple[Number, Number]:
+        """Return the eps of one piece of evidence and its divergence, after a proof that both are as claimed."""
+        here, there, value = (self.number(x) for x in (evidence["eps"], *claimed))
+        good = evidence["eps"] == claimed[0] or (here <= there if side == "above" else here >= there)
+        require(good and here >= 0, f"{what}: eps is on the wrong side of the claim's", "invalid")
+        found = self.bound(evidence, n, side, value, what)
+        good = found <= value if side == "above" else found > value if is_epsilon else found >= value
+        require(good, f"{what}: the divergence is not proved to be as claimed", "invalid")
+        # Of a table only those pairs are evaluated that are not settled at once: the others are at most as claimed.
+        return here, value if "theta" in evidence else found
+
+    def bound(self, evidence: dict[str, Any], n: int, side: str, value: Number, what: str) -> Number:
+        """Return a number whose upper end (above) or lower end (below) bounds the divergence."""
+        if self.version == OF_GROUPS:
+            return groups.bound(self, evidence, n, side == "above", what)
+        if "ratio" in evidence:
+            return patterns.bound(self, evidence, n, what)
+        if "compared" in evidence:
+            return few_reports.bound(self, evidence, n, side == "above", what)
+        if "rows" in evidence:
+            return rows.bound(self, evidence, n, value, what)
+        if "laws" in evidence:
+            return laws_of_inputs.bound(self, evidence, n, side == "above", what)
+        return self.divergence(evidence, n, side, what)
+
+    def require_no_crossing(
+        self, above: list[tuple[Number, Number]], below: list[tuple[Number, Number]], is_epsilon: bool
+    ) -> None:
+        """Refuse bounds below that are proved to be above those above: then they are about different mechanisms."""
+        with self.working(256):
+            k = 0 if is_epsilon else 1
+            top = above[0][k]
+            for pair in above[1:]:
+                top = self.larger(top, pair[k])
+            if any(pair[k] > top for pair in below):
+                raise CrossedEnds("what is proved below is above what is proved above: different mechanisms")
 
     def shape(self, evidence: dict[str, Any], above: bool) -> Any:
         """Return the shape of one piece of evidence."""
@@ -221,7 +226,7 @@ class Check:
             tails = type(item) is dict and item.get("evaluator") == "binomial tails" and self.version == 2
             return _EVIDENCE | {"plan": _TAILS if tails else _PLAN}
 
-        if self.version == 3:
+        if self.version == OF_GROUPS:
             return groups.shape(evidence, _PLAN, above, self.of_theorem)
         if above and self.version == 2 and "ratio" in evidence:
             return patterns.shape(evidence, triple)
@@ -237,19 +242,19 @@ class Check:
         """Return components and singular part as numbers, after a check that they are those of a triple."""
         components, singular = ([tuple(map(self.number, row)) for row in data[k]] for k in ("components", "singular"))
         good = all(0 <= x < _INFINITY for row in components + singular for x in row)
-        _require(good, f"{what}: a ratio or mass is not proved to be finite and >= 0", "invalid")
+        require(good, f"{what}: a ratio or mass is not proved to be finite and >= 0", "invalid")
         totals = [self.total(m for *_, m in components)]
         totals += [self.total([*(r[b] * r[2] for r in components), *(s[b] for s in singular)]) for b in (0, 1)]
         good = all(m == 1 if isinstance(m, fmpq) else m.contains(1) and m.rad() < arb(2) ** -99 for m in totals[1:])
         good = good and not totals[0] > 1 and arb(totals[0]).rad() < arb(2) ** -99
-        _require(good, f"{what}: the masses of A0 and A1 are not 1, or that of A2 is above 1", "invalid")
+        require(good, f"{what}: the masses of A0 and A1 are not 1, or that of A2 is above 1", "invalid")
         return components, singular
 
     def divergence(self, data: dict[str, Any], n: int, side: str, what: str) -> Number:
         """Return a number whose upper end (above) or lower end (below) bounds the divergence of one triple."""
         (components, singular), name, eps = self.triple(data, what), data["evaluator"], data["eps"]
         if eps == "inf":  # the mass that P0 has where P1 has none
-            _require(name == "limit" and side == "below", f"{what}: eps = inf is for evaluator limit")
+            require(name == "limit" and side == "below", f"{what}: eps = inf is for evaluator limit")
             alone = [(m * r0, m) for r0, r1, m in components if r1 == 0]
             hidden = self.total(x for x, _ in alone) * arb(self.total(m for _, m in alone)) ** (n - 1)
             return hidden + self.total(a0 for a0, a1 in singular if a1 == 0)
@@ -283,6 +288,6 @@ class Check:
             return sums.kernel(self, [(atoms, null, n)], plan, up, what)
         if name == "binomial tails" and plan is not None and "windows" in plan:
             return sums.tails(self, atoms, null, n, plan, up, what)
-        _require(name in ("enumeration", "exact"), f"{what}: unknown evaluator {name[:40]!a}")
+        require(name in ("enumeration", "exact"), f"{what}: unknown evaluator {name[:40]!a}")
         seen = null > 0 or (up and arb(null).rad() > 0)  # from below it may be left out
         return sums.enumerated(self, [(atoms, null if seen else None, n)])

@@ -104,7 +104,7 @@ def bound(check: Any, data: dict[str, Any], n: int, value: Number, what: str) ->
     check.require(0 < theta < arb("inf") and value > 0, f"{what}: theta or the claim is not positive", "invalid")
     listed = {tuple(found["pair"]): found for found in data["pairs"]}
     good = len(listed) == len(data["pairs"]) <= _MOST_PAIRS and all(0 <= x < size for pair in listed for x in pair)
-    check.require(good, f"{what}: a pair twice, or not of rows")
+    check.require(good and all(i != j for i, j in listed), f"{what}: a pair twice, or not of two rows")
     evaluated, result = [], _ZERO
     for (i, j), found in listed.items():
         evaluated.append(sorted((key, v[3]) for key, v in table.columns(i, j).items()))

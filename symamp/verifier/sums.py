@@ -10,6 +10,8 @@ from typing import Any
 
 from flint import acb, arb, ctx, fmpq
 
+from .working import working
+
 Number = Any  # an exact fraction (fmpq) where possible, else a ball (arb) at the working precision
 Group = Any  # (values with their masses, mass of the null symbol or None, number of draws)
 _EXACT_ZERO, _ZERO, _ONE = fmpq(0), arb(0), arb(1)
@@ -180,16 +182,18 @@ def tails(check: Any, atoms: list[Any], null: arb, n: int, plan: dict[str, Any],
 
 def _outside(n: int, p: arb, low: int, high: int) -> arb:
     """Return a bound on the probability that a binomial (n, p) count is not within low..high."""
+    if p.is_zero():  # the count is 0
+        return _ONE if low > 0 else _ZERO
     q, result = 1 - p, _ZERO
     for k, odds, rest in ((high + 1, p / q, n - high - 1), (low - 1, q / p, low - 1)):
-        if 0 <= k <= n and not p.is_zero():
+        if 0 <= k <= n:
             ratio = odds * rest / (n - rest + 1)
             result += _binomial(n, k) * p**k * q ** (n - k) / (1 - ratio) if ratio < 1 else _ONE
     return result.min(_ONE) if result.is_finite() else _ONE
 
 
 def _binomial(n: int, k: int) -> arb:
-    with ctx.workprec(ctx.prec + 2 * n.bit_length() + 8):
+    with working(ctx.prec + 2 * n.bit_length() + 8):
         few = min(k, n - k)
         if few <= 64:
             return arb(prod(range(n - few + 1, n + 1)) // prod(range(1, few + 1)))

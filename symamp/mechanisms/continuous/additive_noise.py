@@ -7,7 +7,6 @@ from contextlib import suppress
 from math import ceil, log2, sqrt
 from typing import TYPE_CHECKING, ClassVar, Self
 
-import flint
 import sympy as sp
 from flint import arb
 
@@ -27,6 +26,7 @@ from symamp.mechanisms.family import Parametrised
 from symamp.mechanisms.subject_base import SubjectBase
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.rationals import rational_of
+from symamp.numbers.surroundings import at_precision
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,7 +126,7 @@ class AdditiveNoise(Parametrised, SubjectBase):
         points = admissible_points(self.parameters, 2) if self.parameters else [{}]
         members = [self.at(**point) if point else self for point in points]
         values = [{p.symbol: rational_of(point[p.name]) for p in self.parameters} for point in points]
-        with flint.ctx.workprec(_MANY_BITS):
+        with at_precision(_MANY_BITS):
             tried = [(v, m.survival) for v, m in zip(values, members, strict=True)]
             return ratio_distribution(self.sides(), tried)
 

@@ -7,7 +7,6 @@ from functools import cached_property, lru_cache
 from itertools import permutations
 from typing import TYPE_CHECKING, Self
 
-import flint
 import sympy as sp
 from flint import arb
 
@@ -16,6 +15,7 @@ from symamp.algebra.order import sign
 from symamp.algebra.parameter import Parameter
 from symamp.derivation.crossing import level_of, number
 from symamp.derivation.printing import latex, text
+from symamp.derivation.randomizer import known_label
 from symamp.derivation.variation_parameters import VariationRatio
 from symamp.derivation.worst_pair import WorstPair
 from symamp.errors import (
@@ -24,7 +24,6 @@ from symamp.errors import (
     RowSumError,
     SupportMismatchError,
     UndecidedOrderError,
-    UnknownInputError,
     VerificationError,
 )
 from symamp.evaluation.law import total
@@ -40,6 +39,7 @@ from symamp.mechanisms.continuous.resolved import Y, resolved, stretches
 from symamp.mechanisms.subject_base import SubjectBase
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.surroundings import at_precision
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,11 +140,11 @@ class Densities(SubjectBase):
     def gamma(self) -> tuple[float, float]:
         """Return doubles around the mass of the blanket."""
         law = self.law(self.pairs()[0])
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             found = 1 - law.null()
         return float(found.lower()), float(found.upper())
 
-    def pieces(self, pair: tuple[str, str]) -> tuple[Shown, ...]:
+    def pieces(self, pair: tuple[object, object]) -> tuple[Shown, ...]:
         """Return the blanket of a pair as formulas, without point masses; cells around crossings are left out.
 
         >>> import symamp as sa
@@ -153,26 +153,23 @@ class Densities(SubjectBase):
         >>> noise.pieces(("0", "1"))[-1]
         Shown(start=1, end=oo, blanket=exp(-y)/2, ratio0=1, ratio1=E)
         """
-        self._check_known(*pair)
-        places = self.inputs.index(pair[0]), self.inputs.index(pair[1])
+        places = self._place(pair[0]), self._place(pair[1])
         whole = (p for p in self.parts if _ZERO not in p.densities)
         found = [(p, s) for p in whole for s in cells_of(p, places, None)]
         return tuple(s for p, s in found if p.is_tail or sign(s.end - s.start - (p.end - p.start) * _THIN) > 0)
 
-    def plot_ratios(self, pair: tuple[str, str], ax: Axes | None = None) -> Axes:
+    def plot_ratios(self, pair: tuple[object, object], ax: Axes | None = None) -> Axes:
         """Draw the curve of (R(x0)/m, R(x1)/m) over all messages, m the blanket; return the matplotlib Axes."""
         return plot_ratios(self.law(pair), ax)
 
-    def plot_distribution(self, eps: object, pair: tuple[str, str], ax: Axes | None = None) -> Axes:
+    def plot_distribution(self, eps: object, pair: tuple[object, object], ax: Axes | None = None) -> Axes:
         """Draw the distribution function of G = r0 - e^eps r1 under the blanket; return the matplotlib Axes."""
         return plot_distribution(self.law(pair), level_of(exact_number(eps, "eps")), ax)
 
-    def _check_known(self, *labels: str) -> None:
-        for label in labels:
-            if label not in self.inputs:
-                raise UnknownInputError("input", label, f"one of {', '.join(self.inputs)}")
+    def _place(self, label: object) -> int:
+        return self.inputs.index(known_label("input", label, self.inputs))
 
-    def law(self, pair: tuple[str, str], other: str | None = None) -> SmoothLaw:
+    def law(self, pair: tuple[object, object], other: object = None) -> SmoothLaw:
         """Return the triple (R(x0), R(x1), blanket), or with R(other) in place of the blanket.
 
         Guarantee
@@ -182,13 +179,12 @@ class Densities(SubjectBase):
 
         Raises UnknownInputError for inputs that the mechanism does not have.
         """
-        self._check_known(*pair, *([] if other is None else [other]))
-        return _law(self, (self.inputs.index(pair[0]), self.inputs.index(pair[1])), _index(self, other))
+        return _law(self, (self._place(pair[0]), self._place(pair[1])), None if other is None else self._place(other))
 
     def _compare(self, x: sp.Symbol, y: sp.Symbol, inside: tuple[sp.Expr, ...]) -> None:
         """Raise VerificationError unless what was resolved agrees in balls with the formula as it was written."""
         written = formula_range(self.density, (x, y))
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             for part, place in zip(self.parts, inside, strict=True):
                 for value, found in zip(self.values, part.densities, strict=True):
                     box = {x.name: number(value)(), y.name: number(place)()}
@@ -197,7 +193,7 @@ class Densities(SubjectBase):
 
     def _check_totals(self) -> None:
         """Raise RowSumError unless the masses of each input are enclosed by a narrow ball around 1."""
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             for k, label in enumerate(self.inputs):
                 terms = [integral(p.densities[k], p.start, p.end)() for p in self.parts]
                 mass = total([*terms, *(number(m[k])() for _, m in self.masses)])
@@ -234,10 +230,6 @@ def _check_positive(part: Part) -> None:
             start = part.start if end is part.end else part.end
             if end.is_infinite and sign(d.xreplace({Y: (_ZERO if start.is_infinite else start) + outward}), [u]) < 0:
                 raise NegativeProbabilityError("density", str(d), "a density >= 0")
-
-
-def _index(mechanism: Densities, label: str | None) -> int | None:
-    return None if label is None else mechanism.inputs.index(label)
 
 
 @lru_cache(maxsize=256)

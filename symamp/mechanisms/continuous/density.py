@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import lru_cache, reduce
 from typing import ClassVar
 
-import flint
 import sympy as sp
 from flint import acb, arb
 
@@ -24,6 +23,7 @@ from symamp.numbers.agreement import same
 from symamp.numbers.exact_number import exact_number
 from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.surroundings import at_precision
 
 _POINTS = tuple(sp.Rational(x) for x in ("1/1000", "1/7", "1/2", "4/3", "5/2", "7", "20"))
 _INPUTS = (sp.S.Zero, sp.Rational(2, 3), sp.S.One)
@@ -74,7 +74,7 @@ class NoiseDensity(AdditiveNoise):
             raise UndecidedOrderError("density", str(half), "an integral that SymPy finds")
         self._beyond = sp.simplify(beyond).rewrite(sp.exp)
         self._gamma = sp.simplify(2 * self._beyond.subs(Y, sp.Rational(1, 2))).rewrite(sp.exp)
-        with flint.ctx.workprec(_MANY_BITS):
+        with at_precision(_MANY_BITS):
             self._compare(x, y)
 
     def key(self) -> tuple[object, ...]:
@@ -110,7 +110,7 @@ class NoiseDensity(AdditiveNoise):
         """Return y at which the ratio is reached, or beyond which there is no mass that matters."""
         last, y = self.sides()[-1], sp.Integer(2)
         at = Holomorphic(last.ratio, Y)
-        with flint.ctx.workprec(_MANY_BITS):  # what is left may be a difference of larger numbers
+        with at_precision(_MANY_BITS):  # what is left may be a difference of larger numbers
             while y <= _FARTHEST:
                 place = arb(int(y * 16)) / 16
                 enough = self._largest is sp.oo and at(acb(place)).real > ratio
@@ -123,7 +123,7 @@ class NoiseDensity(AdditiveNoise):
         """Return about the variance of G at eps = 0, by the midpoint rule."""
         last, total, step = self.sides()[-1], 0.0, 1 / 64
         density, ratio = Holomorphic(last.density0, Y), Holomorphic(last.ratio, Y)
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             for k in range(64 * 64):
                 y = acb(0.5 + (k + 0.5) * step)
                 part = float(density(y).real * (ratio(y).real - 1) ** 2) * step
@@ -223,7 +223,7 @@ def _check_log_concave(half: sp.Expr, z: sp.Symbol) -> sp.Expr:
     if not shown:
         accepted = "a positive, falling, log-concave density: f > 0, (log f)' <= 0, (log f)'' <= 0 for z > 0"
         raise UndecidedOrderError("density", str(half), accepted)
-    with flint.ctx.workprec(_MANY_BITS):
+    with at_precision(_MANY_BITS):
         _check_slopes(formula, slope, bend)
     return sp.simplify(sp.limit(sp.simplify(half / half.subs(z, z + 1)), z, sp.oo))
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 
-import flint
 import sympy as sp
 from flint import acb, arb
 from sympy.polys.polyerrors import BasePolynomialError
@@ -17,6 +16,7 @@ from symamp.errors import SymampError, UndecidedOrderError
 from symamp.evaluation.law import Number
 from symamp.mechanisms.continuous.resolved import Y
 from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.surroundings import at_precision
 
 _FAR, _SMALL = 2**14, 2.0**-200
 _OF_SYMPY = (NotImplementedError, ValueError, TypeError, AttributeError, RecursionError)
@@ -66,7 +66,7 @@ def _finite(end: sp.Expr | Number) -> Number:
 
 def _end(compiled: Holomorphic, end: sp.Expr | Number) -> Number:
     if isinstance(end, sp.Expr) and end.is_infinite:
-        with flint.ctx.workprec(256):
+        with at_precision(256):
             far = [compiled(acb(_FAR * k if end is sp.oo else -_FAR * k)) for k in (1, 2)]
         if not all(abs(v).upper() < _SMALL for v in far):
             raise UndecidedOrderError("density", str(compiled.formula), "a tail that falls like an exponential")

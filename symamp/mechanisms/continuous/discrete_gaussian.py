@@ -16,6 +16,7 @@ from symamp.evaluation.law import Atom, Level, Number
 from symamp.evaluation.smooth_law import SmoothLaw
 from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
 from symamp.mechanisms.continuous.noise_sides import Arc, Side, Y
+from symamp.numbers.surroundings import at_precision
 
 _FAR, _FAR_ENOUGH = 33.0, 9.2
 _LARGEST = sp.Integer(2_000)
@@ -124,7 +125,7 @@ class DiscreteGaussian(AdditiveNoise):
 
 @lru_cache(maxsize=4096)
 def _tail(noise: DiscreteGaussian, first: int, precision: int) -> arb:
-    with flint.ctx.workprec(precision):
+    with at_precision(precision):
         sigma = number(noise["sigma"])()
         steps = isqrt(int((arb(2 * precision + 64) * sigma * sigma).upper().ceil().unique_fmpz())) + 2
         last = first + steps

@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
 
-import flint
 import sympy as sp
 from flint import acb, arb
 
@@ -20,6 +19,7 @@ from symamp.mechanisms.continuous.density_integral import integral
 from symamp.mechanisms.continuous.resolved import Y
 from symamp.mechanisms.finite import FiniteMechanism
 from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.surroundings import at_precision
 
 ROUNDED = sp.Rational(1, 2**90)
 """Total variation, at most, between a row of the table and the one that it is rounded from."""
@@ -39,7 +39,7 @@ def dominating_table(mechanism: Densities) -> FiniteMechanism:
 
     Raises PrecisionError if balls are too wide.
     """
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         inner = sum(1 for p in mechanism.parts if not p.is_tail)
         columns = [c for p in mechanism.parts for c in _columns(p, max(4, _NODES // max(inner, 1)))]
         columns += [[number(m)() for m in masses] for _, masses in mechanism.masses]

@@ -12,7 +12,6 @@ from fractions import Fraction
 from itertools import pairwise
 from math import inf, nextafter
 
-import flint
 import numpy as np
 import numpy.typing as npt
 import sympy as sp
@@ -22,6 +21,7 @@ from symamp.derivation.crossing import number
 from symamp.errors import UndecidedOrderError
 from symamp.mechanisms.continuous.formula_range import formula_range
 from symamp.numbers.convex_hull import lower_hull
+from symamp.numbers.surroundings import at_precision
 
 _MESSAGES, _FINEST, _GROWTH, _NODES, _BITS = 2048, 2.0**-11, 8.0, 160, 64
 _SLACK = 1e-12
@@ -53,7 +53,7 @@ def boxes(
     x, y = symbols
     value = formula_range(density, symbols)
     points = [formula_range(m, symbols) for m in masses]
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         (a, b), (low, high) = ((number(e)() for e in ends) for ends in (inputs, messages))
         cells = [(a + (b - a) * arb(s)).union(a + (b - a) * arb(t)) for s, t in pairwise(_graded())]
         ends = [low + (high - low) * arb(k) / _MESSAGES for k in range(_MESSAGES + 1)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-import flint
 import sympy as sp
 from flint import acb, arb
 
@@ -15,6 +14,7 @@ from symamp.errors import UndecidedOrderError
 from symamp.mechanisms.continuous.resolved import Y
 from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.rationals import rational_below
+from symamp.numbers.surroundings import at_precision
 
 _BITS, _DEPTH, _CLOSE, _DIGITS = 128, 40, 1e-10, 64
 
@@ -33,7 +33,7 @@ def largest_value(found: Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]) -> sp.Expr:
     3
     """
     best, at_best = sp.S.One, arb(1)
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         for formula, start, end in found:
             for place in (start, end) if formula.free_symbols else (start,):
                 value = formula.xreplace({Y: place})
@@ -67,7 +67,7 @@ def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb | None:
             inner = [v for v, e in zip(values, (a, b), strict=True) if not (e.overlaps(start) or e.overlaps(end))]
             if all(v <= best for v in inner):
                 continue
-            top = max(inner, key=lambda v: float(v.upper()))
+            top = reduce(arb.max, inner)
         else:
             top = (f(acb((a + b) / 2)).real + slope * (box - (a + b) / 2)) if slope.is_finite() else wide
         if top.is_finite() and top.upper() <= best.lower():

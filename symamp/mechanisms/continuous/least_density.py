@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import flint
 import sympy as sp
 from flint import acb, arb
 
 from symamp.derivation.crossing import number
 from symamp.errors import UndecidedOrderError
 from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.surroundings import at_precision
 
 SLACK = sp.Rational(2**50 - 1, 2**50)
 """The least density is only needed up to this factor, which costs 1e-15 of the blanket: equal ones need no proof."""
@@ -41,7 +41,7 @@ def least_cells(densities: Sequence[Holomorphic], start: sp.Expr, end: sp.Expr) 
     """
     found: list[Cell] = []
     width = end - start
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         first, wide = number(start)(), number(width)()
         open_ = [(sp.S.Zero, sp.S.One, 0)]
         while open_:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Protocol
 
-import flint
 import sympy as sp
 from flint import acb, arb
 
@@ -17,6 +16,7 @@ from symamp.evaluation.smooth_law import Piece, SmoothLaw
 from symamp.mechanisms.continuous.noise_sides import Side, W, Y, in_tail
 from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.substitution import put
+from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT, compile_expression
 
 _CELLS, _CELL_BITS, _NEGLIGIBLE, _LARGEST = 200, 256, 2.0**-64, 1e300
@@ -104,7 +104,7 @@ def cut_laws(noise: Noise, smooth: float, ratio: float) -> tuple[SmoothLaw, Smoo
 def far_ratio(noise: Noise) -> float:
     """Return about the ratio f(y - 1)/f(y) beyond which f(y - 1) has a mass of less than 2^-64."""
     ratio, y = Holomorphic(noise.sides()[-1].ratio, Y), arb(1)
-    with flint.ctx.workprec(64):
+    with at_precision(64):
         while not noise.survival(y - 1) < _NEGLIGIBLE:
             y += (y - arb(0.75)) / 8
         return min(float(ratio(acb(y)).real.mid()), _LARGEST)

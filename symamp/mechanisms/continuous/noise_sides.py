@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-import flint
 import sympy as sp
 
 from symamp.derivation.crossing import number
 from symamp.errors import UndecidedOrderError, VerificationError
 from symamp.numbers.agreement import agree
 from symamp.numbers.substitution import put
+from symamp.numbers.surroundings import at_precision
 
 Z, Y, W = sp.Symbol("z", real=True), sp.Symbol("y", real=True), sp.Symbol("w", positive=True)
 _ORDER_BITS = 512
@@ -128,7 +128,7 @@ def _compare(a: sp.Expr, b: sp.Expr) -> int:
     """Return the sign of a - b for constants."""
     if a == b:
         return 0
-    with flint.ctx.workprec(_ORDER_BITS):
+    with at_precision(_ORDER_BITS):
         difference = number(sp.sympify(a - b))()
         if difference > 0 or difference < 0:
             return 1 if difference > 0 else -1

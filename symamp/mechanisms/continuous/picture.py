@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import flint
 import numpy as np
 from flint import acb, arb
 
@@ -12,6 +11,7 @@ from symamp.derivation.axes import axes_for
 from symamp.evaluation.law import Level
 from symamp.evaluation.sandwich import finite_sandwich
 from symamp.evaluation.smooth_law import SmoothLaw
+from symamp.numbers.surroundings import at_precision
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ _CELLS, _POINTS, _BITS = 60, 60, 64
 def plot_ratios(law: SmoothLaw, ax: Axes | None = None) -> Axes:
     """Draw the curve (r0, r1) that the messages run through, and its atoms as points; return the matplotlib Axes."""
     ax = axes_for(ax)
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         for piece in law.pieces:
             start, end = piece.start(), piece.end()
             places = [acb(start + (end - start) * k / _POINTS) for k in range(_POINTS + 1)]
@@ -44,7 +44,7 @@ def plot_distribution(law: SmoothLaw, level: Level, ax: Axes | None = None) -> A
     """Draw the distribution function of G at a level, null symbol included; return the matplotlib Axes."""
     ax = axes_for(ax)
     below, _ = finite_sandwich(law, _CELLS, _BITS)
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         e = level.exponential()
         steps = [(float(a.ratio0() - e * a.ratio1()), float(a.mass())) for a in below.atoms]
         steps.append((0.0, float(law.null().max(arb(0)))))

@@ -21,6 +21,7 @@ from symamp.mechanisms.neighbours import distance
 from symamp.mechanisms.notebook_view import NotebookView
 from symamp.mechanisms.subject_base import SubjectBase
 from symamp.numbers.rationals import rational_below
+from symamp.numbers.surroundings import at_precision
 
 _BITS, _DIGITS, _FAR, _CELLS = 192, 56, 100, 4
 
@@ -68,7 +69,7 @@ class PlanarLaplace(NotebookView, Parametrised, SubjectBase):
             raise ArgumentError("neighbours", repr(self), "a number for eps0")
         low, high = strip_mass(self["eps0"] * d)
         known = VariationRatio(sp.exp(self["eps0"] * d), high, self.local_ratio())
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             third = arb(1) if sign(1 - d) > 0 else arb(0.5)
             rows = _below(number(self["eps0"])(), number(d)(), third)
             table = simulated(rows, ("0", "d"), f"planar Laplace noise in strips, d = {d}")
@@ -96,7 +97,7 @@ def strip_mass(width: sp.Expr) -> tuple[sp.Rational, sp.Rational]:
     >>> [round(float(x), 10) for x in strip_mass(sp.Integer(1))]
     [0.2959600665, 0.2959600665]
     """
-    with flint.ctx.workprec(_BITS):
+    with at_precision(_BITS):
         mass = _strip(number(width)() / 2)
         return max(rational_below(mass, _DIGITS), sp.S.Zero), min(-rational_below(-mass, _DIGITS), sp.S.One)
 
@@ -105,7 +106,7 @@ def _strip(half: arb) -> arb:
     """Return a ball around P(|Z_1| < half) for eps0 = 1: by Struve functions where series serve, else by its tail."""
     if half > _FAR:
         return 1 - arb(0).union(4 * half.lower().sqrt() * (-half.lower()).exp())
-    with flint.ctx.workprec(flint.ctx.prec + 2 * _FAR):
+    with at_precision(flint.ctx.prec + 2 * _FAR):
         x = arb(half)
         square, k0, k1 = x * x / 4, x.bessel_k(0), x.bessel_k(1)
         # L_-1 and L_0, modified Struve functions.

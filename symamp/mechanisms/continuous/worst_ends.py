@@ -12,7 +12,6 @@ from itertools import pairwise
 from math import inf, nextafter
 from typing import NamedTuple
 
-import flint
 import numpy as np
 import numpy.typing as npt
 import sympy as sp
@@ -28,6 +27,7 @@ from symamp.mechanisms.continuous.resolved import Y
 from symamp.mechanisms.continuous.strip_signs import not_negative, positive
 from symamp.mechanisms.continuous.strips import Strip, X, strips
 from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.surroundings import at_precision
 
 _BITS, _DEPTH, _ORDERS, _CELLS, _LEVELS, _SLACK, _TINY = 128, 12, 4, 256, 64, 1e-12, 1e-300
 _NEAR, _STEPS, _ZERO = sp.Rational(1, 2**10), 20, sp.S.Zero
@@ -51,7 +51,7 @@ def ends_are_worst(density: sp.Expr, symbols: tuple[sp.Symbol, sp.Symbol], input
     """
     written = density.xreplace(dict(zip(symbols, (X, Y), strict=True)))
     try:
-        with flint.ctx.workprec(_BITS):
+        with at_precision(_BITS):
             return _Ends(written, inputs, messages).are_worst()
     except SymampError:  # not of the kind that the corollary is about, or not decided
         return False

@@ -1,0 +1,104 @@
+"""What a certificate claims, read and printed: whole, with both ends rounded outward, and whose guarantee it is.
+
+What the certificate says without proof is printed apart, with every sign escaped that is not plain ASCII.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from flint import arb, fmpq
+
+from .refusals import CrossedEnds, require
+from .working import working
+
+Number = Any
+_DIGITS, _MOST_TEXT, _MOST_SHOWN, _MOST_NAMES = 10, 60, 120, 8
+_PLAIN = re.compile(r"[0-9a-zE+\-*/() ]+", re.ASCII)
+_RANGE = 4096
+_NUMBER = re.compile(r"(-?\d+)(?:\.(\d*))?(?:e([+-]?\d+))?")
+
+
+def require_order(lower: Number, upper: Number, is_delta: bool, what: str = "claim") -> None:
+    """Refuse ends below 0 or that are no numbers, a delta above 1, and a lower end above the upper one."""
+    good = all(x >= 0 for x in (lower, upper))  # false of what is no number
+    require(good and not (is_delta and not (lower <= 1 and upper <= 1)), f"{what}: a number out of range")
+    if lower > upper:
+        raise CrossedEnds(f"{what}: the lower end is above the upper end")
+
+
+def outward(x: Number, up: bool) -> str:
+    """Return a decimal number that is not below (up) or not above x, of ten digits; x itself where that has few.
+
+    >>> from flint import fmpq
+    >>> outward(fmpq(1, 3), True), outward(fmpq(1, 3), False), outward(fmpq(1, 4), True)
+    ('0.3333333334', '0.3333333333', '0.25')
+    """
+    if x == 0:
+        return "0"
+    with working(256):
+        if x == arb("inf"):
+            return "inf"
+        exact = isinstance(x, fmpq) and x.p.bit_length() + x.q.bit_length() < _RANGE
+        end = x if exact else arb(x).upper() if up else arb(x).lower()
+        # The nearest number of ten digits is on one side or the other; so is the next one.
+        found = _NUMBER.fullmatch(arb(end).str(_DIGITS, radius=False))
+        if found is None:
+            return "some number"
+        digits, power = int(found[1] + (found[2] or "")), int(found[3] or 0) - len(found[2] or "")
+        scale = max(_DIGITS - len(str(abs(digits))), 0)
+        near, power = digits * 10**scale, power - scale
+        while not _reaches(near, power, end, exact, up):
+            near += 1 if up else -1
+    return _decimal(near, power)
+
+
+def _reaches(near: int, power: int, end: Number, exact: bool, up: bool) -> bool:
+    value: Number = arb(f"{near}e{power}")
+    if exact:
+        value = fmpq(near * 10 ** max(power, 0), 10 ** max(-power, 0))
+    return bool(value >= end if up else value <= end)
+
+
+def _decimal(digits: int, power: int) -> str:
+    """Return digits * 10^power, as a plain number unless that is long."""
+    while digits and digits % 10 == 0:
+        digits, power = digits // 10, power + 1
+    text, sign = str(abs(digits)), "-" * (digits < 0)
+    first = len(text) - 1 + power
+    if first < -7 or max(first, 0) > 15:
+        return f"{sign}{text[0]}{'.' * (len(text) > 1)}{text[1:]}e{first:+d}"
+    if power >= 0:
+        return f"{sign}{text}{'0' * power}"
+    whole = text.rjust(1 - power, "0")
+    return f"{sign}{whole[:power]}.{whole[power:]}"
+
+
+def between(lower: Number, upper: Number) -> str:
+    """Return a bracket in decimal numbers, rounded outward."""
+    return f"[{outward(lower, False)}, {outward(upper, True)}]"
+
+
+def given(text: str, value: Number) -> str:
+    """Return what a claim supposes as an exact text, or between decimal numbers where that is long.
+
+    Only the signs of expressions that have been read are printed.
+    """
+    if len(text) <= _MOST_TEXT and _PLAIN.fullmatch(text):
+        return text
+    return f"a number in {between(value, value)}"
+
+
+def quoted(text: Any) -> str:
+    """Return an unchecked text in quotation marks, on one line and in ASCII: no sign of it moves a cursor."""
+    text = text if isinstance(text, str) else str(text)
+    return ascii(text[:_MOST_SHOWN]) + (f" and {len(text) - _MOST_SHOWN} more signs" if len(text) > _MOST_SHOWN else "")
+
+
+def some(names: Iterable[str]) -> str:
+    """Return different texts, each in quotation marks; of many the first ones and how many more there are."""
+    found = list(dict.fromkeys(names))
+    more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
+    return ", ".join(quoted(name) for name in found[:_MOST_NAMES]) + more

@@ -1,0 +1,71 @@
+"""From the text of a certificate to data: its size is counted before anything is made of it, its shape after.
+
+No key may stand twice in an object, no number may have a point or an exponent, and lists and objects are as deep, and
+as many, as certificates have them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import cycle
+from typing import Any
+
+from .refusals import Malformed, TooLarge, require
+
+MOST_BYTES, MOST_ITEMS, MOST_DEPTH, MOST_DIGITS = 2**25, 10**6, 16, 40
+"""Of the text; of all lists, objects and their entries; of brackets within brackets; of an integer."""
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+
+
+def parsed(text: str) -> Any:
+    """Return the data of a JSON text, which is within the limits; a refusal is raised otherwise."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    require(size <= MOST_BYTES, f"too large: {size} bytes, more than {MOST_BYTES}")
+    items = text.count(",") + text.count("[") + text.count("{") + 1
+    require(items <= MOST_ITEMS, f"too large: more than {MOST_ITEMS} items")
+    depth = deepest = 0
+    for found in _BRACKETS.finditer(text):
+        sign = found[0]
+        depth += 1 if sign in ("[", "{") else -1 if sign in ("]", "}") else 0
+        deepest = max(deepest, depth)
+    require(deepest <= MOST_DEPTH, f"too large: nested more than {MOST_DEPTH} levels deep")
+    try:
+        return json.loads(
+            text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_refused, parse_constant=_refused
+        )
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise Malformed(f"not JSON ({type(error).__name__})") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    require(len(dict(pairs)) == len(pairs), "a key twice in one object")
+    return dict(pairs)
+
+
+def _integer(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise TooLarge(f"too large: an integer of more than {MOST_DIGITS} digits")
+    return int(text)
+
+
+def _refused(text: str) -> Any:
+    raise Malformed(f"a number that is no integer, {text[:40]!a}: write it as text")
+
+
+def shaped(data: Any, shape: Any, what: str) -> None:
+    """Refuse data of another shape: an object with other keys, a value of another type, a list of another length."""
+    if isinstance(shape, dict):
+        require(type(data) is dict, f"{what} is not an object")
+        require(set(data) == set(shape), f"{what}: keys {sorted(set(data) ^ set(shape))!a:.99} missing or unknown")
+        for key in shape:
+            if (key, data[key]) != ("plan", None):
+                shaped(data[key], shape[key], f"{what}.{key}")
+    elif isinstance(shape, type):
+        require(type(data) is shape, f"{what} is not of type {shape.__name__}")
+    else:  # a list: of any length if the shape is one, and as long as the shape if that is a tuple
+        good = type(data) is list and (type(shape) is list or len(data) == len(shape))
+        require(good, f"{what} is not a list of the right length")
+        for item, kind in zip(data, cycle(shape), strict=False):
+            if type(item) is not kind:
+                shaped(item, kind, f"an entry of {what}")
