@@ -57,7 +57,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Joint:
-    """All parts are answered, each about its own coordinate of the input; the message is the tuple of their messages."""
+    """All parts are answered, each about its own coordinate of the input; the message has a coordinate of each."""
 
     parts: tuple[Runs, ...]
 
@@ -103,7 +103,7 @@ class Silent:
         return self.part.place(x)
 
 
-# -------------------------------------------------------------------------------- which inputs of the victim are compared
+# ------------------------------------------------------------------------------ which inputs of the victim are compared
 
 
 class Neighbours(Protocol):
@@ -240,7 +240,7 @@ class Messages:
 
 @dataclass(frozen=True)
 class Data:
-    """The data are shuffled: position i runs mechanism i on the i-th of the permuted data; outputs are seen in order."""
+    """The data are permuted, position i runs mechanism i on the i-th of them, and the outputs are seen in order."""
 
     def law(self, people: Sequence[Person], weights: Callable[[Person], Mapping[int, int]], base: int) -> Law:
         positions = sorted(number for number, _ in people)
@@ -394,7 +394,7 @@ class Truth:
         return self.delta(ONE)
 
     def moment(self, order: int) -> Fraction | None:
-        """The largest sum P^order Q^(1 - order), whose logarithm over order - 1 is the Renyi divergence; None: infinite."""
+        """The largest sum P^order Q^(1 - order), None if infinite; its log over order - 1 is the Renyi divergence."""
         found = [_moment(v, total, order) for views, total in self.pairs for v in (views, _swapped(views))]
         return None if None in found else max(found, default=ONE)
 

@@ -27,6 +27,7 @@ from tests.oracle.world import (
     Silent,
     Table,
     TakesPart,
+    Truth,
     Within,
     World,
 )
@@ -37,9 +38,11 @@ from tests.worlds.subjects import is_crowd
 F = Fraction
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "combinations.md"
 
-ROWS = Table(tuple(tuple(F(p, 12) for p in row) for row in ((6, 4, 2), (3, 6, 3), (2, 3, 7))))
-OTHER = Table(tuple(tuple(F(p, 12) for p in row) for row in ((5, 4, 3), (4, 5, 3), (2, 4, 6))))
+ROWS = Table(tuple(tuple(F(p, 12) for p in row) for row in ((9, 3), (6, 6), (3, 9))))
+OTHER = Table(tuple(tuple(F(p, 12) for p in row) for row in ((8, 4), (6, 6), (5, 7))))
+THREE = Table(tuple(tuple(F(p, 12) for p in row) for row in ((6, 4, 2), (3, 6, 3), (2, 3, 7))))
 FIRST, SECOND = response(2, F(3)), Table(((F(2, 3), F(1, 3)), (F(1, 2), F(1, 2))))
+ALIKE = response(2, F(3)), response(2, F(3))
 BOTH, EITHER = Joint((FIRST, SECOND)), Drawn(((F(1, 3), FIRST), (F(2, 3), SECOND)))
 
 
@@ -59,6 +62,7 @@ SETTINGS: dict[str, World] = {
     "a table": _world(ROWS),
     "a table, pairs of a list": _world(ROWS, LISTED),
     "a table, inputs within a distance": _world(ROWS, NEAR),
+    "a table of three messages": _world(THREE),
     "randomized response": _world(response(3, F(3))),
     "joint": _world(BOTH),
     "joint, one attribute differs": _world(BOTH, ONE),
@@ -67,6 +71,9 @@ SETTINGS: dict[str, World] = {
     "Poisson sample of a table": _world(Silent(ROWS, F(1, 2))),
     "Poisson sample of a table, within a distance": _world(Silent(ROWS, F(1, 2)), NEAR),
     "Poisson sample of a joint, one attribute": _world(Silent(BOTH, F(1, 2)), ONE),
+    "joint of responses": _world(Joint(ALIKE)),
+    "joint of responses, one attribute": _world(Joint(ALIKE), ONE),
+    "parallel of responses, one attribute": _world(Drawn(((F(1, 3), ALIKE[0]), (F(2, 3), ALIKE[1]))), ONE),
     "joint of a parallel and a table": _world(Joint((EITHER, FIRST))),
     "2 of 3 people, a table": _world(ROWS, None, Chosen(2)),
     "2 of 3 people, within a distance": _world(ROWS, NEAR, Chosen(2)),
@@ -92,10 +99,10 @@ QUESTIONS: dict[str, Callable[[ask.Case], None]] = {
     "delta": lambda case: ask.ask_delta(case, None, LEVEL),
     "epsilon": lambda case: _epsilon(case),
     "curve": ask.ask_curve,
-    "least n": ask.ask_least_n,
-    "largest eps0": ask.ask_largest_eps0,
+    "least n": lambda case: _least_n(case),
+    "largest eps0": lambda case: _largest_eps0(case),
     "compare": ask.ask_compare,
-    "exact": ask.ask_exact,
+    "exact": lambda case: ask.ask_exact(case, LEVEL),
     "rounds": lambda case: ask.rounds_of(case, 2, "delta"),
     "Rényi": lambda case: ask.rounds_of(case, 2, "renyi"),
     "trade-off": lambda case: ask.rounds_of(case, 2, "tradeoff"),
@@ -108,6 +115,18 @@ QUESTIONS: dict[str, Callable[[ask.Case], None]] = {
 def _epsilon(case: ask.Case) -> None:
     """eps at a delta that is reached."""
     ask.ask_epsilon_at(case, case.truth.delta(F(6, 5)))
+
+
+def _least_n(case: ask.Case) -> None:
+    """The least n for what three users have."""
+    if not is_crowd(case.world) and not isinstance(case.world.takes_part, Chosen):
+        ask.least_n_at(case, LEVEL, Truth(ask.sized(case.world, 3)).delta(LEVEL.low))
+
+
+def _largest_eps0(case: ask.Case) -> None:
+    """The largest budget, where everything is a response."""
+    if not is_crowd(case.world) and not isinstance(case.world.takes_part, Chosen):
+        ask.largest_eps0_at(case, LEVEL, F(1, 10))
 
 
 def _export(case: ask.Case) -> None:
@@ -177,7 +196,8 @@ def page() -> str:
         "Users who differ are *messages* or *data*, after what is shuffled. *2 of 3 people* are drawn without "
         "replacement. *Rounds*, *Rényi* and *trade-off* are those of two rounds, *callable* is "
         "`profile.to_callable()`, which other accountants are given, and *budget alone* asks `sa.PureLDP` with the "
-        "budget of what is run.",
+        "budget of what is run; other questions, such as profiles that are given and rounds of several kinds, are "
+        "asked of random worlds only.",
         "",
         "## Questions",
         "",

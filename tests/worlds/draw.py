@@ -66,7 +66,7 @@ def _world(rng: Random) -> World:
     if kind < 0.62:
         group = _alike(rng, rng.choice((1, 2, 2, 3, 3, 4)))
         takes_part: TakesPart = Everyone()
-        if group.users > 1 and rng.random() < 0.04:
+        if group.users > 1 and rng.random() < 0.05:
             takes_part = Chosen(rng.randint(1, group.users - 1))
         elif not isinstance(group.runs, Silent) and rng.random() < 0.1:
             takes_part = Poisson(_share(rng))

@@ -50,18 +50,22 @@ def of_number(eps: str) -> Level:
     return Level(eps, max(low, ONE), max(high, ONE))
 
 
-def moved(E: Fraction, by: str) -> Level:
-    """The level log(E) + by, for a decimal number ``by``, which may be tiny."""
+def moved(E: Fraction, by: str, times: int = 1) -> Level:
+    """The level times*log(E) + by, for a decimal number ``by``, which may be tiny."""
     low, high = exponential(Fraction(by))
-    text = f"log({E}){by}" if by.startswith("-") else f"log({E})+{by}"
-    return Level(text, max(E * low, ONE), max(E * high, ONE))
+    text = f"log({E})" if times == 1 else f"{times}*log({E})"
+    text += by if by.startswith("-") else f"+{by}"
+    return Level(text, max(E**times * low, ONE), max(E**times * high, ONE))
 
 
-def draw(rng: Random, kinks: list[Fraction], budgets: list[Fraction]) -> Level:
-    """A level at, beside or between the places where something changes, or anywhere."""
+def draw(rng: Random, kinks: list[Fraction], budgets: list[tuple[Fraction, int]]) -> Level:
+    """A level at, beside or between the places where something changes, or anywhere; budgets are powers of ratios."""
     kind = rng.random()
     if budgets and kind < 0.3:
-        return beside(rng, rng.choice(budgets))
+        t, times = rng.choice(budgets)
+        if times > 1 and rng.random() < 0.5:
+            return moved(t, rng.choice(("-1e-19", "-1e-12", "-1e-25", "+1e-19")).removeprefix("+"), times)
+        return beside(rng, t**times)
     if kinks and kind < 0.55:
         return beside(rng, rng.choice(kinks))
     if len(kinks) > 1 and kind < 0.7:

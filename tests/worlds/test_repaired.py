@@ -185,3 +185,38 @@ def test_weights_of_equal_parts(weights, n):
 
 def test_everyone_takes_part_by_default():
     assert world(1, TWO).takes_part == Everyone()
+
+
+# --- levels that are one double, and victims by name
+
+
+@pytest.mark.parametrize(
+    ("k", "t", "n", "texts"),
+    [
+        (3, "50", 1, ["log(50)", "2", "2", "log(50)-1e-19"]),
+        (2, "3", 4, ["log(5/3)+1e-19", "log(5/3)", "0", "log(3)-1e-12"]),
+        (2, "50", 2, ["log(2501/100)", "log(50)", "log(25009999999999999999999997499/1000000000000000000000000000)"]),
+    ],
+)
+def test_a_curve_at_levels_that_are_one_double(k, t, n, texts):
+    mechanism = sa.RandomizedResponse(k=k, eps0=f"log({t})")
+    answers = sa.profile(mechanism, n=n).curve(eps=texts).answers
+    alone = [sa.delta(mechanism, n=n, eps=text) for text in texts]
+    for together, single in zip(answers, alone, strict=True):
+        assert together.lower <= single.upper
+        assert single.lower <= together.upper
+
+
+@pytest.mark.parametrize("t", [10**15, 2 * 10**20])
+def test_a_budget_whose_delta_is_nearly_one(t):
+    answer = sa.delta(sa.PureLDP(eps0=f"log({t})"), n=1, eps=3, method="generic_all_data_sets")
+    low, high = levels.exponential(F(3))
+    ask.check_delta(answer, (t - high) / (t + 1), lambda: (t - low) / F(t + 1))
+
+
+def test_a_victim_is_of_the_group_that_was_listed():
+    """Groups without an honest user count where a victim is named, or the name is refused."""
+    first, last = Table(((F(32, 63), F(31, 63)), (F(1, 2), F(1, 2)))), Table(((F(4, 5), F(1, 5)), (F(7, 10), F(3, 10))))
+    groups = Group(1, response(2, F(3)), honest=0), Group(2, first, honest=2), Group(1, last, honest=1)
+    for victim in (1, 2):
+        examined(World(groups, victim=victim), ask.ask_delta, None, levels.of_order(F(1)))

@@ -1,0 +1,108 @@
+"""Random worlds of all settings, each answer against the truth; and the page that says what is answered where."""
+
+import json
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+from tests.oracle.world import Truth, World
+from tests.worlds import ask, combinations, draw, levels, run
+
+CHUNK = 100
+
+
+def falsehoods(seed, first, last, dear):
+    """What is found false in the worlds of these numbers; how long an answer takes is no falsehood."""
+    found = []
+    for number in range(first, last):
+        case = ask.examine(seed, number, dear=dear)
+        found += [(number, case.world, o) for o in case.outcomes if o.status in ("false", "crash")]
+    return found
+
+
+@pytest.mark.parametrize("chunk", range(20))
+def test_random_worlds(chunk):
+    """Two thousand worlds, with few of the questions that take long; ``tests.worlds.run --one`` shows one of them."""
+    assert falsehoods(1, chunk * CHUNK, (chunk + 1) * CHUNK, dear=0.2) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chunk", range(100))
+def test_more_random_worlds(chunk):
+    assert falsehoods(2, chunk * CHUNK, (chunk + 1) * CHUNK, dear=1) == []
+
+
+def test_the_page_of_combinations_is_what_is_answered():
+    """Written anew by ``python -m tests.worlds.combinations``."""
+    assert combinations.PAGE.read_text(encoding="utf-8") == combinations.page()
+
+
+# --- the net itself
+
+
+def test_a_world_is_known_by_its_number():
+    assert [draw.world(Random(f"1 {i}")) for i in range(50)] == [draw.world(Random(f"1 {i}")) for i in range(50)]
+
+
+def test_all_words_of_settings_are_drawn():
+    drawn = {word for i in range(1000) for word in ask.setting(draw.world(Random(f"1 {i}"))).split(", ")}
+    assert {word for world in combinations.SETTINGS.values() for word in ask.setting(world).split(", ")} <= drawn
+
+
+class _Answer:
+    def __init__(self, lower, upper):
+        self.lower, self.upper = lower, upper
+
+    def as_mpf(self):
+        import mpmath
+
+        return mpmath.mpf(self.lower), mpmath.mpf(self.upper)
+
+
+@pytest.mark.parametrize("ends", [(0.1, 0.2), (0.26, 0.3), (0.3, 0.2), (float("nan"), 0.3), (0.2, 1.5), (-0.1, 0.3)])
+def test_what_is_false_is_found(ends):
+    truth = Fraction(1, 4)
+    with pytest.raises(ask.FalseAnswerError):
+        ask.check_delta(_Answer(*ends), truth, lambda: truth)
+    ask.check_delta(_Answer(0.25, 0.25), truth, lambda: truth)
+
+
+def test_a_false_eps_is_found():
+    truth = Truth(World((draw.Group(1, draw.response(2, Fraction(3))),)))  # delta = (3 - E)/4
+    good = levels.Level("log(2)", Fraction(2), Fraction(2))
+    assert truth.delta(good.low) == Fraction(1, 4)
+    ask.check_epsilon(_Answer(0.6931, 0.6932), Fraction(1, 4), truth.delta, truth.unbounded())
+    for ends in ((0.6932, 0.7), (0.6, 0.6931), (0.7, 0.69), (0.6931, float("nan")), (float("inf"), float("inf"))):
+        with pytest.raises(ask.FalseAnswerError):
+            ask.check_epsilon(_Answer(*ends), Fraction(1, 4), truth.delta, truth.unbounded())
+
+
+@pytest.mark.parametrize("x", ["0", "1e-19", "-1e-19", "1/3", "1", "20", "-3"])
+def test_exponentials_in_fractions(x):
+    import mpmath
+
+    low, high = levels.exponential(Fraction(x))
+    with mpmath.workdps(90):
+        q = Fraction(x)
+        value = mpmath.exp(mpmath.mpf(q.numerator) / q.denominator)
+        assert mpmath.mpf(low.numerator) / low.denominator <= value <= mpmath.mpf(high.numerator) / high.denominator
+    assert high - low < Fraction(1, 10**55)
+
+
+def test_levels_beside_a_budget():
+    level = levels.moved(Fraction(3), "-1e-19", 2)
+    assert level.text == "2*log(3)-1e-19"
+    assert 9 - Fraction(9, 10**19) <= level.low <= level.high < 9 - Fraction(8, 10**19)
+
+
+def test_a_run_goes_on_where_it_was(tmp_path, capsys):
+    file = tmp_path / "found.jsonl"
+    with file.open("a", encoding="utf-8") as lines:
+        tally = run.run(1, 0, run.EVERY, dear=0, seconds=None, file=lines)
+    assert tally.worlds == run.EVERY
+    assert run.begun(file, 1) == run.EVERY
+    assert run.begun(file, 2) == run.begun(None, 1) == run.begun(tmp_path / "none", 1) == 0
+    assert json.loads(file.read_text(encoding="utf-8").splitlines()[-1]) == {"seed": 1, "finished": run.EVERY}
+    assert "ms a world" in capsys.readouterr().out
+    assert "answered" in next(tally.lines())
