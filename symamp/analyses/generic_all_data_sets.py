@@ -29,6 +29,8 @@ _CELLS = 12.0
 _SMALL, _FEW = 1.8, ((0, 1), (1, 2), (7, 8), (63, 64), (1, 1))
 """Up to this t the upper end is so much worse than the others that these cells do."""
 _DENOMINATOR = 64
+_FEW_USERS = 12
+"""For fewer users the generic bound was the smaller one wherever both were compared, and this one takes seconds."""
 _LEAST = sp.Rational(-1, 10)
 """The share of p below which the blanket is small enough."""
 
@@ -159,4 +161,5 @@ GENERIC_ALL_DATA_SETS = Analysis(
     _lacks,
     rank=4,
     floor=_floor,
+    dear=lambda subject, level, n: n < _FEW_USERS,
 )
