@@ -14,7 +14,8 @@ from symamp.evaluation.evaluator import Evaluator
 def _found() -> Mapping[str, Evaluator]:
     modules = sorted(m.name for m in iter_modules(evaluation.__path__) if m.name != "evaluators")
     values = [v for name in modules for v in vars(import_module(f"{evaluation.__name__}.{name}")).values()]
-    return MappingProxyType({v.name: v for v in values if isinstance(v, Evaluator)})
+    found = {v.name: v for v in values if isinstance(v, Evaluator)}
+    return MappingProxyType(dict(sorted(found.items())))
 
 
 EVALUATORS = _found()
