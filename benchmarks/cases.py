@@ -3,8 +3,8 @@
 from functools import lru_cache
 
 import symamp as sa
-from symamp.analyses.registry import ANALYSES
-from symamp.evaluation.law import Law, Level
+from symamp.bounds.registry import ANALYSES
+from symamp.laws.law import Law, Level
 
 MECHANISM = sa.RandomizedResponse(k=10, eps0=1)
 DELTAS = {10**3: "1e-5", 10**4: "1e-6", 10**8: "1e-10", 10**12: "1e-14"}

@@ -8,9 +8,9 @@ import pytest
 import symamp as sa
 from benchmarks import algorithm7
 from benchmarks.cases import DELTAS, MECHANISM, answer, blanket_law, level
-from symamp.evaluation.divergence import Settings, enclose_divergence, estimate_log_divergence
-from symamp.evaluation.inversion import estimate_epsilon
-from symamp.evaluation.law import Level
+from symamp.laws.law import Level
+from symamp.sums.divergence import Settings, enclose_divergence, estimate_log_divergence
+from symamp.sums.inversion import estimate_epsilon
 
 STEP = expm1(1.0) / algorithm7.STEPS
 HALVINGS = 20

@@ -9,7 +9,7 @@ import pytest
 
 import symamp as sa
 from symamp.errors import SymampError
-from symamp.mechanisms.catalogue import by_name, catalogue
+from symamp.randomizers.catalogue import by_name, catalogue
 
 SLUGS = ("hadamard-response", "local-hashing", "oue", "subset-selection")
 MANY = [pytest.param(10**e, id=f"n=1e{e:02}") for e in (4, 8, 12)]

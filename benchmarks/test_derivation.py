@@ -6,8 +6,8 @@ import pytest
 from sympy.core.cache import clear_cache
 
 import symamp as sa
-from symamp.derivation.pairs import pair_classes
-from symamp.mechanisms.catalogue import catalogue
+from symamp.decompositions.pairs import pair_classes
+from symamp.randomizers.catalogue import catalogue
 
 
 def forget(part: str = "symamp."):
@@ -27,7 +27,7 @@ def forget_everything():
 
 def forget_derivations():
     """Empty the caches of the derivation and of SymPy: finding the families is not part of a derivation."""
-    forget("symamp.derivation")
+    forget("symamp.decompositions")
     clear_cache()
 
 

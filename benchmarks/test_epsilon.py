@@ -4,7 +4,7 @@ import pytest
 
 import symamp as sa
 from benchmarks.cases import DELTAS, MECHANISM, answer, blanket_law, level
-from symamp.evaluation.divergence import enclose_divergence, estimate_log_divergence
+from symamp.sums.divergence import enclose_divergence, estimate_log_divergence
 
 SIZES = [pytest.param(10**e, id=f"n=1e{e:02}") for e in (4, 8, 12)]
 

@@ -8,8 +8,8 @@ import pytest
 import symamp as sa
 from benchmarks import algorithm7
 from benchmarks.cases import MECHANISM, blanket_law
-from symamp.evaluation.divergence import Settings, enclose_divergence
-from symamp.evaluation.law import Level
+from symamp.laws.law import Level
+from symamp.sums.divergence import Settings, enclose_divergence
 
 STEP = expm1(1.0) / algorithm7.STEPS
 

@@ -4,11 +4,10 @@ import flint
 import pytest
 
 import symamp as sa
-from symamp.derivation.crossing import law_of
-from symamp.evaluation.certified import certified_sum
-from symamp.evaluation.divergence import Settings, enclose_divergence
-from symamp.evaluation.gparv import ball_gparv
-from symamp.evaluation.law import Level
+from symamp.decompositions.to_law import law_of
+from symamp.laws.law import Level, ball_gparv
+from symamp.sums.divergence import Settings, enclose_divergence
+from symamp.sums.kernel_balls import certified_sum
 
 N = 50
 

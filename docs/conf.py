@@ -57,7 +57,7 @@ def _write_pages(app):
     from gallery import BUDGETS, gallery, typical
 
     from symamp.literature.audit import audit_page
-    from symamp.mechanisms.catalogue import catalogue
+    from symamp.randomizers.catalogue import catalogue
 
     for name, draw in pictures.DOORS.items():
         pictures.save(draw(), name)

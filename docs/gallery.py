@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import sympy as sp
 
-from symamp.amplification.questions import epsilon
-from symamp.derivation.pairs import pair_classes
-from symamp.derivation.printing import decomposition_latex, latex
-from symamp.mechanisms.catalogue import catalogue
-from symamp.mechanisms.family import Family
+from symamp.decompositions.pairs import pair_classes
+from symamp.decompositions.printing import decomposition_latex, latex
+from symamp.questions.ask import epsilon
+from symamp.randomizers.catalogue import catalogue
+from symamp.randomizers.family import Family
 
 BUDGETS = (1, 4)
 N, DELTA = 10**6, "1e-8"

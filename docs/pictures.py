@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import symamp as sa
-from symamp.mechanisms.family import Family
+from symamp.randomizers.family import Family
 
 FOLDER = Path(__file__).resolve().parent / "generated"
 USERS = tuple(10**k for k in range(3, 9))

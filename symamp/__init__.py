@@ -1,7 +1,7 @@
 """symamp: privacy amplification by shuffling, derived as formulas and evaluated with a guarantee."""
 
 from symamp import describe, errors, exact
-from symamp.accounting.composed_answer import ComposedAnswer
+from symamp.accounting.composition import ComposedAnswer
 from symamp.accounting.privacy_profile import (
     GivenProfile,
     Profile,
@@ -13,61 +13,57 @@ from symamp.accounting.privacy_profile import (
 from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.rounds import ComposedCurve, Composition
 from symamp.accounting.tradeoff import TradeOff
-from symamp.algebra.parameter import Parameter
-from symamp.amplification.answer import Answer
-from symamp.amplification.choose import Candidate, Ranking, choose
-from symamp.amplification.crowd_answer import CrowdAnswer
-from symamp.amplification.curve import Curve
-from symamp.amplification.estimate import Estimate, estimate
-from symamp.amplification.inverse import largest_eps0, least_n
-from symamp.amplification.inverse_bracket import Inverse
-from symamp.amplification.method_check import method_check
-from symamp.amplification.questions import delta, epsilon
-from symamp.amplification.sum_law import SumLaw, sum_law
-from symamp.amplification.sweep import curve, sweep
-from symamp.amplification.sweep_result import Sweep
-from symamp.analyses.crowd import Crowd, heterogeneous
-from symamp.analyses.standing import Standing
-from symamp.derivation.decomposition import Decomposition
-from symamp.literature.compare import compare
-from symamp.literature.comparison import Comparison
-from symamp.mechanisms.continuous.cauchy import Cauchy
-from symamp.mechanisms.continuous.clipped_laplace import ClippedLaplace
-from symamp.mechanisms.continuous.density_mechanism import DensityMechanism
-from symamp.mechanisms.continuous.discrete_gaussian import DiscreteGaussian
-from symamp.mechanisms.continuous.gaussian import Gaussian
-from symamp.mechanisms.continuous.laplace import Laplace
-from symamp.mechanisms.continuous.logistic import Logistic
-from symamp.mechanisms.continuous.planar_laplace import PlanarLaplace
-from symamp.mechanisms.discrete_laplace import DiscreteLaplace
-from symamp.mechanisms.families.block_hadamard import BlockHadamardResponse
-from symamp.mechanisms.families.cms import CountMeanSketch
-from symamp.mechanisms.families.collision import Collision
-from symamp.mechanisms.families.d_bit_flip import DBitFlip
-from symamp.mechanisms.families.duchi_vector import DuchiVector
-from symamp.mechanisms.families.exponential import ExponentialMechanism
-from symamp.mechanisms.families.hadamard_response import HadamardResponse
-from symamp.mechanisms.families.harmony import Harmony
-from symamp.mechanisms.families.hcms import HadamardCountMeanSketch
-from symamp.mechanisms.families.local_hashing import LocalHashing
-from symamp.mechanisms.families.one_bit_mean import OneBitMean
-from symamp.mechanisms.families.pckv_grr import PCKVGRR
-from symamp.mechanisms.families.piecewise import PiecewiseMechanism
-from symamp.mechanisms.families.priv_kv import PrivKV
-from symamp.mechanisms.families.priv_unit import PrivUnit
-from symamp.mechanisms.families.randomized_response import RandomizedResponse
-from symamp.mechanisms.families.sampling_rappor import SamplingRappor
-from symamp.mechanisms.families.square_wave import SquareWave
-from symamp.mechanisms.families.staircase import Staircase
-from symamp.mechanisms.families.subset_exponential import SubsetExponential
-from symamp.mechanisms.families.subset_selection import SubsetSelection
-from symamp.mechanisms.families.unary_encoding import UnaryEncoding
-from symamp.mechanisms.families.wheel import Wheel
-from symamp.mechanisms.files.load import load_mechanism, mechanism_from_json
-from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.joint import joint
-from symamp.mechanisms.parallel import parallel, poisson_subsample
-from symamp.mechanisms.pure_ldp import PureLDP
+from symamp.bounds.standing import Standing
+from symamp.decompositions.decomposition import Decomposition
+from symamp.formulas.parameter import Parameter
+from symamp.literature.compare import Comparison, compare
+from symamp.questions.answer import Answer
+from symamp.questions.ask import delta, epsilon
+from symamp.questions.choose import Candidate, Ranking, choose
+from symamp.questions.curve import Curve
+from symamp.questions.estimate import Estimate, estimate
+from symamp.questions.inverse import Inverse, largest_eps0, least_n
+from symamp.questions.method_check import method_check
+from symamp.questions.sum_law import SumLaw, sum_law
+from symamp.questions.sweep import Sweep, curve, sweep
+from symamp.questions.users_who_differ import CrowdAnswer
+from symamp.randomizers.combined import joint, parallel, poisson_subsample
+from symamp.randomizers.discrete_laplace import DiscreteLaplace
+from symamp.randomizers.families.block_hadamard import BlockHadamardResponse
+from symamp.randomizers.families.cms import CountMeanSketch
+from symamp.randomizers.families.collision import Collision
+from symamp.randomizers.families.d_bit_flip import DBitFlip
+from symamp.randomizers.families.duchi_vector import DuchiVector
+from symamp.randomizers.families.exponential import ExponentialMechanism
+from symamp.randomizers.families.hadamard_response import HadamardResponse
+from symamp.randomizers.families.harmony import Harmony
+from symamp.randomizers.families.hcms import HadamardCountMeanSketch
+from symamp.randomizers.families.local_hashing import LocalHashing
+from symamp.randomizers.families.one_bit_mean import OneBitMean
+from symamp.randomizers.families.pckv_grr import PCKVGRR
+from symamp.randomizers.families.piecewise import PiecewiseMechanism
+from symamp.randomizers.families.priv_kv import PrivKV
+from symamp.randomizers.families.priv_unit import PrivUnit
+from symamp.randomizers.families.randomized_response import RandomizedResponse
+from symamp.randomizers.families.sampling_rappor import SamplingRappor
+from symamp.randomizers.families.square_wave import SquareWave
+from symamp.randomizers.families.staircase import Staircase
+from symamp.randomizers.families.subset_exponential import SubsetExponential
+from symamp.randomizers.families.subset_selection import SubsetSelection
+from symamp.randomizers.families.unary_encoding import UnaryEncoding
+from symamp.randomizers.families.wheel import Wheel
+from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
+from symamp.randomizers.finite import FiniteMechanism
+from symamp.randomizers.noise.cauchy import Cauchy
+from symamp.randomizers.noise.clipped_laplace import ClippedLaplace
+from symamp.randomizers.noise.density_mechanism import DensityMechanism
+from symamp.randomizers.noise.discrete_gaussian import DiscreteGaussian
+from symamp.randomizers.noise.gaussian import Gaussian
+from symamp.randomizers.noise.laplace import Laplace
+from symamp.randomizers.noise.logistic import Logistic
+from symamp.randomizers.noise.planar_laplace import PlanarLaplace
+from symamp.randomizers.pure_ldp import PureLDP
+from symamp.settings.users_who_differ import Crowd, heterogeneous
 
 __version__ = "0.1.0"
 

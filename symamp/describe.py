@@ -5,24 +5,23 @@
 'y = x0'
 """
 
-from symamp.algebra.normal_form import normal
-from symamp.algebra.parameter import EPS0, Parameter
-from symamp.analyses.analysis import Analysis, finite_budget, one_mechanism
-from symamp.analyses.part import Evidence, Part
-from symamp.analyses.reduction import Reduction
-from symamp.analyses.standing import Standing
-from symamp.analyses.subject import Subject
-from symamp.derivation.decomposition import Component, Decomposition
-from symamp.derivation.orbit import Orbit
-from symamp.mechanisms.described import DescribedFamily, described_family
-from symamp.mechanisms.family import Family
-from symamp.mechanisms.family_description import Description
-from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.mechanism import Mechanism
-from symamp.mechanisms.structures.disjoint_cover import DisjointCover
-from symamp.mechanisms.structures.exchangeable import ExchangeableSets, Share
-from symamp.mechanisms.structures.one_hot import Letter, OneHot
-from symamp.mechanisms.structures.state_channel import StateChannel
+from symamp.bounds.analysis import Analysis, finite_budget, one_mechanism
+from symamp.bounds.bound import Evidence, Part
+from symamp.bounds.reduction import Reduction
+from symamp.bounds.standing import Standing
+from symamp.bounds.subject import Subject
+from symamp.decompositions.decomposition import Component, Decomposition
+from symamp.decompositions.randomizer import Orbit
+from symamp.formulas.normal_form import normal
+from symamp.formulas.parameter import EPS0, Parameter
+from symamp.randomizers.described import DescribedFamily, Description, described_family
+from symamp.randomizers.family import Family
+from symamp.randomizers.finite import FiniteMechanism
+from symamp.randomizers.mechanism import Mechanism
+from symamp.randomizers.structures.disjoint_cover import DisjointCover
+from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share
+from symamp.randomizers.structures.one_hot import Letter, OneHot
+from symamp.randomizers.structures.state_channel import StateChannel
 
 __all__ = [
     "EPS0",

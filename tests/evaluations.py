@@ -5,9 +5,9 @@ from collections import Counter
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-from symamp.analyses import reduction
-from symamp.evaluation import all_data_sets_regions
-from symamp.evaluation.law import Law
+from symamp.bounds import reduction
+from symamp.laws.law import Law
+from symamp.sums.all_data_sets import search as all_data_sets_regions
 
 _EVALUATORS = (
     (reduction, "estimate_log_divergence"),

@@ -10,9 +10,9 @@ import pytest
 from flint import fmpq
 
 import symamp as sa
-from symamp.accounting.document import to_document
+from symamp.accounting.exports import to_document
 from symamp.accounting.round import ShuffledRound, swapped
-from symamp.amplification.question import Question
+from symamp.settings.question import Question
 from tests.oracle import composition as oracle
 
 KRR = sa.RandomizedResponse(k=10, eps0=1)

@@ -13,15 +13,15 @@ from flint import arb, fmpq
 from oracle.histograms import _hockey_stick, multiset_laws
 
 import symamp as sa
-from symamp.analyses.reduction import law_of
-from symamp.derivation.triple import triple
+from symamp.bounds.reduction import law_of
+from symamp.decompositions.blanket import triple
 from symamp.errors import ArgumentError
-from symamp.evaluation import all_data_sets_regions
-from symamp.evaluation.all_data_sets import enclose_all_data_sets, estimate_log_all_data_sets, recomputed_bound
-from symamp.evaluation.all_data_sets_majorant import missing_factor, raised_to_majorant
-from symamp.evaluation.all_data_sets_plan import AllDataSetsEvidence, Parameters, Term
-from symamp.evaluation.divergence import enclose_divergence
-from symamp.evaluation.law import Atom, Law, Level
+from symamp.laws.law import Atom, Law, Level
+from symamp.sums.all_data_sets import search as all_data_sets_regions
+from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets, recomputed_bound
+from symamp.sums.all_data_sets.floats import AllDataSetsEvidence, Parameters, Term
+from symamp.sums.all_data_sets.laws import missing_factor, raised_to_majorant
+from symamp.sums.divergence import enclose_divergence
 
 # ------------------------------------------------------------------------------------------- oracles, without symamp
 

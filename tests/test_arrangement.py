@@ -5,12 +5,12 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.algebra.arrangement import arranged
-from symamp.algebra.normal_form import normal
-from symamp.algebra.parameter import EPS0
-from symamp.derivation.pairs import pair_classes
-from symamp.derivation.printing import latex, setting, text
-from symamp.mechanisms.catalogue import catalogue
+from symamp.decompositions.pairs import pair_classes
+from symamp.decompositions.printing import latex, setting, text
+from symamp.formulas.arrangement import arranged
+from symamp.formulas.normal_form import normal
+from symamp.formulas.parameter import EPS0
+from symamp.randomizers.catalogue import catalogue
 
 FAMILIES = list(catalogue().values())
 

@@ -8,12 +8,12 @@ from random import Random
 import pytest
 
 import symamp as sa
-from symamp.amplification.search import LOOSE
-from symamp.analyses.registry import ANALYSES
-from symamp.derivation.pairs import distinct_pairs, pairs_with_equal_laws
-from symamp.evaluation.divergence import Settings
-from symamp.evaluation.law import Level
-from symamp.mechanisms.catalogue import catalogue
+from symamp.bounds.registry import ANALYSES
+from symamp.bounds.search import LOOSE
+from symamp.decompositions.pairs import distinct_pairs, pairs_with_equal_laws
+from symamp.laws.law import Level
+from symamp.randomizers.catalogue import catalogue
+from symamp.sums.divergence import Settings
 
 PROVED = [name for name, a in ANALYSES.items() if a.standing.is_guarantee]
 SLOW = pytest.mark.slow

@@ -12,12 +12,10 @@ from flint import arb, fmpq
 from test_evaluation import by_convolution, contains, krr, law_of, level_of, random_law
 
 import symamp as sa
-from symamp.evaluation.binomial_tails import TailPlan, plan_tails, tail_sum, tail_work
-from symamp.evaluation.divergence import Settings, enclose_divergence
-from symamp.evaluation.gparv import ball_gparv, float_gparv
-from symamp.evaluation.law import Atom, Law, Level, RationalLaw
-from symamp.evaluation.plan import saddle_tilt
-from symamp.evaluation.tilted import TiltedLaw
+from symamp.laws.law import Atom, Law, Level, RationalLaw, ball_gparv, float_gparv
+from symamp.sums.binomial_tails import TailPlan, plan_tails, tail_sum, tail_work
+from symamp.sums.divergence import Settings, enclose_divergence
+from symamp.sums.tilted import TiltedLaw, saddle_tilt
 
 
 @pytest.mark.parametrize("seed", range(80))

@@ -12,9 +12,9 @@ import pytest
 from falsehoods import checked, judged
 
 import symamp as sa
-from symamp.analyses.reduction import Reduction
+from symamp.bounds.reduction import Reduction
 from symamp.errors import ArgumentError
-from symamp.mechanisms.catalogue import by_name
+from symamp.randomizers.catalogue import by_name
 from symamp.verifier import verify
 from tests.oracle.users_who_differ import expectation
 

@@ -9,8 +9,8 @@ import sympy as sp
 from oracle.histograms import hadamard_response, randomized_response, subset_selection, unary_encoding
 
 import symamp as sa
-from symamp.mechanisms.catalogue import catalogue
-from symamp.mechanisms.utility import variance_of
+from symamp.randomizers.catalogue import catalogue
+from symamp.randomizers.mechanism import variance_of
 
 T = Fraction(3)
 

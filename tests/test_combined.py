@@ -16,12 +16,14 @@ from oracle.histograms import random_table, randomized_response, subset_selectio
 from oracle.joint import comparisons, components, joint_table, parallel_table
 
 import symamp as sa
-from symamp.derivation import coarse_laws, composed, merged_cells
-from symamp.derivation.composed import Composed
-from symamp.derivation.crossing import level_of
-from symamp.derivation.dominating_pair import dominating_pair
-from symamp.evaluation.divergence import one_user_divergence
-from symamp.mechanisms.combined_part import part_triple
+from symamp.decompositions import composed
+from symamp.decompositions import composed as coarse_laws
+from symamp.decompositions import composed as merged_cells
+from symamp.decompositions.composed import Composed
+from symamp.decompositions.to_law import level_of
+from symamp.decompositions.worst_pair import dominating_pair
+from symamp.randomizers.combined import part_triple
+from symamp.sums.divergence import one_user_divergence
 
 ROOT = Path(__file__).resolve().parent.parent
 RR2, RR3 = (sa.RandomizedResponse(k=k, eps0="log(3)") for k in (2, 3))

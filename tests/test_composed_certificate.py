@@ -9,9 +9,9 @@ from click.testing import CliRunner
 from flint import fmpq
 
 import symamp as sa
-from symamp.accounting import composed_certificate
+from symamp.accounting import composition as composed_certificate
 from symamp.accounting.round import ShuffledRound, level_at
-from symamp.amplification.search import Ladder
+from symamp.bounds.search import Ladder
 from symamp.command_line.cli import app
 from symamp.verifier import main, many_rounds, one_round
 from symamp.verifier.many_rounds import verify

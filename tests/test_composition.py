@@ -12,22 +12,14 @@ import pytest
 from flint import arb, fmpq
 
 import symamp as sa
-from symamp.accounting.affordable import Share
-from symamp.accounting.composed_divergence import enclose_divergence
-from symamp.accounting.curve_points import CurvePoint, CurvePoints
-from symamp.accounting.descent import descend
-from symamp.accounting.discrete_pair import DiscretePair
-from symamp.accounting.float_divergence import estimate_divergence
-from symamp.accounting.float_product import FloatProduct
-from symamp.accounting.grid import Grid
-from symamp.accounting.loss_kernel import HockeyStickKernel
-from symamp.accounting.optimistic import optimistic
-from symamp.evaluation.blocks import Blocks
-from symamp.evaluation.divergence import Settings
-from symamp.evaluation.divergence import enclose_divergence as enclose_one_round
-from symamp.evaluation.law import Level
-from symamp.evaluation.plan import Plan, Window
-from symamp.numbers.number_system import FLINT, NUMPY
+from symamp.accounting.curves import CurvePoint, CurvePoints, DiscretePair, Grid, Share, descend, optimistic
+from symamp.accounting.losses import FloatProduct, HockeyStickKernel, enclose_divergence, estimate_divergence
+from symamp.laws.law import Level
+from symamp.numbers.systems import FLINT, NUMPY
+from symamp.sums.divergence import Settings
+from symamp.sums.divergence import enclose_divergence as enclose_one_round
+from symamp.sums.kernel import Blocks
+from symamp.sums.tilted import Plan, Window
 from tests.oracle import composition as oracle
 
 

@@ -14,8 +14,8 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 DIFF = re.compile(r"^```diff\n--- /dev/null\n\+\+\+ b/(\S+)\n@@ -0,0 \+1,(\d+) @@\n((?:\+.*\n)+)```$", re.MULTILINE)
 QUESTIONS = """
 import symamp as sa
-from symamp.mechanisms.catalogue import catalogue
-from symamp.mechanisms.two_inputs import TwoInputs
+from symamp.randomizers.catalogue import catalogue
+from symamp.randomizers.two_inputs import TwoInputs
 
 contrary = catalogue()["contrary"]
 for values in contrary.small:

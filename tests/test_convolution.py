@@ -11,15 +11,12 @@ import sympy as sp
 from flint import arb
 
 import symamp as sa
-from symamp.derivation.crossing import level_of
-from symamp.evaluation import choice
-from symamp.evaluation.choice import OneLaw
-from symamp.evaluation.convolution import convolved_sum, estimated_log_sum
-from symamp.evaluation.divergence import Settings, enclose_level
-from symamp.evaluation.gparv import BallGparv, FloatGparv
-from symamp.evaluation.graded_lattice import Grading, coarser, of_atoms, places_of
-from symamp.evaluation.law import Level
-from symamp.evaluation.smooth_divergence import _by_convolution, enclose_smooth
+from symamp.decompositions.to_law import level_of
+from symamp.laws.law import BallGparv, FloatGparv, Level
+from symamp.sums import divergence as choice
+from symamp.sums.convolution import Grading, coarser, convolved_sum, estimated_log_sum, of_atoms, places_of
+from symamp.sums.density import _by_convolution, enclose_smooth
+from symamp.sums.divergence import OneLaw, Settings, enclose_level
 
 LAWS = [
     {Fraction(3, 7): Fraction(1, 3), Fraction(-5, 7): Fraction(1, 2)},

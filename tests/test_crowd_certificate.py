@@ -10,7 +10,7 @@ from falsehoods import refused_falsehoods
 from oracle import users_who_differ as oracle
 
 import symamp as sa
-from symamp.amplification import crowd_answer
+from symamp.questions import users_who_differ as crowd_answer
 from symamp.verifier import verify
 
 F = Fraction

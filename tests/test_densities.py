@@ -10,16 +10,15 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.analyses.bound import ROUGH
-from symamp.analyses.data_sets import dataset_reduction
-from symamp.evaluation.divergence import enclose_divergence
-from symamp.evaluation.law import Level
-from symamp.evaluation.sandwich import finite_sandwich
-from symamp.evaluation.smooth_divergence import enclose_smooth
-from symamp.mechanisms.continuous.densities import Densities
-from symamp.mechanisms.continuous.dominating_table import dominating_table
-from symamp.mechanisms.continuous.fallback_law import Boxes, fallback_atoms
-from symamp.mechanisms.continuous.largest_value import largest_value
+from symamp.bounds.bound import ROUGH
+from symamp.bounds.data_sets import dataset_reduction
+from symamp.laws.density import finite_sandwich
+from symamp.laws.law import Level
+from symamp.randomizers.noise.densities import Densities, dominating_table
+from symamp.randomizers.noise.density import largest_value
+from symamp.randomizers.noise.fallback_law import Boxes, fallback_atoms
+from symamp.sums.density import enclose_smooth
+from symamp.sums.divergence import enclose_divergence
 from symamp.verifier import verify
 
 X, Y = sp.symbols("x y", real=True)

@@ -8,8 +8,8 @@ import sympy as sp
 from flint import acb, arb
 
 import symamp as sa
-from symamp.algebra.normal_form import normal
-from symamp.algebra.order import is_zero
+from symamp.formulas.normal_form import normal
+from symamp.formulas.order import is_zero
 from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.substitution import put
 from symamp.numbers.systems import FLINT, MPMATH, NUMPY, compile_expression

@@ -16,9 +16,8 @@ from alike import assert_alike
 from command import run
 
 import symamp as sa
-from symamp.algebra.normal_form import normal
-from symamp.derivation.orbit import Orbit
-from symamp.derivation.triple import triple
+from symamp.decompositions.blanket import triple
+from symamp.decompositions.randomizer import Orbit
 from symamp.errors import (
     ArgumentError,
     ExpressionError,
@@ -28,11 +27,11 @@ from symamp.errors import (
     SymampError,
     UndecidedOrderError,
 )
-from symamp.mechanisms import families
-from symamp.mechanisms.catalogue import by_name, catalogue
-from symamp.mechanisms.described import DescribedFamily, described_family
-from symamp.mechanisms.family_description import Description
-from symamp.mechanisms.files.family_file import family_from_json
+from symamp.formulas.normal_form import normal
+from symamp.randomizers import families
+from symamp.randomizers.catalogue import by_name, catalogue
+from symamp.randomizers.described import DescribedFamily, Description, described_family
+from symamp.randomizers.files.load import family_from_json
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -7,9 +7,7 @@ import pytest
 from flint import fmpq
 
 import symamp as sa
-from symamp.accounting.curve_points import CurvePoint, CurvePoints
-from symamp.accounting.optimistic import optimistic
-from symamp.accounting.pessimistic import pessimistic
+from symamp.accounting.curves import CurvePoint, CurvePoints, optimistic, pessimistic
 from tests.oracle import composition as oracle
 from tests.oracle.histograms import blanket_triple, divergence_of_users
 

@@ -9,14 +9,13 @@ import pytest
 from flint import acb, arb
 
 import symamp as sa
-from symamp.evaluation.certified import certified_sum
-from symamp.evaluation.coarse_sums import coarse_two_sided
-from symamp.evaluation.divergence import Settings, enclose_divergence
-from symamp.evaluation.gparv import ball_gparv
-from symamp.evaluation.kernel import Kernel
-from symamp.evaluation.law import Level
+from symamp.laws.law import Level, ball_gparv
 from symamp.numbers.disks import Disks
-from symamp.numbers.number_system import FLINT
+from symamp.numbers.systems import FLINT
+from symamp.sums.divergence import Settings, enclose_divergence
+from symamp.sums.doubles_with_radii import coarse_two_sided
+from symamp.sums.kernel import Kernel
+from symamp.sums.kernel_balls import certified_sum
 
 
 def disks(random, count, scale=1.0):

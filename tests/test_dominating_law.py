@@ -9,9 +9,8 @@ import pytest
 from flint import arb, fmpq
 
 from symamp.errors import ArgumentError
-from symamp.evaluation.dominating_law import DominatingLaw, dominating_law
-from symamp.evaluation.gparv import BallGparv
-from symamp.evaluation.stop_loss import StopLoss, excess, maximum, thinned
+from symamp.laws.law import BallGparv
+from symamp.laws.stop_loss import DominatingLaw, StopLoss, dominating_law, excess, maximum, thinned
 
 Exact = tuple[dict[Fraction, Fraction], Fraction]
 

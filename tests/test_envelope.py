@@ -12,15 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symamp.errors import ArgumentError
-from symamp.evaluation.divergence import Settings, enclose_divergence, estimate_log_divergence
-from symamp.evaluation.envelope_law import (
-    enclose_envelope,
-    envelope_law,
-    estimate_envelope_epsilon,
-    estimate_log_envelope,
-)
-from symamp.evaluation.law import Atom, Law, Level, Number
-from symamp.numbers.rounding import float_above, float_below
+from symamp.laws.law import Atom, Law, Level, Number
+from symamp.numbers.dyadic import float_above, float_below
+from symamp.sums.divergence import Settings, enclose_divergence, estimate_log_divergence
+from symamp.sums.envelope import enclose_envelope, envelope_law, estimate_envelope_epsilon, estimate_log_envelope
 from tests.oracle.envelope import (
     constant_bound,
     difference,

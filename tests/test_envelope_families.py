@@ -8,15 +8,15 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.algebra.normal_form import normal
-from symamp.derivation.crossing import law_of
-from symamp.derivation.envelope import envelope, envelope_classes, two_level_law
-from symamp.derivation.triple import triple
+from symamp.decompositions.blanket import triple
+from symamp.decompositions.envelope import envelope, envelope_classes, two_level_law
+from symamp.decompositions.to_law import law_of
 from symamp.errors import ArgumentError, SupportMismatchError, UnknownInputError
-from symamp.evaluation.divergence import Settings
-from symamp.evaluation.envelope_law import enclose_envelope, envelope_law
-from symamp.evaluation.law import Level
-from symamp.mechanisms.catalogue import catalogue
+from symamp.formulas.normal_form import normal
+from symamp.laws.law import Level
+from symamp.randomizers.catalogue import catalogue
+from symamp.sums.divergence import Settings
+from symamp.sums.envelope import enclose_envelope, envelope_law
 from tests.oracle.envelope import difference, kinks, own_law, transform
 from tests.oracle.histograms import local_ratio, normalised, worst_true_divergence
 

@@ -11,19 +11,17 @@ import numpy as np
 import pytest
 from flint import acb, arb, fmpq
 
-from symamp.evaluation.certified import certified_sum
-from symamp.evaluation.coarse_phi import coarse_error, coarse_sums
-from symamp.evaluation.divergence import Settings, enclose_divergence, estimate_log_divergence
-from symamp.evaluation.enumeration import enumerated_sum
-from symamp.evaluation.exact import exact_divergence
-from symamp.evaluation.fast import float_sum
-from symamp.evaluation.gaussian_sandwich import gaussian_sum
-from symamp.evaluation.gparv import BallGparv, FloatGparv, ball_gparv, float_gparv
-from symamp.evaluation.kernel import Kernel
-from symamp.evaluation.law import Atom, Law, Level, RationalLaw
-from symamp.evaluation.tilted import TiltedLaw, exp_minus_linear, log_mgf, turned
-from symamp.numbers.number_system import NUMPY
-from symamp.numbers.rounding import float_above, float_below
+from symamp.laws.law import Atom, BallGparv, FloatGparv, Law, Level, RationalLaw, ball_gparv, float_gparv
+from symamp.numbers.dyadic import float_above, float_below
+from symamp.numbers.systems import NUMPY
+from symamp.sums.divergence import Settings, enclose_divergence, estimate_log_divergence
+from symamp.sums.doubles_with_radii import coarse_error, coarse_sums
+from symamp.sums.enumeration import enumerated_sum, exact_divergence
+from symamp.sums.kernel import Kernel
+from symamp.sums.kernel_balls import certified_sum
+from symamp.sums.kernel_floats import float_sum
+from symamp.sums.other_methods import gaussian_sum
+from symamp.sums.tilted import TiltedLaw, exp_minus_linear, log_mgf, turned
 
 
 def law_of(rational: RationalLaw) -> Law:

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from symamp.evaluation import enumeration
-from symamp.evaluation.choice import Settings
-from symamp.evaluation.enumeration import count_outcomes
-from symamp.evaluation.inversion import estimate_root
+from symamp.sums import enumeration
+from symamp.sums.divergence import Settings
+from symamp.sums.enumeration import count_outcomes
+from symamp.sums.inversion import estimate_root
 
 
 def outcomes(values, n):

@@ -14,11 +14,11 @@ import sympy as sp
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from symamp.algebra.parameter import EPS0, Parameter
 from symamp.errors import ArgumentError, ExpressionError, SymampError
-from symamp.numbers.exact_number import exact_number
-from symamp.numbers.expression import parse_expression
-from symamp.numbers.inert import binomial
+from symamp.formulas.parameter import EPS0, Parameter
+from symamp.numbers.arguments import exact_number
+from symamp.numbers.formula import binomial
+from symamp.numbers.reading import parse_expression
 
 REAL = {name: Parameter(name).symbol for name in ("x", "y", "p")}
 WHOLE = {name: Parameter(name, integer=True).symbol for name in ("D", "k")}

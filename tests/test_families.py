@@ -4,9 +4,9 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.algebra.normal_form import normal
-from symamp.derivation.validity import check_probabilities
-from symamp.mechanisms.catalogue import catalogue
+from symamp.decompositions.checks import check_probabilities
+from symamp.formulas.normal_form import normal
+from symamp.randomizers.catalogue import catalogue
 
 FAMILIES = list(catalogue().values())
 

@@ -4,13 +4,13 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.algebra.normal_form import normal
-from symamp.derivation.pairs import pair_classes
+from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError
-from symamp.mechanisms.families.collision import Collision, NarrowCollision
-from symamp.mechanisms.families.pckv_grr import PCKVGRR
-from symamp.mechanisms.families.priv_unit import PrivUnit
-from symamp.mechanisms.families.wheel import Wheel
+from symamp.formulas.normal_form import normal
+from symamp.randomizers.families.collision import Collision, NarrowCollision
+from symamp.randomizers.families.pckv_grr import PCKVGRR
+from symamp.randomizers.families.priv_unit import PrivUnit
+from symamp.randomizers.families.wheel import Wheel
 
 t = sp.exp(sp.Symbol("eps0", real=True))
 MEMBERS = (

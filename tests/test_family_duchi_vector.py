@@ -4,12 +4,12 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.algebra.normal_form import normal
-from symamp.analyses.convex_order import is_worse
-from symamp.derivation.pairs import pair_classes
+from symamp.bounds.convex_order import is_worse
+from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError
-from symamp.evaluation.law import Level
-from symamp.mechanisms.families.duchi_vector import CorrectedDuchiVector, DuchiVector, EvenDuchiVector
+from symamp.formulas.normal_form import normal
+from symamp.laws.law import Level
+from symamp.randomizers.families.duchi_vector import CorrectedDuchiVector, DuchiVector, EvenDuchiVector
 
 t = sp.exp(sp.Symbol("eps0", real=True))
 PRINTED = (t - 1) / (t + 1)

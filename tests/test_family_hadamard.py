@@ -6,16 +6,15 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.algebra.normal_form import normal
-from symamp.algebra.parameter import EPS0, Parameter
-from symamp.derivation.blanket import blanket
-from symamp.derivation.pairs import pair_classes
-from symamp.derivation.triple import triple
+from symamp.decompositions.blanket import blanket, triple
+from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError
-from symamp.mechanisms.families.block_hadamard import BlockHadamardResponse
-from symamp.mechanisms.families.hadamard_response import HadamardResponse
-from symamp.mechanisms.families.hcms import HadamardCountMeanSketch
-from symamp.mechanisms.structures.hadamard import sylvester
+from symamp.formulas.normal_form import normal
+from symamp.formulas.parameter import EPS0, Parameter
+from symamp.randomizers.families.block_hadamard import BlockHadamardResponse
+from symamp.randomizers.families.hadamard_response import HadamardResponse
+from symamp.randomizers.families.hcms import HadamardCountMeanSketch
+from symamp.randomizers.structures.hadamard import sylvester
 
 t = sp.exp(EPS0.symbol)
 K, B, b, k, m = sp.symbols("K B b k m", integer=True)

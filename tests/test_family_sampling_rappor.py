@@ -6,14 +6,14 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.algebra.normal_form import normal
-from symamp.analyses.convex_order import is_worse
-from symamp.derivation.pairs import pair_classes
+from symamp.bounds.convex_order import is_worse
+from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError
-from symamp.evaluation.law import Level
-from symamp.mechanisms.families.sampling_rappor import SamplingRappor
-from symamp.mechanisms.families.unary_encoding import Rappor
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.formulas.normal_form import normal
+from symamp.laws.law import Level
+from symamp.randomizers.families.sampling_rappor import SamplingRappor
+from symamp.randomizers.families.unary_encoding import Rappor
+from symamp.randomizers.finite import FiniteMechanism
 
 a = sp.exp(sp.Symbol("eps0", real=True) / 2)
 

@@ -4,12 +4,12 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.algebra.normal_form import normal
-from symamp.analyses.convex_order import is_worse
-from symamp.derivation.pairs import pair_classes
-from symamp.evaluation.law import Level
-from symamp.mechanisms.families.harmony import Harmony
-from symamp.mechanisms.families.priv_kv import PrivKV
+from symamp.bounds.convex_order import is_worse
+from symamp.decompositions.pairs import pair_classes
+from symamp.formulas.normal_form import normal
+from symamp.laws.law import Level
+from symamp.randomizers.families.harmony import Harmony
+from symamp.randomizers.families.priv_kv import PrivKV
 
 a = sp.exp(sp.Symbol("eps0", real=True) / 2)
 DISJOINT, OPPOSITE = ("x0", "x1"), ("x0", "opposite")

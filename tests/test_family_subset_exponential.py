@@ -4,12 +4,12 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.algebra.normal_form import normal
-from symamp.analyses.convex_order import is_worse
-from symamp.derivation.pairs import pair_classes
+from symamp.bounds.convex_order import is_worse
+from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError
-from symamp.evaluation.law import Level
-from symamp.mechanisms.families.subset_exponential import SubsetExponential
+from symamp.formulas.normal_form import normal
+from symamp.laws.law import Level
+from symamp.randomizers.families.subset_exponential import SubsetExponential
 
 SYMBOLIC = SubsetExponential(s=sa.Parameter("s", lower=sp.Integer(1), integer=True))
 s, d, k, t = (SYMBOLIC["s"], SYMBOLIC["d"], SYMBOLIC["k"], sp.exp(SYMBOLIC["eps0"]))

@@ -4,18 +4,18 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.algebra.normal_form import normal
-from symamp.algebra.parameter import EPS0
-from symamp.analyses.convex_order import is_worse
-from symamp.derivation.blanket import blanket
+from symamp.bounds.convex_order import is_worse
+from symamp.decompositions.blanket import blanket
 from symamp.errors import ArgumentError
-from symamp.evaluation.law import Level
-from symamp.mechanisms.families.cms import CountMeanSketch
-from symamp.mechanisms.families.d_bit_flip import DBitFlip
-from symamp.mechanisms.families.exponential import ExponentialMechanism
-from symamp.mechanisms.families.hcms import HadamardCountMeanSketch
-from symamp.mechanisms.families.one_bit_mean import OneBitMean
-from symamp.mechanisms.families.unary_encoding import Rappor
+from symamp.formulas.normal_form import normal
+from symamp.formulas.parameter import EPS0
+from symamp.laws.law import Level
+from symamp.randomizers.families.cms import CountMeanSketch
+from symamp.randomizers.families.d_bit_flip import DBitFlip
+from symamp.randomizers.families.exponential import ExponentialMechanism
+from symamp.randomizers.families.hcms import HadamardCountMeanSketch
+from symamp.randomizers.families.one_bit_mean import OneBitMean
+from symamp.randomizers.families.unary_encoding import Rappor
 
 e = EPS0.symbol
 t, s = sp.exp(e), sp.exp(e / 2)

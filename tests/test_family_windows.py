@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.algebra.normal_form import normal
+from symamp.formulas.normal_form import normal
 
 T = sp.exp(sp.Symbol("eps0", real=True))
 S = sp.sqrt(T)

@@ -16,17 +16,25 @@ import pytest
 from flint import arb, fmpq
 
 import symamp as sa
-from symamp.amplification.bracket import Interval
-from symamp.evaluation.divergence import Settings, enclose_divergence
-from symamp.evaluation.enumeration import count_outcomes, enumerated_sum
-from symamp.evaluation.exact import exact_divergence
-from symamp.evaluation.fast import float_sum
-from symamp.evaluation.fft import FftSettings, enclose_by_fft
-from symamp.evaluation.gaussian_sandwich import gaussian_sum
-from symamp.evaluation.gparv import ball_gparv, float_gparv
-from symamp.evaluation.lattice import Lattice, PlacedLaw, coarsest_lattice, lower_law, upper_law
-from symamp.evaluation.law import Atom, Law, Level, RationalLaw
-from symamp.evaluation.wrapped import Weight, wrap_flint, wrap_mpmath, wrap_numpy
+from symamp.laws.law import Atom, Law, Level, RationalLaw, ball_gparv, float_gparv
+from symamp.questions.bracket import Interval
+from symamp.sums.divergence import Settings, enclose_divergence
+from symamp.sums.enumeration import count_outcomes, enumerated_sum, exact_divergence
+from symamp.sums.kernel_floats import float_sum
+from symamp.sums.lattice import (
+    FftSettings,
+    Lattice,
+    PlacedLaw,
+    Weight,
+    coarsest_lattice,
+    enclose_by_fft,
+    lower_law,
+    upper_law,
+    wrap_flint,
+    wrap_mpmath,
+    wrap_numpy,
+)
+from symamp.sums.other_methods import gaussian_sum
 
 
 def number(q):

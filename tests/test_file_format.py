@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import sympy as sp
 
-from symamp.algebra.parameter import Parameter
 from symamp.errors import ExpressionError, FormatError, RowSumError, SymampError
-from symamp.mechanisms.files.load import load_mechanism, mechanism_from_json
+from symamp.formulas.parameter import Parameter
+from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
 
 COIN = {
     "format": "symamp-mechanism",

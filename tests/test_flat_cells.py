@@ -7,11 +7,11 @@ import sympy as sp
 from flint import acb, acb_series, arb
 
 import symamp as sa
-from symamp.evaluation.flat_cells import flat_cells
-from symamp.evaluation.law import Level
-from symamp.evaluation.smooth_divergence import enclose_smooth
-from symamp.evaluation.tilted import TiltedLaw
+from symamp.laws.density import flat_cells
+from symamp.laws.law import Level
 from symamp.numbers.holomorphic import Holomorphic
+from symamp.sums.density import enclose_smooth
+from symamp.sums.tilted import TiltedLaw
 
 
 def _transform(e, theta, u):

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from symamp.evaluation.float_envelope import float_envelope
-from symamp.evaluation.gparv import FloatGparv
+from symamp.laws.law import FloatGparv
+from symamp.sums.envelope import float_envelope
 from tests.oracle.envelope import envelope_law, own_law
 
 

@@ -11,20 +11,20 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.algebra.constant_sign import constant_sign
-from symamp.algebra.normal_form import normal
-from symamp.algebra.parameter import Parameter, admissible_points, check_range
 from symamp.command_line.cli import main
-from symamp.derivation import ball_check
-from symamp.derivation.decomposition import Component, Decomposition
+from symamp.decompositions import checks as ball_check
+from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.errors import ArgumentError, ExpressionError, SymampError, VerificationError
-from symamp.mechanisms.families.duchi_vector import CorrectedDuchiVector, EvenDuchiVector
-from symamp.mechanisms.families.sampling_rappor import SamplingRappor
+from symamp.formulas.normal_form import normal
+from symamp.formulas.order import constant_sign
+from symamp.formulas.parameter import Parameter, admissible_points, check_range
 from symamp.numbers import formula, reading
-from symamp.numbers.expression import parse_expression
-from symamp.numbers.inert import binomial, power
+from symamp.numbers.formula import binomial, power
+from symamp.numbers.reading import parse_expression
 from symamp.numbers.substitution import long_power, put
 from symamp.numbers.systems import arb_value
+from symamp.randomizers.families.duchi_vector import CorrectedDuchiVector, EvenDuchiVector
+from symamp.randomizers.families.sampling_rappor import SamplingRappor
 
 D, k = Parameter("D", lower=4, integer=True), Parameter("k", lower=2, integer=True)
 x = Parameter("x")

@@ -20,9 +20,9 @@ from scipy.special import gammaln, logsumexp
 
 import symamp as sa
 from symamp import errors
-from symamp.analyses.registry import ANALYSES
-from symamp.evaluation import binomial_tails
+from symamp.bounds.registry import ANALYSES
 from symamp.numbers.optional import optional
+from symamp.sums import binomial_tails
 
 KRR = sa.RandomizedResponse(k=10, eps0=1)
 SMALL = sa.RandomizedResponse(k=3, eps0="log(2)")

@@ -14,11 +14,11 @@ from flint import arb
 from test_all_data_sets import binary_maximum
 
 import symamp as sa
-from symamp.analyses.generic_all_data_sets import PatternCell, _shares, above, below
-from symamp.analyses.registry import ANALYSES, by_default
-from symamp.evaluation.all_data_sets import enclose_all_data_sets, recomputed_bound
-from symamp.evaluation.divergence import Settings
-from symamp.evaluation.law import Level
+from symamp.bounds.generic_all_data_sets import PatternCell, _shares, above, below
+from symamp.bounds.registry import ANALYSES, by_default
+from symamp.laws.law import Level
+from symamp.sums.all_data_sets.bound import enclose_all_data_sets, recomputed_bound
+from symamp.sums.divergence import Settings
 
 NAME = "generic_all_data_sets"
 

@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.mechanisms.discrete_laplace_law import B, J, discrete_laplace_gamma
+from symamp.randomizers.discrete_laplace import B, J, discrete_laplace_gamma
 
 EPS0 = sa.Parameter("eps0", lower=0).symbol
 

@@ -11,12 +11,11 @@ import sympy as sp
 from flint import acb, arb
 
 import symamp as sa
-from symamp.derivation.crossing import level_of
-from symamp.evaluation.divergence import Settings, enclose_divergence
-from symamp.evaluation.sandwich import finite_sandwich
-from symamp.evaluation.smooth_divergence import enclose_smooth, estimate_log_smooth
-from symamp.evaluation.smooth_search import nodes_near, search
-from symamp.evaluation.tilted_nodes import RoughlyTiltedNodes, TiltedNodes, node_gparv
+from symamp.decompositions.to_law import level_of
+from symamp.laws.density import finite_sandwich
+from symamp.sums.density import enclose_smooth, estimate_log_smooth, nodes_near, search
+from symamp.sums.divergence import Settings, enclose_divergence
+from symamp.sums.kernel_balls import RoughlyTiltedNodes, TiltedNodes, node_gparv
 from symamp.verifier import verify
 from tests.oracle.laplace import blanket_divergence
 

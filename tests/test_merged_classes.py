@@ -10,11 +10,11 @@ from flint import arb
 from test_all_data_sets import TABLES, laws_of, level_of, rows_maximum, upper_of
 
 import symamp as sa
-from symamp.analyses.registry import ANALYSES
-from symamp.evaluation import merged_classes as module
-from symamp.evaluation.all_data_sets import enclose_all_data_sets
-from symamp.evaluation.gparv import BallGparv
-from symamp.evaluation.merged_classes import merged_classes
+from symamp.bounds.registry import ANALYSES
+from symamp.laws.law import BallGparv
+from symamp.sums.all_data_sets import merged_classes as module
+from symamp.sums.all_data_sets.bound import enclose_all_data_sets
+from symamp.sums.all_data_sets.merged_classes import merged_classes
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from flint import fmpq
 from gallery import gallery
 
 import symamp as sa
-from symamp.analyses.registry import ANALYSES
-from symamp.evaluation.exact import exact_divergence
-from symamp.mechanisms.catalogue import catalogue
+from symamp.bounds.registry import ANALYSES
+from symamp.randomizers.catalogue import catalogue
+from symamp.sums.enumeration import exact_divergence
 
 FAMILIES = list(catalogue().values())
 

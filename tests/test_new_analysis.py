@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import symamp as sa
-from symamp import analyses
-from symamp.analyses import registry
+from symamp import bounds as analyses
+from symamp.bounds import registry
 from symamp.errors import SupportMismatchError
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "new_analysis.md").read_text(encoding="utf-8")

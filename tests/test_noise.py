@@ -9,11 +9,11 @@ import sympy as sp
 from flint import acb, arb
 
 import symamp as sa
-from symamp.evaluation.divergence import Settings, enclose_divergence
-from symamp.evaluation.law import Level
-from symamp.evaluation.sandwich import finite_sandwich
-from symamp.evaluation.smooth_divergence import enclose_smooth
+from symamp.laws.density import finite_sandwich
+from symamp.laws.law import Level
 from symamp.numbers.holomorphic import Holomorphic
+from symamp.sums.density import enclose_smooth
+from symamp.sums.divergence import Settings, enclose_divergence
 
 X, Y = sp.symbols("x y", real=True)
 FAMILIES = [sa.Laplace(eps0=2), sa.Logistic(eps0=1), sa.Cauchy(scale=1), sa.Gaussian(sigma=2)]

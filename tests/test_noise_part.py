@@ -11,7 +11,7 @@ from oracle.joint import joint_table
 
 import symamp as sa
 from symamp.command_line import cli
-from symamp.derivation import coarse_laws
+from symamp.decompositions import composed as coarse_laws
 
 NOISE, EVEN = sa.Laplace(eps0=1), sa.RandomizedResponse(k=3, eps0="1/2")
 

@@ -11,11 +11,10 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symamp.algebra.constant_sign import constant_sign
-from symamp.algebra.normal_form import normal
-from symamp.algebra.order import compare, is_zero, maximum, minimum, sign, strictly_positive
-from symamp.algebra.parameter import EPS0, Parameter
 from symamp.errors import ArgumentError, ExpressionError, UndecidedOrderError
+from symamp.formulas.normal_form import normal
+from symamp.formulas.order import compare, constant_sign, is_zero, maximum, minimum, sign, strictly_positive
+from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.systems import (
     FLINT,
     MPMATH,

@@ -9,10 +9,10 @@ import pytest
 from flint import arb
 
 import symamp as sa
-from symamp.analyses.table_pair import RoughPair, TablePair, common, table_pairs
-from symamp.evaluation.divergence import Settings
-from symamp.evaluation.law import Level
-from symamp.numbers.rounded_exponentials import UNIT, exponentials, logarithms_above
+from symamp.bounds.table_pair import RoughPair, TablePair, common, table_pairs
+from symamp.laws.law import Level
+from symamp.numbers.disks import UNIT, exponentials, logarithms_above
+from symamp.sums.divergence import Settings
 
 
 def table_of(rng, inputs, messages, spread):

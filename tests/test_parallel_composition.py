@@ -6,8 +6,8 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.analyses.variation_ratio import corrected_reduction
-from symamp.derivation.variation_parameters import VariationRatio
+from symamp.bounds.variation_ratio import corrected_reduction
+from symamp.decompositions.budget import VariationRatio
 from tests.oracle.users_who_differ import messages_shuffled, response
 
 F = Fraction

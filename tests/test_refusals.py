@@ -9,12 +9,13 @@ import sympy as sp
 from rich.console import Console
 
 import symamp as sa
-from symamp.analyses.blanket_bound import BLANKET
-from symamp.command_line import cli, progress
-from symamp.derivation.printing import text
-from symamp.evaluation.divergence import Settings
-from symamp.evaluation.law import Level
-from symamp.mechanisms.catalogue import catalogue
+from symamp.bounds.blanket import BLANKET
+from symamp.command_line import cli
+from symamp.command_line import output as progress
+from symamp.decompositions.printing import text
+from symamp.laws.law import Level
+from symamp.randomizers.catalogue import catalogue
+from symamp.sums.divergence import Settings
 
 HUGE = 10**12
 SIZED = {

@@ -9,9 +9,9 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.amplification.bracket import Interval
 from symamp.errors import ContradictionError, SupportMismatchError
 from symamp.numbers.dyadic import Dyadic
+from symamp.questions.bracket import Interval
 
 RR3 = sa.RandomizedResponse(k=2, eps0="log(3)")
 ATTRIBUTE = sa.joint([RR3] * 2, neighbours="one_attribute")

@@ -9,13 +9,10 @@ import pytest
 from flint import acb, arb, fmpq
 
 import symamp as sa
-from symamp.accounting.composed_divergence import enclose_divergence
-from symamp.accounting.curve_points import CurvePoints
-from symamp.accounting.float_divergence import estimate_divergence
-from symamp.accounting.float_product import FloatProduct
-from symamp.accounting.pessimistic import pessimistic
+from symamp.accounting.curves import CurvePoints, pessimistic
+from symamp.accounting.losses import FloatProduct, enclose_divergence, estimate_divergence
 from symamp.accounting.round import ShuffledRound
-from symamp.amplification.question import Question
+from symamp.settings.question import Question
 
 
 def lattice_pair(eps0, n, ratio, reach):

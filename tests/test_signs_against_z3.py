@@ -13,12 +13,13 @@ from contextlib import suppress
 import pytest
 import sympy as sp
 
-from symamp.algebra import order, sign_proof
-from symamp.algebra.parameter import EPS0, Parameter
-from symamp.derivation.pairs import pair_classes
-from symamp.derivation.validity import check_probabilities
+from symamp.decompositions.checks import check_probabilities
+from symamp.decompositions.pairs import pair_classes
 from symamp.errors import SymampError
-from symamp.mechanisms.catalogue import catalogue
+from symamp.formulas import order
+from symamp.formulas import order as sign_proof
+from symamp.formulas.parameter import EPS0, Parameter
+from symamp.randomizers.catalogue import catalogue
 
 z3 = pytest.importorskip("z3")
 

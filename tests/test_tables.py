@@ -13,25 +13,31 @@ from flint import arb, fmpq
 
 import symamp as sa
 from symamp import errors
-from symamp.amplification.certify import epsilon_above
-from symamp.analyses.blanket_bound import BLANKET
-from symamp.analyses.data_sets import dataset_reduction
-from symamp.analyses.lower_bounds import worst_triples
-from symamp.analyses.mixed_others import ascent
-from symamp.analyses.own_law import own_law
-from symamp.analyses.pair_bounds import moment_bounds, narrowed, open_pairs, singular_above, worst_pairs
-from symamp.analyses.pair_kernel import kernel_bounds
-from symamp.analyses.pair_ranking import chi_squares, log_divergences
-from symamp.analyses.reduction import Reduction
-from symamp.analyses.table_bound import TableBound
-from symamp.derivation.crossing import law_of, level_of
-from symamp.derivation.decomposition import Decomposition, merged
-from symamp.derivation.pairs import distinct_pairs, pair_classes
-from symamp.derivation.seen_table import seen_table
-from symamp.evaluation.divergence import Settings
-from symamp.evaluation.fast import float_sum
-from symamp.evaluation.gparv import float_gparv
-from symamp.evaluation.law import Level
+from symamp.bounds.blanket import BLANKET
+from symamp.bounds.data_sets import dataset_reduction
+from symamp.bounds.lower_bounds import worst_triples
+from symamp.bounds.mixed_others import ascent
+from symamp.bounds.own_law import own_law
+from symamp.bounds.pairs_of_a_table import (
+    chi_squares,
+    kernel_bounds,
+    log_divergences,
+    moment_bounds,
+    narrowed,
+    open_pairs,
+    singular_above,
+    worst_pairs,
+)
+from symamp.bounds.reduction import Reduction
+from symamp.bounds.search import epsilon_above
+from symamp.bounds.table_bound import TableBound
+from symamp.decompositions.decomposition import Decomposition, merged
+from symamp.decompositions.pairs import distinct_pairs, pair_classes
+from symamp.decompositions.seen_table import seen_table
+from symamp.decompositions.to_law import law_of, level_of
+from symamp.laws.law import Level, float_gparv
+from symamp.sums.divergence import Settings
+from symamp.sums.kernel_floats import float_sum
 from tests.oracle import histograms as oracle
 
 SEEDS = range(60)

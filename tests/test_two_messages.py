@@ -12,10 +12,19 @@ from flint import arb, fmpq
 
 import symamp as sa
 from symamp.errors import SupportMismatchError
-from symamp.evaluation.law import Level
-from symamp.evaluation.two_binomials import FloatCounts, Group, Victim, enclosed_divergence
-from symamp.evaluation.two_messages import TwoMessages, enclose_counts, enclose_two_messages, worst_counts
-from symamp.evaluation.two_messages_spread import Range, spread_bound
+from symamp.laws.law import Level
+from symamp.sums.two_messages import (
+    FloatCounts,
+    Group,
+    Range,
+    TwoMessages,
+    Victim,
+    enclose_counts,
+    enclose_two_messages,
+    enclosed_divergence,
+    spread_bound,
+    worst_counts,
+)
 from tests.oracle.two_messages import compositions, divergence
 
 BITS = 192

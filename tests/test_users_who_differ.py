@@ -10,16 +10,12 @@ import pytest
 from flint import arb, fmpq
 
 import symamp as sa
-from symamp.analyses.crowd_data import budget_gparv
-from symamp.analyses.crowd_messages import victims
 from symamp.errors import ArgumentError, FormatError, SupportMismatchError
-from symamp.evaluation.divergence import Settings, enclose_level
-from symamp.evaluation.gparv import BallGparv, nearest_doubles
-from symamp.evaluation.grouped import enclose_groups
-from symamp.evaluation.grouped_search import Group
-from symamp.evaluation.law import Level
-from symamp.evaluation.walks import Steps, Walk
+from symamp.laws.law import BallGparv, Level, nearest_doubles
 from symamp.literature.forms.normal import gaussian_delta
+from symamp.settings.users_who_differ import budget_gparv, victims
+from symamp.sums.divergence import Settings, enclose_level
+from symamp.sums.groups import Group, Steps, Walk, enclose_groups
 from tests.oracle import users_who_differ as oracle
 
 F = Fraction

@@ -22,18 +22,18 @@ from hypothesis import strategies as st
 
 import symamp as sa
 from symamp import verifier
-from symamp.amplification.certificate import _rounded
-from symamp.amplification.certificate_evidence import At, evidence_data
-from symamp.analyses.part import Evidence
-from symamp.analyses.reduction import Reduction
-from symamp.analyses.registry import ANALYSES
-from symamp.analyses.standing import Standing
+from symamp.bounds.bound import Evidence
+from symamp.bounds.reduction import Reduction
+from symamp.bounds.registry import ANALYSES
+from symamp.bounds.standing import Standing
+from symamp.certificates.evidence import At, evidence_data
+from symamp.certificates.one_round import _rounded
 from symamp.command_line import cli
-from symamp.derivation.decomposition import Component, Decomposition
+from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.errors import ArgumentError
-from symamp.evaluation.divergence import Settings, enclose_divergence
-from symamp.mechanisms.catalogue import by_name
 from symamp.numbers.dyadic import Dyadic
+from symamp.randomizers.catalogue import by_name
+from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.verifier import one_round, verify
 
 COIN = sa.RandomizedResponse(k=2, eps0="log(3)")

@@ -9,9 +9,9 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.amplification import profile
-from symamp.analyses.pair_of_inputs import falling_root
-from symamp.evaluation.work import is_spent, kept, question, spend, spent, stage, was_limited, work_left
+from symamp.bounds.pair_of_inputs import falling_root
+from symamp.numbers.work import is_spent, kept, question, spend, spent, stage, was_limited, work_left
+from symamp.questions import profile
 from tests.oracle import histograms as oracle
 
 LITTLE = (0.0, 1e3, *(pytest.param(most, marks=pytest.mark.slow) for most in (1e4, 3e4)))

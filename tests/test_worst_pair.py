@@ -8,7 +8,7 @@ import pytest
 from flint import fmpq
 
 import symamp as sa
-from symamp.derivation.worst_pair import theorem_p
+from symamp.decompositions.worst_pair import theorem_p
 
 ZERO = Fraction(0)
 

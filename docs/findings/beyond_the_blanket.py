@@ -22,7 +22,7 @@ import sympy as sp
 
 import symamp as sa
 from symamp.errors import SymampError
-from symamp.mechanisms.catalogue import by_name, catalogue
+from symamp.randomizers.catalogue import by_name, catalogue
 
 HERE = Path(__file__).parent
 TABLE, PAGE, PLOT = (HERE / f"beyond_the_blanket.{end}" for end in ("csv", "md", "svg"))

@@ -14,14 +14,14 @@ import sympy as sp
 from flint import fmpq
 
 import symamp as sa
-from symamp.algebra.normal_form import normal
-from symamp.algebra.order import sign
-from symamp.analyses.generic import generic_reduction
-from symamp.derivation.local_budget import largest_ratio
-from symamp.derivation.pairs import pair_classes
+from symamp.bounds.generic import generic_reduction
+from symamp.decompositions.budget import largest_ratio
+from symamp.decompositions.pairs import pair_classes
 from symamp.errors import UndecidedOrderError
-from symamp.evaluation.exact import exact_divergence
-from symamp.mechanisms.catalogue import catalogue
+from symamp.formulas.normal_form import normal
+from symamp.formulas.order import sign
+from symamp.randomizers.catalogue import catalogue
+from symamp.sums.enumeration import exact_divergence
 
 HERE = Path(__file__).parent
 Point = tuple[Fraction, Fraction]

@@ -12,10 +12,10 @@ import numpy as np
 import sympy as sp
 
 import symamp as sa
-from symamp.analyses.bound import Bound
-from symamp.analyses.data_sets import pure_datasets
-from symamp.derivation.pairs import pair_classes
-from symamp.evaluation.divergence import Settings
+from symamp.bounds.bound import Bound
+from symamp.bounds.data_sets import pure_datasets
+from symamp.decompositions.pairs import pair_classes
+from symamp.sums.divergence import Settings
 
 HERE = Path(__file__).parent
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import sympy as sp
 
 import symamp as sa
-from symamp.analyses.variation_ratio import corrected_reduction, printed_reduction
-from symamp.derivation.variation_parameters import VariationRatio
+from symamp.bounds.variation_ratio import corrected_reduction, printed_reduction
+from symamp.decompositions.budget import VariationRatio
 
 HERE = Path(__file__).parent
 DELTA = "1e-6"

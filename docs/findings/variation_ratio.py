@@ -12,9 +12,9 @@ from pathlib import Path
 from flint import fmpq
 
 import symamp as sa
-from symamp.analyses.registry import ANALYSES
-from symamp.evaluation.exact import exact_divergence
-from symamp.mechanisms.catalogue import catalogue
+from symamp.bounds.registry import ANALYSES
+from symamp.randomizers.catalogue import catalogue
+from symamp.sums.enumeration import exact_divergence
 
 HERE = Path(__file__).parent
 CASES = ((3, 2, 2, "7/4"), (5, 6, 4, "11/2"), (4, 3, 6, "13/10"))

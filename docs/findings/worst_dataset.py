@@ -17,9 +17,9 @@ import sympy as sp
 from flint import arb
 
 import symamp as sa
-from symamp.analyses.data_sets import dataset_reduction
-from symamp.evaluation.divergence import Settings, enclose_divergence
-from symamp.evaluation.law import Level
+from symamp.bounds.data_sets import dataset_reduction
+from symamp.laws.law import Level
+from symamp.sums.divergence import Settings, enclose_divergence
 
 HERE = Path(__file__).parent
 GRID = 24

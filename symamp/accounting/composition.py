@@ -2,39 +2,344 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil, exp, floor, fsum, inf, log, sqrt
 from typing import Any, Self
 
 import sympy as sp
-from flint import arb
+from flint import arb, fmpq
 
-from symamp.accounting.composed_answer import ComposedAnswer
-from symamp.accounting.composed_divergence import enclose_divergence
-from symamp.accounting.composed_inverse import Found, epsilon_above, epsilon_below
-from symamp.accounting.curve_points import CurvePoints
-from symamp.accounting.discrete_pair import DiscretePair
-from symamp.accounting.float_divergence import estimate_divergence
-from symamp.accounting.float_product import FloatProduct
-from symamp.accounting.gaussian_approximation import gaussian_epsilon, gaussian_log_delta
-from symamp.accounting.grid import Grid, points_for
-from symamp.accounting.optimistic import optimistic
-from symamp.accounting.pessimistic import pessimistic
-from symamp.accounting.round import USUAL_GAP, Round, points_of
-from symamp.accounting.side import RoundCurve, Side
-from symamp.algebra.order import sign
-from symamp.amplification.certificate_text import exact_double, expression_text
-from symamp.derivation.crossing import level_of
-from symamp.errors import ArgumentError, UndecidedOrderError
-from symamp.evaluation.inversion import log_of
-from symamp.evaluation.law import total
-from symamp.numbers.arguments import budget, failure_probability
-from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
-from symamp.numbers.exact_number import exact_number
-from symamp.numbers.rounding import float_above
+from symamp.accounting.curves import CurvePoint, CurvePoints, DiscretePair, Grid, optimistic, pessimistic, points_for
+from symamp.accounting.losses import (
+    FloatProduct,
+    Found,
+    enclose_divergence,
+    epsilon_above,
+    epsilon_below,
+    estimate_divergence,
+    gaussian_epsilon,
+    gaussian_log_delta,
+)
+from symamp.accounting.round import (
+    USUAL_GAP,
+    GivenRound,
+    Round,
+    SampledRound,
+    ShuffledRound,
+    evidence_below,
+    is_symmetric,
+    level_at,
+    points_of,
+    swapped,
+)
+from symamp.bounds.bound import largest_upper
+from symamp.bounds.reduction import Reduction
+from symamp.certificates.evidence import At, evidence_data, kernel_plan
+from symamp.certificates.one_round import Claim, certificate, unchecked
+from symamp.certificates.text import exact_double, expression_text, fraction_text
+from symamp.decompositions.to_law import level_of
+from symamp.errors import ArgumentError, PrecisionError, UndecidedOrderError
+from symamp.formulas.order import sign
+from symamp.laws.law import total
+from symamp.numbers.arguments import budget, exact_number, failure_probability
+from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic, float_above
+from symamp.numbers.rationals import rational_of
 from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.questions.answer import Answer
+from symamp.questions.bracket import Bracket
+from symamp.settings.question import Asked
+from symamp.sums.inversion import log_of
+from symamp.sums.tilted import Plan
+from symamp.verifier import verify
+from symamp.verifier.many_rounds import FORMAT
+
+# ---------------------------------------------------- What proves one end of a bracket about many rounds, as plain data
+
+
+@dataclass(frozen=True)
+class RoundCurve:
+    """Points of the curve of a round that is run ``count`` times; from below with the ``data_set`` and its n."""
+
+    round: Round
+    count: int
+    points: CurvePoints
+    floor: int
+    data_set: tuple[Reduction, int] | None = None
+
+
+@dataclass(frozen=True)
+class Side:
+    """The curves of all rounds, the eps in question as an expression, and the plan of the evaluation."""
+
+    curves: tuple[RoundCurve, ...]
+    eps: str
+    plan: Plan | None
+    precision: int
+
+
+# --------------- A certificate about many rounds: a certificate for each point of each curve, and one plan for each end
+
+_MORE_BITS = 32
+
+
+def composed_certificate(
+    claim: dict[str, str], rounds: tuple[tuple[str, int], ...], above: Side | None, below: Side | None
+) -> dict[str, Any]:
+    """Return the certificate of a bracket; an end without a side claims nothing. ``verify`` has accepted the result.
+
+    Raises ArgumentError for rounds whose values have no certificate, PrecisionError if it is not accepted.
+    """
+    sides = tuple(side for side in (above, below) if side is not None)
+    data = {
+        "format": FORMAT,
+        "version": 2,
+        "claim": claim,
+        "rounds": [_stated(text, count, sides) for text, count in rounds],
+        "below": None if below is None else _side(below, rounds, _below),
+    }
+    for careful in (False, True):  # points that are checked one by one, too, take twice the time
+        found = None if above is None else _side(above, rounds, partial(_above, careful=careful))
+        verdict = verify(json.dumps(data | {"above": found}))
+        if verdict.status == "valid":
+            return data | {"above": found}
+    raise PrecisionError("certificate", verdict.reason, "a bracket with more room at its ends")
+
+
+def _stated(text: str, count: int, sides: Sequence[Side]) -> dict[str, Any]:
+    """Return what the claim says of a round: nothing that it is proved from may say less."""
+    found = next((c.round for side in sides for c in side.curves if c.round.text == text), None)
+    base, rate = _unsampled(found)
+    return {
+        "round": text,
+        "count": count,
+        "n": base.question.n if isinstance(base, ShuffledRound) else None,
+        "rate": fraction_text(rate),
+        "given": isinstance(base, GivenRound),
+        "top": None if found is None or found.top is None else fraction_text(found.top),
+    }
+
+
+def _unsampled(found: Round | None) -> tuple[Round | None, fmpq]:
+    return (found.base, found.rate) if isinstance(found, SampledRound) else (found, fmpq(1))
+
+
+def _side(
+    side: Side, rounds: Sequence[tuple[str, int]], made: Callable[[RoundCurve], dict[str, Any]]
+) -> dict[str, Any]:
+    plan, free, curves = side.plan, list(enumerate(rounds)), list[dict[str, Any]]()
+    for c in side.curves:
+        place = next(found for found in free if found[1] == (c.round.text, c.count))
+        free.remove(place)
+        curves.append({"round": place[0], **made(c)})
+    return {
+        "rounds": curves,
+        "floor": max(c.floor for c in side.curves),
+        "precision": side.precision,
+        "plan": None if plan is None else kernel_plan(plan),
+    }
+
+
+def _ends(curve: RoundCurve) -> dict[str, Any]:
+    known = curve.points
+    return {
+        "bottom": None if known.bottom is None else fraction_text(known.bottom),
+        "top": None if known.top is None else fraction_text(known.top),
+    }
+
+
+def _right(curve: RoundCurve) -> Iterator[CurvePoint]:
+    return (p for p in curve.points.inside() if p.level >= 1)
+
+
+def _above(curve: RoundCurve, careful: bool) -> dict[str, Any]:
+    found, rate = _unsampled(curve.round)
+    ends = {**_ends(curve), "second": None}
+    if isinstance(found, GivenRound):
+        return ends | {"first": [[fraction_text(p.level), fraction_text(p.high)] for p in _right(curve)]}
+    if not isinstance(found, ShuffledRound):
+        raise ArgumentError("certificate", curve.round.text, "rounds of shuffled users")
+    return ends | {"first": [_point_above(found, 1 + (p.level - 1) / rate, careful) for p in _right(curve)]}
+
+
+def _point_above(found: ShuffledRound, level: fmpq, careful: bool) -> dict[str, Any]:
+    evidence = found.evidence(level, far=found.is_cheap(level))
+    part = evidence[0].part
+    asked = Asked("delta", sp.log(rational_of(level)), f"log({level})")
+    claim = Claim(found.question, asked, ZERO, largest_upper(evidence), evidence, ())
+    if careful:
+        return certificate(claim, part.method, part.standing, part.source)
+    return unchecked(claim, part.method, part.standing, part.source)(_MORE_BITS)
+
+
+def _below(curve: RoundCurve) -> dict[str, Any]:
+    assert curve.data_set is not None
+    reduction, n = curve.data_set
+    levels = [p.level for p in _right(curve)]
+    orders = {"first": [_point_below(reduction, n, e, curve) for e in levels], "second": None}
+    if not is_symmetric(reduction):
+        other = swapped(reduction)
+        orders["second"] = [_point_below(other, n, e, curve) for e in levels]
+    return {**_ends(curve), **orders}
+
+
+def _point_below(reduction: Reduction, n: int, level: fmpq, curve: RoundCurve) -> dict[str, Any]:
+    at = At.of(sp.log(rational_of(level)))
+    found = evidence_below(reduction, level_at(level), n)
+    data = evidence_data(reduction, at, found, n, _MORE_BITS)
+    # Rounded outward to what doubles carry: the evaluation is repeated with other roundings.
+    low, high = (Dyadic.of_float(x).fraction for x in (found.lower.below, found.upper.above))
+    ends = {"lower": fraction_text(max(low, fmpq(0))), "upper": fraction_text(min(high, fmpq(1)))}
+    return {
+        "format": "symamp-certificate",
+        "version": 2,
+        "mechanism": curve.round.text,
+        "method": reduction.method,
+        "standing": reduction.standing.value,
+        "source": reduction.source,
+        "claim": {"quantity": "delta", "n": n, "eps": at.text, **ends},
+        "above": [data],
+        "below": [data],
+    }
+
+
+# --------------------- The answer about many rounds: a certified bracket with the evidence for both ends, as plain data
+
+COVERED = (
+    "adaptive rounds with fresh randomness: mechanism, users (n or more) and all inputs may depend on earlier outputs; "
+    "not covered: memoised randomness, budgets chosen from the transcript"
+)
+_SLACK = fmpq(1, 10**9)
+_ABOUT = 1.5
+"""The number of points for a gap is a rule of thumb."""
+
+
+@dataclass(frozen=True, repr=False)
+class ComposedAnswer(Bracket):
+    """A certified bracket for ``epsilon`` or ``delta`` of many rounds.
+
+    All rounds together are private at ``upper``, for adaptive queries; some data sets and queries are not below
+    ``lower``. Both are doubles rounded outward. ``covered`` says what may adapt. ``gaussian`` is what the approximation
+    by a normal loss says (mu-GDP): no bound, None for one round; ``gaussian_place`` tells its error. ``gap_limited_by``
+    says why a bracket of eps is wider than was asked for.
+
+    >>> import symamp as sa
+    >>> answer = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(100).epsilon(delta="1e-8", gap=1e-3)
+    >>> 0.03089 < answer.lower < answer.upper < 0.03095
+    True
+    """
+
+    quantity: str
+    given: str
+    least: Dyadic
+    most: Dyadic
+    rounds: tuple[tuple[str, int], ...]
+    above: Side | None = None
+    below: Side | None = None
+    gaussian: float | None = None
+    alone: Answer | None = None
+    aimed: float | None = None
+
+    @property
+    def is_probability(self) -> bool:
+        """Whether the bracket is one of delta."""
+        return self.quantity == "delta"
+
+    @property
+    def asked_about(self) -> str:
+        """The question in one line."""
+        return f"{self.quantity} of {self._question()}"
+
+    @property
+    def shown_evidence(self) -> str:
+        """The evaluations behind both ends, in one line."""
+        return "; ".join(
+            f"{name}: " + ("none" if side is None else f"at {side.eps} by {side.plan}")
+            for name, side in (("above", self.above), ("below", self.below))
+        )
+
+    @property
+    def gap_limited_by(self) -> str:
+        """What keeps the bracket of eps wider than the ``gap`` that was aimed at, in words; "" where nothing does."""
+        if self.aimed is None or self.upper <= self.lower * (1.0 + _ABOUT * self.aimed):
+            return ""
+        width = self.upper / self.lower - 1.0 if self.lower > 0.0 else inf
+        return f"the bounds of one round are apart: the width is {width:.2g}, aimed at was {self.aimed:.2g}"
+
+    @property
+    def gaussian_place(self) -> str:
+        """Where the Gaussian approximation lies: how far below or above the certified bracket."""
+        if self.gaussian is None or self.gaussian == self.upper:
+            return "inside the bracket"
+        if self.gaussian < self.lower:
+            return f"{1.0 - self.gaussian / self.lower:.2g} relative below the bracket"
+        above = self.gaussian / self.upper - 1.0 if self.upper > 0.0 else inf
+        return f"{above:.2g} relative above the bracket" if above > 0.0 else "inside the bracket"
+
+    @property
+    def covered(self) -> str:
+        """What the upper end covers, and what it does not."""
+        return COVERED
+
+    @undisturbed()
+    def certificate(self) -> dict[str, Any]:
+        """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
+
+        Each point of each curve has a certificate of its own, as the numbers of one round have. The ends are wider by
+        a part in 10^9, for roundings; a lower end from cells of messages is not claimed. Takes some seconds. One round
+        by itself has the certificate of its ``Answer``.
+
+        Raises ArgumentError for answers without points, and for rounds whose bounds no certificate can carry.
+        """
+        if self.alone is not None:
+            return self.alone.certificate()
+        if self.above is None and self.below is None:
+            raise ArgumentError("certificate", str(self), "an answer about several rounds, with points behind it")
+        given = exact_number(self.given, self.quantity)
+        if not given.is_Rational:
+            raise ArgumentError("certificate", self.given, "a rational eps")
+        listed = self.below is not None and all(
+            c.data_set is None or c.data_set[0].decomposition.is_listed for c in self.below.curves
+        )
+        low = self.least.fraction * (1 - _SLACK) if listed and self.least.exponent is not None else None
+        high = self.most.fraction * (1 + _SLACK) if self.above is not None and self.most.exponent is not None else None
+        claim = {
+            "quantity": self.quantity,
+            "delta" if self.quantity == "epsilon" else "eps": fraction_text(given),
+            "lower": "0" if low is None else fraction_text(low),
+            "upper": ("inf" if self.quantity == "epsilon" else "1") if high is None else fraction_text(high),
+        }
+        return composed_certificate(claim, self.rounds, self.above, self.below if low else None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer for machines: numbers and texts only, infinities as "inf"."""
+        low, high = self.decimals()
+        return {
+            "quantity": self.quantity,
+            **self.ends_json(),
+            "lower_text": low,
+            "upper_text": high,
+            "delta" if self.quantity == "epsilon" else "eps": self.given,
+            "rounds": [{"round": text, "count": count} for text, count in self.rounds],
+            "covered": self.covered,
+            "gaussian": self.gaussian,
+            "gap_limited_by": self.gap_limited_by,
+            "gaussian_place": None if self.gaussian is None else self.gaussian_place,
+        }
+
+    def __str__(self) -> str:
+        low, high = self.decimals()
+        return f"{self.quantity} in [{low}, {high}]  ({self._question()})"
+
+    def _question(self) -> str:
+        name = "delta" if self.quantity == "epsilon" else "eps"
+        what = " + ".join(f"{count:,} x ({text})" for text, count in self.rounds)
+        return f"{name} = {self.given}; {what}"
+
+
+# ------------------ Many rounds: certified brackets of the privacy that is left after all of them, for adaptive queries
 
 LARGEST_ROUNDS = 10**6
 _BEYOND = 1e-6
@@ -106,7 +411,7 @@ class Composition:
         if below.pairs:
             low = epsilon_below(below.pairs, target, min(guess, high[0]), kernel)
         proof = {
-            name: _side(pairs, found) if found[2] else None
+            name: _proved_side(pairs, found) if found[2] else None
             for name, pairs, found in (("above", above, high), ("below", below, low))
         }
         told = {"gaussian": guess, "aimed": width or max(found.gap for found, _ in self.rounds)}
@@ -286,5 +591,5 @@ def _dyadic(x: float) -> Dyadic:
     return INFINITE if x == inf else Dyadic.of_float(x)
 
 
-def _side(found: Pairs, proved: Found) -> Side:
+def _proved_side(found: Pairs, proved: Found) -> Side:
     return Side(found.curves, exact_double(proved[0]), proved[1], proved[2])

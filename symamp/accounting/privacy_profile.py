@@ -8,24 +8,29 @@ from functools import cached_property
 from numbers import Integral
 from typing import Any
 
-from symamp.accounting.composed_answer import ComposedAnswer
-from symamp.accounting.composition import LARGEST_ROUNDS
-from symamp.accounting.document import from_document, given_round, points_of_profile, to_document
-from symamp.accounting.dp_accounting_export import event_classes, loss_distribution
-from symamp.accounting.opendp_export import opendp_profile, profile_callable
-from symamp.accounting.pessimistic import curve_above
+from symamp.accounting.composition import LARGEST_ROUNDS, ComposedAnswer
+from symamp.accounting.curves import curve_above
+from symamp.accounting.exports import (
+    event_classes,
+    from_document,
+    given_round,
+    loss_distribution,
+    opendp_profile,
+    points_of_profile,
+    profile_callable,
+    to_document,
+)
 from symamp.accounting.renyi import RenyiCurve
-from symamp.accounting.round import Round, ShuffledRound
+from symamp.accounting.round import Round, SampledRound, ShuffledRound
 from symamp.accounting.rounds import Composition
-from symamp.accounting.sampling import SampledRound
 from symamp.accounting.tradeoff import TradeOff
-from symamp.amplification import profile as one_round
-from symamp.amplification.question import Question
-from symamp.analyses.subject import Subject
+from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, SupportMismatchError
-from symamp.evaluation.inversion import log_of
-from symamp.mechanisms.neighbours import ALL
 from symamp.numbers.arguments import failure_probability, users
+from symamp.questions import profile as one_round
+from symamp.randomizers.finite import ALL
+from symamp.settings.question import Question
+from symamp.sums.inversion import log_of
 
 _EXPORT_DELTA = "1e-12"
 

@@ -12,18 +12,17 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from symamp.accounting.composition import Composition
-from symamp.accounting.discrete_pair import DiscretePair
-from symamp.amplification.shown import ShownAsText
-from symamp.derivation.axes import axes_for
+from symamp.accounting.curves import DiscretePair
+from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError
-from symamp.evaluation.inversion import log_of
-from symamp.evaluation.law import total
-from symamp.numbers.arguments import failure_probability
-from symamp.numbers.exact_number import exact_number
+from symamp.laws.law import total
+from symamp.numbers.arguments import exact_number, failure_probability
+from symamp.numbers.dyadic import float_above, float_below
+from symamp.numbers.optional import minimize_scalar
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.rounding import float_above, float_below
-from symamp.numbers.scipy_functions import minimize_scalar
 from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.questions.bracket import ShownAsText
+from symamp.sums.inversion import log_of
 
 _BITS, _WIDE = 192, 6.5
 _LARGEST = 10**6

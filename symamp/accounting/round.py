@@ -1,4 +1,4 @@
-"""A round: what composition asks of it, and the round of n shuffled users."""
+"""A round: n shuffled users, some of the people drawn anew, or a profile that was given."""
 
 from __future__ import annotations
 
@@ -6,31 +6,41 @@ from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import exp, inf, log, pi, sqrt
+from math import exp, expm1, inf, log, log1p, pi, sqrt
 
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.accounting.affordable import BELOW, CHEAP, FAR, NEAR, Share
-from symamp.accounting.curve_points import LEAST_BITS, CurvePoint, CurvePoints
-from symamp.accounting.descent import descend
-from symamp.amplification.answer import Answer
-from symamp.amplification.profile import Profile
-from symamp.amplification.question import Question
-from symamp.amplification.search import DataSetSearch, Ladder
-from symamp.analyses.bound import ROUGH, Bound
-from symamp.analyses.part import Evidence, Part, largest_upper
-from symamp.analyses.reduction import Reduction, is_triple
-from symamp.analyses.smooth_part import SmoothDataSet, SmoothPart
-from symamp.derivation.crossing import number
+from symamp.accounting.curves import (
+    BELOW,
+    CHEAP,
+    FAR,
+    LEAST_BITS,
+    NEAR,
+    CurvePoint,
+    CurvePoints,
+    Share,
+    descend,
+    pessimistic,
+)
+from symamp.bounds.bound import ROUGH, Bound, Evidence, Part, largest_upper
+from symamp.bounds.reduction import Reduction, is_triple
+from symamp.bounds.search import DataSetSearch, Ladder
+from symamp.bounds.smooth_part import SmoothDataSet, SmoothPart
+from symamp.decompositions.decomposition import Component, Decomposition
+from symamp.decompositions.to_law import number
 from symamp.errors import PrecisionError
-from symamp.evaluation.divergence import Settings, enclose_divergence
-from symamp.evaluation.law import Law, Level
-from symamp.evaluation.work import spend, spent
-from symamp.numbers.dyadic import ZERO, Dyadic
-from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.rounding import float_above
+from symamp.laws.law import Law, Level
+from symamp.numbers.dyadic import ZERO, Dyadic, float_above
+from symamp.numbers.rationals import fmpq_of, rational_of
 from symamp.numbers.surroundings import at_precision
+from symamp.numbers.work import spend, spent
+from symamp.questions.answer import Answer
+from symamp.questions.profile import Profile
+from symamp.settings.question import Question
+from symamp.sums.divergence import Settings, enclose_divergence
+
+# ---------------------------------------------- A round: what composition asks of it, and the round of n shuffled users
 
 _NEGLIGIBLE = -(LEAST_BITS + 1) * log(2.0)
 _CLOSE, _LESS_CLOSE, _FEW_USERS = (
@@ -328,3 +338,120 @@ def _descended(law: Law, levels: tuple[fmpq, ...], n: int, bits: int, share: Sha
         return CurvePoint.of_ends(e, *ends).floored(bits)
 
     return descend(levels, point, _settings(n).gap, share.is_left)
+
+
+# -------------------- A round that was analysed elsewhere: upper bounds on its privacy profile, taken as they are given
+
+
+@dataclass(frozen=True)
+class GivenRound(Round):
+    """A round of which upper bounds at some levels E >= 1 are given, for both orders of neighbours. No lower side."""
+
+    points: tuple[CurvePoint, ...]
+    name: str = "given profile"
+
+    @property
+    def text(self) -> str:
+        """The name it was given."""
+        return self.name
+
+    @property
+    def ratio(self) -> sp.Rational | None:
+        """The first level with divergence 0, None if there is none."""
+        return next((rational_of(p.level) for p in self.points if p.high == 0), None)
+
+    @property
+    def deviation(self) -> float:
+        """That of the normal loss with the same total variation."""
+        high = pessimistic(CurvePoints.symmetric(self.points)).divergence(fmpq(1))
+        with at_precision(64):
+            return deviation_of(float(arb(high)))
+
+    def end(self, log_delta: float) -> float:
+        """Return the eps of the first point with a divergence of at most delta; inf if there is none."""
+        with at_precision(64):
+            for p in self.points:
+                if p.high == 0 or float(arb(p.high).log()) <= log_delta:
+                    return float(arb(p.level).log())
+        return inf
+
+    def above(self, levels: Iterable[fmpq], *, far: bool = False, sparing: bool = False) -> tuple[CurvePoint, ...]:
+        """Return the points that were given, whatever the levels; none of them is far."""
+        return () if far else self.points
+
+
+# ---------------------------- A round in which only a random part of the people take part: sampling without replacement
+
+
+@dataclass(frozen=True)
+class SampledRound(Round):
+    """A round of the n users drawn from ``of`` people, uniformly and without replacement, anew in every round."""
+
+    base: Round
+    n: int
+    of: int
+
+    @property
+    def rate(self) -> fmpq:
+        """The probability that one of them takes part."""
+        return fmpq(self.n, self.of)
+
+    @property
+    def text(self) -> str:
+        """The round and the sampling."""
+        return f"{self.base.text}, sampled from {self.of:,}"
+
+    @property
+    def ratio(self) -> sp.Expr | None:
+        """The level from which on no divergence is left, None if there is none."""
+        return None if self.base.ratio is None else 1 + rational_of(self.rate) * (self.base.ratio - 1)
+
+    @property
+    def deviation(self) -> float:
+        """An estimate of the standard deviation of the loss."""
+        return self.base.deviation * self.n / self.of
+
+    @property
+    def gap(self) -> float:
+        """The relative width of eps that is worth its time."""
+        return self.base.gap
+
+    @property
+    def gap_below(self) -> float:
+        """The same for the lower end."""
+        return self.base.gap_below
+
+    def end(self, log_delta: float) -> float:
+        """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
+        inner = self.base.end(log_delta - log(self.n / self.of))
+        return inner if inner == inf else log1p(self.n / self.of * expm1(inner))
+
+    def above(self, levels: Iterable[fmpq], *, far: bool = False, sparing: bool = False) -> tuple[CurvePoint, ...]:
+        """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
+
+        Guarantee
+        ---------
+        ``high`` is at least D_E of the outputs of every two neighbouring data sets, in both orders: it is the rate
+        times the bound of the unsampled round at 1 + (E - 1)/rate. Proof: docs/proofs/composition.md, section 4.
+        """
+        inner = self.base.above([1 + (e - 1) / self.rate for e in levels], far=far, sparing=sparing)
+        return tuple(CurvePoint(self._outside(p.level), fmpq(0), self.rate * p.high) for p in inner)
+
+    def below(self, eps: float) -> tuple[Reduction, int] | None:
+        """Return the data set of the unsampled round, seen through the sampling, and n.
+
+        All others hold x*: who is drawn instead of the first person holds it, too. So the first of the n messages is
+        drawn from (1 - rate) R(x*) + rate R(x0), or R(x1), and the rest from R(x*).
+        """
+        found = self.base.below(log1p(expm1(eps) * self.of / self.n))
+        if found is None:
+            return None
+        reduction, n = found
+        d, rate = reduction.decomposition, sp.Rational(self.n, self.of)
+        rest = 1 - rate
+        components = tuple(Component(rest + rate * c.ratio0, rest + rate * c.ratio1, c.mass) for c in d.components)
+        singular = tuple((rate * a, rate * b) for a, b in d.singular)
+        return replace(reduction, decomposition=Decomposition(components, singular, d.parameters, d.pair)), n
+
+    def _outside(self, level: fmpq) -> fmpq:
+        return 1 + self.rate * (level - 1)

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symamp.accounting import composition
-from symamp.accounting.composed_answer import ComposedAnswer
+from symamp.accounting.composition import ComposedAnswer
 from symamp.accounting.renyi import RenyiCurve, renyi_curve, renyi_epsilon
 from symamp.accounting.tradeoff import TradeOff, trade_off
-from symamp.amplification.curve import BracketCurve
 from symamp.numbers.arguments import budget
 from symamp.numbers.surroundings import undisturbed
+from symamp.questions.curve import BracketCurve
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,26 +10,17 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from symamp.accounting.affordable import TRADE_OFF, Share
-from symamp.accounting.composed_divergence import Rounds, enclose_divergence
 from symamp.accounting.composition import Composition
-from symamp.accounting.curve_points import CurvePoint, CurvePoints
-from symamp.accounting.descent import descend
-from symamp.accounting.float_divergence import estimate_divergence
-from symamp.accounting.float_product import FloatProduct
-from symamp.accounting.gaussian_approximation import gaussian_log_delta
-from symamp.accounting.optimistic import curve_below
-from symamp.accounting.pessimistic import curve_above
-from symamp.amplification.shown import ShownAsText
-from symamp.derivation.axes import axes_for
+from symamp.accounting.curves import TRADE_OFF, CurvePoint, CurvePoints, Share, curve_above, curve_below, descend
+from symamp.accounting.losses import FloatProduct, Rounds, enclose_divergence, estimate_divergence, gaussian_log_delta
+from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError
-from symamp.numbers.convex_hull import Vertex
-from symamp.numbers.dyadic import ZERO, Dyadic
-from symamp.numbers.exact_number import exact_number
-from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.rounding import float_above, float_below
-from symamp.numbers.scipy_functions import ndtr, ndtri
+from symamp.numbers.arguments import exact_number
+from symamp.numbers.dyadic import ZERO, Dyadic, float_above, float_below
+from symamp.numbers.optional import ndtr, ndtri
+from symamp.numbers.rationals import Vertex, fmpq_of
 from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.questions.bracket import ShownAsText
 
 _PER_DEVIATION, _REACH, _KERNEL_GAP, _AGREE = 3, 6.0, 1e-3, 1e-6
 _FURTHEST = 750.0

@@ -8,9 +8,9 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from symamp.command_line.options import as_json
 from symamp.command_line.output import print_json, print_line, print_table
-from symamp.derivation.printing import text
+from symamp.command_line.words import as_json
+from symamp.decompositions.printing import text
 from symamp.literature.audit import Finding
 from symamp.literature.audit import audit as findings_of
 from symamp.literature.multi_message import TableThree, audit_table_three

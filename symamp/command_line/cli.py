@@ -10,10 +10,7 @@ from typing import Any
 import click
 
 from symamp import __version__, verifier
-from symamp.amplification.answer import Answer
-from symamp.amplification.profile import Profile
-from symamp.amplification.question import Question
-from symamp.analyses.subject import Subject
+from symamp.bounds.subject import Subject
 from symamp.command_line.audit_command import audit
 from symamp.command_line.compare_command import compare
 from symamp.command_line.compose import compose, renyi, tradeoff
@@ -21,8 +18,8 @@ from symamp.command_line.crowd_command import crowd
 from symamp.command_line.curves import COMMANDS
 from symamp.command_line.failure import guarded
 from symamp.command_line.mechanism_command import MechanismCommand
-from symamp.command_line.options import as_json, certificate, gap, method, neighbours, together
 from symamp.command_line.output import (
+    bar_of_pairs,
     print_answer,
     print_decompositions,
     print_json,
@@ -30,12 +27,26 @@ from symamp.command_line.output import (
     print_table,
     write_certificate,
 )
-from symamp.command_line.progress import bar_of_pairs
-from symamp.command_line.words import described, read_gap, read_neighbours, refuse_repeated, separated
-from symamp.derivation.pairs import pair_classes
+from symamp.command_line.words import (
+    as_json,
+    certificate,
+    described,
+    gap,
+    method,
+    neighbours,
+    read_gap,
+    read_neighbours,
+    refuse_repeated,
+    separated,
+    together,
+)
+from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError
-from symamp.mechanisms.catalogue import named
+from symamp.questions.answer import Answer
+from symamp.questions.profile import Profile
+from symamp.randomizers.catalogue import named
 from symamp.schemas.validation import schema_names, schema_text
+from symamp.settings.question import Question
 
 question = together(
     click.option("--n", required=True, metavar="NUMBER", help="Number of users, such as 1e6."),

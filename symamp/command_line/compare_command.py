@@ -7,13 +7,12 @@ from typing import Any
 
 import click
 
-from symamp.analyses.subject import Subject
+from symamp.bounds.subject import Subject
 from symamp.command_line.mechanism_command import MechanismCommand
-from symamp.command_line.options import neighbours, numbers, written
 from symamp.command_line.output import print_json, print_line, save_plot, write_points
-from symamp.command_line.words import read_neighbours
+from symamp.command_line.words import neighbours, numbers, read_neighbours, written
+from symamp.literature.compare import Comparison
 from symamp.literature.compare import compare as compared
-from symamp.literature.comparison import Comparison
 
 
 @click.command(cls=MechanismCommand)

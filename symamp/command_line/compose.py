@@ -14,10 +14,20 @@ from symamp.accounting.privacy_profile import compose as composed
 from symamp.accounting.privacy_profile import profile
 from symamp.accounting.rounds import Composition
 from symamp.command_line.mechanism_command import MechanismCommand
-from symamp.command_line.mechanism_words import listed_member, read_toml
-from symamp.command_line.options import as_json, certificate, eps_or_delta, method, numbers, plot, together
 from symamp.command_line.output import print_json, print_line, save_plot, write_certificate
-from symamp.command_line.words import mentioned, read_gap
+from symamp.command_line.words import (
+    as_json,
+    certificate,
+    eps_or_delta,
+    listed_member,
+    mentioned,
+    method,
+    numbers,
+    plot,
+    read_gap,
+    read_toml,
+    together,
+)
 from symamp.errors import ArgumentError, FormatError
 from symamp.numbers.arguments import asked, budget
 

@@ -7,15 +7,13 @@ from pathlib import Path
 import click
 import mpmath
 
-from symamp.amplification.bracket import outward_decimal
-from symamp.amplification.crowd_answer import CrowdProfile
-from symamp.analyses.crowd import heterogeneous
-from symamp.analyses.subject import Subject
-from symamp.command_line.mechanism_words import GroupWord
-from symamp.command_line.options import as_json, certificate, eps_or_delta, gap, numbers
+from symamp.bounds.subject import Subject
 from symamp.command_line.output import print_json, print_line, write_certificate
-from symamp.command_line.words import read_gap
+from symamp.command_line.words import GroupWord, as_json, certificate, eps_or_delta, gap, numbers, read_gap
 from symamp.numbers.arguments import asked
+from symamp.questions.bracket import outward_decimal
+from symamp.questions.users_who_differ import CrowdProfile
+from symamp.settings.users_who_differ import heterogeneous
 
 
 @click.command()

@@ -11,20 +11,16 @@ from typing import Any
 import click
 from rich.console import Console
 
-from symamp.amplification.choose import choose
-from symamp.amplification.inverse import largest_eps0, least_n
-from symamp.amplification.inverse_bracket import Inverse
-from symamp.amplification.sweep import curve, sweep
-from symamp.amplification.sweep_result import Sweep
-from symamp.analyses.subject import Subject
+from symamp.bounds.subject import Subject
 from symamp.command_line.mechanism_command import MechanismCommand
-from symamp.command_line.mechanism_words import MechanismWord, listed_member, read_toml
-from symamp.command_line.options import method, numbers, written
 from symamp.command_line.output import print_json, print_line, save_plot, write_points
-from symamp.command_line.words import read_gap
+from symamp.command_line.words import MechanismWord, listed_member, method, numbers, read_gap, read_toml, written
 from symamp.errors import FormatError
-from symamp.mechanisms.utility import UTILITIES
-from symamp.numbers.exact_number import exact_number
+from symamp.numbers.arguments import exact_number
+from symamp.questions.choose import choose
+from symamp.questions.inverse import Inverse, largest_eps0, least_n
+from symamp.questions.sweep import Sweep, curve, sweep
+from symamp.randomizers.mechanism import UTILITIES
 
 _AXES = ("n", "eps0", "delta", "eps", "method", "gap")
 

@@ -7,7 +7,7 @@ from time import perf_counter
 from rich.console import Console
 
 import symamp as sa
-from symamp.derivation.printing import decomposition_table, gamma_line
+from symamp.decompositions.printing import decomposition_table, gamma_line
 
 
 def main() -> None:

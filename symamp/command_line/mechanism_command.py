@@ -8,13 +8,11 @@ from typing import Any
 
 import click
 
-from symamp.algebra.parameter import Parameter
-from symamp.command_line.mechanism_words import NAMES, member
-from symamp.command_line.options import starting
-from symamp.command_line.words import mentioned
+from symamp.command_line.words import NAMES, member, mentioned, starting
 from symamp.errors import ArgumentError, SymampError
-from symamp.mechanisms.catalogue import by_name
-from symamp.mechanisms.files.load import load_mechanism
+from symamp.formulas.parameter import Parameter
+from symamp.randomizers.catalogue import by_name
+from symamp.randomizers.files.load import load_mechanism
 
 _OPTIONS, _PREFIX = f"{__name__}.options", "parameter_"
 

@@ -1,22 +1,42 @@
-"""What the commands print: text for people, one JSON object for machines."""
+"""What the commands print: text for people, one JSON object for machines, a bar while they work."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.table import Table
 
-from symamp.amplification.answer import Answer
-from symamp.derivation.decomposition import Decomposition
-from symamp.derivation.printing import decomposition_table, gamma_line, text
+from symamp.bounds import bound
+from symamp.decompositions.decomposition import Decomposition
+from symamp.decompositions.printing import decomposition_table, gamma_line, text
 from symamp.errors import ArgumentError
-from symamp.mechanisms.continuous.additive_noise import AdditiveNoise
-from symamp.mechanisms.continuous.noise_sides import joined
-from symamp.mechanisms.mechanism import Mechanism
+from symamp.questions.answer import Answer
+from symamp.randomizers.mechanism import Mechanism
+from symamp.randomizers.noise.additive_noise import AdditiveNoise, joined
+
+# ----------------------- A bar on standard error while the pairs of a large table are settled, where that is a terminal
+
+
+@contextmanager
+def bar_of_pairs() -> Iterator[bound.Progress | None]:
+    """Give the function that moves the bar; None where standard error is no terminal: then nothing is shown."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("pairs of inputs", total=None)
+        yield lambda done, every: bar.update(task, completed=done, total=every)
+
+
+# ----------------------------------------------- What the commands print: text for people, one JSON object for machines
 
 
 def print_json(data: object) -> None:

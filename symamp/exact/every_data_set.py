@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from symamp.exact.histograms import excess_of_pair
 from symamp.exact.laws import HistogramLaws
 from symamp.exact.weights import ScaledLevel, level_of_budget, merged_columns, weights_of
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.randomizers.finite import FiniteMechanism
 
 Counts = tuple[int, ...]
 Pair = tuple[int, int]
@@ -37,7 +37,7 @@ class EveryDataSet:
 
     ``bits`` is the precision to which entries and levels are rounded where they are not rational.
 
-    >>> from symamp.mechanisms.finite import FiniteMechanism
+    >>> from symamp.randomizers.finite import FiniteMechanism
     >>> table = FiniteMechanism([["3/4", "1/4"], ["1/4", "3/4"]])
     >>> EveryDataSet.of(table, 2).extreme((0, 1), sp.Integer(0))
     Extreme(lower=3/8, upper=3/8, counts=(1, 0))

@@ -10,7 +10,7 @@ from math import comb
 import sympy as sp
 from flint import arb, fmpq, fmpz
 
-from symamp.derivation.randomizer import known_label
+from symamp.decompositions.randomizer import known_label
 from symamp.errors import ArgumentError
 from symamp.exact.laws import HistogramLaw, HistogramLaws
 from symamp.exact.weights import (
@@ -23,10 +23,10 @@ from symamp.exact.weights import (
     merged_columns,
     weights_of,
 )
-from symamp.mechanisms.finite import FiniteMechanism
 from symamp.numbers.arguments import budget
-from symamp.numbers.rounding import float_above, float_below
+from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.randomizers.finite import FiniteMechanism
 
 MOST_HISTOGRAMS = 2_000_000
 _MOST_BITS, _BITS_OF_COUNT = 1_000_000_000, 8

@@ -10,13 +10,13 @@ from functools import lru_cache
 import sympy as sp
 from flint import arb
 
-from symamp.algebra.normal_form import normal
-from symamp.algebra.order import is_zero
 from symamp.errors import ArgumentError
-from symamp.mechanisms.family import Family
-from symamp.mechanisms.finite import FiniteMechanism
+from symamp.formulas.normal_form import normal
+from symamp.formulas.order import is_zero
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import arb_value
+from symamp.randomizers.family import Family
+from symamp.randomizers.finite import FiniteMechanism
 
 Column = tuple[sp.Expr, ...]
 Bounds = tuple[int, int]

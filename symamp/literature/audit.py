@@ -7,19 +7,18 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from symamp.algebra.normal_form import normal, quotient
-from symamp.algebra.order import is_zero, strictly_positive
-from symamp.algebra.parameter import Parameter
-from symamp.algebra.polynomials import coefficients
-from symamp.derivation.decomposition import Decomposition
+from symamp.decompositions.decomposition import Decomposition
 from symamp.errors import SymampError
+from symamp.formulas.normal_form import coefficients, normal, quotient
+from symamp.formulas.order import is_zero, strictly_positive
+from symamp.formulas.parameter import Parameter
 from symamp.literature.multi_message import audit_table_three
 from symamp.literature.printed import PRINTED, Printed
 from symamp.literature.statements import statements
-from symamp.mechanisms.family import Family
-from symamp.numbers.expression import parse_expression
-from symamp.numbers.inert import power
+from symamp.numbers.formula import power
+from symamp.numbers.reading import parse_expression
 from symamp.numbers.substitution import put
+from symamp.randomizers.family import Family
 
 _VARIATION = {"beta": "beta", "ratio": "p"}
 _EXACT, _LIMIT, _DIFFERS = "agrees exactly", "agrees in the limit", "differs"

@@ -9,15 +9,15 @@ from enum import Enum
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.analyses.analysis import Lack, finite_budget
-from symamp.analyses.bound import Bound
-from symamp.analyses.reduction import is_triple
-from symamp.analyses.registry import ANALYSES
-from symamp.analyses.standing import Standing
-from symamp.analyses.subject import Subject
-from symamp.derivation.crossing import number
-from symamp.evaluation.law import Law
-from symamp.numbers.rounding import float_above
+from symamp.bounds.analysis import Lack, finite_budget
+from symamp.bounds.bound import Bound
+from symamp.bounds.reduction import is_triple
+from symamp.bounds.registry import ANALYSES
+from symamp.bounds.standing import Standing
+from symamp.bounds.subject import Subject
+from symamp.decompositions.to_law import number
+from symamp.laws.law import Law
+from symamp.numbers.dyadic import float_above
 from symamp.numbers.surroundings import at_precision
 
 _BITS = 192

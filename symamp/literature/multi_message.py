@@ -15,13 +15,13 @@ from itertools import product
 import sympy as sp
 from flint import fmpq
 
-from symamp.algebra.order import sign
-from symamp.derivation.crossing import law_of
-from symamp.derivation.decomposition import Decomposition, merged
+from symamp.decompositions.decomposition import Decomposition, merged
+from symamp.decompositions.to_law import law_of
 from symamp.errors import ArgumentError
-from symamp.evaluation.exact import exact_divergence
-from symamp.numbers.exact_number import exact_number
+from symamp.formulas.order import sign
+from symamp.numbers.arguments import exact_number
 from symamp.numbers.rationals import fmpq_of, fraction_of
+from symamp.sums.enumeration import exact_divergence
 
 _LEVELS = tuple(Fraction(e) for e in ("3/2", "2", "3", "4", "6"))
 _MOST_BLANKETS = 4

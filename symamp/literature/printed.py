@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from symamp.mechanisms.catalogue import by_name
-from symamp.mechanisms.family import Family
+from symamp.randomizers.catalogue import by_name
+from symamp.randomizers.family import Family
 
 _T1, _T2, _T3 = "000 Table 1", "000 Table 2", "000 Table 3"
 _V1, _V5 = "002 Table 1", "002 Table 5"

@@ -12,19 +12,19 @@ from itertools import combinations_with_replacement, product
 
 import sympy as sp
 
-from symamp.algebra.order import is_zero
-from symamp.amplification.questions import epsilon
-from symamp.analyses.variation_ratio import printed_reduction
-from symamp.derivation.crossing import law_of
-from symamp.derivation.variation_parameters import VariationRatio
-from symamp.evaluation.exact import exact_divergence
+from symamp.bounds.variation_ratio import printed_reduction
+from symamp.decompositions.budget import VariationRatio
+from symamp.decompositions.to_law import law_of
 from symamp.exact.histograms import divergence
-from symamp.mechanisms.continuous.laplace import Laplace
-from symamp.mechanisms.continuous.planar_laplace import strip_mass
-from symamp.mechanisms.families.randomized_response import RandomizedResponse
-from symamp.mechanisms.finite import FiniteMechanism
-from symamp.mechanisms.pure_ldp import PureLDP
+from symamp.formulas.order import is_zero
 from symamp.numbers.rationals import fmpq_of, fraction_of, rational_of
+from symamp.questions.ask import epsilon
+from symamp.randomizers.families.randomized_response import RandomizedResponse
+from symamp.randomizers.finite import FiniteMechanism
+from symamp.randomizers.noise.laplace import Laplace
+from symamp.randomizers.noise.planar_laplace import strip_mass
+from symamp.randomizers.pure_ldp import PureLDP
+from symamp.sums.enumeration import exact_divergence
 
 AGREES, REFUTED, IMPOSSIBLE, ABOVE = "agrees exactly", "refuted", "impossible", "above the certified value"
 _NEAR = tuple(Fraction(x) for x in ("3/4", "7/8", "15/16"))

@@ -8,8 +8,7 @@ import flint
 import sympy as sp
 from flint import acb, acb_series, arb
 
-from symamp.numbers.number_system import FLINT, Number
-from symamp.numbers.systems import compile_expression
+from symamp.numbers.systems import FLINT, Number, compile_expression
 
 
 def _boxed(x: Number) -> Number:

@@ -1,9 +1,12 @@
-"""Packages that are needed for some things only."""
+"""Packages that are needed for some things only, or that are slow to start: loaded when they are called."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+
+# ------------------------------------------------------------------------ Packages that are needed for some things only
 
 
 def optional(name: str, install: str) -> Any:
@@ -24,3 +27,55 @@ def optional(name: str, install: str) -> Any:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):  # it is there, and cannot be loaded
             raise
         raise ImportError(f'{name} is not installed: pip install "{install}"') from None
+
+
+# ------------- Functions of SciPy, loaded at the first call: at the top they would double the time of ``import symamp``
+
+
+def brentq(function: Callable[[float], float], low: float, high: float, **accuracy: Any) -> float:
+    """Return a root of a function that changes its sign between ``low`` and ``high``."""
+    from scipy.optimize import brentq as found
+
+    return float(found(function, low, high, **accuracy))
+
+
+def erfcx(x: Any) -> Any:
+    """Return e^(x^2) erfc(x)."""
+    from scipy.special import erfcx as found
+
+    return found(x)
+
+
+def log_ndtr(x: float) -> float:
+    """Return the logarithm of the standard normal distribution function."""
+    from scipy.special import log_ndtr as found
+
+    return float(found(x))
+
+
+def ndtr(x: Any) -> Any:
+    """Return the standard normal distribution function."""
+    from scipy.special import ndtr as found
+
+    return found(x)
+
+
+def ndtri(p: Any) -> Any:
+    """Return its inverse."""
+    from scipy.special import ndtri as found
+
+    return found(p)
+
+
+def linprog(*arguments: Any, **options: Any) -> Any:
+    """Return SciPy's solution of a linear program."""
+    from scipy.optimize import linprog as found
+
+    return found(*arguments, **options)
+
+
+def minimize_scalar(function: Callable[[float], float], **options: Any) -> Any:
+    """Return SciPy's minimum of a function of one number."""
+    from scipy.optimize import minimize_scalar as found
+
+    return found(function, **options)

@@ -1,15 +1,20 @@
-"""Exact fractions from the number types of Python and its libraries, within limits."""
+"""Exact fractions from the number types of Python and its libraries, and convex hulls of points of such numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any, TypeAlias
 
 import flint
 import numpy as np
 import sympy as sp
+from flint import fmpq
 
 from symamp.numbers.surroundings import at_precision
+
+# ------------------------------------- Exact fractions from the number types of Python and its libraries, within limits
 
 MOST_NUMBER_EXPONENT = 100_000
 MOST_DIGITS = 1000
@@ -102,3 +107,31 @@ def described(value: object) -> str:
     if simple or (isinstance(value, sp.Atom) and not isinstance(value, sp.Rational | sp.Float)):
         return shown(str(value))
     return f"a value of type {type(value).__name__}"
+
+
+# ----------------------------------------------------- The lower convex hull of points in the plane, in exact rationals
+
+Vertex: TypeAlias = tuple[fmpq, fmpq]
+
+
+def lower_hull(points: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Return the vertices of the greatest convex function below the points, from left to right.
+
+    Of points with the same abscissa the lowest counts; points on a line between two others are left out.
+
+    >>> from flint import fmpq
+    >>> lower_hull([(fmpq(x), fmpq(y)) for x, y in ((0, 1), (1, 2), (2, 0), (1, 1), (3, 0))])
+    [(0, 1), (2, 0), (3, 0)]
+    """
+    hull: list[tuple[Any, Any]] = []
+    for point in sorted(points):
+        if hull and hull[-1][0] == point[0]:
+            continue
+        while len(hull) > 1 and not _turns_up(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    return hull
+
+
+def _turns_up(a: tuple[Any, Any], b: tuple[Any, Any], c: tuple[Any, Any]) -> bool:
+    return bool((b[1] - a[1]) * (c[0] - b[0]) < (c[1] - b[1]) * (b[0] - a[0]))

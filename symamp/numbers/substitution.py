@@ -9,9 +9,7 @@ from typing import Never
 import sympy as sp
 
 from symamp.errors import ExpressionError
-from symamp.numbers.enclosure import difference, generic_points
-from symamp.numbers.formula import Formula, from_sympy
-from symamp.numbers.inert import binomial, power
+from symamp.numbers.formula import Formula, binomial, difference, from_sympy, generic_points, power
 
 _MOST_EXPONENT, _MOST_BITS = 1000, 4000  # of powers that are multiplied out
 

@@ -4,7 +4,7 @@ from random import Random
 
 import symamp as sa
 from fuzz.documents import FAMILIES, TABLES, mutated_document
-from symamp.mechanisms.catalogue import catalogue
+from symamp.randomizers.catalogue import catalogue
 
 METHODS = ("blanket", "generic", "standard_clone", "variation_ratio", "variation_ratio_2023")
 CONTEXTS = ("flint", "numpy", "mpmath")

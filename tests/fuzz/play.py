@@ -30,7 +30,7 @@ from flint import arb, fmpq
 import symamp as sa
 from fuzz.documents import verified
 from symamp.command_line.cli import main
-from symamp.mechanisms.catalogue import catalogue
+from symamp.randomizers.catalogue import catalogue
 from symamp.verifier import verify
 
 SECONDS = 10

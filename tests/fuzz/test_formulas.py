@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 import sympy as sp
 
-from symamp.algebra.normal_form import normal
-from symamp.algebra.parameter import Parameter
 from symamp.errors import ExpressionError
-from symamp.numbers.expression import parse_expression
+from symamp.formulas.normal_form import normal
+from symamp.formulas.parameter import Parameter
+from symamp.numbers.reading import parse_expression
 from symamp.numbers.substitution import put
 from symamp.numbers.systems import arb_value
 

@@ -2,7 +2,7 @@
 
 from fuzz.documents import mutated_certificate
 from fuzz.draw import DELTAS, GAPS, LEVELS, METHODS, NUMBERS, TEXTS, USERS, Draw
-from symamp.mechanisms.catalogue import catalogue
+from symamp.randomizers.catalogue import catalogue
 
 COMMANDS = (
     "derive", "derive", "epsilon", "delta", "verify", "verify", "mechanisms", "--version", "-h", "no", "compose",

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import symamp as sa
-from symamp.mechanisms.catalogue import catalogue
+from symamp.randomizers.catalogue import catalogue
 
 Question = tuple[str, Callable[[], Any]]
 """A name, and what asks: an answer with two ends, a list of numbers (lower, upper), or a text."""

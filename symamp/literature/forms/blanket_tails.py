@@ -8,10 +8,10 @@ from functools import reduce
 
 from flint import arb
 
-from symamp.analyses.analysis import finite_budget
-from symamp.analyses.standing import Standing
-from symamp.analyses.subject import Subject
-from symamp.evaluation.law import Law, total
+from symamp.bounds.analysis import finite_budget
+from symamp.bounds.standing import Standing
+from symamp.bounds.subject import Subject
+from symamp.laws.law import Law, total
 from symamp.literature.closed_form import ClosedForm, Setting, few_laws, few_pairs
 
 _SOURCE = "Balle, Bell, Gascón, Nissim 2019, section 5; closed sums: docs/proofs/closed_forms.md"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sympy as sp
 from flint import arb
 
-from symamp.analyses.analysis import finite_budget
-from symamp.analyses.standing import Standing
-from symamp.analyses.subject import Subject
+from symamp.bounds.analysis import finite_budget
+from symamp.bounds.standing import Standing
+from symamp.bounds.subject import Subject
 from symamp.literature.closed_form import ClosedForm, Condition, Provenance, Setting, log_one_plus, root
-from symamp.mechanisms.families.randomized_response import RandomizedResponse
+from symamp.randomizers.families.randomized_response import RandomizedResponse
 
 
 def _efmrtt(s: Setting, delta: arb) -> arb:

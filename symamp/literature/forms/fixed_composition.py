@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flint import arb
 
-from symamp.analyses.standing import Standing
+from symamp.bounds.standing import Standing
 from symamp.literature.closed_form import ClosedForm, Provenance, Setting, root
 from symamp.literature.forms.clones import binary_only
 from symamp.literature.forms.normal import normal_density, normal_tail

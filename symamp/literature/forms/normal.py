@@ -6,11 +6,11 @@ from functools import reduce
 
 from flint import arb
 
-from symamp.analyses.crowd import Crowd
-from symamp.analyses.standing import Standing
-from symamp.derivation.crossing import number
-from symamp.evaluation.law import Law, total
+from symamp.bounds.standing import Standing
+from symamp.decompositions.to_law import number
+from symamp.laws.law import Law, total
 from symamp.literature.closed_form import ClosedForm, Provenance, Setting, few_pairs, root
+from symamp.settings.users_who_differ import Crowd
 
 
 def normal_tail(x: arb) -> arb:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from symamp.algebra.normal_form import normal
-from symamp.algebra.order import is_zero
-from symamp.analyses.standing import Standing
-from symamp.analyses.subject import Subject
+from symamp.bounds.standing import Standing
+from symamp.bounds.subject import Subject
+from symamp.formulas.normal_form import normal
+from symamp.formulas.order import is_zero
 from symamp.literature.closed_form import ClosedForm, Condition, Setting, log_one_plus, quotient_of_positive, root
 
 

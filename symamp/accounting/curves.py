@@ -1,0 +1,368 @@
+"""Certified values of the curve E -> D_E of a round at some levels, at which levels, and the pairs around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
+from math import exp, expm1, inf, sqrt
+from typing import TypeVar
+
+from flint import fmpq
+
+from symamp.errors import ArgumentError
+from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.rationals import Vertex, lower_hull
+from symamp.numbers.surroundings import at_precision
+from symamp.numbers.work import spent
+
+# ----------------------------- Certified values of the curve E -> D_E of a round at finitely many levels, as plain data
+
+LEAST_BITS = 100_000
+"""What is below 2^-this lies between 0 and it: fractions stay short."""
+_BITS, _LEAST = 64, Dyadic(1, -LEAST_BITS)
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """low <= D_E <= high at the level E, all exact."""
+
+    level: fmpq
+    low: fmpq
+    high: fmpq
+
+    @staticmethod
+    def of_ends(level: fmpq, low: Dyadic, high: Dyadic) -> CurvePoint:
+        """Return the point with the ends rounded outward to few bits."""
+        with at_precision(_BITS):
+            below, above = Dyadic.of((low.ball * 1).lower()), max(Dyadic.of((high.ball * 1).upper()), _LEAST)
+        return CurvePoint(level, fmpq(0) if below < _LEAST else below.fraction, min(above.fraction, fmpq(1)))
+
+    def floored(self, bits: int) -> CurvePoint:
+        """Return the point with ends below 2^-bits moved outward, to 0 or up to it: fractions stay short."""
+        least = fmpq(1, 1 << bits)
+        return self if self.low >= least else CurvePoint(self.level, fmpq(0), max(self.high, least))
+
+    def reflected(self) -> CurvePoint:
+        """Return the point at 1/E of the curve of the other order: D_{1/E}(Q || P) = 1 - 1/E + D_E(P || Q)/E."""
+        base = 1 - 1 / self.level
+        return CurvePoint(1 / self.level, base + self.low / self.level, base + self.high / self.level)
+
+
+@dataclass(frozen=True)
+class CurvePoints:
+    """Points of one curve, increasing in E > 0.
+
+    D_E = 1 - E up to ``bottom`` and D_E = 0 from ``top`` on; None where no such level is known, or none is used.
+    """
+
+    points: tuple[CurvePoint, ...]
+    bottom: fmpq | None = None
+    top: fmpq | None = None
+
+    def __post_init__(self) -> None:
+        levels = [p.level for p in self.points]
+        good = all(a < b for a, b in zip([fmpq(0), *levels], levels, strict=False))
+        good = good and (self.bottom is None or 0 < self.bottom <= 1) and (self.top is None or self.top >= 1)
+        if not good or any(p.high < max(1 - p.level, fmpq(0)) or p.low > p.high for p in self.points):
+            raise ArgumentError("points", "no curve", "levels E > 0 that increase, with bounds of at least 1 - E")
+
+    @staticmethod
+    def symmetric(points: tuple[CurvePoint, ...], bottom: fmpq | None = None, top: fmpq | None = None) -> CurvePoints:
+        """Return the points of a curve that both orders share, from those at E >= 1."""
+        left = [p.reflected() for p in points if p.level > 1]
+        return CurvePoints((*left[::-1], *points), bottom, top)
+
+    def known(self) -> list[tuple[fmpq, fmpq, fmpq]]:
+        """Return (E, low, high) from E = 0 on: where the curve is known exactly, and the points between."""
+        exact = [fmpq(0)] if self.bottom is None else [fmpq(0), self.bottom]
+        points = [(e, 1 - e, 1 - e) for e in exact] + [(p.level, p.low, p.high) for p in self.inside()]
+        return points if self.top is None else [*points, (self.top, fmpq(0), fmpq(0))]
+
+    def inside(self) -> tuple[CurvePoint, ...]:
+        """Return the points where the curve is not known exactly."""
+        low, high = self.bottom or fmpq(0), self.top
+        return tuple(p for p in self.points if low < p.level and (high is None or p.level < high))
+
+
+# ---------------------------- At which levels a falling curve is evaluated: nowhere between two at which it is the same
+
+Place = TypeVar("Place")
+"""What stands for a level."""
+
+
+def descend(
+    levels: Sequence[Place],
+    point: Callable[[Place], CurvePoint],
+    tolerance: float,
+    goes_on: Callable[[], bool] = lambda: True,
+) -> tuple[CurvePoint, ...]:
+    """Return points at the first and the last two levels, and in the middle of intervals, longer ones first.
+
+    Between levels whose upper ends differ by less than ``tolerance``, relative, none are needed: chords are as close
+    there. The last two say how the curve goes on. ``goes_on`` is asked before each point.
+
+    >>> curve = {e: CurvePoint(fmpq(e), fmpq(0), fmpq(1, max(e, 5))) for e in range(1, 10)}
+    >>> [int(p.level.p) for p in descend(list(curve), curve.__getitem__, 1e-5)]
+    [1, 4, 5, 6, 7, 8, 9]
+    """
+    found: dict[int, CurvePoint] = {}
+    last = len(levels) - 1
+    for i in dict.fromkeys(max(i, 0) for i in (0, last, last - 1)) if levels else ():
+        if goes_on():
+            found[i] = point(levels[i])
+    intervals = [(0, last - 1)]
+    for start, end in intervals:
+        middle = (start + end) // 2
+        if middle <= start or not goes_on():
+            continue
+        if not _agree(found[start].high, found[end].high, tolerance):
+            found[middle] = point(levels[middle])
+            intervals += [(start, middle), (middle, end)]
+    return tuple(found[i] for i in sorted(found))
+
+
+def _agree(a: fmpq, b: fmpq, tolerance: float) -> bool:
+    return bool(abs(a - b) <= max(a, b) * fmpq(*tolerance.as_integer_ratio()))
+
+
+# --------------- How many values a curve of a round has: as many as some work allows, which is counted and not measured
+
+NEAR, FAR, CHEAP, BELOW, TRADE_OFF = 3e6, 5e5, 1e6, 2e6, 6e5
+"""For the levels that matter and for those far out, for cheap bounds where dear ones take too long, for a lower end,
+and for each curve behind a trade-off function."""
+
+
+@dataclass
+class Share:
+    """Work that may be spent on one list of levels."""
+
+    most: float
+    before: float = field(default_factory=spent, init=False)
+
+    def is_left(self) -> bool:
+        """Return whether another value may be evaluated."""
+        return spent() - self.before < self.most
+
+
+# --- At which levels the curve of a round is evaluated: few points, dense where the losses of many rounds come from
+
+_POINTS = 12.3
+"""The relative width of the bracket of eps is about this over the square of the number of points."""
+_STEP, _LONGEST, _EVEN = 4.34, 0.5, 8.1
+_MOST = 20_000
+_FURTHEST = 700.0
+"""Beyond it no double is e^l."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What decides the levels: loss ``centre`` and ``deviation`` of one round under the tilt, the range, the density.
+
+    The spacing is proportional to the cube root of the inverse density, which makes the error of the variance least;
+    or it is ``even``, for questions that are not known yet. Far from 0 and from the centre, where only losses that are
+    large and rare can be, it grows with the distance.
+    """
+
+    centre: float
+    deviation: float
+    end: float
+    points: float
+    even: bool = False
+
+    def levels(self) -> tuple[fmpq, ...]:
+        """Return the levels E >= 1, the first of them 1, each the dyadic number next to e^l.
+
+        >>> [float(e.p) / float(e.q) for e in Grid(0.0, 1.0, 2.0, 4.0).levels()[:3]]
+        [1.0, 1.648..., 2.718...]
+        """
+        return _levels(self._losses)
+
+    def tail(self, points: int, furthest: float) -> tuple[fmpq, ...]:
+        """Return geometrically spaced levels beyond, up to ``furthest``: for moments that reach into the far tail.
+
+        >>> [round(float(e.p) / float(e.q), 2) for e in Grid(0.0, 1.0, 1.0, 4.0).tail(3, 8.0)]
+        [7.39, 54.6]
+        """
+        last = self._losses[-1]
+        ratio = (furthest / last) ** (1.0 / points) if points and last < furthest < inf else 1.0
+        return _levels(last * ratio**k for k in range(1, points)) if ratio > 1.0 else ()
+
+    @property
+    def _losses(self) -> list[float]:
+        losses = [0.0]
+        while losses[-1] < self.end and len(losses) < _MOST:
+            z = (losses[-1] - self.centre) / self.deviation
+            step = _EVEN / self.points if self.even else _STEP / self.points * exp(min(z * z / 6.0, 50.0))
+            far = min(_EVEN / self.points, _LONGEST) * min(losses[-1] / self.deviation, abs(z))
+            losses.append(min(losses[-1] + self.deviation * min(step, max(_LONGEST, far)), self.end))
+        return losses
+
+
+def _levels(losses: Iterable[float]) -> tuple[fmpq, ...]:
+    return tuple(dict.fromkeys(1 + fmpq(*expm1(x).as_integer_ratio()) for x in losses if x <= _FURTHEST))
+
+
+def points_for(gap: float) -> float:
+    """Return the number of points for a relative width of eps.
+
+    >>> round(points_for(3e-4))
+    202
+    """
+    return sqrt(_POINTS / gap)
+
+
+# ------------------------------ A pair of distributions (P, Q) with finitely many likelihood ratios, in exact rationals
+
+_ZERO = fmpq(0)
+
+
+@dataclass(frozen=True)
+class DiscretePair:
+    """A pair (P, Q) as its ratios: ``atoms`` lists (E, P-mass at dP/dQ = E), increasing in E > 0.
+
+    ``infinite`` is the P-mass where Q has none. What Q has where P has none is the rest of Q.
+    """
+
+    atoms: tuple[Vertex, ...]
+    infinite: fmpq = _ZERO
+
+    @staticmethod
+    def of_curve(vertices: Sequence[Vertex]) -> DiscretePair:
+        """Return the pair whose divergence E -> D_E is the convex function with these vertices, from (0, 1) on.
+
+        It is constant after the last vertex. The Q-mass at a ratio is the change of slope there.
+
+        >>> from flint import fmpq
+        >>> DiscretePair.of_curve([(fmpq(0), fmpq(1)), (fmpq(1, 3), fmpq(2, 3)), (fmpq(3), fmpq(0))]).atoms
+        ((1/3, 1/4), (3, 3/4))
+        """
+        slopes = [(d1 - d0) / (e1 - e0) for (e0, d0), (e1, d1) in pairwise(vertices)] + [_ZERO]
+        masses = [right - left for left, right in pairwise(slopes)]
+        atoms = ((e, e * q) for (e, _), q in zip(vertices[1:], masses, strict=True) if q != 0)
+        return DiscretePair(tuple(atoms), vertices[-1][1])
+
+    def swapped(self) -> DiscretePair:
+        """Return (Q, P).
+
+        >>> from flint import fmpq
+        >>> DiscretePair(((fmpq(1, 3), fmpq(1, 4)), (fmpq(2), fmpq(1, 2))), fmpq(1, 4)).swapped().atoms
+        ((1/2, 1/4), (3, 3/4))
+        """
+        atoms = tuple((1 / e, p / e) for e, p in self.atoms[::-1])
+        return DiscretePair(atoms, 1 - sum((q for _, q in atoms), _ZERO))
+
+    def divergence(self, level: fmpq) -> fmpq:
+        """Return D_E(P || Q) at the level E >= 0, exactly.
+
+        >>> from flint import fmpq
+        >>> DiscretePair(((fmpq(1, 3), fmpq(1, 4)), (fmpq(3), fmpq(3, 4)))).divergence(fmpq(1))
+        1/2
+        """
+        return sum((p * (1 - level / e) for e, p in self.atoms if e > level), self.infinite)
+
+
+# ---------------------------------------- A discrete pair that dominates a round: the hull of upper bounds on its curve
+
+
+def pessimistic(curve: CurvePoints) -> DiscretePair:
+    """Return a pair whose curve is at least that of the round at every level, from upper bounds at some.
+
+    Guarantee
+    ---------
+    If D_E <= ``high`` at the points, for every pair of outputs that may occur, then D_E of all these pairs is at most
+    that of the result at every E >= 0, so that it dominates them in adaptive composition.
+    Proof: docs/proofs/composition.md, section 2.
+
+    >>> from flint import fmpq
+    >>> from symamp.accounting.curves import CurvePoint
+    >>> point = CurvePoint(fmpq(1), fmpq(1, 4), fmpq(1, 3))
+    >>> pessimistic(CurvePoints((point,), fmpq(1, 3), fmpq(3))).divergence(fmpq(1))
+    1/3
+    """
+    return DiscretePair.of_curve(curve_above(curve))
+
+
+def curve_above(curve: CurvePoints) -> list[Vertex]:
+    """Return the vertices of a convex function that is at least D_E; it is constant after the last.
+
+    Guarantee
+    ---------
+    The function is at least D_E at every E >= 0. Proof: docs/proofs/composition.md, section 2.
+    """
+    values = [(e, high) for e, _, high in curve.known()]
+    # The curve does not increase: after the least bound it stays below it.
+    least = min(range(len(values)), key=lambda i: (values[i][1], i))
+    return lower_hull(values[: least + 1])
+
+
+# ------------ A discrete pair that a round dominates: convexity carries bounds at some levels to the cells between them
+
+Line = tuple[fmpq, fmpq]
+"""Value at 0, and slope."""
+_FLOORS: tuple[Line, ...] = ((fmpq(1), fmpq(-1)), (_ZERO, _ZERO))
+
+
+def optimistic(curve: CurvePoints) -> DiscretePair:
+    """Return a pair whose curve is at most that of the round at every level, from bounds on both sides at some.
+
+    Guarantee
+    ---------
+    If ``low`` <= D_E(P || Q) <= ``high`` at the points, then D_E(P || Q) is at least that of the result at every
+    E >= 0, and so are the divergences of T independent rounds. Proof: docs/proofs/composition.md, section 2.
+
+    >>> from flint import fmpq
+    >>> from symamp.accounting.curves import CurvePoint
+    >>> point = CurvePoint(fmpq(1), fmpq(1, 4), fmpq(1, 3))
+    >>> optimistic(CurvePoints((point,), fmpq(1, 3), fmpq(3))).divergence(fmpq(1))
+    1/6
+    """
+    return DiscretePair.of_curve(curve_below(curve))
+
+
+def curve_below(curve: CurvePoints) -> list[Vertex]:
+    """Return the vertices of a convex function that is at most D_E; it is constant after the last.
+
+    Guarantee
+    ---------
+    The function is at most D_E at every E >= 0. Proof: docs/proofs/composition.md, section 2.
+    """
+    least: dict[fmpq, fmpq] = {}
+    for e, value in _minorant(curve.known()):
+        # Where the minorant jumps, at a point, the smaller of its two values counts.
+        least[e] = min(value, least.get(e, value))
+    return _levelled(lower_hull(least.items()))
+
+
+def _levelled(hull: list[Vertex]) -> list[Vertex]:
+    """Return the larger of a convex function and its last value, which a curve that does not increase is above."""
+    last = hull[-1][1]
+    falling = [vertex for vertex in hull if vertex[1] > last]
+    if not falling:
+        return hull
+    (e0, d0), (e1, d1) = falling[-1], hull[len(falling)]
+    return [*falling, (e0 + (e1 - e0) * (d0 - last) / (d0 - d1), last)]
+
+
+def _minorant(known: list[tuple[fmpq, fmpq, fmpq]]) -> Iterator[Vertex]:
+    """Yield the vertices, cell by cell, of a function below the curve: extended chords, 1 - E and 0."""
+    for j, (start, low, _) in enumerate(known):
+        lines = list(_FLOORS)
+        if j > 0:
+            lines.append(_line(known[j - 1][0], known[j - 1][2], start, low))
+        if j + 1 < len(known):
+            end = known[j + 1][0]
+            if j + 2 < len(known):
+                lines.append(_line(end, known[j + 1][1], known[j + 2][0], known[j + 2][2]))
+        else:
+            value, slope = lines[-1]
+            # After the last point the chord reaches 0, or says nothing: then the floors alone are left.
+            end = max(start, fmpq(1), -value / slope if slope < 0 else start)
+        crossings = ((b[0] - a[0]) / (a[1] - b[1]) for a, b in combinations(lines, 2) if a[1] != b[1])
+        for e in {start, end, *(x for x in crossings if start < x < end)}:
+            yield e, max(value + slope * e for value, slope in lines)
+
+
+def _line(e0: fmpq, d0: fmpq, e1: fmpq, d1: fmpq) -> Line:
+    slope = (d1 - d0) / (e1 - e0)
+    return d0 - slope * e0, slope

@@ -1,0 +1,233 @@
+"""A round for others: as a document, for dp_accounting, for opendp."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from itertools import pairwise
+from math import ceil, exp, nextafter
+from typing import Any
+
+import sympy as sp
+from flint import arb, fmpq
+
+from symamp.accounting.composition import Composition
+from symamp.accounting.curves import CurvePoint, DiscretePair
+from symamp.accounting.round import GivenRound
+from symamp.decompositions.to_law import number
+from symamp.errors import ArgumentError, FormatError
+from symamp.numbers.arguments import budget, exact_number, failure_probability
+from symamp.numbers.dyadic import Dyadic, float_above
+from symamp.numbers.optional import optional
+from symamp.numbers.rationals import Vertex, fmpq_of
+from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.sums.inversion import log_of
+
+# --------------------------------------------------------- A profile as a document: exact levels and bounds, out and in
+
+FORMAT, VERSION = "symamp-privacy-profile", 1
+_MOST, _BITS = 100_000, 128
+
+
+def to_document(text: str, points: Iterable[CurvePoint]) -> dict[str, Any]:
+    """Return upper bounds on a profile as JSON-ready data: pairs (E, bound) as fractions in base 16.
+
+    >>> to_document("a round", [CurvePoint(fmpq(3, 2), fmpq(0), fmpq(1, 16))])["points"]
+    [['3/2', '1/10']]
+    """
+    pairs = [[_hex(p.level), _hex(p.high)] for p in points]
+    return {"format": FORMAT, "version": VERSION, "round": text, "base": 16, "points": pairs}
+
+
+def from_document(data: Mapping[str, Any]) -> GivenRound:
+    """Return the round of a document. Raises FormatError if it is none.
+
+    >>> from_document(to_document("a round", [CurvePoint(fmpq(3, 2), fmpq(0), fmpq(1, 16))])).points[0].high
+    1/16
+    """
+    if not isinstance(data, Mapping) or (data.get("format"), data.get("version"), data.get("base")) != (
+        FORMAT,
+        VERSION,
+        16,
+    ):
+        raise FormatError("profile", "a document of another kind", f"format {FORMAT}, version {VERSION}, base 16")
+    pairs, text = data.get("points"), data.get("round")
+    if not isinstance(pairs, list) or not 0 < len(pairs) <= _MOST or not isinstance(text, str):
+        raise FormatError("profile", "no points", f"a name, and 1 to {_MOST} points [E, bound]")
+    if not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
+        raise FormatError("profile", "a point of another shape", "pairs [E, bound]")
+    return given_round([(_fraction(e), _fraction(d)) for e, d in pairs], text)
+
+
+def given_round(values: Iterable[tuple[fmpq, fmpq]], text: str) -> GivenRound:
+    """Return the round with upper bounds at levels E >= 1, checked and sorted."""
+    points = tuple(CurvePoint(e, fmpq(0), min(d, fmpq(1))) for e, d in sorted(values))
+    good = all(a.level < b.level for a, b in pairwise(points))
+    if not (points and good and points[0].level >= 1 and all(p.high >= 0 for p in points)):
+        raise FormatError("profile", "no profile", "different levels eps >= 0, with bounds in [0, 1]")
+    return GivenRound(points, text)
+
+
+def points_of_profile(points: Iterable[tuple[object, object]]) -> list[tuple[fmpq, fmpq]]:
+    """Return (E, delta) for pairs (eps, delta); e^eps is rounded up, where the bound holds all the more."""
+    return [(_exponential(budget(eps)), _bound(delta)) for eps, delta in points]
+
+
+def _exponential(eps: sp.Expr) -> fmpq:
+    e = sp.exp(eps)
+    if e.is_Rational:
+        return fmpq_of(e)
+    with at_precision(_BITS):
+        return Dyadic.of(number(e)().upper()).fraction
+
+
+def _bound(delta: object) -> fmpq:
+    value = exact_number(delta, "delta")
+    if not (value.is_Rational and 0 <= value <= 1):
+        raise FormatError("delta", str(delta), "a rational number in [0, 1]")
+    return fmpq_of(value)
+
+
+def _hex(x: fmpq) -> str:
+    p, q = int(x.p), int(x.q)
+    return f"{p:x}" if q == 1 else f"{p:x}/{q:x}"
+
+
+def _fraction(text: object) -> fmpq:
+    match = re.fullmatch(r"([0-9a-f]+)(?:/([0-9a-f]+))?", text) if isinstance(text, str) else None
+    q = int(match[2], 16) if match and match[2] else 1
+    if match is None or q == 0:
+        raise FormatError("profile", text, "fractions in base 16, such as 3/2")
+    return fmpq(int(match[1], 16), q)
+
+
+# --- A round for the package dp_accounting: its privacy loss distribution, and an event that an accountant composes
+
+_PER_DEVIATION, _MOST_CELLS = 20.0, 200_000
+_FURTHEST = 40.0
+_INSTALL = "symamp[export]"
+
+
+@undisturbed()
+def loss_distribution(rounds: Composition, interval: float | None, delta: object) -> Any:
+    """Return one round of each kind in ``rounds``, composed by dp_accounting as often as they are run.
+
+    ``interval`` is the step of its lattice, a twentieth of the least deviation if None. The masses dominate the round
+    up to the rounding of dp_accounting's own arithmetic in doubles, which is not controlled: certified brackets are
+    those of ``epsilon``. ``delta`` says how far the tails matter.
+
+    Raises ImportError without the package.
+    """
+    pld = optional("dp_accounting.pld.privacy_loss_distribution", _INSTALL)
+    step = interval or min(r.deviation for r, _ in rounds.rounds) / _PER_DEVIATION
+    target = log_of(failure_probability(delta))
+    found = rounds.pairs(True, 0.0, target, None, even=True)
+    result = None
+    for pair, count in found.pairs:
+        one = pld.PrivacyLossDistribution(_masses(pair, step))
+        many = one if count == 1 else one.self_compose(count)
+        result = many if result is None else result.compose(many)
+    return result
+
+
+def _masses(pair: DiscretePair, step: float) -> Any:
+    """Return the masses on the lattice whose curve goes through upper bounds at its points (connect the dots)."""
+    pld_pmf = optional("dp_accounting.pld.pld_pmf", _INSTALL)
+
+    with at_precision(64):
+        furthest = min(float(arb(max(e for e, _ in pair.atoms)).log()), _FURTHEST)
+    last = ceil(furthest / step)
+    if 2 * last > _MOST_CELLS:
+        raise ArgumentError("interval", step, f"a step for which {_MOST_CELLS} suffice")
+    levels = range(-last, last + 1)
+    deltas = [_bound_of_event(pair, exp(j * step)) for j in levels]
+    for i in range(1, len(deltas)):
+        deltas[i] = min(deltas[i], deltas[i - 1])
+    return pld_pmf.create_pmf_pessimistic_connect_dots(step, list(levels), deltas)
+
+
+def _bound_of_event(pair: DiscretePair, level: float) -> float:
+    """Return the divergence at a level that is not above e^(j step), rounded up."""
+    below = fmpq(*nextafter(nextafter(level, 0.0), 0.0).as_integer_ratio())
+    with at_precision(64):
+        return min(1.0, float_above(arb(pair.divergence(below))))
+
+
+@cache
+def event_classes() -> tuple[Any, Any]:
+    """Return the class of events for rounds and that of accountants that know them. ImportError without the package.
+
+    >>> event_classes()[0].__name__
+    'ShuffledDpEvent'
+    """
+    attr, dp_accounting = (optional(name, _INSTALL) for name in ("attr", "dp_accounting"))
+    pld_privacy_accountant = optional("dp_accounting.pld.pld_privacy_accountant", _INSTALL)
+
+    @attr.define(frozen=True)
+    class ShuffledDpEvent(dp_accounting.DpEvent):  # type: ignore[misc, name-defined]
+        """Rounds of shuffled users, for neighbours by replacement of one."""
+
+        rounds: Composition
+
+    class ShufflePLDAccountant(pld_privacy_accountant.PLDAccountant):  # type: ignore[misc, name-defined]
+        """A PLDAccountant that composes events of rounds of shuffled users with all others it knows."""
+
+        def __init__(self, value_discretization_interval: float = 1e-4, delta: float = 1e-10) -> None:
+            relation = dp_accounting.NeighboringRelation.REPLACE_ONE
+            super().__init__(relation, value_discretization_interval)
+            self._tail_delta = delta
+
+        _pld: Any
+
+        def _maybe_compose(self, event: Any, count: int, do_compose: bool) -> Any:
+            if not isinstance(event, ShuffledDpEvent):
+                return super()._maybe_compose(event, count, do_compose)
+            if do_compose:
+                one = loss_distribution(event.rounds, self._value_discretization_interval, self._tail_delta)
+                self._pld = self._pld.compose(one if count == 1 else one.self_compose(count))
+            return None
+
+    return ShuffledDpEvent, ShufflePLDAccountant
+
+
+# ---------------------------------------------------- A round for the package opendp: its privacy profile as a callable
+
+
+def profile_callable(vertices: list[Vertex]) -> Callable[[float], float]:
+    """Return delta as a function of eps >= 0: the chords of certified upper bounds, rounded up.
+
+    Guarantee
+    ---------
+    The value is at least delta of the round at eps, a double taken as the number that it is.
+    Proof: docs/proofs/composition.md, section 2.
+
+    >>> profile_callable([(fmpq(0), fmpq(1)), (fmpq(1), fmpq(1, 4)), (fmpq(3), fmpq(0))])(0.0)
+    0.25
+    """
+    levels = [e for e, _ in vertices]
+
+    @undisturbed()
+    def delta(eps: float) -> float:
+        with at_precision(128):
+            ball = number(budget(eps))().exp()
+            mantissa, exponent = ball.lower().man_exp()
+            shift = int(exponent)
+            level = fmpq(int(mantissa) << shift) if shift >= 0 else fmpq(int(mantissa), 1 << -shift)
+            i = bisect_right(levels, level)
+            if i == len(levels):
+                return float_above(arb(vertices[-1][1]))
+            (e0, d0), (e1, d1) = vertices[i - 1], vertices[i]
+            return min(1.0, float_above(arb(d0 + (d1 - d0) * (level - e0) / (e1 - e0))))
+
+    return delta
+
+
+def opendp_profile(delta: Callable[[float], float]) -> Any:
+    """Return the opendp PrivacyProfile of a function; ImportError without the package.
+
+    Its methods ``delta`` and ``epsilon`` work in opendp's own arithmetic.
+    """
+    optional("opendp.prelude", "symamp[export]").enable_features("contrib", "honest-but-curious")
+    return optional("opendp.measures", "symamp[export]").new_privacy_profile(delta)

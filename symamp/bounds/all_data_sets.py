@@ -1,0 +1,88 @@
+"""The bound over all data sets at once: nearly the truth where many messages tell the two inputs apart."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPart, RegionsPart
+from symamp.bounds.analysis import Analysis
+from symamp.bounds.bound import Bound
+from symamp.bounds.lower_bounds import pairs_badly_hidden
+from symamp.bounds.pair_of_inputs import all_inputs_listed, is_large_table, listed, pairs_of_inputs
+from symamp.bounds.standing import Standing
+from symamp.bounds.subject import Subject
+from symamp.bounds.table_pair import TablePair, table_pairs
+from symamp.laws.law import Level
+from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
+
+_MOST_INPUTS = 64
+"""Up to so many inputs of a table a default takes seconds."""
+_MOST_MESSAGES = 64
+"""Up to so many messages one evaluation takes seconds."""
+
+_FEWEST, _ASKED = 8.0, 6
+"""With fewer positive messages parameters are poor, and those of one pair do not suit another."""
+
+
+def _bound(subject: Subject) -> Bound:
+    subject = listed(subject)
+    if is_large_table(subject):
+        return table_pairs(subject, TablePair)
+    return Bound.of(AllDataSetsPart(triples) for triples in pairs_of_inputs(subject))
+
+
+def _regions(subject: Subject) -> Bound:
+    return Bound.of(RegionsPart(triples) for triples in pairs_of_inputs(listed(subject)))
+
+
+def _lacks_for_regions(subject: Subject) -> str | None:
+    return (
+        "a table of few inputs and messages" if is_large_table(listed(subject)) else all_inputs_listed(listed(subject))
+    )
+
+
+def _is_dear(subject: Subject, level: Level, n: int) -> bool:
+    """Return whether there are many inputs, and few messages that are positive for one of the bad pairs."""
+    mechanism = subject.mechanism
+    table = None if mechanism is None else mechanism.numeric
+    if table is None or len(table.inputs) <= MANY_CLASSES:
+        return False
+    asked = pairs_badly_hidden(table, level, n, _ASKED) or table.pairs[:1]
+    first, second = (table.floats[list(rows)] for rows in zip(*asked, strict=True))
+    excess = np.maximum(first - (1.0 + level.rough_minus_one()) * second, 0.0)
+    with np.errstate(all="ignore"):
+        squares = np.where(excess > 0.0, excess * excess / table.floats[:, None, :], 0.0).sum(axis=2).max(axis=0)
+        return not ((n - 1) * excess.sum(axis=1) ** 2 / squares).min() > _FEWEST
+
+
+def _needless(subject: Subject) -> bool:
+    found = listed(subject)
+    mechanism = found.mechanism
+    if mechanism is None or mechanism.numeric is None or not is_large_table(found):
+        return False
+    # A combination of others takes seconds on request only.
+    return (
+        found is not subject or len(mechanism.inputs) > _MOST_INPUTS or len(mechanism.numeric.messages) > _MOST_MESSAGES
+    )
+
+
+ALL_DATA_SETS = Analysis(
+    "all_data_sets",
+    Standing.PROVED,
+    SOURCE,
+    "all data sets at once",
+    _bound,
+    lambda subject: all_inputs_listed(listed(subject)),
+    rank=4,
+    needless=_needless,
+    dear=_is_dear,
+)
+
+REGIONS = Analysis(
+    "all_data_sets_by_regions",
+    Standing.PROVED,
+    SOURCE,
+    "all data sets, region by region",
+    _regions,
+    _lacks_for_regions,
+)

@@ -1,0 +1,52 @@
+"""The blanket bound: the optimal decomposition of the mechanism itself."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from symamp.bounds.analysis import Analysis, one_mechanism
+from symamp.bounds.bound import Bound
+from symamp.bounds.pairs_of_a_table import Pair
+from symamp.bounds.reduction import Reduction
+from symamp.bounds.standing import Standing
+from symamp.bounds.subject import Subject
+from symamp.bounds.table_bound import TableBound
+from symamp.decompositions.decomposition import Decomposition
+from symamp.decompositions.numeric_table import NumericTable
+from symamp.decompositions.pairs import pair_classes
+from symamp.decompositions.table_decomposition import table_blanket
+
+SOURCE = "Su, Cheng, Wang 2025, Theorems 5 to 7 and 12"
+
+
+def blanket_bound(subject: Subject) -> Bound:
+    """Return the bound with one reduction per class of ordered pairs: the maximum over them.
+
+    Guarantee
+    ---------
+    The largest divergence of these triples is at least the divergence of the shuffled reports of every two
+    neighbouring data sets. Proof: docs/proofs/blanket_reduction.md.
+    """
+    assert subject.mechanism is not None
+    table = subject.mechanism.numeric
+    if table is not None:
+        return TableBound(table, partial(blanket_of_rows, table))
+    return Bound.of(_reduction(c.decomposition) for c in pair_classes(subject.mechanism))
+
+
+def blanket_of_rows(table: NumericTable, rows: Pair) -> Reduction:
+    """Return the optimal decomposition of two rows of a table."""
+    return _reduction(table_blanket(table, rows))
+
+
+def _reduction(decomposition: Decomposition) -> Reduction:
+    return Reduction("blanket", Standing.PROVED, SOURCE, decomposition)
+
+
+def _lacks(subject: Subject) -> str | None:
+    if subject.noise is not None:
+        return "method='worst_pair' for noise with a density, method='finite_sandwich' where a triple is asked for"
+    return one_mechanism(subject)
+
+
+BLANKET = Analysis("blanket", Standing.PROVED, SOURCE, "optimal decomposition", blanket_bound, lacks=_lacks, rank=0)

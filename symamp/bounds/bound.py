@@ -1,0 +1,426 @@
+"""A bound is the largest divergence of its parts; a part is a pair of inputs, and one certified evaluation of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import ClassVar, Protocol, TypeAlias
+
+import sympy as sp
+from flint import arb, fmpq
+
+from symamp.bounds.standing import Standing
+from symamp.decompositions.numeric_table import NumericTable
+from symamp.laws.law import Level
+from symamp.numbers.dyadic import Dyadic, float_above
+from symamp.numbers.rationals import ball_of
+from symamp.numbers.surroundings import at_precision
+from symamp.numbers.work import is_spent
+from symamp.sums.all_data_sets.bound import AllDataSetsEnclosure
+from symamp.sums.all_data_sets.floats import AllDataSetsEvidence
+from symamp.sums.binomial_tails import TailPlan
+from symamp.sums.divergence import Enclosure, Settings
+from symamp.sums.inversion import log_of_ball
+from symamp.sums.tilted import Plan
+from symamp.sums.two_messages import CountsEnclosure, CountsEvidence
+
+# -------------------------------------------------- A part of a bound, and one certified evaluation of it as plain data
+
+_GUARD = 64
+
+
+@dataclass(frozen=True)
+class DataSets:
+    """Two neighbouring data sets: the first user holds x0 or x1, all others an input drawn with the given weights.
+
+    ``member`` is the mechanism, where the question was about many (``PureLDP``). Where ``counted``, weights are numbers
+    of users and nothing is drawn.
+    """
+
+    x0: str
+    x1: str
+    others: tuple[tuple[str, str], ...]
+    member: str = ""
+    counted: bool = False
+
+    def __str__(self) -> str:
+        if self.counted and len(self.others) > 1:
+            held = " and ".join(f"{w} user{'s' * (w != '1')} at {x}" for x, w in self.others)
+            return f"({self.x0}, {held}) against ({self.x1}, {held})"
+        rest = (
+            self.others[0][0] if len(self.others) == 1 else "{" + ", ".join(f"{x}: {w}" for x, w in self.others) + "}"
+        )
+        member = f" for {self.member}" if self.member else ""
+        return f"({self.x0}, {rest}, ...) against ({self.x1}, {rest}, ...){member}"
+
+
+class PartDefaults(Protocol):
+    """What a part is unless its class says otherwise: no triple, known by no data sets, in no relation to others."""
+
+    is_triple: ClassVar[bool] = False
+    """Whether the part is the divergence of a triple."""
+    is_attained: ClassVar[bool] = False
+    """Whether the bound is the largest divergence of all data sets itself: no other bound is less."""
+    rounded: ClassVar[sp.Rational] = sp.Integer(0)
+    """Total variation, at most, between the laws of one message in ``constant`` and those they stand for."""
+
+    @property
+    def accuracy(self) -> float:
+        """The relative distance of estimates from certified values; 0 where the gap of the question decides."""
+        return 0.0
+
+    @property
+    def finest(self) -> float:
+        """The relative gap that enclosures are not aimed below, whatever the gap of the question."""
+        return 0.0
+
+    @property
+    def constant(self) -> tuple[Part, ...]:
+        """The data sets (x0, x, ..., x), one for each class of inputs x, where the part is known by them; else none."""
+        return ()
+
+    @property
+    def cheaper(self) -> Part | None:
+        """A part for the same inputs whose divergence is at least this one's and is evaluated sooner, None if none."""
+        return None
+
+    def settles(self, other: Part, level: Level) -> bool:
+        """Return whether the divergence of ``other`` is proved not to be larger at this level, for every n."""
+        return False
+
+    def limit(self, n: int) -> arb:
+        """Return a ball around the limit of the divergence as eps grows, or 0 where none is known."""
+        return arb(0)
+
+    @property
+    def plateau(self) -> float:
+        """An eps from which on the divergence is positive and does not fall any more; inf where none is known."""
+        return inf
+
+    def attained(self, level: Level, n: int) -> DataSetPart | None:
+        """Return the data sets by which the bound itself is nearly attained, None if none are known."""
+        return None
+
+    def alike(self, level: Level, n: int) -> Part | None:
+        """Return a part that falls alike as eps grows and is cheaper to estimate, None if there is none."""
+        return None
+
+
+class Part(PartDefaults, Protocol):
+    """What an analysis says of one class of ordered pairs of inputs: a divergence for every level and number of users.
+
+    Parts are plain data. Two with equal ``signature`` have equal divergences. ``pair`` represents the class.
+    """
+
+    @property
+    def method(self) -> str:
+        """The name of the analysis."""
+
+    @property
+    def standing(self) -> Standing:
+        """What is known of the analysis."""
+
+    @property
+    def source(self) -> str:
+        """Where its theorem is stated."""
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The ordered pair of inputs (x0, x1) that is compared."""
+
+    @property
+    def signature(self) -> Hashable:
+        """What parts with the same divergence share."""
+
+    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the divergence."""
+
+
+class DataSetPart(Part, Protocol):
+    """A part of a lower bound: two neighbouring data sets."""
+
+    @property
+    def data_sets(self) -> DataSets:
+        """The data sets."""
+
+    @property
+    def dataset(self) -> tuple[tuple[str, sp.Rational], ...]:
+        """The inputs that the other users draw, with their weights; empty where it is not drawn what they hold."""
+
+    @property
+    def member(self) -> str:
+        """Which mechanism it is of where the question was about many, else empty."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A part of a bound, the exact level eps as an expression, and ends that enclose its divergence there.
+
+    ``exact`` is the divergence itself as (numerator, denominator) where it is known as a fraction. ``plan`` holds the
+    parameters that the evaluator searched, ``details`` what another evaluator needs to repeat the evaluation.
+    ``merging`` is how far the merging of many values or inputs raised a stop-loss transform at most, a double rounded
+    up: a divergence by a law above all others is raised by no more than that.
+    """
+
+    part: Part
+    eps: str
+    lower: Dyadic
+    upper: Dyadic
+    evaluator: str
+    precision: int
+    plan: Plan | TailPlan | None = field(default=None, repr=False)
+    exact: tuple[int, int] | None = field(default=None, repr=False)
+    details: AllDataSetsEvidence | CountsEvidence | None = field(default=None, repr=False)
+    merging: float = field(default=0.0, repr=False)
+
+    @staticmethod
+    def of(part: Part, eps: Level | str, found: Enclosure) -> Evidence:
+        """Return the enclosure of a part at a level as evidence."""
+        exact = None if found.exact is None else (int(found.exact.p), int(found.exact.q))
+        with at_precision(found.precision + _GUARD):  # at a lower one the ends themselves would be rounded
+            ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
+        text = eps if isinstance(eps, str) else eps.text
+        details = found.evidence if isinstance(found, AllDataSetsEnclosure | CountsEnclosure) else None
+        merging = float_above(found.merging)
+        return Evidence(part, text, *ends, found.evaluator, found.precision, found.plan, exact, details, merging)
+
+    @property
+    def fraction(self) -> fmpq | None:
+        """The divergence itself where it is known as a fraction."""
+        return None if self.exact is None else fmpq(*self.exact)
+
+    def is_at_most(self, delta: fmpq | Dyadic) -> bool:
+        """Whether the divergence is proved to be at most delta; ties with a fraction are decided if it is known."""
+        if isinstance(delta, Dyadic):
+            return not delta < self.upper
+        exact = self.fraction
+        return bool(exact <= delta) if exact is not None else self.upper.at_most(delta)
+
+    def is_above(self, delta: fmpq) -> bool:
+        """Whether the divergence is proved to be above delta."""
+        exact = self.fraction
+        return bool(exact > delta) if exact is not None else self.lower.exceeds(delta)
+
+    @property
+    def relative_gap(self) -> float:
+        """(upper - lower)/upper as a float for judging quality; 0 for an exact value."""
+        if self.exact is not None or self.upper.mantissa == 0:
+            return 0.0
+        with at_precision(self.precision + _GUARD):
+            upper, lower = self.upper.ball, self.lower.ball
+            return float((upper - lower.max(arb(0))) / upper)
+
+
+def largest_upper(evidence: Iterable[Evidence]) -> Dyadic:
+    """Return what is at least the divergence of every part."""
+    return max(e.upper for e in evidence)
+
+
+def gap_of_largest(evidence: Sequence[Evidence]) -> float:
+    """Return the relative width of what is proved of the largest divergence: others are only shown to be smaller."""
+    largest = max(evidence, key=lambda e: e.upper)
+    known = largest.fraction
+    if known is not None and all(e.is_at_most(known) for e in evidence):
+        return 0.0
+    return replace(largest, lower=max(e.lower for e in evidence), exact=None).relative_gap
+
+
+# -------------------------------------------------------- The bound of an analysis: the largest divergence of its parts
+
+ROUGH = Settings(gap=1e-3, most_frequencies=2_000)
+"""Accuracy at which parts are compared: only the largest is evaluated with care."""
+_GAPS = (0.05, 0.005)
+"""Accuracies that may settle a part below the worst one, before it is evaluated with care."""
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""A function that is told how much is done, and of how much."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Parts that together cover everything that the analysis has to bound; those that repeat others are left out."""
+
+    parts: tuple[Part, ...]
+
+    @staticmethod
+    def of(parts: Iterable[Part]) -> Bound:
+        """Return the bound with one part for each signature."""
+        first: dict[object, Part] = {}
+        for part in parts:
+            first.setdefault(part.signature, part)
+        return Bound(tuple(first.values()))
+
+    @property
+    def searched_table(self) -> NumericTable | None:
+        """The table whose pairs of rows are the parts, where those are searched and not listed."""
+        return None
+
+    def watched(self, progress: Progress) -> Bound:
+        """Return the bound that tells of its progress where an evaluation may take long."""
+        return self
+
+    def mixtures(self, part: DataSetPart, level: Level, n: int) -> Iterator[Part]:
+        """Yield mixtures of data sets that may be worse than this one: none that are listed already."""
+        return iter(())
+
+    def ranked(self, level: Level, n: int) -> tuple[Part, ...]:
+        """Return the parts, largest estimated divergence first."""
+        if len(self.parts) == 1:
+            return self.parts
+        value = {id(p): p.log_estimate(level, n, ROUGH) for p in self.parts}
+        return tuple(sorted(self.parts, key=lambda p: -value[id(p)]))
+
+    def root(
+        self, n: int, log_delta: float, settings: Settings, start: float | None = None, first: Part | None = None
+    ) -> tuple[float, Part]:
+        """Return (eps, part) with the largest estimated eps at which a part has divergence delta.
+
+        ``start`` is an eps near it, ``first`` a part that is likely to have it: then parts are not ranked before.
+        """
+        parts = self.parts
+        if first is not None:
+            parts = tuple(sorted(parts, key=lambda part: part.signature != first.signature))
+        elif start is not None and 0.0 < start < inf:
+            parts = self.ranked(Level.of_float(start), n)
+        best, root = parts[0], parts[0].root(n, log_delta, settings, start)
+        for other in parts[1:]:
+            if root == inf:
+                break
+            level, least = Level.of_float(root), log_delta - ROUGH.gap
+            if all(part.log_estimate(level, n, ROUGH) > least for part in (other.cheaper, other) if part is not None):
+                candidate = other.root(n, log_delta, settings, root)
+                if candidate > root:
+                    best, root = other, candidate
+        return root, best
+
+    def evidence(
+        self,
+        level: Level,
+        n: int,
+        settings: Settings,
+        goal: fmpq | None = None,
+        first: Part | None = None,
+        known: Iterable[Evidence] = (),
+    ) -> tuple[Evidence, ...]:
+        """Return certified evaluations whose largest upper end bounds every part at this level.
+
+        Parts that the first one settles by convex order, for every n, are not evaluated, and the others only as
+        sharply as it takes to see that they are not above the first one, or the goal. With a ``goal`` the search
+        ends at the first evaluation that is not proved to be at most the goal. ``first`` is evaluated first. ``known``
+        are evaluations, at this level, of another bound on the same pairs: what one settles is not evaluated.
+
+        Guarantee
+        ---------
+        The divergence of every part is at most the largest ``upper`` of the result, unless the last of them is above
+        the goal. Proof: docs/proofs/convex_order.md.
+        """
+        worst, *others = self.parts if first is None else (first, *(p for p in self.parts if p is not first))
+        found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]
+        limit = found[0].upper if goal is None else goal
+        settled = {e.part.pair: e for e in known if e.is_at_most(limit)}
+        for other in others:
+            if goal is not None and not found[-1].is_at_most(goal):
+                break
+            if other.pair in settled:
+                found.append(settled[other.pair])
+            elif not worst.settles(other, level):
+                found.append(sharp_enough(other, level, n, limit, settings))
+        return tuple(found)
+
+
+def sharp_enough(part: Part, level: Level, n: int, limit: fmpq | Dyadic, settings: Settings) -> Evidence:
+    """Return an evaluation, as rough as it may be, that proves the limit, else the careful one."""
+    rough = _GAPS[:1] if part.accuracy > 0.0 else _GAPS
+    whole = limit.ball if isinstance(limit, Dyadic) else ball_of(limit)
+    cheap = part.cheaper
+    if cheap is not None and cheap.log_estimate(level, n, ROUGH) < log_of_ball(whole) - _GAPS[0]:
+        found = Evidence.of(cheap, level, cheap.enclose(level, n, replace(settings, gap=max(settings.gap, _GAPS[0]))))
+        if found.is_at_most(limit):
+            return found
+    margin = log_of_ball(whole) - part.log_estimate(level, n, ROUGH)  # what is wider would prove nothing
+    is_hopeless = isinstance(limit, fmpq) and margin < -_GAPS[0]  # a given goal: how far above it does not matter
+    for gap in (*(gap for gap in rough if settings.gap < gap < (-margin if is_hopeless else margin)), settings.gap):
+        found = Evidence.of(part, level, part.enclose(level, n, replace(settings, gap=gap)))
+        if found.is_at_most(limit) or is_hopeless:
+            break
+    return found
+
+
+# ------------- A bound whose parts are too many to be evaluated one by one: a common ranking proposes the worst of them
+
+_MANY_MESSAGES = 32
+
+
+def has_many_messages(table: NumericTable) -> bool:
+    """Return whether the laws of a table have so many values that one evaluation may take long."""
+    return len(table.messages) > _MANY_MESSAGES
+
+
+class SearchedBound(Bound):
+    """A bound with ``proposed`` parts for each level and number of users in place of a list of all."""
+
+    @property
+    def is_dear(self) -> bool:
+        """Whether the laws have so many values that one evaluation may take long."""
+        return False
+
+    def proposed(self, level: Level, n: int) -> Sequence[Part]:
+        """Return a few parts, among them those with the largest divergence by a rough ranking; at least one."""
+        raise NotImplementedError
+
+    def own(self, part: Part | None) -> Part | None:
+        """Return the part for the pair of inputs of another bound's part, if the search is to begin with it."""
+        return None
+
+    def ranked(self, level: Level, n: int) -> tuple[Part, ...]:
+        """Return the proposed parts, largest estimated divergence first."""
+        return Bound.of(self.proposed(level, n)).ranked(level, n)
+
+    def root(
+        self, n: int, log_delta: float, settings: Settings, start: float | None = None, first: Part | None = None
+    ) -> tuple[float, Part]:
+        """Return (eps, part) with the largest estimated eps at which a part has divergence delta.
+
+        What is proposed depends on eps: it is asked for again at each eps that is found. Where evaluations are dear
+        only the one that is left is evaluated with more care than it takes to compare them.
+        """
+        if not self.is_dear:
+            return self._compared(n, log_delta, settings, start, first)
+        root, best = self._compared(n, log_delta, replace(settings, gap=max(settings.gap, ROUGH.gap)), start, first)
+        return (best.root(n, log_delta, settings, root) if 0.0 < root < inf else root), best
+
+    def _compared(
+        self, n: int, log_delta: float, settings: Settings, start: float | None, first: Part | None
+    ) -> tuple[float, Part]:
+        root = 0.0 if start is None or start == inf else start
+        tried: dict[object, Part] = {}
+        best = self.own(first)
+        if best is not None:
+            tried[best.signature], root = best, best.root(n, log_delta, settings, start)
+            best = best if 0.0 < root < inf else None
+        while True:
+            if best is not None and is_spent():
+                return root, best
+            proposed = self.proposed(Level.of_float(root), n)
+            # Reversed: of parts that are alike the first is kept.
+            new = {part.signature: part for part in reversed(proposed) if part.signature not in tried}
+            new = dict(reversed(new.items()))
+            if best is not None and (proposed[0].signature in tried or not new):
+                return root, best
+            tried.update(new)
+            some = list(new.values()) if best is None else [best, *new.values()]
+            before = root
+            root, best = Bound.of(some).root(n, log_delta, settings, root or start, best or first)
+            if 0.0 < root == before:  # what is proposed here is known
+                return root, best
+            if root in (0.0, inf):
+                # At eps = 0 all candidates of the first ranking were compared.
+                value = {id(p): p.log_estimate(Level.of_float(0.0), n, ROUGH) for p in some}
+                return root, best if root == inf else max(some, key=lambda p: value[id(p)])

@@ -1,0 +1,82 @@
+"""The blanket bound of every pair of finitely many inputs with densities, and the data sets below it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from symamp.bounds.analysis import Analysis
+from symamp.bounds.bound import Bound
+from symamp.bounds.smooth_part import SmoothDataSet, SmoothPart
+from symamp.bounds.standing import Standing
+from symamp.bounds.subject import Subject
+from symamp.laws.density import SmoothLaw
+from symamp.laws.law import Level
+from symamp.randomizers.noise.densities import Densities
+
+SOURCE = "Su, Cheng, Wang 2025, Theorem 5, in balls (docs/proofs/smooth_laws.md, section 5)"
+
+
+@dataclass(frozen=True)
+class DensityPair(SmoothPart):
+    """The blanket of one ordered pair of inputs, made of the least density on every cell of messages."""
+
+    noise: Densities
+    pair: tuple[str, str]
+
+    method: ClassVar[str] = "density_pairs"
+    standing: ClassVar[Standing] = Standing.PROVED
+    source: ClassVar[str] = SOURCE
+
+    @property
+    def signature(self) -> Hashable:
+        """The mechanism and the pair."""
+        return self.method, self.noise, self.pair
+
+    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+        """Return one law, whatever the level."""
+        law = self.noise.law(self.pair)
+        return law, law
+
+
+@dataclass(frozen=True)
+class DensityDataSet(SmoothDataSet):
+    """The data sets of a pair in which all other users hold one input."""
+
+    noise: Densities
+    pair: tuple[str, str]
+    other: str
+
+    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+        """Return one law, whatever the level."""
+        law = self.noise.law(self.pair, self.other)
+        return law, law
+
+
+def density_data_sets(mechanism: Densities) -> Bound:
+    """Return the data sets (x0, x, ..., x) against (x1, x, ..., x) for all pairs and all inputs x."""
+    return Bound(tuple(DensityDataSet(mechanism, pair, x) for pair in mechanism.pairs() for x in mechanism.inputs))
+
+
+def _bound(subject: Subject) -> Bound:
+    """Return the bound with one part for each ordered pair.
+
+    Guarantee
+    ---------
+    The largest divergence of the parts is at least that of the shuffled reports of every two neighbouring data sets,
+    for every level and number of users. Proof: docs/proofs/smooth_laws.md.
+    """
+    found = subject.densities
+    assert found is not None
+    return Bound(tuple(DensityPair(found, pair) for pair in found.pairs()))
+
+
+def _lacks(subject: Subject) -> str | None:
+    known = subject.densities is not None and not subject.densities.is_interval
+    return None if known else "densities on finitely many inputs"
+
+
+DENSITY_PAIRS = Analysis(
+    "density_pairs", Standing.PROVED, SOURCE, "all pairs of inputs with a density", _bound, _lacks, rank=0
+)

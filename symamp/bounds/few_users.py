@@ -1,0 +1,193 @@
+"""Few users: the truth over all data sets of a small table, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import inf, log
+from typing import ClassVar
+
+import sympy as sp
+from flint import arb, fmpq
+
+from symamp.bounds.analysis import Analysis
+from symamp.bounds.attained_root import attained_root
+from symamp.bounds.bound import DataSets, PartDefaults
+from symamp.bounds.standing import Standing
+from symamp.bounds.subject import Subject
+from symamp.errors import ArgumentError
+from symamp.exact.every_data_set import Counts, EveryDataSet, Pair, work
+from symamp.laws.law import Level
+from symamp.numbers.arguments import exact_number
+from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.finite import FiniteMechanism
+from symamp.sums.divergence import Enclosure, Settings
+from symamp.sums.inversion import estimate_root, log_of_ball
+
+SOURCE = "enumeration (docs/proofs/histograms.md)"
+HISTOGRAMS = "histograms"
+"""The name of the evaluator."""
+_MOST_WORK, _MOST_ON_REQUEST, _MOST_USERS = 3_000_000, 50_000_000, 64
+_BITS, _MOST_BITS = 192, 8192
+
+
+@dataclass(frozen=True)
+class RowsOfTable(PartDefaults):
+    """What the analysis asks of an ordered pair of rows of a table, whose entries are numbers."""
+
+    table: FiniteMechanism
+    rows: Pair
+
+    @property
+    def held(self) -> Counts | None:
+        """How many of the other users hold each input; None for all data sets."""
+        return None
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The ordered pair of inputs (x0, x1) that is compared."""
+        return self.table.inputs[self.rows[0]], self.table.inputs[self.rows[1]]
+
+    def ends(self, level: Level, n: int, bits: int) -> tuple[fmpq, fmpq]:
+        """Return bounds on the divergence to so many bits."""
+        raise NotImplementedError
+
+    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+        with at_precision(64):
+            return log_of_ball(arb(self.ends(level, n, _BITS)[1]))
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the divergence, as narrow as asked.
+
+        Guarantee
+        ---------
+        The divergence lies between the outer ends. Proof: docs/proofs/histograms.md.
+        """
+        bits = _BITS
+        while True:
+            low, high = self.ends(level, n, bits)
+            with at_precision(bits):
+                known = low if low == high else None
+                found = Enclosure(arb(low), arb(high), HISTOGRAMS, bits, exact=known)
+            if found.relative_gap <= settings.gap or 2 * bits > _MOST_BITS:
+                return found
+            bits *= 2
+
+    @property
+    def _top(self) -> float:
+        """About the eps from which on the divergence is 0, inf if there is none."""
+        assert self.table.numeric is not None
+        first, second = self.table.numeric.floats[list(self.rows)].tolist()
+        return log(max(a / b if b > 0.0 else inf for a, b in zip(first, second, strict=True) if a > 0.0))
+
+
+@dataclass(frozen=True)
+class CountedUsers(RowsOfTable):
+    """Two neighbouring data sets, with so many of the other users at each input."""
+
+    counts: Counts
+
+    method: ClassVar[str] = "data set"
+    standing: ClassVar[Standing] = Standing.LOWER
+    source: ClassVar[str] = SOURCE
+    member: ClassVar[str] = ""
+    dataset: ClassVar[tuple[()]] = ()
+
+    @property
+    def held(self) -> Counts:
+        """How many of the other users hold each input."""
+        return self.counts
+
+    @property
+    def data_sets(self) -> DataSets:
+        """The data sets, with numbers of users."""
+        held = tuple((x, str(c)) for x, c in zip(self.table.inputs, self.counts, strict=True) if c)
+        return DataSets(*self.pair, held, counted=True)
+
+    @property
+    def signature(self) -> Hashable:
+        """Who holds what."""
+        return self.method, self.rows, self.counts
+
+    def ends(self, level: Level, n: int, bits: int) -> tuple[fmpq, fmpq]:
+        """Return bounds on the divergence to so many bits."""
+        return EveryDataSet.of(self.table, n, bits).divergence(self.rows, self.counts, _eps(level))
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
+        value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n))
+        return estimate_root(value, value, n, log_delta, settings, self._top, start)
+
+
+@dataclass(frozen=True)
+class FewUsers(RowsOfTable):
+    """The largest divergence of an ordered pair of rows over all data sets of the other users."""
+
+    method: ClassVar[str] = "every_data_set"
+    is_attained: ClassVar[bool] = True
+    standing: ClassVar[Standing] = Standing.PROVED
+    source: ClassVar[str] = SOURCE
+
+    @property
+    def signature(self) -> Hashable:
+        """The pair."""
+        return self.method, self.rows
+
+    def ends(self, level: Level, n: int, bits: int) -> tuple[fmpq, fmpq]:
+        """Return bounds on the divergence to so many bits."""
+        return self._every(n, bits).extreme(self.rows, _eps(level))[:2]
+
+    def attained(self, level: Level, n: int) -> CountedUsers:
+        """Return the data sets that are the worst."""
+        return CountedUsers(self.table, self.rows, self._every(n, _BITS).extreme(self.rows, _eps(level)).counts)
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
+        return attained_root(self, self._top, n, log_delta, settings, start)
+
+    def _every(self, n: int, bits: int) -> EveryDataSet:
+        asked = work(len(self.table.inputs), len(self.table.messages), n)
+        if asked > _MOST_ON_REQUEST:
+            told = f"users, inputs and messages with at most {_MOST_ON_REQUEST} terms, not {asked}"
+            raise ArgumentError("n", f"{n} users for method={self.method!r}", told)
+        return EveryDataSet.of(self.table, n, bits)
+
+
+@lru_cache(maxsize=256)
+def _eps(level: Level) -> sp.Expr:
+    return exact_number(level.text, "eps")
+
+
+def _table(subject: Subject) -> FiniteMechanism | None:
+    mechanism = subject.mechanism
+    return mechanism if isinstance(mechanism, FiniteMechanism) and mechanism.numeric is not None else None
+
+
+def _parts(subject: Subject) -> Iterator[FewUsers]:
+    table = _table(subject)
+    assert table is not None
+    assert table.numeric is not None
+    return (FewUsers(table, rows) for rows in table.numeric.pairs)
+
+
+def _lacks(subject: Subject) -> str | None:
+    return None if _table(subject) is not None else "a table of numbers, and few users"
+
+
+def _is_dear(subject: Subject, level: Level, n: int) -> bool:
+    table = _table(subject)
+    return table is None or n > _MOST_USERS or work(len(table.inputs), len(table.messages), n) > _MOST_WORK
+
+
+EVERY_DATA_SET = Analysis(
+    "every_data_set",
+    Standing.PROVED,
+    SOURCE,
+    "every data set of few users",
+    _parts,
+    _lacks,
+    rank=1,
+    dear=_is_dear,
+)

@@ -1,0 +1,114 @@
+"""Bounds of one finite law, in rational numbers, above the blankets of all pairs: what a certificate can carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+
+import sympy as sp
+
+from symamp.bounds.analysis import Analysis, Lack
+from symamp.bounds.reduction import Reduction
+from symamp.bounds.standing import Standing
+from symamp.bounds.subject import Subject
+from symamp.bounds.worst_pair import has_worst_ends
+from symamp.decompositions.decomposition import Component, Decomposition
+from symamp.laws.density import SmoothLaw, even_cuts, finite_sandwich
+from symamp.numbers.rationals import rational_below, rational_of
+from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.noise.densities import Densities
+
+_CELLS, _BITS, _DIGITS = 96, 256, 128
+_LARGEST = 300
+"""Rare larger ratios make an evaluation of the finite law take minutes."""
+
+
+def law_above_density(subject: Subject) -> Iterator[Decomposition]:
+    """Yield the upper law of a finite sandwich for the worst pair of inputs, or for every pair where none is known.
+
+    All numbers are rounded down; what that leaves over names its sender.
+
+    Guarantee
+    ---------
+    The largest divergence of these triples is at least that of the shuffled reports of every two neighbouring data
+    sets, for every level and number of users. Proof: docs/proofs/smooth_laws.md.
+    """
+    if subject.noise is not None:
+        yield _rounded(subject.noise.upper_law(), ("0", "1"))
+        return
+    found = subject.densities
+    assert found is not None
+    for pair in (found.worst_pair().pair,) if found.is_interval else found.pairs():
+        yield _rounded(found.law(pair), pair)
+
+
+@lru_cache(maxsize=64)
+def _rounded(law: SmoothLaw, pair: tuple[str, str]) -> Decomposition:
+    with at_precision(_BITS):
+        _, above = finite_sandwich(law, _CELLS, _BITS, even_cuts)
+        numbers = [[rational_below(x, _DIGITS) for x in (a.ratio0(), a.ratio1(), a.mass())] for a in above.atoms]
+    components = tuple(Component(*(max(x, sp.S.Zero) for x in atom)) for atom in numbers if atom[2] > 0)
+    over = tuple(1 - sp.Add(*(c[i] * c.mass for c in components)) for i in (0, 1))
+    return Decomposition(components, ((over[0], sp.Integer(0)), (sp.Integer(0), over[1])), (), pair)
+
+
+@lru_cache(maxsize=16)
+def law_above_interval(mechanism: Densities) -> Decomposition:
+    """Return a law above those of all pairs of an interval of inputs, whatever the pair.
+
+    Guarantee
+    ---------
+    The divergence of this triple is at least that of the shuffled reports of every two neighbouring data sets, for
+    every level and number of users. Proof: docs/proofs/fallback_law.md.
+    """
+    components = tuple(Component(*map(rational_of, atom)) for atom in mechanism.fallback())
+    return Decomposition(components, (), (), (mechanism.inputs[0], mechanism.inputs[1]))
+
+
+def _no_density(subject: Subject) -> str | None:
+    noise, densities = subject.noise, subject.densities
+    if noise is not None and (noise.parameters or noise.largest_kept_ratio() <= _LARGEST):
+        return None
+    known = densities is not None and (not densities.is_interval or has_worst_ends(subject))
+    if known and subject.local_ratio() <= _LARGEST:
+        return None
+    told = "noise that is added to inputs in an interval, or a density on listed inputs or with a worst pair"
+    return f"{told}, with ratios of at most {_LARGEST} up to where it is cut"
+
+
+def _no_interval(subject: Subject) -> str | None:
+    known = subject.densities is not None and subject.densities.is_interval
+    return None if known else "a density on an interval of inputs, not that of noise"
+
+
+def _analysis(
+    name: str,
+    source: str,
+    summary: str,
+    laws: Callable[[Subject], Iterable[Decomposition]],
+    lacks: Lack,
+    rank: int | None = None,
+    needless: Callable[[Subject], bool] = lambda _: False,
+) -> Analysis:
+    def parts(subject: Subject) -> tuple[Reduction, ...]:
+        return tuple(Reduction(name, Standing.PROVED, source, law) for law in laws(subject))
+
+    return Analysis(name, Standing.PROVED, source, summary, parts, lacks, rank, needless)
+
+
+SANDWICH = _analysis(
+    "finite_sandwich",
+    "docs/proofs/smooth_laws.md, section 1, with Corollaries 2 and 4 of Theorem P (docs/proofs/worst_pair.md)",
+    "finite laws above noise, or above the pairs of a density",
+    law_above_density,
+    _no_density,
+)
+FALLBACK = _analysis(
+    "fallback_law",
+    "Theorem U (docs/proofs/fallback_law.md)",
+    "a law above those of all pairs of inputs",
+    lambda subject: (law_above_interval(subject.densities),),
+    _no_interval,
+    rank=0,
+    needless=has_worst_ends,
+)

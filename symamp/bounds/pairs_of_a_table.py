@@ -1,0 +1,581 @@
+"""All ordered pairs of rows of a table at once: which are worst, and which are proved to lie below a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, log, pi, sqrt
+from typing import TypeAlias
+
+import numpy as np
+from flint import acb, arb, arb_mat
+from numpy.typing import NDArray
+
+from symamp.bounds.bound import Progress
+from symamp.decompositions.numeric_table import Floats, NumericTable
+from symamp.errors import PrecisionError
+from symamp.laws.law import Law, Level, float_gparv
+from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
+from symamp.numbers.surroundings import at_precision
+from symamp.numbers.systems import FLINT
+from symamp.numbers.work import spend
+from symamp.sums.all_data_sets.floats import Parameters
+from symamp.sums.inversion import log_of_ball
+from symamp.sums.kernel import Kernel
+from symamp.sums.kernel_balls import power
+from symamp.sums.kernel_floats import float_sum
+from symamp.sums.tilted import Plan
+
+# --- Which pairs of rows of a table are worst: a saddle-point score of all of them at once, in doubles. Not a bound
+
+_AROUND, _MOST_TILTS = 4.0, 33
+"""Tilts are sought this many octaves beyond the saddle points of normal laws, half an octave apart if they are few."""
+_CALL, _TERM, _EXPONENTIALS = 30.0, 0.0015, 20  # units of work; the third in terms
+_LEAST_SHARE = 0.1
+"""Of the pairs, those whose rows differ least: their saddle points are not looked for."""
+
+
+def chi_squares(rows: Floats, hidden: Floats) -> Floats:
+    """Return sum over messages of (R(i) - R(j))^2/A2 for all pairs, over the messages where A2 has mass.
+
+    >>> chi_squares(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([0.25, 0.25]))[0, 1]
+    np.float64(2.0)
+    """
+    seen = hidden > 0.0
+    scaled = rows[:, seen] / np.sqrt(hidden[seen])
+    # Centred: differences of rows that are nearly alike must not cancel.
+    scaled = scaled - scaled.mean(axis=0)
+    gram = scaled @ scaled.T
+    norms = np.diagonal(gram)
+    return np.asarray(np.maximum(norms[:, None] + norms[None, :] - 2.0 * gram, 0.0))
+
+
+def excesses(rows: Floats, e: float) -> Floats:
+    """Return sum over messages of (R(i) - E R(j))_+ for all pairs: the divergence of one user, for any blanket.
+
+    >>> excesses(np.array([[0.75, 0.25], [0.25, 0.75]]), 1.0).tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
+    """
+    spend(_TERM * rows.size * len(rows))
+    return np.array([np.maximum(row - e * rows, 0.0).sum(axis=1) for row in rows])
+
+
+def log_divergences(rows: Floats, hidden: Floats, e_minus_one: float, n: int, alone: Floats | None = None) -> Floats:
+    """Return an estimate of log D_E at n users for all ordered pairs of rows, -inf on the diagonal.
+
+    The saddle point of M(theta)^n/theta^2, M(theta) = E e^(theta G), is sought on a grid of theta that all pairs
+    share, so that each theta costs one product of matrices. No divergence is above that of one user, which is what is
+    left where few messages hide a report: ``alone``, the ``excesses`` of the rows, if they are known.
+    """
+    e = 1.0 + e_minus_one
+    with np.errstate(all="ignore"):
+        score = np.log(excesses(rows, e) if alone is None else alone)
+        if n > 1:
+            lone = np.log(excesses(rows[:, hidden <= 0.0], e))
+            score = np.minimum(score, np.logaddexp(_log_sums(rows, hidden, e_minus_one, n) - np.log(n), lone))
+    np.fill_diagonal(score, -np.inf)
+    return np.asarray(np.where(np.isnan(score), -np.inf, score))
+
+
+def _log_sums(rows: Floats, hidden: Floats, e_minus_one: float, n: int) -> Floats:
+    """Return the saddle-point estimate of log E[S_+] for all pairs: height and bend of a parabola in log theta."""
+    squares = chi_squares(rows, hidden)
+    grid = tilts(e_minus_one, n, squares)
+    best, before, after, tilt = (np.full(squares.shape, np.inf) for _ in range(4))
+    last, is_last = best, np.zeros(squares.shape, dtype=np.bool_)
+    for theta in grid:
+        height = n * log_moments(rows, hidden, e_minus_one, theta) - 2.0 * np.log(theta)
+        height[np.isnan(height)] = np.inf
+        after[is_last] = height[is_last]
+        is_last = height < best
+        if not is_last.any():  # log M is convex: what has begun to rise rises on
+            break
+        before[is_last], best[is_last], after[is_last], tilt[is_last] = last[is_last], height[is_last], np.inf, theta
+        last = height
+    bend, slope = before + after - 2.0 * best, 0.5 * (after - before)
+    inside = np.isfinite(bend) & (bend > 0.0)
+    height = np.where(inside, best - 0.5 * slope**2 / bend, best)
+    step = float(np.log(grid[1] / grid[0])) if len(grid) > 1 else 1.0
+    # n theta^2 K'' + 2, the bend in log theta, is at least 2.
+    bend = np.where(inside, np.maximum(bend / step**2, 2.0), 2.0)
+    return np.asarray(np.where(squares > 0.0, height + np.log(tilt) - 0.5 * np.log(2.0 * np.pi * bend), -np.inf))
+
+
+def tilts(e_minus_one: float, n: int, squares: Floats) -> Floats:
+    """Return a grid of tilts around the saddle points of normal laws with these variances, in geometric progression.
+
+    >>> tilts(0.0, 800, np.array([[0.0, 1.0], [1.0, 0.0]]))[[0, 8, 16]].round(9).tolist()
+    [0.003125, 0.05, 0.8]
+    """
+    known = squares[squares > 0.0]
+    if not known.size:
+        return np.empty(0)
+    square = np.array([known.max(), np.quantile(known, _LEAST_SHARE)])
+    low, high = np.log2((e_minus_one + np.sqrt(e_minus_one**2 + 8.0 * square / n)) / (2.0 * square))
+    octaves = high - low + 2.0 * _AROUND
+    return np.exp2(np.linspace(low - _AROUND, high + _AROUND, min(round(2.0 * octaves) + 1, _MOST_TILTS)))
+
+
+def log_moments(rows: Floats, hidden: Floats, e_minus_one: float, theta: float) -> Floats:
+    """Return log E e^(theta G) for all ordered pairs: e^(theta r0) e^(-theta E r1) is a product of matrices.
+
+    Built from e^x - 1, so that nothing of the small logarithm cancels before n multiplies it, but for large tilts,
+    where the terms of e^x - 1 would cancel themselves. What overflows is nan or inf.
+    """
+    spend(_CALL + _TERM * rows.size * (_EXPONENTIALS + len(rows)))
+    seen = hidden > 0.0
+    weights, ratios = hidden[seen], theta * rows[:, seen] / hidden[seen]
+    with np.errstate(all="ignore"):
+        up, down = np.expm1(ratios), np.expm1(-(1.0 + e_minus_one) * ratios)
+        grown = up @ weights
+        small = grown < 1.0
+        found = np.empty((len(rows), len(rows)))
+        if small.any():
+            found[small] = np.log1p((up[small] * weights) @ down.T + grown[small, None] + (down @ weights)[None, :])
+        if not small.all():
+            rest = max(1.0 - float(weights.sum()), 0.0)
+            found[~small] = np.log((weights * np.exp(ratios[~small])) @ np.exp(-(1.0 + e_minus_one) * ratios).T + rest)
+        return found
+
+
+def best(scores: Floats, most: int) -> list[tuple[int, int]]:
+    """Return the positions of the largest entries, largest first; -inf is left out."""
+    flat = scores.ravel()
+    some = np.argpartition(-flat, most)[:most] if most < flat.size else np.arange(flat.size)
+    order = some[np.argsort(-flat[some], kind="stable")]
+    return [(int(i // len(scores)), int(i % len(scores))) for i in order if flat[i] > -np.inf]
+
+
+# --------- Upper bounds for many pairs of rows of a table at once: one plan, one product of matrices for each frequency
+
+Pair = tuple[int, int]
+_ROUNDINGS = 2.0**-50
+_FREQUENCY, _PAIR, _TERM_OF_KERNEL = 50.0, 8.0, 0.002  # units of work
+_TINY = arb(2) ** -60
+_SMALLEST, _LARGEST = 1e-100, 1e100
+
+
+def kernel_bounds(
+    table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], plan: Plan, progress: Progress | None = None
+) -> list[arb]:
+    """Return an upper bound on E[S_+]/n for the blanket of each pair, as balls at the ambient precision.
+
+    The majorant of the compact kernel, with tilt, window and smoothing of the plan, is the same for all laws; what
+    differs is M(theta + iu) at the frequencies, and that is e^(s r0) e^(-s E r1) summed over messages: a product of
+    two matrices. It is taken in doubles, with a radius for all roundings.
+
+    Guarantee
+    ---------
+    Every upper end is at least E[S_+]/n of its pair. Proof: docs/proofs/all_pairs.md.
+    """
+    theta, w = arb(plan.window.theta), arb(plan.window.length)
+    kernel = Kernel(FLINT, theta, w, plan.terms)
+    moments = _Moments(table, level, theta, kernel.step, pairs)
+    scale = moments.at_zero
+    sums = [kernel.at_zero()[1] / 2 for _ in pairs]
+    for j in range(1, plan.terms):
+        spend(_FREQUENCY + len(pairs) * (_PAIR + _TERM_OF_KERNEL * len(table.messages)))
+        if progress is not None:
+            progress(j, plan.terms)
+        _, weight = kernel.at(kernel.step * j)
+        for i, moment in enumerate(moments.following()):
+            sums[i] += (weight * power(moment / scale[i], n)).real
+    return [2 / w * value.max(arb(0)) * z**n / n for value, z in zip(sums, scale, strict=True)]
+
+
+class _Moments:
+    """M(theta + i j h) of all pairs, j = 1, 2, ... in turn, and M(theta)."""
+
+    def __init__(self, table: NumericTable, level: Level, theta: arb, step: arb, pairs: Sequence[Pair]) -> None:
+        e = level.exponential()
+        seen = [y for y, r in enumerate(table.least) if not table.is_null(int(r))]
+        hidden = [table.ball(int(table.least[y])) for y in seen]
+        firsts, seconds = (sorted(set(side)) for side in zip(*pairs, strict=True))
+        self._places = [(firsts.index(i), seconds.index(j)) for i, j in pairs]
+        up, self._up_turn = _side(table, firsts, seen, hidden, theta, step)
+        down, self._down_turn = _side(table, seconds, seen, hidden, -theta * e, -step * e)
+        self._up = up * np.array([float(m) for m in hidden])
+        self._down = down
+        self._powers = [np.ones_like(self._up_turn), np.ones_like(self._down_turn)]
+        self._j, self._messages = 0, len(seen)
+        self._missing = (1 - sum(hidden, arb(0))).max(arb(0))
+        # The same product without a turn: positive terms, so that its roundings are relative.
+        whole = self._up @ self._down.T
+        relative = arb(0, (2 * self._messages + 64) * _ROUNDINGS)
+        # What is below the smallest size counts as 0: no term then is off by more than that size times ``up``.
+        lost = _SMALLEST * (1.0 + 1.01 * self._up.sum(axis=1))
+        self._lost = [float(lost[i]) for i, _ in self._places]
+        self._sizes = [
+            arb(float(whole[place])) * (1 + relative) + arb(0, lost)
+            for place, lost in zip(self._places, self._lost, strict=True)
+        ]
+        self.at_zero = [size + self._missing for size in self._sizes]
+
+    def following(self) -> list[acb]:
+        """Return balls around the moments at the next frequency."""
+        self._j += 1
+        for k, turn in enumerate((self._up_turn, self._down_turn)):
+            self._powers[k] = self._powers[k] * turn
+        a, b = self._up * self._powers[0], self._down * self._powers[1]
+        # Four real products: nothing is assumed of how a library multiplies complex matrices.
+        real = a.real @ b.real.T - a.imag @ b.imag.T
+        imaginary = a.real @ b.imag.T + a.imag @ b.real.T
+        share = arb((4 * self._j + 4 * self._messages + 64) * _ROUNDINGS)
+        found = []
+        for place, size, lost in zip(self._places, self._sizes, self._lost, strict=True):
+            radius = (size * share).upper() + lost
+            found.append(
+                acb(
+                    arb(float(real[place])) + self._missing + arb(0, float(radius) * 1.01),
+                    arb(float(imaginary[place])) + arb(0, float(radius) * 1.01),
+                )
+            )
+        return found
+
+
+def _side(
+    table: NumericTable, rows: Sequence[int], seen: Sequence[int], hidden: Sequence[arb], tilt: arb, turn: arb
+) -> tuple[Floats, NDArray[np.complex128]]:
+    """Return e^(tilt r) and e^(i turn r) for some rows, each the double next to the exact number."""
+    sizes, turns = [], []
+    for x in rows:
+        ratios = [table.ball(int(table.ranks[x, y])) / m for y, m in zip(seen, hidden, strict=True)]
+        grown = [(tilt * r).exp() for r in ratios]
+        circle = [(turn * r).sin_cos() for r in ratios]
+        if any(g.rel_accuracy_bits() < 60 for g in grown) or any(s.rad() > _TINY for s, _ in circle):
+            raise PrecisionError("table", "entries with few digits", "at least 60 bits at the working precision")
+        if not all(g < _LARGEST for g in grown):
+            raise PrecisionError("table", "moments beyond doubles", "a tilt that keeps them below 1e100")
+        sizes.append([float(g) if g > _SMALLEST else 0.0 for g in grown])
+        turns.append([complex(float(c), float(s)) for s, c in circle])
+    return np.array(sizes), np.array(turns)
+
+
+# ------------- All ordered pairs of rows of a table at once: which are worst, and which are proved to lie below a bound
+
+MOMENTS = "moments"
+"""The evaluator of what moments prove."""
+_ENTRY, _EXPONENTIALS_OF_BOUNDS = 0.15, 20  # units of work of one product of balls, and exponentials in these
+_KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
+
+
+def worst_pairs(table: NumericTable, level: Level, n: int, most: int) -> list[Pair]:
+    """Return the ordered pairs of rows whose blanket has the largest divergence, by estimates in doubles."""
+    scores = log_divergences(table.floats, table.least_floats, level.rough_minus_one(), n)
+    return best(np.where(table.admissible, scores, -np.inf), most)
+
+
+def open_pairs(table: NumericTable, level: Level, n: int, bound: arb, theta: float | None = None) -> list[Pair]:
+    """Return the compared pairs of rows that are not proved to have a divergence of at most ``bound`` by their blanket.
+
+    One tilt theta serves all of them: x_+ <= e^(theta x)/(e theta), so that E[S_+]/n <= M(theta)^n/(n e theta), and
+    all M(theta) are the entries of one product of two matrices of balls. Pairs near the worst stay open.
+
+    Guarantee
+    ---------
+    Every ordered pair of rows that are compared and not returned has D_E <= ``bound`` at n users.
+    Proof: docs/proofs/all_pairs.md.
+    """
+    theta = theta or common_tilt(table, level, n, bound)
+    if theta is None:
+        return table.pairs
+    with at_precision(128 + 2 * n.bit_length()):
+        moments, missing = _moments(table, level, arb(theta))
+        factor = n * theta * arb(1).exp()
+        lone = singular_above(table, level)
+        common = _root(bound * factor, n)
+        closed = [
+            [m + missing <= (_root((bound - s) * factor, n) if s else common) for m, s in zip(row, parts, strict=True)]
+            for row, parts in zip(moments.tolist(), lone.tolist(), strict=True)
+        ]
+    return [(int(i), int(j)) for i, j in np.argwhere(table.admissible & ~np.array(closed, dtype=np.bool_))]
+
+
+def narrowed(
+    table: NumericTable,
+    level: Level,
+    n: int,
+    bound: arb,
+    pairs: list[Pair],
+    worst: Law,
+    progress: Progress | None = None,
+) -> list[Pair]:
+    """Return those of the pairs that are still not proved to have a divergence of at most ``bound``.
+
+    The divergence of one user alone is tried first, as it bounds that of n; then the compact kernel with the plan that
+    suits ``worst``, the law of one of the worst pairs; ``progress`` is told (done, all) of its terms.
+
+    Guarantee
+    ---------
+    Every pair that is left out has D_E <= ``bound`` at n users. Proof: docs/proofs/all_pairs.md.
+    """
+    alone = excesses(table.floats, _e(level)) + _room(table)
+    left = [pair for pair in pairs if not arb(float(alone[pair])) <= bound]
+    rough = float_gparv(worst, level)
+    if n == 1 or not left or not rough.is_positive:
+        return left
+    with at_precision(128 + 2 * n.bit_length()):
+        plan = float_sum(rough, n, _KERNEL_GAP, _MOST_FREQUENCIES).plan
+        if plan.terms > _MOST_TERMS:  # one pair by itself leaves most of them out
+            return left
+        try:
+            bounds = kernel_bounds(table, level, n, left, plan, progress)
+        except PrecisionError:  # then each pair is evaluated by itself
+            return left
+        lone = singular_above(table, level)
+        return [p for p, value in zip(left, bounds, strict=True) if not value.upper() + float(lone[p]) <= bound]
+
+
+def moment_bounds(table: NumericTable, level: Level, n: int, pairs: Sequence[Pair]) -> list[arb]:
+    """Return an upper bound on the divergence of the blanket of each pair: one user alone, or moments at a tilt.
+
+    What M(theta)^n/(n e theta) with a tilt for each pair gives is larger by a small factor than a sum over frequencies.
+
+    Guarantee
+    ---------
+    Every pair has D_E of at most its number at n users. Proof: docs/proofs/all_pairs.md.
+    """
+    alone, lone = excesses(table.floats, _e(level)) + _room(table), singular_above(table, level)
+    found = [arb(float(alone[pair])) for pair in pairs]
+    with at_precision(128 + 2 * n.bit_length()):
+        for k, theta in enumerate(_own_tilts(table, level, n, pairs)):
+            if theta > 0.0:
+                moment = _moment(table, level, arb(theta), pairs[k])
+                bound = (moment**n / (n * arb(theta) * arb(1).exp()) + float(lone[pairs[k]])).upper()
+                found[k] = bound if bound < found[k] else found[k]
+    return found
+
+
+def _own_tilts(table: NumericTable, level: Level, n: int, pairs: Sequence[Pair]) -> list[float]:
+    """Return the best tilt of a grid for each pair, by doubles; 0 for none."""
+    minus_one, rows, hidden = level.rough_minus_one(), table.floats, table.least_floats
+    first, second = (list(side) for side in zip(*pairs, strict=True))
+    least, best_tilts = np.full(len(pairs), np.inf), np.zeros(len(pairs))
+    for theta in tilts(minus_one, n, chi_squares(rows, hidden)).tolist():
+        logs = (n * log_moments(rows, hidden, minus_one, theta) - np.log(theta))[first, second]
+        is_less = logs < least
+        least, best_tilts = np.where(is_less, logs, least), np.where(is_less, theta, best_tilts)
+    return [float(theta) for theta in best_tilts]
+
+
+def _moment(table: NumericTable, level: Level, theta: arb, pair: Pair) -> arb:
+    """Return M(theta) of one pair."""
+    spend(_ENTRY * _EXPONENTIALS_OF_BOUNDS * len(table.messages))
+    e, found, seen = level.exponential(), arb(0), arb(0)
+    for y, r in enumerate(table.least):
+        if not table.is_null(int(r)):
+            hidden, first, second = (table.ball(int(rank)) for rank in (r, *table.ranks[list(pair), y]))
+            found += hidden * (theta * (first - e * second) / hidden).exp()
+            seen += hidden
+    return found + (1 - seen).max(arb(0))
+
+
+def _root(x: arb, n: int) -> arb:
+    """Return a number whose n-th power is at most x, for the comparison with moments; -1 if there is none."""
+    return (x.log() / n).exp().lower() if x > 0 else arb(-1)
+
+
+def _moments(table: NumericTable, level: Level, theta: arb) -> tuple[arb_mat, arb]:
+    """Return sum over y of m(y) e^(theta (r0 - E r1)) for all pairs, and the mass of the null symbol."""
+    spend(_ENTRY * table.floats.size * (_EXPONENTIALS_OF_BOUNDS + len(table.inputs)))
+    e = level.exponential()
+    hidden = [table.ball(int(r)) for r in table.least]
+    seen = [y for y, r in enumerate(table.least) if not table.is_null(int(r))]
+    up, down = [], []
+    for x in range(len(table.inputs)):
+        ratios = [theta * table.ball(int(table.ranks[x, y])) / hidden[y] for y in seen]
+        up.append([hidden[y] * r.exp() for y, r in zip(seen, ratios, strict=True)])
+        down.append([(-e * r).exp() for r in ratios])
+    missing = 1 - sum((hidden[y] for y in seen), arb(0))
+    return arb_mat(up) * arb_mat(down).transpose(), missing.max(arb(0))
+
+
+def singular_above(table: NumericTable, level: Level) -> Floats:
+    """Return upper bounds on the singular parts: sums of doubles with room for all their roundings."""
+    alone = table.floats[:, [table.is_null(int(r)) for r in table.least]]
+    found = excesses(alone, _e(level)) + _room(table)
+    # A row that is 0 wherever the blanket is has no singular part at all.
+    return np.asarray(np.where(np.any(alone > 0.0, axis=1, keepdims=True), found, 0.0))
+
+
+def common_tilt(table: NumericTable, level: Level, n: int, bound: arb) -> float | None:
+    """Return a tilt at which many pairs are closed, by doubles; None if it closes none."""
+    minus_one, log_bound = level.rough_minus_one(), log_of_ball(bound)
+    rows, hidden = table.floats, table.least_floats
+    grid = tilts(minus_one, n, chi_squares(rows, hidden))
+    found: dict[float, int] = {}
+    for factors in (np.ones(1), np.exp2(np.linspace(-0.4, 0.4, 5))):
+        for theta in np.outer(factors, max(found, key=found.__getitem__) if found else grid).ravel():
+            logs = n * log_moments(rows, hidden, minus_one, theta) - 1.0 - np.log(n * theta)
+            found[float(theta)] = int((logs <= log_bound).sum())
+    theta = max(found, key=found.__getitem__, default=0.0)
+    return theta if found and found[theta] > 0 else None
+
+
+def _room(table: NumericTable) -> float:
+    """Return more than the roundings of one user's divergence: terms that are not 0 are as large as a few entries."""
+    return float((len(table.messages) + 8) * 2.0**-50)
+
+
+def _e(level: Level) -> float:
+    return 1.0 + level.rough_minus_one()
+
+
+# --------- All data sets for many pairs of rows of a table at once: what moments alone prove (docs/proofs/all_pairs.md)
+
+Mean: TypeAlias = Callable[[Floats], Floats]
+Booleans: TypeAlias = NDArray[np.bool_]
+
+_MOST, _CHUNK = 30_000_000, 500_000
+"""So many triples (pair, x, y) take seconds; so many of them are in memory at once."""
+_TRIPLE, _WHOLE = 0.05, 3  # units of work, and terms
+_LEAST_ENTRY, _LARGEST_E, _LARGEST_EXPONENT = 1e-200, 1e12, 1e10
+_CENTRED, _BLURRED, _SLACK = 1e-6, 1e-9, 1.0 + 1e-4
+_BEYOND, _MOST_BEYOND = 12.0, 0.25
+_SMOOTHINGS = np.array([0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
+"""Values of sigma s that are tried, in units of the tilted spread: what is smoothed more decays sooner."""
+
+
+@dataclass(frozen=True)
+class _Common:
+    """What all pairs share: E, the other users, parameters for a pair with E[G_+] = ``gain``, s, sigma s, a unit."""
+
+    e: float
+    others: int
+    parameters: Parameters
+    gain: float
+    s: float
+    smoothing: float
+    log_unit: float
+
+
+def common_bounds(
+    table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], of: tuple[Pair, Parameters], log_unit: float
+) -> Floats:
+    """Return upper bounds on the divergence of pairs of rows for every data set, in units of e^log_unit; nan for none.
+
+    ``of`` is a pair with its parameters of the bound over all data sets: the majorant, which must be proved, the tilts
+    of the bad part, and one line for all.
+
+    Guarantee
+    ---------
+    Every pair has at most this divergence at n users, whatever inputs the others hold. Proof: docs/proofs/all_pairs.md.
+    """
+    minus_one, rows = level.rough_minus_one(), table.floats
+    tiny = (rows < _LEAST_ENTRY) & ((table.ranks > 0) | (not table.is_null(0)))
+    worst, parameters = of
+    nothing = np.full(len(pairs), np.nan)
+    if n < 2 or minus_one > _LARGEST_E or tiny.any() or len(pairs) * rows.size > _MOST:
+        return nothing
+    e = 1.0 + minus_one
+    gain = float(np.maximum(rows[worst[0]] - e * rows[worst[1]], 0.0).sum())
+    main = max(parameters.terms, key=lambda t: log(t.a) - t.lam * (n - 1) * gain)
+    smoothings = main.s * _spread(rows, e, worst) * _SMOOTHINGS
+    common = [_Common(e, n - 1, parameters, gain, main.s, x, log_unit) for x in smoothings.tolist() if 0.0 < x < 1.0]
+    if not gain > 0.0 or not common or parameters.tilt_a * parameters.p_lo > _LARGEST_EXPONENT:
+        return nothing
+    with np.errstate(all="ignore"):  # what is no number proves nothing
+        best = min(common, key=lambda c: float(np.nan_to_num(_bounds(rows, [worst], c), nan=inf)[0]))
+        spend(_TRIPLE * len(pairs) * rows.size * (_WHOLE + len(parameters.terms)))
+        size = max(_CHUNK // rows.size, 1)
+        parts = [_bounds(rows, pairs[i : i + size], best) for i in range(0, len(pairs), size)]
+    return np.concatenate([np.empty(0), *parts])
+
+
+def _spread(rows: Floats, e: float, pair: Pair) -> float:
+    g = rows[pair[0]] - e * rows[pair[1]]
+    with np.errstate(all="ignore"):
+        return sqrt(float(np.nanmax(np.where(rows > 0.0, g * g / rows, 0.0).sum(axis=1))))
+
+
+def _bounds(rows: Floats, pairs: Sequence[Pair], c: _Common) -> Floats:
+    """Return upper bounds on the divergences of some pairs over all data sets in the unit; nan for none."""
+    first, second = (rows[list(column)] for column in zip(*pairs, strict=True))
+    p, terms = c.parameters, c.parameters.terms
+    g, size = first - c.e * second, first + c.e * second
+    gains = np.maximum(g + 8.0 * UNIT * size, 0.0).sum(axis=1)
+    unit = (np.maximum(g, 0.0).sum(axis=1) / c.gain)[:, None]
+    gains = gains[:, None] / unit
+    scaled = unit[:, :, None] * rows
+    seen = (scaled > 0.0) | (size[:, None, :] > 0.0)  # elsewhere nothing is ever sent
+    w = np.where(seen, g[:, None, :] / scaled, 0.0)
+    reach = np.where(seen, size[:, None, :] / scaled, 0.0).max(axis=(1, 2))[:, None]
+    tilt = (c.s + max(t.lam for t in terms) + p.tilt_a + p.tilt_b) * reach
+    doubt = 16.0 * UNIT * reach
+    error = 2.0 * UNIT * (rows.shape[1] + 16.0 + 64.0 * float(np.minimum(tilt, LARGEST).max()))
+    plus, minus = (np.maximum(x + doubt[:, :, None], 0.0) for x in (w, -w))
+    above = np.maximum(w, 0.0)
+
+    def mean(values: Floats) -> Floats:
+        return np.asarray(np.einsum("xy,pxy->px", rows, values))
+
+    def powers_of(moments: Floats) -> Floats:
+        return c.others * logarithms_above(moments * (1.0 + error))
+
+    tilted = exponentials(c.s * w)
+    beyond = mean(plus * exponentials(p.tilt_b * w)).max(axis=1, keepdims=True)
+    few = powers_of(mean(exponentials(p.tilt_b * w - p.tilt_a * above))).max(axis=1, keepdims=True)
+    bad = p.tilt_a * p.p_lo + logarithms_above(beyond) + few
+    against = mean(minus * tilted)
+    mixed = c.s * mean(plus * plus * tilted) * against
+    smoothed = c.smoothing**2 * gains * against
+    sigma, found, valid = c.smoothing / c.s, _raised(bad - c.log_unit), (tilt <= LARGEST) & (error <= _BLURRED)
+    for t in terms:
+        weights = exponentials(c.s * w - t.lam * above)
+        moments = mean(weights)
+        powers = powers_of(moments)
+        shape, known = _Shape.of(w, weights, moments, mean, doubt, c.others)
+        valid = valid & known
+        sizes = np.stack([gains * mean(plus * weights), mixed, smoothed]) / moments
+        # c(u) such that no input is above the worst: ratios of at most 1 + the distance of their powers.
+        scales = (sizes / (1.0 + powers.max(axis=1, keepdims=True) - powers)).max(axis=2, keepdims=True)
+        ratios = (sizes / scales).max(axis=0)
+        own, wide = shape.integrals(c.s, sigma)
+        integrals = (scales[0] + 0.5 * scales[1]) * own + (scales[2] + 0.5 * scales[1]) * wide
+        exponent = powers + (ratios * (1.0 + _CENTRED) - 1.0) + _BEYOND / c.others + 0.5 * c.smoothing**2
+        found = found + t.a * c.others / (2.0 * pi) * integrals * _raised(exponent - c.log_unit)
+    worst = np.where(valid, found, np.nan).max(axis=1)
+    return np.asarray(unit[:, 0] * worst * _SLACK)
+
+
+def _raised(exponent: Floats) -> Floats:
+    """Return e^exponent or more; what is far below 1 is not told apart, what is far above it is inf."""
+    return np.where(exponent < LARGEST, exponentials(np.clip(exponent, -LARGEST, LARGEST)), inf)
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """How |M(s + iu)|^N falls: as a normal law of variance 1/``bend`` up to some u, by e^-``depth`` up to ``end``."""
+
+    bend: Floats
+    depth: Floats
+    end: Floats
+
+    @staticmethod
+    def of(
+        w: Floats, weights: Floats, moments: Floats, mean: Mean, doubt: Floats, others: int
+    ) -> tuple[_Shape, Booleans]:
+        """Return the shape under the tilted laws, and where roundings are far below their spread."""
+        centre = mean(weights * w) / moments
+        away = w - centre[:, :, None]
+        once = weights * away
+        twice, squares = once * away, away * away
+        shift, square, fourth = mean(once) / moments, mean(twice) / moments, mean(twice * squares) / moments
+        known = (np.abs(shift) <= _CENTRED * np.sqrt(square)) & (doubt <= _BLURRED * np.sqrt(square))
+        variance = square * (1.0 - 1e-7)
+        reach = 24.0 * variance / ((2.0 * fourth + 6.0 * square**2) * (1.0 + 1e-5))
+        whole = 0.5 * others * variance * reach
+        part = np.minimum(_BEYOND / whole, _MOST_BEYOND)
+        depth = whole * part * (1.0 - part)
+        return _Shape(others * variance * (1.0 - part), depth, np.sqrt(reach * (1.0 - part))), known
+
+    def integrals(self, s: float, sigma: float) -> tuple[Floats, Floats]:
+        """Return bounds on the integrals of |M|^N e^(-sigma^2 u^2/2) over |zeta|^2, and over s^2."""
+        bend = self.bend + sigma**2
+        z = s * np.sqrt(0.5 * bend)
+        deep = exponentials(-self.depth)
+        last = exponentials(np.maximum(-0.5 * (sigma * self.end) ** 2, -LARGEST))
+        near = 2.0 * sqrt(pi) / (z + np.sqrt(z * z + 4.0 / pi))
+        own = (near + pi * deep) / s + 2.0 * last / self.end
+        tail = np.minimum(sqrt(0.5 * pi) / sigma, 1.0 / (sigma**2 * self.end))
+        return own, (np.sqrt(2.0 * pi / bend) + sqrt(2.0 * pi) / sigma * deep + 2.0 * last * tail) / s**2

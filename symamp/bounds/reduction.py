@@ -1,0 +1,120 @@
+"""A reduction: a triple (A0, A1, A2) with a name, a standing and a source."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar, TypeGuard
+
+import sympy as sp
+from flint import arb
+
+from symamp.bounds.bound import DataSets, Part, PartDefaults
+from symamp.bounds.convex_order import is_worse
+from symamp.bounds.standing import Standing
+from symamp.decompositions.decomposition import Decomposition
+from symamp.decompositions.to_law import law_of
+from symamp.laws.law import Law, Level, quick_gparv
+from symamp.numbers.work import is_spent, kept
+from symamp.sums.divergence import Enclosure, Settings, enclose_divergence, estimate_log_divergence
+from symamp.sums.inversion import approximate_log_law, estimate_epsilon, largest_epsilon, limit_divergence, plateau
+
+
+@dataclass(frozen=True)
+class Reduction(PartDefaults):
+    """A decomposition put to use: ``dataset`` weights the inputs of the other users (empty for upper bounds).
+
+    ``member`` says which mechanism it is of where the question was about many.
+    """
+
+    method: str
+    standing: Standing
+    source: str
+    decomposition: Decomposition
+    dataset: tuple[tuple[str, sp.Rational], ...] = ()
+    member: str = ""
+
+    is_triple: ClassVar[bool] = True
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The ordered pair of inputs (x0, x1) that is compared."""
+        return self.decomposition.pair
+
+    @property
+    def law(self) -> Law:
+        """The law that crosses to the evaluation; ArgumentError if a parameter is still a symbol."""
+        # A data set's A2 is the law of a real message: it has no null symbol.
+        return law_of(self.decomposition, bool(self.dataset))
+
+    @property
+    def data_sets(self) -> DataSets:
+        """The data sets that have this triple, where it is a lower bound."""
+        return DataSets(*self.pair, tuple((x, str(w)) for x, w in self.dataset), self.member)
+
+    @property
+    def signature(self) -> Hashable:
+        """The component list, or what says as much."""
+        return self.decomposition.fingerprint
+
+    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+        if is_spent():
+            return approximate_log_law(quick_gparv(self.law, level), n)
+        return _estimated(self.decomposition, bool(self.dataset), level, n, settings or Settings())
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
+        return estimate_epsilon(
+            self.law, n, log_delta, settings, start, lambda level: self.log_estimate(level, n, settings)
+        )
+
+    def limit(self, n: int) -> arb:
+        """Return a ball around the limit of the divergence as eps grows."""
+        return limit_divergence(self.law, n) if largest_epsilon(self.law) == inf else arb(0)
+
+    @property
+    def plateau(self) -> float:
+        """An eps from which on the divergence is positive and does not fall any more; inf if there is none."""
+        return plateau(self.law)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the divergence.
+
+        Guarantee
+        ---------
+        The divergence of the triple lies between the outer ends. Proof: docs/proofs/kernel_sandwich.md.
+        """
+        return _enclosed(self.decomposition, bool(self.dataset), level, n, settings)
+
+    def settles(self, other: Part, level: Level) -> bool:
+        """Return whether convex order proves that ``other`` is not worse at this level, for every n.
+
+        Guarantee
+        ---------
+        True implies that the divergence of ``other`` is at most that of this triple.
+        Proof: docs/proofs/convex_order.md.
+        """
+        return is_triple(other) and is_worse(self.decomposition, other.decomposition, level)
+
+
+def is_triple(part: Part) -> TypeGuard[Reduction]:
+    """Return whether the part is a triple: then it has a law, and a certificate can carry it."""
+    return part.is_triple
+
+
+# A search comes back to the same triple at the same level: nothing is evaluated twice.
+@kept(maxsize=8192)
+def _estimated(decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings) -> float:
+    return estimate_log_divergence(law_of(decomposition, complete), level, n, settings)
+
+
+@kept(maxsize=1024)
+def _enclosed(decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings) -> Enclosure:
+    around = decomposition.enclosing_laws
+    if around is None:
+        return enclose_divergence(law_of(decomposition, complete), level, n, settings)
+    below, above = (enclose_divergence(law, level, n, settings) for law in around)
+    bits = max(below.precision, above.precision)
+    return Enclosure(below.lower, above.upper, f"{above.evaluator}, merged atoms", bits, above.plan)

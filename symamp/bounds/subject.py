@@ -1,0 +1,60 @@
+"""What a question can be about: one mechanism, or everything that shares a property."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import sympy as sp
+
+from symamp.decompositions.budget import VariationRatio
+from symamp.decompositions.decomposition import Decomposition
+from symamp.formulas.parameter import Parameter
+from symamp.randomizers.mechanism import Mechanism
+from symamp.randomizers.noise.additive_noise import AdditiveNoise
+from symamp.randomizers.noise.densities import Densities
+
+
+class Subject(Protocol):
+    """What analyses ask of the subject of a question; mechanisms and ``PureLDP`` are subjects.
+
+    ``mechanism`` is the mechanism itself, None where the question is about many at once; ``members`` are mechanisms
+    whose lower bounds hold for the subject. ``SubjectBase`` answers where nothing more is known.
+    """
+
+    parameters: tuple[Parameter, ...]
+    known_by_parameters: bool
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """The one mechanism that the question is about, None if there are many."""
+
+    @property
+    def noise(self) -> AdditiveNoise | None:
+        """The noise with a density whose worst pair of inputs bounds the subject, None if there is none."""
+
+    @property
+    def densities(self) -> Densities | None:
+        """The densities that the question is about, on finitely many inputs or at the ends of an interval of inputs."""
+
+    @property
+    def triple(self) -> Decomposition | None:
+        """The triple that the question is about, whatever mechanism has it; None for everything else."""
+
+    @property
+    def compares_all(self) -> bool:
+        """Whether any two inputs are compared."""
+
+    def members(self) -> tuple[Mechanism, ...]:
+        """Mechanisms that the subject cannot be better protected than."""
+
+    def local_ratio(self) -> sp.Expr:
+        """Return e^eps0 for any two inputs, compared or not; ``oo`` if there is no finite local budget."""
+
+    def compared_ratio(self) -> sp.Expr:
+        """Return the same for two inputs that are compared."""
+
+    def degradation(self) -> str | None:
+        """Return why privacy can only fall as the parameter eps0, still free, grows; None where it is not proved."""
+
+    def variation_ratio(self) -> VariationRatio:
+        """Return (p, beta, q) of Wang (2023) for the subject."""

@@ -1,0 +1,219 @@
+"""The largest divergence over all pairs of rows of a table: the worst one evaluated, the others settled together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import TypeAlias
+
+from flint import arb, fmpq
+
+from symamp.bounds.bound import Evidence, Part, Progress, SearchedBound, has_many_messages, sharp_enough
+from symamp.bounds.pairs_of_a_table import MOMENTS, Pair, moment_bounds, narrowed, open_pairs, worst_pairs
+from symamp.decompositions.numeric_table import NumericTable
+from symamp.decompositions.pairs import distinct_pairs
+from symamp.decompositions.table_decomposition import table_blanket
+from symamp.decompositions.to_law import law_of
+from symamp.laws.law import Level
+from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.surroundings import at_precision
+from symamp.numbers.work import is_spent
+from symamp.sums.divergence import Enclosure, Settings
+
+Closer: TypeAlias = Callable[[Part, Level, int, arb, list[Pair]], list[Pair]]
+"""Returns those of some pairs that it does not prove to lie below a bound, given the worst part; worst first."""
+Ranking: TypeAlias = Callable[[NumericTable, Level, int, int], list[Pair]]
+"""Returns so many ordered pairs with the largest divergence, by estimates, worst first."""
+Groups: TypeAlias = Callable[[NumericTable, Sequence[Pair]], list[list[Pair]]]
+
+_FEW_INPUTS, _FEW_MESSAGES = 5, 64
+"""Up to so many inputs all pairs are estimated one by one: for few users no ranking is to be trusted."""
+_DEAR = 12
+"""How many pairs besides the worst are evaluated where one evaluation takes long."""
+_REFINED = 6
+"""How many pairs of the ranking are estimated one by one."""
+
+
+@dataclass(frozen=True, init=False)
+class TableBound(SearchedBound):
+    """The bound of an analysis over all compared pairs of rows of a table, whose parts are made when they are needed.
+
+    ``part`` makes the part of a pair of rows; its divergence must be at most that of the blanket of the pair, since
+    pairs are ranked and settled by their blankets. ``alike`` puts pairs in groups with the same divergence of their
+    parts: those with equal blankets, unless the part is another bound. ``instead`` makes a cheap part, for all but a
+    few pairs where evaluations are dear; ``closer`` settles more pairs at once. ``ranking`` proposes pairs: by their
+    blankets, unless the part is another bound. ``progress`` is told (settled, all) of the ordered pairs.
+    """
+
+    table: NumericTable
+    part: Callable[[Pair], Part]
+    progress: Progress | None = None
+    alike: Groups = distinct_pairs
+    instead: Callable[[Pair], Part] | None = None
+    closer: Closer | None = None
+    ranking: Ranking = worst_pairs
+    _left: dict[tuple[int, fmpq | Dyadic], tuple[float, list[Pair]]] = field(
+        default_factory=dict, init=False, compare=False
+    )
+
+    def __init__(
+        self,
+        table: NumericTable,
+        part: Callable[[Pair], Part],
+        progress: Progress | None = None,
+        alike: Groups = distinct_pairs,
+        instead: Callable[[Pair], Part] | None = None,
+        closer: Closer | None = None,
+        ranking: Ranking = worst_pairs,
+    ) -> None:
+        vars(self).update(table=table, part=part, progress=progress, alike=alike, instead=instead)
+        vars(self).update(closer=closer, ranking=ranking, _left={})
+
+    def watched(self, progress: Progress) -> TableBound:
+        """Return the bound that tells how many pairs are settled."""
+        return TableBound(self.table, self.part, progress, self.alike, self.instead, self.closer, self.ranking)
+
+    @property
+    def searched_table(self) -> NumericTable:
+        """The table."""
+        return self.table
+
+    @property
+    def is_dear(self) -> bool:
+        """Whether there are many messages."""
+        return has_many_messages(self.table)
+
+    @property
+    def _every(self) -> int:
+        size = len(self.table.inputs)
+        return size * (size - 1)
+
+    @property  # type: ignore[misc]
+    def parts(self) -> tuple[Part, ...]:
+        """One part for each class of pairs: all of them, which may be many."""
+        return tuple(self.part(group[0]) for group in self.alike(self.table, self.table.pairs))
+
+    def proposed(self, level: Level, n: int) -> list[Part]:
+        """Return the parts of the pairs that a common ranking finds worst."""
+        if len(self.table.inputs) <= _FEW_INPUTS and len(self.table.messages) <= _FEW_MESSAGES:
+            return [self.part(pair) for pair in self.table.pairs]
+        return [self.part(pair) for pair in self.ranking(self.table, level, n, _REFINED) or self.table.pairs[:1]]
+
+    def own(self, part: Part | None) -> Part | None:
+        """Return the part for the pair of inputs of another bound's part."""
+        return None if part is None else self.part(self._rows(part))
+
+    def _rows(self, part: Part) -> Pair:
+        return self.table.inputs.index(part.pair[0]), self.table.inputs.index(part.pair[1])
+
+    def evidence(
+        self,
+        level: Level,
+        n: int,
+        settings: Settings,
+        goal: fmpq | None = None,
+        first: Part | None = None,
+        known: Iterable[Evidence] = (),
+    ) -> tuple[Evidence, ...]:
+        """Return certified evaluations whose largest upper end bounds the divergence of every pair at this level.
+
+        Pairs that are proved to lie below the goal, or below what is already found, leave no evidence. With a ``goal``
+        the search ends at the first evaluation that is not proved to be at most the goal. ``known`` ones are not used.
+
+        Guarantee
+        ---------
+        Every ordered pair of inputs that are compared has a divergence of at most the largest ``upper`` of the result,
+        or of the goal if that is larger, unless the last of them is above the goal. Proof: docs/proofs/all_pairs.md.
+        """
+        worst = self.ranked(level, n)[0] if first is None else first
+        found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]
+        if goal is not None and not found[0].is_at_most(goal):
+            return tuple(found)
+        limit: fmpq | Dyadic = found[0].upper if goal is None else goal
+        groups = self._others(level, n, limit, worst)
+        while self.instead is not None and len(groups) > _DEAR and not is_spent():
+            # The worst ones are evaluated; the next one says below what the rest can be left.
+            tried = sharp_enough(self.instead(groups.pop(_DEAR)[0]), level, n, limit, settings)
+            if not tried.is_at_most(limit):
+                found.append(tried)
+                if goal is not None:
+                    return tuple(found)
+                limit = tried.upper
+                groups = self._others(level, n, limit, worst)
+        every, tell = self._every, self.progress or _silent
+        while groups:
+            tell(every - len(groups), every)
+            if is_spent():
+                found.append(self._by_moments([group[0] for group in groups], level, n))
+                break
+            group = groups.pop(0)
+            part = self.part(group[0])
+            tried = sharp_enough(part, level, n, limit, settings)
+            if not tried.is_at_most(limit):
+                found.append(tried)
+                if goal is not None:
+                    break
+                limit = tried.upper
+            elif (n, limit) in self._left and self._left[n, limit][0] == level.double:
+                self._left[n, limit][1][:] = [pair for pair in self._left[n, limit][1] if pair not in group]
+            if self.closer is not None and groups:  # parameters of this one may suit some of the others better
+                left = set(self.closer(part, level, n, _ball(limit), [group[0] for group in groups]))
+                groups = [group for group in groups if group[0] in left]
+        tell(every, every)
+        return tuple(sorted(found, key=lambda e: e.upper, reverse=True) if goal is None else found)
+
+    def _by_moments(self, pairs: Sequence[Pair], level: Level, n: int) -> Evidence:
+        """Return what the moments of blankets prove of several pairs, as evidence of the worst of them.
+
+        Guarantee
+        ---------
+        No part of these pairs has a divergence above the upper end. Proof: docs/proofs/all_pairs.md.
+        """
+        bounds = moment_bounds(self.table, level, n, pairs)
+        with at_precision(256):
+            worst = max(range(len(pairs)), key=lambda k: bounds[k])
+            return Evidence.of(self.part(pairs[worst]), level, Enclosure(arb(0), bounds[worst], MOMENTS, 256))
+
+    def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: Part) -> list[list[Pair]]:
+        """Return the pairs that no common bound settles, worst first, in groups of which one stands for all."""
+        first = self._rows(worst)
+        every, tell = self._every, self.progress or _silent
+        tell(0, every)
+        # What is settled below a goal at some eps is settled at every larger one.
+        least, left_there = self._left.get((n, limit), (inf, []))
+        is_beyond = level.double is not None and level.double >= least
+        with at_precision(256):
+            ball = _ball(limit)
+            rest = left_there if is_beyond else open_pairs(self.table, level, n, ball)
+            if len(rest) > 1:
+                left = len(rest)
+
+                def of_sums(done: int, terms: int) -> None:
+                    if left * done // terms > left * (done - 1) // terms:
+                        tell(every - left + left * done // terms, every)
+
+                law = law_of(table_blanket(self.table, first))
+                rest = narrowed(self.table, level, n, ball, rest, law, of_sums)
+            rest = self._worst_first([pair for pair in rest if pair != first], level, n)
+            if self.closer is not None and rest:
+                rest = self.closer(worst, level, n, ball, rest)
+        if isinstance(limit, fmpq) and level.double is not None:
+            self._left.clear()  # of one search, not of all questions
+            self._left[n, limit] = level.double, rest
+        return [group for group in self.alike(self.table, [first, *rest]) if first not in group]
+
+    def _worst_first(self, pairs: list[Pair], level: Level, n: int) -> list[Pair]:
+        if len(pairs) < 2:
+            return pairs
+        place = {pair: k for k, pair in enumerate(self.ranking(self.table, level, n, len(self.table.inputs) ** 2))}
+        return sorted(pairs, key=lambda pair: place.get(pair, len(place)))
+
+
+def _ball(limit: fmpq | Dyadic) -> arb:
+    with at_precision(256):
+        return limit.ball if isinstance(limit, Dyadic) else arb(limit)
+
+
+def _silent(done: int, every: int) -> None:
+    """Tell nobody."""

@@ -1,0 +1,45 @@
+"""The two-level bound: a law of four atoms in the local budget and the largest total variation alone."""
+
+from __future__ import annotations
+
+from symamp.bounds.analysis import Analysis, finite_budget, one_mechanism
+from symamp.bounds.reduction import Reduction
+from symamp.bounds.standing import Standing
+from symamp.bounds.subject import Subject
+from symamp.decompositions.decomposition import Decomposition
+from symamp.decompositions.envelope import two_level_law
+
+SOURCE = "Theorem F (docs/proofs/envelope.md); four points as in Feldman, McMillan, Talwar 2023, Theorem 7.4"
+
+
+def two_level_reduction(subject: Subject) -> Reduction:
+    """Return the triple (t, 1), (1, t) of mass p each and (1, 1) of mass 1 - p - t p, p = beta/(t - 1), t = e^eps0.
+
+    beta is the largest total variation between two inputs. It is the valid form of the special bound of Feldman,
+    McMillan, Talwar (2023), and the envelope itself of two-level mechanisms with equal distances.
+
+    Guarantee
+    ---------
+    For 0 <= eps <= eps0 its divergence is at least that of the shuffled reports of every two neighbouring data sets.
+    Proof: docs/proofs/envelope.md.
+    """
+    law = two_level_law(subject.local_ratio(), subject.variation_ratio().beta)
+    kept = tuple(c for c in law.components if c.mass != 0)
+    return Reduction("two_level", Standing.PROVED, SOURCE, Decomposition(kept))
+
+
+def _lacks(subject: Subject) -> str | None:
+    missing = one_mechanism(subject) or finite_budget(subject)
+    if missing is None and not subject.compares_all:
+        return "a mechanism any two of whose inputs are compared: the total variation must be that of any two"
+    return missing
+
+
+TWO_LEVEL = Analysis(
+    "two_level",
+    Standing.PROVED,
+    SOURCE,
+    "any randomizer of the same budget and total variation",
+    lambda subject: (two_level_reduction(subject),),
+    _lacks,
+)

@@ -1,0 +1,56 @@
+"""The bound of the worst pair of inputs, where a theorem says which pair that is."""
+
+from __future__ import annotations
+
+from symamp.bounds.analysis import Analysis
+from symamp.bounds.bound import Bound
+from symamp.bounds.density_pairs import DensityPair
+from symamp.bounds.smooth_part import WORST_PAIR, WorstPairPart
+from symamp.bounds.standing import Standing
+from symamp.bounds.subject import Subject
+
+ENDS = "Corollary 4 of Theorem P (docs/proofs/worst_pair.md)"
+
+
+class WorstEnds(DensityPair):
+    """The blanket of the two ends of an interval of inputs, which is worse than that of every other pair."""
+
+    method, source = "worst_pair", ENDS
+
+
+def worst_pair_bound(subject: Subject) -> Bound:
+    """Return the bound of one pair, the ends of the interval of inputs, that covers all pairs of inputs.
+
+    Guarantee
+    ---------
+    The divergence of this part is at least that of the shuffled reports of every two neighbouring data sets, for
+    every level and number of users. Proof: docs/proofs/worst_pair.md.
+    """
+    if subject.noise is not None:
+        return Bound((WorstPairPart(subject.noise),))
+    found = subject.densities
+    assert found is not None
+    return Bound((WorstEnds(found, found.worst_pair().pair),))
+
+
+def _lacks(subject: Subject) -> str | None:
+    if subject.noise is not None or has_worst_ends(subject):
+        return None
+    return "noise that is added to inputs in an interval, or a density whose ends are proved to be the worst pair"
+
+
+def has_worst_ends(subject: Subject) -> bool:
+    """Return whether the ends of an interval of inputs are proved to be the worst pair of a density."""
+    found = subject.densities
+    return found is not None and found.is_interval and found.worst_pair().proved
+
+
+BOUND = Analysis(
+    "worst_pair",
+    Standing.PROVED,
+    f"{WORST_PAIR}; {ENDS}",
+    "the worst pair of inputs, by a theorem",
+    worst_pair_bound,
+    _lacks,
+    rank=0,
+)

@@ -1,0 +1,145 @@
+"""The optimal (blanket) decomposition and the triple of a data set: exact, read off from orbits of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import sympy as sp
+from flint import arb
+
+from symamp.decompositions.checks import Value, checked, least
+from symamp.decompositions.decomposition import Decomposition, merged
+from symamp.decompositions.derived import derived
+from symamp.decompositions.randomizer import LocalRandomizer, Orbit, known_label
+from symamp.decompositions.table_decomposition import TableDecomposition, table_blanket
+from symamp.errors import ArgumentError, UndecidedOrderError
+from symamp.formulas.normal_form import normal
+from symamp.formulas.order import maximum, minimum, sign
+from symamp.formulas.parameter import Parameter
+from symamp.numbers.arguments import exact_number
+from symamp.numbers.rationals import fmpq_of
+
+# ---------------------- Infimum and supremum over inputs of the density on one orbit of messages, by proved comparisons
+
+
+def infimum(orbit: Orbit, parameters: Sequence[Parameter]) -> sp.Expr:
+    """Return inf_x R(x)(y) / measure for the messages y of the orbit.
+
+    Raises UndecidedOrderError when no density is proved least, or when the least one belongs to inputs whose number
+    is not proved positive.
+    """
+    sure, possible = densities(orbit, parameters)
+    values = list(dict.fromkeys([*sure, *possible]))
+    least = values[minimum(values, parameters)]
+    if least not in sure:
+        number = {normal(d): number for d, number in orbit.rest}[least]
+        raise UndecidedOrderError(
+            f"infimum on the messages '{orbit.label}'",
+            f"the least density {least} is that of {'some' if number is None else number} further inputs",
+            f"parameters under which {'such inputs exist' if number is None else f'{number} >= 1'} can be proved: "
+            "assume a lower bound",
+        )
+    return least
+
+
+def densities(orbit: Orbit, parameters: Sequence[Parameter]) -> tuple[list[sp.Expr], list[sp.Expr]]:
+    """Return (sure, possible): densities that some input has on every message of the orbit, and the others listed."""
+    sure = [normal(d) for d in orbit.density]
+    possible: list[sp.Expr] = []
+    for density, number in orbit.rest:
+        if number is None or number != 0:
+            (sure if number is not None and _at_least_one(number, parameters) else possible).append(normal(density))
+    return list(dict.fromkeys(sure)), [d for d in dict.fromkeys(possible) if d not in sure]
+
+
+def supremum(values: Sequence[sp.Expr], parameters: Sequence[Parameter]) -> sp.Expr:
+    """Return the proved largest of some densities."""
+    return values[maximum(values, parameters)]
+
+
+def _at_least_one(number: sp.Expr, parameters: Sequence[Parameter]) -> bool:
+    try:
+        return sign(number - 1, parameters) >= 0
+    except UndecidedOrderError:
+        return False
+
+
+# ------------------------------------------------------------ The optimal (blanket) decomposition: m(y) = inf_x R(x)(y)
+
+
+@derived
+def blanket(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Decomposition:
+    """Return the triple A0 = R(x0), A1 = R(x1), A2 = m (and a null symbol of mass 1 - gamma), merged.
+
+    It dominates every decomposition bound (000, Theorems 5 and 6); components with equal ratios merge (Theorem 7).
+
+    Guarantee
+    ---------
+    The components are exact. The divergence of the triple at n users is at least that of the shuffled reports of
+    any two data sets that differ in one user's input x0 or x1. Proof: docs/proofs/blanket_reduction.md.
+    """
+    if mechanism.numeric is not None:
+        rows = mechanism.inputs.index(pair[0]), mechanism.inputs.index(pair[1])
+        return table_blanket(mechanism.numeric, rows)
+    if (found := mechanism.decomposed(pair, None)) is not None:
+        return found
+    parts = []
+    orbits = mechanism.orbits(pair)
+    for orbit in orbits:
+        lowest = infimum(orbit, mechanism.parameters)
+        parts.append((normal(orbit.mass(0)), normal(orbit.mass(1)), normal(orbit.measure * lowest)))
+    return checked(merged(parts, mechanism.parameters, pair), orbits, least)
+
+
+# --------------------- The triple of a data set: A0 = R(x0), A1 = R(x1), A2 a mixture of the randomizer at given inputs
+
+Weights = tuple[tuple[str, sp.Rational], ...]
+
+
+@derived
+def triple(mechanism: LocalRandomizer, pair: tuple[str, str], others: Weights) -> Decomposition:
+    """Return the merged triple in which every other user holds one of the inputs ``others``, with their weights.
+
+    >>> import symamp as sa
+    >>> triple(sa.RandomizedResponse(k=4), ("x0", "x1"), (("x2", sp.Integer(1)),)).gamma
+    1
+    """
+    if mechanism.numeric is not None:
+        index = {x: i for i, x in enumerate(mechanism.inputs)}
+        share = tuple((index[x], fmpq_of(w)) for x, w in others)
+        return TableDecomposition(mechanism.numeric, (index[pair[0]], index[pair[1]]), share)
+    if mechanism.is_composed:
+        if len(others) > 1:
+            raise ArgumentError("others", f"{len(others)} inputs", "one input, for a mechanism made of others")
+        found = mechanism.decomposed(pair, others[0][0])
+        assert found is not None
+        return found
+    distinguished = tuple(dict.fromkeys([*pair, *(x for x, _ in others)]))
+    at = {x: i for i, x in enumerate(distinguished)}
+    parts = []
+    orbits = mechanism.orbits(distinguished)
+    for orbit in orbits:
+        hiding = sp.Add(*(w * orbit.mass(at[x]) for x, w in others))
+        parts.append((normal(orbit.mass(0)), normal(orbit.mass(1)), normal(hiding)))
+
+    def hidden(orbit: Orbit, value: Value) -> arb:
+        return sum((value(w) * value(orbit.density[at[x]]) for x, w in others), arb(0))
+
+    return checked(merged(parts, mechanism.parameters, pair), orbits, hidden)
+
+
+def checked_weights(mechanism: LocalRandomizer, others: object) -> Weights:
+    """Return the weights as exact numbers, after checking that inputs are known and weights sum to 1."""
+    given = others if isinstance(others, Mapping) else {others: 1} if isinstance(others, Hashable) else None
+    if given is None or None in given:
+        raise ArgumentError("others", others, "an input, or a mapping {input: weight}")
+    labels = [known_label("others", x, mechanism.inputs) for x in given]
+    if len(set(labels)) < len(labels):
+        raise ArgumentError("others", others, "different inputs")
+    weights = tuple((x, exact_number(w, f"weight of {x}")) for x, w in zip(labels, given.values(), strict=True))
+    for x, weight in weights:
+        if not weight.is_Rational or weight < 0:
+            raise ArgumentError(f"weight of {x}", weight, "a rational number >= 0")
+    if sum(w for _, w in weights) != 1:
+        raise ArgumentError("others", given, "weights that sum to 1")
+    return weights

@@ -1,0 +1,344 @@
+"""A table of numbers: exact entries by rank, and what follows from them without a formula for every entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from functools import cached_property, partial
+from math import inf
+from typing import Any, NamedTuple, TypeAlias
+
+import flint
+import numpy as np
+import sympy as sp
+from flint import arb, fmpq
+from numpy.typing import NDArray
+
+from symamp.errors import UndecidedOrderError
+from symamp.formulas.normal_form import normal
+from symamp.formulas.order import is_zero, sign
+from symamp.laws.law import Atom, Law, Number, RationalLaw, total
+from symamp.numbers.surroundings import at_precision
+from symamp.numbers.systems import FLINT, compile_expression
+
+Exact: TypeAlias = fmpq | sp.Expr
+"""A rational number, or a constant that is not known to be one."""
+Floats: TypeAlias = NDArray[np.float64]
+Share: TypeAlias = tuple[tuple[int, fmpq], ...]
+"""Inputs by index with positive weights that sum to 1."""
+Parts: TypeAlias = tuple[tuple[int, fmpq], ...]
+"""Entries by rank with weights: what hides the report."""
+
+_BITS = 256
+_ONE = fmpq(1)
+
+
+class _Ratio(NamedTuple):
+    """A rational number with its numerator and denominator, and as a ball."""
+
+    exact: fmpq
+    key: tuple[int, int]
+    number: Number
+
+    @staticmethod
+    def of(exact: fmpq) -> _Ratio:
+        return _Ratio(exact, (int(exact.p), int(exact.q)), value_of(exact))
+
+
+class NumericTable:
+    """The probabilities R(x)(y) of a table without free parameters.
+
+    The distinct entries are kept exactly and in increasing order, so that ``ranks[x, y]`` decides every comparison of
+    two entries; ``floats`` is the same matrix in doubles, for searching only. Columns are as given.
+    ``admissible`` marks the ordered pairs of rows that are compared: all different ones, or those of ``between``.
+    """
+
+    def __init__(self, inputs: Sequence[str], messages: Sequence[str], entries: Sequence[Sequence[Exact]]) -> None:
+        self.inputs, self.messages = tuple(inputs), tuple(messages)
+        flat = [entry for row in entries for entry in row]
+        self.is_rational = all(isinstance(entry, fmpq) for entry in flat)
+        self.numbers, ranks = _ordered(flat) if self.is_rational else _ordered_constants(flat)
+        self.ranks = np.array(ranks, dtype=np.int32).reshape(len(self.inputs), len(self.messages))
+        self.floats: Floats = np.array([_double(number) for number in self.numbers])[self.ranks]
+        self.admissible = ~np.eye(len(self.inputs), dtype=np.bool_)
+        self._balls: dict[tuple[int, int], arb] = {}
+        self._compiled: dict[int, Number] = {}
+        self._kept: dict[tuple[int, int], _Ratio] = {}
+        self._ratios: dict[tuple[int, Parts], tuple[int, Parts]] = {}
+        self._buckets: dict[tuple[int, int], list[tuple[int, Parts]]] = {}
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what travels: balls and functions are made again where they are needed."""
+        return {**vars(self), "_balls": {}, "_compiled": {}, "_kept": {}}
+
+    def entry(self, x: int, y: int) -> Exact:
+        """Return one probability exactly."""
+        return self.numbers[self.ranks[x, y]]
+
+    def between(self, pairs: Iterable[tuple[int, int]]) -> NumericTable:
+        """Return the table of which only these pairs of rows are compared, in both orders."""
+        found = copy(self)
+        found.__dict__.pop("key", None)
+        found.admissible = np.zeros_like(self.admissible)
+        for i, j in pairs:
+            found.admissible[i, j] = found.admissible[j, i] = True
+        return found
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The ordered pairs of rows that are compared."""
+        return [(int(i), int(j)) for i, j in np.argwhere(self.admissible)]
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether some different rows are not compared."""
+        return int(self.admissible.sum()) < len(self.inputs) * (len(self.inputs) - 1)
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What identifies the numbers of the table, and the pairs that are compared."""
+        numbers = ((int(n.p), int(n.q)) if isinstance(n, fmpq) else n for n in self.numbers)
+        return (*numbers, self.ranks.tobytes(), self.admissible.tobytes())
+
+    @cached_property
+    def least(self) -> NDArray[np.int32]:
+        """The rank of the least entry of each column."""
+        return np.asarray(self.ranks.min(axis=0))
+
+    @cached_property
+    def least_floats(self) -> Floats:
+        """The blanket m(y) = min over inputs, in doubles."""
+        return np.asarray(self.floats.min(axis=0))
+
+    def is_null(self, rank: int) -> bool:
+        """Return whether the entry of this rank is 0; entries are nonnegative, so that only the first can be."""
+        return rank == 0 and self.numbers[0] == 0
+
+    def row_sum(self, x: int) -> Exact:
+        """Return the exact sum of a row, as a formula where it is not rational."""
+        counts = np.bincount(self.ranks[x], minlength=1)
+        parts = [(self.numbers[r], int(counts[r])) for r in np.flatnonzero(counts)]
+        if self.is_rational:
+            return sum((value * count for value, count in parts), fmpq(0))
+        return sp.Add(*(expression(value) * count for value, count in parts))
+
+    def sums_to_one(self, x: int) -> bool:
+        """Return whether a row sums to exactly 1, proved either way."""
+        if self.is_rational:
+            return bool(self.row_sum(x) == 1)
+        with at_precision(_BITS):
+            near = total([self.ball(int(r)) for r in self.ranks[x]]).contains(1)
+        return near and is_zero(self.row_sum(x) - 1)
+
+    def largest_ratio(self) -> sp.Expr:
+        """Return e^eps0 = max over messages and inputs of R(x)(y)/R(x')(y): ``oo`` if a zero meets a nonzero."""
+        return self._largest((int(a), int(b)) for a, b in zip(self.ranks.max(axis=0), self.least, strict=True))
+
+    def compared_ratio(self) -> sp.Expr:
+        """Return the same for the pairs of rows that are compared."""
+        return self._largest(
+            (int(a), int(b)) for i, j in self.pairs for a, b in zip(self.ranks[i], self.ranks[j], strict=True) if a >= b
+        )
+
+    def _largest(self, ranks: Iterable[tuple[int, int]]) -> sp.Expr:
+        """Return the largest quotient of two entries, the first of which is not less; 0 to 0 does not count."""
+        ends = set(ranks)
+        if any(self.is_null(low) and not self.is_null(high) for high, low in ends):
+            return sp.oo
+        ends = {(high, low) for high, low in ends if not self.is_null(high)}
+        if self.is_rational:
+            return expression(max(self.numbers[high] / self.numbers[low] for high, low in ends))
+        best: sp.Expr = sp.Integer(1)
+        for high, low in sorted(ends):
+            ratio = normal(expression(self.numbers[high]) / expression(self.numbers[low]))
+            if ratio != best and sign(ratio - best) > 0:
+                best = ratio
+        return best
+
+    # ------------------------------------------------------------------------------------------------------- laws
+
+    def blanket_law(self, pair: tuple[int, int]) -> Law:
+        """Return the law of the optimal decomposition of an ordered pair of rows: A2 = m, the minimum of each column.
+
+        Components with equal ratios are merged, exactly: all where the table is rational, elsewhere those whose
+        entries are the same numbers.
+        """
+        return self._law(pair, [((int(r), _ONE),) for r in self.least], complete=False)
+
+    def dataset_law(self, pair: tuple[int, int], others: Share) -> Law:
+        """Return the law of the triple with A2 = sum of w R(x) over the inputs of the other users."""
+        columns = [tuple((int(self.ranks[x, y]), w) for x, w in others) for y in range(len(self.messages))]
+        return self._law(pair, columns, complete=True)
+
+    def _law(self, pair: tuple[int, int], hidden: Sequence[tuple[Any, ...]], *, complete: bool) -> Law:
+        make = self._rational_law if self.is_rational else self._ball_law
+        rows = (self.ranks[i].tolist() for i in pair)
+        return make(list(zip(*rows, hidden, strict=True)), complete=complete)
+
+    def _rational_law(self, columns: Sequence[tuple[int, int, Any]], *, complete: bool) -> Law:
+        # By numerators and denominators: python-flint hashes a fraction slowly.
+        atoms_of: dict[tuple[int, ...], tuple[_Ratio, _Ratio, fmpq]] = {}
+        singular: dict[tuple[int, ...], tuple[fmpq, fmpq]] = {}
+        for i, j, parts in columns:
+            a, b, m = self.numbers[i], self.numbers[j], self._mixed(parts)
+            if m != 0:
+                r0, r1 = self._exact_ratio(i, parts, m), self._exact_ratio(j, parts, m)
+                key = r0.key + r1.key
+                atoms_of[key] = r0, r1, atoms_of[key][2] + m if key in atoms_of else m
+            elif a != 0 or b != 0:
+                share = a / (a + b)
+                before = singular.get((int(share.p), int(share.q)), (fmpq(0), fmpq(0)))
+                singular[int(share.p), int(share.q)] = (before[0] + a, before[1] + b)
+        exact = tuple((r0.exact, r1.exact, m) for r0, r1, m in atoms_of.values())
+        rational = RationalLaw(exact, tuple(singular.values()))
+        atoms = tuple(Atom(a.number, b.number, value_of(m), a.key == b.key) for a, b, m in atoms_of.values())
+        return Law(atoms, tuple((value_of(a), value_of(b)) for a, b in rational.singular), complete, rational)
+
+    def _exact_ratio(self, rank: int, parts: Parts, hidden: fmpq) -> _Ratio:
+        """Return an entry over what hides it; kept where that is an entry, because many pairs of rows share it."""
+        if len(parts) > 1 or parts[0][1] != 1:
+            return _Ratio.of(self.numbers[rank] / hidden)
+        key = rank, parts[0][0]
+        found = self._kept.get(key)
+        if found is None:
+            found = self._kept[key] = _Ratio.of(self.numbers[rank] / hidden)
+        return found
+
+    def _mixed(self, parts: Parts) -> fmpq:
+        if len(parts) == 1 and parts[0][1] == 1:
+            return self.numbers[parts[0][0]]
+        return sum((w * self.numbers[r] for r, w in parts), fmpq(0))
+
+    def _ball_law(self, columns: Sequence[tuple[int, int, Any]], *, complete: bool) -> Law:
+        counts: dict[tuple[int, int, Any], int] = {}
+        for column in columns:
+            counts[column] = counts.get(column, 0) + 1
+        merged: dict[tuple[tuple[int, Parts], tuple[int, Parts]], list[Number]] = {}
+        singular = []
+        for (i, j, parts), count in counts.items():
+            if not all(self.is_null(r) for r, _ in parts):
+                keys = self._ratio(i, parts), self._ratio(j, parts)
+                merged.setdefault(keys, []).append(self._mass(parts, count))
+            elif not (self.is_null(i) and self.is_null(j)):
+                singular.append((self._mass(((i, _ONE),), count), self._mass(((j, _ONE),), count)))
+        atoms = [
+            Atom(self._quotient(*a), self._quotient(*b), _sum(masses), a == b) for (a, b), masses in merged.items()
+        ]
+        return Law(tuple(atoms), tuple(singular), complete)
+
+    def _ratio(self, rank: int, parts: Parts) -> tuple[int, Parts]:
+        """Return the first known (rank, hiding entries) with the same quotient, if that is proved."""
+        key = rank, parts
+        if key not in self._ratios:
+            with at_precision(_BITS):
+                middle = self._quotient(rank, parts)().mid()
+                bucket = self._buckets.setdefault(_rounded(middle), [])
+            known = (k for k in bucket if is_zero(self._formula(*k) - self._formula(*key)))
+            self._ratios[key] = next(known, key)
+            if self._ratios[key] == key:
+                bucket.append(key)
+        return self._ratios[key]
+
+    def _formula(self, rank: int, parts: Parts) -> sp.Expr:
+        hidden = sp.Add(*(expression(w) * expression(self.numbers[r]) for r, w in parts))
+        return expression(self.numbers[rank]) / hidden
+
+    def _quotient(self, rank: int, parts: Parts) -> Number:
+        if len(parts) == 1 and parts[0][0] == rank:
+            return lambda: arb(1)
+        mass = self._mass(parts)
+        return lambda: self.ball(rank) / mass()
+
+    def _mass(self, parts: Parts, count: int = 1) -> Number:
+        if len(parts) == 1:
+            rank = parts[0][0]
+            return lambda: count * self.ball(rank)
+        return lambda: count * total([arb(w) * self.ball(r) for r, w in parts])
+
+    def ball(self, rank: int) -> arb:
+        """Return a ball around a distinct entry at the ambient precision."""
+        number = self.numbers[rank]
+        if isinstance(number, fmpq):
+            return arb(number)
+        found = self._balls.get((rank, flint.ctx.prec))
+        if found is None:
+            if rank not in self._compiled:
+                self._compiled[rank] = value_of(number)
+            found = self._balls[rank, flint.ctx.prec] = self._compiled[rank]()
+        return found
+
+
+def expression(value: Exact) -> sp.Expr:
+    """Return an exact number as a SymPy number.
+
+    >>> expression(fmpq(2, 4))
+    1/2
+    """
+    return sp.Rational(int(value.p), int(value.q)) if isinstance(value, fmpq) else value
+
+
+def value_of(number: Exact) -> Number:
+    """Return an exact number as a function that gives a ball around it at the ambient precision."""
+    if isinstance(number, fmpq):
+        return partial(arb, number)
+    evaluate = compile_expression(number)
+    return lambda: evaluate(FLINT, {})
+
+
+def _sum(masses: list[Number]) -> Number:
+    return masses[0] if len(masses) == 1 else lambda: total([mass() for mass in masses])
+
+
+def _rounded(x: arb) -> tuple[int, int]:
+    """Return a key that equal numbers share, but for those few that a rounding boundary parts."""
+    mantissa, exponent = (int(part) for part in x.man_exp())
+    excess = mantissa.bit_length() - _BITS // 2
+    return (mantissa >> excess if excess > 0 else mantissa << -excess), exponent + excess
+
+
+def _double(number: Exact) -> float:
+    """Return the nearest double of a rational, a near one of a constant."""
+    if not isinstance(number, fmpq):
+        with at_precision(_BITS):
+            return float(value_of(number)())
+    try:
+        return int(number.p) / int(number.q)
+    except OverflowError:
+        return inf
+
+
+def _ordered(flat: list[fmpq]) -> tuple[list[Exact], list[int]]:
+    """Sort by doubles, which keeps the order of the exact numbers, and exactly where several share a double."""
+    unique, inverse = np.unique([_double(number) for number in flat], return_inverse=True)
+    groups: list[dict[tuple[int, int], fmpq]] = [{} for _ in unique]
+    keys = [(int(number.p), int(number.q)) for number in flat]  # python-flint hashes a fraction slowly
+    for number, key, group in zip(flat, keys, inverse.tolist(), strict=True):
+        groups[group][key] = number
+    numbers: list[Exact] = []
+    position: dict[tuple[int, int], int] = {}
+    for group in groups:
+        for key, number in sorted(group.items(), key=lambda item: item[1]) if len(group) > 1 else group.items():
+            position[key] = len(numbers)
+            numbers.append(number)
+    return numbers, [position[key] for key in keys]
+
+
+def _ordered_constants(flat: list[Exact]) -> tuple[list[Exact], list[int]]:
+    """Sort by balls; what these cannot tell apart is proved equal by algebra, or refused."""
+    with at_precision(_BITS):
+        balls = {entry: value_of(entry)() for entry in flat}
+        numbers: list[Exact] = []
+        position: dict[Exact, int] = {}
+        last = arb(-1)
+        for entry in sorted(balls, key=lambda e: balls[e].mid()):
+            near = balls[entry]
+            if near.contains(0) and is_zero(expression(entry)):
+                near = arb(0)
+            if numbers and not last < near:
+                if not is_zero(expression(entry) - expression(numbers[-1])):
+                    raise UndecidedOrderError("table", str(entry), f"an entry that differs visibly from {numbers[-1]}")
+            else:
+                numbers.append(fmpq(0) if near.is_zero() else entry)
+                last = near
+            position[entry] = len(numbers) - 1
+    return numbers, [position[entry] for entry in flat]

@@ -1,0 +1,66 @@
+"""From formulas to numbers: the law of a decomposition, the only thing that crosses to the evaluation."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import inf
+
+import sympy as sp
+
+from symamp.decompositions.decomposition import Decomposition
+from symamp.errors import ArgumentError
+from symamp.laws.law import Atom, Law, Level, Number, RationalLaw
+from symamp.numbers.dyadic import float_above
+from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.surroundings import at_precision
+from symamp.numbers.systems import FLINT, compile_constant
+
+_BITS = 128
+
+
+@lru_cache(maxsize=4096)
+def law_of(decomposition: Decomposition, complete: bool = False) -> Law:
+    """Return the law of a decomposition without free parameters: exact numbers as functions of the precision.
+
+    ``complete`` says that A2 is known to be a probability, without a null symbol.
+    """
+    if decomposition.numeric_law is not None:
+        return decomposition.numeric_law
+    if decomposition.parameters:
+        missing = ", ".join(p.describe() for p in decomposition.parameters)
+        raise ArgumentError("parameters", f"{missing} still free", "a number for each, e.g. mechanism.at(eps0=1)")
+    atoms = tuple(
+        Atom(number(c.ratio0), number(c.ratio1), number(c.mass), c.ratio0 == c.ratio1) for c in decomposition.components
+    )
+    singular = tuple((number(a), number(b)) for a, b in decomposition.singular)
+    return Law(atoms, singular, complete, _rational(decomposition))
+
+
+def number(expr: sp.Expr) -> Number:
+    """Return the constant expression as a function that gives a ball around it at the ambient precision."""
+    evaluate = compile_constant(expr)
+    return lambda: evaluate(FLINT, {})
+
+
+def log_above(ratio: sp.Expr) -> float:
+    """Return the logarithm of a constant as a double, rounded up; inf for infinity."""
+    if ratio is sp.oo:
+        return inf
+    with at_precision(_BITS):
+        return float_above(number(sp.log(ratio))())
+
+
+def level_of(eps: sp.Expr) -> Level:
+    """Return the exact level of a constant expression eps >= 0."""
+    e = sp.exp(eps)
+    return Level(number(eps), lambda: str(eps), fmpq_of(e) if e.is_Rational else None)
+
+
+def _rational(decomposition: Decomposition) -> RationalLaw | None:
+    entries = [e for c in decomposition.components for e in c] + [e for pair in decomposition.singular for e in pair]
+    if not all(e.is_Rational for e in entries):
+        return None
+    return RationalLaw(
+        tuple((fmpq_of(c.ratio0), fmpq_of(c.ratio1), fmpq_of(c.mass)) for c in decomposition.components),
+        tuple((fmpq_of(a), fmpq_of(b)) for a, b in decomposition.singular),
+    )

@@ -1,0 +1,712 @@
+"""The sign of a constant: balls of growing precision, and algebra where balls cannot tell a zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import product
+from typing import Any
+
+import flint
+import sympy as sp
+
+from symamp.errors import ArgumentError, ExpressionError, UndecidedOrderError, shown
+from symamp.formulas.normal_form import (
+    OPAQUE,
+    Fraction,
+    Generator,
+    Polynomial,
+    coefficients,
+    factorised,
+    normal,
+    polynomial_expression,
+    quotient,
+    ring_of,
+)
+from symamp.formulas.parameter import Parameter
+from symamp.numbers.substitution import put
+from symamp.numbers.surroundings import at_precision
+from symamp.numbers.systems import arb_value
+
+# ----------------------- The sign of a constant: balls of growing precision, and algebra where balls cannot tell a zero
+
+_PRECISIONS = (64, 256, 1024, 4096)
+
+
+@lru_cache(maxsize=16384)
+def constant_sign(expr: sp.Expr) -> int:
+    """Return the sign (-1, 0, 1) of an expression without symbols, proved.
+
+    Nonzero values are proved by balls of up to 4096 bits; zero by the normal form or, for algebraic numbers, by the
+    minimal polynomial. Raises UndecidedOrderError if neither works, ExpressionError if the value is not real.
+
+    >>> constant_sign(sp.exp(1) - 3), constant_sign(sp.sqrt(8) - 2 * sp.sqrt(2))
+    (-1, 0)
+    """
+    if not expr.is_Rational:
+        with suppress(ExpressionError):  # most constants need neither algebra nor many bits
+            first = arb_value(expr, _PRECISIONS[0])
+            if first > 0 or first < 0:
+                return 1 if first > 0 else -1
+        expr = normal(expr)
+    if expr.is_Rational:
+        return (int(expr.p) > 0) - (int(expr.p) < 0)
+    unbounded: ExpressionError | None = None
+    for bits in _PRECISIONS:
+        try:
+            value = arb_value(expr, bits)
+        except ExpressionError as error:  # a denominator that is not yet separated from zero
+            unbounded = error
+            continue
+        unbounded = None
+        if value > 0:
+            return 1
+        if value < 0:
+            return -1
+    if unbounded is not None:
+        raise unbounded
+    if expr.is_algebraic:
+        x = sp.Dummy("x")
+        # SymPy takes more for algebraic than it is.
+        with suppress(sp.polys.polyerrors.NotAlgebraic, NotImplementedError):
+            if sp.minimal_polynomial(expr, x) == x:
+                return 0
+    raise UndecidedOrderError(
+        "order", shown(expr), f"a constant that is provably zero or differs from zero within {_PRECISIONS[-1]} bits"
+    )
+
+
+# -------------- What the parameters say about one generator: proved bounds, as expressions in what was declared earlier
+
+_LARGEST_POWER = 4096
+Prover = Callable[[sp.Expr], tuple[int, bool] | None]
+"""Returns (sign, strict) of an expression over the admissible parameters, or None where no proof was found."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """lower < generator < upper, where a closed end may be attained; None is no bound."""
+
+    lower: sp.Expr | None
+    upper: sp.Expr | None
+    closed_lower: bool = False
+    closed_upper: bool = False
+
+
+_POSITIVE = Range(sp.S.Zero, None)
+Interval = tuple[sp.Expr | None, sp.Expr | None, bool]  # ends, and whether they may be attained
+
+
+def _power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
+    return sp.exp(exponent) if base is sp.E else sp.Pow(base, exponent)
+
+
+def _monotone(g: Generator, interval: Interval, rising: bool) -> Range:
+    """The range of base**(unit*core) for a core in the interval, where base >= 1 (rising) or 0 < base <= 1."""
+
+    def end(bound: sp.Expr | None) -> sp.Expr | None:
+        if bound is None:
+            return None
+        exponent = g.unit * bound
+        # Powers too large to write down are left out: a weaker bound, never a wrong one.
+        return None if exponent.is_Rational and abs(exponent) > _LARGEST_POWER else _power(g.base, exponent)
+
+    low, high, closed = interval
+    lower, upper = (end(low), end(high)) if rising else (end(high), end(low))
+    if lower is None:
+        return Range(sp.S.Zero, upper, False, closed)
+    return Range(lower, upper, closed, closed)
+
+
+def _interval(core: sp.Expr, parameters: Mapping[sp.Symbol, Parameter], prove: Prover) -> Interval:
+    if core in parameters:
+        p = parameters[core]
+        return p.lower, p.upper, p.integer
+    proof = prove(core)
+    if proof is None:
+        return None, None, False
+    return (sp.S.Zero, None, not proof[1]) if proof[0] >= 0 else (None, sp.S.Zero, not proof[1])
+
+
+def _root_range(g: Generator, p: Parameter, prove: Prover) -> Range | None:
+    """The m-th root of a parameter, which needs a parameter that is not negative."""
+    below = None if p.lower is None else prove(p.lower)
+    if p.lower is None or below is None or below[0] < 0:
+        return None
+    upper = None if p.upper is None else sp.Pow(p.upper, g.unit)
+    return Range(sp.Pow(p.lower, g.unit), upper, p.integer, p.integer)
+
+
+def range_of(g: Generator, parameters: Mapping[sp.Symbol, Parameter], prove: Prover) -> Range | None:
+    """Return the proved range of a generator; None if it may have any sign or may not be real.
+
+    Every generator is bounded on its own: relations such as the one between D and 2**D are forgotten, which can only
+    make a proof fail, never make it wrong.
+    """
+    base, core = g.base, g.core
+    if core == 1 and base in parameters:
+        p = parameters[base]
+        if g.unit != 1:
+            return _root_range(g, p, prove)
+        return None if p.lower is None and p.upper is None else Range(p.lower, p.upper, p.integer, p.integer)
+    if base is sp.E or base.is_Rational:  # a rational base is an integer of at least 2
+        return _monotone(g, _interval(core, parameters, prove), True)
+    if isinstance(base, sp.log):
+        proof = prove(base.args[0] - 1)
+        if proof is None or (proof[0] < 0 and g.unit != 1):  # the root of a negative logarithm is not real
+            return None
+        lower, upper = (sp.S.Zero, None) if proof[0] >= 0 else (None, sp.S.Zero)
+        return Range(lower, upper, not proof[1], not proof[1])
+    if isinstance(base, sp.binomial):
+        n, k = base.args
+        inside = n.is_integer and k.is_integer and all((s := prove(e)) is not None and s[0] >= 0 for e in (k, n - k))
+        return Range(sp.S.One, None, True) if inside else None
+    if isinstance(base, OPAQUE):
+        return None
+    proof = prove(base)
+    if proof is None or proof[0] < 0:
+        return None
+    if core == 1:
+        return Range(sp.S.Zero, None, not proof[1])
+    if not proof[1]:
+        return None
+    against = prove(base - 1)
+    if against is None:
+        return _POSITIVE
+    low, high, closed = _interval(core, parameters, prove)
+    # A base that may equal 1 makes any end attainable.
+    return _monotone(g, (low, high, closed or not against[1]), against[0] >= 0)
+
+
+# ----------------------------------------------- Proofs that a polynomial has one sign where some unknowns are positive
+
+_DEPTH = 8  # a failing proof stops at the first piece that is too deep, so depth is cheap
+_TERMS = 400
+_STURM_DEGREE = 32
+Signs = Callable[[Polynomial], int | None]
+"""The sign of a coefficient (a polynomial in the constants of the ring), or None if it is not known."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """An unknown u > 0 of the ring; ``at_zero`` and ``at_infinity`` say which ends may be attained as well.
+
+    ``degree`` is the degree in u from which a value at infinity is read off.
+    """
+
+    index: int
+    at_zero: bool
+    at_infinity: bool = False
+    degree: int = 0
+
+
+def substitute(
+    polynomial: Polynomial, i: int, low: Fraction | None, high: Fraction | None
+) -> tuple[Polynomial, list[Polynomial]]:
+    """Put x = low + u, x = high - u or x = (low + high*u)/(1 + u), where u takes the place of unknown x.
+
+    Returns the polynomial times s**degree (and a power of 1 + u) for each s of the second list, without fractions.
+    """
+    ctx = polynomial.context()
+    u = ctx.gens()[i]
+    if low is not None and high is not None:
+        (a, b), (c, d) = low, high
+        above, below, scales = a * d + c * b * u, b * d * (u + 1), [b, d]
+    elif low is not None:
+        a, b = low
+        if a == 0:
+            return polynomial, []
+        above, below, scales = a + b * u, b, [b]
+    elif high is not None:
+        a, b = high
+        above, below, scales = a - b * u, b, [b]
+    else:
+        return polynomial, []
+    degree = polynomial.degrees()[i]
+    total = ctx.constant(0)
+    for e, part in coefficients(polynomial, i).items():
+        total += part * above**e * below ** (degree - e)
+    return total, [s for s in scales if not s.is_constant()]  # a constant denominator is positive by construction
+
+
+def one_sign(polynomial: Polynomial, unknowns: Sequence[Unknown], signs: Signs) -> tuple[int, bool] | None:
+    """Return (sign, strict) of a polynomial for all u > 0 (and attained ends), or None where no proof is found.
+
+    The sign is weak (1 for >= 0); ``strict`` says that 0 is proved not to be attained.
+    """
+    terms = _terms(polynomial, [u.index for u in unknowns])
+    by_sign: dict[tuple[int, ...], int] = {}
+    for exps, c in terms.items():
+        sign = signs(c)
+        if sign is None:
+            return None
+        if sign:
+            by_sign[exps] = sign
+    found = set(by_sign.values())
+    if len(found) <= 1:
+        return (found.pop(), _survives(set(by_sign), unknowns)) if found else (0, False)
+    used = [i for i in range(len(unknowns)) if any(e[i] for e in by_sign)]
+    if len(used) == 1 and all(c.is_constant() for c in terms.values()):
+        coefficients = {e[used[0]]: int(c.leading_coefficient()) for e, c in terms.items()}
+        if max(coefficients) <= _STURM_DEGREE:
+            return _univariate(coefficients, unknowns[used[0]])
+    weak = _subdivide(polynomial, [unknowns[i].index for i in used], signs, _DEPTH)
+    return None if weak is None else (weak, False)
+
+
+def _terms(polynomial: Polynomial, indices: Sequence[int]) -> dict[tuple[int, ...], Polynomial]:
+    """The coefficients, as polynomials in the other unknowns, by the exponents of these unknowns."""
+    parts: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
+    for exps, c in polynomial.to_dict().items():
+        rest = tuple(0 if i in indices else e for i, e in enumerate(exps))
+        parts.setdefault(tuple(exps[i] for i in indices), {})[rest] = c
+    ctx = polynomial.context()
+    return {exps: ctx.from_dict(part) for exps, part in parts.items()}
+
+
+def _survives(exponents: set[tuple[int, ...]], unknowns: Sequence[Unknown]) -> bool:
+    """Whether some term survives at every attainable corner, so that a sum of terms of one sign cannot vanish."""
+    corners: list[list[int | None]] = []
+    for u in unknowns:
+        ends: list[int | None] = [0] if u.at_zero else []
+        corners.append(([*ends, u.degree] if u.at_infinity else ends) or [None])
+    return all(
+        any(all(c is None or e == c for e, c in zip(exps, corner, strict=True)) for exps in exponents)
+        for corner in product(*corners)
+    )
+
+
+def _univariate(coefficients: Mapping[int, int], unknown: Unknown) -> tuple[int, bool] | None:
+    """Exact: no root in (0, oo) by an exact count, then the sign at 1."""
+    low = min(coefficients)
+    poly = sp.Poly({(e - low,): c for e, c in coefficients.items()}, sp.Dummy("x"), domain="ZZ")
+    if poly.count_roots(0):
+        return None
+    vanishes = (unknown.at_zero and low > 0) or (unknown.at_infinity and max(coefficients) < unknown.degree)
+    return (1 if sum(coefficients.values()) > 0 else -1), not vanishes
+
+
+def _subdivide(polynomial: Polynomial, indices: Sequence[int], signs: Signs, depth: int) -> int | None:
+    """Cut at u = 1 in each unknown in turn, u = 1 + v and u = 1/(1 + v), until the coefficients agree in sign."""
+    found = {signs(c) for c in _terms(polynomial, indices).values()} - {0}
+    if None in found:
+        return None
+    if len(found) <= 1:
+        return found.pop() if found else 0
+    if depth == 0 or len(polynomial) > _TERMS:
+        return None
+    ctx, i = polynomial.context(), indices[0]
+    shift = [v + 1 if j == i else v for j, v in enumerate(ctx.gens())]
+    degree = polynomial.degrees()[i]
+    flipped = {(*x[:i], degree - x[i], *x[i + 1 :]): c for x, c in polynomial.to_dict().items()}
+    total = 0
+    for half in (polynomial, ctx.from_dict(flipped)):
+        sign = _subdivide(half.compose(*shift, ctx=ctx), [*indices[1:], i], signs, depth - 1)
+        if sign is None or sign * total < 0:
+            return None
+        total = total or sign
+    return total
+
+
+# --------------------- One attempt at a sign: substitute the proved ranges of all generators, then inspect every factor
+
+_ROUNDS = 8
+_BITS = 256
+_TERMS_IN_RANGES = 4000  # larger polynomials are given up: a refusal, not an hour
+Ball = Any  # flint.arb
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A proved weak sign (``strict``: zero is excluded), or ``sign`` None with what is missing: to be told if asked."""
+
+    sign: int | None
+    strict: bool = False
+    missing: Callable[[], tuple[str, str]] = lambda: ("", "")
+
+    def sign_or_raise(self) -> int:
+        """Return the sign; raise UndecidedOrderError if there is none."""
+        if self.sign is None:
+            raise UndecidedOrderError("order", *self.missing())
+        return self.sign
+
+
+class Proof:
+    """One expression over one set of parameters: the ring of all generators, their ranges, the substitutions."""
+
+    def __init__(self, expr: sp.Expr, parameters: tuple[Parameter, ...], prove: Prover) -> None:
+        self.parameters = parameters
+        self.by_symbol = {p.symbol: p for p in parameters}
+        self.place = {p.symbol: i for i, p in enumerate(parameters)}
+        self.expr = expr
+        self.prove = prove
+        self.balls: dict[int, Ball] = {}
+        self._close()
+
+    def _close(self) -> None:
+        """Bounds bring generators of their own, which have bounds in turn: repeat until nothing is new."""
+        wanted, seen = [self.expr], {self.expr}
+        for _ in range(_ROUNDS):
+            self.ring = ring_of(wanted)
+            self.ranges: dict[int, Range | None] = {
+                i: range_of(g, self.by_symbol, self.prove)
+                for i, g in enumerate(self.ring.generators)
+                if not g.is_constant
+            }
+            self._order_binomials()
+            new = {b for r in self.ranges.values() if r is not None for b in (r.lower, r.upper) if b is not None} - seen
+            if not new:
+                break
+            wanted += new
+            seen |= new
+        else:
+            raise UndecidedOrderError("order", shown(self.expr), "parameters whose bounds are not nested so deeply")
+        self.order = sorted(self.ranges, key=lambda i: self._rank(self.ring.generators[i]), reverse=True)
+
+    def _order_binomials(self) -> None:
+        """binomial(n, k) <= binomial(m, k) where 0 <= k <= n <= m: the nearest larger one is an upper bound."""
+        found = {
+            i: g.base.args
+            for i, g in enumerate(self.ring.generators)
+            if isinstance(g.base, sp.binomial) and g.core == 1 and g.unit == 1 and self.ranges.get(i) is not None
+        }
+        for i, (n, k) in found.items():
+            larger = [(m, j) for j, (m, size) in found.items() if j != i and size == k and self._at_least(m - n)]
+            for m, j in larger:
+                if all(other == m or self._at_least(other - m) for other, _ in larger):
+                    self.ranges[i] = Range(sp.S.One, self.ring.generators[j].expr, True, True)
+                    break
+
+    def _at_least(self, difference: sp.Expr) -> bool:
+        found = self.prove(difference)
+        return found is not None and found[0] >= 0
+
+    def _rank(self, g: Generator) -> tuple[int, int]:
+        """Generators whose bounds mention others come first: composite ones, then later parameters."""
+        symbols = g.base.free_symbols | g.core.free_symbols
+        latest = max(self.place[s] for s in symbols)
+        simple = (g.core == 1 and g.base.is_Symbol) or (g.core.is_Symbol and not g.base.free_symbols)
+        return (0 if simple else int(sp.count_ops(g.base)) + 1, latest)
+
+    def outcome(self) -> Outcome:
+        """Return the proved sign, or what is missing."""
+        num, den = self.ring.read(self.expr)
+        content, factors = factorised(num)
+        sign, strict = (1 if content > 0 else -1), True
+        for factor, multiplicity in [*factors, *factorised(den)[1]]:
+            found = self._factor_sign(factor)
+            if found is None:
+                if multiplicity % 2 == 0:  # a square is >= 0 whatever its base
+                    strict = False
+                    continue
+                # Shown with the sign it has in the expression: p - q is better to read than q - p.
+                printed = -factor if content < 0 and multiplicity % 2 else factor
+                return Outcome(None, missing=partial(_missing, printed, self.ring.generators, self.parameters))
+            sign *= found[0] ** multiplicity
+            strict = strict and found[1]
+        return Outcome(sign, strict)
+
+    def _factor_sign(self, polynomial: Polynomial) -> tuple[int, bool] | None:
+        outside = 1
+        unknowns: list[Unknown] = []
+        done: set[int] = set()
+        for i in self.order:
+            degree = polynomial.degrees()[i]
+            bounds = self.ranges[i]
+            if degree <= 0 or bounds is None:
+                continue
+            ends = [None if b is None else self.ring.read(b) for b in (bounds.lower, bounds.upper)]
+            # u takes the place of the generator, so a bound must not mention a generator that is already replaced.
+            if any(p.degrees()[j] > 0 for end in ends if end is not None for p in end for j in done | {i}):
+                return None
+            polynomial, scales = substitute(polynomial, i, ends[0], ends[1])
+            if len(polynomial) > _TERMS_IN_RANGES:
+                return None
+            done.add(i)
+            for scale in scales:
+                found = self._factor_sign(scale)
+                if found is None or not found[0]:
+                    return None
+                outside *= found[0] ** degree
+            if None in ends:
+                unknowns.append(Unknown(i, bounds.closed_upper if ends[0] is None else bounds.closed_lower))
+            else:
+                unknowns.append(Unknown(i, bounds.closed_lower, bounds.closed_upper, degree))
+        for i, bounds in self.ranges.items():
+            exponents = {exps[i] for exps in polynomial.monoms()}
+            if bounds is None and self.ring.generators[i].expr.is_Symbol and not any(e % 2 for e in exponents):
+                unknowns.append(Unknown(i, True))  # an even polynomial in a real symbol is one in |x|
+        found = one_sign(polynomial, unknowns, self._coefficient_sign)
+        return None if found is None else (found[0] * outside, found[1])
+
+    def _coefficient_sign(self, coefficient: Polynomial) -> int | None:
+        if coefficient.is_constant():
+            value = coefficient.leading_coefficient() if coefficient != 0 else 0
+            return int(value > 0) - int(value < 0)
+        if any(d > 0 and i in self.ranges for i, d in enumerate(coefficient.degrees())):
+            return None
+        with at_precision(_BITS):  # nearly always enough, and free of SymPy
+            total = flint.arb(0)
+            for exps, c in coefficient.to_dict().items():
+                term = flint.arb(c)
+                for i, e in enumerate(exps):
+                    term = term * self._ball(i) ** e if e else term
+                total += term
+        if total > 0 or total < 0:
+            return 1 if total > 0 else -1
+        try:
+            return constant_sign(polynomial_expression(coefficient, self.ring.generators))
+        except UndecidedOrderError:
+            return None
+
+    def _ball(self, i: int) -> Ball:
+        if i not in self.balls:
+            self.balls[i] = arb_value(self.ring.generators[i].expr, _BITS)
+        return self.balls[i]
+
+
+def _missing(
+    polynomial: Polynomial, generators: Sequence[Generator], parameters: tuple[Parameter, ...]
+) -> tuple[str, str]:
+    """Return a factor without a proved sign, and the assumptions that would help: printing them is dear."""
+    factor = polynomial_expression(polynomial, generators)
+    used = [p for p in parameters if p.symbol in factor.free_symbols]
+    terms = sp.Add.make_args(factor)
+    above = sp.Add(*(t for t in terms if t.as_coeff_Mul()[0] > 0))
+    below = sp.Add(*(-t for t in terms if t.as_coeff_Mul()[0] < 0))
+    advice = [f"add an assumption such as {shown(above)} > {shown(below)}"] if above != 0 and below != 0 else []
+    advice += [f"assume a lower bound for {p.name}" for p in used if p.lower is None]
+    given = ", ".join(p.describe() for p in used if not (p.lower is None and p.upper is None))
+    follows = f"follows from {given}" if given else "follows from the stated assumptions (none)"
+    text = f"an expression whose sign {follows}; {' or '.join(advice) or 'tighten these assumptions'}"
+    return shown(factor), text
+
+
+# ------------- The sign of a normal form over all admissible parameters: a proof by ranges, else by cases of an integer
+
+_INTEGER_STEPS = 3
+
+
+@lru_cache(maxsize=65536)
+def proved_sign(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> Outcome:
+    """Return the sign of an expression in normal form over all admissible parameters, or what is missing."""
+    return _decide(expr, parameters, _INTEGER_STEPS)
+
+
+def _decide(expr: sp.Expr, parameters: tuple[Parameter, ...], steps: int) -> Outcome:
+    if not expr.free_symbols:
+        try:
+            sign = constant_sign(expr)
+        except UndecidedOrderError as error:
+            said = str(error.value), error.accepted
+            return Outcome(None, missing=lambda: said)
+        return Outcome(sign, sign != 0)
+    undeclared = sorted(str(s) for s in expr.free_symbols - {p.symbol for p in parameters})
+    if undeclared:
+        said = shown(expr), f"declared parameters only; declare {', '.join(undeclared)}"
+        return Outcome(None, missing=lambda: said)
+    outcome = _attempt(expr, parameters)
+    return outcome if outcome.sign is not None else _by_cases(expr, parameters, steps) or outcome
+
+
+def _by_cases(expr: sp.Expr, parameters: tuple[Parameter, ...], steps: int) -> Outcome | None:
+    """Split off the least value of an integer parameter: (k - 2)*(k - 3) >= 0 holds on integers only."""
+    for i, p in enumerate(parameters):
+        if steps == 0 or not p.integer or p.symbol not in expr.free_symbols:
+            continue
+        if p.lower is None or not p.lower.is_Integer or p.lower == p.upper:
+            continue
+        try:
+            rest = tuple(q.given({p.symbol: p.lower}) for j, q in enumerate(parameters) if j != i)
+            first = _decide(normal(put(expr, {p.symbol: p.lower})), rest, steps - 1)
+        except ArgumentError:  # the range of another parameter is empty there
+            first = Outcome(0, True)
+        except ExpressionError:  # the expression may have a pole there
+            continue
+        if first.sign is None:
+            continue
+        above = (*parameters[:i], replace(p, lower=p.lower + 1, predicate=None), *parameters[i + 1 :])
+        other = _attempt(expr, above)
+        found = other if other.sign is not None else _by_cases(expr, above, steps - 1)
+        if found is not None and found.sign is not None and found.sign * first.sign >= 0:
+            return Outcome(found.sign or first.sign, found.strict and first.strict)
+    return None
+
+
+def _check(parameters: tuple[Parameter, ...]) -> None:
+    known: set[sp.Symbol] = set()
+    for p in parameters:
+        for bound in (p.lower, p.upper):
+            if bound is not None and not bound.free_symbols <= known:
+                raise ArgumentError(f"bound of {p.name}", str(bound), "an expression in parameters declared before it")
+        known.add(p.symbol)
+
+
+def _attempt(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> Outcome:
+    _check(parameters)
+
+    def prove(side: sp.Expr) -> tuple[int, bool] | None:
+        try:
+            found = proved_sign(normal(side), parameters)
+        except (ExpressionError, UndecidedOrderError):
+            return None
+        return None if found.sign is None else (found.sign, found.strict)
+
+    return Proof(expr, parameters, prove).outcome()
+
+
+# -------------------- Proved order of expressions over all admissible parameters: exact algebra and balls, never floats
+
+# A sign is proved by writing every generator of the normal form as its bound plus (or Moebius-mapped to) an unknown u
+# > 0, and showing that each irreducible factor of numerator and denominator then has coefficients of one sign, or no
+# root in (0, oo). What cannot be proved is refused with the assumption that would help; nothing is guessed.
+
+_ARGUMENT = "order"
+
+
+def is_zero(expr: sp.Expr) -> bool:
+    """Return whether ``expr`` is identically zero, proved either way.
+
+    Zero is proved by the normal form (or a minimal polynomial); a constant is proved nonzero by balls, an expression
+    in symbols by a coefficient that is not zero. Raises UndecidedOrderError if neither can be proved.
+
+    >>> is_zero(sp.exp(sp.log(3)) - 3), is_zero(sp.sqrt(2) - sp.Rational(3, 2))
+    (True, False)
+    """
+    expr = sp.sympify(expr)
+    return bool(expr == 0) if expr.is_Rational else _is_zero(expr)
+
+
+@lru_cache(maxsize=16384)
+def _is_zero(expr: sp.Expr) -> bool:
+    q = quotient(expr)
+    if q.num == 0:
+        return True
+    if not q.expr.free_symbols:
+        return constant_sign(q.expr) == 0
+    if q.independent:
+        parts: dict[tuple[int, ...], list[sp.Expr]] = {}
+        for exps, c in q.num.to_dict().items():
+            pairs = list(zip(exps, q.generators, strict=True))
+            constant = sp.Mul(int(c), *(sp.Pow(g.expr, e) for e, g in pairs if g.is_constant))
+            parts.setdefault(tuple(0 if g.is_constant else e for e, g in pairs), []).append(constant)
+        return all(constant_sign(sp.Add(*part)) == 0 for part in parts.values())
+    # Powers of expressions may hide a relation: a value that is not zero settles it.
+    symbols = sorted(q.expr.free_symbols, key=str)
+    for start in (2, 3, 5):
+        point = {s: sp.Integer(start + i) if s.is_integer else sp.Rational(1, start + i) for i, s in enumerate(symbols)}
+        try:
+            if constant_sign(put(q.expr, point)):
+                return False
+        except ValueError:  # outside the domain, or undecided there: try the next point
+            continue
+    raise UndecidedOrderError(_ARGUMENT, shown(q.expr), "an expression that can be proved zero or not zero")
+
+
+def sign(expr: sp.Expr, parameters: Sequence[Parameter] = ()) -> int:
+    """Return 1 if expr >= 0 for all admissible parameters, -1 if expr <= 0, 0 if it is identically zero.
+
+    The order is weak: 1 does not exclude that ``expr`` vanishes for some parameters (see ``strictly_positive``), but
+    it does exclude that it is identically zero. Raises UndecidedOrderError, naming a missing assumption, if no proof
+    is found.
+
+    >>> from symamp.formulas.parameter import EPS0
+    >>> sign(sp.exp(EPS0.symbol) - 1, [EPS0])
+    1
+    >>> sign(sp.exp(EPS0.symbol) - 3, [EPS0])
+    Traceback (most recent call last):
+    ...
+    symamp.errors.UndecidedOrderError: order: got exp(eps0) - 3; accepted: an expression whose sign follows from \
+eps0 > 0; add an assumption such as exp(eps0) > 3
+    """
+    expr = sp.sympify(expr)
+    if expr.is_Rational:
+        return (int(expr.p) > 0) - (int(expr.p) < 0)
+    return _outcome(expr, tuple(parameters)).sign_or_raise()
+
+
+@lru_cache(maxsize=65536)
+def _outcome(expr: sp.Expr, parameters: tuple[Parameter, ...]) -> Outcome:
+    if not expr.free_symbols:
+        found = constant_sign(expr)
+        return Outcome(found, found != 0)
+    return proved_sign(normal(expr), parameters)
+
+
+def compare(a: sp.Expr, b: sp.Expr, parameters: Sequence[Parameter] = ()) -> int:
+    """Return ``sign(a - b)``: 1 if a >= b, -1 if a <= b for all admissible parameters, 0 if they are equal.
+
+    Raises UndecidedOrderError if no proof is found.
+
+    >>> compare(sp.Rational(1, 3), sp.Rational(1, 4)), compare(sp.exp(1), sp.log(20))
+    (1, -1)
+    """
+    return 0 if a == b else sign(sp.sympify(a) - b, parameters)
+
+
+def strictly_positive(expr: sp.Expr, parameters: Sequence[Parameter] = ()) -> bool:
+    """Return True if expr > 0 is proved for all admissible parameters, False if it is not (never raises for that).
+
+    >>> k = Parameter("k", lower=sp.Integer(2), integer=True)
+    >>> strictly_positive(k.symbol - 1, [k]), strictly_positive(k.symbol - 2, [k])
+    (True, False)
+    """
+    expr = sp.sympify(expr)
+    if expr.is_Rational:
+        return bool(expr > 0)
+    outcome = _outcome(expr, tuple(parameters))
+    return outcome.sign == 1 and outcome.strict
+
+
+def minimum(values: Sequence[sp.Expr], parameters: Sequence[Parameter] = ()) -> int:
+    """Return the index of a proved least element (the first of equal ones).
+
+    Raises UndecidedOrderError if no element is proved to be below all others, ValueError if there is none.
+
+    >>> minimum([sp.Rational(1, 2), sp.Rational(1, 3), sp.Rational(1, 3)])
+    1
+    """
+    return _extreme(values, lambda a, b: compare(a, b, parameters) > 0)
+
+
+def maximum(values: Sequence[sp.Expr], parameters: Sequence[Parameter] = ()) -> int:
+    """Return the index of a proved greatest element (the first of equal ones).
+
+    Raises UndecidedOrderError if no element is proved to be above all others, ValueError if there is none.
+
+    >>> maximum([sp.exp(1), sp.Integer(3), sp.Integer(2)])
+    1
+    """
+    return _extreme(values, lambda a, b: compare(a, b, parameters) < 0)
+
+
+def _extreme(values: Sequence[sp.Expr], worse: Callable[[sp.Expr, sp.Expr], bool]) -> int:
+    """A tournament in one pass; only if some pair is not comparable, look for one that beats all others."""
+    if not values:
+        raise ValueError("values: got an empty sequence; accepted: at least one expression")
+    first: dict[sp.Expr, int] = {}
+    for i, v in enumerate(values):
+        first.setdefault(normal(v), i)
+    candidates = list(first)
+    best, failed = candidates[0], None
+    for other in candidates[1:]:
+        try:
+            if worse(best, other):
+                best = other
+        except UndecidedOrderError as error:  # two that cannot be compared may both lose to a third
+            failed = error
+            break
+    if failed is None:
+        return first[best]
+    for best in candidates:
+        try:
+            if not any(worse(best, other) for other in candidates if other is not best):
+                return first[best]
+        except UndecidedOrderError:
+            continue
+    raise failed
+
+
+__all__ = ["compare", "is_zero", "maximum", "minimum", "normal", "sign", "strictly_positive"]

@@ -1,0 +1,1 @@
+"""Laws: what crosses from formulas to numbers. No SymPy."""

@@ -1,1 +1,0 @@
-"""The catalogue: one family a file, found by ``symamp.mechanisms.catalogue``."""

@@ -1,0 +1,311 @@
+"""The answer to a question: a certified bracket, and everything that is needed to judge it, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import log10
+from typing import Any, Self, cast
+
+import mpmath
+
+from symamp.bounds.bound import DataSetPart, DataSets, Evidence, gap_of_largest
+from symamp.bounds.pair_of_inputs import is_large_table
+from symamp.bounds.registry import ANALYSES
+from symamp.bounds.standing import Standing
+from symamp.certificates.one_round import Claim, certificate
+from symamp.decompositions.envelope import envelope, envelope_classes
+from symamp.decompositions.randomizer import LocalRandomizer
+from symamp.errors import ArgumentError, PrecisionError, SymampError
+from symamp.numbers.arguments import printable_number
+from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.surroundings import undisturbed
+from symamp.questions.bracket import Bracket, Interval, json_number, outward_decimal
+from symamp.settings.question import Asked, Question
+
+_MOST_DIGITS, _APART = 1000, 0.01
+_LOCAL_BUDGET = "local budget"
+
+
+@dataclass(frozen=True, repr=False)
+class Answer(Bracket):
+    """A certified bracket for the central budget ``epsilon`` or for ``delta`` of n shuffled users.
+
+    The mechanism is private at ``upper`` and provably not below ``lower``; both are doubles rounded outward.
+    ``bound`` encloses the value of the analysis that gives ``upper``, so that numerical slack (its width) and
+    analytical gap (from ``lower`` to it) can be told apart. ``pair`` attains the upper bound, ``dataset`` the lower.
+    ``evidence_above`` and ``evidence_below`` are the certified evaluations behind the two ends. Where ``digits`` were
+    asked for and another bound is less, which is not known to so many, that one gives ``upper``: ``bound`` then has the
+    digits of the least of the others, from ``evidence_of_digits``.
+
+    An analysis that is no guarantee (``method="variation_ratio_2023"``) does not touch the bracket: ``claimed`` is
+    what it says, and may lie below ``lower``. ``limited`` says that a search ended because the question had taken the
+    work that one may take: where that is asked for by ``gap`` or ``digits``, there is no such limit.
+
+    Answers are plain data: they can be pickled, compared and hashed.
+
+    >>> import symamp as sa
+    >>> answer = sa.epsilon(sa.RandomizedResponse(k=3, eps0=1), n=1000, delta="1e-6")
+    >>> print(answer)
+    epsilon in [0.130566..., 0.130695...]  (n = 1,000, delta = 1e-6; blanket, proved)
+    >>> answer.pair, str(answer.dataset), answer.standing.is_guarantee
+    (('x0', 'x1'), '(x0, x2, ...) against (x1, x2, ...)', True)
+    """
+
+    question: Question
+    asked: Asked
+    least: Dyadic
+    most: Dyadic
+    bound: Interval
+    evidence_above: tuple[Evidence, ...] = ()
+    evidence_below: tuple[Evidence, ...] = ()
+    claimed: Interval | None = None
+    limited: bool = False
+    evidence_of_digits: tuple[Evidence, ...] = ()
+
+    @property
+    def quantity(self) -> str:
+        """What the bracket is for: "epsilon" or "delta"."""
+        return self.asked.quantity
+
+    @property
+    def is_probability(self) -> bool:
+        """Whether the bracket is one of delta."""
+        return self.quantity == "delta"
+
+    @property
+    def asked_about(self) -> str:
+        """The question in one line."""
+        method = "" if self.question.method is None else f", method={self.question.method!r}"
+        return f"{self.quantity} of {self.question.subject!r}{method}, {self._question()}"
+
+    @property
+    def shown_evidence(self) -> str:
+        """The evaluations behind both ends, in one line."""
+        above, below = (
+            ", ".join(f"{e.part.method} {e.part.pair} at {e.eps} by {e.evaluator} {e.plan}" for e in side)
+            for side in (self.evidence_above, self.evidence_below)
+        )
+        return f"above: {above or 'none'}; below: {self.dataset}, {below or 'none'}"
+
+    @property
+    def n(self) -> int:
+        """The number of users."""
+        return self.question.n
+
+    @property
+    def given(self) -> dict[str, str]:
+        """What was given, eps or delta, as it was written."""
+        return {"delta" if self.quantity == "epsilon" else "eps": self.asked.written}
+
+    @property
+    def subject(self) -> str:
+        """What the question was about."""
+        return repr(self.question.subject)
+
+    @property
+    def method(self) -> str:
+        """The analysis that was asked for or, where none was, the one that gives the upper bound."""
+        if self.question.method is not None:
+            return self.question.method
+        return self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET
+
+    @property
+    def victims(self) -> dict[int, tuple[float, float]]:
+        """The bracket of every group of victims, by number; empty where all users run one mechanism."""
+        return {}
+
+    @property
+    def standing(self) -> Standing:
+        """The standing of ``method``; the bracket itself is proved whatever that is."""
+        return ANALYSES[self.method].standing if self.method in ANALYSES else Standing.PROVED
+
+    @property
+    def source(self) -> str:
+        """Where the analysis is stated."""
+        if self.method in ANALYSES:
+            return ANALYSES[self.method].source
+        return self.evidence_above[0].part.source if self.evidence_above else "definition of the local budget"
+
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """The ordered pair of inputs that attains the upper bound; None where no evaluation was needed."""
+        return self.evidence_above[0].part.pair if self.evidence_above else None
+
+    @property
+    def dataset(self) -> DataSets | None:
+        """The data sets that attain the lower bound; None where it is trivial."""
+        part = self.evidence_below[0].part if self.evidence_below else None
+        return None if part is None else cast(DataSetPart, part).data_sets
+
+    @cached_property
+    def worst_data_set(self) -> DataSets | None:
+        """The neighbouring data sets that are proved to be the worst of all at this question; None if none are proved.
+
+        They are where one input attains the envelope everywhere (docs/proofs/envelope.md): then no other data set with
+        this pair is worse than that in which all other users hold it, and the envelope bound is its divergence. Where
+        pairs differ, the envelopes of all others must be proved to be no larger at this question. Or they are found
+        among all data sets of few users, where divergences are fractions.
+        """
+        mechanism = None if self.pair is None else self.question.subject.mechanism
+        if mechanism is None or self.pair is None:
+            return None
+        known = self.evidence_below[0].fraction if self.evidence_below and self.quantity == "delta" else None
+        if (
+            known is not None
+            and self.evidence_above[0].part.is_attained
+            and all(e.is_at_most(known) for e in self.evidence_above)
+        ):
+            return self.dataset
+        try:
+            x = envelope(mechanism, self.pair).attained_by(self.evidence_above[0].eps)
+            worst = x is not None and self._is_worst_pair(mechanism)
+        except SymampError:  # inputs that are not described, or an order that is not proved
+            return None
+        return DataSets(*self.pair, ((x, "1"),)) if worst and x is not None else None
+
+    def _is_worst_pair(self, mechanism: LocalRandomizer) -> bool:
+        """Return whether no other pair is worse than ``pair``, whose envelope is its divergence: by bounds on them."""
+        first, *others = self.evidence_above
+        if is_large_table(self.question.subject):  # not all of them are evaluated
+            return False
+        if len(envelope_classes(mechanism)) == 1:
+            return True
+        compared = first.part.method == "envelope" and len(others) + 1 == len(envelope_classes(mechanism))
+        if printable_number(first.eps, "eps") == 0:  # E = 1: both orders of a pair have the same divergence
+            others = [e for e in others if e.part.pair != first.part.pair[::-1]]
+        return compared and all(not first.lower < e.upper for e in others)
+
+    @property
+    def tight(self) -> bool:
+        """Whether the upper bound is proved to be the truth, so that the width of the bracket is numerical only."""
+        part = self.evidence_above[0].part if self.evidence_above else None
+        return part is not None and (
+            part.is_attained or (part.method == "envelope" and self.worst_data_set is not None)
+        )
+
+    @property
+    def digits(self) -> int:
+        """How many significant digits of ``bound``, and of ``claimed``, are proved; 1000 if they are exact."""
+        worst = self.bound.gap
+        # Balls know more digits of delta than doubles have, unless they are about a smaller eps.
+        evaluated = self.evidence_of_digits or self.evidence_above
+        if self.quantity == "delta" and evaluated and evaluated[0].eps == str(self.asked.given):
+            worst = gap_of_largest(evaluated)
+        if self.claimed is not None:
+            worst = max(worst, self.claimed.gap)
+        return _MOST_DIGITS if worst <= 0.0 else max(0, min(_MOST_DIGITS, int(-log10(worst))))
+
+    def narrowed(self, other: Answer) -> Self:
+        """Return the answer with the ends of another to the same question where these are nearer to each other."""
+        found = self
+        if other.upper < self.upper:
+            kept = self.evidence_of_digits or self.evidence_above
+            found = replace(found, most=other.most, evidence_above=other.evidence_above, evidence_of_digits=kept)
+        if other.lower > self.lower:
+            found = replace(found, least=other.least, evidence_below=other.evidence_below)
+        return found if found is self else replace(found, limited=self.limited or other.limited)
+
+    def checked(self) -> Self:
+        """Return the answer if it has the digits that were asked for, else raise PrecisionError: what can be had."""
+        wanted = self.asked.digits
+        if wanted is not None and self.digits < wanted:
+            raise PrecisionError("digits", wanted, f"at most {self.digits} here: {self.digits_limited_by}")
+        return self
+
+    @property
+    def digits_limited_by(self) -> str:
+        """What keeps ``digits`` from being more, in words."""
+        used = {e.evaluator for e in self.evidence_above}
+        if "compact kernel" in used:
+            return "the kernel's frequencies grow with 10**(digits/2), and the outcomes are too many to enumerate"
+        return f"evaluated by {', '.join(sorted(used)) or self.method}"
+
+    @property
+    def gap_limited_by(self) -> str:
+        """What keeps the ends apart by more than a percent, in words; "" where nothing does.
+
+        >>> import symamp as sa
+        >>> joint = sa.joint([sa.RandomizedResponse(k=10, eps0="1/8")] * 8)
+        >>> print(sa.delta(joint, n=10**6, eps="0.0008").gap_limited_by)
+        no data set found attains the bound blanket; the one over all data sets needs a list of all inputs and messages
+        """
+        if self.question is None or self.upper <= self.lower * (1.0 + _APART):
+            return ""
+        if self.limited:
+            return "the work of one question: a gap other than the default, or digits, are sought without a limit"
+        if self.bound.upper > self.bound.lower * (1.0 + _APART):
+            return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
+        listed = ANALYSES["all_data_sets"].supports(self.question.subject) is None
+        needed = "" if listed else "; the one over all data sets needs a list of all inputs and messages"
+        return f"no data set found attains the bound {self.method}{needed}"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Evaluator, precision and parameters of the evaluation of ``upper``, such as tilt, window and frequencies.
+
+        ``merging``, where many values or inputs were merged, is how far that raised a stop-loss transform at most, and
+        so delta by the envelope.
+        """
+        if not self.evidence_above:
+            return {"evaluator": "exact"}
+        found = self.evidence_above[0]
+        shown: dict[str, Any] = {"evaluator": found.evaluator, "precision": found.precision}
+        shown["relative_gap"] = found.relative_gap
+        if found.merging > 0.0:
+            shown["merging"] = found.merging
+        if found.plan is not None:
+            shown |= found.plan.parameters
+        return shown
+
+    @undisturbed()
+    def certificate(self) -> dict[str, Any]:
+        """Return the claim and all that is needed to check it without a search, as JSON-ready data."""
+        if self.question is None:  # answers are plain data, and it may have been taken out
+            raise ArgumentError("certificate", "no question", "an answer with the question that it answers")
+        claim = Claim(self.question, self.asked, self.least, self.most, self.evidence_above, self.evidence_below)
+        return certificate(claim, self.method, self.standing, self.source)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer for machines: numbers and texts only, infinities as "inf"."""
+        return {
+            "quantity": self.quantity,
+            **self.ends_json(),
+            "bound": [json_number(self.bound.lower), json_number(self.bound.upper)],
+            "claimed": None
+            if self.claimed is None
+            else [json_number(self.claimed.lower), json_number(self.claimed.upper)],
+            "n": self.n,
+            **self.given,
+            "method": self.method,
+            "standing": self.standing.value,
+            "source": self.source,
+            "pair": self.pair,
+            "tight": self.tight,
+            "worst_data_set": None if self.worst_data_set is None else str(self.worst_data_set),
+            "dataset": None if self.dataset is None else str(self.dataset),
+            "victims": {str(group): [json_number(x) for x in ends] for group, ends in self.victims.items()},
+            "parameters": self.parameters,
+        }
+
+    def __str__(self) -> str:
+        return f"{self._claim(' in ')}  ({self._question()}; {self._said()})"
+
+    def _repr_markdown_(self) -> str:
+        return f"{self._claim(' ∈ ')} for {self._question()} (*{self._said()}*)"
+
+    def _question(self) -> str:
+        return ", ".join([f"n = {self.n:,}", *(f"{k} = {v}" for k, v in self.given.items())])
+
+    def _said(self) -> str:
+        if self.claimed is None:
+            return f"{self.method}, {self.standing.value}"
+        proved = self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET
+        low = outward_decimal(mpmath.mpf(self.claimed.lower), down=True)
+        high = outward_decimal(mpmath.mpf(self.claimed.upper), down=False)
+        said = high if low == high else f"[{low}, {high}]"
+        return f"{proved}, proved; the {self.standing.value} analysis {self.method} says {said}, WITHOUT GUARANTEE"
+
+    def _claim(self, within: str) -> str:
+        low, high = self.decimals()
+        return f"{self.quantity}{within}[{low}, {high}]"

@@ -1,0 +1,109 @@
+"""The questions people ask: the central epsilon, or delta, of n shuffled users."""
+
+from __future__ import annotations
+
+from symamp.bounds.registry import ANALYSES
+from symamp.bounds.subject import Subject
+from symamp.errors import ArgumentError
+from symamp.questions.answer import Answer
+from symamp.questions.profile import Profile
+from symamp.questions.users_who_differ import CrowdProfile
+from symamp.randomizers.finite import ALL
+from symamp.settings.question import Question
+from symamp.settings.users_who_differ import Crowd
+
+
+def delta(
+    mechanism: Subject | Crowd,
+    *,
+    n: object = None,
+    eps: object,
+    method: str | None = None,
+    gap: float = 1e-6,
+    digits: int | None = None,
+    victim: int | None = None,
+    neighbours: object = ALL,
+) -> Answer:
+    """Return a certified bracket of delta: the shuffled mechanism is (eps, upper)-private, not (eps, < lower)-private.
+
+    ``eps`` is a number >= 0 (an int, float, Fraction, string or exact SymPy number), ``n`` the number of users, the
+    victim included, ``gap`` the relative width aimed at for the enclosure of the upper bound's own value. By default
+    ``upper`` is the least of all proved upper bounds; ``method`` asks for one analysis: METHODS. One that is no
+    guarantee leaves the bracket alone and says what it claims in ``Answer.claimed``.
+
+    ``mechanism`` may also be a numeric ``Decomposition`` or a list of (ratio0, ratio1, mass): both ends of the answer
+    are then for that triple itself, whatever mechanism has it.
+
+    A question takes some seconds at most, by work that is counted and is the same on every machine: searches that ask
+    for more end, and bounds are wider then (``Answer.limited``). Another ``gap``, or ``digits``, lifts that limit.
+
+    ``digits`` asks for so many digits of the bound (``Answer.bound``; of ``claimed``, too) instead of a gap: they are
+    proved, or refused with what can be had. Of users who differ only the bracket is known, which then has them.
+
+    ``neighbours`` says which two inputs of the victim are compared: "all", those at distance at most so much, or those
+    of a list of pairs; the other users hold any inputs. It needs a metric: a table whose inputs are numbers or points,
+    ``Laplace``, ``PlanarLaplace``. Users who differ (``heterogeneous``) bring their number with them; ``victim`` asks
+    for one group.
+
+    Raises ArgumentError for arguments out of range, UndecidedOrderError if the decomposition cannot be proved,
+    SupportMismatchError for a method that does not apply, PrecisionError for digits that cannot be had.
+
+    Guarantee
+    ---------
+    For all neighbouring data sets of n users D_{e^eps} <= ``upper``, and for some pair of them it is >= ``lower``.
+    Proof: docs/proofs/blanket_reduction.md, with docs/proofs/kernel_sandwich.md for the numbers.
+
+    >>> import symamp as sa
+    >>> sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps=0.1, method="blanket").upper
+    8.2011...e-05
+    """
+    return _profile(mechanism, n, method, neighbours, victim).delta(eps, gap=gap, digits=digits)
+
+
+def epsilon(
+    mechanism: Subject | Crowd,
+    *,
+    n: object = None,
+    delta: object,
+    method: str | None = None,
+    gap: float = 1e-6,
+    digits: int | None = None,
+    victim: int | None = None,
+    neighbours: object = ALL,
+) -> Answer:
+    """Return a certified bracket of the least eps at which n shuffled users are (eps, delta)-private.
+
+    ``delta`` in (0, 1) may be far below the smallest double (strings such as "1e-1000", Fractions and mpmath numbers
+    are exact). ``gap`` is the relative width in delta aimed at; ``digits`` asks for digits of eps, at most 15.
+    ``upper`` is inf if no eps suffices. The other arguments, and what is raised, are those of ``delta``.
+
+    Guarantee
+    ---------
+    The shuffled mechanism is (``upper``, delta)-private, and for every eps < ``lower`` it is not (eps, delta)-private.
+    Proof: docs/proofs/inversion.md, with docs/proofs/blanket_reduction.md and docs/proofs/kernel_sandwich.md.
+
+    >>> import symamp as sa
+    >>> sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**4, delta=1e-6).upper
+    0.0232533...
+    """
+    return _profile(mechanism, n, method, neighbours, victim).epsilon(delta, gap=gap, digits=digits)
+
+
+def _profile(
+    mechanism: Subject | Crowd, n: object, method: object, neighbours: object, victim: object
+) -> Profile | CrowdProfile:
+    if not isinstance(mechanism, Crowd):
+        if victim is not None:
+            raise ArgumentError("victim", victim, "none where all users run one mechanism")
+        return Profile(Question.of(mechanism, n, method, neighbours))
+    for name, value in (("n", n), ("method", method)):
+        if value is not None:
+            raise ArgumentError(name, value, "none for users who differ: n follows from the groups, the bound is one")
+    if neighbours != ALL:
+        raise ArgumentError("neighbours", neighbours, f"{ALL!r} for users who differ; or tables .near(neighbours)")
+    return CrowdProfile(mechanism, victim)
+
+
+# The names of the analyses come from the registry: no second list of them can fall behind.
+if delta.__doc__ is not None:
+    delta.__doc__ = delta.__doc__.replace("METHODS", ", ".join(f'"{name}"' for name in ANALYSES))

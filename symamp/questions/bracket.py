@@ -1,0 +1,258 @@
+"""A certified bracket: two exact ends, the ways to read them, and what notebooks and files are given of a result."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from math import inf, isfinite
+from os import PathLike
+from typing import Any, ClassVar
+
+import mpmath
+from flint import arb
+
+from symamp.errors import ContradictionError
+from symamp.numbers.dyadic import ZERO, Dyadic, decimal_end, float_above, float_below
+from symamp.numbers.optional import optional
+from symamp.numbers.surroundings import at_precision, mpmath_at
+
+# ----------------------------------------------- What notebooks and files are given of a result: tables in HTML and CSV
+
+_SHOWN = 20
+_ENDS = {"lower": True, "log10_lower": True, "upper": False, "log10_upper": False}
+
+
+class ShownAsText:
+    """A result that looks the same in a list, at a prompt and where it is printed."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
+
+    def _repr_html_(self) -> str:
+        shown = escape(str(self))
+        return f"<pre>{shown}</pre>" if "\n" in shown else f"<code>{shown}</code>"
+
+
+class ShownAsTable(ShownAsText):
+    """A result with ``rows``, and the names of their ``columns``."""
+
+    columns: Any
+    rows: Any
+    _ends: ClassVar[Mapping[str, bool]] = _ENDS
+    """The columns that are certified ends, and whether these are rounded down where they are shown."""
+
+    def to_csv(self, file: str | PathLike[str]) -> None:
+        """Write the names of the columns and one line for each row."""
+        write_csv(file, self.columns, self._cells())
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a pandas DataFrame; ImportError if pandas is not installed."""
+        return optional("pandas", "pandas").DataFrame(list(self._cells()), columns=list(self.columns))
+
+    def _cells(self) -> Iterable[Sequence[object]]:
+        found: Iterable[Sequence[object]] = self.rows()
+        return found
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title(), self.columns, self._cells(), self._ends)
+
+    def _title(self) -> str:
+        return str(self)
+
+
+def html_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], ends: Mapping[str, bool] = _ENDS
+) -> str:
+    """Return a table in HTML, of the first rows where there are many.
+
+    >>> html_table("one row", ["a", "b"], [[1, 0.25]]).count("<td>")
+    2
+    """
+    listed = [list(row) for row in rows]
+    head = "".join(f"<th>{escape(c)}</th>" for c in columns)
+    sides = [ends.get(c) for c in columns]
+    shown = ([escape(cell(x, down)) for x, down in zip(r, sides, strict=True)] for r in listed[:_SHOWN])
+    body = "".join("<tr>" + "".join(f"<td>{x}</td>" for x in r) + "</tr>" for r in shown)
+    more = f"<p>{len(listed) - _SHOWN:,} more</p>" if len(listed) > _SHOWN else ""
+    return f"<p>{escape(title)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def write_csv(file: str | PathLike[str], columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write the columns' names and one line for each row."""
+    with open(file, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(columns)
+        writer.writerows(rows)
+
+
+def cell(value: object, down: bool | None = None) -> str:
+    """Return a value as a table shows it, rounded down or up where that is said.
+
+    >>> cell(2 / 3, down=True), cell(2 / 3)
+    ('0.666666', '0.666667')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, float) and down is not None:
+        return decimal_end(value, 6, down=down)
+    return f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+# ------------------------------------------------------- A certified bracket: two exact ends, and the ways to read them
+
+_ONE, _APART = Dyadic(1), 1e-12
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Two doubles, rounded outward."""
+
+    lower: float
+    upper: float
+
+    @property
+    def gap(self) -> float:
+        """(upper - lower)/upper, the relative width; 0 where the ends are equal, 1 below infinity."""
+        if self.upper == self.lower:
+            return 0.0
+        return (self.upper - self.lower) / self.upper if isfinite(self.upper) else 1.0
+
+    def __str__(self) -> str:
+        return f"[{self.lower!r}, {self.upper!r}]"
+
+
+class Bracket(ShownAsText):
+    """What all answers with the exact ends ``least`` and ``most`` share: made only if these do not contradict.
+
+    >>> bracket = Bracket()
+    >>> bracket.least, bracket.most = Dyadic(1, -2), Dyadic(5, -4)
+    >>> bracket.decimals(), bracket.gap
+    (('0.25', '0.3125'), 0.2)
+    """
+
+    least: Dyadic
+    most: Dyadic
+
+    def __post_init__(self) -> None:
+        """Raise ContradictionError for ends that cross, are negative, or are probabilities above 1."""
+        if not self.most < self.least and not self.least < ZERO and not (self.is_probability and self.most > _ONE):
+            return
+        raise ContradictionError(self.asked_about, f"[{_end(self.least)}, {_end(self.most)}]", self.shown_evidence)
+
+    @property
+    def is_probability(self) -> bool:
+        """Whether the bracket is one of delta."""
+        return False
+
+    @property
+    def asked_about(self) -> str:
+        """What was asked, with all that is needed to ask it again."""
+        return type(self).__name__
+
+    @property
+    def shown_evidence(self) -> str:
+        """The evidence for both ends, for reports of a fault."""
+        return "none"
+
+    @property
+    def lower(self) -> float:
+        """The lower end, rounded down: the mechanism is provably not private below it."""
+        return self.least.below
+
+    @property
+    def upper(self) -> float:
+        """The upper end, rounded up: the mechanism is private there."""
+        return self.most.above
+
+    @property
+    def log10_lower(self) -> float:
+        """log10 of the lower bound, rounded down: right also below the smallest double."""
+        value = _log10(self.least)
+        return -inf if value is None else float_below(value)
+
+    @property
+    def log10_upper(self) -> float:
+        """log10 of the upper bound, rounded up: right also below the smallest double."""
+        value = _log10(self.most)
+        return -inf if value is None else float_above(value)
+
+    @property
+    def gap(self) -> float:
+        """(upper - lower)/upper: how far the bracket is from the truth, relative; 0 for an exact answer."""
+        return Interval(self.lower, self.upper).gap
+
+    def as_mpf(self) -> tuple[mpmath.mpf, mpmath.mpf]:
+        """Return (lower, upper) as mpmath numbers that carry the exact ends of the enclosure."""
+        return self.least.as_mpf(), self.most.as_mpf()
+
+    def decimals(self) -> tuple[str, str]:
+        """Return (lower, upper) as decimals, rounded outward to ten digits."""
+        low, high = self.as_mpf()
+        return outward_decimal(low, down=True), outward_decimal(high, down=False)
+
+    def ends_json(self) -> dict[str, float | str]:
+        """Return the ends, and log10 of them, for JSON: infinities as texts."""
+        names = ("lower", "upper", "log10_lower", "log10_upper")
+        return {name: json_number(getattr(self, name)) for name in names}
+
+
+def _end(x: Dyadic) -> str:
+    return str(mpmath.nstr(x.as_mpf(), 17))
+
+
+def falling(question: str, places: Sequence[tuple[float, Bracket]]) -> None:
+    """Raise ContradictionError where an end lies beyond what the order of the places allows.
+
+    The truth does not rise from one place to a larger one: no lower end may exceed the upper end of an earlier place.
+    Places that share a double, or nearly, are not compared: which of them is the larger is not seen.
+    """
+    order = sorted(places, key=lambda at: at[0])
+    lowest: tuple[float, Bracket] | None = None
+    waiting = 0
+    for place, found in order:
+        while order[waiting][0] * (1.0 + _APART) < place:
+            if lowest is None or order[waiting][1].most < lowest[1].most:
+                lowest = order[waiting]
+            waiting += 1
+        if lowest is not None and lowest[1].most < found.least:
+            told = f"at most {_end(lowest[1].most)} at {lowest[0]!r}, at least {_end(found.least)} at {place!r}"
+            raise ContradictionError(question, told, f"{lowest[1].shown_evidence} against {found.shown_evidence}")
+
+
+def json_number(x: float) -> float | str:
+    """Return a number as JSON can carry it.
+
+    >>> json_number(0.5), json_number(-inf)
+    (0.5, '-inf')
+    """
+    return x if abs(x) != inf else ("inf" if x > 0 else "-inf")
+
+
+def _log10(x: Dyadic) -> arb | None:
+    if x.mantissa == 0 and x.exponent is not None:
+        return None
+    with at_precision(128):
+        return x.ball.log() / arb.const_log10()
+
+
+def outward_decimal(x: mpmath.mpf, *, down: bool, digits: int = 10) -> str:
+    """Return a number >= 0 as a decimal, rounded down or up to so many digits."""
+    if x == 0 or not mpmath.isfinite(x):
+        return "0" if x == 0 else "inf"
+    with mpmath_at(200):
+        exponent = int(mpmath.floor(mpmath.log10(x)))
+        scaled = x * mpmath.mpf(10) ** (digits - 1 - exponent)
+        whole = int(mpmath.floor(scaled)) if down else int(mpmath.ceil(scaled))
+    if whole >= 10**digits:
+        whole, exponent = whole // 10, exponent + 1
+    text = str(whole)
+    if -5 <= exponent < 6:
+        value = text if exponent >= digits - 1 else _placed(text, exponent)
+        return value.rstrip("0").rstrip(".") if "." in value else value
+    return f"{text[0]}.{text[1:]}".rstrip("0").rstrip(".") + f"e{exponent:+03d}"
+
+
+def _placed(text: str, exponent: int) -> str:
+    return "0." + "0" * (-exponent - 1) + text if exponent < 0 else f"{text[: exponent + 1]}.{text[exponent + 1 :]}"

@@ -1,0 +1,121 @@
+"""A privacy curve: certified brackets of delta over a grid of eps, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symamp.decompositions.printing import axes_for
+from symamp.questions.bracket import ShownAsTable, ShownAsText, falling
+
+if TYPE_CHECKING:
+    from symamp.questions.answer import Answer
+
+
+class BracketCurve(ShownAsText):
+    """Brackets of delta over a grid of eps, as arrays and as a picture."""
+
+    answers: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        """Raise ContradictionError where brackets at two eps contradict: delta does not rise."""
+        falling(f"curve of {self.label} over eps", list(zip(self.eps.tolist(), self.answers, strict=True)))
+
+    @property
+    def eps(self) -> NDArray[np.float64]:
+        """The grid, as the nearest doubles."""
+        raise NotImplementedError
+
+    @property
+    def label(self) -> str:
+        """What the curve is about, for a legend."""
+        raise NotImplementedError
+
+    @property
+    def lower(self) -> NDArray[np.float64]:
+        """Lower ends of delta, rounded down."""
+        return np.array([a.lower for a in self.answers])
+
+    @property
+    def upper(self) -> NDArray[np.float64]:
+        """Upper ends of delta, rounded up."""
+        return np.array([a.upper for a in self.answers])
+
+    @property
+    def log10_lower(self) -> NDArray[np.float64]:
+        """log10 of the lower ends, rounded down: right also below the smallest double."""
+        return np.array([a.log10_lower for a in self.answers])
+
+    @property
+    def log10_upper(self) -> NDArray[np.float64]:
+        """log10 of the upper ends, rounded up."""
+        return np.array([a.log10_upper for a in self.answers])
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def __str__(self) -> str:
+        return f"curve of {len(self)} certified brackets of delta  ({self.label})"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the bracket as a band over eps, log10 of delta upwards; return the matplotlib Axes."""
+        ax = axes_for(ax)
+        order = np.argsort(self.eps)
+        eps, low, high = self.eps[order], self.log10_lower[order], self.log10_upper[order]
+        seen = np.isfinite(high)
+        shown = np.where(np.isfinite(low), low, high[seen].min() if seen.any() else 0.0)
+        ax.fill_between(eps[seen], shown[seen], high[seen], alpha=0.4, linewidth=0, color="tab:blue")
+        ax.plot(eps[seen], high[seen], color="tab:blue", linewidth=1, label=self.label)
+        ax.set_xlabel("central ε")
+        ax.set_ylabel("log10 δ")
+        ax.legend()
+        return ax
+
+
+@dataclass(frozen=True, repr=False)
+class Curve(BracketCurve, ShownAsTable):
+    """delta at every eps of a grid: the mechanism is (eps, ``upper``)-private, and not (eps, < ``lower``)-private.
+
+    Plain data: it can be pickled, compared and hashed, and hands out arrays.
+
+    >>> import symamp as sa
+    >>> curve = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=1000).curve(eps=[0.05, 0.1])
+    >>> [float(f"{x:.1e}") for x in curve.upper]
+    [0.0013, 2.6e-05]
+    """
+
+    subject: str
+    n: int
+    answers: tuple[Answer, ...]
+
+    columns = ("eps", "lower", "upper", "log10_lower", "log10_upper", "method")
+
+    @staticmethod
+    def of(subject: str, n: int, answers: tuple[Answer, ...]) -> Curve:
+        """Return the curve through the answers, in their order."""
+        return Curve(subject, n, answers)
+
+    @property
+    def eps(self) -> NDArray[np.float64]:
+        """The grid, as the nearest doubles."""
+        return np.array([float(a.asked.given) for a in self.answers])
+
+    @property
+    def label(self) -> str:
+        """What the curve is about, for a legend."""
+        return f"{self.subject}, n = {self.n:,}"
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The analysis that gives the upper bound, for each eps."""
+        return tuple(a.method for a in self.answers)
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """Yield (eps, lower, upper, log10 of both, method) for each eps."""
+        arrays = (self.eps, self.lower, self.upper, self.log10_lower, self.log10_upper)
+        for *numbers, method in zip(*arrays, self.methods, strict=True):
+            yield (*(float(x) for x in numbers), method)

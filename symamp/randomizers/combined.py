@@ -1,0 +1,784 @@
+"""Mechanisms made of others: several attributes at once, one of them drawn, a sample of the users."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property, lru_cache
+from html import escape
+from itertools import combinations, combinations_with_replacement, product
+from math import prod
+from typing import Any, Self, cast
+
+import sympy as sp
+from flint import arb
+
+from symamp.decompositions.blanket import blanket, triple
+from symamp.decompositions.budget import compared_ratio, largest_ratio
+from symamp.decompositions.composed import Composed, same_input
+from symamp.decompositions.decomposition import Component, Decomposition, Unlisted
+from symamp.decompositions.pairs import pair_classes
+from symamp.decompositions.printing import text
+from symamp.decompositions.randomizer import LocalRandomizer, Orbit
+from symamp.decompositions.worst_pair import dominating_pair
+from symamp.errors import ArgumentError, SupportMismatchError, UndecidedOrderError
+from symamp.formulas.normal_form import normal
+from symamp.formulas.order import is_zero, maximum, sign
+from symamp.formulas.parameter import Parameter
+from symamp.laws.density import even_cuts, finite_sandwich
+from symamp.laws.law import Atom, Law
+from symamp.numbers.arguments import printable_number
+from symamp.randomizers.family import Family
+from symamp.randomizers.finite import ALL, FiniteMechanism, check_size
+from symamp.randomizers.mechanism import Mechanism, free_budget
+from symamp.randomizers.noise.additive_noise import AdditiveNoise, cut_laws
+
+# ------------------------------------------------------- The constant mechanism: what is sent by users who take no part
+
+
+class Silent(Mechanism):
+    """The constant mechanism: a message that does not depend on the input."""
+
+    name = "silent"
+    parameters = ()
+    inputs = ("-",)
+    is_composed = first_input_stands_for_all = True
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """None: there is one input."""
+        return ()
+
+    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
+        """One message."""
+        one = sp.Integer(1)
+        return (Orbit("-", one, (one,) * len(distinguished)),)
+
+    def key(self) -> tuple[object, ...]:
+        """Return the name."""
+        return ("silent",)
+
+    def decomposed(self, pair: tuple[str, str], other: str | None) -> Decomposition:
+        """Return one component (1, 1) of mass 1."""
+        one = sp.Integer(1)
+        return Decomposition((Component(one, one, one),), pair=pair)
+
+    def composed_ratio(self) -> sp.Expr:
+        """Return 1."""
+        return sp.Integer(1)
+
+    def __repr__(self) -> str:
+        return "silent"
+
+
+# --- Noise with a density as a part of a combined mechanism: two finite laws around it take the place of components
+
+_CELLS, _BITS = 96, 256
+_END = "1"
+
+
+class NoiseTriple(Unlisted):
+    """R(x0), R(x1) and the blanket, or R(other), of noise at the ends of the interval: enclosed, not listed."""
+
+    def __init__(self, noise: AdditiveNoise, pair: tuple[str, str], other: str | None) -> None:
+        vars(self).update(noise=noise, parameters=noise.parameters, pair=pair, other=other)
+
+    noise: AdditiveNoise
+    other: str | None
+
+    @property
+    def gamma(self) -> sp.Expr:
+        """Total mass of A2 outside the null symbol."""
+        return self.noise.gamma() if self.other is None else sp.Integer(1)
+
+    @property
+    def numeric_law(self) -> Law | None:
+        """The law above the blanket, below a data set; None with symbols."""
+        around = self.enclosing_laws
+        return None if around is None else around[1 if self.other is None else 0]
+
+    @property
+    def enclosing_laws(self) -> tuple[Law, Law] | None:
+        """(below, above): finite laws whose divergences enclose that of the triple; None with symbols.
+
+        Guarantee
+        ---------
+        They lie below and above the law of the ratios in planar convex order. Proof: docs/proofs/joint.md.
+        """
+        if self.parameters:
+            return None
+        below, above = (_seen(law, self.pair, self.other) for law in _around(self.noise))
+        return below, above
+
+    def swapped(self) -> NoiseTriple:
+        """Return the triple of the other order of the pair."""
+        return NoiseTriple(self.noise, (self.pair[1], self.pair[0]), self.other)
+
+    def signature(self) -> tuple[frozenset[object], frozenset[object]]:  # type: ignore[override]
+        """Return what is the same for the mirror image, too: its messages are those of 1 - y."""
+        seen = (*self.pair, self.other)
+        turned = tuple(x if x is None else "1" if x == "0" else "0" for x in seen)
+        return frozenset((self.noise, x) for x in (seen, turned)), frozenset()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NoiseTriple) and self.__getstate__() == other.__getstate__()
+
+    def __hash__(self) -> int:
+        return hash((self.noise, self.pair, self.other))
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in ("noise", "parameters", "pair", "other")}
+
+    def __str__(self) -> str:
+        return f"{self.noise!r}: a density, gamma = {self.gamma}"
+
+    def _repr_latex_(self) -> str:
+        return self.noise._repr_latex_()
+
+
+class NoisePart(Mechanism):
+    """Additive noise as a part: its inputs are the ends of the interval, which are the worst pair."""
+
+    is_composed = first_input_stands_for_all = True  # no input is easier to tell from the others than an end
+    lists_all_inputs = False  # nor inputs between the ends
+    inputs = ("0", _END)
+
+    def __init__(self, noise: AdditiveNoise) -> None:
+        self.sent, self.name, self.parameters = noise, noise.name, noise.parameters
+
+    @staticmethod
+    def of(noise: AdditiveNoise) -> NoisePart:
+        """Return noise as a part; SupportMismatchError where its ratios are unbounded: no cut fits all n and levels."""
+        if noise.local_ratio() is sp.oo:
+            raise SupportMismatchError("mechanism", repr(noise), "a part with a finite local budget")
+        return NoisePart(noise)
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return the ends."""
+        return (("0", _END),)
+
+    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
+        """None: other users hold one of the ends."""
+        return ()
+
+    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
+        """Refuse: no messages are listed."""
+        raise SupportMismatchError("mechanism", repr(self), "a mechanism that lists its messages")
+
+    def key(self) -> tuple[object, ...]:
+        """Return the noise."""
+        return ("noise", self.sent.key())
+
+    def decomposed(self, pair: tuple[str, str], other: str | None) -> Decomposition:
+        """Return the triple of two ends, equal ones included."""
+        return NoiseTriple(self.sent, pair, other)
+
+    def dominating(self) -> tuple[str, str]:
+        """Return the ends of the interval.
+
+        Guarantee
+        ---------
+        For all inputs x, x', equal ones included, and all E >= 0: r_x - E r_x' is at most r_0 - E r_1 in convex order.
+        Proof: docs/proofs/joint.md.
+        """
+        return "0", _END
+
+    def composed_ratio(self) -> sp.Expr:
+        """Return e^eps0 of the noise."""
+        return self.sent.local_ratio()
+
+    def at(self, /, **values: object) -> NoisePart:
+        """Return the part with some parameters fixed."""
+        return NoisePart(self.sent.at(**values))
+
+    def __repr__(self) -> str:
+        return repr(self.sent)
+
+
+@lru_cache(maxsize=64)
+def _around(noise: AdditiveNoise) -> tuple[Law, Law]:
+    """Return finite laws below and above the blanket of (0, 1)."""
+    law = noise.exact_law()
+    lower, upper = (law, law) if law is not None else cut_laws(noise, 1.0, 1.0)
+    return finite_sandwich(lower, _CELLS, _BITS, even_cuts)[0], finite_sandwich(upper, _CELLS, _BITS, even_cuts)[1]
+
+
+def _seen(law: Law, pair: tuple[str, str], other: str | None) -> Law:
+    """Return the law of (R(x0), R(x1), R(other)), or the blanket, from that of (R(0), R(1), blanket)."""
+    i, j = (int(x) for x in pair)
+    atoms = tuple(_seen_atom(a, i, j, None if other is None else int(other)) for a in law.atoms)
+    singular = tuple((both[i], both[j]) for both in law.singular)
+    return Law(atoms, singular, other is not None or law.complete)
+
+
+def _seen_atom(atom: Atom, i: int, j: int, k: int | None) -> Atom:
+    ratios = atom.ratio0, atom.ratio1
+    if k is None:
+        return Atom(ratios[i], ratios[j], atom.mass, i == j or atom.equal_ratios)
+    hidden = ratios[k]
+    return Atom(
+        _one if i == k else lambda: ratios[i]() / hidden(),
+        _one if j == k else lambda: ratios[j]() / hidden(),
+        lambda: atom.mass() * hidden(),
+        i == j or atom.equal_ratios,
+    )
+
+
+def _one() -> arb:
+    return arb(1)
+
+
+# ---------- What a combined mechanism asks of one of its parts: pairs of values, equal ones included, and their triples
+
+
+def part_triple(part: Mechanism, x0: str, x1: str, other: str | None) -> Decomposition:
+    """Return R(x0), R(x1) and the blanket or R(other) of a part, for equal inputs, too."""
+    if (found := part.decomposed((x0, x1), other)) is not None:
+        return found
+    if x0 != x1:
+        return _of_pair(part, (x0, x1), other)
+    further = next(x for x in part.inputs if x != x0)
+    return same_input(_of_pair(part, (x0, further), other), 0)
+
+
+def _of_pair(part: Mechanism, pair: tuple[str, str], other: str | None) -> Decomposition:
+    return blanket(part, pair) if other is None else triple(part, pair, ((other, sp.Integer(1)),))
+
+
+def different_pairs(part: LocalRandomizer) -> list[tuple[str, str]]:
+    """The pairs of different inputs that stand for all."""
+    if len(part.inputs) == 1:
+        return [(part.inputs[0],) * 2]
+    if (best := dominating_pair(part)) is not None:
+        return [best]
+    if not part.lists_all_inputs and not part.is_composed:
+        raise SupportMismatchError("mechanism", repr(part), "a part all of whose pairs of inputs are described")
+    return [c.pairs[0] for c in pair_classes(part)]
+
+
+def equal_pairs(part: Mechanism) -> list[tuple[str, str]]:
+    """One pair (x, x) for each law of a single input."""
+    if part.first_input_stands_for_all:
+        return [(part.inputs[0],) * 2]
+    if not part.lists_all_inputs and dominating_pair(part) is None:
+        raise SupportMismatchError(
+            "mechanism", repr(part), "a part all of whose inputs are described, such as its .table()"
+        )
+    found = {part_triple(part, x, x, None).signature(): (x, x) for x in part.inputs[::-1]}
+    return list(found.values())
+
+
+def further_values(part: Mechanism, x0: str, x1: str) -> tuple[str, ...]:
+    """Values beside x0 and x1, one of each class; a different one, for data sets, where the two are equal."""
+    if part.first_input_stands_for_all:
+        return ()
+    return part.further_inputs((x0, x1)) if x0 != x1 else tuple(x for x in part.inputs if x != x0)[:1]
+
+
+# --- Mechanisms made of others: what holds for all of them, whether parts are sent together or one of them is drawn
+
+NEIGHBOURS = ("all", "one_attribute")
+_PARTS = "a smaller eps0 randomizes the report of each part once more"
+_MOST_PAIRS = 2000
+_MOST_LABELS = 400
+_FEW_PARTS, _FEW_INPUTS, _FEW_BITS = 4, 20, 6
+Choice = tuple[str, ...]
+
+
+class Combined(Mechanism):
+    """A mechanism whose decompositions follow from those of its parts; an input has one value for each part.
+
+    ``neighbours`` says which inputs of the victim are compared: "all", any two; "one_attribute", two that differ in
+    the value for a single part.
+    """
+
+    is_composed = True
+    lists_all_inputs = False  # pairs that are dominated are left out
+
+    def __init__(self, parts: Sequence[Mechanism], neighbours: str) -> None:
+        if neighbours not in NEIGHBOURS:
+            raise ArgumentError("neighbours", neighbours, f"one of {', '.join(NEIGHBOURS)}")
+        self.parts = tuple(parts)
+        self.neighbours = neighbours
+        self.parameters = _parameters(self.parts)
+
+    # ------------------------------------------------------------------------------------------------- what is asked
+
+    @property
+    def _kinds(self) -> tuple[object, ...]:
+        """What tells the parts apart, one by one: parts of one kind can be exchanged."""
+        return self.parts
+
+    @property
+    def compares_all(self) -> bool:
+        """Whether any two inputs are compared: not those that differ for several parts where one may differ."""
+        return self.neighbours == "all" and all(p.compares_all for p in self.parts)
+
+    def are_compared(self, x0: str, x1: str) -> bool:
+        """Return whether two inputs, given by their labels, are compared."""
+        return self._are_compared(self._labels[x0], self._labels[x1])
+
+    def _are_compared(self, x0: Choice, x1: Choice) -> bool:
+        """Return whether two choices of values are: each value that differs is compared, and one or any number are."""
+        differ = [(p, a, b) for p, a, b in zip(self.parts, x0, x1, strict=True) if a != b]
+        few = len(differ) == 1 or (self.neighbours == "all" and bool(differ))
+        return few and all(p.are_compared(a, b) for p, a, b in differ)
+
+    @cached_property
+    def _pairs(self) -> tuple[tuple[Choice, Choice], ...]:
+        """The pairs of inputs that have to be compared, one for each class."""
+        found: dict[object, tuple[Choice, Choice]] = {}
+        kinds = [self._kinds.index(kind) for kind in self._kinds]
+        for chosen in self._candidates():
+            if all(a == b for a, b in chosen):
+                continue
+            pair = tuple(a for a, _ in chosen), tuple(b for _, b in chosen)
+            how = Counter((kind, a, b) for kind, (a, b) in zip(kinds, chosen, strict=True))
+            found.setdefault(frozenset(how.items()), pair)
+            if len(found) > _MOST_PAIRS:
+                raise SupportMismatchError(
+                    "mechanism", f"more than {_MOST_PAIRS} classes of pairs", "parts with dominating pairs, or fewer"
+                )
+        return tuple(found.values())
+
+    def _candidates(self) -> Iterator[tuple[tuple[str, str], ...]]:
+        if self.neighbours == "one_attribute":
+            for i in dict.fromkeys(self._kinds.index(kind) for kind in self._kinds):
+                yield from self._choices(
+                    [different_pairs(p) if i == j else equal_pairs(p) for j, p in enumerate(self.parts)], i
+                )
+            return
+        # Where one part alone has a choice, inputs that differ do so for it.
+        alone = sum(len(p.inputs) > 1 for p in self.parts) == 1
+        yield from self._choices(
+            [
+                different_pairs(p) if alone or dominating_pair(p) else [*different_pairs(p), *equal_pairs(p)]
+                for p in self.parts
+            ]
+        )
+
+    def _choices(
+        self, options: Sequence[Sequence[tuple[str, str]]], alone: int | None = None
+    ) -> Iterator[tuple[tuple[str, str], ...]]:
+        """Yield one option for each part; parts that are equal are not told apart."""
+        groups: dict[object, list[int]] = {}
+        for i, kind in enumerate(self._kinds):
+            groups.setdefault((kind, i == alone), []).append(i)
+        for found in _combinations([(options[members[0]], len(members)) for members in groups.values()]):
+            chosen: list[tuple[str, str]] = [("", "")] * len(self.parts)
+            for members, values in zip(groups.values(), found, strict=True):
+                for i, value in zip(members, values, strict=True):
+                    chosen[i] = value
+            yield tuple(chosen)
+
+    @property
+    def worst_is_all_different(self) -> bool:
+        """Whether two inputs that differ for every part are proved to be worst for every eps and n.
+
+        Proof: docs/proofs/joint.md.
+        """
+        return self.compares_all and all(dominating_pair(p) for p in self.parts)
+
+    def dominating(self) -> tuple[str, str] | None:
+        """Return the labels of a pair that dominates all others for every eps and n, None if none is proved to."""
+        return self.pairs()[0] if self.worst_is_all_different else None
+
+    @property
+    def compared(self) -> str:
+        """What upper bounds range over, and why that is enough.
+
+        >>> import symamp as sa
+        >>> sa.joint([sa.RandomizedResponse(k=3)] * 2).compared
+        'two inputs that differ for every part, proved to be worst (docs/proofs/joint.md)'
+        """
+        if self.worst_is_all_different:
+            return "two inputs that differ for every part, proved to be worst (docs/proofs/joint.md)"
+        if self.neighbours == "all" and not self.compares_all:
+            return "two inputs that the part compares"
+        count = len(self._pairs)
+        classes = "1 class of pairs" if count == 1 else f"the largest over {count:,} classes of pairs"
+        if self.neighbours == "one_attribute":
+            return f"{classes} that differ for one part"
+        return f"{classes}: not every part has a pair that dominates the others"
+
+    def _repr_html_(self) -> str:
+        return f"{super()._repr_html_()}<br>compared: {escape(self.compared)}"
+
+    # ------------------------------------------------------------------------------------- what is told to derivation
+
+    @cached_property
+    def _labels(self) -> dict[str, Choice]:
+        """The inputs by their labels: all of them where they are few, else those that are compared."""
+        each = [p.inputs for p in self.parts]
+        if prod(len(inputs) for inputs in each) <= _MOST_LABELS:
+            return {choice_label(choice): choice for choice in product(*each)}
+        used = [c for pair in self._pairs for c in (*pair, *self._others(pair))]
+        return {choice_label(choice): choice for choice in dict.fromkeys(used)}
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """All inputs, or those that have to be compared where there are many."""
+        return tuple(self._labels)
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return the pairs that have to be compared: one where all coordinates differ if that is proved to be worst."""
+        return tuple((choice_label(a), choice_label(b)) for a, b in self._pairs)
+
+    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
+        """Return some inputs outside the pair, for data sets: a further value for every part, mixed with the pair's."""
+        x0, x1 = (self._labels[x] for x in pair)
+        return tuple(x for c in self._others((x0, x1)) if (x := choice_label(c)) not in pair)
+
+    def _others(self, pair: tuple[Choice, Choice]) -> list[Choice]:
+        found: list[Choice] = []
+        further = [further_values(p, a, b) for p, a, b in zip(self.parts, *pair, strict=True)]
+        for rest in pair:
+            for k in range(min(max(map(len, further)), 2)):
+                found.append(tuple(f[min(k, len(f) - 1)] if f else x for f, x in zip(further, rest, strict=True)))
+        return list(dict.fromkeys(found))
+
+    def degradation(self) -> str | None:
+        """Return that it is so for each part that depends on eps0; None where this is not proved for all."""
+        moving = [p for p in dict.fromkeys(self.parts) if free_budget(p.parameters) is not None]
+        return _PARTS if moving and all(p.degradation() for p in moving) else None
+
+    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
+        """Refuse: no messages are listed."""
+        raise SupportMismatchError("mechanism", repr(self), "a mechanism that lists its messages, such as .table()")
+
+    def decomposed(self, pair: tuple[str, str], other: str | None) -> Decomposition:
+        """Return the triple made of those of the parts."""
+        choices = zip(*(self._labels[x] for x in pair), strict=True)
+        others: Iterable[str | None] = (None,) * len(self.parts) if other is None else self._labels[other]
+        found = [part_triple(p, a, b, x) for p, (a, b), x in zip(self.parts, choices, others, strict=True)]
+        return self._composed(found, pair, complete=other is not None)
+
+    @abstractmethod
+    def _composed(self, found: list[Decomposition], pair: tuple[str, str], *, complete: bool) -> Decomposition:
+        """Return the decomposition from those of the parts."""
+
+    def at(self, /, **values: object) -> Self:
+        """Return the mechanism with some parameters fixed, in all parts that have them free.
+
+        >>> import symamp as sa
+        >>> sa.joint([sa.RandomizedResponse(k=3)] * 2).at(eps0=1)
+        joint([RandomizedResponse(k=3, eps0=1)] * 2)
+        """
+        known = {p.name for p in self.parameters}
+        for name in values:
+            if name not in known:
+                raise ArgumentError("parameter", name, f"one of {', '.join(sorted(known))}" if known else "none")
+        made = {p: _at(p, values) for p in dict.fromkeys(self.parts)}
+        return self._of([made[p] for p in self.parts])
+
+    @abstractmethod
+    def _of(self, parts: list[Mechanism]) -> Self:
+        """Return the same combination of other parts."""
+
+    @abstractmethod
+    def _table(self, tables: list[FiniteMechanism]) -> FiniteMechanism:
+        """Return the explicit table made of those of the parts, its inputs in the order of the product of theirs."""
+
+    def composed_compared_ratio(self) -> sp.Expr | None:
+        """Return the largest ratio of a part: one value differs, or the one part that has a choice compares some."""
+        return largest([compared_ratio(p) for p in self.parts], self.parameters)
+
+    @cached_property
+    def listed(self) -> Mechanism:
+        """The table over all inputs and messages where they are few, for bounds over all data sets; else itself.
+
+        >>> import symamp as sa
+        >>> len(sa.joint([sa.RandomizedResponse(k=3, eps0=1)] * 2).listed.inputs)
+        9
+        """
+        bits = [p.message_bits() for p in self.parts]
+        if self.parameters or len(bits) > _FEW_PARTS or any(b is None or b > _FEW_BITS for b in bits):
+            return self
+        if prod(len(p.inputs) for p in self.parts) > _FEW_INPUTS:
+            return self
+        with suppress(SupportMismatchError):
+            table = self.table()
+            if len(table.inputs) <= _FEW_INPUTS and len(table.messages) <= 2**_FEW_BITS:
+                return table
+        return self
+
+    def table(self) -> FiniteMechanism:
+        """Return the explicit table over all inputs and messages, for small parts; it compares what this one does.
+
+        Raises SupportMismatchError for parts without tables, and for free parameters where not all inputs are compared.
+        """
+        tables = self._tables()
+        found = self._table(tables)
+        if self.compares_all:
+            return found
+        if self.parameters:
+            raise SupportMismatchError(
+                "table", repr(self), "numbers for all parameters, where some inputs are compared"
+            )
+        choices = zip(found.inputs, product(*(t.inputs for t in tables)), strict=True)
+        return found.near([(x, z) for (x, a), (z, b) in combinations(choices, 2) if self._are_compared(a, b)])
+
+    def _tables(self) -> list[FiniteMechanism]:
+        found: dict[Mechanism, FiniteMechanism] = {}
+        for part in dict.fromkeys(self.parts):
+            if not isinstance(part, FiniteMechanism | Family | Combined):
+                raise SupportMismatchError("table", repr(part), "parts that have tables")
+            found[part] = part if isinstance(part, FiniteMechanism) else part.table()
+        return [found[part] for part in self.parts]
+
+
+def choice_label(choice: Sequence[str]) -> str:
+    """Return a label for the values: (x0, x1), or 8 * (x0) where all of many are equal."""
+    if len(choice) > 3 and len(set(choice)) == 1:
+        return f"({choice[0]}) * {len(choice)}"
+    return f"({', '.join(repr(x) if set(x) & set('(),') and x[:1] != '(' else x for x in choice)})"
+
+
+def checked_part(part: object, *, alone: bool = False) -> Mechanism:
+    """Return the part if it is a mechanism, or raise ArgumentError; noise is wrapped.
+
+    Beside other parts it must compare any two of its inputs: which inputs of both are compared would be open.
+    """
+    if isinstance(part, AdditiveNoise):
+        return NoisePart.of(part)
+    if not isinstance(part, Mechanism):
+        told = "a mechanism of symamp, or noise that is added to inputs in an interval"
+        raise ArgumentError("mechanism", type(part).__name__, told)
+    if not (alone or part.compares_all):
+        raise ArgumentError("mechanism", repr(part), "a part all of whose inputs are compared")
+    return part
+
+
+def largest(ratios: Sequence[sp.Expr], parameters: Sequence[Parameter]) -> sp.Expr:
+    """Return the largest of the ratios, as sympy.Max where no proof says which."""
+    if sp.oo in ratios:
+        return sp.oo
+    distinct = list(dict.fromkeys(ratios))
+    try:
+        return distinct[maximum(distinct, parameters)]
+    except UndecidedOrderError:
+        return sp.Max(*distinct, evaluate=False)
+
+
+def _parameters(parts: Sequence[Mechanism]) -> tuple[Parameter, ...]:
+    found: dict[str, Parameter] = {}
+    for part in dict.fromkeys(parts):
+        for p in part.parameters:
+            if found.setdefault(p.name, p) != p:
+                raise ArgumentError("parameters", f"{p.describe()} and {found[p.name].describe()}", "one range for it")
+    return tuple(found.values())
+
+
+def _at(part: Mechanism, values: dict[str, object]) -> Mechanism:
+    free = {p.name for p in part.parameters}
+    given = {name: value for name, value in values.items() if name in free}
+    return part.at(**given) if given else part  # type: ignore[attr-defined]
+
+
+def _combinations(
+    groups: Sequence[tuple[Sequence[tuple[str, str]], int]],
+) -> Iterator[tuple[tuple[tuple[str, str], ...], ...]]:
+    """Yield all choices of so many options from each group, one by one: there may be too many to list."""
+    if not groups:
+        yield ()
+        return
+    (options, count), *rest = groups
+    for first in combinations_with_replacement(options, count):
+        for others in _combinations(rest):
+            yield first, *others
+
+
+# ----------------------------------------------------- Several attributes at once: every user sends a report about each
+
+_MOST_PARTS = 10_000
+
+
+class Joint(Combined):
+    """All parts at once, as one message: each user sends (R_1(x_1), ..., R_m(x_m))."""
+
+    name = "joint"
+
+    def key(self) -> tuple[object, ...]:
+        """Return the parts in their order."""
+        return ("joint", self.neighbours, *self.parts)
+
+    def composed_ratio(self) -> sp.Expr:
+        """Return the product of the largest ratios: other users may hold any values."""
+        ratios = [largest_ratio(p) for p in self.parts]
+        return sp.oo if sp.oo in ratios else normal(sp.Mul(*ratios))
+
+    def _composed(self, found: list[Decomposition], pair: tuple[str, str], *, complete: bool) -> Decomposition:
+        counts = Counter(found)
+        return Composed(
+            list(counts), powers=list(counts.values()), parameters=self.parameters, pair=pair, complete=complete
+        )
+
+    def _of(self, parts: list[Mechanism]) -> Self:
+        return type(self)(parts, self.neighbours)
+
+    def _table(self, tables: list[FiniteMechanism]) -> FiniteMechanism:
+        check_size(prod(len(t.inputs) for t in tables), prod(len(t.messages) for t in tables))
+        rows = {}
+        for choice in product(*(range(len(t.inputs)) for t in tables)):
+            entries = product(*(zip(t.messages, t.rows[i], strict=True) for t, i in zip(tables, choice, strict=True)))
+            label = choice_label(tuple(t.inputs[i] for t, i in zip(tables, choice, strict=True)))
+            rows[label] = {choice_label([y for y, _ in e]): sp.Mul(*(p for _, p in e)) for e in entries}
+        return FiniteMechanism(rows, name=repr(self), parameters=self.parameters)
+
+    def __repr__(self) -> str:
+        end = "" if self.neighbours == "all" else f", neighbours={self.neighbours!r}"
+        if len(set(self.parts)) == 1 and len(self.parts) > 1:
+            return f"joint([{self.parts[0]!r}] * {len(self.parts)}{end})"
+        return f"joint({', '.join(map(repr, self.parts))}{end})"
+
+
+def joint(*mechanisms: Mechanism | Sequence[Mechanism], neighbours: str = "all") -> Mechanism:
+    """Return the mechanism in which every user sends all reports at once: one message (R_1(x_1), ..., R_m(x_m)).
+
+    Arguments are mechanisms, or one list of them such as ``[m] * 8``; noise with a finite local budget is one. Equal
+    ones stay cheap; where unequal ones leave too many components, and for noise, some thousand atoms enclose them. The
+    parts' symbols stay symbols, and symbols of one name are one. ``neighbours="one_attribute"`` compares inputs that
+    differ for one part only, "all" any two. Raises ArgumentError for what is no mechanism, or symbols of one name with
+    different ranges, SupportMismatchError for noise with unbounded ratios.
+
+    Guarantee
+    ---------
+    The blanket of the result is the exact one; of too many components, it lies between two laws, and their distance is
+    part of every bracket. If each part has a pair of inputs that dominates all its pairs, two inputs that differ for
+    every part are worst for every eps and n, and only they are compared; otherwise every class of pairs is.
+    Proof: docs/proofs/joint.md.
+
+    >>> import symamp as sa
+    >>> pair = sa.joint([sa.RandomizedResponse(k=2)] * 2)
+    >>> pair.blanket().gamma, pair.local_epsilon()
+    (4/(exp(eps0) + 1)**2, 2*eps0)
+    >>> many = sa.joint([sa.RandomizedResponse(k=10, eps0="1/8")] * 8)
+    >>> sa.epsilon(many, n=10**6, delta="1e-8").upper
+    0.000616...
+    """
+    single = len(mechanisms) == 1 and isinstance(mechanisms[0], list | tuple)
+    listed: Sequence[Any] = mechanisms[0] if single else mechanisms  # type: ignore[assignment]
+    parts = [checked_part(m) for m in listed]
+    if not parts or len(parts) > _MOST_PARTS:
+        raise ArgumentError("mechanisms", f"{len(parts)} mechanisms", f"1 to {_MOST_PARTS}")
+    return cast(Mechanism, listed[0]) if len(parts) == 1 else Joint(parts, neighbours)
+
+
+# ------------- One of several attributes at random, or a sample of the users: one part is drawn and sent with its index
+
+
+class Parallel(Combined):
+    """One part, drawn with its weight: each user sends (i, R_i(x_i))."""
+
+    name = "parallel"
+
+    def __init__(self, weights: Sequence[sp.Expr], parts: Sequence[Mechanism], neighbours: str) -> None:
+        super().__init__(parts, neighbours)
+        self.weights = tuple(weights)
+
+    @property
+    def _kinds(self) -> tuple[object, ...]:
+        """The weighted parts: equal ones of different weights are not exchanged."""
+        return tuple(zip(self.weights, self.parts, strict=True))
+
+    def key(self) -> tuple[object, ...]:
+        """Return the weighted parts in their order."""
+        return ("parallel", self.neighbours, *zip(self.weights, self.parts, strict=True))
+
+    def composed_ratio(self) -> sp.Expr:
+        """Return the largest of the parts' ratios."""
+        return largest([largest_ratio(p) for p in self.parts], self.parameters)
+
+    def _composed(self, found: list[Decomposition], pair: tuple[str, str], *, complete: bool) -> Decomposition:
+        return Composed(found, weights=self.weights, parameters=self.parameters, pair=pair, complete=complete)
+
+    def _of(self, parts: list[Mechanism]) -> Self:
+        return type(self)(self.weights, parts, self.neighbours)
+
+    def _choices(
+        self, options: Sequence[Sequence[tuple[str, str]]], alone: int | None = None
+    ) -> Iterator[tuple[tuple[str, str], ...]]:
+        return product(*options)
+
+    def _table(self, tables: list[FiniteMechanism]) -> FiniteMechanism:
+        check_size(prod(len(t.inputs) for t in tables), sum(len(t.messages) for t in tables))
+        rows = {}
+        for choice in product(*(range(len(t.inputs)) for t in tables)):
+            label = choice_label([t.inputs[i] for t, i in zip(tables, choice, strict=True)])
+            rows[label] = {
+                choice_label([str(k), y]): w * p
+                for k, (t, i, w) in enumerate(zip(tables, choice, self.weights, strict=True))
+                for y, p in zip(t.messages, t.rows[i], strict=True)
+            }
+        return FiniteMechanism(rows, name=repr(self), parameters=self.parameters)
+
+    def __repr__(self) -> str:
+        if len(self.parts) == 2 and isinstance(self.parts[1], Silent):
+            return f"poisson_subsample({self.parts[0]!r}, {text(self.weights[0])})"
+        shown = ", ".join(f"({text(w)}, {p!r})" for w, p in zip(self.weights, self.parts, strict=True))
+        return f"parallel([{shown}]{'' if self.neighbours == 'all' else f', neighbours={self.neighbours!r}'})"
+
+
+def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = "all") -> Mechanism:
+    """Return the mechanism in which a user sends (i, R_i(x_i)), i drawn with the given weights.
+
+    Every part is asked about a value of its own. For one value that all parts are asked about, the upper bounds hold
+    as they stand, and lower ones if the data set that is shown holds equal values. Weights are exact numbers that sum
+    to 1; parts of weight 0 are left out. Raises ArgumentError otherwise.
+
+    Guarantee
+    ---------
+    The blanket of the result is the exact one, and as for ``joint`` the pairs that are compared are enough.
+    Proof: docs/proofs/joint.md.
+
+    >>> import symamp as sa
+    >>> asked = sa.RandomizedResponse(k=2, eps0="log(3)"), sa.RandomizedResponse(k=6, eps0="log(3)")
+    >>> sa.parallel([("1/2", asked[0]), ("1/2", asked[1])]).blanket().gamma
+    5/8
+    """
+    if isinstance(weighted, str | bytes) or not isinstance(weighted, Iterable):
+        raise ArgumentError("weighted", type(weighted).__name__, "a list of (weight, mechanism)")
+    found = []
+    for item in weighted:
+        if not isinstance(item, tuple | list) or len(item) != 2:
+            raise ArgumentError("weighted", repr(item), "pairs (weight, mechanism)")
+        weight, part = printable_number(item[0], "weight"), item[1]
+        checked_part(part)
+        if sign(weight) < 0:
+            raise ArgumentError("weight", item[0], "a number >= 0")
+        if weight != 0:
+            found.append((weight, part))
+    if not is_zero(sp.Add(*(w for w, _ in found)) - 1):
+        raise ArgumentError("weight", str(sp.Add(*(w for w, _ in found))), "weights that sum to exactly 1")
+    if len(found) == 1:
+        return found[0][1]
+    return Parallel([w for w, _ in found], [checked_part(p) for _, p in found], neighbours)
+
+
+def poisson_subsample(mechanism: Mechanism, rate: object) -> Mechanism:
+    """Return the mechanism in which a user takes part with probability ``rate``, and else sends a silent message.
+
+    ``n`` then counts all users, those who are silent included. Rate 1 gives the mechanism itself. Raises ArgumentError
+    for a rate outside (0, 1].
+
+    Guarantee
+    ---------
+    The blanket of the result is the exact one. Proof: docs/proofs/joint.md.
+
+    >>> import symamp as sa
+    >>> asked = sa.RandomizedResponse(k=2, eps0="log(3)")
+    >>> sa.poisson_subsample(asked, "1/10").blanket().gamma, asked.blanket().gamma
+    (19/20, 1/2)
+    """
+    share = printable_number(rate, "rate")
+    if sign(share) <= 0 or sign(1 - share) < 0:
+        raise ArgumentError("rate", rate, "a number in (0, 1]")
+    if share == 1:
+        checked_part(mechanism)
+        return mechanism
+    return Parallel([share, 1 - share], [checked_part(mechanism, alone=True), Silent()], ALL)

@@ -1,0 +1,164 @@
+"""Discrete Laplace noise on a range of integers, clipped to it: the geometric mechanism."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import sympy as sp
+
+from symamp.decompositions.decomposition import Component
+from symamp.decompositions.randomizer import Orbit
+from symamp.errors import ArgumentError
+from symamp.formulas.normal_form import normal
+from symamp.formulas.parameter import EPS0, Parameter
+from symamp.numbers.arguments import exact_number
+from symamp.randomizers.family import Parametrised
+from symamp.randomizers.finite import FiniteMechanism
+from symamp.randomizers.mechanism import Mechanism
+
+# --- The law of discrete Laplace noise at its worst pair as formulas in B, the budget and the number of the message
+
+B = Parameter("B", lower=sp.Integer(1), integer=True)
+"""The largest input."""
+J = sp.Symbol("j", integer=True, nonnegative=True)
+"""The number of a message."""
+
+
+class Run(NamedTuple):
+    """Messages ``first`` to ``last``: the component of message j as a formula in j; none if last < first."""
+
+    first: sp.Expr
+    last: sp.Expr
+    component: Component
+
+
+def discrete_laplace_law() -> tuple[Run, ...]:
+    """Return the blanket of (0, B) for inputs and messages 0..B, B a symbol: the lower half of the messages.
+
+    The messages B - j are their mirror images, with r0 and r1 exchanged; a message B/2 has both ratios 1 and comes
+    once. Clipped or not, the law is the same. With a = e^(-eps0/B) the ratio of message j is a^-(B - 2j), its mass
+    a^(B - j) times 1/(1 + a) at the end and (1 - a)/(1 + a) inside (docs/proofs/worst_pair.md).
+
+    >>> end, inside = discrete_laplace_law()
+    >>> end.component.ratio0
+    exp(eps0)
+    >>> inside.first, inside.last
+    (1, floor(B/2))
+    """
+    size, eps0 = B.symbol, EPS0.symbol
+    a = sp.exp(-eps0 / size)
+    ratio = sp.exp(eps0 * (size - 2 * J) / size)
+    mass = sp.exp(-eps0 * (size - J) / size)
+    inside = Component(ratio, sp.S.One, (1 - a) / (1 + a) * mass)
+    end = Component(normal(sp.exp(eps0)), sp.S.One, sp.exp(-eps0) / (1 + a))
+    return Run(sp.S.Zero, sp.S.Zero, end), Run(sp.S.One, sp.floor(size / 2), inside)
+
+
+def discrete_laplace_gamma(even: bool) -> sp.Expr:
+    """Return the mass of the blanket as a formula in B and eps0: e^(-eps0/2) for even B, less for odd ones.
+
+    >>> discrete_laplace_gamma(even=True)
+    exp(-eps0/2)
+    """
+    size, eps0 = B.symbol, EPS0.symbol
+    whole = sp.exp(-eps0 / 2)
+    a = sp.exp(-eps0 / size)
+    return whole if even else whole * 2 * sp.sqrt(a) / (1 + a)
+
+
+# -------------------------------- Discrete Laplace noise on a range of integers, clipped to it: the geometric mechanism
+
+_LARGEST = 2_000
+
+
+class DiscreteLaplace(Parametrised, Mechanism):
+    """Send x + Z for an integer x in 0..B, P(Z = z) = (1 - a)/(1 + a) a^|z|, a = e^(-eps0/B), clipped to 0..B.
+
+    Clipping changes nothing: ratios are constant below 0 and above B. The ends are the worst pair of inputs, and the
+    infimum over all inputs is the one over the ends (docs/proofs/worst_pair.md). B is a number, eps0 may be a symbol;
+    eps0 is the local budget between 0 and B. ``formulas`` are for all B at once.
+
+    >>> DiscreteLaplace(B=2).blanket().gamma
+    exp(-eps0/2)
+    >>> DiscreteLaplace(B=3, eps0=1).local_epsilon()
+    1
+    """
+
+    name = "discrete Laplace noise on 0..B"
+    slug = "discrete-laplace"
+    lists_all_inputs = False  # nor inputs between the ends
+    declared = (EPS0,)
+
+    def __init__(self, *, B: object = None, eps0: object = None) -> None:
+        size = None if B is None else exact_number(B, "B")
+        if size is None or not (size.is_Integer and 1 <= size <= _LARGEST):
+            raise ArgumentError("B", B, f"an integer between 1 and {_LARGEST}")
+        self.B = int(size)
+        super().__init__(eps0=eps0)
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the parameters."""
+        return ("B", "eps0")
+
+    def at(self, /, **values: object) -> DiscreteLaplace:
+        """Return the same noise with eps0 fixed.
+
+        >>> DiscreteLaplace(B=2).at(eps0=1)
+        DiscreteLaplace(B=2, eps0=1)
+        """
+        given: dict[str, object] = {"B": self.B, "eps0": self["eps0"] if not self.parameters else None, **values}
+        return DiscreteLaplace(**given)
+
+    def key(self) -> tuple[object, ...]:
+        """Return the class, B, and the budget."""
+        return (*super().key(), self.B)
+
+    @staticmethod
+    def formulas() -> tuple[Run, ...]:
+        """Return the blanket of (0, B) with B a symbol: components as formulas in the number of the message.
+
+        >>> DiscreteLaplace.formulas()[1].component.ratio0
+        exp(eps0*(B - 2*j)/B)
+        """
+        return discrete_laplace_law()
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The ends."""
+        return ("0", str(self.B))
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The ends, the worst pair; a reflection exchanges them."""
+        return (("0", str(self.B)),)
+
+    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
+        """Nothing: no other input has less probability than both ends anywhere."""
+        return ()
+
+    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
+        """Each message by itself."""
+        rows = [self._row(int(x)) for x in distinguished]
+        return tuple(Orbit(f"y = {y}", sp.Integer(1), tuple(row[y] for row in rows)) for y in range(self.B + 1))
+
+    def _row(self, x: int) -> list[sp.Expr]:
+        a, end = sp.exp(-self["eps0"] / self.B), self.B
+        inside = [(1 - a) / (1 + a) * sp.exp(-self["eps0"] * sp.Rational(abs(y - x), end)) for y in range(1, end)]
+        ends = [sp.exp(-self["eps0"] * sp.Rational(z, end)) / (1 + a) for z in (x, end - x)]
+        return [ends[0], *inside, ends[1]]
+
+    def table(self) -> FiniteMechanism:
+        """Return the table over all inputs: what is derived from it is the same."""
+        rows = {str(x): {str(y): p for y, p in enumerate(self._row(x))} for x in range(self.B + 1)}
+        return FiniteMechanism(rows, name=repr(self))
+
+    def near(self, neighbours: object) -> FiniteMechanism:
+        """Return the table of which only inputs at distance at most so much are compared, or pairs of a list.
+
+        >>> len(DiscreteLaplace(B=3, eps0=1).near(1).pairs())
+        6
+        """
+        return self.table().near(neighbours)
+
+    def __repr__(self) -> str:
+        return f"DiscreteLaplace(B={self.B}, {super().__repr__().split('(', 1)[1]}"

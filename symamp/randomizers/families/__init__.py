@@ -1,0 +1,1 @@
+"""The catalogue: one family a file, found by ``symamp.randomizers.catalogue``."""

@@ -1,0 +1,205 @@
+"""Duchi, Jordan, Wainwright (2013) for [-1, 1]^d: a corner of the cube on the side of a rounded input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from itertools import pairwise, product
+
+import sympy as sp
+
+from symamp.decompositions.randomizer import Orbit
+from symamp.errors import ArgumentError
+from symamp.formulas.parameter import EPS0, Parameter
+from symamp.numbers.formula import binomial
+from symamp.numbers.substitution import long_power
+from symamp.randomizers.family import Family
+from symamp.randomizers.finite import FiniteMechanism, check_size, strings
+from symamp.randomizers.structures.disjoint_cover import AVERAGE, DisjointCover, with_average
+
+_Corner = tuple[int, ...]
+
+_MOST_PAIRS = 500
+
+
+def _table(family: Family, d: int, sides: tuple[sp.Expr, bool, bool], names: Mapping[_Corner, str]) -> FiniteMechanism:
+    """Return the table over the corners y, for inputs v that are corners.
+
+    With probability ``chance`` y is uniform where <y, v> > 0, otherwise where it is < 0; the two flags say whether
+    the ties <y, v> = 0 belong to the first and to the second.
+    """
+    chance, first, second = sides
+    corners = list(product((1, -1), repeat=d))
+    rows = {}
+    for v in corners:
+        inner = {y: sum(a * b for a, b in zip(y, v, strict=True)) for y in corners}
+        up = {y for y in corners if inner[y] > 0 or (first and inner[y] == 0)}
+        down = {y for y in corners if inner[y] < 0 or (second and inner[y] == 0)}
+        rows[names.get(v, str(v))] = {
+            str(y): (chance / len(up) if y in up else 0) + ((1 - chance) / len(down) if y in down else 0)
+            for y in corners
+        }
+    return FiniteMechanism(with_average(rows), name=repr(family))
+
+
+class DuchiVector(DisjointCover):
+    """Odd d = 2m + 1. Round x to a corner v of the cube, each coordinate with its mean kept; with probability
+    t/(t+1), t = e^eps0, send a uniform corner y with <y, v> > 0, otherwise one with <y, v> < 0.
+
+    The pair is two opposite corners: their halves of the corners are disjoint, the worst case (see DisjointCover).
+    Inputs inside the cube mix corners and are never worse; ``average`` is the input 0. The scaling of y, known to
+    all, changes nothing, and neither does the dimension.
+
+    >>> DuchiVector().blanket().gamma
+    2/(exp(eps0) + 1)
+    """
+
+    name = "Duchi et al. for vectors, odd dimension 2m + 1"
+    slug = "duchi-vector"
+    source = "Duchi, Jordan, Wainwright 2013"
+    small = tuple(
+        {"m": m, "eps0": e} for m, e in ((0, "log(3)"), (1, "log(3)"), (1, "log(2)"), (2, "log(3)"), (2, "log(5)"))
+    )
+    typical = {"m": 7}
+    declared = (Parameter("m", lower=sp.Integer(0), integer=True), EPS0)
+
+    def __init__(self, *, m: object = None, eps0: object = None) -> None:
+        super().__init__(m=m, eps0=eps0)
+
+    def coverage(self) -> sp.Expr:
+        """There are no ties in odd dimension."""
+        return sp.Rational(1, 2)
+
+    def message_bits(self) -> sp.Expr:
+        """Return one bit for each coordinate."""
+        return 2 * self["m"] + 1
+
+    def table(self) -> FiniteMechanism:
+        """Return the table over all corners."""
+        d, t = 2 * int(self["m"]) + 1, sp.exp(self["eps0"])
+        check_size(strings(2, d), strings(2, d))
+        return _table(self, d, (t / (t + 1), False, False), {(1,) * d: "x0", (-1,) * d: "x1"})
+
+
+class _EvenDimension(Family):
+    """Dimension d = 2m with m a number: closed forms are in eps0 alone."""
+
+    declared = (Parameter("m", lower=sp.Integer(1), integer=True), EPS0)
+    small = tuple(
+        {"m": m, "eps0": e} for m, e in ((1, "log(3)"), (1, "log(2)"), (2, "log(3)"), (2, "log(5)"), (3, "log(3)"))
+    )
+
+    def __init__(self, *, m: object = 2, eps0: object = None) -> None:
+        super().__init__(m=m, eps0=eps0)
+        if not self["m"].is_Integer:
+            raise ArgumentError("m", self["m"], "a number >= 1: closed forms in m are not known")
+
+    def message_bits(self) -> sp.Expr:
+        """Return one bit for each coordinate."""
+        return 2 * self["m"]
+
+    def verify(self, *sizes: Mapping[str, object]) -> tuple[str, ...]:
+        """Check the closed form in eps0 of each m against the explicit tables."""
+        return tuple(line for size in sizes for line in Family.verify(self.at(m=size.get("m", self["m"])), size))
+
+    def ties(self) -> sp.Expr:
+        """The share of the corners y with <y, v> = 0."""
+        d = 2 * int(self["m"])
+        return binomial(d, d // 2) / long_power(sp.Integer(2), d)
+
+
+class CorrectedDuchiVector(_EvenDimension, DisjointCover):
+    """Even d = 2m with the correction of Nguyen et al. (2016): ties count as outside, and the coin is biased anew.
+
+    With C = 2^(d-1) - binomial(d, d/2)/2 corners on the side of v, y is uniform there with probability
+    tC/((t-1)C + 2^d), t = e^eps0, and uniform on all other corners, ties included, otherwise. The pair is two
+    opposite corners, the worst case (see DisjointCover); ``average`` is the input 0.
+
+    >>> CorrectedDuchiVector(m=1).blanket().gamma
+    4/(exp(eps0) + 3)
+    """
+
+    name = "Duchi et al. for vectors, corrected for even dimension 2m"
+    slug = "duchi-vector-corrected"
+    source = "Nguyen, Xiao, Yang, Hui, Shin, Shin 2016"
+    typical = {"m": 8}
+
+    def coverage(self) -> sp.Expr:
+        """Half of the corners that are not ties."""
+        return (1 - self.ties()) / 2
+
+    def table(self) -> FiniteMechanism:
+        """Return the table over all corners."""
+        d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
+        check_size(strings(2, d), strings(2, d))
+        side = sp.Integer(2) ** (d - 1) - binomial(d, d // 2) / 2
+        chance = t * side / ((t - 1) * side + sp.Integer(2) ** d)
+        return _table(self, d, (chance, False, True), {(1,) * d: "x0", (-1,) * d: "x1"})
+
+
+class EvenDuchiVector(_EvenDimension):
+    """Even d = 2m as published in 2013: ties belong to both sides. Its local budget is log(1 + e^eps0), not eps0.
+
+    Round x to a corner v; with probability t/(t+1), t = e^eps0, send a uniform corner y with <y, v> >= 0, otherwise
+    one with <y, v> <= 0. A tie has t + 1 times the probability of a corner on the far side.
+
+    The input x{h} is the corner (1, ..., 1) with its first h signs turned. All pairs of corners are (x0, x{h}) up to
+    symmetry, and all are listed: which is worst depends on eps0. Inputs inside the cube mix corners and are never
+    worse; ``average`` is the input 0.
+
+    >>> EvenDuchiVector(m=1).local_epsilon()
+    log(exp(eps0) + 1)
+    """
+
+    name = "Duchi et al. for vectors, even dimension 2m"
+    slug = "duchi-vector-even"
+    source = "Duchi, Jordan, Wainwright 2013"
+    typical = {"m": 2}
+    lists_all_inputs = False  # corners that differ from both of a pair elsewhere are not shown
+
+    def __init__(self, *, m: object = 2, eps0: object = None) -> None:
+        super().__init__(m=m, eps0=eps0)
+        if self["m"] > _MOST_PAIRS:
+            raise ArgumentError("m", self["m"], f"a number of at most {_MOST_PAIRS}: all pairs of corners are listed")
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Corners with 0 to d turned signs, and the centre."""
+        return (*(f"x{h}" for h in range(2 * int(self["m"]) + 1)), AVERAGE)
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """One pair of corners for each number of differing signs."""
+        return tuple(("x0", x) for x in self.inputs[1:-1])
+
+    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
+        """y is seen through its sums over the blocks of coordinates on which the distinguished corners agree."""
+        d, tie = 2 * int(self["m"]), self.ties()
+        t = sp.exp(self["eps0"])
+        far = 2 / ((t + 1) * (1 + tie))
+        densities = {1: t * far, 0: (t + 1) * far, -1: far}
+        turned = [0 if x == AVERAGE else int(x[1:]) for x in distinguished]
+        cuts = sorted({0, *turned, d})
+        blocks = list(pairwise(cuts))
+        found = []
+        for sums in product(*(range(start - end, end - start + 1, 2) for start, end in blocks)):
+            sizes = [end - start for start, end in blocks]
+            ways = reduce(
+                lambda n, block: n * int(binomial(block[0], (block[0] + block[1]) // 2)),
+                zip(sizes, sums, strict=True),
+                1,
+            )
+            density = []
+            for x, h in zip(distinguished, turned, strict=True):
+                inner = sum(-a if end <= h else a for a, (_, end) in zip(sums, blocks, strict=True))
+                density.append(sp.Integer(1) if x == AVERAGE else densities[(inner > 0) - (inner < 0)])
+            # Every y is near, far and tied to some corner.
+            rest = tuple((level, None if level in density else sp.Integer(1)) for level in densities.values())
+            found.append(Orbit(f"sums {sums}", sp.Rational(ways, 2**d), tuple(density), rest))
+        return tuple(found)
+
+    def table(self) -> FiniteMechanism:
+        """Return the table over all corners."""
+        d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
+        check_size(strings(2, d), strings(2, d))
+        names = {(-1,) * h + (1,) * (d - h): f"x{h}" for h in range(d + 1)}
+        return _table(self, d, (t / (t + 1), True, True), names)

@@ -1,0 +1,98 @@
+"""Apple's Hadamard count mean sketch, HCMS (Differential Privacy Team, Apple 2017)."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import sympy as sp
+
+from symamp.decompositions.randomizer import Orbit
+from symamp.formulas.parameter import EPS0, Parameter
+from symamp.randomizers.family import Family
+from symamp.randomizers.finite import FiniteMechanism, check_size
+from symamp.randomizers.structures.hadamard import sylvester
+
+
+class HadamardCountMeanSketch(Family):
+    """Draw j uniformly from k public hash functions h_j into [m], and l from [m]; send (j, l) with one noisy sign.
+
+    The sign is H[h_j(x), l], H the m by m Sylvester Hadamard matrix (m a power of two; a symbol stands for one),
+    flipped with probability 1/(t+1), t = e^eps0. At l = 0 all rows agree, so these messages say nothing of the input.
+
+    As for CMS, every h_j is onto [m] and the inputs x0, x1, ... collide under none of the hash functions. That is the
+    worst case, by the proof given there: (r0, r1) is exchangeable under the blanket here, too.
+
+    >>> HadamardCountMeanSketch(m=4, eps0="log(3)").blanket().gamma
+    5/8
+    """
+
+    name = "Hadamard count mean sketch (HCMS)"
+    slug = "hcms"
+    source = "Differential Privacy Team, Apple 2017"
+    lists_all_inputs = False  # inputs that collide under some hash function are not shown
+    small = tuple({"k": k, "m": m, "eps0": "log(3)"} for k, m in ((1, 2), (2, 2), (1, 4), (3, 4), (2, 8), (3, 8)))
+    typical = {"k": 65536, "m": 1024}
+    declared = (
+        Parameter("k", lower=sp.Integer(1), integer=True),
+        Parameter("m", lower=sp.Integer(2), integer=True, predicate="a power of two"),
+        EPS0,
+    )
+
+    def __init__(self, *, k: object = None, m: object = None, eps0: object = None) -> None:
+        super().__init__(k=k, m=m, eps0=eps0)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Up to three inputs without collisions; any three rows are alike, four need not be."""
+        return ("x0", "x1", "x2") if self.count("m") >= 3 else ("x0", "x1")
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Pairs without collisions are alike."""
+        return (("x0", "x1"),)
+
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """The pair and a third input: collisions make no transform larger (docs/proofs/envelope.md, section 4)."""
+        return (*pair, *self.further_inputs(pair))
+
+    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
+        """Which inputs' entries the sign agrees with; the reference measure is uniform on the messages (j, l, sign).
+
+        Where column l agrees on three rows or fewer is decided by the sums over GF(2) of the first with the others,
+        which are independent: all patterns are equally frequent, under every h_j. l = 0 is one of the columns on which
+        all agree; on every other column half of the rows are -1.
+        """
+        t = sp.exp(self["eps0"])
+        high, low = 2 * t / (t + 1), 2 / (t + 1)
+        found = []
+        for agrees in product((True, False), repeat=len(distinguished)):
+            density = tuple(high if a else low for a in agrees)
+            label = f"sign {''.join('=' if a else '!' for a in agrees)}"
+            share = sp.Rational(1, 2 ** len(agrees))
+            seen: tuple[tuple[sp.Expr, sp.Expr | None], ...] = ((high, None), (low, None))
+            if len(set(agrees)) == 1:
+                constant = 1 / (2 * self["m"])
+                found.append(Orbit(f"l = 0, {label}", constant, density, ((density[0], None),)))
+                share -= constant
+                # Some further input is hashed to a row on which column l has the other sign.
+                seen = (((low if agrees[0] else high), sp.Integer(1)), *seen)
+            if share != 0:
+                found.append(Orbit(label, share, density, seen))
+        return tuple(found)
+
+    def message_bits(self) -> sp.Expr:
+        """Return log2 of hash functions and coordinates, each with a sign."""
+        return sp.log(2 * self["k"] * self["m"], 2)
+
+    def table(self) -> FiniteMechanism:
+        """Return the table for inputs (a, c), c = 0 or 1, and h_j(a, c) = a + (c + 1)*j mod m; input x_a is (a, 0)."""
+        k, m, t = int(self["k"]), int(self["m"]), sp.exp(self["eps0"])
+        check_size(2 * m, 2 * k * m)
+        matrix = sylvester(m)
+        rows = {}
+        for c, a in product((0, 1), range(m)):
+            row = {}
+            for j, column, sign in product(range(k), range(m), (1, -1)):
+                kept = sign == matrix[(a + (c + 1) * j) % m][column]
+                row[f"{j},{column},{sign}"] = (t if kept else 1) / (t + 1) / (k * m)
+            rows[f"{'z' if c else 'x'}{a}"] = row
+        return FiniteMechanism(rows, name=repr(self))

@@ -1,0 +1,122 @@
+"""PrivKV (Ye, Hu, Meng, Zheng 2019): one sampled key, its presence and its value randomized in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations, product
+
+import sympy as sp
+
+from symamp.formulas.parameter import EPS0, Parameter
+from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
+from symamp.randomizers.structures.state_channel import StateChannel
+
+_ABSENT, _PLUS, _MINUS = "absent", "+1", "-1"
+
+
+class PrivKV(StateChannel):
+    """For s of d keys with values in [-1, 1]: draw a key j, perturb its value, then its presence, eps0/2 each.
+
+    Let a = e^(eps0/2). The value of a present key is rounded to +1 or -1 and then flipped with probability 1/(a+1);
+    an absent key gets a value drawn uniformly from [-1, 1], treated the same way. Presence is flipped with
+    probability 1/(a+1); an absent (or now absent) key is sent as (j, 0), a present one as (j, value).
+
+    The states are absent, +1 and -1: values between mix the last two. All users hold s keys, d >= 2s. The pairs are
+    (x0, x1), disjoint sets of keys, and (x0, opposite), the same keys with opposite values; the tool finds which is
+    worse. Between them: a common key with equal values is below two keys of one user each (see StateChannel), and so
+    is a common key with opposite values together with a key absent twice, because on the messages (j, +) and (j, -)
+    no state has a smaller probability than absent, ratio 1, so that ``r_+ - E, 1 - E r_-`` is a mean-preserving spread
+    of ``r_+ - E r_-, 1 - E``. Hence disjoint sets are worst for every number of users.
+
+    >>> PrivKV().blanket("x0", "x1").gamma
+    2/(exp(eps0/2) + 1)
+    """
+
+    name = "PrivKV, equal split"
+    slug = "priv-kv"
+    source = "Ye, Hu, Meng, Zheng 2019"
+    small = tuple(
+        {"s": s, "d": d, "eps0": e}
+        for s, d, e in (
+            (1, 2, "log(9)"),
+            (1, 3, "log(9)"),
+            (1, 5, "log(4)"),
+            (2, 4, "log(9)"),
+            (2, 5, "log(25)"),
+            (2, 6, "log(9)"),
+        )
+    )
+    typical = {"s": 4, "d": 64}
+    declared = (
+        Parameter("s", lower=sp.Integer(1), integer=True),
+        Parameter("d", lower=2 * sp.Symbol("s", integer=True), integer=True),
+        EPS0,
+    )
+
+    def __init__(self, *, s: object = None, d: object = None, eps0: object = None) -> None:
+        super().__init__(s=s, d=d, eps0=eps0)
+
+    def coordinate_number(self) -> sp.Expr:
+        """The number of keys."""
+        return self["d"]
+
+    def channel(self) -> Mapping[str, Mapping[str, sp.Expr]]:
+        """Presence and value, each through binary randomized response."""
+        a = sp.exp(self["eps0"] / 2)
+        keep, flip = a / (a + 1), 1 / (a + 1)
+        return {
+            _ABSENT: {"0": keep, "+": flip / 2, "-": flip / 2},
+            _PLUS: {"0": flip, "+": keep * keep, "-": keep * flip},
+            _MINUS: {"0": flip, "+": keep * flip, "-": keep * keep},
+        }
+
+    def joint_counts(self) -> tuple[tuple[sp.Expr, Mapping[str, str]], ...]:
+        """x0 and x1 have s keys each, opposite those of x0, and x2 s more keys if so many surely exist."""
+        s, d = self["s"], self["d"]
+        states = {"x0": (_PLUS, _ABSENT), "x1": (_ABSENT, _PLUS), "opposite": (_MINUS, _ABSENT)}
+        third = d.is_Integer and s.is_Integer and d >= 3 * s
+        absent = dict.fromkeys(states, _ABSENT)
+        counts = [(s, {x: state[i] for x, state in states.items()}) for i in range(2)]
+        if not third:
+            return (*counts, (d - 2 * s, absent))
+        counts = [(number, {**seen, "x2": _ABSENT}) for number, seen in counts]
+        return (*counts, (s, {**absent, "x2": _PLUS}), (d - 3 * s, {**absent, "x2": _ABSENT}))
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Disjoint sets of keys, and the same keys with opposite values."""
+        return ("x0", "x1"), ("x0", "opposite")
+
+    def message_bits(self) -> sp.Expr:
+        """Return log2 of the keys, each with one of three values."""
+        return sp.log(3 * self["d"], 2)
+
+    def table(self) -> FiniteMechanism:
+        """Return the table over (j, 0), (j, +), (j, -) for all sets of s keys with values in {-1, 1}."""
+        s, d, a = int(self["s"]), int(self["d"]), sp.exp(self["eps0"] / 2)
+        check_size(subsets(d, s) * strings(2, s), 3 * d)
+        keep = a / (a + 1)
+
+        def plus(value: sp.Expr) -> sp.Expr:
+            """The chance that a value is sent as +1; linear, so a uniform value counts as its mean."""
+            rounded = (1 + value) / 2
+            return rounded * keep + (1 - rounded) * (1 - keep)
+
+        def key(value: int | None) -> dict[str, sp.Expr]:
+            present = 1 - keep if value is None else keep
+            up = plus(sp.Integer(value or 0))
+            return {"0": 1 - present, "+": present * up, "-": present * (1 - up)}
+
+        names = {
+            (tuple(range(s)), (1,) * s): "x0",
+            (tuple(range(s, 2 * s)), (1,) * s): "x1",
+            (tuple(range(s)), (-1,) * s): "opposite",
+            (tuple(range(2 * s, 3 * s)), (1,) * s): "x2",
+        }
+        rows = {}
+        for keys in combinations(range(d), s):
+            for values in product((1, -1), repeat=s):
+                held = dict(zip(keys, values, strict=True))
+                rows[names.get((keys, values), str(held))] = {
+                    f"{j}{z}": chance / d for j in range(d) for z, chance in key(held.get(j)).items()
+                }
+        return FiniteMechanism(rows, name=repr(self))

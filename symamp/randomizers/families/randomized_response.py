@@ -1,0 +1,55 @@
+"""k-ary randomized response (Warner 1965; Kairouz, Bonawitz, Ramage 2016)."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from symamp.formulas.parameter import EPS0, Parameter
+from symamp.randomizers.finite import FiniteMechanism, check_size
+from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share
+
+
+class RandomizedResponse(ExchangeableSets):
+    """Send the input with probability t/(t+k-1), t = e^eps0, and each other message with 1/(t+k-1).
+
+    A parameter that is left out stays a symbol.
+
+    >>> RandomizedResponse(k=10, eps0=1).blanket().gamma
+    10/(E + 9)
+    """
+
+    name = "k-ary randomized response"
+    slug = "krr"
+    source = "Kairouz, Bonawitz, Ramage 2016"
+    small = tuple({"k": k, "eps0": "log(3)"} for k in (2, 3, 4, 5, 7))
+    typical = {"k": 10}
+    declared = (Parameter("k", lower=sp.Integer(2), integer=True), EPS0)
+    size = "k"
+
+    def __init__(self, *, k: object = None, eps0: object = None) -> None:
+        super().__init__(k=k, eps0=eps0)
+
+    def levels(self) -> tuple[sp.Expr, sp.Expr]:
+        """The reference measure counts messages."""
+        k, t = self["k"], sp.exp(self["eps0"])
+        return t / (t + k - 1), 1 / (t + k - 1)
+
+    def shares(self, inside: int, outside: int) -> tuple[Share, ...]:
+        """The set of x is {x}."""
+        rest = self["k"] - inside - outside
+        if inside == 0:
+            return (Share("", rest, sp.Integer(1), rest - 1),)
+        return (Share("", sp.Integer(1), sp.Integer(0), rest),) if inside == 1 else ()
+
+    def message_bits(self) -> sp.Expr:
+        """Return log2 k."""
+        return sp.log(self["k"], 2)
+
+    def table(self) -> FiniteMechanism:
+        """Return the k by k table."""
+        k, t = int(self["k"]), sp.exp(self["eps0"])
+        check_size(k, k)
+        labels = [f"x{i}" for i in range(k)]
+        return FiniteMechanism(
+            {x: {y: (t if x == y else 1) / (t + k - 1) for y in labels} for x in labels}, name=repr(self)
+        )

@@ -1,0 +1,141 @@
+"""Sampling RAPPOR (Qin, Yang, Yu, Khalil, Xiao, Ren 2016): RAPPOR on one sampled item of a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations, product
+from typing import Self
+
+import sympy as sp
+
+from symamp.decompositions.randomizer import Orbit
+from symamp.errors import ArgumentError
+from symamp.formulas.parameter import EPS0, Parameter
+from symamp.numbers.formula import binomial
+from symamp.randomizers.family import Family
+from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
+
+_MOST_ITEMS = 200
+
+
+class SamplingRappor(Family):
+    """Sample one of the user's s items, out of d options, and send its one-hot vector through RAPPOR.
+
+    With a = e^(eps0/2) a bit is kept with probability a/(a+1). d counts the dummy items that pad sets to s; s is a
+    number (closed forms have of the order of s^3 components), d >= 2s.
+
+    Against the law of a vector without items the density of a message on x is the mean over the s items of a where
+    the bit is 1, 1/a where it is 0: only the number of ones on x counts. The least of all s-sets takes the zeros
+    first. The distinguished inputs are disjoint, the worst case for every number of users: bits are exchangeable
+    under the blanket, and where x0 and x1 have items in common, with u and v what those and as many fresh items
+    contribute, u - E v, v - E u is a mean-preserving spread of u - E u, v - E v (convex order).
+
+    >>> SamplingRappor(s=1, d=2, eps0="log(9)").blanket().gamma
+    1/2
+    """
+
+    name = "sampling RAPPOR"
+    slug = "sampling-rappor"
+    source = "Qin, Yang, Yu, Khalil, Xiao, Ren 2016"
+    small = tuple(
+        {"s": s, "d": d, "eps0": e}
+        for s, d, e in (
+            (1, 2, "log(9)"),
+            (1, 4, "log(9)"),
+            (2, 4, "log(9)"),
+            (2, 5, "log(4)"),
+            (2, 6, "log(9)"),
+            (3, 6, "log(9)"),
+        )
+    )
+    typical = {"s": 2, "d": 16}
+    exponents = ("d",)
+    lists_all_inputs = False  # sets that overlap are not shown
+    declared = (
+        Parameter("s", lower=sp.Integer(1), integer=True),
+        Parameter("d", lower=2 * sp.Symbol("s", integer=True), integer=True),
+        EPS0,
+    )
+
+    def __init__(self, *, s: object = 2, d: object = None, eps0: object = None) -> None:
+        super().__init__(s=s, d=d, eps0=eps0)
+        if not self["s"].is_Integer:
+            raise ArgumentError("s", self["s"], "a number >= 1: closed forms in s are not known")
+        if self["s"] > _MOST_ITEMS:
+            raise ArgumentError("s", self["s"], f"a number of at most {_MOST_ITEMS}: closed forms list all counts")
+
+    def at(self, **values: object) -> Self:
+        """Return the member of the family with the given parameters fixed; with another s, d has its full range."""
+        return type(self)(**{**self.values, **values}) if "s" in values else super().at(**values)
+
+    def message_bits(self) -> sp.Expr:
+        """Return one bit for each item."""
+        return self["d"]
+
+    def verify(self, *sizes: Mapping[str, object]) -> tuple[str, ...]:
+        """Check the closed form in d and eps0 of each s against the explicit tables."""
+        return tuple(line for size in sizes for line in Family.verify(self.at(s=size.get("s", self["s"])), size))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Disjoint sets: two, and a third if it surely exists."""
+        return ("x0", "x1", "x2")[: 3 if self["d"].is_Integer and self["d"] >= 3 * self["s"] else 2]
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """A disjoint pair."""
+        return (("x0", "x1"),)
+
+    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
+        """A message is seen through its ones on each set, and its zeros elsewhere as far as an s-set can use them."""
+        s, a = int(self["s"]), sp.exp(self["eps0"] / 2)
+        kept = a / (a + 1)
+        rest = self["d"] - s * len(distinguished)
+        found = []
+        for ones in product(range(s + 1), repeat=len(distinguished)):
+            word = sp.Mul(*(binomial(s, k) * (1 - kept) ** k * kept ** (s - k) for k in ones))
+            density = tuple(self._density(k) for k in ones)
+            zeros = s * len(ones) - sum(ones)
+            if len(distinguished) == 1:  # what the other options say matters only for pairs
+                others: list[tuple[sp.Expr, sp.Expr | None]] = [(self._density(k), None) for k in range(s + 1)]
+                found.append(Orbit(f"ones {ones}", word, density, tuple(others)))
+                continue
+            for label, share, more in self._elsewhere(rest, s - zeros, kept):
+                fewest = s - min(s, zeros + more)
+                others = [(self._density(fewest), None if fewest in ones else sp.Integer(1))]
+                others += [(self._density(k), None) for k in range(fewest + 1, s + 1)]
+                found.append(Orbit(f"ones {ones}{label}", word * share, density, tuple(others)))
+        return tuple(found)
+
+    def _density(self, ones: int) -> sp.Expr:
+        """The density on an input with so many ones among its items."""
+        s, a = int(self["s"]), sp.exp(self["eps0"] / 2)
+        return (ones * a + (s - ones) / a) / s
+
+    @staticmethod
+    def _elsewhere(rest: sp.Expr, wanted: int, kept: sp.Expr) -> Iterator[tuple[str, sp.Expr, int]]:
+        """Yield (label, share, zeros) for the other options: each number of zeros below ``wanted``, and all above."""
+        total = sp.Integer(0)
+        for zeros in range(wanted):
+            share = binomial(rest, zeros) * kept**zeros * (1 - kept) ** (rest - zeros)
+            total += share
+            yield f", {zeros} zeros elsewhere", share, zeros
+        yield (f", {wanted} zeros or more elsewhere" if wanted > 0 else ""), 1 - total, max(wanted, 0)
+
+    def table(self) -> FiniteMechanism:
+        """Return the table over all 2^d vectors, for all s-subsets."""
+        s, d, a = int(self["s"]), int(self["d"]), sp.exp(self["eps0"] / 2)
+        check_size(subsets(d, s), strings(2, d))
+        vectors = list(product((0, 1), repeat=d))
+
+        def rappor(item: int, y: tuple[int, ...]) -> sp.Expr:
+            return sp.Mul(*(a / (a + 1) if bit == (i == item) else 1 / (a + 1) for i, bit in enumerate(y)))
+
+        single = {item: {y: rappor(item, y) for y in vectors} for item in range(d)}
+        names = {tuple(range(i * s, (i + 1) * s)): f"x{i}" for i in range(d // s)}
+        return FiniteMechanism(
+            {
+                names.get(x, f"set {x}"): {str(y): sp.Add(*(single[item][y] for item in x)) / s for y in vectors}
+                for x in combinations(range(d), s)
+            },
+            name=repr(self),
+        )

@@ -1,0 +1,99 @@
+"""PrivSet (Wang, Huang, Nie, Wang, Xu, Yang 2018): the exponential mechanism over k-subsets, for sets of s items."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import sympy as sp
+
+from symamp.formulas.parameter import EPS0, Parameter
+from symamp.numbers.formula import binomial
+from symamp.randomizers.finite import FiniteMechanism, check_size, subsets
+from symamp.randomizers.mechanism import Useful
+from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share
+
+_S, _D = sp.Symbol("s", integer=True), sp.Symbol("d", integer=True)
+
+
+class SubsetExponential(ExchangeableSets):
+    """Send a k-subset y of d options, with weight t = e^eps0 if it meets the user's set x of s options, 1 if not.
+
+    Inputs are s-subsets; d counts the options that pad sets to s, and d >= 2s, k <= d - s (with more, every y meets
+    every x). The distinguished inputs are disjoint. A disjoint pair is worst for every number of users: the measure
+    of the y that meet both is least when the union is largest, and y that meet both or none make components (t, t)
+    and (1, 1) in equal numbers, of which (t, 1) and (1, t) are a mean-preserving spread (convex order).
+
+    >>> SubsetExponential(s=1, k=1).blanket().gamma
+    d/(d + exp(eps0) - 1)
+    """
+
+    name = "k-subset exponential"
+    slug = "subset-exponential"
+    source = "Wang, Huang, Nie, Wang, Xu, Yang 2018"
+    small = tuple(
+        {"s": s, "d": d, "k": k, "eps0": "log(3)"}
+        for s, d, k in ((1, 4, 2), (2, 4, 1), (2, 4, 2), (2, 5, 3), (2, 6, 2), (2, 7, 3), (3, 6, 2))
+    )
+    typical = {"s": 2, "d": 16, "k": 4}
+    declared = (
+        Parameter("s", lower=sp.Integer(1), integer=True),
+        Parameter("d", lower=2 * _S, integer=True),
+        Parameter("k", lower=sp.Integer(1), upper=_D - _S, integer=True),
+        EPS0,
+    )
+    lists_all_inputs = False  # sets that overlap are not shown
+    size = "d"
+
+    def __init__(self, *, s: object = None, d: object = None, k: object = None, eps0: object = None) -> None:
+        super().__init__(s=s, d=d, k=k, eps0=eps0)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """As many disjoint s-sets as surely fit into d options, at most three."""
+        fit = self["d"] / self["s"]
+        return tuple(f"x{i}" for i in range(min(int(fit), 3) if fit.is_Rational else 2))
+
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """The disjoint pair alone: there are two levels, and no inputs are further apart.
+
+        Proof: docs/proofs/envelope.md, section 4.
+        """
+        return pair
+
+    def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
+        """Refuse: inputs are sets, which may overlap."""
+        return Useful.support_probabilities(self)
+
+    def levels(self) -> tuple[sp.Expr, sp.Expr]:
+        """The reference measure is the law of a message that misses all sets: weight 1 over the total weight."""
+        return sp.exp(self["eps0"]), sp.Integer(1)
+
+    def shares(self, inside: int, outside: int) -> tuple[Share, ...]:
+        """A uniform k-subset meets ``inside`` given disjoint sets and misses ``outside`` others: sieve."""
+        d, s, k, t = self["d"], self["s"], self["k"], sp.exp(self["eps0"])
+        chance = sp.Add(*((-1) ** i * binomial(inside, i) * self._miss(outside + i) for i in range(inside + 1)))
+        total = t * (1 - self._miss(1)) + self._miss(1)
+        missing = binomial(d - k, s)
+        return (Share("", chance / total, binomial(d, s) - missing - inside, missing - outside),)
+
+    def _miss(self, sets: int) -> sp.Expr:
+        """The chance that a uniform k-subset avoids so many disjoint s-sets."""
+        d, s, k = self["d"], self["s"], self["k"]
+        return binomial(d - sets * s, k) / binomial(d, k)
+
+    def message_bits(self) -> sp.Expr:
+        """Return log2 of the number of k-subsets."""
+        return sp.log(sp.binomial(self["d"], self["k"]), 2)
+
+    def table(self) -> FiniteMechanism:
+        """Return the table over all k-subsets, for all s-subsets."""
+        s, d, k, t = int(self["s"]), int(self["d"]), int(self["k"]), sp.exp(self["eps0"])
+        check_size(subsets(d, s), subsets(d, k))
+        messages = list(combinations(range(d), k))
+        names = {tuple(range(i * s, (i + 1) * s)): f"x{i}" for i in range(d // s)}
+        rows = {}
+        for x in combinations(range(d), s):
+            weights = {str(y): t if set(x) & set(y) else sp.Integer(1) for y in messages}
+            total = sp.Add(*weights.values())
+            rows[names.get(x, f"set {x}")] = {y: w / total for y, w in weights.items()}
+        return FiniteMechanism(rows, name=repr(self))

@@ -1,0 +1,265 @@
+"""Mechanism families: randomizers with declared parameters, as classes or described by data."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import wraps
+from inspect import signature
+from typing import Any, ClassVar, Self
+
+import sympy as sp
+
+from symamp.decompositions.blanket import blanket, triple
+from symamp.decompositions.checks import check_probabilities
+from symamp.decompositions.decomposition import Decomposition, merged
+from symamp.decompositions.printing import text
+from symamp.errors import ArgumentError, VerificationError
+from symamp.formulas.normal_form import normal
+from symamp.formulas.parameter import Parameter, check_range
+from symamp.numbers.arguments import printable_number
+from symamp.numbers.substitution import put as substituted
+from symamp.randomizers.finite import FiniteMechanism
+from symamp.randomizers.mechanism import Mechanism
+
+# -------------------------------------------------------------------- A family's description against its explicit table
+
+
+def verify(family: Mechanism, member: Mechanism, table: FiniteMechanism, swap: Mapping[sp.Expr, sp.Expr]) -> str:
+    """Return one line if what is derived for the family, at the member's sizes, is what its table gives.
+
+    ``swap`` puts the member's values for the family's symbols. Compared are: the family's closed forms with the sizes
+    put in, the member's own components, its local epsilon and the triples of its data sets with one further input.
+    Raises VerificationError otherwise.
+    """
+    check_probabilities(member)
+    for pair in member.pairs():
+        expected = blanket(table, pair)
+        _compare(member, f"components for {pair}", blanket(member, pair), expected)
+        if pair in family.pairs():
+            _compare(member, f"closed form for {pair}", _at(family, swap, pair), expected)
+        for other in (*member.further_inputs(pair), *pair):
+            weights = ((other, sp.Integer(1)),)
+            _compare(member, f"data set with {other}", triple(member, pair, weights), triple(table, pair, weights))
+    budget, expected_budget = member.local_epsilon(), table.local_epsilon()
+    if normal(sp.exp(budget)) != normal(sp.exp(expected_budget)):
+        raise VerificationError(f"{member!r} local epsilon", budget, str(expected_budget))
+    first = blanket(member, member.pairs()[0])
+    return f"{member!r}: {len(first.components)} components, gamma = {first.gamma}, local epsilon = {budget}"
+
+
+def _at(family: Mechanism, swap: Mapping[sp.Expr, sp.Expr], pair: tuple[str, str]) -> Decomposition:
+    """Return the family's closed form with the member's numbers put in; components without mass drop out."""
+    closed = blanket(family, pair)
+
+    def put(expr: sp.Expr) -> sp.Expr:
+        return normal(substituted(expr, swap))
+
+    parts = [(put(m * r0), put(m * r1), put(m)) for r0, r1, m in closed.components]
+    parts += [(put(a), put(b), sp.Integer(0)) for a, b in closed.singular]
+    return merged([p for p in parts if any(e != 0 for e in p)], (), pair)
+
+
+def _compare(member: Mechanism, what: str, found: Decomposition, expected: Decomposition) -> None:
+    if _positive(found) != _positive(expected):
+        raise VerificationError(f"{member!r} {what}", str(found.components), str(expected.components))
+
+
+def _positive(decomposition: Decomposition) -> tuple[frozenset[object], frozenset[object]]:
+    components, singular = decomposition.signature()
+    return frozenset(c for c in components if c.mass != 0), frozenset(s for s in singular if s != (0, 0))
+
+
+# ------------------------------------------------------------- Mechanism families: randomizers with declared parameters
+
+_LARGEST_EXPANDED, _LARGEST_EXPONENT = 24, 10**18
+
+
+class Parametrised:
+    """Declared parameters, each given as a number, left as a symbol, or given as a Parameter with a narrower range.
+
+    ``slug`` is the name on the command line and in files.
+    """
+
+    name: str
+    slug: ClassVar[str]
+    declared: ClassVar[tuple[Parameter, ...]]
+    exponents: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, **given: object) -> None:
+        self.check_names(given)
+        self.values: dict[str, sp.Expr] = {}
+        free = []
+        for parameter in self.declared:
+            value = given.get(parameter.name)
+            if isinstance(value, Parameter) or value is None or _is_symbol(value, parameter):
+                kept = _narrowed(parameter, value if isinstance(value, Parameter) else parameter)
+                self.values[parameter.name] = kept.symbol
+                free.append(kept)
+            else:
+                number = printable_number(value, parameter.name)
+                check_range(
+                    parameter, number, {p.symbol: self.values[p.name] for p in self.declared if p.name in self.values}
+                )
+                if parameter.name in self.exponents and number > _LARGEST_EXPONENT:
+                    raise ArgumentError(parameter.name, value, f"a size of at most {_LARGEST_EXPONENT}")
+                self.values[parameter.name] = number
+        known_values = {p.symbol: self.values[p.name] for p in self.declared if not self.values[p.name].free_symbols}
+        self.parameters = tuple(p.given(known_values) for p in free)
+
+    __iter__ = None  # values are found by name: without this, whoever tries to iterate would ask for 0, 1, ...
+
+    def __getitem__(self, name: str) -> sp.Expr:
+        return self.values[name]
+
+    def key(self) -> tuple[object, ...]:
+        """Return the class, its parameter values and the ranges of those that are free."""
+        return (type(self).__qualname__, *self.values.items(), self.parameters)
+
+    @classmethod
+    def check_names(cls, names: Iterable[str]) -> None:
+        """Raise ArgumentError unless all names are those of parameters.
+
+        >>> import symamp as sa
+        >>> sa.RandomizedResponse.check_names(["d"])
+        Traceback (most recent call last):
+        ...
+        symamp.errors.ArgumentError: parameter: got d; accepted: one of eps0, k
+        """
+        for name in names:
+            if name not in cls.names():
+                raise ArgumentError("parameter", name, f"one of {', '.join(sorted(cls.names()))}")
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the parameters, in their order.
+
+        >>> import symamp as sa
+        >>> sa.HadamardResponse.names()
+        ('K', 'eps0', 'D')
+        """
+        keywords = tuple(p.name for p in signature(cls).parameters.values() if p.kind is p.KEYWORD_ONLY)
+        return keywords or tuple(p.name for p in cls.declared)
+
+    def at(self, /, **values: object) -> Self:
+        """Return the member of the family with the given parameters fixed.
+
+        >>> import symamp as sa
+        >>> sa.RandomizedResponse().at(k=10, eps0=1)
+        RandomizedResponse(k=10, eps0=1)
+        """
+        self.check_names(values)
+        free = {p.name: p for p in self.parameters}
+        kept: dict[str, object] = {name: free.get(name, value) for name, value in self.values.items()}
+        fixed = {
+            name: printable_number(value, name)
+            for name, value in values.items()
+            if name in free and not isinstance(value, Parameter) and value is not None
+        }
+        together = {p.symbol: fixed.get(p.name, self.values[p.name]) for p in self.declared}
+        for name, number in fixed.items():
+            check_range(free[name], number, together)
+        return type(self)(**{**kept, **values})
+
+    def count(self, name: str, most: int = 4) -> int:
+        """Return how many inputs a size parameter guarantees, at most ``most``: its value, or its lower bound."""
+        value = self.values[name]
+        if value.is_Integer:
+            return min(int(value), most)
+        lower = next(p.lower for p in self.parameters if p.name == name)
+        return min(int(lower), most) if lower is not None and lower.is_Integer else 2
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={text(v)}' for k, v in self.values.items())})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Parametrised) and self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+
+class Family(Parametrised, Mechanism):
+    """A local randomizer with declared parameters, described once for all sizes.
+
+    The table of a member is the same mechanism written out message by message from its published definition, not
+    from the orbits: ``verify`` compares what is derived from the two.
+
+    ``exponents`` names the parameters that occur as exponents: large values of these are derived as symbols and put in
+    at the end, because powers such as (s + 1)^10000 must not be multiplied out.
+
+    ``source`` is the citation of the definition, ``small`` are parameter values at which the table is small,
+    ``typical`` the sizes shown in the gallery (budgets left out).
+    """
+
+    source: ClassVar[str]
+    small: ClassVar[tuple[Mapping[str, object], ...]]
+    typical: ClassVar[Mapping[str, object]]
+
+    def general(self) -> tuple[Self, dict[sp.Symbol, sp.Expr]]:
+        """Return the family with large exponents as symbols, and their values; (self, {}) if there are none."""
+        large = {p.name: p for p in self.declared if p.name in self.exponents and _is_large(self.values[p.name])}
+        if not large:
+            return self, {}
+        free: dict[str, object] = {name: value for name, value in self.values.items() if name not in large}
+        kept: dict[str, object] = {p.name: p for p in self.parameters}
+        general = type(self)(**{**free, **kept, **{p.name: p for p in large.values()}})
+        return general, {p.symbol: self.values[p.name] for p in large.values()}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "table" in vars(cls):
+            cls.table = _of_numbers(cls.table)  # type: ignore[assignment]
+
+    @abstractmethod
+    def table(self) -> FiniteMechanism:
+        """Return the explicit table of this member, whose parameters are all numbers (and whose sizes are small).
+
+        Its inputs include ``self.inputs``, under the same labels.
+        """
+
+    def verify(self, *sizes: Mapping[str, object]) -> tuple[str, ...]:
+        """Check the description against the explicit table at each of the given parameter values.
+
+        Components for the representative pairs, gamma, local epsilon and the lower-bound triples must agree exactly.
+        Returns one line per size. Raises VerificationError with both values at the first disagreement.
+
+        >>> import symamp as sa
+        >>> sa.RandomizedResponse().verify({"k": 4, "eps0": "log(3)"})
+        ('RandomizedResponse(k=4, eps0=log(3)): 3 components, gamma = 2/3, local epsilon = log(3)',)
+        """
+        lines = []
+        for size in sizes:
+            member = self.at(**dict(size))
+            swap = {self.values[name]: member.values[name] for name in self.values}
+            lines.append(verify(self, member, member.table(), swap))
+        return tuple(lines)
+
+
+def _of_numbers(table: Callable[[Any], FiniteMechanism]) -> Callable[[Any], FiniteMechanism]:
+    """Return the function that writes a member out, with a refusal where a parameter is still a symbol."""
+
+    @wraps(table)
+    def written_out(self: Family) -> FiniteMechanism:
+        if self.parameters:
+            free = ", ".join(p.name for p in self.parameters)
+            raise ArgumentError("table", f"{self!r} with {free} free", "numbers for all parameters")
+        return table(self)
+
+    return written_out
+
+
+def _is_symbol(value: object, parameter: Parameter) -> bool:
+    return isinstance(value, sp.Basic) and bool(value == parameter.symbol)  # an array would compare its elements
+
+
+def _is_large(value: sp.Expr) -> bool:
+    return bool(value.is_Integer and value > _LARGEST_EXPANDED)
+
+
+def _narrowed(declared: Parameter, given: Parameter) -> Parameter:
+    other = given.predicate is not None and declared.predicate not in (None, given.predicate)
+    if given.name != declared.name or (declared.integer and not given.integer) or other:
+        raise ArgumentError(declared.name, given.describe(), f"a range for {declared.describe()}")
+    return replace(given, predicate=given.predicate or declared.predicate)

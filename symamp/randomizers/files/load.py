@@ -1,0 +1,388 @@
+"""Mechanisms from JSON files: tables, families, and mechanisms made of others; one reader a format."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Never
+
+import sympy as sp
+
+from symamp.decompositions.randomizer import Orbit
+from symamp.errors import ArgumentError, FormatError
+from symamp.formulas.order import sign
+from symamp.formulas.parameter import Parameter, admissible_points, probing_points
+from symamp.numbers.arguments import exact_number
+from symamp.numbers.formula import Point
+from symamp.numbers.reading import parse_expression
+from symamp.numbers.substitution import put as substituted
+from symamp.randomizers.catalogue import by_name
+from symamp.randomizers.combined import joint, parallel, poisson_subsample
+from symamp.randomizers.described import COUNTS, SIZE, DescribedFamily, Description, described_family, normalised
+from symamp.randomizers.families.local_hashing import LocalHashing
+from symamp.randomizers.finite import FiniteMechanism
+from symamp.randomizers.mechanism import Mechanism
+from symamp.randomizers.structures.exchangeable import Share
+from symamp.randomizers.structures.one_hot import Letter
+from symamp.schemas.validation import check_document, printable, refuse
+
+# ---------- What all mechanism files share: parameters, expressions, labels. Their shape has been checked by the schema
+
+Symbols = dict[str, sp.Symbol]
+
+
+def read_document(data: object, schema: str) -> tuple[dict[str, Any], str, tuple[Parameter, ...]]:
+    """Return the document, its name and its parameters, after a check of its shape (FormatError)."""
+    document = check_document(data, schema)
+    if type(document["version"]) is not int:  # to JSON Schema 1.0 is an integer
+        refuse("version", document["version"], "1, the only version so far")
+    return document, read_label(document["name"], "name"), read_parameters(document.get("parameters", {}))
+
+
+def read_parameters(declared: dict[str, Any]) -> tuple[Parameter, ...]:
+    """Return the declared parameters; bounds may use those that come before."""
+    found: list[Parameter] = []
+    for name, members in declared.items():
+        place = f"parameters[{json.dumps(name)}]"
+        symbols = {parameter.name: parameter.symbol for parameter in found}
+        lower, upper = (
+            read_expression(members[side], f'{place}["{side}"]', symbols, {}) if side in members else None
+            for side in ("lower", "upper")
+        )
+        integer = members.get("integer", False)
+        try:
+            found.append(Parameter(name, lower, upper, integer))
+        except ArgumentError as error:
+            raise FormatError(place, str(error.value), error.accepted) from None
+    return tuple(found)
+
+
+def read_expression(
+    value: object,
+    place: str,
+    symbols: Symbols,
+    seen: dict[str, sp.Expr],
+    points: Sequence[Point] = (),
+    probes: Sequence[Point] = (),
+) -> sp.Expr:
+    """Return the number or expression; ``seen`` remembers what has been parsed.
+
+    A float counts as the shortest decimal that denotes it. ``points`` are admissible values of the symbols, ``probes``
+    some at which it must be real and finite.
+    """
+    if not isinstance(value, str):
+        return exact_number(repr(value) if isinstance(value, float) else value, place)
+    if value not in seen:
+        seen[value] = parse_expression(value, symbols, argument=place, points=points, probes=probes)
+    return seen[value]
+
+
+def read_label(value: str, place: str) -> str:
+    """Return a text fit to be a label."""
+    return value if value.isprintable() else refuse(place, value, "printable characters")
+
+
+# ------------ Mechanisms with finitely many inputs and messages, as tables in JSON documents (docs/mechanism_format.md)
+
+_MOST_ENTRIES = 40_000
+
+
+def table_from_json(data: object) -> FiniteMechanism:
+    """Return the mechanism whose table a decoded JSON document holds.
+
+    Raises FormatError, ExpressionError, and what ``FiniteMechanism`` raises (see ``load_mechanism``).
+
+    >>> table_from_json({
+    ...     "format": "symamp-mechanism", "version": 1, "name": "coin", "inputs": ["no", "yes"], "messages": ["0", "1"],
+    ...     "table": {"no": {"0": 0.75, "1": 0.25}, "yes": {"0": 0.25, "1": 0.75}}}).blanket("no", "yes").gamma
+    1/2
+    """
+    document, name, parameters = read_document(data, "mechanism")
+    inputs, messages = (_labels(document[key], key) for key in ("inputs", "messages"))
+    if len(inputs) * len(messages) > _MOST_ENTRIES:
+        sizes = f"{len(inputs)} inputs and {len(messages)} messages"
+        raise FormatError("table", sizes, f"at most {_MOST_ENTRIES} entries")
+    rows = document["table"]
+    for x in (*rows, *inputs):
+        if (x in rows) != (x in inputs):
+            refuse("table", x if x in rows else f"no {x}", "one row for each of the inputs")
+    symbols = {parameter.name: parameter.symbol for parameter in parameters}
+    points, probes = admissible_points(parameters), probing_points(parameters)
+    seen: dict[str, sp.Expr] = {}  # tables repeat themselves, and building an expression is what takes time
+    table: dict[str, dict[str, sp.Expr]] = {}
+    for x in inputs:
+        place = f"table[{json.dumps(x)}]"
+        table[x] = {y: sp.Integer(0) for y in messages}
+        for y, value in rows[x].items():
+            if y not in table[x]:
+                refuse(place, y, "keys that are messages")
+            table[x][y] = read_expression(value, f"{place}[{json.dumps(y)}]", symbols, seen, points, probes)
+    return FiniteMechanism(table, parameters=parameters, name=name)
+
+
+def _labels(labels: list[str], place: str) -> tuple[str, ...]:
+    return tuple(read_label(label, f"{place}[{i}]") for i, label in enumerate(labels))
+
+
+# ----------------------------- Mechanisms made of others from JSON documents: format version 1, docs/combined_format.md
+
+_KINDS = ("joint", "parallel", "sampled")
+_DEEPEST = 8
+FORMAT = "symamp-combined"
+
+
+def combined_from_json(data: object, read: Callable[[object], Mechanism], depth: int = 0) -> Mechanism:
+    """Return the joint, parallel or sampled mechanism that a decoded JSON document describes.
+
+    ``read`` reads the documents of parts that are no combinations themselves. Raises FormatError for a document that
+    does not have the documented shape, UnknownMechanismError for a family that there is not, and what ``joint``,
+    ``parallel`` and the families raise.
+
+    >>> combined_from_json({"format": "symamp-combined", "version": 1, "name": "eight questions",
+    ...     "joint": [{"family": "krr", "parameters": {"k": 4, "eps0": "1/8"}, "times": 8}]}, read=None)
+    joint([RandomizedResponse(k=4, eps0=1/8)] * 8)
+    """
+    document, _, _ = read_document(data, "combined")
+    kinds = [kind for kind in _KINDS if kind in document]
+    if len(kinds) != 1 or depth > _DEEPEST:
+        got = f"nested {depth} deep" if len(kinds) == 1 else ", ".join(kinds) or "none of them"
+        raise FormatError("document", got, f"one of {', '.join(_KINDS)}, nested at most {_DEEPEST} deep")
+    neighbours = document.get("neighbours", "all")
+
+    def part(value: dict[str, Any], place: str) -> list[Mechanism]:
+        if ("family" in value) == ("mechanism" in value):
+            raise FormatError(place, sorted(value), "one of family and mechanism")
+        numbers = dict(value.get("parameters", {}))
+        found: Any
+        if "family" in value:
+            found = by_name(value["family"])(**numbers)
+        else:
+            inner = value["mechanism"]
+            nested = inner.get("format") == FORMAT
+            found = combined_from_json(inner, read, depth + 1) if nested else read(inner)
+            found = found.at(**numbers) if numbers else found
+        return [found] * value.get("times", 1)
+
+    def one(value: dict[str, Any], place: str) -> Mechanism:
+        found = part(value, place)
+        return found[0] if len(found) == 1 else joint(found)
+
+    if kinds == ["joint"]:
+        parts = [m for i, value in enumerate(document["joint"]) for m in part(value, f"joint[{i}]")]
+        return joint(parts, neighbours=neighbours)
+    if kinds == ["sampled"]:
+        return poisson_subsample(one(document["sampled"]["part"], "sampled"), document["sampled"]["rate"])
+    weighted = [(v["weight"], one(v["part"], f"parallel[{i}]")) for i, v in enumerate(document["parallel"])]
+    return parallel(weighted, neighbours=neighbours)
+
+
+# ---------------------------- Families with symbolic sizes from JSON documents: format version 1, docs/family_format.md
+
+
+def family_from_json(data: object) -> DescribedFamily:
+    """Return the family that a decoded JSON document describes, with all parameters free.
+
+    Raises FormatError for a document that does not have the documented shape, ExpressionError for an expression
+    outside the grammar, and what ``described_family`` raises.
+
+    >>> family_from_json({
+    ...     "format": "symamp-family", "version": 1, "name": "noisy one-hot vector",
+    ...     "parameters": {"D": {"lower": 2, "integer": True}, "f": {"lower": 0, "upper": "1/2"}},
+    ...     "structure": {"one-hot": {"size": "D", "letters": [
+    ...         {"label": "0", "own": "f", "other": "1 - f"}, {"label": "1", "own": "1 - f", "other": "f"}]}},
+    ... }).at(D=2).blanket().gamma
+    2*f
+    """
+    document, name, parameters = read_document(data, "family")
+    reader = _Reader(parameters)
+    if "structure" not in document:
+        return described_family(Description(name, parameters, **reader.orbits(document, "", "orbits", "density")))
+    ((kind, content),) = document["structure"].items()
+    read = {
+        "one-hot": reader.one_hot,
+        "exchangeable-sets": reader.sets,
+        "hashing": reader.hashing,
+        "statistic": reader.statistic,
+    }[kind]
+    return described_family(Description(name, parameters, **read(content, f'structure["{kind}"]')))
+
+
+class _Reader:
+    """Reads the parts of a document, whose shape has been checked, over the declared parameters."""
+
+    def __init__(self, parameters: tuple[Parameter, ...]) -> None:
+        self.parameters = parameters
+        self.symbols = {p.name: p.symbol for p in parameters}
+        self.points = admissible_points(parameters)
+        self.seen: dict[str, sp.Expr] = {}
+
+    def one_hot(self, value: dict[str, Any], place: str) -> dict[str, Any]:
+        letters = []
+        for i, letter in enumerate(value["letters"]):
+            at = f'{place}["letters"][{i}]'
+            label = read_label(letter["label"], f'{at}["label"]')
+            letters.append(Letter(label, *(self._member(letter, at, key) for key in ("own", "other"))))
+        return {"size": value["size"], "letters": tuple(letters)}
+
+    def sets(self, value: dict[str, Any], place: str) -> dict[str, Any]:
+        shares = []
+        for key, items in value["shares"].items():
+            found = []
+            for i, share in enumerate(items):
+                at = f'{place}["shares"]["{key}"][{i}]'
+                label = f": {read_label(share['label'], at)}" if "label" in share else ""
+                found.append(Share(label, *(self._member(share, at, k) for k in ("measure", "inside", "outside"))))
+            shares.append((COUNTS[key], tuple(found)))
+        levels = tuple(self._member(value, place, key) for key in ("high", "low"))
+        return {"size": value["size"], "levels": levels, "shares": tuple(shares)}
+
+    def hashing(self, value: dict[str, Any], place: str) -> dict[str, Any]:
+        high, low, values = (self._member(value, place, key) for key in ("high", "low", "range"))
+        size = value["size"]
+        if size not in self.symbols:
+            refuse(f'{place}["size"]', size, SIZE)
+        if not values.is_integer or sign(values - 2, self.parameters) < 0:
+            raise FormatError(f'{place}["range"]', str(values), "an integer of at least 2")
+        # Local hashing with these symbols: only the mechanism behind the hash differs.
+        swap = dict(zip((p.symbol for p in LocalHashing.declared[:2]), (values, self.symbols[size]), strict=True))
+
+        def put(expr: sp.Expr | None) -> sp.Expr | None:
+            return None if expr is None else substituted(expr, swap)
+
+        shares = tuple(
+            (counts, tuple(Share(s.label, *(put(e) for e in s[1:])) for s in LocalHashing().shares(*counts)))
+            for counts in COUNTS.values()
+        )
+        return {"size": size, "levels": (high, low), "shares": shares}
+
+    def statistic(self, value: dict[str, Any], place: str) -> dict[str, Any]:
+        found = self.orbits(value, place, "values", "weights")
+        return {key: part if key == "size" else normalised(part) for key, part in found.items()}
+
+    def orbits(self, value: dict[str, Any], place: str, name: str, densities: str) -> dict[str, Any]:
+        found: dict[str, Any] = {"size": value["size"]} if "size" in value else {}
+        for key, field in ((name, "orbits"), ("third", "third")):
+            here = f'{place}["{key}"]' if place else key
+            if key in value:
+                found[field] = tuple(self._orbit(o, f"{here}[{i}]", densities) for i, o in enumerate(value[key]))
+        return found
+
+    def _orbit(self, value: dict[str, Any], place: str, densities: str) -> Orbit:
+        label = read_label(value["label"], f'{place}["label"]') if "label" in value else place
+        density = tuple(self._entry(d, f'{place}["{densities}"][{i}]') for i, d in enumerate(value[densities]))
+        rest = tuple(
+            (self._entry(d, f'{place}["rest"][{i}][0]'), self._entry(n, f'{place}["rest"][{i}][1]'))
+            for i, (d, n) in enumerate(value.get("rest", ()))
+        )
+        return Orbit(label, self._member(value, place, "measure"), density, rest)
+
+    def _member(self, value: dict[str, Any], place: str, key: str) -> Any:
+        return self._entry(value[key], f'{place}["{key}"]')
+
+    def _entry(self, value: object, place: str) -> Any:
+        """Return the expression, or None where null stands (and the schema admits it)."""
+        return None if value is None else read_expression(value, place, self.symbols, self.seen, self.points)
+
+
+# ---------- Mechanisms from JSON files, format version 1 (docs/mechanism_format.md): the file, the document, the reader
+
+# A file is data: expressions go through ``parse_expression``, nothing is executed, and all sizes are limited.
+
+_MOST_BYTES = 4 * 2**20
+_MOST_DIGITS = 1000
+_READERS: dict[object, Callable[[object], Any]] = {
+    "symamp-mechanism": table_from_json,
+    "symamp-family": family_from_json,
+    FORMAT: lambda data: combined_from_json(data, mechanism_from_json),
+}
+
+
+def load_mechanism(path: str | os.PathLike[str]) -> Any:
+    """Return the mechanism or family that the JSON file describes, checked: rows sum to 1, no entry is negative.
+
+    A file with the format "symamp-mechanism" gives a ``FiniteMechanism``, one with "symamp-family" a
+    ``DescribedFamily``, whose sizes may be symbols (docs/family_format.md), and one with "symamp-combined" a joint,
+    parallel or sampled mechanism (docs/combined_format.md).
+
+    Raises FormatError for a file that cannot be read or does not have the documented shape, ExpressionError for an
+    expression outside the grammar, and what ``FiniteMechanism`` raises for a table that is no local randomizer
+    (RowSumError, NegativeProbabilityError, UndecidedOrderError). The place is named, as in ``table["a"]["y"]``.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "coin.json")
+    ...     _ = file.write_text('''{"format": "symamp-mechanism", "version": 1, "name": "biased coin",
+    ...         "inputs": ["no", "yes"], "messages": ["0", "1"],
+    ...         "table": {"no": {"0": 0.75, "1": 0.25}, "yes": {"0": 0.25, "1": 0.75}}}''')
+    ...     load_mechanism(file).name
+    'biased coin'
+    """
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise FormatError("path", type(path).__name__, "the path of a JSON file")
+    place = printable(os.fspath(path))
+    try:
+        # Only regular files: opening a pipe would wait, and a device may never end.
+        if not Path(path).is_file():
+            raise FormatError("path", place, "an existing file")
+        with open(path, "rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise FormatError("path", place, f"a file of at most {_MOST_BYTES} bytes")
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError("path", place, f"a file in UTF-8 (byte {error.start} is not)") from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        why = getattr(error, "strerror", None) or error  # without the path
+        raise FormatError("path", place, f"a file that can be read ({why})") from None
+    return mechanism_from_json(_decoded(text, place))
+
+
+def mechanism_from_json(data: object) -> Any:
+    """Return the mechanism or family that a decoded JSON document describes (``load_mechanism`` says what is raised).
+
+    A float counts as the shortest decimal that denotes it, as it does in a file: 0.1 is 1/10.
+
+    >>> mechanism_from_json({
+    ...     "format": "symamp-mechanism", "version": 1, "name": "binary randomized response",
+    ...     "parameters": {"eps0": {"lower": "0"}}, "inputs": ["a", "b"], "messages": ["a", "b"],
+    ...     "table": {"a": {"a": "exp(eps0)/(exp(eps0)+1)", "b": "1/(exp(eps0)+1)"},
+    ...               "b": {"b": "exp(eps0)/(exp(eps0)+1)", "a": "1/(exp(eps0)+1)"}}}).inputs
+    ('a', 'b')
+    """
+    form = data.get("format") if isinstance(data, dict) else None
+    found: Mechanism = _READERS.get(form if isinstance(form, str) else None, table_from_json)(data)
+    return found
+
+
+def _decoded(text: str, place: str) -> object:
+    """Return the JSON document, with decimals kept exact; unlike ``json``, refuse all that RFC 8259 leaves open."""
+
+    def number(digits: str) -> int:
+        if len(digits) > _MOST_DIGITS:
+            raise FormatError(place, digits, f"integers of at most {_MOST_DIGITS} digits")
+        return int(digits)
+
+    def constant(word: str) -> Never:
+        raise FormatError(place, word, "finite numbers")
+
+    def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found: dict[str, object] = {}
+        for key, value in pairs:
+            if key in found:
+                raise FormatError(place, f"the key {printable(key)} twice", "each key once in an object")
+            found[key] = value
+        return found
+
+    try:
+        return json.loads(
+            text, parse_float=Decimal, parse_int=number, parse_constant=constant, object_pairs_hook=members
+        )
+    except json.JSONDecodeError as error:
+        raise FormatError(place, f"{error.msg} in line {error.lineno}", "a JSON document") from None
+    except RecursionError:
+        raise FormatError(place, "lists or objects nested too deeply", "a JSON document") from None

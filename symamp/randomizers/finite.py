@@ -1,0 +1,493 @@
+"""A local randomizer given as a table: what may be given as one, its entries, and which inputs are neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import comb, isfinite
+from typing import Any, Self
+
+import numpy as np
+import sympy as sp
+from flint import fmpq
+
+from symamp.decompositions.checks import check_probabilities
+from symamp.decompositions.numeric_table import Exact, NumericTable, expression
+from symamp.decompositions.randomizer import Orbit, known_label
+from symamp.errors import ArgumentError, FormatError, RowSumError
+from symamp.formulas.order import sign
+from symamp.formulas.parameter import EPS0, Parameter, admissible_points, check_range, probing_points
+from symamp.numbers.arguments import exact_number, printable_number
+from symamp.numbers.formula import Point
+from symamp.numbers.rationals import fits, fmpq_of, fraction, rational_of
+from symamp.numbers.reading import PRINTABLE_BITS, parse_expression, read_formula
+from symamp.numbers.substitution import put
+from symamp.randomizers.mechanism import Mechanism
+
+# --- What may be given as a table: mappings, matrices, arrays, lists of rows, data frames; as labelled rows of values
+
+_SHAPE = (
+    "a mapping {input: {message: probability}}, a list of rows, a NumPy array or SymPy matrix with one row per input, "
+    "or a pandas frame"
+)
+_WITHIN = fmpq(1, 2**20)
+"""How far from 1 a row may sum and still be taken as rounded."""
+
+
+def rows_of(table: object) -> dict[str, dict[str, object]]:
+    """Return the table as {input: {message: value}}; FormatError for anything that is not a table.
+
+    Rows and columns without labels are called x0, x1, ... and y0, y1, ...
+
+    >>> rows_of([[1, 0], [0, 1]])
+    {'x0': {'y0': 1, 'y1': 0}, 'x1': {'y0': 0, 'y1': 1}}
+    """
+    if isinstance(table, Mapping):
+        return _labelled(table)
+    if isinstance(table, sp.MatrixBase):
+        return _numbered([[table[i, j] for j in range(table.cols)] for i in range(table.rows)])
+    if isinstance(table, np.ndarray):
+        if table.ndim != 2:
+            raise FormatError("table", f"an array with {table.ndim} axes", _SHAPE)
+        return _numbered(table.tolist())
+    if str(type(table).__module__).partition(".")[0] == "pandas" and getattr(table, "ndim", 0) == 2:
+        return _framed(table)
+    if not _is_row(table):
+        raise FormatError("table", type(table).__name__, _SHAPE)
+    return _numbered(table)
+
+
+def normalised(rows: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
+    """Return the rows with those of rational numbers divided by their exact sum, where it is 1 but for rounding.
+
+    Raises RowSumError for a row of numbers whose sum is not within 2**-20 of 1.
+    """
+    result = {}
+    for x, row in rows.items():
+        numbers = {y: rational(value) for y, value in row.items()}
+        exact = {y: number for y, number in numbers.items() if number is not None}
+        if len(exact) != len(row):
+            result[x] = row
+            continue
+        whole = sum(exact.values(), fmpq(0))
+        if not abs(whole - 1) <= _WITHIN:
+            raise RowSumError(
+                f'row of input "{x}"', f"sum {float(fraction(whole) or 0):.9g}", "rows within 2**-20 of 1"
+            )
+        result[x] = {y: number / whole for y, number in exact.items()}
+    return result
+
+
+def rational(value: object) -> fmpq | None:
+    """Return the exact value of a number of Python, NumPy, mpmath or python-flint; None for anything else.
+
+    >>> rational(0.5), rational("1/2")
+    (1/2, None)
+    """
+    if isinstance(value, fmpq):
+        return value
+    if isinstance(value, float) and isfinite(value):
+        return fmpq(*value.as_integer_ratio())
+    number = fraction(value)
+    if number is None or not fits(number) or number.denominator.bit_length() > PRINTABLE_BITS:
+        return None
+    return fmpq_of(number)
+
+
+def _labelled(table: Mapping[Any, Any]) -> dict[str, dict[str, object]]:
+    rows: dict[str, dict[str, object]] = {}
+    for key, row in table.items():
+        x = _label(key)
+        if not isinstance(row, Mapping):
+            raise FormatError(f'table["{x}"]', type(row).__name__, "a mapping {message: probability}")
+        entries = {_label(y): value for y, value in row.items()}
+        if x in rows or len(entries) != len(row):
+            raise FormatError(f'table["{x}"]', x, "labels that differ as strings")
+        rows[x] = entries
+    return rows
+
+
+def _numbered(rows: Any) -> dict[str, dict[str, object]]:
+    for i, row in enumerate(rows):
+        if not _is_row(row) or len(row) != len(rows[0]):
+            raise FormatError(f"row {i} of the table", type(row).__name__, "rows of equal length")
+    return {f"x{i}": {f"y{j}": value for j, value in enumerate(row)} for i, row in enumerate(rows)}
+
+
+def _framed(frame: Any) -> dict[str, dict[str, object]]:
+    inputs, messages = ([_label(key) for key in axis] for axis in (frame.index, frame.columns))
+    for labels in (inputs, messages):
+        if len(set(labels)) != len(labels):
+            raise FormatError("table", "a label twice", "labels that differ as strings")
+    values = frame.to_numpy(dtype=object).tolist()
+    return {x: dict(zip(messages, row, strict=True)) for x, row in zip(inputs, values, strict=True)}
+
+
+def _is_row(row: object) -> bool:
+    if isinstance(row, np.ndarray):
+        return bool(row.ndim == 1)
+    return isinstance(row, Sequence) and not isinstance(row, str | bytes)
+
+
+def _label(key: object) -> str:
+    try:
+        return str(key)
+    except Exception:  # Python refuses to print integers of more than 4300 digits, and this may be anyone's code
+        raise FormatError("label", key, "a label that can be printed") from None
+
+
+# --- The entries of a table: numbers, text and SymPy expressions as exact numbers, or as formulas in the parameters
+
+
+def declared_parameters(parameters: object) -> dict[str, Parameter]:
+    """Return the parameters by name; FormatError for anything but a list of different ones."""
+    if not isinstance(parameters, Sequence) or not all(isinstance(p, Parameter) for p in parameters):
+        raise FormatError("parameters", parameters, "a list of Parameter, such as [Parameter('p', lower=0, upper=1)]")
+    declared = {p.name: p for p in parameters}
+    if len(declared) != len(parameters):
+        raise FormatError("parameters", [p.name for p in parameters], "different names")
+    return declared
+
+
+class Entries:
+    """Reads entries as expressions over the parameters' own symbols; ``found`` are the parameters not declared."""
+
+    def __init__(self, declared: Mapping[str, Parameter]) -> None:
+        self.declared = declared
+        self.found: dict[str, Parameter] = {}
+        self.symbols: dict[str, sp.Symbol] = {}
+        self.seen: dict[object, sp.Expr] = {}
+        self.points: dict[tuple[str, ...], tuple[list[Point], list[Point]]] = {}
+
+    def exact(self, value: object, x: str, y: str) -> Exact:
+        """Return the probability of message y on input x, as a fraction where it is one."""
+        number = rational(value)
+        if number is not None:
+            return number
+        entry = self.entry(value, f'table["{x}"]["{y}"]')
+        return fmpq_of(entry) if entry.is_Rational else entry
+
+    def entry(self, value: object, place: str) -> sp.Expr:
+        """Return an entry as an expression, read once."""
+        if not isinstance(value, str | sp.Expr):
+            return printable_number(value, place)
+        if value not in self.seen:
+            constant = isinstance(value, sp.Expr) and not value.free_symbols
+            read = self.text if isinstance(value, str) else printable_number if constant else self.formula
+            self.seen[value] = read(value, place)
+        return self.seen[value]
+
+    def text(self, value: str, place: str) -> sp.Expr:
+        """Return what text says; symbols without declaration are found parameters."""
+        known = self.known()
+        symbols = {n: p.symbol for n, p in known.items()}
+        points, probes = self.admissible()
+        entry = parse_expression(value, symbols, argument=place, points=points, probes=probes)
+        for symbol in sorted(entry.free_symbols, key=str):
+            self.found.setdefault(symbol.name, known[symbol.name])
+        return entry
+
+    def formula(self, value: sp.Expr, place: str) -> sp.Expr:
+        """Return a SymPy expression over the parameters' own symbols."""
+        swap = {}
+        for symbol in sorted(value.free_symbols, key=str):
+            if self.symbols.setdefault(symbol.name, symbol) != symbol:
+                raise FormatError(place, f"two different SymPy symbols named {symbol.name}", "one symbol for each name")
+            parameter = self.declared.get(symbol.name) or self.found.setdefault(symbol.name, _assumed(symbol))
+            swap[symbol] = parameter.symbol
+        return read_formula(value, place, swap, *self.admissible(), floats=True)
+
+    def known(self) -> dict[str, Parameter]:
+        """Return all parameters that an entry may have."""
+        return {EPS0.name: EPS0, **self.found, **self.declared}
+
+    def admissible(self) -> tuple[list[Point], list[Point]]:
+        """Return points at which what SymPy makes of an entry is compared with it, and some where it must be real."""
+        known = self.known()
+        names = tuple(known)
+        if names not in self.points:
+            parameters = tuple(known.values())
+            self.points[names] = [*admissible_points(parameters)], [*probing_points(parameters)]
+        return self.points[names]
+
+
+def _assumed(symbol: sp.Symbol) -> Parameter:
+    """Return the parameter that a SymPy symbol's own assumptions describe."""
+    if symbol.name == EPS0.name:
+        return EPS0
+    integer = bool(symbol.is_integer)
+    if symbol.is_positive:
+        return Parameter(symbol.name, lower=sp.Integer(1 if integer else 0), integer=integer)
+    return Parameter(symbol.name, lower=sp.Integer(0) if integer and symbol.is_nonnegative else None, integer=integer)
+
+
+# ----------------------------- Which inputs are neighbours: all, those at distance at most d, or pairs given one by one
+
+ALL = "all"
+_ACCEPTED = "'all', a distance > 0, or a list of pairs of inputs"
+_PAIRS = "pairs of two different inputs"
+_METRIC = "inputs that are numbers or points with a metric: labels such as 0, 1/2 or (1, 2), or a list of pairs"
+
+
+def neighbouring(inputs: Sequence[str], neighbours: object) -> list[tuple[int, int]]:
+    """Return the pairs of inputs, by index, that are neighbours: in one order each, at least one pair.
+
+    A number is a distance, Euclidean, for labels that are numbers or points; a list has the pairs themselves. Raises
+    ArgumentError for anything else and where there is no pair, UnknownInputError for labels that are none.
+
+    >>> neighbouring(["0", "1", "2"], 1), neighbouring(["(0, 0)", "(1, 1)"], "sqrt(2)")
+    ([(0, 1), (1, 2)], [(0, 1)])
+    """
+    if isinstance(neighbours, Sequence) and not isinstance(neighbours, str | bytes):
+        found = [_pair(inputs, item) for item in neighbours]
+    else:
+        square = distance(neighbours) ** 2
+        points = [_point(x) for x in inputs]
+        if len({len(p) for p in points}) > 1:
+            raise ArgumentError("neighbours", neighbours, _METRIC)
+        found = [
+            (i, j) for i, j in combinations(range(len(points)), 2) if sign(square - _square(points[i], points[j])) >= 0
+        ]
+    if not found:
+        raise ArgumentError("neighbours", neighbours, "a distance, or a list, with at least one pair of inputs")
+    return found
+
+
+def distance(value: object) -> sp.Expr:
+    """Return a distance as an exact positive number."""
+    number = exact_number(value, "neighbours", accepted=_ACCEPTED)
+    if sign(number) <= 0:
+        raise ArgumentError("neighbours", value, _ACCEPTED)
+    return number
+
+
+def _pair(inputs: Sequence[str], item: object) -> tuple[int, int]:
+    if isinstance(item, str | bytes) or not isinstance(item, Sequence) or len(item) != 2:
+        raise ArgumentError("neighbours", item, _PAIRS)
+    first, second = (known_label("neighbours", x, inputs) for x in item)
+    if first == second:
+        raise ArgumentError("neighbours", item, _PAIRS)
+    return inputs.index(first), inputs.index(second)
+
+
+def _point(label: str) -> tuple[Fraction, ...]:
+    try:
+        return tuple(Fraction(part.strip()) for part in label.strip().removeprefix("(").removesuffix(")").split(","))
+    except (ValueError, ZeroDivisionError):
+        raise ArgumentError("neighbours", f"a distance between inputs such as {label!r}", _METRIC) from None
+
+
+def _square(x: Sequence[Fraction], z: Sequence[Fraction]) -> sp.Rational:
+    return rational_of(sum(((a - b) ** 2 for a, b in zip(x, z, strict=True)), Fraction(0)))
+
+
+# ------------------------------------------------- A local randomizer given as a table: {input: {message: probability}}
+
+_MOST_INPUTS, _MOST_MESSAGES, _MOST_ENTRIES = 400, 4000, 160_000
+_UNCOUNTED = 30
+"""Exponents from here on count as this: even two letters make more strings than a table has messages."""
+
+
+class FiniteMechanism(Mechanism):
+    """A finite local randomizer: the probability of each message on each input, as exact expressions.
+
+    ``table`` is {input: {message: entry}} (a message that is left out has probability 0), or rows in a list, a NumPy
+    array, a SymPy matrix or a pandas frame; without labels, inputs are x0, x1, ... and messages y0, y1, ... Entries
+    are numbers (a float counts as the binary fraction it is), SymPy expressions, or strings such as
+    ``"exp(eps0)/(exp(eps0) + 1)"``. Symbols are parameters: ``eps0`` is positive unless declared otherwise; a SymPy
+    symbol brings its own sign; others are declared with ``parameters``.
+
+    Rows are proved to sum to 1 and entries to be nonnegative under the assumptions: RowSumError,
+    NegativeProbabilityError or UndecidedOrderError otherwise; FormatError for a table of the wrong shape. Rows of
+    floats rarely sum to exactly 1: with ``normalise=True`` each row of numbers that does within 2**-20 is divided by
+    its exact sum, and the mechanism is the one with these probabilities.
+
+    >>> coin = FiniteMechanism({"a": {"0": "2/3", "1": "1/3"}, "b": {"0": "1/3", "1": "2/3"}})
+    >>> coin.local_epsilon()
+    log(2)
+    >>> FiniteMechanism([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2]], normalise=True).messages
+    ('y0', 'y1', 'y2')
+    """
+
+    def __init__(
+        self,
+        table: object,
+        *,
+        parameters: Sequence[Parameter] = (),
+        name: str = "finite mechanism",
+        normalise: bool = False,
+    ) -> None:
+        rows = rows_of(table)
+        declared = declared_parameters(parameters)
+        if not isinstance(name, str):
+            raise FormatError("name", name, "text")
+        if not isinstance(normalise, bool):
+            raise ArgumentError("normalise", normalise, "True or False")
+        self.name = name
+        self._inputs = tuple(rows)
+        self._messages = tuple(dict.fromkeys(y for row in rows.values() for y in row))
+        check_size(len(self._inputs), len(self._messages))
+        read = Entries(declared)
+        entries = {
+            x: {y: read.exact(value, x, y) for y, value in row.items()}
+            for x, row in (normalised(rows) if normalise else rows).items()
+        }
+        zero = fmpq(0)
+        values = [[entries[x].get(y, zero) for y in self._messages] for x in self._inputs]
+        self.parameters = tuple({**read.found, **declared}[n] for n in {**declared, **read.found})
+        self._values = values
+        self._numeric = None if self.parameters else NumericTable(self._inputs, self._messages, values)
+        check_probabilities(self)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The labels of the rows."""
+        return self._inputs
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """The labels of the columns."""
+        return self._messages
+
+    @cached_property
+    def rows(self) -> tuple[tuple[sp.Expr, ...], ...]:
+        """The probabilities, one tuple per input, in the order of ``messages``."""
+        made = {value: expression(value) for row in self._values for value in row}
+        return tuple(tuple(made[value] for value in row) for row in self._values)
+
+    @property
+    def numeric(self) -> NumericTable | None:
+        """The table as exact numbers, None if a parameter is free."""
+        return self._numeric
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """All ordered pairs, as a table promises no symmetry; those of neighbours where others are not compared."""
+        if self._numeric is not None:
+            return tuple((self._inputs[i], self._inputs[j]) for i, j in self._numeric.pairs)
+        return tuple((x, z) for x in self._inputs for z in self._inputs if x != z)
+
+    def near(self, neighbours: object) -> Self:
+        """Return the table of which only neighbouring inputs are compared; other users may hold any input.
+
+        ``neighbours`` is a distance, for inputs whose labels are numbers or points (such as ``1/2`` or ``(1, 2)``; the
+        metric is Euclidean), or a list of pairs of inputs, for every other metric. Both orders of a pair are compared.
+        The local budget stays that of all inputs.
+
+        Raises ArgumentError for a table with free parameters, for labels without a metric, and if no pair is left.
+
+        >>> rows = {"0": {"a": "2/3", "b": "1/3"}, "1": {"a": "1/2", "b": "1/2"}, "2": {"a": "1/3", "b": "2/3"}}
+        >>> FiniteMechanism(rows).near(1).pairs()
+        (('0', '1'), ('1', '0'), ('1', '2'), ('2', '1'))
+        """
+        if self._numeric is None:
+            raise ArgumentError("neighbours", repr(self), "a table with numbers for all parameters")
+        found = copy(self)
+        for cached in ("_key", "_hash"):
+            found.__dict__.pop(cached, None)
+        found._numeric = self._numeric.between(neighbouring(self._inputs, neighbours))
+        return found
+
+    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
+        """All inputs outside the pair."""
+        return tuple(x for x in self._inputs if x not in pair)
+
+    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
+        """Each message by itself."""
+        chosen = [self._inputs.index(x) for x in distinguished]
+        rest = [i for i in range(len(self._inputs)) if i not in chosen]
+        one = sp.Integer(1)
+        return tuple(
+            Orbit(y, one, tuple(self.rows[i][j] for i in chosen), tuple((self.rows[i][j], one) for i in rest))
+            for j, y in enumerate(self._messages)
+        )
+
+    def key(self) -> tuple[object, ...]:
+        """Return labels, entries and assumptions."""
+        return self._key
+
+    @cached_property
+    def _key(self) -> tuple[object, ...]:
+        if self._numeric is None:
+            return ("FiniteMechanism", self._inputs, self._messages, self.rows, self.parameters)
+        return ("FiniteMechanism", self._inputs, self._messages, self._numeric.key)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def at(self, /, **values: object) -> Self:
+        """Return the mechanism with some parameters fixed.
+
+        >>> rr = FiniteMechanism({"a": {"0": "exp(eps0)/(exp(eps0)+1)", "1": "1/(exp(eps0)+1)"},
+        ...                       "b": {"1": "exp(eps0)/(exp(eps0)+1)", "0": "1/(exp(eps0)+1)"}})
+        >>> rr.at(eps0="log(3)").blanket("a", "b").gamma
+        1/2
+        """
+        by_name = {p.name: p for p in self.parameters}
+        numbers: dict[str, sp.Expr] = {}
+        for name, value in values.items():
+            if name not in by_name:
+                raise ArgumentError(
+                    "parameter", name, f"one of {', '.join(by_name)}" if by_name else "none: all are fixed"
+                )
+            numbers[name] = printable_number(value, name)
+        swap = {by_name[name].symbol: number for name, number in numbers.items()}
+        for name, number in numbers.items():
+            check_range(by_name[name], number, swap)
+        table = {
+            x: {y: put(self.rows[i][j], swap) for j, y in enumerate(self._messages)} for i, x in enumerate(self._inputs)
+        }
+        left = tuple(p.given(swap) for p in self.parameters if p.name not in numbers)
+        return type(self)(table, parameters=left, name=self.name)
+
+    def __repr__(self) -> str:
+        shown = f"{self.name!r}, {len(self._inputs)} inputs, {len(self._messages)} messages"
+        if self._numeric is not None and self._numeric.is_restricted:
+            shown += f", {len(self._numeric.pairs)} ordered pairs of neighbours"
+        return f"FiniteMechanism({shown})"
+
+
+def check_size(inputs: int, messages: int) -> None:
+    """Raise FormatError for a table that is too large; whoever writes one out asks before.
+
+    >>> check_size(3, 10**12)
+    Traceback (most recent call last):
+    ...
+    symamp.errors.FormatError: table: got 1000000000000 messages; accepted: 1 to 4000 messages and at most 160000 ...
+    """
+    if not 2 <= inputs <= _MOST_INPUTS:
+        raise FormatError("table", f"{_shown(inputs)} inputs", f"2 to {_MOST_INPUTS} inputs")
+    if not 1 <= messages <= _MOST_MESSAGES or inputs * messages > _MOST_ENTRIES:
+        accepted = f"1 to {_MOST_MESSAGES} messages and at most {_MOST_ENTRIES} entries"
+        raise FormatError("table", f"{_shown(messages)} messages", accepted)
+
+
+def _shown(count: int) -> str:
+    return str(count) if count < 10**18 else "10^18 or more"
+
+
+def strings(letters: int, length: int) -> int:
+    """Return how many strings of that length there are over an alphabet; too many to be listed are not counted.
+
+    >>> strings(3, 4), strings(2, 10**18) == 2**_UNCOUNTED
+    (81, True)
+    """
+    return int(letters ** min(length, _UNCOUNTED))
+
+
+def subsets(size: int, chosen: int) -> int:
+    """Return how many sets of ``chosen`` of ``size`` elements there are; too many to be listed are not counted.
+
+    >>> subsets(5, 2), subsets(10**18, 10**17) > 10**300
+    (10, True)
+    """
+    return comb(size, min(chosen, size - chosen, _UNCOUNTED))

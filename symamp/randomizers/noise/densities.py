@@ -1,0 +1,554 @@
+"""A mechanism with a density of one's own on a few inputs: cells, the least density, a finite table above it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise, permutations
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import sympy as sp
+from flint import acb, arb
+
+from symamp.decompositions.budget import VariationRatio
+from symamp.decompositions.printing import latex, text
+from symamp.decompositions.randomizer import known_label
+from symamp.decompositions.to_law import level_of, number
+from symamp.decompositions.worst_pair import WorstPair
+from symamp.errors import (
+    ArgumentError,
+    NegativeProbabilityError,
+    PrecisionError,
+    RowSumError,
+    SupportMismatchError,
+    SymampError,
+    UndecidedOrderError,
+    VerificationError,
+)
+from symamp.formulas.normal_form import normal
+from symamp.formulas.order import is_zero, sign
+from symamp.formulas.parameter import Parameter
+from symamp.laws.density import Piece, SmoothLaw
+from symamp.laws.law import Atom, Number, total
+from symamp.numbers.arguments import exact_number
+from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.finite import FiniteMechanism
+from symamp.randomizers.mechanism import SubjectBase
+from symamp.randomizers.noise.additive_noise import Y, plot_distribution, plot_ratios
+from symamp.randomizers.noise.density import formula_range, integral, largest_value, masses_beyond, resolved, stretches
+from symamp.randomizers.noise.fallback_law import Atom3
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# --------- Which of several densities is least, on cells of messages: what a blanket of finitely many inputs is made of
+
+SLACK = sp.Rational(2**50 - 1, 2**50)
+"""The least density is only needed up to this factor, which costs 1e-15 of the blanket: equal ones need no proof."""
+
+_BITS, _DEPTH, _MOST = 128, 28, 4_000
+
+
+class Cell(NamedTuple):
+    """Messages on which ``factor`` times the density with this index is at most every density, and positive."""
+
+    start: sp.Expr
+    end: sp.Expr
+    least: int
+    factor: sp.Expr
+
+
+def least_cells(densities: Sequence[Holomorphic], start: sp.Expr, end: sp.Expr) -> list[Cell]:
+    """Return cells that cover the messages between two numbers.
+
+    Cells are halved until balls decide; in what is left around a crossing the factor is smaller than ``SLACK``.
+
+    Guarantee
+    ---------
+    On every cell 0 < factor f_least(y) <= f(y) for each of the densities. Proof: docs/proofs/smooth_laws.md.
+
+    Raises UndecidedOrderError for a density that is not shown to be positive, or for too many crossings.
+    """
+    found: list[Cell] = []
+    width = end - start
+    with at_precision(_BITS):
+        first, wide = number(start)(), number(width)()
+        open_ = [(sp.S.Zero, sp.S.One, 0)]
+        while open_:
+            a, b, depth = open_.pop()
+            low, high = (first + wide * arb(int(s.p)) / int(s.q) for s in (a, b))
+            decided = _decided(densities, low, high, depth == _DEPTH)
+            if decided is None:
+                if depth == _DEPTH or len(found) + len(open_) > _MOST:
+                    told = "densities that are positive between the ends of the messages, and cross seldom"
+                    raise UndecidedOrderError("density", " | ".join(str(f.formula) for f in densities), told)
+                middle = (a + b) / 2
+                open_ += [(middle, b, depth + 1), (a, middle, depth + 1)]
+                continue
+            cell = Cell(start + width * a, start + width * b, *decided)
+            if found and found[-1][2:] == cell[2:]:
+                found[-1] = Cell(found[-1].start, cell.end, *decided)
+            else:
+                found.append(cell)
+    return found
+
+
+def _decided(densities: Sequence[Holomorphic], a: arb, b: arb, last: bool) -> tuple[int, sp.Expr] | None:
+    ranges = [values_between(f, a, b) for f in densities]
+    middle = acb((a + b) / 2)
+    least = min(range(len(densities)), key=lambda k: float(densities[k](middle).real.mid()))
+    if not ranges[least] > 0:
+        return None
+    others = [k for k in range(len(densities)) if densities[k].formula != densities[least].formula]
+    for factor in (sp.S.One, SLACK):
+        times = arb(int(factor.p)) / int(factor.q)
+        if all(values_between(densities[k], a, b, densities[least], times) >= 0 for k in others):
+            return least, factor
+    if not last or not all(ranges[k] > 0 for k in others):
+        return None
+    share = min(float((ranges[k] / ranges[least]).lower()) for k in others)
+    return least, sp.Rational(min(share, float(SLACK)))
+
+
+def values_between(f: Holomorphic, a: arb, b: arb, less: Holomorphic | None = None, times: arb | None = None) -> arb:
+    """Return a ball around the values of f - times * less on an interval: value at the middle, and a slope.
+
+    >>> y = sp.Symbol("y")
+    >>> values_between(Holomorphic(y, y), arb(0), arb(1), Holomorphic(y**2, y), arb(1)).contains(arb("0.25"))
+    True
+    """
+    box, middle = a.union(b), (a + b) / 2
+    at, (wide, slope) = f(acb(middle)), f.with_slope(acb(box))
+    if less is not None:
+        other, there = less.with_slope(acb(box))
+        at, wide, slope = at - less(acb(middle)) * times, wide - other * times, slope - there * times
+    if not slope.is_finite():
+        return wide.real
+    near = at.real + slope.real * (box - middle)
+    return near.intersection(wide.real) if near.overlaps(wide.real) and wide.is_finite() else near
+
+
+# ---------------- Stretches of messages with a density for each input, cut into cells on which one density is the least
+
+_ZERO, _ONE = sp.S.Zero, sp.S.One
+
+
+@dataclass(frozen=True)
+class Part:
+    """An interval of messages, and the density there of each input: one analytic formula each, positive or 0."""
+
+    start: sp.Expr
+    end: sp.Expr
+    densities: tuple[sp.Expr, ...]
+
+    @property
+    def is_tail(self) -> bool:
+        """Whether an end is infinite."""
+        return bool(self.start.is_infinite or self.end.is_infinite)
+
+    def ratio(self, i: int, j: int) -> sp.Expr:
+        """Return the ratio of two densities in normal form."""
+        return _ratio(self.densities[i], self.densities[j])
+
+
+class Shown(NamedTuple):
+    """Messages between two numbers: the density of the blanket, and the ratios of R(x0) and R(x1) to it."""
+
+    start: sp.Expr
+    end: sp.Expr
+    blanket: sp.Expr
+    ratio0: sp.Expr
+    ratio1: sp.Expr
+
+
+@lru_cache(maxsize=4096)
+def _ratio(a: sp.Expr, b: sp.Expr) -> sp.Expr:
+    return _ONE if a == b else normal(a / b)
+
+
+def law_of_cells(
+    parts: Sequence[Part], masses: Sequence[tuple[sp.Expr, ...]], pair: tuple[int, int], other: int | None
+) -> SmoothLaw:
+    """Return the triple of two inputs and the least density, or that of a third input; ``masses`` are of points."""
+    pieces: list[Piece] = []
+    atoms: list[Atom] = []
+    singular: list[tuple[Number, Number]] = []
+    for part in parts:
+        bases = range(len(part.densities)) if other is None else (other,)
+        if any(part.densities[k] == 0 for k in bases):
+            ends = [integral(part.densities[k], part.start, part.end) for k in pair]
+            none = number(_ZERO)
+            singular += [(ends[0], none), (none, ends[1])]
+            continue
+        for start, end, density, r0, r1 in cells_of(part, pair, other):
+            if r0.free_symbols or r1.free_symbols:
+                beyond = masses_beyond((density, part.densities[pair[0]], part.densities[pair[1]]))
+                m, ratio0, ratio1 = (Holomorphic(f, Y) for f in (density, r0, r1))
+                pieces.append(Piece(number(start), number(end), m, ratio0, ratio1, beyond))
+            else:
+                atoms.append(Atom(number(r0), number(r1), integral(density, start, end), r0 == r1))
+    for found in masses:
+        least = _least(found) if other is None else found[other]
+        if least == 0:
+            singular.append((number(found[pair[0]]), number(found[pair[1]])))
+        else:
+            r0, r1 = (normal(found[k] / least) for k in pair)
+            atoms.append(Atom(number(r0), number(r1), number(least), r0 == r1))
+    return SmoothLaw(tuple(pieces), tuple(atoms), _rest(pieces, atoms), tuple(singular))
+
+
+def cells_of(part: Part, pair: tuple[int, int], other: int | None) -> Iterator[Shown]:
+    """Yield the formulas of the cells of a stretch on which every density is positive."""
+    for start, end, base, factor in _cells(part, other):
+        r0, r1 = (normal(part.ratio(k, base) / factor) for k in pair)
+        yield Shown(start, end, normal(part.densities[base] * factor), r0, r1)
+
+
+def _cells(part: Part, other: int | None) -> list[tuple[sp.Expr, sp.Expr, int, sp.Expr]]:
+    if part.is_tail:
+        ratios = [part.ratio(k, 0) for k in range(len(part.densities))]
+        if any(r.free_symbols for r in ratios):
+            raise UndecidedOrderError(
+                "density", str(part.densities), "ratios that are constant far out, or an interval"
+            )
+        least = _least(tuple(ratios))
+        return [(part.start, part.end, ratios.index(least) if other is None else other, _ONE)]
+    if other is not None:
+        return [(part.start, part.end, other, _ONE)]
+    return list(_least_cells(part))
+
+
+@lru_cache(maxsize=256)
+def _least_cells(part: Part) -> tuple[tuple[sp.Expr, sp.Expr, int, sp.Expr], ...]:
+    return tuple(least_cells([Holomorphic(d, Y) for d in part.densities], part.start, part.end))
+
+
+def _least(values: tuple[sp.Expr, ...]) -> sp.Expr:
+    best = values[0]
+    for v in values[1:]:
+        best = v if sign(best - v) > 0 else best
+    return best
+
+
+def _rest(pieces: list[Piece], atoms: list[Atom]) -> Number:
+    """Return the mass of the null symbol."""
+    masses = [integral(p.density.formula, p.start, p.end) for p in pieces if isinstance(p.density, Holomorphic)]
+
+    def value() -> arb:
+        return (1 - total([*(m() for m in masses), *(a.mass() for a in atoms)])).max(arb(0))
+
+    return value
+
+
+# -------- A mechanism with a density of one's own: any density with cases, on a few inputs, with point masses beside it
+
+_DENSITIES_BITS, _NARROW, _THIN = 256, 2.0**-100, sp.Rational(1, 10**6)
+
+
+class Densities(SubjectBase):
+    """A message from an interval, or the line, on each of finitely many inputs; made by ``DensityMechanism``.
+
+    Cases are resolved exactly; that densities are positive and which of them is least is decided in balls, masses are
+    integrals in balls. All ordered pairs of inputs are compared.
+    """
+
+    name = "a mechanism with a density of one's own"
+    parameters: tuple[Parameter, ...] = ()
+    is_interval = False  # whether inputs between those listed occur, too
+
+    def __init__(
+        self,
+        density: sp.Expr,
+        x: sp.Symbol,
+        y: sp.Symbol,
+        inputs: tuple[sp.Expr, ...],
+        messages: tuple[sp.Expr, sp.Expr],
+        masses: Mapping[sp.Expr, sp.Expr],
+    ) -> None:
+        self.density, self.values, self.messages = density, inputs, messages
+        self.inputs = tuple(text(v) for v in inputs)
+        rows = tuple(density.xreplace({y: Y}).xreplace({x: v}) for v in inputs)
+        cuts = stretches(rows, *messages, ())
+        self.parts = tuple(Part(s.start, s.end, tuple(resolved(r, s.inside) for r in rows)) for s in cuts)
+        self._compare(x, y, tuple(s.inside for s in cuts))
+        self.masses = tuple((at, tuple(m.xreplace({x: v}) for v in inputs)) for at, m in masses.items())
+        for at, found in self.masses:
+            if any(sign(m) < 0 for m in found):
+                raise NegativeProbabilityError("masses", f"{found} at {at}", "point masses >= 0")
+        self._check_totals()
+        for part in self.parts:
+            _check_positive(part)
+        if all(sp.S.Zero in d for d in (*(p.densities for p in self.parts), *(m for _, m in self.masses))):
+            raise SupportMismatchError("density", str(density), "messages that every input sends: gamma is 0 here")
+
+    def key(self) -> tuple[object, ...]:
+        """Return the formulas of all inputs."""
+        return (type(self).__qualname__, self.inputs, self.parts, self.masses)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Densities) and self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+    @property
+    def densities(self) -> Self:
+        """The densities themselves."""
+        return self
+
+    def fallback(self) -> tuple[Atom3, ...]:
+        """Return (r0, r1, mass) of a law above those of all pairs of an interval; none where all inputs are listed."""
+        return ()
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return all ordered pairs of inputs."""
+        return tuple(permutations(self.inputs, 2))
+
+    def worst_pair(self) -> WorstPair:
+        """Return one pair, not proved to be the worst: bounds are the largest over all pairs."""
+        return WorstPair(self.pairs()[0], False, "no theorem applies: bounds are the largest over all pairs of inputs")
+
+    def local_ratio(self) -> sp.Expr:
+        """Return e^eps0, or a rational number above it by less than 1e-9 of it; ``oo`` if there is none."""
+        return self._largest
+
+    def local_epsilon(self) -> sp.Expr:
+        """Return the local budget, or a number just above it."""
+        return sp.log(self.local_ratio())
+
+    def variation_ratio(self) -> VariationRatio:
+        """Return (p, beta, q) of Wang (2023): e^eps0 = t, (t - 1)/(t + 1), which no total variation exceeds, and t."""
+        t = self.local_ratio()
+        return VariationRatio(t, sp.S.One if t is sp.oo else normal((t - 1) / (t + 1)), t)
+
+    @cached_property
+    def _largest(self) -> sp.Expr:
+        found: list[tuple[sp.Expr, sp.Expr, sp.Expr]] = []
+        for part in self.parts:
+            shown = [k for k, d in enumerate(part.densities) if d != 0]
+            if len(shown) not in (0, len(self.inputs)):
+                return sp.oo
+            found += [(part.ratio(i, j), part.start, part.end) for i, j in permutations(shown, 2)]
+        for at, masses in self.masses:
+            if sp.S.Zero in masses and any(masses):
+                return sp.oo
+            found += [(normal(a / b), at, at) for a, b in permutations(masses, 2) if b != 0]
+        return largest_value(found)
+
+    def gamma(self) -> tuple[float, float]:
+        """Return doubles around the mass of the blanket."""
+        law = self.law(self.pairs()[0])
+        with at_precision(_DENSITIES_BITS):
+            found = 1 - law.null()
+        return float(found.lower()), float(found.upper())
+
+    def pieces(self, pair: tuple[object, object]) -> tuple[Shown, ...]:
+        """Return the blanket of a pair as formulas, without point masses; cells around crossings are left out.
+
+        >>> import symamp as sa
+        >>> x, y = sp.symbols("x y", real=True)
+        >>> noise = sa.DensityMechanism(sp.exp(-sp.Abs(y - x)) / 2, inputs=[0, 1])
+        >>> noise.pieces(("0", "1"))[-1]
+        Shown(start=1, end=oo, blanket=exp(-y)/2, ratio0=1, ratio1=E)
+        """
+        places = self._place(pair[0]), self._place(pair[1])
+        whole = (p for p in self.parts if sp.S.Zero not in p.densities)
+        found = [(p, s) for p in whole for s in cells_of(p, places, None)]
+        return tuple(s for p, s in found if p.is_tail or sign(s.end - s.start - (p.end - p.start) * _THIN) > 0)
+
+    def plot_ratios(self, pair: tuple[object, object], ax: Axes | None = None) -> Axes:
+        """Draw the curve of (R(x0)/m, R(x1)/m) over all messages, m the blanket; return the matplotlib Axes."""
+        return plot_ratios(self.law(pair), ax)
+
+    def plot_distribution(self, eps: object, pair: tuple[object, object], ax: Axes | None = None) -> Axes:
+        """Draw the distribution function of G = r0 - e^eps r1 under the blanket; return the matplotlib Axes."""
+        return plot_distribution(self.law(pair), level_of(exact_number(eps, "eps")), ax)
+
+    def _place(self, label: object) -> int:
+        return self.inputs.index(known_label("input", label, self.inputs))
+
+    def law(self, pair: tuple[object, object], other: object = None) -> SmoothLaw:
+        """Return the triple (R(x0), R(x1), blanket), or with R(other) in place of the blanket.
+
+        Guarantee
+        ---------
+        The divergence of the first one is at least that of the pair, whatever other users hold; the second one is that
+        of a data set. Proof: docs/proofs/smooth_laws.md.
+
+        Raises UnknownInputError for inputs that the mechanism does not have.
+        """
+        return _law(self, (self._place(pair[0]), self._place(pair[1])), None if other is None else self._place(other))
+
+    def _compare(self, x: sp.Symbol, y: sp.Symbol, inside: tuple[sp.Expr, ...]) -> None:
+        """Raise VerificationError unless what was resolved agrees in balls with the formula as it was written."""
+        written = formula_range(self.density, (x, y))
+        with at_precision(_DENSITIES_BITS):
+            for part, place in zip(self.parts, inside, strict=True):
+                for value, found in zip(self.values, part.densities, strict=True):
+                    box = {x.name: number(value)(), y.name: number(place)()}
+                    if not written(box).overlaps(number(found.xreplace({Y: place}))()):
+                        raise VerificationError("density", str(self.density), f"{found} on input {value}")
+
+    def _check_totals(self) -> None:
+        """Raise RowSumError unless the masses of each input are enclosed by a narrow ball around 1."""
+        with at_precision(_DENSITIES_BITS):
+            for k, label in enumerate(self.inputs):
+                terms = [integral(p.densities[k], p.start, p.end)() for p in self.parts]
+                mass = total([*terms, *(number(m[k])() for _, m in self.masses)])
+                if not mass.overlaps(arb(1)):
+                    raise RowSumError("density", f"{mass.str(12)} on input {label}", "a total mass of 1")
+                if not mass.rad() < _NARROW:
+                    raise UndecidedOrderError("density", f"{mass.str(12)} on input {label}", "a mass that balls find")
+
+    def _repr_latex_(self) -> str:
+        """Return the table of intervals of messages with the density on each input, and the point masses."""
+        head = "y & " + " & ".join(rf"x = {latex(v)}" for v in self.values)
+        rows = [(rf"\left({latex(p.start)},\,{latex(p.end)}\right)", p.densities) for p in self.parts]
+        rows += [(latex(at), masses) for at, masses in self.masses]
+        body = " ".join(rf"{place} & {' & '.join(latex(f) for f in found)} \\" for place, found in rows)
+        return (
+            rf"$\displaystyle \begin{{array}}{{{'c' * (len(self.values) + 1)}}} {head} \\ \hline {body} \end{{array}}$"
+        )
+
+    def __repr__(self) -> str:
+        beside = f", point masses at {', '.join(text(at) for at, _ in self.masses)}" if self.masses else ""
+        return f"DensityMechanism({self.density}, inputs=[{', '.join(self.inputs)}]{beside})"
+
+
+def _check_positive(part: Part) -> None:
+    """Raise UndecidedOrderError unless every density is 0 or shown to be positive inside the interval."""
+    shown = [d for d in dict.fromkeys(part.densities) if d != 0]
+    if not part.is_tail:
+        for d in shown:
+            least_cells([Holomorphic(d, Y)], part.start, part.end)
+        return
+    u = Parameter("u", lower=sp.S.Zero)
+    for d in shown:
+        for outward, end in ((u.symbol, part.end), (-u.symbol, part.start)):
+            start = part.start if end is part.end else part.end
+            if (
+                end.is_infinite
+                and sign(d.xreplace({Y: (sp.S.Zero if start.is_infinite else start) + outward}), [u]) < 0
+            ):
+                raise NegativeProbabilityError("density", str(d), "a density >= 0")
+
+
+@lru_cache(maxsize=256)
+def _law(mechanism: Densities, pair: tuple[int, int], other: int | None) -> SmoothLaw:
+    return law_of_cells(mechanism.parts, [found for _, found in mechanism.masses], pair, other)
+
+
+def check_inputs(values: tuple[sp.Expr, ...], most: int) -> None:
+    """Raise ArgumentError unless there are 2 to ``most`` different inputs."""
+    distinct = all(sign(a - b) != 0 for i, a in enumerate(values) for b in values[:i])
+    if not 2 <= len(values) <= most or not distinct:
+        raise ArgumentError("inputs", values, f"2 to {most} different numbers, or the ends (a, b) of an interval")
+
+
+# --- A finite table of which a mechanism with densities is a post-processing: what bounds over all data sets can use
+
+ROUNDED = sp.Rational(1, 2**90)
+"""Total variation, at most, between a row of the table and the one that it is rounded from."""
+
+_NODES, _TABLE_BITS, _DIGITS = 64, 256, 120
+Column = list[arb]
+
+
+@lru_cache(maxsize=32)
+def dominating_table(mechanism: Densities) -> FiniteMechanism:
+    """Return a table of rational numbers over the inputs of the mechanism.
+
+    Guarantee
+    ---------
+    There is a table whose rows differ from these by at most ``ROUNDED`` in total variation, and a random map of its
+    messages that turns it into the mechanism, on all inputs at once. Proof: docs/proofs/dominating_table.md.
+
+    Raises PrecisionError if balls are too wide.
+    """
+    with at_precision(_TABLE_BITS):
+        inner = sum(1 for p in mechanism.parts if not p.is_tail)
+        columns = [c for p in mechanism.parts for c in _columns(p, max(4, _NODES // max(inner, 1)))]
+        columns += [[number(m)() for m in masses] for _, masses in mechanism.masses]
+        rows = [_row([c[k] for c in columns]) for k in range(len(mechanism.inputs))]
+    names = [f"y{j}" for j in range(len(columns))]
+    table = {x: dict(zip(names, row, strict=True)) for x, row in zip(mechanism.inputs, rows, strict=True)}
+    return FiniteMechanism(table, name=f"a table above {mechanism!r}")
+
+
+def _columns(part: Part, cells: int) -> Iterator[Column]:
+    size = len(part.densities)
+    ratios = [part.ratio(k, 0) for k in range(size)]
+    varying = [k for k in range(size) if ratios[k].free_symbols]
+    if part.is_tail or not varying:
+        yield [integral(d, part.start, part.end)() for d in part.densities]
+        return
+    wide = part.end - part.start
+    nodes = [part.start + wide * sp.Rational(k, cells) for k in range(cells + 1)]
+    masses = [[integral(d, a, b)() for d in part.densities] for a, b in pairwise(nodes)]
+    functions = [Holomorphic(r, Y) for r in ratios]
+    places = [number(e)() for e in nodes]
+    lead = functions[varying[0]]
+    boxes = [a.union(b) for a, b in pairwise(places)]
+    slopes = [lead.with_slope(acb(box))[1].real for box in boxes]
+    if all(s > 0 or s < 0 for s in slopes) and _is_straight(ratios, varying[0], part):
+        yield from _on_a_line([[f(acb(y)).real for f in functions] for y in places], masses, varying[0])
+        return
+    for box, mass in zip(boxes, masses, strict=True):
+        yield from _in_a_simplex([f(acb(box)).real for f in functions], mass, varying)
+
+
+def _on_a_line(corners: Sequence[Column], masses: Sequence[Column], lead: int) -> Iterator[Column]:
+    """Yield a message for each node: that of a cell is sent to its ends, so that the mean of the ratios is kept."""
+    weights = [arb(0) for _ in corners]
+    for k, mass in enumerate(masses):
+        low, high = corners[k][lead], corners[k + 1][lead]
+        share = (mass[lead] - low * mass[0]) / (high - low)
+        weights[k] += mass[0] - share
+        weights[k + 1] += share
+    for weight, corner in zip(weights, corners, strict=True):
+        yield [weight * r for r in corner]
+
+
+def _in_a_simplex(ranges: Column, mass: Column, varying: Sequence[int]) -> Iterator[Column]:
+    """Yield the corners of a right simplex around the box of all ratios, with the weights that keep their means."""
+    base = [r.lower() if k in varying else r for k, r in enumerate(ranges)]
+    rest = mass[0]
+    for k in varying:
+        step = len(varying) * (ranges[k].upper() - base[k])
+        share = (mass[k] - base[k] * mass[0]) / step
+        rest -= share
+        yield [share * (r + step if j == k else r) for j, r in enumerate(base)]
+    yield [rest * r for r in base]
+
+
+def _is_straight(ratios: Sequence[sp.Expr], lead: int, part: Part) -> bool:
+    """Return whether all ratios are proved to be affine functions of one of them."""
+    ends = [{Y: part.start}, {Y: part.end}]
+    low, high = (ratios[lead].xreplace(e) for e in ends)
+    for ratio in ratios:
+        first, last = (ratio.xreplace(e) for e in ends)
+        with suppress(SymampError):
+            if is_zero((ratio - first) * (high - low) - (last - first) * (ratios[lead] - low)):
+                continue
+        return False
+    return True
+
+
+def _row(entries: Column) -> list[sp.Rational]:
+    """Return rational numbers >= 0 with the sum 1 next to some balls."""
+    if not all(v.is_finite() for v in entries):
+        raise PrecisionError("density", "a cell of messages", "ratios that are finite on every cell")
+    scale = 2**_DIGITS
+    found = [sp.Rational(max(int((arb(v.mid()) * scale + 0.5).floor().unique_fmpz()), 0), scale) for v in entries]
+    missing = 1 - sum(found)
+    error = sum((v.rad() for v in entries), arb(0)) + arb(len(found) + 1) / scale
+    error += abs(arb(int(missing.p)) / int(missing.q))
+    if not error < arb(1) / int(ROUNDED.q):
+        raise PrecisionError("density", "masses of cells", "masses that balls find to thirty digits")
+    largest = max(range(len(found)), key=found.__getitem__)
+    found[largest] += missing
+    return found

@@ -1,0 +1,638 @@
+"""Noise of one's own: a density as a formula, with every condition of the theorem checked."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache, reduce
+from itertools import pairwise
+from typing import ClassVar, NamedTuple
+
+import sympy as sp
+from flint import acb, arb
+from sympy.core.relational import Relational
+from sympy.logic.boolalg import And, BooleanFalse, BooleanTrue, Not, Or
+from sympy.polys.polyerrors import BasePolynomialError
+
+from symamp.decompositions.to_law import number
+from symamp.errors import (
+    ArgumentError,
+    ExpressionError,
+    RowSumError,
+    SymampError,
+    UndecidedOrderError,
+    VerificationError,
+)
+from symamp.formulas.normal_form import normal
+from symamp.formulas.order import is_zero, sign, strictly_positive
+from symamp.formulas.parameter import Parameter
+from symamp.laws.law import Number
+from symamp.numbers.arguments import exact_number
+from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.rationals import fmpq_of, rational_below
+from symamp.numbers.reading import same
+from symamp.numbers.surroundings import at_precision
+from symamp.numbers.systems import FLINT, compile_expression
+from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Side, Y, Z, inner_points
+
+# --------- A density with absolute values and cases, cut into intervals of messages on which it is one analytic formula
+
+_CASES = (sp.Abs, sp.Piecewise, sp.Max, sp.Min)
+_LINEAR = "Abs, Piecewise, Max and Min of expressions that are linear in the message"
+
+
+class Stretch(NamedTuple):
+    """An interval of messages (an end may be infinite), and one of its inner points."""
+
+    start: sp.Expr
+    end: sp.Expr
+    inside: sp.Expr
+
+
+def stretches(formulas: tuple[sp.Expr, ...], low: sp.Expr, high: sp.Expr, others: tuple[sp.Expr, ...]) -> list[Stretch]:
+    """Return the intervals between two messages, cut where a case of a formula in y changes, and at ``others``.
+
+    Raises ArgumentError for a case that is not decided by linear expressions, UndecidedOrderError for ends whose order
+    is not proved.
+
+    >>> [(s.start, s.end) for s in stretches((sp.Abs(Y - 1),), sp.Integer(0), sp.oo, ())]
+    [(0, 1), (1, oo)]
+    """
+    found: list[sp.Expr] = [e for e in (low, high) if e.is_finite]
+    for cut in (*(c for f in formulas for c in _corners(f)), *others):
+        if (low.is_infinite or sign(cut - low) > 0) and (high.is_infinite or sign(high - cut) > 0):
+            _insert(found, cut)
+    ends = [*([low] if low.is_infinite else []), *found, *([high] if high.is_infinite else [])]
+    return [Stretch(a, b, _between(a, b)) for a, b in pairwise(ends)]
+
+
+def resolved(formula: sp.Expr, inside: sp.Expr | Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
+    """Return the formula that holds on the whole stretch around a message, or around values of symbols, free of cases.
+
+    >>> resolved(sp.Piecewise((1, Y < 2), (sp.Abs(Y), True)), sp.Integer(3))
+    y
+    """
+    if isinstance(formula, sp.Abs):
+        inner = resolved(formula.args[0], inside)
+        return inner * sign(_at(inner, inside))
+    if isinstance(formula, sp.Max | sp.Min):
+        best, *rest = [resolved(a, inside) for a in formula.args]
+        for other in rest:
+            larger = sign(_at(other - best, inside)) > 0
+            best = other if larger == isinstance(formula, sp.Max) else best
+        return best
+    if isinstance(formula, sp.Piecewise):
+        for value, condition in formula.args:
+            if _holds(condition, inside):
+                return resolved(value, inside)
+        raise ArgumentError("density", str(formula), "cases for every message")
+    return formula.func(*(resolved(a, inside) for a in formula.args)) if formula.args else formula
+
+
+def _corners(formula: sp.Expr) -> Iterator[sp.Expr]:
+    """Yield the messages at which a case may change."""
+    if isinstance(formula, sp.Abs):
+        yield from _root(formula.args[0])
+    elif isinstance(formula, sp.Max | sp.Min):
+        for i, a in enumerate(formula.args):
+            for b in formula.args[:i]:
+                yield from _root(a - b)
+    elif isinstance(formula, sp.Piecewise):
+        for _, condition in formula.args:
+            for relation in condition.atoms(Relational):
+                yield from _root(relation.lhs - relation.rhs)
+    for part in formula.args:
+        for inner in part.args if part.func is sp.functions.elementary.piecewise.ExprCondPair else (part,):
+            if isinstance(inner, sp.Expr):
+                yield from _corners(inner)
+
+
+def _root(argument: sp.Expr) -> Iterator[sp.Expr]:
+    """Yield the messages at which an argument vanishes; more of them do no harm."""
+    for part in stretches((argument,), -sp.oo, sp.oo, ()) if has_cases(argument) else [None]:
+        slope, at_zero = _linear(argument if part is None else resolved(argument, part.inside))
+        if sign(slope) != 0:
+            yield -at_zero / slope
+
+
+def _linear(e: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """Return (a, b) with e = a y + b."""
+    if e == Y:
+        return sp.S.One, sp.S.Zero
+    if Y not in e.free_symbols:
+        return sp.S.Zero, e
+    if e.is_Add:
+        parts = [_linear(a) for a in e.args]
+        return sp.Add(*(a for a, _ in parts)), sp.Add(*(b for _, b in parts))
+    moving = [a for a in e.args if Y in a.free_symbols]
+    if e.is_Mul and len(moving) == 1:
+        factor = sp.Mul(*(a for a in e.args if a is not moving[0]))
+        slope, at_zero = _linear(moving[0])
+        return factor * slope, factor * at_zero
+    raise ArgumentError("density", str(e), _LINEAR)
+
+
+def _holds(condition: sp.Basic, inside: sp.Expr | Mapping[sp.Symbol, sp.Expr]) -> bool:
+    if isinstance(condition, BooleanTrue | BooleanFalse):
+        return bool(condition)
+    if isinstance(condition, And | Or):
+        return (all if isinstance(condition, And) else any)(_holds(c, inside) for c in condition.args)
+    if isinstance(condition, Not):
+        return not _holds(condition.args[0], inside)
+    if not isinstance(condition, Relational):
+        raise ArgumentError("density", str(condition), _LINEAR)
+    order = sign(_at(condition.lhs - condition.rhs, inside))
+    if order == 0:
+        return isinstance(condition, sp.Le | sp.Ge | sp.Eq)
+    if isinstance(condition, sp.Eq | sp.Ne):
+        return isinstance(condition, sp.Ne)
+    return (order > 0) == isinstance(condition, sp.Gt | sp.Ge)
+
+
+def _at(e: sp.Expr, inside: sp.Expr | Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
+    return e.xreplace(inside if isinstance(inside, Mapping) else {Y: inside})
+
+
+def _insert(found: list[sp.Expr], value: sp.Expr) -> None:
+    for k, other in enumerate(found):
+        order = sign(value - other)
+        if order == 0:
+            return
+        if order < 0:
+            found.insert(k, value)
+            return
+    found.append(value)
+
+
+def _between(a: sp.Expr, b: sp.Expr) -> sp.Expr:
+    if a.is_infinite:
+        return sp.S.Zero if b.is_infinite else b - 1
+    return a + 1 if b.is_infinite else (a + b) / 2
+
+
+def has_cases(formula: sp.Expr) -> bool:
+    """Return whether a formula has absolute values or cases left."""
+    return bool(formula.has(*_CASES))
+
+
+# -------------- Formulas with absolute values and cases on boxes of inputs and messages: a ball around all values there
+
+Box = Mapping[str, arb]
+Range = Callable[[Box], arb]
+
+
+def formula_range(formula: sp.Expr, symbols: tuple[sp.Symbol, ...]) -> Range:
+    """Return a function of balls, by the names of symbols, that contains the values of a formula on them.
+
+    Where a case is not decided on a box, the ball covers all cases that are possible. Raises ArgumentError or
+    ExpressionError for functions that are not known.
+
+    >>> x = sp.Symbol("x")
+    >>> formula_range(sp.Abs(x), (x,))({"x": arb(1, 2)}).contains(0)
+    True
+    """
+    if not has_cases(formula):
+        compiled = compile_expression(formula, symbols)
+        return lambda box: compiled(FLINT, box)
+    inner = [formula_range(a, symbols) for a in formula.args if isinstance(a, sp.Expr)]
+    if isinstance(formula, sp.Abs):
+        return lambda box: abs(inner[0](box))
+    if isinstance(formula, sp.Max):
+        return lambda box: reduce(arb.max, (f(box) for f in inner))
+    if isinstance(formula, sp.Min):
+        return lambda box: reduce(arb.min, (f(box) for f in inner))
+    if isinstance(formula, sp.Piecewise):
+        values = [formula_range(v, symbols) for v, _ in formula.args]
+        tests = [_test(c, symbols) for _, c in formula.args]
+        return lambda box: _cases(values, tests, box)
+    if formula.is_Add or formula.is_Mul:
+        combine = arb.__add__ if formula.is_Add else arb.__mul__
+        return lambda box: reduce(combine, (f(box) for f in inner))
+    # A function of parts with cases: they are put in for symbols of its own.
+    names = tuple(sp.Symbol(f"part{i}") for i in range(len(formula.args)))
+    outer = compile_expression(_rebuilt(formula, names), (*symbols, *names))
+    parts = dict(zip((s.name for s in names), (formula_range(a, symbols) for a in formula.args), strict=True))
+    return lambda box: outer(FLINT, {**box, **{name: f(box) for name, f in parts.items()}})
+
+
+def _rebuilt(formula: sp.Expr, names: tuple[sp.Symbol, ...]) -> sp.Expr:
+    """Return the function with symbols for its arguments; constant ones stay."""
+    return formula.func(*(n if a.free_symbols else a for n, a in zip(names, formula.args, strict=True)))
+
+
+def _cases(values: list[Range], tests: list[Callable[[Box], bool | None]], box: Box) -> arb:
+    found: arb | None = None
+    for value, test in zip(values, tests, strict=True):
+        holds = test(box)
+        if holds is not False:
+            here = value(box)
+            found = here if found is None else found.union(here)
+        if holds:
+            break
+    return arb("nan") if found is None else found
+
+
+def _test(condition: sp.Basic, symbols: tuple[sp.Symbol, ...]) -> Callable[[Box], bool | None]:
+    """Return whether a condition holds on a box, None if it is not decided."""
+    if condition in (sp.true, sp.false):
+        return lambda _: bool(condition)
+    if isinstance(condition, And | Or):
+        parts = [_test(c, symbols) for c in condition.args]
+        stop = isinstance(condition, Or)
+
+        def together(box: Box) -> bool | None:
+            found = [p(box) for p in parts]
+            return stop if stop in found else (None if None in found else not stop)
+
+        return together
+    if not isinstance(condition, sp.Lt | sp.Le | sp.Gt | sp.Ge) or not isinstance(condition, Relational):
+        raise ArgumentError("density", str(condition), "cases told apart by <, <=, > or >=")
+    # Equality is a single message, or a single input at which both sides are covered.
+    less = formula_range(condition.lhs - condition.rhs, symbols)
+    below = isinstance(condition, sp.Lt | sp.Le)
+
+    def compared(box: Box) -> bool | None:
+        difference = less(box)
+        if difference < 0:
+            return below
+        return (not below) if difference > 0 else None
+
+    return compared
+
+
+# --- The largest value of analytic formulas on intervals: exact where it is taken at an end, else a number just above
+
+_BITS, _DEPTH, _CLOSE, _DIGITS = 128, 40, 1e-10, 64
+
+
+def largest_value(found: Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]) -> sp.Expr:
+    """Return the largest value of formulas in y, each on its closed interval (formula, start, end).
+
+    The result is a number at which one of them is attained at an end of its interval, or else a rational number above
+    all values, by less than 1e-9 of them. Formulas are constant on intervals without an end.
+
+    Guarantee
+    ---------
+    No formula has a larger value on its interval. Proof: docs/proofs/smooth_laws.md.
+
+    >>> largest_value([(Y * (1 - Y), sp.Integer(0), sp.Integer(1)), (Y, sp.Integer(0), sp.Integer(3))])
+    3
+    """
+    best, at_best = sp.S.One, arb(1)
+    with at_precision(_BITS):
+        for formula, start, end in found:
+            for place in (start, end) if formula.free_symbols else (start,):
+                value = formula.xreplace({Y: place})
+                ball = number(value)()
+                # Where balls do not tell, exact algebra does.
+                if ball > at_best or (ball.overlaps(at_best) and value != best and sign(value - best) > 0):
+                    best, at_best = value, ball
+        above = [
+            _above(Holomorphic(f, Y), number(start)(), number(end)(), at_best)
+            for f, start, end in found
+            if f.free_symbols
+        ]
+        larger = [v for v in above if v is not None]
+        if not larger:
+            return best
+        top = reduce(arb.max, larger, at_best)
+        return -rational_below(-top, _DIGITS)
+
+
+def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb | None:
+    """Return None if every value is shown to be at most the best, else a number just above all values."""
+    above: arb | None = None
+    open_ = [(start, end, 0)]
+    while open_:
+        a, b, depth = open_.pop()
+        box = a.union(b)
+        wide, slope = (v.real for v in f.with_slope(acb(box)))
+        values = f(acb(a)).real, f(acb(b)).real
+        if slope.is_finite() and (slope >= 0 or slope <= 0):
+            # Monotone: the largest value is at an end; that of the whole interval is already known.
+            inner = [v for v, e in zip(values, (a, b), strict=True) if not (e.overlaps(start) or e.overlaps(end))]
+            if all(v <= best for v in inner):
+                continue
+            top = reduce(arb.max, inner)
+        else:
+            top = (f(acb((a + b) / 2)).real + slope * (box - (a + b) / 2)) if slope.is_finite() else wide
+        if top.is_finite() and top.upper() <= best.lower():
+            continue
+        if top.is_finite() and float(top.rad()) < _CLOSE * float(best.lower()):
+            above = arb(top.upper()) if above is None else above.max(arb(top.upper()))
+            continue
+        if depth == _DEPTH:
+            raise UndecidedOrderError("density", str(f.formula), "ratios that are finite and analytic between kinks")
+        middle = arb(((a + b) / 2).mid())
+        open_ += [(a, middle, depth + 1), (middle, b, depth + 1)]
+    return above
+
+
+# ----------------- Integrals of a density in balls: by an antiderivative whose derivative is proved, else by quadrature
+
+_FAR, _SMALL = 2**14, 2.0**-200
+_OF_SYMPY = (NotImplementedError, ValueError, TypeError, AttributeError, RecursionError)
+
+
+@lru_cache(maxsize=1024)
+def antiderivative(density: sp.Expr) -> sp.Expr | None:
+    """Return a formula whose derivative is proved to be the density, None if SymPy finds none, or none that is proved.
+
+    >>> antiderivative(sp.exp(-Y))
+    -exp(-y)
+    """
+    with suppress(SymampError, BasePolynomialError, *_OF_SYMPY):
+        # Constants such as erf(1), and products of exponentials, lead SymPy astray.
+        constant, moving = density.as_independent(Y, as_Add=False)
+        found = constant * sp.integrate(sp.powsimp(moving, combine="exp"), Y)
+        if not found.has(sp.Integral) and is_zero(sp.diff(found, Y) - density):
+            Holomorphic(found, Y)  # functions that balls do not know are refused here
+            return found
+    return None
+
+
+def integral(density: sp.Expr, start: sp.Expr | Number, end: sp.Expr | Number) -> Number:
+    """Return the integral between two messages as a function that gives a ball at the ambient precision.
+
+    An end may be infinite where the antiderivative has the limit 0 there, as that of an exponential has.
+    Raises UndecidedOrderError for other infinite ends.
+
+    >>> float(integral(sp.exp(-Y), sp.Integer(0), sp.oo)())
+    1.0
+    """
+    if density == 0:
+        return lambda: arb(0)
+    found = antiderivative(density)
+    if found is None:
+        if any(isinstance(e, sp.Expr) and e.is_infinite for e in (start, end)):
+            raise UndecidedOrderError("density", str(density), "a tail with an antiderivative that SymPy finds")
+        return _quadrature(Holomorphic(density, Y), _finite(start), _finite(end))
+    compiled = Holomorphic(found, Y)
+    ends = [_end(compiled, e) for e in (start, end)]
+    return lambda: ends[1]() - ends[0]()
+
+
+def _finite(end: sp.Expr | Number) -> Number:
+    return number(end) if isinstance(end, sp.Expr) else end
+
+
+def _end(compiled: Holomorphic, end: sp.Expr | Number) -> Number:
+    if isinstance(end, sp.Expr) and end.is_infinite:
+        with at_precision(256):
+            far = [compiled(acb(_FAR * k if end is sp.oo else -_FAR * k)) for k in (1, 2)]
+        if not all(abs(v).upper() < _SMALL for v in far):
+            raise UndecidedOrderError("density", str(compiled.formula), "a tail that falls like an exponential")
+        return lambda: arb(0)
+    place = _finite(end)
+    return lambda: compiled(acb(place())).real
+
+
+def _quadrature(f: Holomorphic, start: Number, end: Number) -> Number:
+    def integrand(y: acb, _: bool) -> acb:
+        return f(y)
+
+    return lambda: acb.integral(integrand, acb(start()), acb(end())).real
+
+
+def masses_beyond(densities: tuple[sp.Expr, sp.Expr, sp.Expr]) -> Callable[[arb], tuple[arb, arb, arb]] | None:
+    """Return the masses beyond a message, up to constants, as a function of it; None if a formula is missing."""
+    found = [antiderivative(d) for d in densities]
+    if any(f is None for f in found):
+        return None
+    first, second, third = (Holomorphic(f, Y) for f in found)
+    return lambda y: (-first(acb(y)).real, -second(acb(y)).real, -third(acb(y)).real)
+
+
+# ------------------------------ Noise of one's own: a density as a formula, with every condition of the theorem checked
+
+_POINTS = tuple(sp.Rational(x) for x in ("1/1000", "1/7", "1/2", "4/3", "5/2", "7", "20"))
+_INPUTS = (sp.S.Zero, sp.Rational(2, 3), sp.S.One)
+_NEGLIGIBLE, _FARTHEST, _DENSITY_BITS, _MANY_BITS = 2.0**-120, 4096, 64, 256
+_DISTANCE = Parameter("z", lower=sp.Integer(0))
+
+
+class NoiseDensity(AdditiveNoise):
+    """Send a real message whose density on input x is a SymPy formula in the symbols x and y.
+
+    Inputs are those of the interval ``inputs``, [0, 1] if left out; others are scaled to it, and ``0`` and ``1`` stand
+    for its ends.
+
+    The density has to be that of noise added to the input: a function of y - x alone, even, log-concave (so that it
+    falls away from 0, and its ratios rise). ``Abs``, exponentials, hyperbolic functions, polynomials and roots are
+    read; numbers are exact. Signs are proved by exact algebra; what SymPy simplifies, integrates or takes a limit of is
+    compared in balls with what was written, at many points, or the density is refused.
+
+    Raises ArgumentError for a density that is not of this kind, RowSumError if it does not integrate to 1,
+    UndecidedOrderError for a condition that could not be shown.
+
+    >>> x, y = sp.symbols("x y", real=True)
+    >>> noise = NoiseDensity(sp.exp(-sp.Abs(y - x)) / 2, x, y)
+    >>> noise.gamma(), noise.local_ratio()
+    (exp(-1/2), E)
+    """
+
+    name = "noise on [0, 1] with a density of one's own"
+    slug: ClassVar[str] = "density"
+    source: ClassVar[str] = "given"
+    declared = ()
+
+    def __init__(self, density: sp.Expr, x: sp.Symbol, y: sp.Symbol, *, inputs: tuple[object, object] = (0, 1)) -> None:
+        super().__init__()
+        symbols = [v for v in (x, y) if isinstance(v, sp.Symbol)]
+        if not isinstance(density, sp.Expr) or len(symbols) < 2 or density.free_symbols != set(symbols):
+            raise ArgumentError("density", density, "a SymPy formula in the two given symbols and no others")
+        if density.has(sp.Float):
+            raise ArgumentError("density", density, "exact numbers, such as Rational(1, 3)")
+        density = _on_unit_interval(density, x, y, inputs)
+        z = sp.Symbol("z", positive=True)
+        half = _additive(density, x, y, z)
+        _check_total(half, z)
+        self._largest = _check_log_concave(half, z)
+        self.density, self._half = density, half.rewrite(sp.exp).subs(z, Z)
+        beyond = sp.integrate(half, (z, Y, sp.oo), conds="none").rewrite(sp.exp)
+        if beyond.has(sp.Integral):
+            raise UndecidedOrderError("density", str(half), "an integral that SymPy finds")
+        self._beyond = sp.simplify(beyond).rewrite(sp.exp)
+        self._gamma = sp.simplify(2 * self._beyond.subs(Y, sp.Rational(1, 2))).rewrite(sp.exp)
+        with at_precision(_MANY_BITS):
+            self._compare(x, y)
+
+    def key(self) -> tuple[object, ...]:
+        """Return the density of the noise."""
+        return (type(self).__qualname__, self._half)
+
+    def arcs(self) -> tuple[Arc, ...]:
+        """Return the density."""
+        return (Arc(sp.Integer(0), sp.oo, self._half),)
+
+    def sides(self) -> tuple[Side, ...]:
+        """Return the sides with formulas in e^-y in place of e^y: balls are far narrower for them."""
+        return _falling_sides(self)
+
+    def survival(self, z: arb) -> arb:
+        """Return P(Z > z)."""
+        return _in_balls(self._beyond)(z)
+
+    def gamma(self) -> sp.Expr:
+        """Return the mass of the blanket, P(abs(Z) > 1/2)."""
+        return self._gamma
+
+    def local_ratio(self) -> sp.Expr:
+        """Return the limit of f(y - 1)/f(y), which is the largest ratio of a log-concave density."""
+        return self._largest
+
+    @property
+    def cuts_tail(self) -> bool:
+        """Whether the ratio still varies far out."""
+        return bool(self.sides()[-1].ratio.free_symbols)
+
+    def cut(self, ratio: float) -> sp.Expr | None:
+        """Return y at which the ratio is reached, or beyond which there is no mass that matters."""
+        last, y = self.sides()[-1], sp.Integer(2)
+        at = Holomorphic(last.ratio, Y)
+        with at_precision(_MANY_BITS):  # what is left may be a difference of larger numbers
+            while y <= _FARTHEST:
+                place = arb(int(y * 16)) / 16
+                enough = self._largest is sp.oo and at(acb(place)).real > ratio
+                if enough or self.survival(place - 1) < _NEGLIGIBLE:
+                    return y
+                y += sp.Rational(1, 16) if y < _FARTHEST // 64 else sp.Integer(1)
+        raise UndecidedOrderError("density", str(self.density), "noise whose tail is light")
+
+    def spread(self) -> float:
+        """Return about the variance of G at eps = 0, by the midpoint rule."""
+        last, total, step = self.sides()[-1], 0.0, 1 / 64
+        density, ratio = Holomorphic(last.density0, Y), Holomorphic(last.ratio, Y)
+        with at_precision(_DENSITY_BITS):
+            for k in range(64 * 64):
+                y = acb(0.5 + (k + 0.5) * step)
+                part = float(density(y).real * (ratio(y).real - 1) ** 2) * step
+                total += 2.0 * part
+                if k > 128 and part < 1e-9 * total:
+                    break
+        return total
+
+    def _compare(self, x: sp.Symbol, y: sp.Symbol) -> None:
+        """Raise VerificationError unless balls show at many points that what was derived is what was written."""
+        half, slope = _in_balls(self._half.subs(Z, Y)), _in_balls(-sp.diff(self._beyond, Y))
+        pairs = [(slope(arb(fmpq_of(z))), half(arb(fmpq_of(z)))) for z in _POINTS]
+        for at in _INPUTS:
+            pairs += [(half(arb(fmpq_of(z))), self._written(x, y, at, at + k * z)) for z in _POINTS for k in (1, -1)]
+        for side in self.sides():
+            density, ratio = _in_balls(side.density0), _in_balls(side.ratio)
+            for p in inner_points(side.start, side.end):
+                first, second = (self._written(x, y, sp.Integer(k), p) for k in (0, 1))
+                pairs += [(density(arb(fmpq_of(p))), first), (ratio(arb(fmpq_of(p))), second / first)]
+        pairs += [(self.survival(arb(0)), arb(1) / 2), (_in_balls(self._gamma)(arb(0)), 2 * self.survival(arb(1) / 2))]
+        wrong = [b for a, b in pairs if not same(a, b)]
+        if wrong or not self._vanishes() or not self._is_limit(half):
+            raise VerificationError("density", str(self.density), f"what is derived from it, {wrong[:1]} at a point")
+
+    def _written(self, x: sp.Symbol, y: sp.Symbol, at: sp.Expr, message: sp.Expr) -> arb:
+        """Return the density as it was written, the cases of its absolute values decided by exact algebra."""
+        formula = resolved(self.density.xreplace({x: at, y: Y}), message).rewrite(sp.exp)
+        return Holomorphic(formula, Y)(acb(arb(fmpq_of(message)))).real
+
+    def _vanishes(self) -> bool:
+        """Return whether the mass beyond a message falls to 0."""
+        return any(abs(self.survival(arb(2) ** k)).upper() < 2.0**-_DENSITY_BITS for k in range(40))
+
+    def _is_limit(self, half: Callable[[arb], arb]) -> bool:
+        """Return whether f(z)/f(z + 1), which increases, comes close to what is said to be its limit, from below."""
+        ratios = [half(arb(2) ** k) / half(arb(2) ** k + 1) for k in range(24)]
+        if self._largest is sp.oo:
+            return any(r > 2**20 for r in ratios)
+        top = number(self._largest)()
+        return any(r > 0.999 * top for r in ratios) and not any(r > top for r in ratios)
+
+    def __repr__(self) -> str:
+        return f"DensityMechanism({self.density})"
+
+
+@lru_cache(maxsize=64)
+def _falling_sides(noise: NoiseDensity) -> tuple[Side, ...]:
+    sides = super(NoiseDensity, noise).sides()
+    return tuple(replace(s, density0=_in_falling(s.density0), ratio=_in_falling(s.ratio)) for s in sides)
+
+
+def _in_falling(formula: sp.Expr) -> sp.Expr:
+    w = sp.Symbol("w", positive=True)
+    shown = sp.expand_power_exp(formula.subs(Y, -sp.log(w)))
+    return sp.factor(sp.cancel(sp.expand(shown, power_exp=True))).subs(w, sp.exp(-Y))
+
+
+def _on_unit_interval(density: sp.Expr, x: sp.Symbol, y: sp.Symbol, inputs: tuple[object, object]) -> sp.Expr:
+    """Return the density of the mechanism in units in which its inputs are [0, 1]."""
+    if not isinstance(inputs, tuple) or len(inputs) != 2:
+        raise ArgumentError("inputs", inputs, "the two ends of an interval")
+    low, high = (exact_number(end, "inputs") for end in inputs)
+    if sign(high - low, ()) <= 0:
+        raise ArgumentError("inputs", inputs, "an interval (a, b) with a < b")
+    if (low, high) == (0, 1):
+        return density
+    width = high - low
+    return width * density.subs({x: low + width * x, y: low + width * y}, simultaneous=True)
+
+
+def _additive(density: sp.Expr, x: sp.Symbol, y: sp.Symbol, z: sp.Symbol) -> sp.Expr:
+    """Return the density at distance z > 0 from the input, for noise that is added and even."""
+    above, below = (sp.simplify(density.subs(y, x + side * z)) for side in (1, -1))
+    if above.has(x) or below.has(x):
+        raise ArgumentError("density", density, "a function of y - x")
+    if sp.simplify(above - below) != 0:
+        raise ArgumentError("density", density, "an even function of y - x")
+    return above
+
+
+def _check_total(half: sp.Expr, z: sp.Symbol) -> None:
+    total = sp.simplify(2 * sp.integrate(half, (z, 0, sp.oo)))
+    if total != 1:
+        raise RowSumError("density", str(total), "an integral of exactly 1 over the line")
+
+
+def _check_log_concave(half: sp.Expr, z: sp.Symbol) -> sp.Expr:
+    """Return the limit of f(z)/f(z + 1), after a proof that the density is positive, falls and is log-concave."""
+    formula = half.rewrite(sp.exp).xreplace({z: _DISTANCE.symbol})
+    try:
+        slope = normal(sp.diff(formula, _DISTANCE.symbol) / formula)
+        bend = normal(sp.diff(slope, _DISTANCE.symbol))
+        known = (_DISTANCE,)
+        shown = strictly_positive(formula, known) and sign(slope, known) <= 0 and sign(bend, known) <= 0
+    except (ExpressionError, UndecidedOrderError):
+        shown = False
+    if not shown:
+        accepted = "a positive, falling, log-concave density: f > 0, (log f)' <= 0, (log f)'' <= 0 for z > 0"
+        raise UndecidedOrderError("density", str(half), accepted)
+    with at_precision(_MANY_BITS):
+        _check_slopes(formula, slope, bend)
+    return sp.simplify(sp.limit(sp.simplify(half / half.subs(z, z + 1)), z, sp.oo))
+
+
+def _check_slopes(formula: sp.Expr, slope: sp.Expr, bend: sp.Expr) -> None:
+    f, first, second = (Holomorphic(e, _DISTANCE.symbol) for e in (formula, slope, bend))
+    for point in _POINTS:
+        value, its_slope = f.with_slope(acb(arb(fmpq_of(point))))
+        log_slope, log_bend = first.with_slope(acb(arb(fmpq_of(point))))
+        bends = second(acb(arb(fmpq_of(point)))).real
+        flat = slope.is_number and bend == 0
+        if not same(log_slope.real, (its_slope / value).real) or not (flat or same(bends, log_bend.real)):
+            raise VerificationError("density", str(formula), f"its derivatives at z = {point}")
+
+
+@lru_cache(maxsize=64)
+def _in_balls(formula: sp.Expr) -> Callable[[arb], arb]:
+    """Return a formula in y, error functions included, as a function of balls."""
+    if not formula.has(sp.erfc, sp.erf):
+        compiled = Holomorphic(formula, Y)
+        return lambda at: compiled(acb(at)).real
+    inner = [_in_balls(a) for a in formula.args]
+    if isinstance(formula, sp.erfc):
+        return lambda at: inner[0](at).erfc()
+    if isinstance(formula, sp.erf):
+        return lambda at: inner[0](at).erf()
+    if not isinstance(formula, sp.Add | sp.Mul):
+        raise UndecidedOrderError("density", str(formula), "a tail in exponentials, powers and error functions")
+    combine = operator.add if isinstance(formula, sp.Add) else operator.mul
+    return lambda at: reduce(combine, [part(at) for part in inner])

@@ -1,0 +1,101 @@
+"""A density of one's own as a mechanism: noise where a theorem names the worst pair, else every pair is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import sympy as sp
+
+from symamp.errors import ArgumentError
+from symamp.formulas.order import sign
+from symamp.numbers.arguments import exact_number
+from symamp.randomizers.noise.densities import Densities, check_inputs
+from symamp.randomizers.noise.density import NoiseDensity
+from symamp.randomizers.noise.interval_densities import IntervalDensities
+
+_MOST_INPUTS = 8
+_FACTS = ("positive", "negative", "nonnegative", "nonpositive", "zero", "integer", "rational", "irrational")
+
+
+def DensityMechanism(  # noqa: N802  (what it returns is a mechanism, of the kind that the density is)
+    density: sp.Expr,
+    x: sp.Symbol | None = None,
+    y: sp.Symbol | None = None,
+    *,
+    inputs: object = (0, 1),
+    messages: tuple[object, object] | None = None,
+    masses: Mapping[object, object] | None = None,
+) -> NoiseDensity | Densities:
+    """Return the mechanism that sends a real message whose density on input x is a SymPy formula in x and y.
+
+    ``inputs`` is an interval ``(a, b)``, or a list of 2 to 8 numbers. ``messages`` is the interval of messages, the
+    line if left out. ``masses`` gives point masses beside the density: {message: probability as a formula in x}.
+    ``Abs``, ``Piecewise``, ``Max`` and ``Min`` of expressions that are linear in y may occur, beside powers, exp, log,
+    erf, erfc and atan. ``x`` and ``y`` are the two symbols, those of these names if left out.
+
+    - An interval of inputs and the line: the density of noise that is added to the input, ``NoiseDensity``, for which
+      (0, 1) is proved to be the worst pair.
+    - An interval of both: the upper bound is that of the ends, where they are proved to be the worst pair, or of one
+      law above those of all pairs of inputs. If formulas are affine in x, each input draws one of the two ends: these
+      are then listed, which loses nothing.
+    - A list of inputs: all ordered pairs are compared. Tails on the line need ratios that are constant far out.
+
+    The density has to be positive inside the messages, and to integrate to 1: that is shown, or enclosed to 30 digits
+    at the inputs of the list, at the ends and the middle of an interval. Raises ArgumentError, RowSumError,
+    NegativeProbabilityError, UndecidedOrderError for what is not shown, SupportMismatchError where no message can come
+    from every input (gamma = 0: no amplification).
+
+    >>> x, y = sp.symbols("x y", real=True)
+    >>> noise = DensityMechanism(sp.exp(-sp.Abs(y - x)) / 2, x, y)
+    >>> noise.gamma(), noise.worst_pair().proved
+    (exp(-1/2), True)
+    >>> window = sp.Piecewise((sp.Rational(3, 2), sp.Abs(y - x) < sp.Rational(1, 4)), (sp.Rational(1, 2), True))
+    >>> DensityMechanism(window, x, y, inputs=["1/4", "3/4"], messages=(0, 1)).local_epsilon()
+    log(3)
+    """
+    is_noise = isinstance(inputs, tuple) and messages is None and masses is None
+    if not isinstance(density, sp.Expr):
+        raise ArgumentError("density", density, "a SymPy formula")
+    x, y = _symbol(density, x, "x"), _symbol(density, y, "y")
+    if is_noise and isinstance(inputs, tuple):
+        return NoiseDensity(density, x, y, inputs=inputs)
+    formulas = [density, *(_formula(m) for m in (masses or {}).values())]
+    for k, formula in enumerate(formulas):
+        if formula.has(sp.Float) or not formula.free_symbols <= ({x, y} if k == 0 else {x}):
+            name = "masses" if k else "density"
+            raise ArgumentError(name, formula, f"a SymPy formula in {x}{'' if k else f' and {y}'}, with exact numbers")
+    low, high = (-sp.oo, sp.oo) if messages is None else _interval(messages)
+    points = {exact_number(at, "masses"): m for at, m in zip(masses or {}, formulas[1:], strict=True)}
+    if isinstance(inputs, tuple):
+        a, b = _interval(inputs, "inputs")
+        if all(f.is_polynomial(x) and sp.Poly(f, x).degree() <= 1 for f in formulas):
+            return Densities(density, x, y, (a, b), (low, high), points)  # what each input sends is a mixture
+        return IntervalDensities(density, x, y, (a, b), (low, high), points)
+    if not isinstance(inputs, list | set | frozenset | sp.FiniteSet):
+        raise ArgumentError("inputs", inputs, "an interval (a, b), or a list of numbers")
+    values = tuple(exact_number(v, "inputs") for v in inputs)
+    check_inputs(values, _MOST_INPUTS)
+    return Densities(density, x, y, values, (low, high), points)
+
+
+def _symbol(density: sp.Expr, given: object, name: str) -> sp.Symbol:
+    """Return the symbol, checked to stand for any real number: SymPy simplifies what it is told."""
+    named = [s for s in density.free_symbols if s.name == name]
+    found = named[0] if given is None and named else sp.Symbol(name, real=True) if given is None else given
+    if not isinstance(found, sp.Symbol) or any(getattr(found, f"is_{fact}") is not None for fact in _FACTS):
+        raise ArgumentError(name, given, "a SymPy symbol that may be any real number")
+    return found
+
+
+def _formula(mass: object) -> sp.Expr:
+    return mass if isinstance(mass, sp.Expr) else exact_number(mass, "masses")
+
+
+def _interval(given: object, argument: str = "messages") -> tuple[sp.Expr, sp.Expr]:
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise ArgumentError(argument, given, "the two ends of an interval")
+    low, high = (v if v in (sp.oo, -sp.oo) and argument == "messages" else exact_number(v, argument) for v in given)
+    bounded = low.is_finite and high.is_finite
+    if low is sp.oo or high == -sp.oo or (bounded and sign(high - low) <= 0):
+        raise ArgumentError(argument, given, "an interval (a, b) with a < b")
+    return low, high

@@ -1,0 +1,91 @@
+"""Two-level families seen from inputs whose sets of messages are as disjoint as they can be."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+import sympy as sp
+
+from symamp.decompositions.randomizer import Orbit
+from symamp.randomizers.family import Family
+
+AVERAGE = "average"
+
+
+class DisjointCover(Family):
+    """A family in which R(x) has density ``high`` on a set of messages that belongs to x, and ``low`` outside.
+
+    The reference measure is a probability, every set has share c of it, high/low = t, and every message lies outside
+    the set of some input. The inputs x0 and x1 are those whose sets are disjoint, or overlap least. They are worst
+    for every number of users: sets with more in common turn components (t, 1) and (1, t) into as much (t, t) and
+    (1, 1), and t - E, 1 - t E is a mean-preserving spread of t - t E, 1 - E (convex order).
+
+    A subclass gives ``coverage``, and ``overlap`` if two sets do not fit beside each other. With ``packs`` a third
+    set beside x0 and x1 exists as soon as 3c <= 1. Where it is not known to exist, the other users' data are
+    represented by ``average``: an input drawn uniformly for each of them, which hides in the reference measure. That
+    is an average over data sets, so lower bounds stay lower bounds, and infima stay what they are.
+    """
+
+    packs: ClassVar[bool] = False
+    lists_all_inputs = False  # sets that overlap otherwise are not shown
+
+    @abstractmethod
+    def coverage(self) -> sp.Expr:
+        """Return c, the share of the messages that belong to an input."""
+
+    def overlap(self) -> sp.Expr:
+        """Return the share of the messages that belong to both x0 and x1."""
+        return sp.Integer(0)
+
+    def ratio(self) -> sp.Expr:
+        """Return t = high/low."""
+        return sp.exp(self["eps0"])
+
+    def levels(self) -> tuple[sp.Expr, sp.Expr]:
+        """Return the densities (high, low) against the reference measure."""
+        t, c = self.ratio(), self.coverage()
+        return t / (c * t + 1 - c), 1 / (c * t + 1 - c)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The worst pair, and a third input or an average one."""
+        c = self.coverage()
+        third = self.packs and c.is_Rational and 3 * c <= 1
+        return ("x0", "x1", "x2" if third else AVERAGE)
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The inputs whose sets have least in common; a symmetry exchanges them."""
+        return (("x0", "x1"),)
+
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """The worst pair alone: no inputs are further apart, and all ratios to ``low`` lie in [1, t].
+
+        Proof: docs/proofs/envelope.md, section 4.
+        """
+        return pair if set(pair) == {"x0", "x1"} else None
+
+    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
+        """The messages that belong to one input, to two, to none."""
+        (high, low), c = self.levels(), self.coverage()
+        sets = [x for x in distinguished if x != AVERAGE]
+        common = self.overlap() if len(sets) == 2 else sp.Integer(0)
+        members: list[tuple[tuple[str, ...], sp.Expr]] = [((x,), c - common) for x in sets]
+        members += [(tuple(sets), common), ((), 1 - len(sets) * c + common)]
+        found = []
+        for names, measure in members:
+            if measure == 0:
+                continue
+            density = tuple(sp.Integer(1) if x == AVERAGE else high if x in names else low for x in distinguished)
+            # Some input has the low density: a further one for sure if no distinguished one has it.
+            others = ((low, None if low in density else sp.Integer(1)), (high, None))
+            found.append(Orbit(f"y in the sets of {', '.join(names) or 'none'}", measure, density, others))
+        return tuple(found)
+
+
+def with_average(rows: Mapping[str, Mapping[str, sp.Expr]]) -> dict[str, dict[str, sp.Expr]]:
+    """Return the rows of a table and their mean, the row of an input drawn uniformly."""
+    found = {x: dict(row) for x, row in rows.items()}
+    messages = next(iter(found.values()))
+    return {**found, AVERAGE: {y: sp.Add(*(row[y] for row in rows.values())) / len(rows) for y in messages}}

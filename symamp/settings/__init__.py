@@ -1,0 +1,1 @@
+"""Settings: who takes part, who is compared, what is seen."""

@@ -1,0 +1,98 @@
+"""A question, its arguments checked once: about what, how many users, by which analysis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+from flint import fmpq
+
+from symamp.bounds.own_law import own_law
+from symamp.bounds.registry import analysis
+from symamp.bounds.subject import Subject
+from symamp.decompositions.decomposition import Decomposition
+from symamp.decompositions.to_law import number
+from symamp.errors import ArgumentError, PrecisionError, SupportMismatchError
+from symamp.numbers.arguments import digit_count, relative_gap, users
+from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.finite import ALL
+from symamp.sums.divergence import Settings
+from symamp.sums.inversion import LARGEST_EPS
+
+_DOUBLE_DIGITS = 15
+"""Digits that doubles can carry."""
+_ASKED = ("compared_ratio", "local_ratio", "members", "parameters", "variation_ratio")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: the subject, the number of users and the analysis (None: the least of all proved bounds)."""
+
+    subject: Any  # a Subject; the protocol itself cannot be compared or hashed
+    n: int
+    method: str | None = None
+
+    @staticmethod
+    def of(subject: object, n: object, method: object, neighbours: object = ALL) -> Question:
+        """Return the question, after checking that it can be asked.
+
+        ``neighbours`` is "all", or says which inputs are compared: the subject is then ``subject.near(neighbours)``.
+
+        A ``Decomposition``, or a list of (ratio0, ratio1, mass), is a subject, too: the question is then about this
+        triple, whatever mechanism has it (``symamp.bounds.own_law``).
+
+        Raises ArgumentError for what is no mechanism, parameters that are still free, a local budget beyond what
+        can be evaluated, n out of range and unknown methods, SupportMismatchError for a method that does not apply.
+        """
+        checked = checked_subject(own_law(subject) if isinstance(subject, Decomposition | list | tuple) else subject)
+        if not isinstance(neighbours, str) or neighbours != ALL:
+            if not hasattr(checked, "near"):
+                told = f"{ALL!r}: {checked!r} has no metric; a table has one (.table()), and noise"
+                raise SupportMismatchError("neighbours", neighbours, told)
+            checked = checked.near(neighbours)
+        if method is not None:
+            method = analysis(method, checked).name
+        return Question(checked, users(n), method)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question to a profile: the quantity, what is given exactly, as it was written, and the digits wanted."""
+
+    quantity: str
+    given: fmpq | sp.Expr
+    written: str
+    digits: int | None = None
+
+
+def checked_subject(subject: Any) -> Subject:
+    """Return the subject if a number can be asked of it, else raise ArgumentError."""
+    if isinstance(subject, type) or not all(hasattr(subject, name) for name in _ASKED):
+        raise ArgumentError(
+            "mechanism", type(subject).__name__, "a mechanism of symamp, such as sa.FiniteMechanism(table)"
+        )
+    if subject.parameters:
+        free = [p.name for p in subject.parameters]
+        told = f"numbers for all parameters: --{free[0]} ... on the command line, .at({free[0]}=...) in Python"
+        raise ArgumentError("mechanism", f"{subject!r} with {', '.join(free)} free", told)
+    ratio = subject.local_ratio()
+    if ratio is not sp.oo:
+        with at_precision(64):
+            if number(ratio)().log() > LARGEST_EPS:
+                raise ArgumentError("mechanism", repr(subject), f"a local budget of at most {LARGEST_EPS:g}")
+    checked: Subject = subject
+    return checked
+
+
+def accuracy(gap: object, digits: object, doubles: str = "") -> tuple[Settings, int | None]:
+    """Return what an evaluation aims at: a relative gap in delta, or so many digits.
+
+    ``doubles`` says why the answer has no more digits than doubles have, where that is so: PrecisionError for more.
+    """
+    if digits is None:
+        return Settings(gap=relative_gap(gap)), None
+    wanted = digit_count(digits)
+    if doubles and wanted > _DOUBLE_DIGITS:
+        raise PrecisionError("digits", wanted, f"at most {_DOUBLE_DIGITS} for {doubles}")
+    return Settings.of_digits(wanted), wanted

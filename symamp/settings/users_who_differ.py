@@ -1,0 +1,615 @@
+"""Users who differ: groups with mechanisms of their own, and the laws of sums where messages or data are shuffled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from html import escape
+from itertools import pairwise
+from math import comb, log
+from typing import Any
+
+import flint
+import sympy as sp
+from flint import arb, arb_poly
+
+from symamp.bounds.bound import DataSets
+from symamp.bounds.subject import Subject
+from symamp.decompositions.decomposition import Decomposition
+from symamp.decompositions.pairs import only_pair
+from symamp.decompositions.to_law import law_of, number
+from symamp.errors import ArgumentError, FormatError, SupportMismatchError, SymampError
+from symamp.formulas.order import sign
+from symamp.laws.law import BallGparv, Law, Level, Number, ball_gparv, total
+from symamp.numbers.arguments import exact_number, users
+from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.families.randomized_response import RandomizedResponse
+from symamp.randomizers.finite import FiniteMechanism
+from symamp.randomizers.mechanism import Mechanism
+from symamp.sums.divergence import Enclosure, Settings
+from symamp.sums.enumeration import enumerated_sum
+from symamp.sums.groups import Group, Steps, Walk, enclose_groups
+
+# ------------ Users who differ: groups that run mechanisms of their own, and what is shuffled, the messages or the data
+
+MESSAGES, DATA = "messages", "data"
+_SHAPE = "a list of (number of users, mechanism)"
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Groups of users, each with a mechanism of its own, and what the shuffler permutes.
+
+    With ``shuffled="messages"`` every user randomizes with the mechanism of her group and the messages are shuffled.
+    With ``shuffled="data"`` the data are shuffled, position i applies the i-th mechanism, and the outputs are
+    published in order. The two models agree only where all users run one mechanism.
+
+    ``dropout`` is the probability with which each other user sends nothing, unseen by the adversary. Dishonest users
+    are left out of the groups.
+
+    >>> import symamp as sa
+    >>> crowd = sa.heterogeneous([(500, sa.PureLDP(eps0=1)), (500, sa.PureLDP(eps0=5))], shuffled="data")
+    >>> crowd.n
+    1000
+    """
+
+    groups: tuple[tuple[int, Any], ...]  # (users, Subject)
+    shuffled: str
+    dropout: sp.Rational = sp.S.Zero
+    left_out: tuple[int, ...] = ()
+    """The groups without an honest user, by their numbers in the list that was given."""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The number of each group in the list that was given, groups without an honest user counted."""
+        every = range(len(self.groups) + len(self.left_out))
+        return tuple(i for i in every if i not in self.left_out)
+
+    @property
+    def n(self) -> int:
+        """The number of users that count: all that are honest, the victim included."""
+        return sum(count for count, _ in self.groups)
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...] | None:
+        """The mechanisms of the groups, None where only a budget is known of some."""
+        found = tuple(subject.mechanism for _, subject in self.groups)
+        return None if any(m is None for m in found) else found
+
+    def honest(self, counts: Sequence[object]) -> Crowd:
+        """Return the crowd in which so many users of each group are honest: what the others do is known anyway."""
+        if not isinstance(counts, Sequence) or len(counts) != len(self.groups):
+            raise ArgumentError("honest", counts, f"{len(self.groups)} numbers, one for each group")
+        kept, left_out = [], list(self.left_out)
+        for group, (count, subject), left in zip(self.numbers, self.groups, counts, strict=True):
+            number = 0 if left == 0 else users(left)
+            if number > count:
+                raise ArgumentError("honest", left, f"at most the {count} users of the group")
+            if number:
+                kept.append((number, subject))
+            else:
+                left_out.append(group)
+        if not kept:
+            raise ArgumentError("honest", counts, "at least one honest user")
+        return replace(self, groups=tuple(kept), left_out=tuple(sorted(left_out)))
+
+    def __repr__(self) -> str:
+        groups = ", ".join(f"({count}, {subject!r})" for count, subject in self.groups)
+        return f"heterogeneous([{groups}], shuffled={self.shuffled!r})"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the groups."""
+        rows = "".join(f"<tr><td>{count:,}</td><td>{escape(repr(s))}</td></tr>" for count, s in self.groups)
+        lost = f", each other user silent with probability {self.dropout}" if self.dropout else ""
+        title = f"<b>{self.n:,} users who differ</b>, {self.shuffled} shuffled{lost}"
+        return f"{title}<table><tr><th>users</th><th>mechanism</th></tr>{rows}</table>"
+
+
+def heterogeneous(
+    groups: Sequence[tuple[object, Subject]],
+    *,
+    shuffled: str,
+    honest: Sequence[object] | None = None,
+    dropout: object = 0,
+) -> Crowd:
+    """Return the subject in which groups of users run mechanisms of their own: ask it with ``epsilon`` and ``delta``.
+
+    ``groups`` lists (number of users, mechanism). ``shuffled`` is "messages" (each user randomizes, the messages are
+    shuffled; the mechanisms must share a message space, and are k-ary responses of one k or tables with the same
+    messages) or "data" (the data are shuffled, the positions run the mechanisms; ``PureLDP`` suffices and covers
+    randomizers chosen adaptively). ``honest`` says how many users of each group do not collude with the adversary;
+    ``dropout`` with what probability another user's message is lost unseen (messages only).
+
+    Budgets are not averaged: the bound of the average may be smaller than the truth
+    (docs/proofs/users_who_differ.md, section 5).
+
+    Raises ArgumentError and FormatError for arguments out of range, SupportMismatchError for mechanisms that do not
+    fit the model.
+
+    >>> import symamp as sa
+    >>> crowd = sa.heterogeneous([(500, sa.PureLDP(eps0=1)), (500, sa.PureLDP(eps0=5))], shuffled="data")
+    >>> sa.epsilon(crowd, delta="1e-6").upper
+    1.4707...
+    """
+    if shuffled not in (MESSAGES, DATA):
+        raise ArgumentError("shuffled", shuffled, f"{MESSAGES!r} or {DATA!r}")
+    if isinstance(groups, str | bytes) or not isinstance(groups, Sequence) or not groups:
+        raise FormatError("groups", groups, _SHAPE)
+    read = []
+    for row in groups:
+        if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != 2:
+            raise FormatError("groups", row, _SHAPE)
+        count, subject = row
+        if isinstance(subject, type) or not hasattr(subject, "local_ratio"):
+            raise ArgumentError("groups", type(subject).__name__, "mechanisms of symamp")
+        if subject.parameters:
+            raise ArgumentError("groups", repr(subject), "mechanisms with numbers for all parameters")
+        if subject.local_ratio() is sp.oo:
+            raise SupportMismatchError("groups", repr(subject), "mechanisms with a finite local budget")
+        if shuffled == MESSAGES and subject.mechanism is None:
+            told = "tables: where messages are shuffled nothing follows from budgets, messages may name the group"
+            raise SupportMismatchError("groups", repr(subject), told)
+        read.append((users(count), subject))
+    if shuffled == DATA and len({_compared(subject) for _, subject in read}) > 1:
+        told = "mechanisms that compare the same inputs: any one of them may be asked about the victim's data"
+        raise SupportMismatchError("groups", ", ".join(repr(subject) for _, subject in read), told)
+    lost = exact_number(dropout, "dropout")
+    if not lost.is_Rational or sign(lost) < 0 or sign(1 - lost) <= 0:
+        raise ArgumentError("dropout", dropout, "a rational number in [0, 1)")
+    if lost != 0 and shuffled == DATA:
+        raise ArgumentError("dropout", dropout, "0: where data are shuffled a missing position is seen")
+    crowd = Crowd(tuple(read), shuffled, lost)
+    return crowd if honest is None else crowd.honest(honest)
+
+
+def _compared(subject: Subject) -> object:
+    """Return what is the same for subjects that compare the same inputs."""
+    mechanism = subject.mechanism
+    if subject.compares_all or mechanism is None:
+        return subject.compares_all
+    return frozenset(mechanism.pairs()), mechanism.inputs
+
+
+# --- Messages shuffled: the common blanket of the others for one group of victims (Theorem D), and data sets below it
+
+_MOST_INPUTS = 8
+
+
+@dataclass(frozen=True)
+class Constant:
+    """An exact number: a ball around it at the ambient precision, made once for each."""
+
+    expr: sp.Expr
+    ball: Number
+    known: dict[int, arb] = field(default_factory=dict, compare=False, repr=False)
+
+    @staticmethod
+    def of(expr: sp.Expr) -> Constant:
+        """Return the constant expression."""
+        return Constant(expr, number(expr))
+
+    def __call__(self) -> arb:
+        """Return a ball around the number."""
+        bits = flint.ctx.prec
+        if bits not in self.known:
+            self.known[bits] = self.ball()
+        return self.known[bits]
+
+
+@dataclass(frozen=True)
+class Column:
+    """Messages alike for one mechanism: how many, and the probability of each on x0, on x1 and on further inputs.
+
+    ``sums`` are the probabilities of all of them together on the inputs that the others may hold in a data set.
+    """
+
+    size: int
+    on_x0: Constant
+    on_x1: Constant
+    further: tuple[Constant, ...]
+    sums: tuple[Constant, ...]
+
+    def least(self) -> arb:
+        """Return the least probability of a message over all inputs."""
+        return reduce(arb.min, (x() for x in (self.on_x0, self.on_x1, *self.further)))
+
+
+@dataclass(frozen=True)
+class StepTest:
+    """A sum over messages and a data set: which columns count 1, which -1, and what all others hold."""
+
+    name: DataSets
+    up: tuple[int, ...]
+    down: tuple[int, ...]
+    other: int
+    walk: Walk
+
+
+@dataclass(frozen=True)
+class Victim:
+    """One group of victims and one pair of inputs: the columns of all mechanisms, message by message the same."""
+
+    crowd: Crowd
+    group: int
+    pair: tuple[str, str]
+    others: tuple[str, ...]
+    columns: tuple[tuple[Column, ...], ...]
+
+    @property
+    def counts(self) -> list[int]:
+        """How many users of each group there are besides the victim."""
+        return [count - (i == self.group) for i, (count, _) in enumerate(self.crowd.groups)]
+
+    def alone(self, level: Level) -> arb:
+        """Return D_E of the victim's own message: nothing that others send makes it worse."""
+        e = level.exponential()
+        return total([c.size * (c.on_x0() - e * c.on_x1()).max(arb(0)) for c in self.columns[self.group]])
+
+    def blanket(self, level: Level) -> tuple[BallGparv, list[arb]]:
+        """Return the law of L under a common B, with the singular part, and the masses g of the groups.
+
+        B is proportional to the least probability of each message over all groups and inputs: of every other B the
+        bound would hold as well.
+        """
+        e, own = level.exponential(), self.columns[self.group]
+        present = [i for i, count in enumerate(self.counts) if count]
+        if not present:
+            return BallGparv((), (), arb(1), self.alone(level)), [arb(0)] * len(self.counts)
+        rows = zip(*(self.columns[i] for i in present), strict=True)
+        least = [reduce(arb.min, (c.least() for c in row)) for row in rows]
+        whole = total([c.size * x for c, x in zip(own, least, strict=True)])
+        if not whole > 0:
+            return BallGparv((), (), arb(1), self.alone(level)), [arb(0)] * len(self.counts)
+        b = [x / whole for x in least]
+        values, masses, null, singular = [], [], arb(0), arb(0)
+        for c, share in zip(own, b, strict=True):
+            gain = c.on_x0() - e * c.on_x1()
+            if share > 0:
+                values.append(gain / share)
+                masses.append(c.size * share)
+            else:
+                singular += c.size * gain.max(arb(0))
+        kept = 1 - number(self.crowd.dropout)()
+        shares = [arb(0)] * len(self.counts)
+        for i in present:
+            seen = (c.least() / share for c, share in zip(self.columns[i], b, strict=True) if share > 0)
+            shares[i] = (reduce(arb.min, seen) * kept).max(arb(0)).min(arb(1))
+        return BallGparv(tuple(values), tuple(masses), null, singular), shares
+
+    def sides(self, level: Level, above: bool) -> tuple[list[Group], Callable[[], arb], Callable[[], arb]]:
+        """Return (groups, divisor, rest): E[S_+]/divisor + rest is above, or below, the bound of Theorem D.
+
+        Guarantee
+        ---------
+        With ``above`` it is at least the divergence of the shuffled messages for this pair of the victim's inputs,
+        whatever the others hold. Proof: docs/proofs/users_who_differ.md, section 4.
+        """
+        counts = self.counts
+        known: dict[int, tuple[BallGparv, list[arb]]] = {}
+
+        def found() -> tuple[BallGparv, list[arb]]:
+            bits = flint.ctx.prec
+            if bits not in known:
+                known[bits] = self.blanket(level)
+            return known[bits]
+
+        with at_precision(64):
+            _, rough = found()
+        hidden = [i for i, (count, g) in enumerate(zip(counts, rough, strict=True)) if count and g > 0]
+        if not hidden:
+            return [], lambda: arb(1), lambda: self.alone(level)
+
+        def slot() -> arb:
+            shares = found()[1]
+            return reduce(arb.min if above else arb.max, (shares[i] for i in hidden))
+
+        def thinned(share: Callable[[], arb]) -> Callable[[], BallGparv]:
+            def source() -> BallGparv:
+                law, g = found()[0], share()
+                return BallGparv(law.values, tuple(g * m for m in law.masses), 1 - g * total(law.masses), arb(0))
+
+            return source
+
+        def share_of(i: int) -> Callable[[], arb]:
+            return lambda: found()[1][i]
+
+        groups = [Group(counts[i], thinned(share_of(i))) for i in hidden] + [Group(1, thinned(slot))]
+
+        def divisor() -> arb:
+            shares = found()[1]
+            return total([counts[i] * shares[i] for i in hidden]) + slot()
+
+        return groups, divisor, lambda: found()[0].singular
+
+    def tests(self, level: Level) -> Iterator[StepTest]:
+        """Yield data sets with sums of steps: all others hold one input, and only a sum over messages counts.
+
+        Messages that are likelier, by more than E, on x0 count 1, those that are so on x1 count -1, or nothing. To
+        merge messages and to choose a threshold can only lose.
+        """
+        e, own = level.exponential(), self.columns[self.group]
+        up = tuple(i for i, c in enumerate(own) if c.on_x0() - e * c.on_x1() > 0)
+        down = tuple(i for i, c in enumerate(own) if c.on_x1() - c.on_x0() > 0)
+        kept = 1 - number(self.crowd.dropout)()
+        # Without a message that counts 0 the two signs are one statistic, and every other sum is impossible.
+        for below in (down, ()) if len(up) + len(down) < len(own) else ((),):
+            on_x0 = _steps([c.size * c.on_x0() for c in own], up, below)
+            on_x1 = _steps([c.size * c.on_x1() for c in own], up, below)
+            for j, other in enumerate(self.others):
+                others = tuple(
+                    _steps([kept * c.sums[j]() for c in columns], up, below, count)
+                    for columns, count in zip(self.columns, self.counts, strict=True)
+                    if count
+                )
+                yield StepTest(DataSets(*self.pair, ((other, "1"),)), up, below, j, Walk(on_x0, on_x1, others))
+
+
+def _steps(masses: list[arb], up: tuple[int, ...], down: tuple[int, ...], count: int = 1) -> Steps:
+    return Steps(total([masses[i] for i in up]), total([masses[i] for i in down]), count)
+
+
+def victims(crowd: Crowd) -> Iterator[Victim]:
+    """Yield every group of victims with every ordered pair of inputs that has a law of its own.
+
+    Raises SupportMismatchError unless all mechanisms are k-ary responses of one k, or tables with one message space.
+    """
+    mechanisms = crowd.mechanisms
+    assert mechanisms is not None
+    if all(isinstance(m, RandomizedResponse) for m in mechanisms):
+        if len({m["k"] for m in mechanisms if isinstance(m, RandomizedResponse)}) > 1:
+            raise SupportMismatchError("groups", "responses of different k", "one message space")
+        rows = tuple(_response(m) for m in mechanisms if isinstance(m, RandomizedResponse))
+        others = ("x0", "x1", "x2")[: len(rows[0])] if len(rows[0]) > 2 else ("x0", "x1")
+        for i in range(len(mechanisms)):
+            yield Victim(crowd, i, ("x0", "x1"), others, rows)
+        return
+    tables = [m for m in mechanisms if isinstance(m, FiniteMechanism)]
+    same = len({(t.inputs, t.pairs(), frozenset(t.messages)) for t in tables}) == 1
+    if len(tables) < len(mechanisms) or not same or len(tables[0].inputs) > _MOST_INPUTS:
+        told = f"k-ary responses of one k, or tables with the same messages and the same inputs, at most {_MOST_INPUTS}"
+        raise SupportMismatchError("groups", ", ".join(type(m).__name__ for m in mechanisms), told)
+    for pair in tables[0].pairs():
+        rows = tuple(_table(t, tables[0].messages, pair) for t in tables)
+        for i in range(len(tables)):
+            yield Victim(crowd, i, pair, tables[0].inputs, rows)
+
+
+def _response(m: RandomizedResponse) -> tuple[Column, ...]:
+    k, levels = m["k"], m.levels()
+    high, low = (Constant.of(x) for x in levels)
+    first = Column(1, high, low, (), (high, low, low))
+    second = Column(1, low, high, (), (low, high, low))
+    if k == 2:
+        return first, second
+    some, one = Constant.of((k - 2) * levels[1]), Constant.of(levels[0] + (k - 3) * levels[1])
+    return first, second, Column(int(k) - 2, low, low, (), (some, some, one))
+
+
+def _table(m: FiniteMechanism, messages: tuple[str, ...], pair: tuple[str, str]) -> tuple[Column, ...]:
+    place = {y: j for j, y in enumerate(m.messages)}
+    columns = []
+    for y in messages:
+        entries = {x: Constant.of(m.rows[i][place[y]]) for i, x in enumerate(m.inputs)}
+        further = tuple(entries[x] for x in m.inputs if x not in pair)
+        columns.append(Column(1, entries[pair[0]], entries[pair[1]], further, tuple(entries.values())))
+    return tuple(columns)
+
+
+# ----------------------- Data shuffled: the laws of the positions, from above (Theorem C) and from below (one data set)
+
+_MEMBERS = (3, 2)
+
+
+def budget_gparv(ratio: Callable[[], arb], level: Level) -> BallGparv:
+    """Return the law G* that dominates the blanket of every randomizer with this ratio t, at any E >= 1.
+
+    Guarantee
+    ---------
+    G of every eps0-LDP randomizer is at most the result in the increasing convex order. Proof:
+    docs/proofs/users_who_differ.md, section 3.
+    """
+    t, e = ratio(), level.exponential()
+    low, mass = 1 - t * e, 1 / (t + 1)
+    if t >= e:
+        high, share = t - e, mass
+    elif t < e:
+        high, share = t * (t - e), mass / t
+    else:  # the balls do not tell: a value that is not positive is raised to 0
+        high, share = (t - e).upper().max(arb(0)), mass
+    return BallGparv((high, low), (share, mass), 1 - share - mass, arb(0))
+
+
+@dataclass(frozen=True)
+class Positions:
+    """What is known of the positions, group by group: a decomposition, or, as an expression, the ratio of a budget."""
+
+    counts: tuple[int, ...]
+    known: tuple[Decomposition | sp.Expr, ...]
+    complete: bool = False
+
+    @cached_property
+    def _laws(self) -> list[Callable[[Level], Callable[[], BallGparv]]]:
+        return [
+            _of_law(law_of(x, self.complete)) if isinstance(x, Decomposition) else _of_budget(number(x))
+            for x in self.known
+        ]
+
+    def __call__(self, level: Level) -> list[Group]:
+        """Return the laws of all positions at a level."""
+        return [Group(c, law(level)) for c, law in zip(self.counts, self._laws, strict=True)]
+
+
+def positions_above(crowd: Crowd) -> Positions:
+    """Return the laws whose sum bounds n times the divergence: blankets where all are known, else those of budgets.
+
+    Guarantee
+    ---------
+    E[S_+]/n is at least the divergence of the published outputs for every two neighbouring data sets.
+    Proof: docs/proofs/users_who_differ.md, section 3.
+    """
+    ratios = tuple(subject.local_ratio() for _, subject in crowd.groups)
+    return Positions(tuple(count for count, _ in crowd.groups), _blankets(crowd) or ratios)
+
+
+def positions_below(crowd: Crowd) -> Iterator[tuple[DataSets, Positions]]:
+    """Yield (data sets, laws) whose sums are n times the divergence of one pair of data sets, exactly."""
+    counts = tuple(count for count, _ in crowd.groups)
+    for name, mechanisms in _members(crowd):
+        pair = mechanisms[0].pairs()[0]
+        others = [(*m.further_inputs(pair), *pair) for m in mechanisms]
+        for x in others[0]:
+            if all(x in found for found in others):
+                laws = tuple(m.dataset(*pair, x) for m in mechanisms)
+                if not any(law.singular for law in laws):
+                    yield DataSets(*pair, ((x, "1"),), name), Positions(counts, laws, complete=True)
+
+
+def _members(crowd: Crowd) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
+    known = crowd.mechanisms
+    if known is None:
+        for k in _MEMBERS:
+            budgets = (sp.log(subject.local_ratio()) for _, subject in crowd.groups)
+            yield f"{k}-ary response", tuple(RandomizedResponse(k=k, eps0=b) for b in budgets)
+    elif len({type(m) for m in known}) == 1 and len({m.pairs() for m in known}) == 1:
+        yield "", known
+
+
+def _blankets(crowd: Crowd) -> tuple[Decomposition, ...] | None:
+    """Return the blankets where every mechanism has the same for all pairs of inputs."""
+    known = crowd.mechanisms
+    if known is None:
+        return None
+    try:
+        found = tuple(m.blanket(*only_pair(m)) for m in known)
+    except SymampError:
+        return None
+    return None if any(d.singular for d in found) else found
+
+
+def _of_law(law: Law) -> Callable[[Level], Callable[[], BallGparv]]:
+    return lambda level: lambda: ball_gparv(law, level)
+
+
+def _of_budget(ratio: Callable[[], arb]) -> Callable[[Level], Callable[[], BallGparv]]:
+    return lambda level: lambda: budget_gparv(ratio, level)
+
+
+# ---------- The value of Theorem D itself for few users: the numbers of hidden users one by one, each with its outcomes
+
+QUICK, MOST = 150_000, 3 * 10**7
+"""How many outcomes there may be over all counts: for every answer, and where the value itself is asked for."""
+
+
+def mean_of_counts(victim: Victim, level: Level, most: int = QUICK) -> arb | None:
+    """Return a ball around the bound of Theorem D; None if nobody hides the victim, or outcomes are more than ``most``.
+
+    Guarantee
+    ---------
+    The ball contains E[Delta_(C+1)] + sigma: C has the law of a product of polynomials, and each Delta is enumerated.
+    Proof: docs/proofs/users_who_differ.md, section 4.
+    """
+    law, shares = victim.blanket(level)
+    hidden = [(count, g) for count, g in zip(victim.counts, shares, strict=True) if count and g > 0]
+    largest, values = 1 + sum(count for count, _ in hidden), len(law.values)
+    if not hidden or largest > most or largest * comb(largest + values - 1, values - 1) > most:
+        return None
+    chances = arb_poly([1])
+    for count, g in hidden:
+        chances *= arb_poly([1 - g, g]) ** count
+    return law.singular + total([chances[m - 1] * enumerated_sum(law, m) / m for m in range(1, largest + 1)])
+
+
+# --------- The value of Theorem D itself, enclosed as closely as wanted: an integral by the rules of Gauss and of Radau
+
+_FIRST, _FALL = 0.5, 16.0
+"""The width of the first panel, in units of 1/(the expected number m of hidden users + 1), and how far f is followed:
+until e^(-_FALL) times its integral, which is about f(1)/m, bounds what is left."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """One side of the bound of Theorem D: a ball of which one end is the bound, and what repeats it.
+
+    ``rule`` is "gauss" (from below) or "radau" (from above), with the ends of the panels, as distances from 1, and the
+    sums at all nodes; or "mean over counts", which needs neither.
+    """
+
+    value: arb
+    rule: str
+    ends: tuple[float, ...] = ()
+    sums: tuple[Enclosure, ...] = ()
+
+
+def mean_over_counts(victim: Victim, level: Level, settings: Settings, most: int = MOST) -> tuple[Mean, Mean]:
+    """Return balls whose lower end, and upper end, enclose the bound of Theorem D for one victim and pair of inputs.
+
+    Up to ``most`` outcomes of all counts are enumerated; otherwise there are sums at nodes.
+
+    Guarantee
+    ---------
+    ``lower.value.lower() <= E[Delta_(C+1)] + sigma <= upper.value.upper()``.
+    Proof: docs/proofs/users_who_differ.md, section 4.
+    """
+    law, shares = victim.blanket(level)
+    hidden = [(count, g) for count, g in zip(victim.counts, shares, strict=True) if count and g > 0]
+    counted = mean_of_counts(victim, level, most) if hidden else victim.alone(level)
+    if counted is not None:
+        mean = Mean(counted, "mean over counts")
+        return mean, mean
+    ends = _ends(1.0 + float(total([count * g for count, g in hidden]).mid()))
+
+    def f(u: arb) -> tuple[Enclosure, arb]:
+        """Return E[(L_1 + ... + L_(C+1))_+] where each hidden user counts u, one more is seen, and the whole weight."""
+        weights = [1 - g + g * u for _, g in hidden]
+        thinned = [_thinned(law, g * u / w) for (_, g), w in zip(hidden, weights, strict=True)]
+        groups = [Group(count, source) for (count, _), source in zip(hidden, thinned, strict=True)]
+        whole = arb(1)
+        for (count, _), w in zip(hidden, weights, strict=True):
+            whole *= w**count
+        return enclose_groups([Group(1, lambda: law), *groups], settings), whole
+
+    def by(rule: str, nodes: Sequence[tuple[arb, arb]]) -> Mean:
+        result, sums = law.singular, list[Enclosure]()
+        for u, weight in _nodes(ends, nodes, rule == "radau"):
+            found, whole = f(u)
+            result += weight * whole * (found.lower.lower() if rule == "gauss" else found.upper.upper())
+            sums.append(found)
+        return Mean(result, rule, ends, tuple(sums))
+
+    return by("gauss", _gauss()), by("radau", _radau())
+
+
+def _nodes(ends: Sequence[float], nodes: Sequence[tuple[arb, arb]], last: bool) -> Iterator[tuple[arb, arb]]:
+    """Yield nodes and weights on all panels; on what is left below them f is at most what it is at its upper end."""
+    for near, far in pairwise(map(arb, ends)):
+        middle, half = 1 - (near + far) / 2, (far - near) / 2
+        yield from ((middle + half * x, half * w) for x, w in nodes)
+    if last and ends[-1] < 1.0:
+        yield 1 - arb(ends[-1]), 1 - arb(ends[-1])
+
+
+def _thinned(law: BallGparv, share: arb) -> Callable[[], BallGparv]:
+    masses = tuple(share * m for m in law.masses)
+    return lambda: BallGparv(law.values, masses, 1 - share * total(law.masses), arb(0))
+
+
+def _ends(expected: float) -> tuple[float, ...]:
+    """Return how far the ends of panels are from 1: wider where f, about e^(-expected (1 - u)), is small."""
+    ends, width = [0.0], _FIRST
+    while ends[-1] < min(expected, _FALL + log(expected)):
+        ends.append(min(ends[-1] + width, expected))
+        width = _FIRST * 2.0 ** (ends[-1] / 6.0)
+    return tuple(x / expected for x in ends)
+
+
+def _gauss() -> tuple[tuple[arb, arb], ...]:
+    """Return nodes and weights on [-1, 1] of the rule that is right up to degree 5."""
+    x = (arb(3) / 5).sqrt()
+    return (-x, arb(5) / 9), (arb(0), arb(8) / 9), (x, arb(5) / 9)
+
+
+def _radau() -> tuple[tuple[arb, arb], ...]:
+    """Return those of the rule with a node at 1 that is right up to degree 4."""
+    root = arb(6).sqrt()
+    return (arb(1), arb(2) / 9), ((root - 1) / 5, (16 + root) / 18), (-(root + 1) / 5, (16 - root) / 18)

@@ -1,0 +1,1 @@
+"""The bound over all data sets at once: laws, search, integral."""

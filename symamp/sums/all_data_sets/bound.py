@@ -1,0 +1,245 @@
+"""The bound over all data sets at once: whatever inputs the other users hold (docs/proofs/all_data_sets.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import pairwise
+from math import exp, inf, log, sqrt
+
+import numpy as np
+from flint import arb
+
+from symamp.laws.law import BallGparv, Law, Level, ball_gparv, total
+from symamp.numbers.surroundings import at_precision
+from symamp.sums.all_data_sets.floats import REACH, AllDataSetsEvidence, Cells, Parameters, RegionEvidence
+from symamp.sums.all_data_sets.integral import CellBound, TermBalls
+from symamp.sums.all_data_sets.laws import raised_to_majorant
+from symamp.sums.all_data_sets.search import SHARP, Found, FoundRegion, Searches
+from symamp.sums.divergence import Enclosure, Settings, positive_part, starting_precision
+
+_SLACK, _MOST_SLACK, _OF_EXCESS = 1e-3, 0.03, 0.06  # relative, of one cell
+_NEGLIGIBLE = 1e-2  # of a term, for one cell, in units of the slack
+_PLAIN, _UNSEEN = 30.0, 1e-15
+_EVEN, _SMALL, _AIM = 0.5, 0.015, 0.4
+"""A cell with integral I may exceed it by the slack times the least of I and _EVEN I^(1/2): cells of unlike integrals
+then cost about alike; _SMALL times the slack is allowed to all. Sizes aim at the part _AIM of that."""
+_OF_OTHERS = 0.5
+_MOST_CELLS = 3_000
+_NONE = CellBound((arb("inf"),), 1.0, (inf,))
+
+
+@dataclass(frozen=True)
+class AllDataSetsEnclosure(Enclosure):
+    """An upper bound on the divergence of every data set, with 0 below it, and what it can be recomputed from.
+
+    ``evidence`` is None where the bound is that of one user, E[G_+]: no better one was found.
+    """
+
+    evidence: AllDataSetsEvidence | None = field(default=None, repr=False)
+
+
+def enclose_all_data_sets(
+    laws: Sequence[Law],
+    level: Level,
+    n: int,
+    settings: Settings | None = None,
+    *,
+    mixed: bool = False,
+    halved: bool = True,
+    searches: Searches | None = None,
+    rough: bool = False,
+) -> AllDataSetsEnclosure:
+    """Return an enclosure of the divergence for every data set of the other n - 1 users, 0 at the lower end.
+
+    ``laws`` are those of G^x = (R(x0) - E R(x1))/R(x) under R(x), one for every input x that another user may hold,
+    each complete; classes of inputs with the same law may be given once. ``mixed`` allows every mixture of the laws, as
+    the vertices of a polytope (docs/proofs/generic_all_data_sets.md): then they need not share E[G_+]. Without
+    ``halved`` all data sets are one region. ``searches`` are those of the same laws, where there were some before, and
+    ``rough`` says that parameters of another pair will do.
+
+    Guarantee
+    ---------
+    For every choice of inputs, one for each of the n - 1 other users, the divergence D_E of the two shuffled
+    histograms is at most ``upper.upper()``. Parameters and cells are searched in floats; that is sound because all of
+    them give valid bounds, and the last evaluation is in balls. Proof: docs/proofs/all_data_sets.md.
+
+    Raises ArgumentError if the laws have a null symbol or cannot belong to one pair of inputs.
+    """
+    gap = (settings or Settings()).gap
+    bits, slack = starting_precision(n, gap), min(max(_SLACK, 0.5 * gap), _MOST_SLACK)
+    known = searches or Searches(laws, mixed)
+    distinct, gains, loss = known.prepared(level, n, bits)
+    regions = known.regions(level, n, halved, rough)
+    with at_precision(bits):
+        everywhere = reduce(arb.max, gains).upper()
+        upper, evidence = arb(0), list[RegionEvidence]()
+        for r in regions:
+            parameters = None
+            if r.found is not None and r.log_value < float(everywhere.log()):
+                parameters = raised_to_majorant(r.found.parameters)
+            if r.found is None or parameters is None:
+                break
+            if r.region.steps and len(r.found.by_corner) != len(distinct):  # regions of other classes
+                break
+            # Cells need not be sharp where another region has the larger bound, or where all parameters are poor.
+            sharp = min(max(slack, 0.3 * (regions[0].log_value - r.log_value), _of_poor(r)), _MOST_SLACK)
+            corners = r.region.corners(len(distinct)) if r.region.steps else ()
+            found, cells = _certified(distinct, gains, parameters, r.found, n, mixed, sharp, corners)
+            upper = upper.max(found).upper()
+            evidence.append(RegionEvidence(r.region, parameters, cells))
+            if not upper < everywhere:
+                break
+        else:
+            whole = AllDataSetsEvidence(tuple(evidence))
+            return AllDataSetsEnclosure(arb(0), upper, "all data sets", bits, merging=arb(loss), evidence=whole)
+        return AllDataSetsEnclosure(arb(0), everywhere, "one user", bits)
+
+
+def estimate_log_all_data_sets(
+    laws: Sequence[Law],
+    level: Level,
+    n: int,
+    *,
+    mixed: bool = False,
+    halved: bool = True,
+    searches: Searches | None = None,
+    rough: bool = False,
+) -> float:
+    """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
+    known = searches or Searches(laws, mixed)
+    _, gains, _ = known.prepared(level, n, 128)
+    found = known.regions(level, n, halved, rough)
+    with at_precision(128):
+        trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)
+    return min(max(r.log_value + _of_poor(r) for r in found), trivial)
+
+
+def _of_poor(r: FoundRegion) -> float:
+    """Return how far cells may be above what poor parameters give: most of it remains in the bound."""
+    return 0.0 if r.found is None else min(_OF_EXCESS * max(r.found.excess - SHARP, 0.0), _MOST_SLACK)
+
+
+def recomputed_bound(
+    laws: Sequence[Law], level: Level, n: int, evidence: AllDataSetsEvidence, *, mixed: bool = False
+) -> arb:
+    """Return the bound for given parameters and cells, at the ambient precision; without their majorant's proof."""
+    balls = [ball_gparv(law, level) for law in laws]
+    gains = [positive_part(g) for g in (balls if mixed else balls[:1])]
+    largest = arb(0)
+    for found in evidence.regions:
+        corners = found.region.corners(len(balls)) if found.region.steps else ()
+        results = _bad_parts(balls, found.parameters, n, corners)
+        for term, cells in zip(found.parameters.terms, found.cells, strict=True):
+            line = TermBalls(balls, gains, term, found.parameters.p_lo, n, 0.0, mixed=mixed, corners=corners)
+            parts, panels = [line.tail(cells.ends[-1], cells.tail_scale).uppers], line.panels(inf)
+            for (lo, hi), scale, slope in zip(pairwise(cells.ends), cells.scales, cells.slopes, strict=True):
+                bounds = [line.coarse(lo, hi, scale).uppers]
+                if not arb(term.a) * bounds[0][0] < _UNSEEN * reduce(arb.max, results):
+                    ways = {None, None if panels is None else panels.on(lo, hi)}
+                    bounds += [line.fine(lo, hi, (scale, slope), panel).uppers for panel in ways]
+                if mixed:  # all classes are bounded in the same way
+                    bounds = [min(bounds, key=lambda way: max(float(_least([x])) for x in way))]
+                parts.append(tuple(_least(corner) for corner in zip(*bounds, strict=True)))
+            factor = arb(term.a) / arb.pi()
+            results = [x + factor * total(corner) for x, corner in zip(results, zip(*parts, strict=True), strict=True)]
+        largest = largest.max(reduce(arb.max, results))
+    return largest
+
+
+def _least(bounds: Sequence[arb]) -> arb:
+    return min((b.upper() for b in bounds if b.is_finite()), key=float, default=arb("inf"))
+
+
+def _certified(
+    laws: Sequence[BallGparv],
+    gains: Sequence[arb],
+    parameters: Parameters,
+    found: Found,
+    n: int,
+    mixed: bool,
+    slack: float,
+    corners: Sequence[Sequence[float]],
+) -> tuple[arb, tuple[Cells, ...]]:
+    results, cells = _bad_parts(laws, parameters, n, corners), []
+    by_corner, rows = found.by_corner, found.weights
+    if len(by_corner) != len(results):  # at another precision laws may coincide, or be merged otherwise
+        by_corner, rows = np.full(len(results), found.log_value), np.ones((len(rows), len(results)))
+    # Cells need not be sharp for corners that do not matter.
+    slacks = [max(slack, min(0.3 * (found.log_value - x), _OF_OTHERS)) for x in by_corner.tolist()]
+    for term, log_term, weights in zip(parameters.terms, found.log_terms, rows.tolist(), strict=True):
+        unit = log_term - log(term.a)
+        line = TermBalls(laws, gains, term, parameters.p_lo, n, unit, mixed=mixed, corners=corners, weights=weights)
+        share = exp(min(found.log_value - log_term, 12.0))  # small terms need not be sharp
+        if not any(reduce(arb.max, results) < gain for gain in gains):
+            return arb("inf"), ()
+        wanted = [x * max(1.0, 0.1 * share) for x in slacks]
+        integrals, chosen = _marched(line, _NEGLIGIBLE * slack * share, wanted)
+        factor = arb(term.a) / arb.pi() * arb(unit).exp()
+        results = [x + factor * integral for x, integral in zip(results, integrals, strict=True)]
+        cells.append(chosen)
+    return reduce(arb.max, results), tuple(cells)
+
+
+def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tuple[list[arb], Cells]:
+    """Return bounds on one integral over u > 0 for each corner, cell by cell, each as wide as is sharp enough."""
+    top, lobe = REACH / line.term.sigma, line.width
+    ends, scales, slopes, results = [0.0], [], [], [arb(0)] * line.count
+    panels, panel, last = line.panels(0.1 * min(slacks)), None, inf
+    size, least = 0.6 * lobe, 1e-3 * lobe
+    for _ in range(_MOST_CELLS):
+        lo = ends[-1]
+        hi = min(lo + size, top)
+        # Where the integrand matters the cheap bound is not tried.
+        bound = line.coarse(lo, hi, most=negligible) if last < _PLAIN * negligible else _NONE
+        if not bound.uppers[0] < negligible:
+            if panels is not None and not (panel is not None and hi <= panel.end):
+                panel = panels.panel(lo, hi)
+            bound = line.fine(lo, hi, None, panel) if size <= 2.0 * lobe else _NONE
+            over = _excess(bound, slacks, negligible)
+            if over > 1.0 and size > least:
+                size *= max((_AIM / over) ** 0.25, 0.5)  # a cell's excess grows as the fourth power
+                continue
+            if over == inf:
+                break
+            growth = min((_AIM / max(over, 1e-9)) ** 0.25, 1.5)
+        else:
+            growth = 4.0 if last > negligible else 64.0
+        results, last = (
+            [x + y for x, y in zip(results, bound.uppers, strict=True)],
+            float(reduce(arb.max, bound.uppers)),
+        )
+        ends.append(hi)
+        scales.append(bound.scale)
+        slopes.append(bound.slope)
+        if hi >= top:
+            tail = line.tail(top)
+            results = [x + y for x, y in zip(results, tail.uppers, strict=True)]
+            return results, Cells(tuple(ends), tuple(scales), tail.scale, tuple(slopes))
+        size = max(size * growth, least)
+    return [arb("inf")] * line.count, Cells(tuple(ends), tuple(scales), 1.0, tuple(slopes))
+
+
+def _excess(bound: CellBound, slacks: Sequence[float], negligible: float) -> float:
+    """Return how far a cell is from what it would be without slack, in units of what is allowed."""
+    if not all(x.is_finite() for x in bound.uppers) or bound is _NONE:
+        return inf
+    return max(
+        (float(x.upper()) - ideal) / max(slack * max(min(ideal, _EVEN * sqrt(abs(ideal))), _SMALL), negligible)
+        for x, ideal, slack in zip(bound.uppers, bound.ideals, slacks, strict=True)
+    )
+
+
+def _bad_parts(
+    laws: Sequence[BallGparv], parameters: Parameters, n: int, corners: Sequence[Sequence[float]]
+) -> list[arb]:
+    """Return max_x E[z+ e^(b z)] e^(a p_lo) E[e^(b z - a z+)]^N at each corner."""
+    a, b = arb(parameters.tilt_a), arb(parameters.tilt_b)
+    victim, logs = arb(0), list[arb]()
+    for g in laws:
+        atoms = list(zip(g.values, g.masses, strict=True))
+        victim = victim.max(total([p * z * (b * z).exp() for z, p in atoms if z > 0]))
+        logs.append((g.null_mass + total([p * (b * z - a * z.max(arb(0))).exp() for z, p in atoms])).log())
+    rows = [total([arb(share) * x for share, x in zip(row, logs, strict=True)]) for row in corners] or logs
+    return [victim * (a * arb(parameters.p_lo) + (n - 1) * x).exp() for x in rows]

@@ -1,0 +1,446 @@
+"""The bound over all data sets in floats: transforms, lines of integration, saddle points, the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf, isfinite, log, pi, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symamp.laws.law import BallGparv, Floats
+from symamp.numbers.optional import erfcx
+from symamp.numbers.work import spend
+from symamp.sums.tilted import exp_minus_linear, turned
+
+# --- The parameters of one evaluation of the bound over all data sets: plain doubles, from which it can be recomputed
+
+
+@dataclass(frozen=True)
+class Term:
+    """One exponential a e^(-lam p) of the majorant of 1/p^2, with the line s + iu and the smoothing sigma."""
+
+    a: float
+    lam: float
+    s: float
+    sigma: float
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """p_lo, the tilts (a, b) of the bad part, and the terms. Every number is a double, hence an exact dyadic."""
+
+    p_lo: float
+    tilt_a: float
+    tilt_b: float
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The frequencies of one term: 0 = ends[0] < ... < ends[-1], and c = scale e^(slope (u - middle)) in each cell."""
+
+    ends: tuple[float, ...]
+    scales: tuple[float, ...]
+    tail_scale: float
+    slopes: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Region:
+    """Data sets whose shares of the classes of inputs lie in a simplex; at first its corners are the classes alone.
+
+    A step (i, j, half) halves the edge between corners i and j: its middle replaces corner i (half 0) or j (half 1).
+    """
+
+    steps: tuple[tuple[int, int, int], ...] = ()
+
+    def halves(self, i: int, j: int) -> tuple[Region, Region]:
+        """Return the two halves."""
+        return Region((*self.steps, (i, j, 0))), Region((*self.steps, (i, j, 1)))
+
+    def corners(self, classes: int) -> list[list[float]]:
+        """Return the shares of the classes at each corner: dyadic numbers."""
+        found = [[float(i == k) for k in range(classes)] for i in range(classes)]
+        for i, j, half in self.steps:
+            found[j if half else i] = [(a + b) / 2.0 for a, b in zip(found[i], found[j], strict=True)]
+        return found
+
+
+@dataclass(frozen=True)
+class RegionEvidence:
+    """What bounds the data sets of one region: parameters, and cells term by term."""
+
+    region: Region
+    parameters: Parameters
+    cells: tuple[Cells, ...]
+
+
+@dataclass(frozen=True)
+class AllDataSetsEvidence:
+    """All that a recomputation of the bound needs besides the laws, eps and n: regions that cover all data sets."""
+
+    regions: tuple[RegionEvidence, ...]
+
+
+# ---------- The transforms M_x and A_x of the bound over all data sets, in floats and for all classes of inputs at once
+
+# n multiplies every error in log|M|, so M - 1 is summed from differences (docs/proofs/kernel_sandwich.md, rounding).
+
+Waves = NDArray[np.complex128]
+
+_STEPS, _STEADY, _ALONE = 14, 1e-3, 4.0
+_NEXT_TO_NOTHING = 1e-15 - 1.0
+_AT_ONCE = 2**15  # numbers that a cache holds
+_CALL, _TURN, _TERM, _CORNER = 50.0, 0.01, 0.001, 0.3  # units of work
+
+
+@dataclass(frozen=True)
+class FloatClasses:
+    """The laws of G^x, one row a class of inputs, padded with atoms of mass 0; ``mean`` is their common mean 1 - E.
+
+    ``mixed`` says that all mixtures of the laws may occur too. ``corners`` has a row for each corner of a region of
+    data sets, the shares of the classes there; None for all data sets, whose corners are the classes.
+    """
+
+    values: Floats
+    masses: Floats
+    mean: float
+    mixed: bool = False
+    corners: Floats | None = None
+
+    @cached_property
+    def _shared(self) -> tuple[Floats, Floats]:
+        """All values once, and their masses, one column a class: classes share most of them."""
+        values, where = np.unique(self.values, return_inverse=True)
+        masses = np.zeros((len(values), len(self.values)))
+        np.add.at(masses, (where.reshape(self.values.shape), np.arange(len(self.values))[:, None]), self.masses)
+        return values, masses
+
+    @property
+    def gains(self) -> Floats:
+        """G+ = E[z+] of each class."""
+        return np.asarray((self.masses * np.maximum(self.values, 0.0)).sum(axis=1))
+
+    @property
+    def gain(self) -> float:
+        """G+, the middle of its values."""
+        return 0.5 * float(self.gains.min() + self.gains.max())
+
+    @staticmethod
+    def of(laws: Sequence[BallGparv], mean: float, mixed: bool = False) -> FloatClasses:
+        """Stack the laws."""
+        width = max(len(g.values) for g in laws)
+        values, masses = np.zeros((2, len(laws), width))
+        for row, g in enumerate(laws):
+            values[row, : len(g.values)] = [float(v) for v in g.values]
+            masses[row, : len(g.values)] = [float(p) for p in g.masses]
+        return FloatClasses(values, masses, mean, mixed)
+
+    def only(self, rows: Sequence[int]) -> FloatClasses:
+        """Return some of the classes."""
+        chosen = list(rows)
+        return FloatClasses(self.values[chosen], self.masses[chosen], self.mean, self.mixed)
+
+    def corner(self, k: int) -> FloatClasses:
+        """Return one corner alone."""
+        if self.corners is None:
+            return self.only([k])
+        rows = np.flatnonzero(self.corners[k])
+        return replace(self.only(rows.tolist()), corners=self.corners[k : k + 1, rows])
+
+    def at_corners(self, found: Floats) -> Floats:
+        """Return at the corners what is linear in the shares of the classes, which are the last axis."""
+        return found if self.corners is None else np.asarray(found @ self.corners.T)
+
+    def log_mgf(self, s: Floats, lam: Floats) -> Floats:
+        """Return log M_x(s) = log E[e^(s z - lam z+)] for arrays s, lam of one shape; the classes are the last axis."""
+        s, lam = np.broadcast_arrays(s, lam)
+        spend(_CALL + _TURN * s.size * self.values.size)
+        x = s[..., None, None] * self.values - lam[..., None, None] * np.maximum(self.values, 0.0)
+        linear = s[..., None] * self.mean - lam[..., None] * self.gains
+        below_one = linear + np.einsum("...xk,xk->...x", exp_minus_linear(x), self.masses)
+        # A sum that cancels to about -1, or beyond it, is rounding: its M(s) is next to nothing.
+        return np.asarray(np.log1p(np.maximum(below_one, _NEXT_TO_NOTHING)))
+
+    def variance(self, s: float, lam: float) -> Floats:
+        """Return the variance of z under the tilt e^(s z - lam z+), for each class."""
+        weights = self.masses * np.exp(s * self.values - lam * np.maximum(self.values, 0.0))
+        whole = 1.0 - self.masses.sum(axis=1) + weights.sum(axis=1)
+        first = (weights * self.values).sum(axis=1) / whole
+        second = (weights * self.values**2).sum(axis=1) / whole
+        return np.asarray(second - first**2)
+
+    def transforms(self, s: float, lam: float, sigma: float, p_lo: float, u: Floats) -> tuple[Floats, Floats]:
+        """Return (log|M_x|, |A_x|) at s + iu, arrays of shape (frequencies, classes)."""
+        rows = max(_AT_ONCE // max(len(self._shared[0]), 1), 1)
+        spend(_CALL + len(u) * len(self._shared[0]) * (_TURN + _TERM * len(self.values)))
+        parts = [self._transforms(s, lam, sigma, p_lo, u[i : i + rows]) for i in range(0, max(len(u), 1), rows)]
+        log_m, sizes = zip(*parts, strict=True)
+        return np.concatenate(log_m), np.concatenate(sizes)
+
+    def _transforms(self, s: float, lam: float, sigma: float, p_lo: float, u: Floats) -> tuple[Floats, Floats]:
+        z, p = self._shared
+        plus = np.maximum(z, 0.0)
+        x = s * z - lam * plus
+        fallen, sine, bent = turned(u[:, None] * z)
+        weights = np.exp(x)[:, None] * p
+        re = s * self.mean - lam * self.gains + exp_minus_linear(x) @ p - fallen @ weights
+        im = u[:, None] * self.mean + sine @ (np.expm1(x)[:, None] * p) + bent @ p
+        with np.errstate(divide="ignore"):
+            log_m = 0.5 * np.log1p(np.maximum(2.0 * re + re * re + im * im, -1.0))
+        zeta = (s + 1j * u)[:, None]
+        slow = (plus * np.exp(-lam * plus / (1.0 + np.sqrt(1.0 + plus / p_lo))))[:, None] * p
+        columns = plus[:, None] * weights, slow * np.exp(s * plus)[:, None], np.maximum(-z, 0.0)[:, None] * weights
+        waves = (1.0 - fallen) @ np.hstack(columns) + 1j * (sine @ np.hstack(columns))
+        positive, mixed, negative = np.split(waves, 3, axis=1)
+        mixed = mixed + slow.sum(axis=0) * ((sigma * zeta) ** 2 - 1.0)
+        size = np.abs(self.gains * positive + mixed * negative)
+        return log_m, size + self._crossed(s, lam, positive, mixed, negative) if self.mixed else size
+
+    def _crossed(self, s: float, lam: float, positive: Waves, mixed: Waves, negative: Waves) -> Floats:
+        """Return what mixtures of each class with those of larger M(s) add to its |A|."""
+        order = np.argsort(-self.log_mgf(np.array([s]), np.array([lam]))[0], kind="stable")
+        added = np.zeros(positive.shape)
+        for k, i in enumerate(order[1:], 1):
+            others = order[:k]
+            parts = (self.gains[i] - self.gains[others]) * (positive[:, [i]] - positive[:, others])
+            parts = parts + (mixed[:, [i]] - mixed[:, others]) * (negative[:, [i]] - negative[:, others])
+            added[:, i] = np.abs(parts).max(axis=1)
+        return added
+
+
+def best_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
+    """Return v = 1/c that minimises -log v + log sum_k e^(exponents_k + alphas_k v), corners on the last axis.
+
+    The exponents are N L_k, with the logarithms of weights, and the alphas N alpha_k. Any v > 0 is allowed.
+    """
+    rows = np.arange(len(exponents))
+    top = exponents.argmax(axis=1)
+    v = 1.0 / alphas[rows, top]
+    # Where one corner alone counts, its own alpha is the best c.
+    alone = exponents + alphas * v[:, None] < (exponents[rows, top] + 1.0 - _ALONE)[:, None]
+    alone[rows, top] = True
+    shared = ~alone.all(axis=1)
+    if shared.any():
+        v[shared] = _shared_inverse_scale(exponents[shared], alphas[shared])
+    return np.asarray(v)
+
+
+def _shared_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
+    """Return the same by Newton's steps for log v, halvings of the bracket where they leave it: a convex function."""
+    exponents, alphas = exponents.T.copy(), alphas.T.copy()  # sums over few corners are quick along the first axis
+    low, high = -np.log(alphas.max(axis=0)), -np.log(alphas.min(axis=0))
+    y = 0.5 * (low + high)
+    with np.errstate(all="ignore"):
+        for _ in range(_STEPS):
+            t = alphas * np.exp(y)
+            z = exponents + t
+            shares = np.exp(z - z.max(axis=0))
+            whole = shares.sum(axis=0)
+            shares *= t
+            mean = shares.sum(axis=0) / whole
+            shares *= t
+            variance = shares.sum(axis=0) / whole - mean * mean
+            is_low = mean < 1.0
+            low, high = np.where(is_low, y, low), np.where(is_low, high, y)
+            step = y - np.log(mean) / (1.0 + variance / mean)
+            before, y = y, np.where((low < step) & (step < high), step, 0.5 * (low + high))
+            if np.abs(y - before).max() < _STEADY:
+                break
+    return np.asarray(np.exp(y))
+
+
+def log_integrands(g: FloatClasses, log_m: Floats, size: Floats, n: int, weights: Floats) -> Floats:
+    """Return log of (c/e) e^(N (L + alpha/c)) for each corner at each frequency; N = n - 1.
+
+    ``log_m`` and ``size`` are log|M| and |A|, of shape (frequencies, classes); c is the best one for the sum over the
+    corners with the ``weights``.
+    """
+    spend(_CORNER * log_m.size)
+    top = log_m.max(axis=1, keepdims=True)
+    floored = np.maximum(log_m, top - 80.0 / (n - 1))  # any larger value than |M| is allowed; zeros are not
+    exponents, alphas = (n - 1) * floored, (n - 1) * np.maximum(size, 1e-300) * np.exp(-floored)
+    exponents, alphas = g.at_corners(exponents), g.at_corners(alphas)
+    v = best_inverse_scale(exponents + np.log(weights), alphas)[:, None]
+    share = alphas * v
+    # As L may be raised, alpha/c is never more than 1 + log(alpha/c).
+    share = np.where(share > n - 1, (n - 1) * (1.0 + np.log(share / (n - 1))), share)
+    return np.asarray(exponents + share - np.log(v) - 1.0)
+
+
+# --------- The constant data sets that may be the worst, by saddle points in floats, and what few positive messages add
+
+FEW_POSITIVE, MOST_STEPS = 100.0, 1e6
+SMOOTHING = 0.0014  # sigma^2 s^2
+REACH = 5.5  # frequencies up to REACH / sigma
+_TILTS = np.linspace(0.0, 1.2, 7)
+_WIDE_TILTS = np.append(_TILTS, np.geomspace(1.5, 24.0, 9))
+"""Tilts b of the bad part in units of the saddle point; more where few messages tell the inputs apart."""
+_NEAR, _MOST_NEAR = 1.0, 3
+_BETWEEN = np.linspace(0.0, 1.0, 21)
+_CANCELLED = 1e-12  # what is left of a sum of doubles of either sign
+
+
+def saddles(g: FloatClasses, n: int) -> list[tuple[float, int, float]]:
+    """Return (height, corner, v) where height = N log M(v) - 2 log v is least in v, for the corners of largest height.
+
+    Those within ``_NEAR`` of the largest: these data sets may be the worst.
+    """
+    variance = g.variance(0.0, 0.0).max()
+    guess = (-g.mean + sqrt(g.mean**2 + 8.0 * variance / n)) / (2.0 * variance)
+    top = float(g.values.max())
+    guess = min(guess, 300.0 / top)
+    # Rare messages that speak strongly against x0 make the guess much too small.
+    grid = np.geomspace(0.03 * guess, max(30.0 * guess, 60.0 / top), 60)
+    heights = _heights(g, n, grid)
+    found = []
+    for x in np.argsort(-heights.min(axis=0), kind="stable")[:_MOST_NEAR].tolist():
+        own, around = heights[:, x], grid
+        for _ in range(2):
+            i = int(own.argmin())
+            low, high = around[max(i - 1, 0)], around[min(i + 1, len(around) - 1)]
+            around = low * (high / low) ** _BETWEEN
+            own = _heights(g.corner(x), n, around)[:, 0]
+        found.append((float(own.min()), x, float(around[int(own.argmin())])))
+    found.sort(reverse=True)
+    return [at for at in found if at[0] >= found[0][0] - _NEAR]
+
+
+def _heights(g: FloatClasses, n: int, v: Floats) -> Floats:
+    found = (n - 1) * g.at_corners(g.log_mgf(v, np.zeros(1))) - 2.0 * np.log(v)[:, None]
+    return np.where(np.isfinite(found), found, np.inf)
+
+
+def log_size_at(g: FloatClasses, n: int, v: float) -> float:
+    """Return an estimate of log E[S_+]/n at a corner: by the saddle point, with few positive ones by an integral."""
+    curvature = (n - 1) * float(g.at_corners(g.variance(v, 0.0))[0]) + 2.0 / v**2
+    top = (n - 1) * float(g.at_corners(g.log_mgf(np.array([v]), np.zeros(1)))[0, 0]) - 2.0 * log(v)
+    rough = top - 0.5 * log(2.0 * pi * curvature) - log(n)
+    if not isfinite(rough) or positive_messages(g, n) > FEW_POSITIVE:
+        return rough
+    square = SMOOTHING / v**2
+    reach = REACH / sqrt(square)
+    steps = int(min(np.ceil(2.5 * reach * sqrt(curvature)), MOST_STEPS))
+    zeta = v + 1j * np.linspace(0.0, reach, steps + 1)
+    logs = np.log1p(np.einsum("uxk,xk->ux", np.expm1(zeta[:, None, None] * g.values), g.masses))
+    logs = (n - 1) * g.at_corners(logs)[:, 0] + np.mean(logs, axis=1)
+    terms = np.exp(logs - logs[0].real + 0.5 * square * zeta**2) / zeta**2
+    value = max(float(terms.real.sum() - 0.5 * terms[0].real), _CANCELLED * float(np.abs(terms).sum()))
+    return log(value * reach / (steps * pi * n)) + float(logs[0].real)
+
+
+def positive_messages(g: FloatClasses, n: int) -> float:
+    """Return how many messages of the others that are likelier under x0 than under x1 there are, by their spread."""
+    return (n - 1) * g.gain**2 / float((g.masses * np.maximum(g.values, 0.0) ** 2).sum(axis=1).max())
+
+
+def log_bads_at(g: FloatClasses, n: int, p_lo: float, tilts: Floats, b: float) -> Floats:
+    """Return the logarithm of the first line of the bound at each corner, row by row for some tilts a."""
+    victim = (g.masses * np.maximum(g.values, 0.0) * np.exp(b * g.values)).sum(axis=1).max()
+    others = g.at_corners(g.log_mgf(np.full_like(tilts, b), tilts))
+    return np.asarray((tilts * p_lo + np.log(victim))[:, None] + (n - 1) * others)
+
+
+def bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[float, float, float] | None:
+    """Return (p_lo, a, b) with the largest p_lo whose bad part is at most the target.
+
+    S + v > 0 asks for p above m - v: where m is nearly certain to be large, p_lo may be many times the mean of p, with
+    b far above the saddle point.
+    """
+    plus = np.maximum(g.values, 0.0)
+    positive = positive_messages(g, n)
+    scale = positive / ((n - 1) * g.gain)
+    best = (0.0, 0.0, 0.0)
+    for b in v * (_WIDE_TILTS if positive < FEW_POSITIVE else _TILTS):
+        victim = float((g.masses * plus * np.exp(b * g.values)).sum(axis=1).max())
+        tilts = np.geomspace(1e-3 * scale, max(30.0 * scale, 4.0 * b), 40)
+        for _ in range(2):
+            others = g.at_corners(g.log_mgf(np.full_like(tilts, b), tilts)).max(axis=1)
+            p = (log_target - log(victim) - (n - 1) * others) / tilts
+            if np.isnan(p).all():  # beyond the range of doubles
+                break
+            i = int(np.nanargmax(p))
+            best = max(best, (float(p[i]), float(tilts[i]), float(b)))
+            tilts = np.geomspace(tilts[max(i - 1, 0)], tilts[min(i + 1, 39)], 40)
+    return best if best[0] > 0.0 else None
+
+
+# ----------------- Lines of integration of the bound over all data sets, and their integrals for each corner, in floats
+
+SMOOTHER, _FEW = 0.006, 150.0
+_FAR, _SCREEN = 30.0, 3
+_POINT = 0.03  # units of work
+_MOST_TERMS = 2e7
+"""So many terms of a sum, widths of the main lobe times values of the laws, take seconds: a line that asks for more is
+not used."""
+
+
+def smoothing(n: int) -> float:
+    """Return sigma^2 s^2, more of it with few users, who cost frequencies."""
+    return SMOOTHING * (1.0 + _FEW / n)
+
+
+def best_lines(g: FloatClasses, n: int, rates: Floats, near: Sequence[float], weights: Floats) -> list[Term]:
+    """Return for each rate the line of integration that is best for a weighted sum of the corners.
+
+    With |M|^N taken as normal in u, the integral of |M|^N/|zeta|^2 is e^(N K) pi erfcx(s (N K''/2)^(1/2))/s.
+    """
+    least = 0.0 if positive_messages(g, n) > FEW_POSITIVE else SMOOTHER
+    smooth = sqrt(max(smoothing(n), least))
+    plus = np.maximum(g.values, 0.0)
+    lam = np.repeat(rates[:, None], 60, axis=1)
+    s = np.geomspace(0.3 * min(near), 3.0 * (max(near) + rates), 60).T
+    for points in (60, 25, 25):
+        lam = lam[:, :points]
+        spend(_POINT * s.size * g.values.size)
+        heights = g.log_mgf(s, lam)
+        x = s[..., None, None] * g.values - lam[..., None, None] * plus
+        tilted = g.masses * np.exp(x - heights[..., None])
+        spread = (tilted * g.values**2).sum(axis=-1) - (tilted * g.values).sum(axis=-1) ** 2
+        sizes = np.einsum("...xk,xk->...x", np.exp((s - lam)[..., None, None] * plus), g.masses * plus)
+        height, curvature, size = (g.at_corners(found) for found in ((n - 1) * heights, (n - 1) * spread, sizes))
+        at = s[..., None]
+        value = height + np.log(weights * size * erfcx(at * np.sqrt(0.5 * np.maximum(curvature, 0.0))) / at)
+        value = np.logaddexp.reduce(value, axis=-1)
+        i = np.where(np.isfinite(value), value, np.inf).argmin(axis=1)
+        rows = np.arange(len(rates))
+        best = s[rows, i]
+        s = np.geomspace(s[rows, np.maximum(i - 1, 0)], s[rows, np.minimum(i + 1, points - 1)], 25).T
+    return [Term(1.0, float(rate), float(x), smooth / float(x)) for rate, x in zip(rates, best, strict=True)]
+
+
+def log_term(g: FloatClasses, n: int, term: Term, p_lo: float, weights: Floats, reach: float | None = None) -> Floats:
+    """Return log of the integral of one term with a = 1 for each corner, by the trapezoidal rule.
+
+    ``reach`` restricts it to so many widths of the main lobe: enough for choosing parameters.
+    """
+    heights = (n - 1) * g.log_mgf(np.array([term.s]), np.array([term.lam]))[0]
+    near = heights > heights.max() - _FAR
+    variance = (n - 1) * float(g.variance(term.s, term.lam)[near].max(initial=0.0)) + 2.0 / term.s**2
+    unusable = np.full(len(weights), np.inf)
+    if not 0.0 < variance < inf:  # beyond the range of doubles: such a term is not used
+        return unusable
+    width = 1.0 / sqrt(variance)
+    top = REACH / term.sigma if reach is None else min(reach * width, REACH / term.sigma)
+    if not 0.0 < top / width < min(MOST_STEPS, _MOST_TERMS / g.values.size):
+        return unusable
+    steps = int(np.ceil(2.5 * top / width))
+    u = np.linspace(0.0, top, steps + 1)
+    if len(g.values) > _SCREEN and reach is None and g.corners is None:
+        # Where the classes with the largest M(s) are negligible, the others are taken to be so too.
+        screen, _ = g.only(np.argsort(heights)[-_SCREEN:].tolist()).transforms(term.s, term.lam, term.sigma, p_lo, u)
+        u = u[~((n - 1) * (screen - screen[0]) <= -30.0).all(axis=1)]  # what is beyond the range of doubles is kept
+    parts = [
+        log_integrands(g, *g.transforms(term.s, term.lam, term.sigma, p_lo, part), n, weights)
+        for part in np.array_split(u, max(1, len(u) * g.values.size // 200_000))
+    ]
+    value = np.concatenate(parts)
+    value += (0.5 * term.sigma**2 * (term.s**2 - u * u) - np.log(term.s**2 + u * u))[:, None]
+    peak = value.max(axis=0)
+    sizes = np.exp(value - peak)
+    # Twice the half line: the integrand is even.
+    found = peak + np.log((sizes.sum(axis=0) - 0.5 * sizes[0]) * (top / steps) / pi)
+    return np.asarray(found) if np.isfinite(found).all() else unusable

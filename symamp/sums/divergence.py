@@ -1,0 +1,431 @@
+"""The divergence of a law at n users: which evaluator answers, in floats or with a guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from math import frexp, inf, ldexp, log, log10
+from typing import Protocol
+
+import numpy as np
+from flint import arb, fmpq
+
+from symamp.errors import PrecisionError
+from symamp.laws.law import BallGparv, FloatGparv, Law, Level, ball_gparv, nearest_doubles, quick_gparv, total
+from symamp.numbers.rationals import ball_of
+from symamp.numbers.surroundings import at_precision
+from symamp.numbers.work import kept
+from symamp.sums.binomial_tails import TailPlan, lost_bits, plan_tails, tail_sum, tail_work
+from symamp.sums.convolution import convolved_sum, estimated_log_sum
+from symamp.sums.enumeration import count_outcomes, enumerated_sum, exact_divergence, exact_plateau
+from symamp.sums.kernel_balls import certified_sum, suits_doubles
+from symamp.sums.kernel_floats import FloatSum, chernoff_sum, float_sum, planned_sum, sharp_sum
+from symamp.sums.tilted import Plan, TiltedLaw, gaussian_estimate, saddle_tilt
+
+# --- Which evaluator suits a law at a level, chosen in doubles: enumeration, binomial tails or a kernel and its plan
+
+ENUMERATE_AT_ONCE = 1_500
+ENUMERATE_AT_MOST = 300_000
+ENUMERATE_FOR_DIGITS = 3_000_000
+KERNEL_GAP = 1e-10
+"""The least relative gap that the kernels aim at: the number of frequencies grows with its inverse square root."""
+_STEPS_FOR_DIGITS = 3_000_000
+_CHEAP_FREQUENCIES, _FEW_VALUES, _MOST_DEAR = 400, 128, 4_000
+_STEPS_PER_FREQUENCY = 12
+"""How many steps of a binomial tail take the time of one frequency in balls."""
+_POORER = 1.2
+"""How much wider what a plan of a neighbour gives may be where even the neighbour misses the gap."""
+_NEIGHBOURS = 2**4, 2**12
+"""Levels that differ by less than about these fractions share the plan of a kernel: the wider one where it does."""
+NO_POSITIVE_VALUE, ENUMERATION = "no positive value", "enumeration"
+TAILS, KERNEL, LATTICE = "binomial tails", "compact kernel", "convolution"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an evaluation aims at: the relative gap, and how many frequencies, outcomes and steps it may evaluate.
+
+    ``most_outcomes`` and ``most_steps`` are what enumeration and binomial tails may cost where the kernel does not
+    reach the gap. Of a divergence whose logarithm is below ``negligible`` only that is to be shown.
+    """
+
+    gap: float = 1e-6
+    most_frequencies: int = 20_000
+    most_outcomes: int = ENUMERATE_AT_MOST
+    most_steps: int = 100_000
+    negligible: float = -inf
+
+    @staticmethod
+    def of_digits(digits: int) -> Settings:
+        """Return the settings for so many significant digits: beyond what kernels reach, enumerate if feasible."""
+        gap = 10.0**-digits
+        if gap >= KERNEL_GAP:
+            return Settings(gap, 60_000)
+        return Settings(gap, 60_000, ENUMERATE_FOR_DIGITS, _STEPS_FOR_DIGITS)
+
+
+class Leveled(Hashable, Protocol):
+    """A law of G at every level: in doubles for searches, and in balls at the ambient precision."""
+
+    def floats(self, level: Level) -> FloatGparv:
+        """Return about the law."""
+
+    def matched(self, level: Level, g: FloatGparv, bits: int) -> FloatGparv:
+        """Return what ``floats`` has returned, or what goes value by value with the balls at a precision."""
+
+    def balls(self, level: Level) -> BallGparv:
+        """Return the law."""
+
+
+@dataclass(frozen=True)
+class OneLaw:
+    """A law as it is."""
+
+    law: Law
+
+    def floats(self, level: Level) -> FloatGparv:
+        """Return the law in doubles."""
+        return quick_gparv(self.law, level)
+
+    def matched(self, level: Level, g: FloatGparv, bits: int) -> FloatGparv:
+        """Return what ``floats`` has returned."""
+        return g
+
+    def balls(self, level: Level) -> BallGparv:
+        """Return the law in balls."""
+        return ball_gparv(self.law, level)
+
+
+def shared_sum(law: Leveled, g: FloatGparv, level: Level, n: int, settings: Settings) -> FloatSum | None:
+    """Return the sum by the kernel of a level nearby where that is sharp enough: plans change slowly with eps."""
+    if n == 1 or not g.is_positive or g.exponent != 0:
+        return None
+    mantissa, exponent = frexp(_near_double(level))
+    # Where a search is dear and its plan may miss the gap, it is made next to where it is needed.
+    wanted = _NEIGHBOURS if len(g.values) <= _FEW_VALUES else _NEIGHBOURS[-1:]
+    for parts in wanted if mantissa else ():
+        shared = _shared_kernel(law, ldexp(round(mantissa * parts), exponent) / parts, n, settings)
+        # Where the gap is missed a plan is worth what it is next to its own level only.
+        if shared is not None and (shared.gap <= settings.gap or parts == _NEIGHBOURS[-1]):
+            found = planned_sum(g, n, shared.plan)
+            if found.gap <= max(settings.gap, _POORER * shared.gap):
+                return found
+    return None
+
+
+def _near_double(level: Level) -> float:
+    """Return eps to nearly all digits."""
+    if level.double is not None:
+        return level.double
+    with at_precision(64):
+        return float(level.eps().mid())
+
+
+@kept(maxsize=1024)
+def _shared_kernel(law: Leveled, eps: float, n: int, settings: Settings) -> FloatSum | None:
+    # A little sharper than asked for, because neighbours are a little worse.
+    choice = choose(law.floats(Level.of_float(eps)), n, replace(settings, gap=0.97 * settings.gap))
+    return choice if isinstance(choice, FloatSum) else None
+
+
+Choice = FloatSum | TailPlan | str
+"""What is evaluated: the kernel, binomial tails, or what the name says."""
+
+
+def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
+    """Return what is evaluated to reach the gap, or what comes nearest to it."""
+    if not g.is_positive:
+        return NO_POSITIVE_VALUE
+    if n == 1:
+        return ENUMERATION
+    if count_outcomes(g, n, ENUMERATE_AT_ONCE) <= ENUMERATE_AT_ONCE:
+        return ENUMERATION
+    tilted = TiltedLaw.of(g, saddle_tilt(g, n))
+    if settings.negligible > -inf:
+        roughly = chernoff_sum(tilted, n)
+        if roughly.log_value + log(2.0) - log(n) < settings.negligible:  # its upper end is at most twice the middle
+            return roughly
+    gap = max(settings.gap, KERNEL_GAP)
+    # About as much work for laws of many values.
+    most = settings.most_frequencies
+    if len(g.values) > _FEW_VALUES:
+        most = min(most * _FEW_VALUES // len(g.values), _MOST_DEAR if settings.gap >= Settings.gap else most)
+    if settings.gap >= gap:
+        # A kernel that needs few frequencies is tried first, because its sums are short to check.
+        kernel = sharp_sum(g, n, gap, min(most, _CHEAP_FREQUENCIES), tilted.theta)
+        if kernel is not None:
+            return kernel
+    tails = plan_tails(tilted, n, log(settings.gap) + log(gaussian_estimate(tilted, n)))
+    work = settings.most_steps + 1 if tails is None else tail_work(tails, n, settings.most_steps)
+    more = min(most, work // _STEPS_PER_FREQUENCY)
+    if settings.gap >= gap and more > _CHEAP_FREQUENCIES:
+        kernel = sharp_sum(g, n, gap, more, tilted.theta)
+        if kernel is not None:
+            return kernel
+    if tails is not None and work <= settings.most_steps:
+        return tails
+    if count_outcomes(g, n, settings.most_outcomes) <= settings.most_outcomes:
+        return ENUMERATION
+    return float_sum(g, n, gap, most, tilted.theta)
+
+
+# --------------------------- The divergence of a law at n users: which evaluator answers, in floats or with a guarantee
+
+_LARGEST_PRECISION, _LARGEST_FOR_TAILS = 8192, 2048
+_EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
+_AS_SHARP = 2.0
+_FEW_USERS, _MANY_VALUES, _ROUGH = 2_000, 64, 1e-3
+"""Laws of so many values and so few users are added up on lattices where an estimate so rough will do."""
+_WIDE, _FEW_VALUES_TO_ENUMERATE = 0.5, 12
+"""A kernel with a relative gap beyond this hardly says where its middle is."""
+_MOST_LOST = 128
+"""Tails are first tried with up to so many bits more: far out they may lose none."""
+_WIDER = 3
+"""How often the counts that binomial tails list are widened until the gap is met."""
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """Balls whose outer ends enclose a divergence, and how they were obtained.
+
+    ``merging`` is how far stop-loss transforms were raised at most where values or inputs were merged beforehand.
+    """
+
+    lower: arb
+    upper: arb
+    evaluator: str
+    precision: int
+    plan: Plan | TailPlan | None = field(default=None, repr=False)
+    exact: fmpq | None = field(default=None, repr=False)
+    merging: arb = field(default=arb(0), repr=False)
+
+    def is_at_most(self, delta: fmpq) -> bool:
+        """Whether the divergence is proved to be at most delta; a tie is decided if it is known exactly."""
+        return bool(self.exact <= delta) if self.exact is not None else bool(self.upper <= ball_of(delta))
+
+    def is_above(self, delta: fmpq) -> bool:
+        """Whether the divergence is proved to be above delta."""
+        return bool(self.exact > delta) if self.exact is not None else bool(self.lower > ball_of(delta))
+
+    @property
+    def relative_gap(self) -> float:
+        """(upper - lower)/upper, outer ends, as a float for judging quality; 0 for an exact zero."""
+        return self._width(above=True)
+
+    @property
+    def digits(self) -> float:
+        """How many significant decimal digits are proved; inf where the value is known exactly."""
+        gap = self.relative_gap
+        return -log10(gap) if gap > 0.0 else inf
+
+    def _width(self, *, above: bool) -> float:
+        if self.exact is not None:
+            return 0.0
+        with at_precision(self.precision + 64):
+            low, high = self.lower.lower(), self.upper.upper()
+            width, scale = high - low, high if above else low
+            return float(width / scale) if scale > 0 else (inf if width > 0 else 0.0)
+
+
+def enclose_divergence(law: Law, level: Level, n: int, settings: Settings | None = None) -> Enclosure:
+    """Return an enclosure of D_E(P0 || P1) for the law at n users.
+
+    Guarantee
+    ---------
+    ``lower.lower() <= D_E(P0 || P1) <= upper.upper()``. What is evaluated is chosen in floats; that is sound because
+    every plan gives a valid bound and the last evaluation is in balls. The bounds of one user (the divergence falls
+    with n) and of the mean (Jensen) are used where they are better. Proof: docs/proofs/kernel_sandwich.md,
+    docs/proofs/binomial_tails.md, docs/proofs/convolution.md, and docs/proofs/enumeration.md for few users.
+
+    Raises PrecisionError if rounding still dominates the gap at the largest working precision.
+    """
+    settings = settings or Settings()
+    bits = starting_precision(n, settings.gap)
+    name, exact = _exact_value(law, level, n, settings)
+    if exact is not None:
+        with at_precision(bits):
+            return Enclosure(arb(exact), arb(exact), name, bits, exact=exact)
+    return enclose_level(OneLaw(law), level, n, settings)
+
+
+def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enclosure:
+    """Return an enclosure of E[S_+]/n plus the singular part for what ``law.balls`` gives at this level.
+
+    The guarantee is that of ``enclose_divergence``. Levels near to each other share the plan of a kernel. Where a
+    kernel says hardly anything, because rare values are far too large for it, sums on a lattice are tried.
+    """
+    found = _by_choice(law, level, n, settings)
+    if found.plan is None or isinstance(found.plan, TailPlan) or found.relative_gap <= _WIDE:
+        return found
+    if found.upper < arb(settings.negligible).exp():
+        return found
+    with at_precision(found.precision):
+        balls = law.balls(level)
+        sums = convolved_sum(balls, balls, law.floats(level), n, _ROUGH)
+        if sums is None:
+            return found
+        lower, upper = (balls.singular + arb(x) / n for x in sums)
+        closer = Enclosure(lower.max(found.lower), upper.min(found.upper), LATTICE, found.precision)
+    return closer if closer.relative_gap < found.relative_gap else found
+
+
+def _by_choice(law: Leveled, level: Level, n: int, settings: Settings) -> Enclosure:
+    g, bits = law.floats(level), starting_precision(n, settings.gap)
+    matched = law.matched(level, g, bits)
+    near = shared_sum(law, g, level, n, settings) if matched is g else None
+    if near is not None:
+        found = _enclosed(lambda: law.balls(level), n, settings, near, bits)
+        if found.relative_gap <= max(settings.gap, _AS_SHARP * near.gap):
+            return found
+    return _enclosed(lambda: law.balls(level), n, settings, choose(matched, n, settings), bits)
+
+
+def one_user_divergence(law: Law, level: Level) -> arb:
+    """Return a ball around E[G_+] and the singular part: the divergence at n = 1, the largest over all n."""
+    g = ball_gparv(law, level)
+    return positive_part(g) + g.singular
+
+
+def estimate_log_divergence(law: Law, level: Level, n: int, settings: Settings | None = None) -> float:
+    """Return an estimate of log D_E(P0 || P1), computed in floats where they suffice; -inf for zero. Not a bound."""
+    return estimate_log_level(OneLaw(law), level, n, settings or Settings())
+
+
+def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -> float:
+    """Return an estimate of the logarithm of what ``enclose_level`` encloses; -inf for zero. Not a bound."""
+    g = law.floats(level)
+    on_lattice = 1 < n <= _FEW_USERS and len(g.values) >= _MANY_VALUES and g.is_positive
+    if on_lattice and settings.gap >= _ROUGH and (log_value := estimated_log_sum(g, n)) > -inf:
+        return _log_of_sum(g, n, log_value)
+    choice: Choice | None = shared_sum(law, g, level, n, settings)
+    if choice is None:
+        choice = choose(g, n, settings)
+    if isinstance(choice, FloatSum):
+        # Of laws of some dozen values there may be hundreds to compare.
+        enough = _ROUGH if on_lattice else _WIDE if len(g.values) <= _FEW_VALUES_TO_ENUMERATE else inf
+        if not choice.gap <= enough and (log_value := estimated_log_sum(g, n)) > -inf:
+            return _log_of_sum(g, n, log_value)
+        return _log_of_sum(g, n, choice.log_value)
+    if choice == NO_POSITIVE_VALUE:
+        return _log_of_singular(g)
+    if isinstance(choice, TailPlan) and (matched := law.matched(level, g, 128)) is not g:
+        choice = choose(matched, n, settings)
+    found = _enclosed(lambda: law.balls(level), n, settings, choice, 128)
+    with at_precision(found.precision):
+        middle = (found.lower + found.upper) / 2
+        return float(middle.mid().log()) if middle.mid() > 0 else -inf
+
+
+def _log_of_singular(g: FloatGparv) -> float:
+    return log(g.singular) if g.singular > 0.0 else -inf
+
+
+def _log_of_sum(g: FloatGparv, n: int, log_value: float) -> float:
+    value = min(max(log_value - log(n), g.log_mean), g.log_gain)
+    return float(np.logaddexp(value, _log_of_singular(g)))
+
+
+def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choice: Choice, bits: int) -> Enclosure:
+    """Return the evaluation of a choice, with as many bits and as wide a range as the gap needs."""
+    wider, roughly, aimed = _WIDER, False, settings.gap
+    if isinstance(choice, FloatSum):
+        aimed = max(settings.gap, choice.gap)
+        with at_precision(bits):
+            roughly = suits_doubles(choice.plan, len(source().values), n, aimed)
+    if isinstance(choice, TailPlan):
+        with at_precision(bits):
+            bits += min(32 * -(-lost_bits(source(), n, choice) // 32), _MOST_LOST)
+    while True:
+        with at_precision(bits):
+            try:
+                found = _evaluated(source(), n, choice, bits, roughly)
+            except PrecisionError:  # values of which no double is known yet
+                if bits > _LARGEST_PRECISION:
+                    raise
+                bits *= 2
+                continue
+            if not is_settled(found, settings.gap) or (roughly and found.relative_gap > _AS_SHARP * aimed):
+                bits, roughly = bits if roughly else 2 * bits, False
+            elif isinstance(choice, TailPlan) and found.relative_gap > settings.gap and wider:
+                choice, wider = choice.widened(found._width(above=False) / settings.gap), wider - 1
+            else:
+                return found
+        if isinstance(choice, TailPlan) and bits > _LARGEST_FOR_TAILS:
+            choice = float_sum(
+                nearest_doubles(source, bits), n, max(settings.gap, KERNEL_GAP), settings.most_frequencies
+            )
+            bits = starting_precision(n, settings.gap)
+        elif bits > _LARGEST_PRECISION and found.evaluator == NO_POSITIVE_VALUE:
+            return found
+        elif bits > _LARGEST_PRECISION:
+            raise PrecisionError("precision", bits, f"at most {_LARGEST_PRECISION} bits")
+
+
+def _exact_value(law: Law, level: Level, n: int, settings: Settings) -> tuple[str, fmpq | None]:
+    if law.rational is None:
+        return "", None
+    if level.rational is not None:
+        most = _EXACT_USERS if settings.gap >= KERNEL_GAP else _EXACT_USERS_FOR_DIGITS
+        if n == 1 or (n <= most and len(law.atoms) <= _EXACT_VALUES):
+            return "exact", exact_divergence(law.rational, level.rational, n)
+    return NO_POSITIVE_VALUE, exact_plateau(law.rational, level.exponential(), n)
+
+
+def _evaluated(g: BallGparv, n: int, choice: Choice, bits: int, roughly: bool) -> Enclosure:
+    one, mean = positive_part(g), total([v * w for v, w in zip(g.values, g.masses, strict=True)])
+    plan: Plan | TailPlan | None = None
+    if isinstance(choice, str):
+        name = choice
+        lower = upper = one if n == 1 or name == NO_POSITIVE_VALUE else enumerated_sum(g, n) / n
+        lower = arb(0) if name == NO_POSITIVE_VALUE else lower
+    elif isinstance(choice, TailPlan):
+        name, plan = TAILS, choice
+        lower, upper = tail_sum(g, n, plan)
+    else:
+        name, plan = KERNEL, choice.plan
+        lower, upper = certified_sum(g, n, plan, roughly=roughly)
+    if plan is not None:
+        # The mean (Jensen) from below and one user from above; where a sum overflows they are all there is.
+        lower, upper = (lower / n).max(mean) if lower.is_finite() else mean.max(arb(0)), upper / n
+        upper = upper.min(one) if upper.is_finite() else one
+    return Enclosure(lower + g.singular, upper + g.singular, name, bits, plan)
+
+
+def settled(evaluate: Callable[[int], Enclosure], bits: int, gap: float, most: int) -> Enclosure | None:
+    """Return the evaluation at the first of doubled precisions where rounding is far below the gap; None up to most."""
+    while bits <= most:
+        with at_precision(bits):
+            found = evaluate(bits)
+        if is_settled(found, gap):
+            return found
+        bits *= 2
+    return None
+
+
+def is_settled(found: Enclosure, gap: float) -> bool:
+    """Return whether rounding is far below the gap."""
+    noise = max(_radius_share(found.lower, found.upper), _radius_share(found.upper, found.upper))
+    return noise < 0.01 * (gap if found.plan is None else max(gap, found.relative_gap))
+
+
+def starting_precision(n: int, gap: float) -> int:
+    """Return a working precision at which n times the rounding error is far below the wanted gap.
+
+    >>> starting_precision(10**12, 1e-6)
+    128
+    """
+    needed = n.bit_length() + int(-np.log2(gap)) + 44
+    return max(128, 32 * (needed // 32 + 1))
+
+
+def positive_part(g: BallGparv) -> arb:
+    """Return a ball around E[G_+], which is at least E[S_+]/n."""
+    result = arb(0)
+    for v, w in zip(g.values, g.masses, strict=True):
+        result += w * v.max(arb(0))
+    return result
+
+
+def _radius_share(x: arb, scale: arb) -> float:
+    upper = scale.upper()
+    return float(x.rad() / upper) if upper > 0 else 0.0

@@ -1,0 +1,224 @@
+"""eps from delta: the search in floats, and the limits that it starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, log, sqrt
+
+import numpy as np
+from flint import arb, fmpq
+
+from symamp.laws.law import FloatGparv, Law, Level, quick_gparv, total
+from symamp.numbers.dyadic import float_above
+from symamp.numbers.optional import brentq
+from symamp.numbers.rationals import ball_of
+from symamp.numbers.surroundings import at_precision
+from symamp.sums.divergence import Settings, estimate_log_divergence
+from symamp.sums.tilted import TiltedLaw, gaussian_estimate, saddle_tilt
+
+LARGEST_EPS = 300.0
+_FEW_USERS = 12
+_LARGEST_JUMP, _MUCH_NARROWER = 5.0, 1e-4
+_STUCK, _SURE, _ENOUGH, _SHARP = 1e-3, 1e-2, 0.02, 1e-13
+_FAR, _NONE = 1e4, -1e300
+_ASTRAY = 5.0
+"""So far from delta, in the logarithm, a rough value is a better guide than the place from which to start."""
+_CLOSE = 1e-2
+"""So near to where the divergence vanishes its logarithm is steep."""
+
+
+def largest_epsilon(law: Law) -> float:
+    """Return (a float near) the eps from which on the law has divergence 0; inf if there is none."""
+    with at_precision(64):
+        bounds = [0.0]
+        for r0, r1 in [(a.ratio0(), a.ratio1()) for a in law.atoms] + [(a(), b()) for a, b in law.singular]:
+            if not r0.is_zero():
+                bounds.append(inf if r1.is_zero() else float((r0 / r1).log()))
+        return max(bounds)
+
+
+def plateau(law: Law) -> float:
+    """Return an eps from which on the divergence is positive and does not fall any more; inf if there is none."""
+    if not law.singular:
+        return inf
+    found = 0.0
+    with at_precision(128):
+        for atom in law.atoms:
+            if atom.ratio1().is_zero() and not atom.ratio0().is_zero():
+                return inf
+        ratios = [(a.ratio0(), a.ratio1()) for a in law.atoms] + [(a(), b()) for a, b in law.singular]
+        for r0, r1 in ratios:
+            if not r1.is_zero() and not r0.is_zero():
+                found = max(found, float_above((r0 / r1).log()))
+    return found
+
+
+def limit_divergence(law: Law, n: int) -> arb:
+    """Return a ball around the limit of the divergence as eps grows: the mass that P0 has where P1 has none."""
+    zero = [(a.mass(), a.ratio0()) for a in law.atoms if a.ratio1().is_zero()]
+    rest = [a.mass() for a in law.atoms if not a.ratio1().is_zero()]
+    hidden = (1 - total(rest)).max(arb(0)) ** (n - 1)
+    revealed = total([a() for a, b in law.singular if b().is_zero()])
+    return total([m * r for m, r in zero]) * hidden + revealed
+
+
+def approximate_log_divergence(law: Law, eps: float, n: int) -> float:
+    """Return the saddle-point approximation of log D_E, cheap and good to a few per cent; -inf for zero."""
+    return approximate_log_law(quick_gparv(law, Level.of_float(eps)), n)
+
+
+def approximate_log_law(g: FloatGparv, n: int) -> float:
+    """Return the saddle-point approximation of log(E[S_+]/n + singular part); -inf for zero."""
+    value = -inf
+    if g.is_positive:
+        tilted = TiltedLaw.of(g, saddle_tilt(g, n))
+        value = n * tilted.cumulants.k0 + log(gaussian_estimate(tilted, n)) - log(n) + g.log_unit
+        value = min(max(value, g.log_mean), g.log_gain)
+    return float(np.logaddexp(value, log(g.singular))) if g.singular > 0.0 else value
+
+
+def estimate_epsilon(
+    law: Law,
+    n: int,
+    log_delta: float,
+    settings: Settings,
+    start: float | None = None,
+    log_value: Callable[[Level], float] | None = None,
+) -> float:
+    """Return an estimate of the eps at which the law has divergence delta: 0 if it has less at eps = 0.
+
+    inf if the divergence stays above delta. ``log_value`` estimates its logarithm in place of a sum of this module's
+    choice, for callers that keep what they have seen. Not a bound.
+    """
+    found = log_value or (lambda level: estimate_log_divergence(law, level, n, settings))
+    top = largest_epsilon(law)
+    if top == inf and log_of_ball(limit_divergence(law, n)) > log_delta:
+        return inf
+    return estimate_root(
+        lambda eps: found(Level.of_float(eps)),
+        lambda eps: approximate_log_divergence(law, eps, n),
+        n,
+        log_delta,
+        settings,
+        top,
+        start,
+    )
+
+
+def estimate_root(
+    log_value: Callable[[float], float],
+    log_rough: Callable[[float], float],
+    n: int,
+    log_delta: float,
+    settings: Settings,
+    top: float,
+    start: float | None = None,
+    accuracy: float = _SHARP,
+) -> float:
+    """Return an estimate of the eps at which a falling curve, given by two estimates of its logarithm, is delta.
+
+    0 if it is below delta at eps = 0; ``top`` is where it reaches 0, inf if nowhere. ``accuracy`` is that of eps, as
+    far as the values allow. Not a bound.
+    """
+
+    value, rough = (_Falling(f, log_delta, top, _ENOUGH * settings.gap) for f in (log_value, log_rough))
+    # A normal shape is assumed for the rough value: where there is none it may be far too low.
+    if rough.miss(0.0) < 1.0 and value.miss(0.0) <= 0.0:
+        return 0.0
+    if n <= _FEW_USERS or top == inf:
+        return _bracketed(value, accuracy)
+    if start is None or not 0.0 < start < top or abs(rough.miss(start)) > _ASTRAY:
+        start = _bracketed(rough, accuracy=1e-3)
+        if start > (1.0 - _CLOSE) * top:
+            start = _bracketed(rough)
+        if not 0.0 < start < top:
+            return _bracketed(value)
+    return _polished(value, rough, start, top, settings.gap, accuracy)
+
+
+class _Falling:
+    """The logarithm of a falling curve less log delta; evaluated once for each eps, and known to vanish at its end."""
+
+    def __init__(self, log_value: Callable[[float], float], log_delta: float, top: float, enough: float) -> None:
+        self._log_value, self.log_delta, self._enough = log_value, log_delta, enough
+        self._known: dict[float, float] = {top: _NONE}
+        self._narrow = inf, inf
+
+    def miss(self, eps: float) -> float:
+        if eps not in self._known:
+            self._known[eps] = max(self._log_value(eps), _NONE) - self.log_delta
+        return self._known[eps]
+
+    def bracket(self) -> tuple[float, float]:
+        """Return the ends between which the sign changes, of what is known."""
+        low = max((eps for eps, value in self._known.items() if value > 0.0), default=0.0)
+        return low, min((eps for eps, value in self._known.items() if value <= 0.0 and eps > low), default=inf)
+
+    def bent(self, eps: float) -> float:
+        """Return a number of the same sign that is nearly linear in eps where the curve is nearly normal; 0 if near.
+
+        0, too, at a jump, which estimates have where they change from one kind of sum to another.
+        """
+        if abs(self.miss(eps)) < self._enough or self._jumps():
+            return 0.0
+        height = max(-self.log_delta - self.miss(eps), 0.0)
+        return sqrt(-self.log_delta) - sqrt(min(height, -_FAR * self.log_delta))
+
+    def _jumps(self) -> bool:
+        """Return whether the bracket has become much narrower, and what the curve falls in it hardly less."""
+        low, high = self.bracket()
+        width, fall = high - low, self._known.get(low, inf) - self._known.get(high, -inf)
+        if not fall < _LARGEST_JUMP or fall < 0.5 * self._narrow[1]:
+            self._narrow = width, fall
+        return width < _MUCH_NARROWER * self._narrow[0]
+
+
+def _bracketed(curve: _Falling, accuracy: float = _SHARP) -> float:
+    miss, (low, high) = curve.miss, curve.bracket()
+    if low == 0.0 and miss(low) <= 0.0:
+        return 0.0
+    if high == inf:
+        high = max(1.0, 2.0 * low)
+    while miss(high) > 0.0:
+        if high > LARGEST_EPS:
+            return inf
+        low, high = high, 2.0 * high
+    # A root far below the bracket is found to an absolute accuracy only: it is a guess, and is certified afterwards.
+    return brentq(curve.bent, low, high, xtol=1e-18 * high, rtol=accuracy, disp=False)
+
+
+def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: float, accuracy: float) -> float:
+    """Secant steps whose first slope comes from the rough curve; falls back to bracketing."""
+    miss, step = curve.miss, min(1e-4 * start, 0.5 * (top - start))
+    slope = (rough.miss(start + step) - rough.miss(start - step)) / (2.0 * step)
+    eps, value = start, miss(start)
+    for _ in range(8):
+        if abs(value) < _ENOUGH * gap:
+            return eps
+        if not slope < 0.0:
+            break
+        following = eps - value / slope
+        if not 0.0 < following < top:
+            break
+        if following == eps:
+            if abs(value) < _STUCK:
+                return eps
+            break
+        next_value = miss(following)
+        former, slope = slope, (next_value - value) / (following - eps)
+        eps, value = following, next_value
+        # What a further step would leave: the share by which the slope has changed, of what is left now.
+        if slope < 0.0 and abs(value) < _SURE and abs(value * (1.0 - former / slope)) < _ENOUGH * gap:
+            return min(max(eps - value / slope, 0.0), top)
+    return _bracketed(curve, accuracy)
+
+
+def log_of(delta: fmpq) -> float:
+    """Return log delta as a float, also far below the smallest double."""
+    return log_of_ball(ball_of(delta))
+
+
+def log_of_ball(x: arb) -> float:
+    """Return the logarithm of the middle of a nonnegative ball as a float, -inf for zero."""
+    with at_precision(64):
+        return float(x.mid().log()) if x.mid() > 0 else -inf

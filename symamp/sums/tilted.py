@@ -1,0 +1,347 @@
+"""The exponentially tilted law of one G in floats, and the parameters of an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import erfc, exp, factorial, inf, ldexp, log, sqrt
+from typing import Protocol
+
+import numpy as np
+
+from symamp.laws.law import FloatGparv, Floats
+from symamp.numbers.work import spend
+from symamp.sums.kernel import NEGLIGIBLE, Blocks
+
+# --------- The exponentially tilted law of one G in floats: cumulants and characteristic function, free of cancellation
+
+# n multiplies every error in K = log M and in the phase, so both are built from differences: K from e^x - 1 - x and
+# the exact mean, the phase from the centred sine (docs/proofs/kernel_sandwich.md, rounding).
+
+_SMALL = 0.06
+_LARGE_TILT, _LARGEST = 30.0, 700.0
+_AT_ONCE = 2**15  # numbers that a cache holds
+_CALL, _TERM = 60.0, 0.01  # units of work
+# Taylor coefficients, highest first, of 2 (e^x - 1 - x)/x^2 and of 6 (x - sin x)/x^3 in x^2: below _SMALL the next
+# term is under one rounding error.
+_EXPONENTIAL = tuple(2.0 / factorial(k) for k in range(8, 1, -1))
+_SINE = (6.0 / factorial(9), -6.0 / factorial(7), 6.0 / factorial(5), -1.0)
+
+
+def exp_minus_linear(x: Floats) -> Floats:
+    """Return e^x - 1 - x without cancellation."""
+    return _where_small(x, lambda y: 0.5 * y * y * _horner(_EXPONENTIAL, y), lambda y: np.expm1(y) - y)
+
+
+def versine_and_sine(x: Floats) -> tuple[Floats, Floats]:
+    """Return 1 - cos x and sin x without cancellation: from one tangent, which is cheaper than two sines."""
+    tangent = np.tan(0.5 * x)
+    sine = 2.0 * tangent / (1.0 + tangent * tangent)
+    return sine * tangent, sine
+
+
+def turned(x: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return 1 - cos x, sin x and sin x - x without cancellation."""
+    versine, sine = versine_and_sine(x)
+    bent, is_small = sine - x, np.abs(x) < _SMALL
+    bent[is_small] = _small_sine(x[is_small])
+    return versine, sine, bent
+
+
+def _small_sine(x: Floats) -> Floats:
+    square = x * x
+    return x * square * (_horner(_SINE, square) / 6.0)
+
+
+def _by_moments(values: Floats, p: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """Return the sums of p (cos x - 1) and p (sin x - x) at x = u values, all small: moments serve every u."""
+    powers, square = values * values, u * u
+    moments = [float(p @ powers)]
+    for _ in range(7):
+        powers = powers * values
+        moments.append(float(p @ powers))
+    even = [(-1) ** k * m / factorial(2 * k) for k, m in enumerate(moments[::2], 1)]
+    odd = [(-1) ** k * m / factorial(2 * k + 1) for k, m in enumerate(moments[1::2], 1)]
+    return square * _horner(even[::-1], square), u * square * _horner(odd[::-1], square)
+
+
+def _horner(coefficients: Sequence[float], x: Floats) -> Floats:
+    value = coefficients[0] * x + coefficients[1]
+    for coefficient in coefficients[2:]:
+        value *= x
+        value += coefficient
+    return value
+
+
+def _where_small(x: Floats, small: Callable[[Floats], Floats], large: Callable[[Floats], Floats]) -> Floats:
+    """Return ``small`` where |x| < _SMALL and ``large`` elsewhere; what is not needed is not computed."""
+    is_small = np.abs(x) < _SMALL
+    if is_small.all():
+        return small(x)
+    return np.where(is_small, small(x), large(x)) if is_small.any() else large(x)
+
+
+@dataclass(frozen=True)
+class Cumulants:
+    """K(theta) and its first two derivatives."""
+
+    k0: float
+    k1: float
+    k2: float
+
+
+def log_mgf(g: FloatGparv, theta: Floats) -> Floats:
+    """Return K(theta) = log E[e^(theta G)] for an array of tilts >= 0."""
+    x = np.outer(theta, g.values)
+    # Large tilts overflow or cancel; there K itself is not small, and log-sum-exp loses nothing that matters.
+    large = np.abs(x).max(axis=1) > _LARGE_TILT
+    safe = np.where(large[:, None], 0.0, x)
+    near = np.log1p(theta * g.mean * ~large + exp_minus_linear(safe) @ g.masses)
+    if not large.any():
+        return np.asarray(near, dtype=np.float64)
+    logs, log_null = g.log_masses
+    x += logs
+    top = np.maximum(x.max(axis=1), log_null)
+    whole = np.exp(x - top[:, None]).sum(axis=1) + np.exp(log_null - top)
+    return np.asarray(np.where(large, top + np.log(whole), near), dtype=np.float64)
+
+
+def cumulants(g: FloatGparv, theta: float) -> Cumulants:
+    """Return K, K' and K'' at one tilt."""
+    x = theta * g.values
+    if float(np.abs(x).max(initial=0.0)) > _LARGE_TILT:
+        logs, log_null = g.log_masses
+        x += logs
+        top = max(float(x.max()), log_null)
+        weights, null = np.exp(x - top), float(np.exp(log_null - top))
+        whole = float(weights.sum()) + null
+        k1 = float(weights @ g.values) / whole
+        k2 = float(weights @ (g.values - k1) ** 2) / whole + null * k1 * k1 / whole
+        return Cumulants(top + float(np.log(whole)), k1, k2)
+    grown = np.expm1(x)
+    excess = theta * g.mean + float(g.masses @ exp_minus_linear(x))
+    m = 1.0 + excess
+    k1 = (g.mean + float((g.masses * g.values) @ grown)) / m
+    k2 = (float((g.masses * (grown + 1.0)) @ (g.values - k1) ** 2) + g.null_mass * k1 * k1) / m
+    return Cumulants(float(np.log1p(excess)), k1, k2)
+
+
+class TiltedFloats(Protocol):
+    """What a search asks of the summands under a tilt, per user: K and its derivatives, and phi."""
+
+    theta: float
+    cumulants: Cumulants
+    exponent: int = 0
+    """The power of two that values are in units of."""
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of one tilted summand."""
+        return float(np.sqrt(self.cumulants.k2))
+
+    @property
+    def log_null(self) -> float:
+        """The logarithm of the tilted probability of the null value."""
+
+    def log_mgf(self, tilts: Floats) -> Floats:
+        """Return K at an array of tilts >= 0."""
+
+    def log_phi(self, u: Floats) -> tuple[Floats, Floats]:
+        """Return (log |phi(u)|, arg phi(u)), accurate enough to be multiplied by n."""
+
+    def decays(self, n: int, middle: Floats, half: Floats) -> Floats:
+        """Return bounds on |phi|^n over blocks of frequencies with these middles and half widths."""
+
+
+@dataclass(frozen=True)
+class TiltedLaw(TiltedFloats):
+    """One G under the tilt theta, with the tools to evaluate phi(u) = E_theta[e^(iuG)]."""
+
+    g: FloatGparv
+    theta: float
+    cumulants: Cumulants
+    probabilities: Floats
+    null_probability: float
+    exponent: int
+
+    @staticmethod
+    def of(g: FloatGparv, theta: float) -> TiltedLaw:
+        """Tilt a law."""
+        k = cumulants(g, theta)
+        raised = theta * g.values - k.k0
+        probabilities = g.masses * np.exp(np.minimum(raised, _LARGEST))
+        far = raised > _LARGEST  # masses are as small
+        if far.any():
+            probabilities[far] = np.exp(g.log_masses[0][far] + raised[far])
+        return TiltedLaw(g, theta, k, probabilities, g.null_mass * float(np.exp(-k.k0)), g.exponent)
+
+    @property
+    def log_null(self) -> float:
+        """The logarithm of the tilted probability of the null value."""
+        return log(self.null_probability) if self.null_probability > 0.0 else -inf
+
+    def log_mgf(self, tilts: Floats) -> Floats:
+        """Return K at an array of tilts >= 0."""
+        return log_mgf(self.g, tilts)
+
+    def decays(self, n: int, middle: Floats, half: Floats) -> Floats:
+        """Return bounds on |phi|^n over blocks of frequencies with these middles and half widths."""
+        result = np.exp(-n * self.loss(middle - half))
+        near = result > NEGLIGIBLE
+        modulus, _ = self.log_phi(middle[near])
+        distance = np.sqrt(-np.expm1(2.0 * modulus)) - self.deviation * half[near]
+        with np.errstate(divide="ignore"):
+            result[near] = np.exp(0.5 * n * np.log1p(-(np.clip(distance, 0.0, 1.0) ** 2)))
+        return result
+
+    @cached_property
+    def _flat(self) -> tuple[Floats, Floats, Floats]:
+        """The widths of cells, the widest first, negative for searching, and sums of their masses and edges."""
+        cells = self.g.flat
+        if cells is None:
+            return np.empty(0), np.zeros(1), np.zeros(1)
+        with np.errstate(over="ignore"):  # a tilt that is too large for doubles
+            height = cells.density * np.exp(self.theta * cells.low - self.cumulants.k0)
+            masses, edges = (np.concatenate([[0.0], np.cumsum(x)]) for x in (height * cells.width, 2.0 * height))
+        return -cells.width, masses, edges
+
+    def loss(self, u: Floats) -> Floats:
+        """Return a number below 1 - |phi| at all frequencies from each u on; 0 where nothing is known."""
+        narrow, masses, edges = self._flat
+        used = np.searchsorted(narrow, -2.0 / u)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.fmax(masses[used] - edges[used] / u, 0.0))
+
+    def log_phi(self, u: Floats) -> tuple[Floats, Floats]:
+        """Return (log |phi(u)|, arg phi(u)), accurate enough to be multiplied by n."""
+        re, im = np.empty_like(u), u * self.cumulants.k1
+        values, p = self.g.values, self.probabilities
+        rows = max(_AT_ONCE // len(p), 1)
+        spend(_CALL)
+        for i in range(0, len(u), rows):
+            some = u[i : i + rows]
+            top = float(np.abs(some).max()) or 1.0
+            is_small = np.abs(values) * top < _SMALL
+            x = np.outer(some, values[~is_small])
+            spend(_TERM * x.size)
+            cosine, sine = _by_moments(values[is_small] * top, p[is_small], some / top)
+            fallen, _, bent = turned(x)
+            re[i : i + rows] = cosine - fallen @ p[~is_small]
+            im[i : i + rows] += sine + bent @ p[~is_small]
+        with np.errstate(divide="ignore"):
+            modulus = 0.5 * np.log1p(np.maximum(2.0 * re + re * re + im * im, -1.0))
+        return modulus, np.arctan2(im, 1.0 + re)
+
+
+# --- The parameters of one evaluation, chosen in floats. Any choice gives valid bounds; a good one gives narrow ones
+
+_ROOT_HALF_PI = float(np.sqrt(np.pi / 2.0))
+_STEPS, _FAR, _CLOSE, _LARGEST_PLAN, _LEAST_TILT, _LARGEST_TILT = 60, 3.0, 1e-3, 1e100, 1e-150, 1e150
+_ABOVE, _BELOW = np.geomspace(0.1, 10.0, 33), np.linspace(0.02, 0.98, 33)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Tilt, window length W, and the two further tilts that bound the aliasing."""
+
+    theta: float
+    length: float
+    theta_above: float
+    theta_below: float
+
+    def in_units(self, exponent: int) -> Window:
+        """Return the window for values 2^exponent times as large."""
+        smaller = (ldexp(t, -exponent) for t in (self.theta, self.theta_above, self.theta_below))
+        theta, above, below = smaller
+        return Window(theta, ldexp(self.length, exponent), above, below)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that the certified evaluation needs besides the law: theta, W, theta', theta'', N and the blocks.
+
+    The smoothing length is d = W/N with an integer N: then 0 < j < W/d is exactly 1 <= j <= N - 1, and no comparison
+    of inexact numbers decides which frequencies belong to the sum.
+    """
+
+    window: Window
+    terms: int
+    blocks: Blocks
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """What there is to tell of the plan, by name."""
+        window, blocks = self.window, self.blocks
+        counts = {"frequencies": blocks.evaluations, "dropped_blocks": len(blocks.dropped)}
+        return {"theta": window.theta, "W": window.length, "terms": self.terms} | counts
+
+
+def saddle_tilt(g: FloatGparv, n: int) -> float:
+    """Return theta0, near the solution of n theta K'(theta) = 2 (the saddle point of M(theta)^n / theta^2).
+
+    Newton's steps for the logarithm of the left side as a function of log theta, in a bracket that they narrow.
+    """
+    top = float(g.values[g.masses > 0.0].max())
+    variance = float(g.masses @ g.values**2)
+    root = sqrt(g.mean**2 + 8.0 * variance / n)
+    guess = 4.0 / (n * (root + g.mean)) if g.mean > 0.0 else (root - g.mean) / (2.0 * variance)
+    theta, low, high = min(guess, 1e3 / top), 0.0, inf
+    for _ in range(_STEPS):
+        with np.errstate(all="ignore"):  # what overflows is too large a tilt, or a step too far
+            k = cumulants(g, theta)
+            product = n * theta * k.k1
+            step = log(2.0 / product) / (1.0 + theta * k.k2 / k.k1) if 0.0 < product < inf else _FAR
+        low, high = (theta, high) if product < 2.0 else (low, theta)
+        following = theta * exp(max(min(step, _FAR), -_FAR))
+        if not low < following < high:
+            following = 0.5 * (low + high) if low > 0.0 else 0.5 * theta
+        if following * top > _LARGEST_PLAN:  # no solution: what is there is negligible
+            return theta
+        if abs(following - theta) <= _CLOSE * theta:
+            return following
+        theta = following
+    return theta
+
+
+def gaussian_estimate(tilted: TiltedFloats, n: int) -> float:
+    """Return the normal approximation of E[S_+] / M(theta)^n: for choosing parameters and starting a search."""
+    sigma = np.sqrt(n) * tilted.deviation
+    mean = n * tilted.cumulants.k1
+    with np.errstate(all="ignore"):
+        value = sigma / np.sqrt(2.0 * np.pi) * np.exp(-0.5 * (mean / sigma) ** 2) * relative_overshoot(tilted, n)
+    # Where one outcome carries all the mass there is no normal shape; then Chernoff's 1/(e theta) gives the scale.
+    return float(value) if value > 1e-280 else float(1.0 / (np.e * tilted.theta))
+
+
+def relative_overshoot(tilted: TiltedFloats, n: int) -> float:
+    """Return r(z) = 1 - z Mills(z) at z = theta sigma - mean/sigma."""
+    sigma = np.sqrt(n) * tilted.deviation
+    if not sigma > 0.0:  # one value has all the mass of the tilted law
+        return 1.0
+    z = float(tilted.theta * sigma - n * tilted.cumulants.k1 / sigma)
+    if z > 25.0:
+        return 1.0 / (z * z + 3.0)
+    z = max(z, -25.0)  # below, the estimate underflows anyway
+    return 1.0 - z * _ROOT_HALF_PI * exp(0.5 * z * z) * erfc(z / sqrt(2.0))
+
+
+def raised_tilt(g: FloatGparv, n: int, theta0: float) -> float:
+    """Return a tilt above theta0 at which n K - 2 log theta is larger by about 0.6: a shorter window suffices."""
+    theta0 = max(theta0, _LEAST_TILT)
+    curvature = n * cumulants(g, theta0).k2 + 2.0 / min(theta0, _LARGEST_TILT) ** 2
+    return theta0 + float(np.sqrt(1.2 / curvature))
+
+
+def choose_window(tilted: TiltedFloats, n: int, log_allowance: float) -> Window:
+    """Return the window that keeps each side of the aliasing below e^(-log_allowance) of M^n."""
+    theta = tilted.theta
+    scale = np.sqrt(2.0 * max(log_allowance, 1.0)) / max(np.sqrt(n) * tilted.deviation, 1e-3 / theta)
+    above = scale * _ABOVE
+    below = np.minimum(above, theta * _BELOW)
+    tilts = np.concatenate([theta + above, theta - below])
+    k = n * (tilted.log_mgf(tilts) - tilted.cumulants.k0) + log_allowance - np.log(tilts) - 1.0
+    w_above, w_below = k[: len(above)] / above, k[len(above) :] / below
+    i, j = int(np.nanargmin(w_above)), int(np.nanargmin(w_below))
+    length = float(np.fmax(np.fmax(w_above[i], w_below[j]), 1.0 / theta))
+    return Window(theta, length, theta + float(above[i]), theta - float(below[j]))

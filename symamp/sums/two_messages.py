@@ -1,0 +1,551 @@
+"""Reports of two messages: the largest divergence over all data sets, by boxes of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from math import ceil, exp, inf, log, log1p, sqrt
+from typing import Any
+
+import numpy as np
+from flint import acb, arb
+
+from symamp.laws.law import Floats, Level, Number, total
+from symamp.numbers.surroundings import at_precision
+from symamp.sums.divergence import Enclosure, Settings, starting_precision
+from symamp.sums.kernel_balls import power
+
+# ---------------------------------------- From what an evaluation of two-message reports can be repeated: plain numbers
+
+
+@dataclass(frozen=True)
+class CountPlan:
+    """Threshold k, tilt theta, period N (odd), frequencies 0..J; tilts on either side that bound the wrap-around."""
+
+    k: int
+    theta: float
+    nearer: float
+    further: float
+    period: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Box:
+    """The data sets with ``first`` to ``last`` of the other users at the largest probability, all others at the least.
+
+    ``plan`` evaluates the data set of all users that these have in common, or the spread bound.
+    """
+
+    first: int
+    last: int
+    plan: CountPlan
+    spread: bool = False
+
+
+@dataclass(frozen=True)
+class CountsEvidence:
+    """Boxes that cover all data sets; or the ``counts`` of one at the most and the least probable, and its only box."""
+
+    boxes: tuple[Box, ...]
+    counts: tuple[int, int] | None = None
+
+
+# ---------- The divergence of a data set of two-message reports: a count of ones, the sum of a few binomials, for any n
+
+# P(B = k - 1) and P(B >= k) are one sum over equidistant frequencies under a tilt. Few frequencies matter, whatever n
+# is; what the rest and the wrap-around bring is bounded in balls (docs/proofs/two_messages.md).
+
+_NEAR = range(-2, 3)
+"""Thresholds tried around the guess: the mode of a sum of Bernoulli variables is within 1 of its mean."""
+_LARGEST_TILT, _LARGEST, _MARGIN = 300.0, 1e300, 8.0
+_SHIFTS = np.geomspace(0.25, 32.0, 15)
+
+
+@dataclass(frozen=True)
+class Victim:
+    """The victim's gain g1 = P0(1) - E P1(1) > 0 at the message 1 and E - 1, as balls."""
+
+    gain: arb
+    minus_one: arb
+
+
+@dataclass(frozen=True)
+class Group:
+    """So many users who send the message 1 with the probability ``one``."""
+
+    one: arb
+    users: int
+
+
+class FloatCounts:
+    """The divergence in floats: for the search over data sets, and for the plans of balls."""
+
+    def __init__(self, gain: float, minus_one: float, ones: Sequence[float], zeros: Sequence[float]) -> None:
+        self.gain, self.minus_one = gain, min(minus_one, _LARGEST)
+        self._ones, self._zeros = np.array(ones), np.array(zeros)
+        self.tilt = min(log1p(minus_one / gain), _LARGEST_TILT) if gain > 0.0 else _LARGEST_TILT
+
+    def log_divergence(self, users: Sequence[int], gap: float = 1e-9) -> float:
+        """Return an estimate of log D for groups of so many users; -inf if floats do not see it. Not a bound."""
+        return self.planned(users, gap)[1]
+
+    def planned(self, users: Sequence[int], gap: float) -> tuple[CountPlan, float]:
+        """Return a plan for a relative accuracy of about ``gap``, and the estimate of log D."""
+        counts = np.array(users, dtype=float)
+        m = int(sum(users))
+        share = self._shares(self.tilt)
+        deviation = sqrt(max(float(counts @ (share * (1.0 - share))), 0.0))
+        theta = max(self.tilt, 1.0 / max(deviation, 1.0))
+        k = min(max(round(float(counts @ share) + 0.5), 1), m + 1)
+        scale = self._cumulant(counts, theta) - (k - 1) * theta
+        width = max(deviation, 1.0)
+        log_size = scale + log(self.gain) - log(3.0 * width) - log1p((width * theta) ** 2)
+        tolerance = log(min(gap, 1.0 / width**2)) - _MARGIN
+        size = log_size - scale + tolerance - log(self.gain + self.minus_one)
+        further, right = self._period(counts, theta, theta + _SHIFTS / width, k, size)
+        nearer, left = self._period(counts, theta, np.maximum(theta - _SHIFTS / width, 0.0), k, size)
+        period = max(left, min(right, m + 4), 3) | 1
+        share = self._shares(theta)
+        variance = float(counts @ (share * (1.0 - share)))
+        needed = -(tolerance - 2.0 * log(width * theta + 1.0)) + 2.0
+        reach = np.pi if needed >= 2.0 * variance else 2.0 * np.arcsin(sqrt(0.5 * needed / variance))
+        last = min(ceil(period * reach / (2.0 * np.pi)), (period - 1) // 2)
+        plan = CountPlan(k, theta, nearer, further, period, last)
+        return self._with_best(plan, counts, share, scale, m)
+
+    def _with_best(
+        self, plan: CountPlan, counts: Floats, share: Floats, scale: float, m: int
+    ) -> tuple[CountPlan, float]:
+        u = 2.0 * np.pi / plan.period * np.arange(plan.last + 1)
+        sine, half = np.sin(u), np.sin(0.5 * u) ** 2
+        modulus, phase = np.zeros_like(u), (float(counts @ share) - (plan.k - 1)) * u
+        for c, w in zip(counts, share, strict=True):
+            modulus += 0.5 * c * np.log1p(np.maximum(-4.0 * w * (1.0 - w) * half, -1.0 + 1e-300))
+            phase += c * (np.arctan2(w * sine, 1.0 - 2.0 * w * half) - w * u)
+        s = plan.theta + 1j * u
+        terms = np.exp(modulus + 1j * phase) * (2.0 / plan.period)
+        terms[0] *= 0.5
+        with np.errstate(all="ignore"):  # what overflows is no number, and is left out
+            value = float(((self.gain - self.minus_one / np.expm1(s)) * terms).real.sum())
+            terms *= self.gain - (self.gain + self.minus_one) * np.exp(-s)
+            steps = [float((np.exp(-i * s) * terms).real.sum()) for i in _NEAR]
+        values = _around(value, steps)
+        best = max(
+            ((v, -abs(i), i) for i, v in values.items() if 1 <= plan.k + i <= m + 1 and v > 0.0), default=(0.0, 0, 0)
+        )
+        found = replace(plan, k=plan.k + best[2])
+        return found, scale + log(best[0]) if best[0] > 0.0 else -inf
+
+    def _period(self, counts: Floats, theta: float, tilts: Floats, k: int, log_size: float) -> tuple[float, int]:
+        """Return a tilt and the period from which Chernoff's bound there is below a size in units of scale."""
+        base = self._cumulant(counts, theta)
+        excess = [self._cumulant(counts, t) - base - (t - theta) * (k - 1) + 3.0 * t for t in tilts]
+        periods = (np.array(excess) - log_size) / np.abs(tilts - theta)
+        best = int(np.nanargmin(periods))
+        return float(tilts[best]), max(ceil(float(periods[best])), 1)
+
+    def _cumulant(self, counts: Floats, theta: float) -> float:
+        if theta > 30.0:
+            return float(counts @ (theta + np.log(self._ones + self._zeros * exp(-theta))))
+        return float(counts @ np.log1p(self._ones * np.expm1(theta)))
+
+    def _shares(self, theta: float) -> Floats:
+        return np.asarray(self._ones / (self._ones + self._zeros * exp(-theta)))
+
+
+def _around(value: Any, steps: Sequence[Any]) -> dict[int, Any]:
+    """Return {i: F(k + i)} from F(k) and the steps h(k + i) = F(k + i) - F(k + i + 1)."""
+    found = {0: value}
+    for i in range(_NEAR.stop):
+        found[i + 1] = found[i] - steps[i - _NEAR.start]
+    for i in range(0, _NEAR.start, -1):
+        found[i - 1] = found[i] + steps[i - 1 - _NEAR.start]
+    return found
+
+
+def enclosed_divergence(victim: Victim, groups: Sequence[Group], plan: CountPlan) -> tuple[arb, arb]:
+    """Return balls (lower, upper) around the divergence of the count of ones for this data set of the other users.
+
+    Guarantee
+    ---------
+    The left end of the first ball and the right end of the second enclose D for every plan with
+    0 <= nearer < theta < further, odd period and 0 <= last <= period/2. Proof: docs/proofs/two_messages.md.
+    """
+    values, steps = _sums(victim, groups, plan)
+    m = sum(g.users for g in groups)
+    low = next((i for i in range(0, _NEAR.start, -1) if plan.k + i <= 1 or steps[i - 1] <= 0), None)
+    high = next((i for i in range(_NEAR.stop) if plan.k + i > m or steps[i] >= 0), None)
+    reached = range(0 if low is None else low, (0 if high is None else high) + 1)
+    below = above = arb(0)
+    for i in reached:
+        below, above = below.max(values[i].lower()), above.max(values[i].upper())
+    if low is None or high is None:
+        above = victim.gain
+    return below, above.min(victim.gain)
+
+
+def _sums(victim: Victim, groups: Sequence[Group], plan: CountPlan) -> tuple[dict[int, arb], dict[int, arb]]:
+    """Return {i: F(k + i)} and {i: h(k + i)}."""
+    theta, period, k = arb(plan.theta), plan.period, plan.k
+    gain, minus_one = victim.gain, victim.minus_one
+    loss, inverse = gain + minus_one, (-theta).exp()
+    shares = [g.one / (g.one + (1 - g.one) * inverse) for g in groups]
+    value, steps = acb(0), [acb(0) for _ in _NEAR]
+    for j in range(plan.last + 1):
+        u = 2 * arb.pi() * j / period
+        sine, cosine = u.sin_cos()
+        turn = acb(cosine, -sine)
+        term = turn ** (k - 1) * (1 if j else arb(1) / 2)
+        for g, w in zip(groups, shares, strict=True):
+            term *= power(1 + w * acb(cosine - 1, sine), g.users)
+        shrink = turn * inverse  # e^(-s)
+        value += term * (gain - minus_one * shrink / (1 - shrink))
+        term *= (gain - loss * shrink) / shrink**-_NEAR.start
+        for i in range(len(steps)):
+            steps[i] += term
+            term *= shrink
+    scale = 2 / arb(period) * inverse ** (k - 1)
+    for g in groups:
+        scale *= (1 + g.one * theta.expm1()) ** g.users
+    # What the other frequencies and the wrap-around bring, on either side.
+    hidden, either = scale * unseen(groups, shares, plan), arb(0, 1)
+    left, right = (Wrapped.of(groups, plan, tilt) for tilt in (plan.nearer, plan.further))
+    most = sum(g.users for g in groups) - period
+    around = hidden * (gain + minus_one * inverse / (1 - inverse)) + left.bound(k - 1) * loss
+    around += right.bound(k - 1) * loss if k - 1 <= most else 0
+    enclosed = []
+    for i, step in zip(_NEAR, steps, strict=True):
+        wrapped = left.bound(k + i - 1) if k + i >= period else arb(0)
+        wrapped += right.bound(k + i - 1) if k + i - 1 <= most else 0
+        enclosed.append(scale * step.real + (hidden * inverse**i + wrapped) * (gain + loss) * either)
+    return _around(scale * value.real + around * either, enclosed), dict(zip(_NEAR, enclosed, strict=True))
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """Chernoff's bound on the sum over r > 0 of e^(theta r N) P(B >= first + r N), or over r < 0 of the same.
+
+    A tilt above theta is for r > 0; one from 0 to below theta is for r < 0.
+    """
+
+    size: arb
+    tilt: arb
+
+    @staticmethod
+    def of(groups: Sequence[Group], plan: CountPlan, tilt: float) -> Wrapped:
+        """Return the bound with this tilt."""
+        ratio = (-abs(arb(plan.theta) - arb(tilt)) * plan.period).exp()
+        size = ratio / (1 - ratio)
+        for g in groups:
+            size *= (1 + g.one * arb(tilt).expm1()) ** g.users
+        return Wrapped(size, arb(tilt))
+
+    def bound(self, first: arb | int) -> arb:
+        """Return the bound for a threshold."""
+        return self.size * (-self.tilt * first).exp()
+
+
+def unseen(groups: Sequence[Group], shares: Sequence[arb], plan: CountPlan) -> arb:
+    """Return a bound on the sum of |phi| over the frequencies last < j <= period/2: blocks that double."""
+    variance = total([g.users * w * (1 - w) for g, w in zip(groups, shares, strict=True)])
+    first, end, result = plan.last + 1, plan.period // 2, arb(0)
+    while first <= end:
+        upto = min(2 * first - 1, end)
+        result += (upto - first + 1) * (-2 * variance * (arb.pi() * first / plan.period).sin() ** 2).exp()
+        first = upto + 1
+    return result
+
+
+# --- A bound for many compositions at once: the count's divergence as a smooth function of composition and threshold
+
+# Removing users costs a factor e^(1/n) each, too much where all compositions are nearly alike, as they are for many
+# users. Here their number stays: what changes along the box is bounded by a derivative (docs/proofs/two_messages.md).
+
+_PIECES = 16
+"""Into so many pieces the thresholds within 1 of the tilted mean are cut."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """The data sets with ``first`` to ``last`` of ``users`` others at one probability, all others at another."""
+
+    first: int
+    last: int
+    users: int
+
+    @property
+    def ends(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The compositions at both ends."""
+        return (self.first, self.users - self.first), (self.last, self.users - self.last)
+
+
+def spread_bound(victim: Victim, ones: tuple[arb, arb], box: Range, plan: CountPlan) -> arb:
+    """Return a ball whose upper end bounds the divergence of every data set of the range.
+
+    ``ones`` are the two probabilities of the message 1. ``plan`` is that of one of the data sets; its threshold is not
+    used.
+
+    Guarantee
+    ---------
+    The upper end is at least D for every composition of the range, for every plan with 0 <= nearer < theta < further,
+    odd period and 0 <= last <= period/2. Proof: docs/proofs/two_messages.md.
+    """
+    theta, period, length = arb(plan.theta), plan.period, box.last - box.first
+    gain, minus_one = victim.gain, victim.minus_one
+    own = [p / (p + (1 - p) * gain / (gain + minus_one)) for p in ones]  # tilted to where the steps change sign
+    middle, slope = box.first * own[0] + (box.users - box.first) * own[1], own[0] - own[1]
+    inverse = (-theta).exp()
+    shares = [p / (p + (1 - p) * inverse) for p in ones]
+    cumulants = [(1 + p * theta.expm1()).log() for p in ones]
+    drift = cumulants[0] - cumulants[1] - slope * theta
+    sums = _Sums(length)
+    for j in range(plan.last + 1):
+        u = 2 * arb.pi() * j / period
+        sine, cosine = u.sin_cos()
+        s, shrink = acb(theta, u), acb(cosine, -sine) * inverse
+        logs = [(1 + w * acb(cosine - 1, sine)).log() for w in shares]
+        term = (box.first * logs[0] + (box.users - box.first) * logs[1] - acb(0, middle * u)).exp()
+        term *= (gain - minus_one * shrink / (1 - shrink)) * (1 if j else arb(1) / 2)
+        sums.add(term, s, logs[0] - logs[1] + drift - acb(0, slope * u))
+    scale = (box.first * cumulants[0] + (box.users - box.first) * cumulants[1] - middle * theta).exp()
+    # From here on bounds that hold for all compositions and thresholds: logarithms are linear in the composition.
+    most = scale * (1 + (length * drift).exp()) * theta.exp()
+    rest, wrapped = arb(0), arb(0)
+    for counts in box.ends:
+        groups = [Group(p, c) for p, c in zip(ones, counts, strict=True)]
+        rest = rest.max(unseen(groups, shares, plan))
+        mean = sum((c * p for c, p in zip(counts, own, strict=True)), arb(0))
+        around = [Wrapped.of(groups, plan, tilt).bound(mean - 1) for tilt in (plan.nearer, plan.further)]
+        wrapped = wrapped.max(2 * around[0].max(around[1]))
+    result = 2 * scale / period * sums.bound() + 2 * most / period * rest * (gain + minus_one * inverse / (1 - inverse))
+    return result + wrapped * (gain + minus_one)
+
+
+class _Sums:
+    """Values of the sum at thresholds within 1 of the mean, and its derivatives in threshold and composition."""
+
+    def __init__(self, length: int) -> None:
+        self._along, self._length, self._half = arb(length) / 2, length, arb(1) / _PIECES
+        self._middles = [arb(2 * i + 1) / _PIECES - 1 for i in range(_PIECES)]
+        self._here = [arb(0)] * _PIECES
+        self._there = [arb(0)] * _PIECES
+        self._steepness = [arb(0)] * _PIECES
+        self._turn = [arb(0)] * _PIECES
+
+    def add(self, term: acb, s: acb, drift: acb) -> None:
+        """Add a frequency: term e^(x drift - y s), x from 0 to the length, y from -1 to 1."""
+        all_x = (drift * (self._along + self._along * arb(0, 1))).exp()
+        last, nearby = (drift * self._length).exp(), (s * (self._half * arb(0, 1))).exp()
+        for i, y in enumerate(self._middles):
+            here = term * (-s * y).exp()
+            there, everywhere = here * last, here * nearby
+            self._here[i] += here.real
+            self._there[i] += there.real
+            self._steepness[i] += (everywhere * all_x * drift).real
+            self._turn[i] += (everywhere * (s if self._length == 0 else s * all_x)).real
+
+    def bound(self) -> arb:
+        """Return a bound on the largest sum: from either end, plus what the derivatives may add."""
+        result = arb(0)
+        for here, there, slope, turn in zip(self._here, self._there, self._steepness, self._turn, strict=True):
+            from_left = here.upper() + self._length * slope.upper().max(arb(0))
+            from_right = there.upper() + self._length * (-slope).upper().max(arb(0))
+            result = result.max(from_left.min(from_right) + self._half * abs(turn).upper())
+        return result
+
+
+# ------------------------------- Reports of two messages: the largest divergence over all data sets, by boxes of counts
+
+EVALUATOR = "counts of messages"
+BOX_GAP = 5e-5
+"""Relative accuracy in delta of the boxes: what a box may lie above the largest divergence found."""
+_MOST_BOXES = 1000
+_EVALUATION_GAP = 1e-9
+_NEAR_THE_WORST, _GRID, _FEW = 8, 16, 64
+Counts = tuple[int, int]
+"""How many of the other users send the message 1 with the largest, and with the least probability."""
+
+
+@dataclass(frozen=True)
+class TwoMessages:
+    """P(message 1) under x0, under x1, and the largest and the least of all inputs; the first is above the second."""
+
+    first: Number
+    second: Number
+    most: Number
+    least: Number
+
+    def victim(self, level: Level) -> Victim:
+        """Return P0(1) - E P1(1) and E - 1 in balls."""
+        minus_one, second = level.exponential_minus_one(), self.second()
+        return Victim(self.first() - second - minus_one * second, minus_one)
+
+    def groups(self, counts: Counts) -> list[Group]:
+        """Return the other users in balls."""
+        return [Group(p(), users) for p, users in zip((self.most, self.least), counts, strict=True) if users]
+
+
+@dataclass(frozen=True)
+class CountsEnclosure(Enclosure):
+    """Balls around the divergence of reports of two messages, and what they can be recomputed from."""
+
+    evidence: CountsEvidence | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class TwoMessagesEnclosure(CountsEnclosure):
+    """Balls around the largest divergence over all data sets: one data set below, boxes that cover all above."""
+
+    counts: Counts = (0, 0)
+
+    @property
+    def boxes(self) -> tuple[Box, ...]:
+        """The boxes, which cover all data sets."""
+        return () if self.evidence is None else self.evidence.boxes
+
+
+def enclose_two_messages(
+    reports: TwoMessages, level: Level, n: int, settings: Settings | None = None
+) -> TwoMessagesEnclosure:
+    """Return an enclosure of the largest divergence over all data sets of the other n - 1 users, for this pair.
+
+    Guarantee
+    ---------
+    For every choice of inputs of the others D_E is at most ``upper.upper()``; for the data set with ``counts`` of them
+    at the inputs with the largest and the least probability of the message 1 it is at least ``lower.lower()``.
+    Proof: docs/proofs/two_messages.md.
+    """
+    bits = starting_precision(n, (settings or Settings()).gap) + 32
+    with at_precision(bits):
+        victim = reports.victim(level)
+        if not victim.gain > 0:
+            return TwoMessagesEnclosure(arb(0), victim.gain.max(arb(0)), "no positive value", bits)
+        search = _Search.of(reports, level, n)
+        if not search.floats.gain > 0.0:  # doubles do not see it
+            return TwoMessagesEnclosure(arb(0), victim.gain, "one user", bits)
+        counts, _ = search.best
+        planned = search.floats.planned(counts, _EVALUATION_GAP)
+        lower, _ = enclosed_divergence(victim, reports.groups(counts), planned[0])
+        cover = _Cover(reports, victim, search, n)
+        evidence = CountsEvidence(tuple(cover.boxes))
+        return TwoMessagesEnclosure(lower, cover.upper, EVALUATOR, bits, counts=counts, evidence=evidence)
+
+
+def enclose_counts(reports: TwoMessages, level: Level, n: int, counts: Counts) -> Enclosure:
+    """Return an enclosure of the divergence of one data set: so many of the others at either probability.
+
+    Guarantee
+    ---------
+    The divergence lies between the outer ends. Proof: docs/proofs/two_messages.md.
+    """
+    bits = starting_precision(n, _EVALUATION_GAP) + 32
+    with at_precision(bits):
+        victim = reports.victim(level)
+        if not victim.gain > 0:
+            return Enclosure(arb(0), victim.gain.max(arb(0)), "no positive value", bits)
+        floats = _Search.of(reports, level, n).floats
+        if not floats.gain > 0.0:
+            return Enclosure(arb(0), victim.gain, "one user", bits)
+        plan, _ = floats.planned(counts, _EVALUATION_GAP)
+        evidence = CountsEvidence((Box(counts[0], counts[0], plan),), counts)
+        ends = enclosed_divergence(victim, reports.groups(counts), plan)
+        return CountsEnclosure(*ends, EVALUATOR, bits, evidence=evidence)
+
+
+def worst_counts(reports: TwoMessages, level: Level, n: int) -> tuple[Counts, float]:
+    """Return the counts with the largest divergence found, and an estimate of its logarithm; -inf for zero."""
+    return _Search.of(reports, level, n).best
+
+
+def log_divergence_of_counts(reports: TwoMessages, level: Level, counts: Counts) -> float:
+    """Return an estimate of the logarithm of the divergence of one data set; -inf for zero. Not a bound."""
+    return _Search.of(reports, level, sum(counts) + 1).at(counts)
+
+
+class _Search:
+    """The divergence of every composition of n - 1 users, in floats, and what is searched among them."""
+
+    def __init__(self, floats: FloatCounts, n: int) -> None:
+        self.floats, self._others = floats, n - 1
+        self._value = lru_cache(maxsize=None)(self.at)
+        self._best: tuple[Counts, float] | None = None
+
+    @staticmethod
+    def of(reports: TwoMessages, level: Level, n: int) -> _Search:
+        with at_precision(128):
+            victim = reports.victim(level)
+            ones = [reports.most(), reports.least()]
+            gain = float(victim.gain) if victim.gain > 0 else 0.0
+            zeros = [float(1 - p) for p in ones]
+            return _Search(FloatCounts(gain, float(victim.minus_one), [float(p) for p in ones], zeros), n)
+
+    def at(self, counts: Counts) -> float:
+        """Return an estimate of log D; -inf for zero, that of one user where doubles do not see more."""
+        if not self.floats.gain > 0.0:
+            return -inf
+        value = self.floats.log_divergence(counts)
+        return value if value > -inf else log(self.floats.gain)
+
+    @property
+    def best(self) -> tuple[Counts, float]:
+        """The best composition found: a grid, then steps that halve, then its neighbours."""
+        if self._best is None:
+            m = self._others
+            some = {c for i in range(_NEAR_THE_WORST) for c in (i, m - i)} | {m * i // _GRID for i in range(_GRID + 1)}
+            some |= set(range(m + 1 if m <= _FEW else 0))
+            c = max((x for x in some if 0 <= x <= m), key=self._of)
+            step = m // _GRID
+            while step:
+                c, before = max((x for x in (c - step, c, c + step) if 0 <= x <= m), key=self._of), c
+                step = step if c != before and step > 1 else step // 2
+            c = max(range(max(c - _NEAR_THE_WORST, 0), min(c + _NEAR_THE_WORST, m) + 1), key=self._of)
+            self._best = (c, m - c), self._of(c)
+        return self._best
+
+    def _of(self, c: int) -> float:
+        return self._value((c, self._others - c))
+
+
+class _Cover:
+    """Boxes that cover all compositions, halved until their bounds are about the largest divergence found."""
+
+    def __init__(self, reports: TwoMessages, victim: Victim, search: _Search, n: int) -> None:
+        self._reports, self._victim, self._search, self._others = reports, victim, search, n - 1
+        self._log_goal = search.best[1] + log1p(BOX_GAP)
+        self._goal = arb(self._log_goal).exp()
+        self.boxes: list[Box] = []
+        self.upper = arb(0)
+        todo = [(0, n - 1)]
+        while todo:
+            first, last = todo.pop()
+            if not self._settled(first, last, len(self.boxes) + len(todo) >= _MOST_BOXES):
+                middle = (first + last) // 2
+                todo += [(first, middle), (middle + 1, last)]
+
+    def _settled(self, first: int, last: int, anyhow: bool) -> bool:
+        """Whether a bound on these compositions is small enough, or is taken anyhow."""
+        common = first, self._others - last
+        plan, log_value = self._search.floats.planned(common, _EVALUATION_GAP)
+        if first == last or log_value <= self._log_goal:
+            self._take(Box(first, last, plan), self._removed(common, plan))
+            return True
+        middle = (first + last) // 2
+        plan, log_value = self._search.floats.planned((middle, self._others - middle), _EVALUATION_GAP)
+        if log_value <= self._log_goal:
+            ones = self._reports.most(), self._reports.least()
+            value = spread_bound(self._victim, ones, Range(first, last, self._others), plan)
+            if anyhow or value <= self._goal:
+                self._take(Box(first, last, plan, spread=True), value)
+                return True
+        if anyhow:
+            self._take(Box(first, last, plan), self._removed(common, plan))
+        return anyhow
+
+    def _removed(self, common: Counts, plan: CountPlan) -> arb:
+        return enclosed_divergence(self._victim, self._reports.groups(common), plan)[1]
+
+    def _take(self, box: Box, value: arb) -> None:
+        self.boxes.append(box)
+        self.upper = self.upper.max(value.upper() if value.is_finite() else self._victim.gain)
