@@ -138,6 +138,16 @@ def test_the_largest_budget_of_several_reports_is_not_that_of_one():
     assert found.lower < 0.56
 
 
+def test_rounds_take_proved_methods_only():
+    """The values of a refuted method are shown beside a bracket, and never become its end."""
+    pair = sa.joint([sa.RandomizedResponse(k=2, eps0="log(7)")] * 2)
+    refuted = sa.profile(pair, n=3, method="variation_ratio_2023")
+    assert refuted.epsilon("1/10").claimed is not None
+    for ask in (lambda: refuted.rounds(2), lambda: refuted.renyi(2), lambda: refuted.sampled(n=2, of=4)):
+        with pytest.raises(SupportMismatchError, match="a proved method"):
+            ask()
+
+
 # --------------------------------------------------------------------------------------- equal parts, other weights
 
 

@@ -24,6 +24,7 @@ from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.round import Round, SampledRound, ShuffledRound
 from symamp.accounting.rounds import Composition
 from symamp.accounting.tradeoff import TradeOff
+from symamp.bounds.registry import ANALYSES
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, SupportMismatchError
 from symamp.numbers.arguments import failure_probability, users
@@ -137,8 +138,8 @@ class Profile(one_round.Profile, RoundProfile):
 
     @cached_property
     def round(self) -> Round:
-        """One round of the n users."""
-        return ShuffledRound(self.question)
+        """One round of the n users; SupportMismatchError for a method whose values are no bounds."""
+        return ShuffledRound(_with_guarantee(self.question))
 
     def sampled(self, *, n: object, of: object) -> GivenProfile:
         """Return the profile of a round of n users drawn from ``of`` people, uniformly and without replacement.
@@ -158,7 +159,7 @@ class Profile(one_round.Profile, RoundProfile):
         if not self.subject.compares_all:
             told = "a mechanism any two of whose inputs are compared: who is drawn instead of the victim may hold any"
             raise SupportMismatchError("sampled", repr(self.subject), told)
-        base = ShuffledRound(replace(self.question, n=drawn))
+        base = ShuffledRound(replace(_with_guarantee(self.question), n=drawn))
         return GivenProfile(SampledRound(base, drawn, people))
 
 
@@ -191,6 +192,14 @@ class GivenProfile(RoundProfile):
     def from_dict(data: Mapping[str, Any]) -> GivenProfile:
         """Return the profile that ``to_dict`` wrote, its upper side. Raises FormatError if it is none."""
         return GivenProfile(from_document(data))
+
+
+def _with_guarantee(question: Question) -> Question:
+    """Return the question if its method is proved: rounds, exports and divergences take its values as upper ends."""
+    if question.method is not None and not ANALYSES[question.method].standing.is_guarantee:
+        told = f"a proved method: {question.method} is {ANALYSES[question.method].standing.value}"
+        raise SupportMismatchError("method", question.method, told)
+    return question
 
 
 def profile(mechanism: Subject, *, n: object, method: str | None = None, neighbours: object = ALL) -> Profile:
