@@ -557,11 +557,12 @@ def ask_exports(case: Case) -> None:
     if kind == "points":
         given_points(case, rng.choice((1, 2)))
     else:
-        export_of(case, kind, of_number(rng.choice(("0.01", "0.1", "0.5", "1", "2"))))
+        export_of(case, kind, rng.choice((0.01, 0.1, 0.5, 1.0, 2.0)))
 
 
-def export_of(case: Case, kind: str, at: Level) -> None:
-    """One export, read back."""
+def export_of(case: Case, kind: str, eps: float) -> None:
+    """One export, read back at a double."""
+    at = of_number(str(Fraction(eps)))
     least = case.truth.delta(at.high)
 
     def check(value: float) -> None:
@@ -572,16 +573,16 @@ def export_of(case: Case, kind: str, at: Level) -> None:
 
     def call() -> float:
         if kind == "callable":
-            return case.profile.to_callable()(float(at.text))
+            return case.profile.to_callable()(eps)
         if kind == "dict":
             return sa.GivenProfile.from_dict(case.profile.to_dict()).delta(at.text).upper
         if kind == "opendp":
-            return case.profile.to_opendp().delta(float(at.text))
+            return case.profile.to_opendp().delta(eps)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return case.profile.to_dp_accounting().get_delta_for_epsilon(float(at.text))
+            return case.profile.to_dp_accounting().get_delta_for_epsilon(eps)
 
-    case.ask(f"{kind}({at.text})", "default", call, check)
+    case.ask(f"{kind}({eps})", "default", call, check)
 
 
 def given_points(case: Case, rounds: int) -> None:

@@ -131,7 +131,7 @@ def _largest_eps0(case: ask.Case) -> None:
 
 def _export(case: ask.Case) -> None:
     """delta as a function."""
-    ask.export_of(case, "callable", levels.of_number("0.1"))
+    ask.export_of(case, "callable", 0.1)
 
 
 def case_of(world: World) -> ask.Case:

@@ -220,3 +220,40 @@ def test_a_victim_is_of_the_group_that_was_listed():
     groups = Group(1, response(2, F(3)), honest=0), Group(2, first, honest=2), Group(1, last, honest=1)
     for victim in (1, 2):
         examined(World(groups, victim=victim), ask.ask_delta, None, levels.of_order(F(1)))
+
+
+# --- what ended in an error of the language
+
+
+def test_data_shuffled_at_a_level_near_a_large_budget():
+    tiny = F(1, 500000000000000000001)
+    groups = (
+        Group(1, Table(((F(1, 6), F(5, 6)), (F(2, 5), F(3, 5))))),
+        Group(3, Table(((F(5, 7), F(2, 7)), (tiny, 1 - tiny)))),
+    )
+    level = levels.of_order(F(135000000000000000000445, 504))
+    examined(World(groups, seen=Data()), ask.ask_delta, None, level)
+
+
+def test_eps_at_a_delta_that_is_reached_where_eps_is_large():
+    share = F(1, 60000000001)
+    rows = Table(
+        (
+            (F(14, 29), F(14, 29), F(1, 29)),
+            (20000000000 * share, share, 40000000000 * share),
+            (F(1, 9), F(1, 3), F(5, 9)),
+        )
+    )
+    delta = F(503999999910959999999333, 1044000000034800000000290)
+    examined(world(2, rows, AnyTwo()), ask.ask_epsilon_at, delta)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_rounds_of_a_method_that_is_no_guarantee(n):
+    """Its ends may be below the truth: then the lower end of the bracket must not be contradicted."""
+    found = sa.profile(sa.joint([sa.RandomizedResponse(k=2, eps0="log(7)")] * 2), n=n, method="variation_ratio_2023")
+    try:
+        answer = found.rounds(2).epsilon("1/10", gap=0.1)
+    except sa.errors.SymampError:
+        return
+    assert answer.lower <= answer.upper
