@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from math import comb
+from math import comb, inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,7 +69,9 @@ class EveryDataSet:
         """
         level, others = level_of_budget(eps, self._bits), list(self._others)
         excess = excess_of_pair(self._laws, self._columns, self._weights, pair, level)
-        near = self._rough.largest(excess.lower.to_dict(), self._weights.scale * level.scale, level.upper / level.scale)
+        near = self._rough.largest(
+            excess.lower.to_dict(), self._weights.scale * level.scale, _double(level.upper, level.scale)
+        )
         ends = {others[i]: self._laws.hockey_stick(self._others[others[i]], excess) for i in near}
         worst = max(ends, key=lambda c: ends[c])
         high = max(high for _, high in ends.values())
@@ -112,16 +114,24 @@ class _Rough(NamedTuple):
         """Return the laws for which the divergence may be the largest, by R(x0) - E R(x1) for each message.
 
         Sums of positive parts of ``sum_y g(y) Q(h - e_y)`` are off by at most as many roundings as there are terms,
-        each of the size of a sum of moduli, all of which add up to 1 + E.
+        each of the size of a sum of moduli, all of which add up to 1 + E. Beyond the range of doubles none is left out.
         """
         terms = np.zeros((len(self.laws), self.histograms))
         with np.errstate(all="ignore"):
             for unit, value in excess.items():
-                terms[:, self.places[unit.index(1)]] += int(value) / scale * self.laws
+                terms[:, self.places[unit.index(1)]] += _double(int(value), scale) * self.laws
             values = np.maximum(terms, 0.0).sum(axis=1)
             error = (1.0 + e) * (self.histograms + len(self.places) + 8) * _UNIT + _LEAST
             settled = values < values.max() - 2.0 * error
         return [int(i) for i in np.flatnonzero(~settled)]
+
+
+def _double(numerator: int, denominator: int) -> float:
+    """Return the quotient as a double, infinite beyond their range."""
+    try:
+        return numerator / denominator
+    except OverflowError:
+        return inf if (numerator > 0) == (denominator > 0) else -inf
 
 
 def work(inputs: int, messages: int, n: int) -> int:

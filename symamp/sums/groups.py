@@ -123,8 +123,10 @@ class GroupSearch:
             return theta * float(self.counts @ means) - 2.0
 
         low = high = float(np.log(1.0 / top)) - 0.5 * log(self.n)
-        while excess(high) < 0.0:
+        while (found := excess(high)) < 0.0:
             high += 1.0
+        if not found >= 0.0:
+            raise PrecisionError("eps", "a sum that is positive only far out", "a sum in the range of doubles")
         while excess(low) > 0.0:
             low -= 1.0
         return float(np.exp(brentq(excess, low, high, xtol=1e-3, rtol=1e-3)))
