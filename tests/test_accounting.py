@@ -10,6 +10,7 @@ import pytest
 from flint import fmpq
 
 import symamp as sa
+from symamp.accounting.curves import CurvePoint
 from symamp.accounting.exports import to_document
 from symamp.accounting.round import ShuffledRound, swapped
 from symamp.settings.question import Question
@@ -200,7 +201,7 @@ def test_a_document_travels():
      {"points": [["1/2", "1"]]}, {"points": [["1", "x"]]}, {"points": [["1", "1"], ["1", "1"]]}, {"round": 3}],
 )  # fmt: skip
 def test_documents_of_another_kind_are_refused(change):
-    data = {**to_document("a", [sa.accounting.curve_points.CurvePoint(fmpq(2), fmpq(0), fmpq(1, 3))]), **change}
+    data = {**to_document("a", [CurvePoint(fmpq(2), fmpq(0), fmpq(1, 3))]), **change}
     with pytest.raises(sa.errors.FormatError):
         sa.GivenProfile.from_dict(data)
 

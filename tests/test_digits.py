@@ -7,6 +7,7 @@ import pytest
 import sympy as sp
 
 import symamp as sa
+from symamp.questions.bracket import Interval
 
 BINARY = sa.RandomizedResponse(k=2, eps0=1)
 TEN = sa.RandomizedResponse(k=10, eps0=1)
@@ -94,7 +95,7 @@ def test_parts_that_are_only_shown_to_be_smaller_cost_no_digits():
 def test_a_bound_that_is_infinite_or_at_another_level_has_no_digits():
     with pytest.raises(sa.errors.PrecisionError, match="at most 0 here"):
         sa.delta(sa.Gaussian(sigma=1), n=2, eps=1000, digits=3)
-    assert sa.amplification.bracket.Interval(1.0, float("inf")).gap == 1.0
+    assert Interval(1.0, float("inf")).gap == 1.0
 
 
 @pytest.mark.parametrize(

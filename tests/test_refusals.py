@@ -10,8 +10,7 @@ from rich.console import Console
 
 import symamp as sa
 from symamp.bounds.blanket import BLANKET
-from symamp.command_line import cli
-from symamp.command_line import output as progress
+from symamp.command_line import cli, output
 from symamp.decompositions.printing import text
 from symamp.laws.law import Level
 from symamp.randomizers.catalogue import catalogue
@@ -104,7 +103,7 @@ def test_progress_is_told_up_to_the_end():
 def test_the_bar_is_for_terminals_only(terminal, monkeypatch, capsys, tmp_path):
     errors = io.StringIO()
     shown = Console(file=errors, force_terminal=terminal)
-    monkeypatch.setattr(progress, "Console", lambda **_: shown)
+    monkeypatch.setattr(output, "Console", lambda **words: shown if words.get("stderr") else Console())
     rows = {f"x{i}": [1 + (i * j) % 5 for j in range(6)] for i in range(7)}
     table = {x: {f"y{j}": f"{w}/{sum(row)}" for j, w in enumerate(row)} for x, row in rows.items()}
     document = {"format": "symamp-mechanism", "version": 1, "name": "t", "table": table}

@@ -230,15 +230,19 @@ def _is_tie(part: Part, level: Level, bound: fmpq | arb) -> bool:
 
 
 def _ends(claim: Claim) -> tuple[tuple[str, fmpq | arb], tuple[str, fmpq | arb]]:
-    """Return the bounds on delta as texts and exact numbers: the doubles, or more digits where doubles lose some."""
+    """Return the bounds on delta as texts and exact numbers: the doubles, or more digits where doubles lose some.
+
+    Each end has the digits of its own evaluation.
+    """
     exact = (claim.least, claim.most)
     doubles = [Fraction(x) for x in (claim.least.below, claim.most.above)]
     ends = [(fraction_text(x), fmpq_of(x)) for x in doubles]
     if not claim.above:
         return ends[0], ends[1]
-    gap = claim.above[0].relative_gap
-    bits = 24 + (int(-log2(gap)) if gap > 0.0 else claim.above[0].precision)
     for i, (x, double) in enumerate(zip(exact, doubles, strict=True)):
+        shown = (claim.above if i else claim.below or claim.above)[0]
+        gap = shown.relative_gap
+        bits = 24 + (int(-log2(gap)) if gap > 0.0 else shown.precision)
         if x.mantissa > 0 and (gap < 1e-13 or double < Fraction(1, 10**290)):
             ends[i] = _rounded(x, bits, up=i == 1)
     return ends[0], ends[1]
