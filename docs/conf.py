@@ -55,8 +55,8 @@ def _write_pages(app):
     """Generate pictures, gallery and audit from the package."""
     import pictures
     from gallery import BUDGETS, gallery, typical
+    from published.audit import audit_page
 
-    from symamp.literature.audit import audit_page
     from symamp.randomizers.catalogue import catalogue
 
     for name, draw in pictures.DOORS.items():

@@ -8,11 +8,11 @@ from functools import cache
 
 import pytest
 import sympy as sp
+from published.__main__ import main
+from published.audit import Printed, audit, check
+from published.printed import PRINTED
+from published.statements import statements
 
-from symamp.command_line.cli import main
-from symamp.literature.audit import Printed, audit, check
-from symamp.literature.printed import PRINTED
-from symamp.literature.statements import statements
 from tests.oracle.users_who_differ import messages_shuffled, response
 
 
@@ -106,11 +106,8 @@ def test_a_wrong_formula_is_caught():
     assert check(Printed("here", "krr", "p", "1/(exp(eps0) + k)", "k")).verdict == "agrees in the limit"
 
 
-def test_command_line(capsys, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["symamp", "audit", "--json"])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert stop.value.code == 0
+def test_everything_is_printed(capsys):
+    main(["--json"])
     rows = json.loads(capsys.readouterr().out)
     assert [r["place"] for r in rows[: len(findings())]] == [f.printed.place for f in findings()]
     places = {r["place"] for r in rows}

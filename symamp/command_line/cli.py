@@ -1,4 +1,4 @@
-"""The command line: questions, compositions, users who differ, certificates, audit, mechanisms and schemas."""
+"""The command line: questions, compositions, users who differ, certificates, mechanisms and schemas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import click
 
 from symamp import __version__, verifier
 from symamp.bounds.subject import Subject
-from symamp.command_line.audit_command import audit
 from symamp.command_line.compare_command import compare
 from symamp.command_line.compose import compose, renyi, tradeoff
 from symamp.command_line.crowd_command import crowd
@@ -117,7 +116,7 @@ def _answer(
         print_answer(answer, as_json)
 
 
-for command in (audit, compare, compose, crowd, renyi, tradeoff, *COMMANDS):
+for command in (compare, compose, crowd, renyi, tradeoff, *COMMANDS):
     app.add_command(command)
 
 

@@ -1,26 +1,26 @@
-"""The command audit: what the papers print against what is derived, with counterexamples."""
+"""``python -m published [--json]``: what the papers print against what is derived, with counterexamples."""
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
-import click
 from rich.console import Console
 from rich.progress import Progress
 
+from published.audit import Finding
+from published.audit import audit as findings_of
+from published.statements import Statement, statements
 from symamp.command_line.output import print_json, print_line, print_table
-from symamp.command_line.words import as_json
 from symamp.decompositions.printing import text
-from symamp.literature.audit import Finding
-from symamp.literature.audit import audit as findings_of
 from symamp.literature.multi_message import TableThree, audit_table_three
-from symamp.literature.statements import Statement, statements
 
 
-@click.command()
-@as_json
-def audit(as_json: bool) -> None:
+def main(words: list[str] | None = None) -> None:
     """Compare what the papers print, formulas, tables and theorems, with what is derived; show counterexamples."""
+    parser = argparse.ArgumentParser(prog="python -m published", description=main.__doc__)
+    parser.add_argument("--json", action="store_true", help="print one JSON list")
+    as_json = parser.parse_args(words).json
     findings: list[Finding] = []
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("comparing", total=None)
@@ -80,3 +80,7 @@ def _protocol(f: TableThree) -> dict[str, Any]:
 
 def _statement(s: Statement) -> dict[str, Any]:
     return _told(s.place, None, s.about, s.verdict, (s.case, s.printed, s.exact) if s.exact else None)
+
+
+if __name__ == "__main__":
+    main()
