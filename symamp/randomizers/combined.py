@@ -24,7 +24,7 @@ from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import LocalRandomizer, Orbit
 from symamp.decompositions.worst_pair import dominating_pair
 from symamp.errors import ArgumentError, SupportMismatchError, UndecidedOrderError
-from symamp.formulas.normal_form import normal
+from symamp.formulas.normal_form import normal_product
 from symamp.formulas.order import is_zero, maximum, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.density import even_cuts, finite_sandwich
@@ -609,8 +609,8 @@ class Joint(Combined):
 
     def composed_ratio(self) -> sp.Expr:
         """Return the product of the largest ratios: other users may hold any values."""
-        ratios = [largest_ratio(p) for p in self.parts]
-        return sp.oo if sp.oo in ratios else normal(sp.Mul(*ratios))
+        ratios = Counter(largest_ratio(p) for p in self.parts)
+        return sp.oo if sp.oo in ratios else normal_product(ratios.items())
 
     def _composed(self, found: list[Decomposition], pair: tuple[str, str], *, complete: bool) -> Decomposition:
         counts = Counter(found)
