@@ -76,6 +76,7 @@ def test_no_loss_exceeds_the_largest_ratio_of_compared_inputs():
 def test_parts_that_compare_some_inputs_stand_alone():
     thinned = sa.poisson_subsample(ATTRIBUTE, "1/2")
     assert (thinned.compared_ratio(), thinned.local_ratio()) == (3, 9)
+    assert sa.poisson_subsample(ATTRIBUTE, 1) is ATTRIBUTE
     with pytest.raises(sa.errors.ArgumentError, match="all of whose inputs are compared"):
         sa.joint([ATTRIBUTE, RR3])
     with pytest.raises(sa.errors.ArgumentError, match="all of whose inputs are compared"):

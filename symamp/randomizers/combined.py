@@ -779,6 +779,6 @@ def poisson_subsample(mechanism: Mechanism, rate: object) -> Mechanism:
     if sign(share) <= 0 or sign(1 - share) < 0:
         raise ArgumentError("rate", rate, "a number in (0, 1]")
     if share == 1:
-        checked_part(mechanism)
+        checked_part(mechanism, alone=True)
         return mechanism
     return Parallel([share, 1 - share], [checked_part(mechanism, alone=True), Silent()], ALL)
