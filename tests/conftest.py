@@ -17,7 +17,7 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "same")
 settings.load_profile(PROFILE)
 
 
-_WITH_DP_ACCOUNTING = ("dp_accounting_export.event_classes", "pld_accountant")
+_WITH_DP_ACCOUNTING = ("exports.event_classes", "pld_accountant")
 
 
 def pytest_collection_modifyitems(config, items):
