@@ -102,7 +102,9 @@ def cell(value: object, down: bool | None = None) -> str:
 
 # ------------------------------------------------------- A certified bracket: two exact ends, and the ways to read them
 
-_ONE, _APART = Dyadic(1), 1e-12
+_ONE = Dyadic(1)
+APART = 1e-12
+"""Places, relative to their size, that are no more apart are not compared: doubles do not tell which is the larger."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +214,7 @@ def falling(question: str, places: Sequence[tuple[float, Bracket]]) -> None:
     lowest: tuple[float, Bracket] | None = None
     waiting = 0
     for place, found in order:
-        while order[waiting][0] * (1.0 + _APART) < place:
+        while order[waiting][0] * (1.0 + APART) < place:
             if lowest is None or order[waiting][1].most < lowest[1].most:
                 lowest = order[waiting]
             waiting += 1

@@ -22,7 +22,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError, FormatError, shown
 from symamp.numbers.arguments import asked, budget, exact_number, failure_probability, relative_gap, users
-from symamp.questions.bracket import ShownAsTable
+from symamp.questions.bracket import APART, ShownAsTable
 from symamp.questions.profile import Profile
 from symamp.settings.question import Question
 
@@ -127,9 +127,6 @@ class SweepFile:
 
 # ------------------- The result of a sweep: brackets as arrays over mechanisms, local budgets, users and what was given
 
-_APART = 1e-12
-"""Numbers of users, or others that were given, that are no more apart are not compared: doubles do not tell which is
-the larger."""
 Axes = tuple[tuple[str, ...], tuple[str | None, ...], tuple[int, ...], tuple[str, ...]]
 
 
@@ -169,7 +166,7 @@ class Sweep(ShownAsTable):
             j, i, k, g = place
             for along, values in (((j, i, slice(None), g), self.n), ((j, i, k, slice(None)), self.given)):
                 here = _number(values[place[2 if values is self.n else 3]])
-                earlier = np.array([_number(x) * (1.0 + _APART) < here for x in values])
+                earlier = np.array([_number(x) * (1.0 + APART) < here for x in values])
                 least = self.upper[along][earlier].min(initial=self.upper[place])
                 if not 0.0 <= self.lower[place] <= least:
                     asked = f"{self.mechanisms[j]}, eps0 = {self.eps0[i]}, n = {self.n[k]}, {self.given[g]}"
