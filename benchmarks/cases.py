@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 import symamp as sa
-from symamp.bounds.registry import ANALYSES
+from symamp.bounds.registry import BOUNDS
 from symamp.laws.law import Law, Level
 
 MECHANISM = sa.RandomizedResponse(k=10, eps0=1)
@@ -13,7 +13,7 @@ DELTAS = {10**3: "1e-5", 10**4: "1e-6", 10**8: "1e-10", 10**12: "1e-14"}
 
 def blanket_law() -> Law:
     """The law of the blanket bound: what the evaluation sees of the mechanism."""
-    return ANALYSES["blanket"].bound(MECHANISM).parts[0].law
+    return BOUNDS["blanket"].bound(MECHANISM).parts[0].law
 
 
 @lru_cache

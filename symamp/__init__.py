@@ -13,7 +13,7 @@ from symamp.accounting.privacy_profile import (
 from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.rounds import ComposedCurve, Composition
 from symamp.accounting.tradeoff import TradeOff
-from symamp.bounds.standing import Standing
+from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.decomposition import Decomposition
 from symamp.formulas.parameter import Parameter
 from symamp.literature.compare import Comparison, compare
@@ -26,7 +26,7 @@ from symamp.questions.inverse import Inverse, largest_eps0, least_n
 from symamp.questions.method_check import method_check
 from symamp.questions.sum_law import SumLaw, sum_law
 from symamp.questions.sweep import Sweep, curve, sweep
-from symamp.questions.users_who_differ import CrowdAnswer
+from symamp.questions.users_who_differ import HeterogeneousAnswer
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
 from symamp.randomizers.discrete_laplace import DiscreteLaplace
 from symamp.randomizers.families.block_hadamard import BlockHadamardResponse
@@ -63,7 +63,7 @@ from symamp.randomizers.noise.laplace import Laplace
 from symamp.randomizers.noise.logistic import Logistic
 from symamp.randomizers.noise.planar_laplace import PlanarLaplace
 from symamp.randomizers.pure_ldp import PureLDP
-from symamp.settings.users_who_differ import Crowd, heterogeneous
+from symamp.settings.users_who_differ import HeterogeneousUsers, heterogeneous
 
 __version__ = "0.1.0"
 
@@ -80,8 +80,6 @@ __all__ = [
     "ComposedCurve",
     "Composition",
     "CountMeanSketch",
-    "Crowd",
-    "CrowdAnswer",
     "Curve",
     "DBitFlip",
     "Decomposition",
@@ -97,6 +95,8 @@ __all__ = [
     "HadamardCountMeanSketch",
     "HadamardResponse",
     "Harmony",
+    "HeterogeneousAnswer",
+    "HeterogeneousUsers",
     "Inverse",
     "Laplace",
     "LocalHashing",
@@ -108,6 +108,7 @@ __all__ = [
     "PrivKV",
     "PrivUnit",
     "Profile",
+    "ProofStatus",
     "PureLDP",
     "RandomizedResponse",
     "Ranking",
@@ -115,7 +116,6 @@ __all__ = [
     "SamplingRappor",
     "SquareWave",
     "Staircase",
-    "Standing",
     "SubsetExponential",
     "SubsetSelection",
     "SumLaw",

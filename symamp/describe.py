@@ -5,10 +5,10 @@
 'y = x0'
 """
 
-from symamp.bounds.analysis import Analysis, finite_budget, one_mechanism
-from symamp.bounds.bound import Evidence, Part
+from symamp.bounds.analysis import Bound, finite_budget, one_mechanism
+from symamp.bounds.bound import Evidence, PairBound
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.randomizer import Orbit
@@ -25,7 +25,7 @@ from symamp.randomizers.structures.state_channel import StateChannel
 
 __all__ = [
     "EPS0",
-    "Analysis",
+    "Bound",
     "Component",
     "Decomposition",
     "DescribedFamily",
@@ -39,11 +39,11 @@ __all__ = [
     "Mechanism",
     "OneHot",
     "Orbit",
+    "PairBound",
     "Parameter",
-    "Part",
+    "ProofStatus",
     "Reduction",
     "Share",
-    "Standing",
     "StateChannel",
     "Subject",
     "described_family",

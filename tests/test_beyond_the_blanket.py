@@ -8,19 +8,19 @@ from random import Random
 import pytest
 
 import symamp as sa
-from symamp.bounds.registry import ANALYSES
+from symamp.bounds.registry import BOUNDS
 from symamp.bounds.search import LOOSE
 from symamp.decompositions.pairs import distinct_pairs, pairs_with_equal_laws
 from symamp.laws.law import Level
 from symamp.randomizers.catalogue import catalogue
 from symamp.sums.divergence import Settings
 
-PROVED = [name for name, a in ANALYSES.items() if a.standing.is_guarantee]
+PROVED = [name for name, a in BOUNDS.items() if a.proof_status.is_guarantee]
 SLOW = pytest.mark.slow
 
 
 def applicable(mechanism):
-    return [name for name in PROVED if ANALYSES[name].supports(mechanism) is None]
+    return [name for name in PROVED if BOUNDS[name].supports(mechanism) is None]
 
 
 def check_delta(mechanism, n, eps):
@@ -118,7 +118,7 @@ def test_pairs_with_equal_blankets_are_not_alike():
     table, level = mechanism.numeric, Level.of_float(0.2)
     assert len(distinct_pairs(table, [(0, 1), (8, 9)])) == 1
     assert len(pairs_with_equal_laws(table, [(0, 1), (8, 9)])) == 2
-    bound = ANALYSES["all_data_sets"].bound(mechanism)
+    bound = BOUNDS["all_data_sets"].bound(mechanism)
     harmless = bound.part((0, 1))
     found = bound.evidence(level, 3000, Settings(gap=1e-2), first=harmless)
     assert found[0].part.pair in (("x8", "x9"), ("x9", "x8"))
@@ -128,7 +128,7 @@ def test_pairs_with_equal_blankets_are_not_alike():
 
 def test_bounds_that_cannot_help_are_not_made():
     """Binary and three-ary response are randomizers of the budget: a bound below theirs needs no bound on all."""
-    generic = ANALYSES["generic_all_data_sets"]
+    generic = BOUNDS["generic_all_data_sets"]
     mechanism = sa.RandomizedResponse(k=10, eps0=1)
     floor, bound = generic.floor(mechanism), generic.bound(mechanism)
     level = Level.of_float(0.03)

@@ -129,7 +129,17 @@ def places(data, path=()):
     """The paths of all numbers of the evidence above and of the claim."""
     if isinstance(data, dict):
         for key, value in data.items():
-            if key not in ("method", "standing", "evaluator", "precision", "eps", "other", "lower", "below", "source"):
+            if key not in (
+                "method",
+                "proof_status",
+                "evaluator",
+                "precision",
+                "eps",
+                "other",
+                "lower",
+                "below",
+                "source",
+            ):
                 yield from places(value, (*path, key))
     elif isinstance(data, list):
         for i, value in enumerate(data):

@@ -138,7 +138,7 @@ def places(data, path=()):
     """The paths of all numbers and flags."""
     if isinstance(data, dict):
         for key, value in data.items():
-            if key not in ("method", "standing", "evaluator", "precision", "eps", "other", "source", "version"):
+            if key not in ("method", "proof_status", "evaluator", "precision", "eps", "other", "source", "version"):
                 yield from places(value, (*path, key))
     elif isinstance(data, list):
         for i, value in enumerate(data):

@@ -129,7 +129,7 @@ def test_epsilon_as_json(symamp):
     assert (found["lower"], found["upper"]) == (expected.lower, expected.upper)
     assert found["bound"] == [expected.bound.lower, expected.bound.upper]
     assert (found["quantity"], found["n"], found["delta"]) == ("epsilon", 10**4, "1e-6")
-    assert (found["method"], found["standing"]) == ("blanket", "proved")
+    assert (found["method"], found["proof_status"]) == ("blanket", "proved")
     assert found["log10_upper"] == pytest.approx(math.log10(expected.upper))
     assert found["parameters"]["evaluator"] == "compact kernel"
 

@@ -11,7 +11,7 @@ from flint import fmpq
 import symamp as sa
 from symamp.accounting import composition as composed_certificate
 from symamp.accounting.round import ShuffledRound, level_at
-from symamp.bounds.search import Ladder
+from symamp.bounds.search import CandidateBounds
 from symamp.command_line.cli import app
 from symamp.verifier import main, many_rounds, one_round
 from symamp.verifier.many_rounds import verify
@@ -69,7 +69,7 @@ def test_pairs_that_another_bound_settles_are_listed_with_it():
     table = [[f"{share}/8" for share in row] for row in ((4, 2, 1, 1), (2, 1, 1, 4), (1, 2, 4, 1), (1, 4, 2, 1))]
     found = ShuffledRound(sa.profile(sa.FiniteMechanism(table), n=1000).question)
     # Which bounds a round takes is decided by estimates, that may tie.
-    bounds = [Ladder(found.question.subject, method).first for method in ("all_data_sets", "envelope")]
+    bounds = [CandidateBounds(found.question.subject, method).first for method in ("all_data_sets", "envelope")]
     chosen = tuple((bound, bound.ranked(level_at(fmpq(11, 10)), 1000)[0]) for bound in bounds)
     vars(found)["_choice"] = chosen, 0.0
     point = composed_certificate._point_above(found, fmpq(11, 10), careful=False)

@@ -12,7 +12,7 @@ import pytest
 from flint import arb, fmpq
 
 import symamp as sa
-from symamp.accounting.curves import CurvePoint, CurvePoints, DiscretePair, Grid, Share, descend, optimistic
+from symamp.accounting.curves import CurvePoint, CurvePoints, DominatingPair, Grid, Share, descend, optimistic
 from symamp.accounting.losses import FloatProduct, HockeyStickKernel, enclose_divergence, estimate_divergence
 from symamp.laws.law import Level
 from symamp.numbers.systems import FLINT, NUMPY
@@ -119,7 +119,7 @@ def random_rounds(random):
         share = Fraction(random.choice([50, 50, 49]), 50)
         pair = {r: w / whole * share for r, w in zip(ratios, weights, strict=True)}
         count = random.randint(1, 4)
-        rounds.append((DiscretePair(tuple((q(r), q(p)) for r, p in pair.items()), q(1 - sum(pair.values()))), count))
+        rounds.append((DominatingPair(tuple((q(r), q(p)) for r, p in pair.items()), q(1 - sum(pair.values()))), count))
         all_pairs += [{**pair, None: 1 - sum(pair.values())}] * count
     return rounds, oracle.product(all_pairs)
 
@@ -344,7 +344,7 @@ def test_the_sandwich_against_exact_powers_of_a_polynomial(count, eps):
     masses = [Fraction(m, 1000) for m in (20, 60, 300, 400, 220)]
     assert sum(masses) == 1
     assert sum(m / r for m, r in zip(masses, ratios, strict=True)) <= 1
-    rounds = [(DiscretePair(tuple((q(r), q(m)) for r, m in zip(ratios, masses, strict=True))), count)]
+    rounds = [(DominatingPair(tuple((q(r), q(m)) for r, m in zip(ratios, masses, strict=True))), count)]
     plan = estimate_divergence(FloatProduct.of(rounds), float(eps), 1e-3).plan
     lower, upper, _ = enclose_divergence(rounds, arb(eps), plan)
     power = flint.fmpz_poly([int(m * 1000) for m in masses]) ** count

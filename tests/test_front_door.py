@@ -20,7 +20,7 @@ from scipy.special import gammaln, logsumexp
 
 import symamp as sa
 from symamp import errors
-from symamp.bounds.registry import ANALYSES
+from symamp.bounds.registry import BOUNDS
 from symamp.numbers.optional import optional
 from symamp.sums import binomial_tails
 
@@ -39,7 +39,7 @@ def per_user(n):
 def test_the_reference_bracket_of_10_ary_randomized_response():
     answer = sa.epsilon(KRR, n=10**4, delta="1e-6")
     assert 0.02325257 <= answer.lower <= answer.upper <= 0.02325332
-    assert (answer.method, answer.standing) == ("blanket", sa.Standing.PROVED)
+    assert (answer.method, answer.proof_status) == ("blanket", sa.ProofStatus.PROVED)
 
 
 def test_the_reference_bracket_with_a_narrow_gap():
@@ -399,7 +399,7 @@ REFUSALS = {
     "gap = nan": (ask(gap=math.nan), errors.ArgumentError, "gap", "nan", "from 1e-12 to 0.1"),
     "gap a string": (ask(gap="1e-6"), errors.ArgumentError, "gap", "1e-6", "from 1e-12 to 0.1"),
     "gap huge": (ask(gap=10**400), errors.ArgumentError, "gap", "1000", "from 1e-12 to 0.1"),
-    "method": (ask(method="magic"), errors.ArgumentError, "method", "magic", ", ".join(ANALYSES)),
+    "method": (ask(method="magic"), errors.ArgumentError, "method", "magic", ", ".join(BOUNDS)),
     "method = 0": (ask_delta(method=0), errors.ArgumentError, "method", "0", "blanket"),
     "no mechanism": (
         lambda: sa.epsilon("krr", n=10, delta="0.1"), errors.ArgumentError, "mechanism", "str", "a mechanism of symamp",
@@ -564,7 +564,7 @@ TEXTS = [
 OBJECTS = [
     None, [], {}, (), [1], {1}, {"a": 1}, {"a": {"x": 1}}, b"1", bytearray(b"1"), object(), int, print, range(3), ...,
     NotImplemented, ValueError("x"), slice(1), memoryview(b"1"), iter([1]), (i for i in range(2)), sa.PureLDP,
-    sa.PureLDP(), sa.RandomizedResponse(), SMALL, sa.Standing.PROVED, sa.Parameter("p"), errors,
+    sa.PureLDP(), sa.RandomizedResponse(), SMALL, sa.ProofStatus.PROVED, sa.Parameter("p"), errors,
 ]  # fmt: skip
 ZOO = [*NUMBERS, *SYMBOLIC, *TEXTS, *OBJECTS]
 

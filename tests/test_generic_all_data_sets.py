@@ -15,7 +15,7 @@ from test_all_data_sets import binary_maximum
 
 import symamp as sa
 from symamp.bounds.generic_all_data_sets import PatternCell, _shares, above, below
-from symamp.bounds.registry import ANALYSES, by_default
+from symamp.bounds.registry import BOUNDS, by_default
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets, recomputed_bound
 from symamp.sums.divergence import Settings
@@ -247,7 +247,7 @@ def test_mixtures_are_below_the_classes():
 
 
 def cells(eps0):
-    return [part for part in ANALYSES[NAME].bound(sa.PureLDP(eps0=eps0)).parts if isinstance(part, PatternCell)]
+    return [part for part in BOUNDS[NAME].bound(sa.PureLDP(eps0=eps0)).parts if isinstance(part, PatternCell)]
 
 
 @pytest.mark.parametrize(("eps0", "n", "eps"), [("log(3)", 1000, 0.15), (0.5, 2000, 0.04), (2, 4000, 0.17)])

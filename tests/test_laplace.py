@@ -86,7 +86,7 @@ def test_the_law_of_the_ratio_is_an_identity():
 def test_a_question_about_all_pairs_of_inputs():
     answer = sa.epsilon(sa.Laplace(eps0=1), n=10**6, delta="1e-6")
     assert answer.method == "worst_pair"
-    assert answer.standing.is_guarantee
+    assert answer.proof_status.is_guarantee
     assert answer.pair == ("0", "1")
     assert answer.bound.lower < 0.00306568364313 < answer.bound.upper
     assert answer.bound.upper / answer.bound.lower - 1 < 1e-6

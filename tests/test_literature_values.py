@@ -401,7 +401,7 @@ DEAR = [pytest.param(subject, 200, "1e-2", marks=pytest.mark.slow) for subject i
 def test_sound_bounds_are_never_below_the_truth(subject, n, d):
     table = sa.compare(subject, n=n, delta=d)
     for row in table.rows:
-        if row.standing in ("proved", "proved for a class") and row.value is not None:
+        if row.proof_status in ("proved", "proved for a class") and row.value is not None:
             assert not row.refuted_here, row
             assert row.ratio is None or not row.applies or row.ratio > 0.999
     assert {"blanket", "fmt_2023", "gspa"} - {row.name for row in table.rows} <= {"blanket"}
@@ -440,7 +440,7 @@ def test_private_at_zero_and_the_grid():
     grid = sa.compare(krr(100, 1), n=10**4, delta=["1e-6", "1e-12"], names=["wang_4_7", "blanket"])
     pytest.importorskip("pandas")
     frame = grid.to_pandas()
-    assert {"name", "value", "ratio", "standing", "conditions", "refuted_here", "source"} <= set(frame.columns)
+    assert {"name", "value", "ratio", "proof_status", "conditions", "refuted_here", "source"} <= set(frame.columns)
     assert list(frame[frame.name == "wang_4_7"].refuted_here) == [False, True]
 
 

@@ -10,7 +10,7 @@ from flint import arb
 from test_all_data_sets import TABLES, laws_of, level_of, rows_maximum, upper_of
 
 import symamp as sa
-from symamp.bounds.registry import ANALYSES
+from symamp.bounds.registry import BOUNDS
 from symamp.laws.law import BallGparv
 from symamp.sums.all_data_sets import merged_classes as module
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets
@@ -110,12 +110,12 @@ def test_many_inputs(size):
 def test_the_envelope_of_many_inputs():
     """Each pair by its own envelope, which is never above its blanket; what blankets settle is not evaluated."""
     table = line_of_inputs(9)
-    bound = ANALYSES["envelope"].bound(table)
+    bound = BOUNDS["envelope"].bound(table)
     assert bound.instead is None
     assert {p.method for p in bound.proposed(level_of(Fraction(21, 20)), 500)} == {"envelope"}
     ends = [sa.delta(table, n=500, eps="0.05", method=m, gap=1e-4).upper for m in ("envelope", "blanket")]
     assert ends[0] <= ends[1] * (1 + 1e-3)
-    assert ANALYSES["envelope"].bound(line_of_inputs(24)).instead is not None
+    assert BOUNDS["envelope"].bound(line_of_inputs(24)).instead is not None
 
 
 def test_what_merging_loses_is_stated_on_the_answer(few):

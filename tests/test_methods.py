@@ -7,7 +7,7 @@ from flint import fmpq
 from gallery import gallery
 
 import symamp as sa
-from symamp.bounds.registry import ANALYSES
+from symamp.bounds.registry import BOUNDS
 from symamp.randomizers.catalogue import catalogue
 from symamp.sums.enumeration import exact_divergence
 
@@ -35,18 +35,18 @@ def test_the_counterexample_to_theorem_41_of_002():
     e = fmpq(11, 2)
 
     def exact(method):
-        return Fraction(str(exact_divergence(ANALYSES[method].bound(five).parts[0].law.rational, e, 4)))
+        return Fraction(str(exact_divergence(BOUNDS[method].bound(five).parts[0].law.rational, e, 4)))
 
     assert exact("blanket") == Fraction(27, 2500)
     assert exact("variation_ratio_2023") == Fraction(1, 20000)
     assert exact("variation_ratio") == Fraction(4913, 160000)
     assert exact("generic") == Fraction(108, 2401)
     refuted = sa.delta(five, n=4, eps="log(11/2)", method="variation_ratio_2023")
-    assert refuted.standing is sa.Standing.REFUTED
+    assert refuted.proof_status is sa.ProofStatus.REFUTED
     assert refuted.claimed.upper < refuted.lower <= refuted.upper  # the bracket stays certified
     assert "WITHOUT GUARANTEE" in str(refuted)
     four = sa.RandomizedResponse(k=4, eps0="log(3)")
-    printed = exact_divergence(ANALYSES["variation_ratio_2023"].bound(four).parts[0].law.rational, fmpq(13, 10), 6)
+    printed = exact_divergence(BOUNDS["variation_ratio_2023"].bound(four).parts[0].law.rational, fmpq(13, 10), 6)
     assert printed == fmpq(4471, 46656)
 
 

@@ -27,10 +27,10 @@ def added(monkeypatch, tmp_path):
     (tmp_path / "two_parameters.py").write_text(body, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(analyses, "__path__", [*analyses.__path__, str(tmp_path)])
-    before, found = registry.ANALYSES, registry._found()
+    before, found = registry.BOUNDS, registry._found()
     for module in list(sys.modules.values()):
-        if getattr(module, "ANALYSES", None) is before:
-            monkeypatch.setattr(module, "ANALYSES", found)
+        if getattr(module, "BOUNDS", None) is before:
+            monkeypatch.setattr(module, "BOUNDS", found)
     yield found["two_parameters"]
     for name in ("two_parameters", f"{analyses.__name__}.two_parameters"):
         sys.modules.pop(name, None)
@@ -47,7 +47,7 @@ def test_the_page(added):
 
 def test_one_file_adds_an_analysis(added):
     answer = sa.epsilon(sa.RandomizedResponse(k=3, eps0=1), n=1000, delta="1e-6", method="two_parameters", gap=1e-2)
-    assert (answer.method, answer.standing, answer.source) == (added.name, added.standing, added.source)
+    assert (answer.method, answer.proof_status, answer.source) == (added.name, added.proof_status, added.source)
     assert answer.certificate()["above"][0]["method"] == "two_parameters"
     table = sa.FiniteMechanism({"a": {"0": "1/2", "1": "1/2"}, "b": {"0": 1}})
     with pytest.raises(SupportMismatchError, match="two_parameters"):

@@ -103,7 +103,7 @@ def test_a_refuted_analysis_leaves_the_bracket_alone():
     answer = sa.delta(five, n=4, eps="log(11/2)", method="variation_ratio_2023")
     assert answer.lower <= 27 / 2500 <= answer.upper
     assert answer.claimed.upper < answer.lower
-    assert not answer.standing.is_guarantee
+    assert not answer.proof_status.is_guarantee
 
 
 def test_digits_are_had_or_refused():

@@ -13,10 +13,10 @@ from flint import arb, fmpq
 
 import symamp as sa
 from symamp import errors
+from symamp.bounds.background_mixtures import ascent
 from symamp.bounds.blanket import BLANKET
 from symamp.bounds.data_sets import dataset_reduction
 from symamp.bounds.lower_bounds import worst_triples
-from symamp.bounds.mixed_others import ascent
 from symamp.bounds.own_law import own_law
 from symamp.bounds.pairs_of_a_table import (
     chi_squares,
@@ -30,7 +30,7 @@ from symamp.bounds.pairs_of_a_table import (
 )
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.search import epsilon_above
-from symamp.bounds.table_bound import TableBound
+from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.decomposition import Decomposition, merged
 from symamp.decompositions.pairs import distinct_pairs, pair_classes
 from symamp.decompositions.seen_table import seen_table
@@ -414,9 +414,11 @@ def test_a_part_that_misses_delta_shows_where_it_is_delta():
     part = bound.part((5, 6))
     guess = part.root(10**4, float(np.log(1e-6)), settings)
     levels = []
-    of = TableBound.evidence
+    of = MaxOverRows.evidence
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TableBound, "evidence", lambda self, level, *args: levels.append(level) or of(self, level, *args))
+        patch.setattr(
+            MaxOverRows, "evidence", lambda self, level, *args: levels.append(level) or of(self, level, *args)
+        )
         eps, found = epsilon_above(bound, part, 10**4, target, guess, settings)
     assert found[0].part.pair in {("x0", "x11"), ("x11", "x0")}
     assert len(levels) < 4
@@ -434,9 +436,9 @@ def test_parts_of_a_wide_table_are_told_apart_without_formulas():
 
 def test_a_proposal_is_asked_for_once_at_each_eps():
     asked = []
-    of = TableBound.proposed
+    of = MaxOverRows.proposed
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TableBound, "proposed", lambda self, level, n: asked.append(level) or of(self, level, n))
+        patch.setattr(MaxOverRows, "proposed", lambda self, level, n: asked.append(level) or of(self, level, n))
         BLANKET.bound(geometric(8)).root(10**4, float(np.log(1e-6)), Settings(gap=1e-3))
     assert len(asked) == len(set(asked))
 
@@ -471,7 +473,7 @@ def test_a_pair_that_is_settled_is_not_evaluated_again_at_a_larger_eps_but_at_a_
     rows = np.concatenate([rows, rows * np.linspace(1.0, 1.001, 5)])
     whole = BLANKET.bound(sa.FiniteMechanism(rows / rows.sum(axis=1, keepdims=True), normalise=True))
     made, asked = [], []
-    bound = TableBound(whole.table, lambda pair: made.append(pair) or whole.part(pair))
+    bound = MaxOverRows(whole.table, lambda pair: made.append(pair) or whole.part(pair))
     half = Level.of_float(0.5)
     largest = whole.evidence(half, 50, Settings())[0]
     worst, goal = largest.part, fmpq(*map(int, (1.001 * largest.upper.above).as_integer_ratio()))

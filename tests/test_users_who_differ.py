@@ -437,7 +437,7 @@ def test_answers_are_of_the_one_type_and_plain_data():
         assert isinstance(answer, sa.Answer)
         assert pickle.loads(pickle.dumps(answer)) == answer
         assert hash(pickle.loads(pickle.dumps(answer))) == hash(answer)
-        assert {"lower", "upper", "method", "standing", "victims"} <= answer.to_dict().keys()
+        assert {"lower", "upper", "method", "proof_status", "victims"} <= answer.to_dict().keys()
         assert answer.victims == {0: (answer.lower, answer.upper)}
         assert answer.digits < 15  # the bracket itself is what is known of the bound
         assert answer.pair is None

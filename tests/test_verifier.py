@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 import symamp as sa
 from symamp import verifier
 from symamp.bounds.bound import Evidence
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.registry import ANALYSES
-from symamp.bounds.standing import Standing
+from symamp.bounds.registry import BOUNDS
 from symamp.certificates.evidence import At, evidence_data
 from symamp.certificates.one_round import _rounded
 from symamp.command_line import cli
@@ -112,7 +112,7 @@ def checked(answer):
     data = json.loads(text)
     claim = data["claim"]
     assert (claim["quantity"], claim["n"]) == (answer.quantity, answer.n)
-    assert data["standing"] == answer.standing.value
+    assert data["proof_status"] == answer.proof_status.value
     assert any(f"standing {answer.standing.value!r}" in line for line in verdict.supposed)
     if answer.quantity == "epsilon":
         ends = [str(Fraction(x)) if x < math.inf else "inf" for x in (answer.lower, answer.upper)]
@@ -125,7 +125,7 @@ def checked(answer):
         # is shown by blankets, or generically where no mechanism is known.
         evidence, subject = answer.evidence_above, answer.question.subject
         shown = "generic" if subject.mechanism is None else "blanket"
-        analysis = ANALYSES[evidence[0].part.method if evidence else shown]
+        analysis = BOUNDS[evidence[0].part.method if evidence else shown]
         # All randomizers of a budget are bounded in one piece of evidence, whatever cells of patterns it has.
         pieces = 1 if analysis.name == "generic_all_data_sets" else len(analysis.bound(subject).parts)
         assert len(data["above"]) == pieces
@@ -782,7 +782,7 @@ def random_reduction(rng):
     order = rng.sample(weights, size)
     total = sum(weights)
     components = tuple(Component(a / total / m, b / total / m, m) for a, b, m in zip(weights, order, mass, strict=True))
-    return Reduction("random", Standing.PROVED, "", Decomposition(components))
+    return Reduction("random", ProofStatus.PROVED, "", Decomposition(components))
 
 
 def agrees(rng):
@@ -802,7 +802,7 @@ def agrees(rng):
 
     def status(lower, upper):
         claim = {"quantity": "delta", "n": n, "eps": at.text, "lower": lower, "upper": upper}
-        head = dict.fromkeys(("mechanism", "method", "standing", "source"), "")
+        head = dict.fromkeys(("mechanism", "method", "proof_status", "source"), "")
         head |= {"format": "symamp-certificate", "version": 2, "claim": claim}
         return verify(json.dumps({**head, "above": [evidence], "below": [evidence]})).status
 
@@ -834,12 +834,12 @@ def test_an_enumeration_too_large_is_given_up_early(monkeypatch):
     assert one_round.MOST_WORK <= 10**7
     monkeypatch.setattr(one_round, "MOST_WORK", 10**6)
     evidence = {
-        "method": "blanket", "standing": "proved", "pair": ["x0", "x1"], "others": [], "singular": [],
+        "method": "blanket", "proof_status": "proved", "pair": ["x0", "x1"], "others": [], "singular": [],
         "components": [["3", "1", "1/6"], ["1", "3", "1/6"], ["1", "1", "1/3"]],
         "eps": "log(3/2)", "evaluator": "enumeration", "precision": 128, "plan": None,
     }  # fmt: skip
     data = {
-        "format": "symamp-certificate", "version": 1, "mechanism": "m", "method": "blanket", "standing": "proved",
+        "format": "symamp-certificate", "version": 1, "mechanism": "m", "method": "blanket", "proof_status": "proved",
         "source": "s", "above": [evidence], "below": [],
         "claim": {"quantity": "delta", "n": 10**12, "eps": "log(3/2)", "lower": "0", "upper": "1/2"},
     }  # fmt: skip

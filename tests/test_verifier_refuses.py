@@ -24,7 +24,7 @@ TABLE = sa.FiniteMechanism([["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"], ["1/8"
 def triple(**changes):
     """An evaluation of binary response, by binomial tails unless changed."""
     evidence = {
-        "method": "blanket", "standing": "proved", "pair": ["x0", "x1"], "others": [], "singular": [],
+        "method": "blanket", "proof_status": "proved", "pair": ["x0", "x1"], "others": [], "singular": [],
         "components": [["3/2", "1/2", "1/2"], ["1/2", "3/2", "1/2"]],
         "eps": "log(3/2)", "evaluator": "binomial tails", "precision": 128,
         "plan": {"theta": "1", "windows": [[1, 1]]},
@@ -34,7 +34,7 @@ def triple(**changes):
 
 def certificate(above, below=(), version=2, **claim):
     claim = {"quantity": "delta", "n": 4, "eps": "log(3/2)", "lower": "0", "upper": "1/2"} | claim
-    texts = dict.fromkeys(("mechanism", "method", "standing", "source"), "")
+    texts = dict.fromkeys(("mechanism", "method", "proof_status", "source"), "")
     return texts | {
         "format": "symamp-certificate", "version": version, "claim": claim, "above": [*above], "below": [*below],
     }  # fmt: skip
@@ -329,12 +329,12 @@ FORGED = [
 def test_texts_are_echoed_as_supposed_only(text):
     for data in (one_round(), few(), of_crowd("messages"), composed()):
         changed = copy.deepcopy(data)
-        for key in ("mechanism", "method", "standing", "source"):
+        for key in ("mechanism", "method", "proof_status", "source"):
             if key in changed:
                 changed[key] = text
         for side in ("above", "below"):
             for evidence in changed[side] if isinstance(changed[side], list) else ():
-                evidence |= {"method": text, "standing": text}
+                evidence |= {"method": text, "proof_status": text}
                 evidence |= {"pair": [text, text]} if "pair" in evidence else {}
         if "rounds" in changed:
             for curve in changed["above"]["rounds"]:

@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 
 import symamp as sa
-from symamp.bounds.bound import Bound
+from symamp.bounds.bound import MaxOverPairs
 from symamp.bounds.data_sets import pure_datasets
 from symamp.decompositions.pairs import pair_classes
 from symamp.sums.divergence import Settings
@@ -49,7 +49,7 @@ def first_pairs(mechanism, n, delta):
     if mechanism.numeric is not None:  # a table has no symmetry that would put several pairs into one class
         pairs = [p for x, z in mechanism.pairs()[:6] for p in ((x, z), (z, x))]
     parts = [r for pair in pairs for r in pure_datasets(mechanism, pair)]
-    return Bound.of(parts).root(n, float(np.log(delta)), Settings(gap=1e-3))[0]
+    return MaxOverPairs.of(parts).root(n, float(np.log(delta)), Settings(gap=1e-3))[0]
 
 
 def many_users():

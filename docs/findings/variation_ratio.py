@@ -12,7 +12,7 @@ from pathlib import Path
 from flint import fmpq
 
 import symamp as sa
-from symamp.bounds.registry import ANALYSES
+from symamp.bounds.registry import BOUNDS
 from symamp.randomizers.catalogue import catalogue
 from symamp.sums.enumeration import exact_divergence
 
@@ -37,7 +37,7 @@ def response(k, t):
 def bound(mechanism, method, n, E):
     """The exact value of a bound at rational E: the largest over its triples."""
     order = fmpq(*Fraction(E).as_integer_ratio())
-    values = [exact_divergence(r.law.rational, order, n) for r in ANALYSES[method].bound(mechanism).parts]
+    values = [exact_divergence(r.law.rational, order, n) for r in BOUNDS[method].bound(mechanism).parts]
     return max(Fraction(int(v.p), int(v.q)) for v in values)
 
 

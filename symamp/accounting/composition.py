@@ -12,7 +12,7 @@ from typing import Any, Self
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.accounting.curves import CurvePoint, CurvePoints, DiscretePair, Grid, optimistic, pessimistic, points_for
+from symamp.accounting.curves import CurvePoint, CurvePoints, DominatingPair, Grid, optimistic, pessimistic, points_for
 from symamp.accounting.losses import (
     FloatProduct,
     Found,
@@ -50,7 +50,7 @@ from symamp.numbers.rationals import rational_of
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Bracket
-from symamp.settings.question import Asked
+from symamp.settings.question import Query
 from symamp.sums.inversion import log_of
 from symamp.sums.tilted import Plan
 from symamp.verifier import verify
@@ -167,11 +167,11 @@ def _above(curve: RoundCurve, careful: bool) -> dict[str, Any]:
 def _point_above(found: ShuffledRound, level: fmpq, careful: bool) -> dict[str, Any]:
     evidence = found.evidence(level, far=found.is_cheap(level))
     part = evidence[0].part
-    asked = Asked("delta", sp.log(rational_of(level)), f"log({level})")
+    asked = Query("delta", sp.log(rational_of(level)), f"log({level})")
     claim = Claim(found.question, asked, ZERO, largest_upper(evidence), evidence, ())
     if careful:
-        return certificate(claim, part.method, part.standing, part.source)
-    return unchecked(claim, part.method, part.standing, part.source)(_MORE_BITS)
+        return certificate(claim, part.method, part.proof_status, part.source)
+    return unchecked(claim, part.method, part.proof_status, part.source)(_MORE_BITS)
 
 
 def _below(curve: RoundCurve) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def _point_below(reduction: Reduction, n: int, level: fmpq, curve: RoundCurve) -
         "version": 2,
         "mechanism": curve.round.text,
         "method": reduction.method,
-        "standing": reduction.standing.value,
+        "proof_status": reduction.proof_status.value,
         "source": reduction.source,
         "claim": {"quantity": "delta", "n": n, "eps": at.text, **ends},
         "above": [data],
@@ -357,7 +357,7 @@ class Pairs:
     """The points of all rounds on one side, and the pairs that they make."""
 
     curves: tuple[RoundCurve, ...]
-    pairs: tuple[tuple[DiscretePair, int], ...]
+    pairs: tuple[tuple[DominatingPair, int], ...]
 
 
 @dataclass(frozen=True)

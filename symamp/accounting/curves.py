@@ -218,7 +218,7 @@ _ZERO = fmpq(0)
 
 
 @dataclass(frozen=True)
-class DiscretePair:
+class DominatingPair:
     """A pair (P, Q) as its ratios: ``atoms`` lists (E, P-mass at dP/dQ = E), increasing in E > 0.
 
     ``infinite`` is the P-mass where Q has none. What Q has where P has none is the rest of Q.
@@ -228,35 +228,35 @@ class DiscretePair:
     infinite: fmpq = _ZERO
 
     @staticmethod
-    def of_curve(vertices: Sequence[Vertex]) -> DiscretePair:
+    def of_curve(vertices: Sequence[Vertex]) -> DominatingPair:
         """Return the pair whose divergence E -> D_E is the convex function with these vertices, from (0, 1) on.
 
         It is constant after the last vertex. The Q-mass at a ratio is the change of slope there.
 
         >>> from flint import fmpq
-        >>> DiscretePair.of_curve([(fmpq(0), fmpq(1)), (fmpq(1, 3), fmpq(2, 3)), (fmpq(3), fmpq(0))]).atoms
+        >>> DominatingPair.of_curve([(fmpq(0), fmpq(1)), (fmpq(1, 3), fmpq(2, 3)), (fmpq(3), fmpq(0))]).atoms
         ((1/3, 1/4), (3, 3/4))
         """
         slopes = [(d1 - d0) / (e1 - e0) for (e0, d0), (e1, d1) in pairwise(vertices)] + [_ZERO]
         masses = [right - left for left, right in pairwise(slopes)]
         atoms = ((e, e * q) for (e, _), q in zip(vertices[1:], masses, strict=True) if q != 0)
-        return DiscretePair(tuple(atoms), vertices[-1][1])
+        return DominatingPair(tuple(atoms), vertices[-1][1])
 
-    def swapped(self) -> DiscretePair:
+    def swapped(self) -> DominatingPair:
         """Return (Q, P).
 
         >>> from flint import fmpq
-        >>> DiscretePair(((fmpq(1, 3), fmpq(1, 4)), (fmpq(2), fmpq(1, 2))), fmpq(1, 4)).swapped().atoms
+        >>> DominatingPair(((fmpq(1, 3), fmpq(1, 4)), (fmpq(2), fmpq(1, 2))), fmpq(1, 4)).swapped().atoms
         ((1/2, 1/4), (3, 3/4))
         """
         atoms = tuple((1 / e, p / e) for e, p in self.atoms[::-1])
-        return DiscretePair(atoms, 1 - sum((q for _, q in atoms), _ZERO))
+        return DominatingPair(atoms, 1 - sum((q for _, q in atoms), _ZERO))
 
     def divergence(self, level: fmpq) -> fmpq:
         """Return D_E(P || Q) at the level E >= 0, exactly.
 
         >>> from flint import fmpq
-        >>> DiscretePair(((fmpq(1, 3), fmpq(1, 4)), (fmpq(3), fmpq(3, 4)))).divergence(fmpq(1))
+        >>> DominatingPair(((fmpq(1, 3), fmpq(1, 4)), (fmpq(3), fmpq(3, 4)))).divergence(fmpq(1))
         1/2
         """
         return sum((p * (1 - level / e) for e, p in self.atoms if e > level), self.infinite)
@@ -265,7 +265,7 @@ class DiscretePair:
 # ---------------------------------------- A discrete pair that dominates a round: the hull of upper bounds on its curve
 
 
-def pessimistic(curve: CurvePoints) -> DiscretePair:
+def pessimistic(curve: CurvePoints) -> DominatingPair:
     """Return a pair whose curve is at least that of the round at every level, from upper bounds at some.
 
     Guarantee
@@ -280,7 +280,7 @@ def pessimistic(curve: CurvePoints) -> DiscretePair:
     >>> pessimistic(CurvePoints((point,), fmpq(1, 3), fmpq(3))).divergence(fmpq(1))
     1/3
     """
-    return DiscretePair.of_curve(curve_above(curve))
+    return DominatingPair.of_curve(curve_above(curve))
 
 
 def curve_above(curve: CurvePoints) -> list[Vertex]:
@@ -303,7 +303,7 @@ Line = tuple[fmpq, fmpq]
 _FLOORS: tuple[Line, ...] = ((fmpq(1), fmpq(-1)), (_ZERO, _ZERO))
 
 
-def optimistic(curve: CurvePoints) -> DiscretePair:
+def optimistic(curve: CurvePoints) -> DominatingPair:
     """Return a pair whose curve is at most that of the round at every level, from bounds on both sides at some.
 
     Guarantee
@@ -317,7 +317,7 @@ def optimistic(curve: CurvePoints) -> DiscretePair:
     >>> optimistic(CurvePoints((point,), fmpq(1, 3), fmpq(3))).divergence(fmpq(1))
     1/6
     """
-    return DiscretePair.of_curve(curve_below(curve))
+    return DominatingPair.of_curve(curve_below(curve))
 
 
 def curve_below(curve: CurvePoints) -> list[Vertex]:

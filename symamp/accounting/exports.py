@@ -14,7 +14,7 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.accounting.composition import Composition
-from symamp.accounting.curves import CurvePoint, DiscretePair
+from symamp.accounting.curves import CurvePoint, DominatingPair
 from symamp.accounting.round import GivenRound
 from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, FormatError
@@ -132,7 +132,7 @@ def loss_distribution(rounds: Composition, interval: float | None, delta: object
     return result
 
 
-def _masses(pair: DiscretePair, step: float) -> Any:
+def _masses(pair: DominatingPair, step: float) -> Any:
     """Return the masses on the lattice whose curve goes through upper bounds at its points (connect the dots)."""
     pld_pmf = optional("dp_accounting.pld.pld_pmf", _INSTALL)
 
@@ -148,7 +148,7 @@ def _masses(pair: DiscretePair, step: float) -> Any:
     return pld_pmf.create_pmf_pessimistic_connect_dots(step, list(levels), deltas)
 
 
-def _bound_of_event(pair: DiscretePair, level: float) -> float:
+def _bound_of_event(pair: DominatingPair, level: float) -> float:
     """Return the divergence at a level that is not above e^(j step), rounded up."""
     below = fmpq(*nextafter(nextafter(level, 0.0), 0.0).as_integer_ratio())
     with at_precision(64):

@@ -11,7 +11,7 @@ import flint
 import numpy as np
 from flint import arb, fmpq
 
-from symamp.accounting.curves import DiscretePair
+from symamp.accounting.curves import DominatingPair
 from symamp.bounds.pair_of_inputs import falling_root
 from symamp.errors import PrecisionError
 from symamp.laws.law import BallGparv, Floats, total
@@ -126,7 +126,7 @@ class FloatFactor:
     log_infinite: float
 
     @staticmethod
-    def of(pair: DiscretePair, count: int) -> FloatFactor:
+    def of(pair: DominatingPair, count: int) -> FloatFactor:
         """Return a pair in doubles; masses far below the smallest double keep their logarithms."""
         with at_precision(64):
             losses = np.array([_log(e) for e, _ in pair.atoms])
@@ -146,7 +146,7 @@ class FloatProduct:
     factors: tuple[FloatFactor, ...]
 
     @staticmethod
-    def of(rounds: Sequence[tuple[DiscretePair, int]]) -> FloatProduct:
+    def of(rounds: Sequence[tuple[DominatingPair, int]]) -> FloatProduct:
         """Return the product of pairs, each taken so many times."""
         return FloatProduct(tuple(FloatFactor.of(pair, count) for pair, count in rounds))
 
@@ -382,7 +382,7 @@ def _sums(
 
 # ---------------------------------------------- The divergence of all rounds in balls: no search, every number enclosed
 
-Rounds = Sequence[tuple[DiscretePair, int]]
+Rounds = Sequence[tuple[DominatingPair, int]]
 """Pairs, each with the number of rounds that it stands for."""
 _BITS, _MOST_BITS, _TIE_BITS = 128, 4096, 1024
 """Precision starts at the first and doubles up to the second; where the largest sum of losses cannot be told from eps
@@ -454,7 +454,7 @@ def _some_infinite(rounds: Rounds) -> arb:
     return -total([count * (-mass).log1p() for mass, count in masses]).expm1()
 
 
-def _losses(pair: DiscretePair) -> BallGparv:
+def _losses(pair: DominatingPair) -> BallGparv:
     """Return the finite losses with their masses, which are not those of a whole law."""
     losses = tuple(arb(e - 1).log1p() for e, _ in pair.atoms)
     return BallGparv(losses, tuple(arb(p) for _, p in pair.atoms), arb(0), arb(0))

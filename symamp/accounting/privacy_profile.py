@@ -24,7 +24,7 @@ from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.round import Round, SampledRound, ShuffledRound
 from symamp.accounting.rounds import Composition
 from symamp.accounting.tradeoff import TradeOff
-from symamp.bounds.registry import ANALYSES
+from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, SupportMismatchError
 from symamp.numbers.arguments import failure_probability, users
@@ -196,8 +196,8 @@ class GivenProfile(RoundProfile):
 
 def _with_guarantee(question: Question) -> Question:
     """Return the question if its method is proved: rounds, exports and divergences take its values as upper ends."""
-    if question.method is not None and not ANALYSES[question.method].standing.is_guarantee:
-        told = f"a proved method: {question.method} is {ANALYSES[question.method].standing.value}"
+    if question.method is not None and not BOUNDS[question.method].proof_status.is_guarantee:
+        told = f"a proved method: {question.method} is {BOUNDS[question.method].proof_status.value}"
         raise SupportMismatchError("method", question.method, told)
     return question
 
@@ -217,7 +217,7 @@ def profile(mechanism: Subject, *, n: object, method: str | None = None, neighbo
 def from_privacy_profile(points: Iterable[tuple[object, object]], *, name: str = "given profile") -> GivenProfile:
     """Return the profile of a round that was analysed elsewhere, from pairs (eps, delta) that are upper bounds.
 
-    Their standing is "given": what follows is as true as they are, for both orders of neighbours. There is no lower
+    Their proof status is "given": what follows is as true as they are, for both orders of neighbours. There is no lower
     side. A point with delta = 0 says that no loss is larger.
 
     >>> import symamp as sa

@@ -12,7 +12,7 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from symamp.accounting.composition import Composition
-from symamp.accounting.curves import DiscretePair
+from symamp.accounting.curves import DominatingPair
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.laws.law import total
@@ -145,7 +145,7 @@ def _bracket(rounds: Composition, order: fmpq, gap: float | None) -> tuple[float
     return ends[0], ends[1]
 
 
-def _divergence(pair: DiscretePair, order: fmpq) -> arb:
+def _divergence(pair: DominatingPair, order: fmpq) -> arb:
     """Return a ball around the Renyi divergence of a pair without infinite ratios."""
     power = arb(order - 1)
     excess = total([arb(p) * (power * arb(e - 1).log1p()).expm1() for e, p in pair.atoms])

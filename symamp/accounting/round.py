@@ -23,10 +23,10 @@ from symamp.accounting.curves import (
     descend,
     pessimistic,
 )
-from symamp.bounds.bound import ROUGH, Bound, Evidence, Part, largest_upper
+from symamp.bounds.bound import ROUGH, Evidence, MaxOverPairs, PairBound, largest_upper
 from symamp.bounds.reduction import Reduction, is_triple
-from symamp.bounds.search import DataSetSearch, Ladder
-from symamp.bounds.smooth_part import SmoothDataSet, SmoothPart
+from symamp.bounds.search import CandidateBounds, DataSetSearch
+from symamp.bounds.smooth_part import SmoothDataSet, SmoothPairBound
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import number
 from symamp.errors import PrecisionError
@@ -162,7 +162,7 @@ class ShuffledRound(Round):
         """The relative width of eps that is worth its time."""
         if self._is_dear or self.top is None:
             return _DEAR_GAP
-        is_noise = isinstance(self._chosen[0][1], SmoothPart)
+        is_noise = isinstance(self._chosen[0][1], SmoothPairBound)
         if self.question.n > _FEW_USERS and not is_noise:
             return USUAL_GAP
         least, most = (_NOISE_GAP, _WIDEST) if is_noise else (USUAL_GAP, _NOISE_GAP)
@@ -244,24 +244,24 @@ class ShuffledRound(Round):
 
     @property
     def _is_dear(self) -> bool:
-        return self._chosen[0][1].accuracy > 0.0
+        return self._chosen[0][1].estimate_error > 0.0
 
     @cached_property
     def _data_sets(self) -> DataSetSearch:
         return DataSetSearch(self.question.subject)
 
     @property
-    def _chosen(self) -> tuple[tuple[Bound, Part], ...]:
+    def _chosen(self) -> tuple[tuple[MaxOverPairs, PairBound], ...]:
         return self._choice[0]
 
     @cached_property
-    def _choice(self) -> tuple[tuple[tuple[Bound, Part], ...], float]:
+    def _choice(self) -> tuple[tuple[tuple[MaxOverPairs, PairBound], ...], float]:
         """The least bound two deviations out of those whose values cost little, or the one that was asked for.
 
         Before it stands a dear one where that pays: the least of both bounds at each level is a bound. And by how much
         the logarithm of delta is larger there than that of the data sets that are the worst.
         """
-        ladder, n = Ladder(self.question.subject, self.question.method), self.question.n
+        ladder, n = CandidateBounds(self.question.subject, self.question.method), self.question.n
         deviation = self._deviation(ladder.first.ranked(Level.of_float(0.0), n)[0])
         level = Level.of_float(min(2.0 * deviation, self.budget / 2.0))
         low, _ = self._data_sets.largest_value(level, n)
@@ -272,7 +272,7 @@ class ShuffledRound(Round):
                 return ((dear, dear_part), (bound, part)), least - low
         return ((bound, part),), value - low if value > low else 0.0
 
-    def _deviation(self, part: Part) -> float:
+    def _deviation(self, part: PairBound) -> float:
         return deviation_of(exp(part.log_estimate(Level.of_float(0.0), self.question.n, ROUGH)))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPart, RegionsPart
-from symamp.bounds.analysis import Analysis
-from symamp.bounds.bound import Bound
+from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPairBound, RegionsPairBound
+from symamp.bounds.analysis import Bound
+from symamp.bounds.bound import MaxOverPairs
 from symamp.bounds.lower_bounds import pairs_badly_hidden
 from symamp.bounds.pair_of_inputs import all_inputs_listed, is_large_table, listed, pairs_of_inputs
-from symamp.bounds.standing import Standing
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_pair import TablePair, table_pairs
 from symamp.laws.law import Level
@@ -24,15 +24,15 @@ _FEWEST, _ASKED = 8.0, 6
 """With fewer positive messages parameters are poor, and those of one pair do not suit another."""
 
 
-def _bound(subject: Subject) -> Bound:
+def _bound(subject: Subject) -> MaxOverPairs:
     subject = listed(subject)
     if is_large_table(subject):
         return table_pairs(subject, TablePair)
-    return Bound.of(AllDataSetsPart(triples) for triples in pairs_of_inputs(subject))
+    return MaxOverPairs.of(AllDataSetsPairBound(triples) for triples in pairs_of_inputs(subject))
 
 
-def _regions(subject: Subject) -> Bound:
-    return Bound.of(RegionsPart(triples) for triples in pairs_of_inputs(listed(subject)))
+def _regions(subject: Subject) -> MaxOverPairs:
+    return MaxOverPairs.of(RegionsPairBound(triples) for triples in pairs_of_inputs(listed(subject)))
 
 
 def _lacks_for_regions(subject: Subject) -> str | None:
@@ -66,21 +66,21 @@ def _needless(subject: Subject) -> bool:
     )
 
 
-ALL_DATA_SETS = Analysis(
+ALL_DATA_SETS = Bound(
     "all_data_sets",
-    Standing.PROVED,
+    ProofStatus.PROVED,
     SOURCE,
     "all data sets at once",
     _bound,
     lambda subject: all_inputs_listed(listed(subject)),
     rank=4,
-    needless=_needless,
-    dear=_is_dear,
+    skip_by_default=_needless,
+    too_costly=_is_dear,
 )
 
-REGIONS = Analysis(
+REGIONS = Bound(
     "all_data_sets_by_regions",
-    Standing.PROVED,
+    ProofStatus.PROVED,
     SOURCE,
     "all data sets, region by region",
     _regions,

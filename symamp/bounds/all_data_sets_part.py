@@ -26,7 +26,7 @@ def is_rough(settings: Settings | None) -> bool:
 
 
 @dataclass(frozen=True)
-class AllDataSetsPart(PairOfInputs):
+class AllDataSetsPairBound(PairOfInputs):
     """The bound of one pair of inputs over all data sets of the other users.
 
     ``mixed`` says that the laws of other inputs may be any mixtures of those of the triples, ``halved`` that regions
@@ -61,7 +61,7 @@ class AllDataSetsPart(PairOfInputs):
             return eps
         value = self.log_estimate(Level.of_float(eps), n)
         gain = self.rough_estimate(Level.of_float(eps), n) - value
-        if not gain > self.accuracy:
+        if not gain > self.estimate_error:
             return eps
         lower = eps * _LOWER
         slope = (self.rough_estimate(Level.of_float(lower), n) - value - gain) / (eps - lower)
@@ -97,7 +97,7 @@ class AllDataSetsPart(PairOfInputs):
         )
 
 
-class RegionsPart(AllDataSetsPart):
+class RegionsPairBound(AllDataSetsPairBound):
     """The same bound region by region: smaller where few messages tell the inputs apart, in a few seconds."""
 
     method: ClassVar[str] = "all_data_sets_by_regions"

@@ -1,4 +1,4 @@
-"""What an analysis is: a name, a standing, a source, and a bound for the subjects that it supports."""
+"""What an analysis is: a name, a proof status, a source, and a bound for the subjects that it supports."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import sympy as sp
 
-from symamp.bounds.bound import Bound, Part
-from symamp.bounds.standing import Standing
+from symamp.bounds.bound import MaxOverPairs, PairBound
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.laws.law import Level
 
@@ -35,38 +35,38 @@ def one_mechanism(subject: Subject) -> str | None:
 
 
 @dataclass(frozen=True)
-class Analysis:
+class Bound:
     """A bound in the literature, or of this project, that a question can ask for by name.
 
-    ``parts`` gives the parts of the bound (triples, or anything else with the methods of ``Part``) for a subject that
-    it supports. ``lacks`` says why a subject is not supported. ``rank`` places it in the search for the least upper
-    bound: cheap ones first, None if it is evaluated on request only; ``needless`` tells
-    where another one is known to be at least as good, or where it takes too long to be a default. ``floor`` gives parts
-    that the bound is not below: where they are cheap, the bound is made only where it can be the least. ``dear`` tells
+    ``parts`` gives the parts of the bound (triples, or anything else with the methods of ``PairBound``) for a subject
+    that it supports. ``lacks`` says why a subject is not supported. ``rank`` places it in the search for the
+    least upper bound: cheap ones first, None if it is evaluated on request only; ``skip_by_default`` tells where
+    another one is known to be at least as good, or where it takes too long to be a default. ``floor`` gives parts that
+    the bound is not below: where they are cheap, the bound is made only where it can be the least. ``too_costly`` tells
     the levels and numbers of users at which it takes too long to be a default.
 
-    >>> from symamp.bounds.registry import ANALYSES
+    >>> from symamp.bounds.registry import BOUNDS
     >>> import symamp as sa
-    >>> ANALYSES["blanket"].supports(sa.PureLDP(eps0=1))
+    >>> BOUNDS["blanket"].supports(sa.PureLDP(eps0=1))
     'a mechanism: of this subject nothing is known but its budget'
     """
 
     name: str
-    standing: Standing
+    proof_status: ProofStatus
     source: str
     summary: str
-    parts: Callable[[Subject], Iterable[Part] | Bound] = field(repr=False)
+    parts: Callable[[Subject], Iterable[PairBound] | MaxOverPairs] = field(repr=False)
     lacks: Lack = field(repr=False, default=finite_budget)
     rank: int | None = None
-    needless: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
-    floor: Callable[[Subject], Iterable[Part]] | None = field(repr=False, default=None)
-    dear: Callable[[Subject, Level, int], bool] = field(repr=False, default=lambda subject, level, n: False)
+    skip_by_default: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
+    floor: Callable[[Subject], Iterable[PairBound]] | None = field(repr=False, default=None)
+    too_costly: Callable[[Subject, Level, int], bool] = field(repr=False, default=lambda subject, level, n: False)
 
     def supports(self, subject: Subject) -> str | None:
         """Return None if the analysis applies to the subject, else what it would have to be."""
         return self.lacks(subject)
 
-    def bound(self, subject: Subject) -> Bound:
+    def bound(self, subject: Subject) -> MaxOverPairs:
         """Return the bound for a subject that is supported."""
         found = self.parts(subject)
-        return found if isinstance(found, Bound) else Bound.of(found)
+        return found if isinstance(found, MaxOverPairs) else MaxOverPairs.of(found)

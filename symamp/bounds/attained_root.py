@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from math import inf
 
-from symamp.bounds.bound import Part
+from symamp.bounds.bound import PairBound
 from symamp.laws.law import Level
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS
@@ -14,7 +14,7 @@ _ROUNDS, _INSIDE = 6, 0.999
 
 
 def attained_root(
-    part: Part, largest: float, n: int, log_delta: float, settings: Settings, start: float | None
+    part: PairBound, largest: float, n: int, log_delta: float, settings: Settings, start: float | None
 ) -> float:
     """Return an estimate of the eps at which the part is delta: 0 if it is smaller at 0, inf if never.
 

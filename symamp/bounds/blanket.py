@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from symamp.bounds.analysis import Analysis, one_mechanism
-from symamp.bounds.bound import Bound
+from symamp.bounds.analysis import Bound, one_mechanism
+from symamp.bounds.bound import MaxOverPairs
 from symamp.bounds.pairs_of_a_table import Pair
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.bounds.subject import Subject
-from symamp.bounds.table_bound import TableBound
+from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.pairs import pair_classes
@@ -19,7 +19,7 @@ from symamp.decompositions.table_decomposition import table_blanket
 SOURCE = "Su, Cheng, Wang 2025, Theorems 5 to 7 and 12"
 
 
-def blanket_bound(subject: Subject) -> Bound:
+def blanket_bound(subject: Subject) -> MaxOverPairs:
     """Return the bound with one reduction per class of ordered pairs: the maximum over them.
 
     Guarantee
@@ -30,8 +30,8 @@ def blanket_bound(subject: Subject) -> Bound:
     assert subject.mechanism is not None
     table = subject.mechanism.numeric
     if table is not None:
-        return TableBound(table, partial(blanket_of_rows, table))
-    return Bound.of(_reduction(c.decomposition) for c in pair_classes(subject.mechanism))
+        return MaxOverRows(table, partial(blanket_of_rows, table))
+    return MaxOverPairs.of(_reduction(c.decomposition) for c in pair_classes(subject.mechanism))
 
 
 def blanket_of_rows(table: NumericTable, rows: Pair) -> Reduction:
@@ -40,7 +40,7 @@ def blanket_of_rows(table: NumericTable, rows: Pair) -> Reduction:
 
 
 def _reduction(decomposition: Decomposition) -> Reduction:
-    return Reduction("blanket", Standing.PROVED, SOURCE, decomposition)
+    return Reduction("blanket", ProofStatus.PROVED, SOURCE, decomposition)
 
 
 def _lacks(subject: Subject) -> str | None:
@@ -49,4 +49,4 @@ def _lacks(subject: Subject) -> str | None:
     return one_mechanism(subject)
 
 
-BLANKET = Analysis("blanket", Standing.PROVED, SOURCE, "optimal decomposition", blanket_bound, lacks=_lacks, rank=0)
+BLANKET = Bound("blanket", ProofStatus.PROVED, SOURCE, "optimal decomposition", blanket_bound, lacks=_lacks, rank=0)

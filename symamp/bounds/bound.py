@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol, TypeAlias
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.bounds.standing import Standing
+from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic, float_above
@@ -55,7 +55,7 @@ class DataSets:
         return f"({self.x0}, {rest}, ...) against ({self.x1}, {rest}, ...){member}"
 
 
-class PartDefaults(Protocol):
+class PairBoundDefaults(Protocol):
     """What a part is unless its class says otherwise: no triple, known by no data sets, in no relation to others."""
 
     is_triple: ClassVar[bool] = False
@@ -66,26 +66,26 @@ class PartDefaults(Protocol):
     """Total variation, at most, between the laws of one message in ``constant`` and those they stand for."""
 
     @property
-    def accuracy(self) -> float:
+    def estimate_error(self) -> float:
         """The relative distance of estimates from certified values; 0 where the gap of the question decides."""
         return 0.0
 
     @property
-    def finest(self) -> float:
+    def gap_floor(self) -> float:
         """The relative gap that enclosures are not aimed below, whatever the gap of the question."""
         return 0.0
 
     @property
-    def constant(self) -> tuple[Part, ...]:
+    def fixed_background(self) -> tuple[PairBound, ...]:
         """The data sets (x0, x, ..., x), one for each class of inputs x, where the part is known by them; else none."""
         return ()
 
     @property
-    def cheaper(self) -> Part | None:
+    def looser_proxy(self) -> PairBound | None:
         """A part for the same inputs whose divergence is at least this one's and is evaluated sooner, None if none."""
         return None
 
-    def settles(self, other: Part, level: Level) -> bool:
+    def dominates(self, other: PairBound, level: Level) -> bool:
         """Return whether the divergence of ``other`` is proved not to be larger at this level, for every n."""
         return False
 
@@ -98,16 +98,16 @@ class PartDefaults(Protocol):
         """An eps from which on the divergence is positive and does not fall any more; inf where none is known."""
         return inf
 
-    def attained(self, level: Level, n: int) -> DataSetPart | None:
+    def attained(self, level: Level, n: int) -> DataSetBound | None:
         """Return the data sets by which the bound itself is nearly attained, None if none are known."""
         return None
 
-    def alike(self, level: Level, n: int) -> Part | None:
+    def slope_proxy(self, level: Level, n: int) -> PairBound | None:
         """Return a part that falls alike as eps grows and is cheaper to estimate, None if there is none."""
         return None
 
 
-class Part(PartDefaults, Protocol):
+class PairBound(PairBoundDefaults, Protocol):
     """What an analysis says of one class of ordered pairs of inputs: a divergence for every level and number of users.
 
     Parts are plain data. Two with equal ``signature`` have equal divergences. ``pair`` represents the class.
@@ -118,7 +118,7 @@ class Part(PartDefaults, Protocol):
         """The name of the analysis."""
 
     @property
-    def standing(self) -> Standing:
+    def proof_status(self) -> ProofStatus:
         """What is known of the analysis."""
 
     @property
@@ -143,7 +143,7 @@ class Part(PartDefaults, Protocol):
         """Return a certified enclosure of the divergence."""
 
 
-class DataSetPart(Part, Protocol):
+class DataSetBound(PairBound, Protocol):
     """A part of a lower bound: two neighbouring data sets."""
 
     @property
@@ -169,7 +169,7 @@ class Evidence:
     up: a divergence by a law above all others is raised by no more than that.
     """
 
-    part: Part
+    part: PairBound
     eps: str
     lower: Dyadic
     upper: Dyadic
@@ -181,7 +181,7 @@ class Evidence:
     merging: float = field(default=0.0, repr=False)
 
     @staticmethod
-    def of(part: Part, eps: Level | str, found: Enclosure) -> Evidence:
+    def of(part: PairBound, eps: Level | str, found: Enclosure) -> Evidence:
         """Return the enclosure of a part at a level as evidence."""
         exact = None if found.exact is None else (int(found.exact.p), int(found.exact.q))
         with at_precision(found.precision + _GUARD):  # at a lower one the ends themselves would be rounded
@@ -244,33 +244,33 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Bound:
+class MaxOverPairs:
     """Parts that together cover everything that the analysis has to bound; those that repeat others are left out."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[PairBound, ...]
 
     @staticmethod
-    def of(parts: Iterable[Part]) -> Bound:
+    def of(parts: Iterable[PairBound]) -> MaxOverPairs:
         """Return the bound with one part for each signature."""
-        first: dict[object, Part] = {}
+        first: dict[object, PairBound] = {}
         for part in parts:
             first.setdefault(part.signature, part)
-        return Bound(tuple(first.values()))
+        return MaxOverPairs(tuple(first.values()))
 
     @property
     def searched_table(self) -> NumericTable | None:
         """The table whose pairs of rows are the parts, where those are searched and not listed."""
         return None
 
-    def watched(self, progress: Progress) -> Bound:
+    def watched(self, progress: Progress) -> MaxOverPairs:
         """Return the bound that tells of its progress where an evaluation may take long."""
         return self
 
-    def mixtures(self, part: DataSetPart, level: Level, n: int) -> Iterator[Part]:
+    def mixtures(self, part: DataSetBound, level: Level, n: int) -> Iterator[PairBound]:
         """Yield mixtures of data sets that may be worse than this one: none that are listed already."""
         return iter(())
 
-    def ranked(self, level: Level, n: int) -> tuple[Part, ...]:
+    def ranked(self, level: Level, n: int) -> tuple[PairBound, ...]:
         """Return the parts, largest estimated divergence first."""
         if len(self.parts) == 1:
             return self.parts
@@ -278,8 +278,8 @@ class Bound:
         return tuple(sorted(self.parts, key=lambda p: -value[id(p)]))
 
     def root(
-        self, n: int, log_delta: float, settings: Settings, start: float | None = None, first: Part | None = None
-    ) -> tuple[float, Part]:
+        self, n: int, log_delta: float, settings: Settings, start: float | None = None, first: PairBound | None = None
+    ) -> tuple[float, PairBound]:
         """Return (eps, part) with the largest estimated eps at which a part has divergence delta.
 
         ``start`` is an eps near it, ``first`` a part that is likely to have it: then parts are not ranked before.
@@ -294,7 +294,9 @@ class Bound:
             if root == inf:
                 break
             level, least = Level.of_float(root), log_delta - ROUGH.gap
-            if all(part.log_estimate(level, n, ROUGH) > least for part in (other.cheaper, other) if part is not None):
+            if all(
+                part.log_estimate(level, n, ROUGH) > least for part in (other.looser_proxy, other) if part is not None
+            ):
                 candidate = other.root(n, log_delta, settings, root)
                 if candidate > root:
                     best, root = other, candidate
@@ -306,7 +308,7 @@ class Bound:
         n: int,
         settings: Settings,
         goal: fmpq | None = None,
-        first: Part | None = None,
+        first: PairBound | None = None,
         known: Iterable[Evidence] = (),
     ) -> tuple[Evidence, ...]:
         """Return certified evaluations whose largest upper end bounds every part at this level.
@@ -330,16 +332,16 @@ class Bound:
                 break
             if other.pair in settled:
                 found.append(settled[other.pair])
-            elif not worst.settles(other, level):
+            elif not worst.dominates(other, level):
                 found.append(sharp_enough(other, level, n, limit, settings))
         return tuple(found)
 
 
-def sharp_enough(part: Part, level: Level, n: int, limit: fmpq | Dyadic, settings: Settings) -> Evidence:
+def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, settings: Settings) -> Evidence:
     """Return an evaluation, as rough as it may be, that proves the limit, else the careful one."""
-    rough = _GAPS[:1] if part.accuracy > 0.0 else _GAPS
+    rough = _GAPS[:1] if part.estimate_error > 0.0 else _GAPS
     whole = limit.ball if isinstance(limit, Dyadic) else ball_of(limit)
-    cheap = part.cheaper
+    cheap = part.looser_proxy
     if cheap is not None and cheap.log_estimate(level, n, ROUGH) < log_of_ball(whole) - _GAPS[0]:
         found = Evidence.of(cheap, level, cheap.enclose(level, n, replace(settings, gap=max(settings.gap, _GAPS[0]))))
         if found.is_at_most(limit):
@@ -363,7 +365,7 @@ def has_many_messages(table: NumericTable) -> bool:
     return len(table.messages) > _MANY_MESSAGES
 
 
-class SearchedBound(Bound):
+class MaxOverSearchedPairs(MaxOverPairs):
     """A bound with ``proposed`` parts for each level and number of users in place of a list of all."""
 
     @property
@@ -371,21 +373,21 @@ class SearchedBound(Bound):
         """Whether the laws have so many values that one evaluation may take long."""
         return False
 
-    def proposed(self, level: Level, n: int) -> Sequence[Part]:
+    def proposed(self, level: Level, n: int) -> Sequence[PairBound]:
         """Return a few parts, among them those with the largest divergence by a rough ranking; at least one."""
         raise NotImplementedError
 
-    def own(self, part: Part | None) -> Part | None:
+    def own(self, part: PairBound | None) -> PairBound | None:
         """Return the part for the pair of inputs of another bound's part, if the search is to begin with it."""
         return None
 
-    def ranked(self, level: Level, n: int) -> tuple[Part, ...]:
+    def ranked(self, level: Level, n: int) -> tuple[PairBound, ...]:
         """Return the proposed parts, largest estimated divergence first."""
-        return Bound.of(self.proposed(level, n)).ranked(level, n)
+        return MaxOverPairs.of(self.proposed(level, n)).ranked(level, n)
 
     def root(
-        self, n: int, log_delta: float, settings: Settings, start: float | None = None, first: Part | None = None
-    ) -> tuple[float, Part]:
+        self, n: int, log_delta: float, settings: Settings, start: float | None = None, first: PairBound | None = None
+    ) -> tuple[float, PairBound]:
         """Return (eps, part) with the largest estimated eps at which a part has divergence delta.
 
         What is proposed depends on eps: it is asked for again at each eps that is found. Where evaluations are dear
@@ -397,10 +399,10 @@ class SearchedBound(Bound):
         return (best.root(n, log_delta, settings, root) if 0.0 < root < inf else root), best
 
     def _compared(
-        self, n: int, log_delta: float, settings: Settings, start: float | None, first: Part | None
-    ) -> tuple[float, Part]:
+        self, n: int, log_delta: float, settings: Settings, start: float | None, first: PairBound | None
+    ) -> tuple[float, PairBound]:
         root = 0.0 if start is None or start == inf else start
-        tried: dict[object, Part] = {}
+        tried: dict[object, PairBound] = {}
         best = self.own(first)
         if best is not None:
             tried[best.signature], root = best, best.root(n, log_delta, settings, start)
@@ -417,7 +419,7 @@ class SearchedBound(Bound):
             tried.update(new)
             some = list(new.values()) if best is None else [best, *new.values()]
             before = root
-            root, best = Bound.of(some).root(n, log_delta, settings, root or start, best or first)
+            root, best = MaxOverPairs.of(some).root(n, log_delta, settings, root or start, best or first)
             if 0.0 < root == before:  # what is proposed here is known
                 return root, best
             if root in (0.0, inf):

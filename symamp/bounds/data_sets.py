@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import sympy as sp
 
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.decompositions.blanket import Weights, triple
 from symamp.decompositions.randomizer import LocalRandomizer
 
@@ -23,7 +23,7 @@ def dataset_reduction(mechanism: LocalRandomizer, pair: tuple[str, str], others:
     of them if a single input has weight 1, and an average over some of them otherwise.
     Proof: docs/proofs/blanket_reduction.md.
     """
-    return Reduction("data set", Standing.LOWER, SOURCE, triple(mechanism, pair, others), others)
+    return Reduction("data set", ProofStatus.LOWER, SOURCE, triple(mechanism, pair, others), others)
 
 
 def pure_datasets(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Iterator[Reduction]:

@@ -6,10 +6,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from symamp.bounds.analysis import Analysis
-from symamp.bounds.bound import Bound
-from symamp.bounds.smooth_part import SmoothDataSet, SmoothPart
-from symamp.bounds.standing import Standing
+from symamp.bounds.analysis import Bound
+from symamp.bounds.bound import MaxOverPairs
+from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.smooth_part import SmoothDataSet, SmoothPairBound
 from symamp.bounds.subject import Subject
 from symamp.laws.density import SmoothLaw
 from symamp.laws.law import Level
@@ -19,14 +19,14 @@ SOURCE = "Su, Cheng, Wang 2025, Theorem 5, in balls (docs/proofs/smooth_laws.md,
 
 
 @dataclass(frozen=True)
-class DensityPair(SmoothPart):
+class DensityPair(SmoothPairBound):
     """The blanket of one ordered pair of inputs, made of the least density on every cell of messages."""
 
     noise: Densities
     pair: tuple[str, str]
 
     method: ClassVar[str] = "density_pairs"
-    standing: ClassVar[Standing] = Standing.PROVED
+    proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str] = SOURCE
 
     @property
@@ -54,12 +54,14 @@ class DensityDataSet(SmoothDataSet):
         return law, law
 
 
-def density_data_sets(mechanism: Densities) -> Bound:
+def density_data_sets(mechanism: Densities) -> MaxOverPairs:
     """Return the data sets (x0, x, ..., x) against (x1, x, ..., x) for all pairs and all inputs x."""
-    return Bound(tuple(DensityDataSet(mechanism, pair, x) for pair in mechanism.pairs() for x in mechanism.inputs))
+    return MaxOverPairs(
+        tuple(DensityDataSet(mechanism, pair, x) for pair in mechanism.pairs() for x in mechanism.inputs)
+    )
 
 
-def _bound(subject: Subject) -> Bound:
+def _bound(subject: Subject) -> MaxOverPairs:
     """Return the bound with one part for each ordered pair.
 
     Guarantee
@@ -69,7 +71,7 @@ def _bound(subject: Subject) -> Bound:
     """
     found = subject.densities
     assert found is not None
-    return Bound(tuple(DensityPair(found, pair) for pair in found.pairs()))
+    return MaxOverPairs(tuple(DensityPair(found, pair) for pair in found.pairs()))
 
 
 def _lacks(subject: Subject) -> str | None:
@@ -77,6 +79,6 @@ def _lacks(subject: Subject) -> str | None:
     return None if known else "densities on finitely many inputs"
 
 
-DENSITY_PAIRS = Analysis(
-    "density_pairs", Standing.PROVED, SOURCE, "all pairs of inputs with a density", _bound, _lacks, rank=0
+DENSITY_PAIRS = Bound(
+    "density_pairs", ProofStatus.PROVED, SOURCE, "all pairs of inputs with a density", _bound, _lacks, rank=0
 )

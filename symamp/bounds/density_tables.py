@@ -9,13 +9,13 @@ from typing import ClassVar
 import sympy as sp
 from flint import arb
 
-from symamp.bounds.all_data_sets_part import AllDataSetsPart
-from symamp.bounds.analysis import Analysis
-from symamp.bounds.bound import Bound, PartDefaults
-from symamp.bounds.envelope_part import EnvelopePart
+from symamp.bounds.all_data_sets_part import AllDataSetsPairBound
+from symamp.bounds.analysis import Bound
+from symamp.bounds.bound import MaxOverPairs, PairBoundDefaults
+from symamp.bounds.envelope_part import EnvelopePairBound
 from symamp.bounds.pair_of_inputs import PairOfInputs, pairs_of_inputs
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.bounds.subject import Subject
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
@@ -28,20 +28,20 @@ _MOST_INPUTS = 4
 
 
 @dataclass(frozen=True)
-class AboveDensities(PartDefaults):
+class AboveDensities(PairBoundDefaults):
     """A part of a bound for a table of rounded numbers, with what the rounding may have taken away."""
 
     part: PairOfInputs
     method: str
-    standing: Standing = Standing.PROVED
+    proof_status: ProofStatus = ProofStatus.PROVED
     source: str = SOURCE
 
     rounded: ClassVar[sp.Rational] = ROUNDED
 
     @property
-    def constant(self) -> tuple[Reduction, ...]:
+    def fixed_background(self) -> tuple[Reduction, ...]:
         """The data sets of the table."""
-        return self.part.constant
+        return self.part.fixed_background
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -49,9 +49,9 @@ class AboveDensities(PartDefaults):
         return self.part.pair
 
     @property
-    def accuracy(self) -> float:
+    def estimate_error(self) -> float:
         """The relative distance of estimates from certified values."""
-        return self.part.accuracy
+        return self.part.estimate_error
 
     @property
     def signature(self) -> Hashable:
@@ -81,13 +81,13 @@ class AboveDensities(PartDefaults):
         return replace(found, lower=arb(0), upper=upper)
 
 
-def _analysis(name: str, part: type[PairOfInputs], summary: str, rank: int) -> Analysis:
-    def bound(subject: Subject) -> Bound:
+def _analysis(name: str, part: type[PairOfInputs], summary: str, rank: int) -> Bound:
+    def bound(subject: Subject) -> MaxOverPairs:
         assert subject.densities is not None
         table = dominating_table(subject.densities)
-        return Bound.of(AboveDensities(part(triples), name) for triples in pairs_of_inputs(table))
+        return MaxOverPairs.of(AboveDensities(part(triples), name) for triples in pairs_of_inputs(table))
 
-    return Analysis(name, Standing.PROVED, SOURCE, summary, bound, _lacks, rank, _needless)
+    return Bound(name, ProofStatus.PROVED, SOURCE, summary, bound, _lacks, rank, _needless)
 
 
 def _lacks(subject: Subject) -> str | None:
@@ -101,5 +101,5 @@ def _needless(subject: Subject) -> bool:
     return subject.densities is not None and len(subject.densities.inputs) > _MOST_INPUTS
 
 
-DENSITY_ENVELOPE = _analysis("density_envelope", EnvelopePart, "a law above those of all inputs, for densities", 1)
-DENSITY_DATA_SETS = _analysis("density_data_sets", AllDataSetsPart, "all data sets at once, for densities", 3)
+DENSITY_ENVELOPE = _analysis("density_envelope", EnvelopePairBound, "a law above those of all inputs, for densities", 1)
+DENSITY_DATA_SETS = _analysis("density_data_sets", AllDataSetsPairBound, "all data sets at once, for densities", 3)

@@ -14,7 +14,7 @@ SOURCE = "Theorem E (docs/proofs/envelope.md)"
 
 
 @dataclass(frozen=True)
-class EnvelopePart(PairOfInputs):
+class EnvelopePairBound(PairOfInputs):
     """The envelope of one pair of inputs."""
 
     method: ClassVar[str] = "envelope"
@@ -28,7 +28,7 @@ class EnvelopePart(PairOfInputs):
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
         return estimate_envelope_epsilon(self.laws, n, log_delta, settings, start)
 
-    def alike(self, level: Level, n: int) -> None:
+    def slope_proxy(self, level: Level, n: int) -> None:
         """Return None: the part itself is cheap to estimate, and data sets may fall faster."""
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:

@@ -11,10 +11,10 @@ from typing import ClassVar
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.bounds.analysis import Analysis
+from symamp.bounds.analysis import Bound
 from symamp.bounds.attained_root import attained_root
-from symamp.bounds.bound import DataSets, PartDefaults
-from symamp.bounds.standing import Standing
+from symamp.bounds.bound import DataSets, PairBoundDefaults
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError
 from symamp.exact.every_data_set import Counts, EveryDataSet, Pair, work
@@ -33,7 +33,7 @@ _BITS, _MOST_BITS = 192, 8192
 
 
 @dataclass(frozen=True)
-class RowsOfTable(PartDefaults):
+class RowsOfTable(PairBoundDefaults):
     """What the analysis asks of an ordered pair of rows of a table, whose entries are numbers."""
 
     table: FiniteMechanism
@@ -90,7 +90,7 @@ class CountedUsers(RowsOfTable):
     counts: Counts
 
     method: ClassVar[str] = "data set"
-    standing: ClassVar[Standing] = Standing.LOWER
+    proof_status: ClassVar[ProofStatus] = ProofStatus.LOWER
     source: ClassVar[str] = SOURCE
     member: ClassVar[str] = ""
     dataset: ClassVar[tuple[()]] = ()
@@ -127,7 +127,7 @@ class FewUsers(RowsOfTable):
 
     method: ClassVar[str] = "every_data_set"
     is_attained: ClassVar[bool] = True
-    standing: ClassVar[Standing] = Standing.PROVED
+    proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str] = SOURCE
 
     @property
@@ -181,13 +181,13 @@ def _is_dear(subject: Subject, level: Level, n: int) -> bool:
     return table is None or n > _MOST_USERS or work(len(table.inputs), len(table.messages), n) > _MOST_WORK
 
 
-EVERY_DATA_SET = Analysis(
+EVERY_DATA_SET = Bound(
     "every_data_set",
-    Standing.PROVED,
+    ProofStatus.PROVED,
     SOURCE,
     "every data set of few users",
     _parts,
     _lacks,
     rank=1,
-    dear=_is_dear,
+    too_costly=_is_dear,
 )

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from flint import arb
 
-from symamp.bounds.bound import DataSets, PartDefaults
+from symamp.bounds.bound import DataSets, PairBoundDefaults
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.errors import PrecisionError
 from symamp.laws.law import Law, Level, Number
 from symamp.numbers.surroundings import at_precision
@@ -24,7 +24,7 @@ _BITS = 4096
 
 
 @dataclass(frozen=True)
-class FixedCounts(PartDefaults):
+class FixedCounts(PairBoundDefaults):
     """The data sets (x0, others) and (x1, others), with ``counts`` of the others at each of two inputs.
 
     There are two messages. ``triples`` lists one constant data set for each class of inputs; the two that count are
@@ -35,7 +35,7 @@ class FixedCounts(PartDefaults):
     counts: Counts
 
     method: ClassVar[str] = "data set"
-    standing: ClassVar[Standing] = Standing.LOWER
+    proof_status: ClassVar[ProofStatus] = ProofStatus.LOWER
     source: ClassVar[str] = "docs/proofs/two_messages.md"
     member: ClassVar[str] = ""
     dataset: ClassVar[tuple[()]] = ()
@@ -59,7 +59,7 @@ class FixedCounts(PartDefaults):
         return most[1], least[1]
 
     @property
-    def constant(self) -> tuple[Reduction, ...]:
+    def fixed_background(self) -> tuple[Reduction, ...]:
         """The constant data sets of the inputs that others hold."""
         return tuple(t for t, c in zip(self._extremes, self.counts, strict=True) if c) or self._extremes[:1]
 

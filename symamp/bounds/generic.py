@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sympy as sp
 
-from symamp.bounds.analysis import Analysis
+from symamp.bounds.analysis import Bound
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.formulas.normal_form import normal
@@ -32,7 +32,7 @@ def generic_reduction(subject: Subject) -> Reduction:
     t = subject.local_ratio()
     one, mass = sp.Integer(1), normal(1 / (t + 1))
     components = (Component(normal(t), one, mass), Component(one, normal(t), mass))
-    return Reduction("generic", Standing.PROVED, SOURCE, Decomposition(components))
+    return Reduction("generic", ProofStatus.PROVED, SOURCE, Decomposition(components))
 
 
 def _needless(subject: Subject) -> bool:
@@ -40,12 +40,12 @@ def _needless(subject: Subject) -> bool:
     return subject.mechanism is not None
 
 
-GENERIC = Analysis(
+GENERIC = Bound(
     "generic",
-    Standing.PROVED,
+    ProofStatus.PROVED,
     SOURCE,
     "any randomizer of the same budget, adaptively chosen ones included where the data are shuffled",
     lambda subject: (generic_reduction(subject),),
     rank=0,
-    needless=_needless,
+    skip_by_default=_needless,
 )

@@ -11,11 +11,11 @@ from typing import ClassVar
 
 import sympy as sp
 
-from symamp.bounds.all_data_sets_part import AllDataSetsPart
-from symamp.bounds.analysis import Analysis, finite_budget
-from symamp.bounds.bound import Bound, Part
+from symamp.bounds.all_data_sets_part import AllDataSetsPairBound
+from symamp.bounds.analysis import Bound, finite_budget
+from symamp.bounds.bound import MaxOverPairs, PairBound
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.formulas.normal_form import normal
@@ -37,7 +37,7 @@ Vertex = tuple[sp.Expr, sp.Expr, sp.Expr, sp.Expr]
 
 
 @dataclass(frozen=True)
-class PatternCell(AllDataSetsPart):
+class PatternCell(AllDataSetsPairBound):
     """All randomizers of messages of two levels whose pair of inputs is told apart by masses p of one cell.
 
     ``triples`` are the largest laws at each end: every law that another input may have is below a mixture of theirs in
@@ -52,7 +52,7 @@ class PatternCell(AllDataSetsPart):
     mixed: ClassVar[bool] = True
 
 
-def generic_all_data_sets_bound(subject: Subject) -> Bound:
+def generic_all_data_sets_bound(subject: Subject) -> MaxOverPairs:
     """Return the bound: the blanket for small p, and a part for each cell of p between that and 1/(t + 1).
 
     p is the mass of the blanket on messages that x0 sends with ratio t = e^eps0 and x1 with ratio 1, after the
@@ -63,10 +63,10 @@ def generic_all_data_sets_bound(subject: Subject) -> Bound:
     For 0 <= eps <= eps0 the largest divergence of the parts is at least that of the shuffled reports of every two
     neighbouring data sets, for every eps0-LDP randomizer. Proof: docs/proofs/generic_all_data_sets.md.
     """
-    return Bound.of(_parts(subject.local_ratio()))
+    return MaxOverPairs.of(_parts(subject.local_ratio()))
 
 
-def _parts(t: sp.Expr) -> Iterator[Part]:
+def _parts(t: sp.Expr) -> Iterator[PairBound]:
     for ends in pairwise((_LEAST, *_shares(float(t)))):
         found = below if ends[0] < 0 else above
         masses = [_mass(t, share) for share in ends]
@@ -128,14 +128,14 @@ def _vertex_law(t: sp.Expr, p: sp.Expr, vertex: Vertex) -> Reduction:
         (1 / t, 1 / t, t * f2),
     )
     components = tuple(Component(r0, r1, mass) for r0, r1, m in atoms if (mass := normal(m)) != 0)
-    return Reduction(NAME, Standing.PROVED, SOURCE, Decomposition(components), (("x", one),))
+    return Reduction(NAME, ProofStatus.PROVED, SOURCE, Decomposition(components), (("x", one),))
 
 
 def _low_blanket(t: sp.Expr, p: sp.Expr) -> Reduction:
     """Return the blanket with the largest divergence among those of masses up to p."""
     one, rest = sp.Integer(1), normal((1 - p * (1 + t)) / t)
     components = (Component(t, one, p), Component(one, t, p), Component(t, t, rest))
-    return Reduction(NAME, Standing.PROVED, SOURCE, Decomposition(components))
+    return Reduction(NAME, ProofStatus.PROVED, SOURCE, Decomposition(components))
 
 
 def _lacks(subject: Subject) -> str | None:
@@ -151,14 +151,14 @@ def _floor(subject: Subject) -> Iterator[Reduction]:
     yield _vertex_law(t, ternary, (zero, zero, zero, ternary))
 
 
-GENERIC_ALL_DATA_SETS = Analysis(
+GENERIC_ALL_DATA_SETS = Bound(
     NAME,
-    Standing.PROVED,
+    ProofStatus.PROVED,
     SOURCE,
     "any randomizer of the same budget, all data sets at once",
     generic_all_data_sets_bound,
     _lacks,
     rank=4,
     floor=_floor,
-    dear=lambda subject, level, n: n < _FEW_USERS,
+    too_costly=lambda subject, level, n: n < _FEW_USERS,
 )

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import sympy as sp
 
-from symamp.bounds.analysis import Analysis, Lack
+from symamp.bounds.analysis import Bound, Lack
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.bounds.subject import Subject
 from symamp.bounds.worst_pair import has_worst_ends
 from symamp.decompositions.decomposition import Component, Decomposition
@@ -88,12 +88,12 @@ def _analysis(
     laws: Callable[[Subject], Iterable[Decomposition]],
     lacks: Lack,
     rank: int | None = None,
-    needless: Callable[[Subject], bool] = lambda _: False,
-) -> Analysis:
+    skip_by_default: Callable[[Subject], bool] = lambda _: False,
+) -> Bound:
     def parts(subject: Subject) -> tuple[Reduction, ...]:
-        return tuple(Reduction(name, Standing.PROVED, source, law) for law in laws(subject))
+        return tuple(Reduction(name, ProofStatus.PROVED, source, law) for law in laws(subject))
 
-    return Analysis(name, Standing.PROVED, source, summary, parts, lacks, rank, needless)
+    return Bound(name, ProofStatus.PROVED, source, summary, parts, lacks, rank, skip_by_default)
 
 
 SANDWICH = _analysis(
@@ -110,5 +110,5 @@ FALLBACK = _analysis(
     lambda subject: (law_above_interval(subject.densities),),
     _no_interval,
     rank=0,
-    needless=has_worst_ends,
+    skip_by_default=has_worst_ends,
 )

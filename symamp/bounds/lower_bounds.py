@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from symamp.bounds.bound import Bound, DataSetPart, Part, SearchedBound, has_many_messages
+from symamp.bounds.background_mixtures import ascent, rounded
+from symamp.bounds.bound import DataSetBound, MaxOverPairs, MaxOverSearchedPairs, PairBound, has_many_messages
 from symamp.bounds.data_sets import dataset_reduction, pure_datasets
 from symamp.bounds.density_pairs import density_data_sets
-from symamp.bounds.mixed_others import ascent, rounded
 from symamp.bounds.own_law import own_parts
 from symamp.bounds.pairs_of_a_table import best, chi_squares, excesses, log_divergences
 from symamp.bounds.reduction import Reduction
@@ -38,19 +38,19 @@ _MOST_HIDING = 100
 _MOST_MIXED, _DENOMINATOR = 6, 4096
 
 
-def lower_bound(subject: Subject) -> Bound:
+def lower_bound(subject: Subject) -> MaxOverPairs:
     """Return the data sets that are tried for the lower bound: all that there are, or a search among them."""
     if subject.triple is not None:
-        return Bound(own_parts(subject))
+        return MaxOverPairs(own_parts(subject))
     if subject.noise is not None and subject.noise is subject:  # of neighbours at a distance only members are known
-        return Bound(tuple(NoiseDataSet(subject.noise, x) for x in (0, 1)))
+        return MaxOverPairs(tuple(NoiseDataSet(subject.noise, x) for x in (0, 1)))
     if subject.densities is not None:
         return density_data_sets(subject.densities)
-    return DataSetBound(subject)
+    return MaxOverDataSets(subject)
 
 
 @dataclass(frozen=True, init=False)
-class DataSetBound(SearchedBound):
+class MaxOverDataSets(MaxOverSearchedPairs):
     """The data sets (x0, x*, ..., x*) of a subject, x0, x1 and x* any inputs, the worst ones proposed first."""
 
     subject: Any
@@ -60,7 +60,7 @@ class DataSetBound(SearchedBound):
         vars(self).update(subject=subject, _hiding={})
 
     @property  # type: ignore[misc]
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PairBound, ...]:
         """The data sets of all pairs of a description, or those of a table in which a message may name its sender."""
         return tuple(r for m in self.subject.members() for r in self._revealing(m))
 
@@ -73,7 +73,7 @@ class DataSetBound(SearchedBound):
         """Return a few data sets for each mechanism of the subject."""
         return [r for m in self.subject.members() for r in self._of(m, self._proposed(m, level, n))]
 
-    def mixtures(self, reduction: DataSetPart, level: Level, n: int) -> Iterator[Reduction]:
+    def mixtures(self, reduction: DataSetBound, level: Level, n: int) -> Iterator[Reduction]:
         """Yield data sets for the same pair in which the other users draw their inputs, weights found by ascent."""
         for m in self.subject.members():
             if reduction.member in ("", repr(m)):
@@ -178,7 +178,7 @@ def _most_revealing(table: NumericTable) -> list[tuple[int, int]]:
     return best(np.where((masses > 0.0) & table.admissible, masses, -np.inf), 2)
 
 
-def _mixed(mechanism: Mechanism, reduction: DataSetPart, level: Level, n: int) -> Iterator[Reduction]:
+def _mixed(mechanism: Mechanism, reduction: DataSetBound, level: Level, n: int) -> Iterator[Reduction]:
     pair = reduction.pair
     if mechanism.is_composed:  # a mixture of inputs is no product: constant data sets only
         return

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from symamp.bounds.analysis import Analysis
+from symamp.bounds.analysis import Bound
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.bounds.subject import Subject
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.decomposition import Component, Decomposition
@@ -117,7 +117,7 @@ def own_parts(subject: Subject) -> tuple[Reduction, ...]:
     """Return the triple in both orders of the pair, the bound being the larger divergence."""
     assert subject.triple is not None
     orders = (subject.triple, subject.triple.swapped())
-    return tuple(Reduction("own_law", Standing.PROVED, SOURCE, d) for d in orders)
+    return tuple(Reduction("own_law", ProofStatus.PROVED, SOURCE, d) for d in orders)
 
 
-OWN_LAW = Analysis("own_law", Standing.PROVED, SOURCE, "a law of one's own", own_parts, lacks=_is_own, rank=0)
+OWN_LAW = Bound("own_law", ProofStatus.PROVED, SOURCE, "a law of one's own", own_parts, lacks=_is_own, rank=0)

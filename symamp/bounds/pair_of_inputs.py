@@ -12,10 +12,10 @@ from typing import ClassVar
 import sympy as sp
 
 from symamp.bounds.analysis import one_mechanism
-from symamp.bounds.bound import ROUGH, PartDefaults
+from symamp.bounds.bound import ROUGH, PairBoundDefaults
 from symamp.bounds.data_sets import dataset_reduction
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.bounds.subject import Subject
 from symamp.decompositions.envelope import envelope_classes, inputs_not_described
 from symamp.laws.law import Law, Level, quick_gparv
@@ -76,7 +76,7 @@ def is_large_table(subject: Subject) -> bool:
 
 
 @dataclass(frozen=True)
-class PairOfInputs(PartDefaults):
+class PairOfInputs(PairBoundDefaults):
     """A part of a bound that knows a pair of inputs by its laws under every other input, and nothing else.
 
     ``triples`` lists one data set (x0, x, ..., x) for each class of inputs x that another user may hold. ``accuracy``
@@ -86,7 +86,7 @@ class PairOfInputs(PartDefaults):
     triples: tuple[Reduction, ...]
 
     method: ClassVar[str]
-    standing: ClassVar[Standing] = Standing.PROVED
+    proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str]
 
     @property
@@ -130,7 +130,7 @@ class PairOfInputs(PartDefaults):
         def known(eps: float) -> float:
             return self.known_root(n, log_delta, settings, eps)
 
-        return falling_root(miss, first, slope, top, max(0.02 * settings.gap, self.accuracy), known)
+        return falling_root(miss, first, slope, top, max(0.02 * settings.gap, self.estimate_error), known)
 
     def known_root(self, n: int, log_delta: float, settings: Settings, start: float | None) -> float:
         """Return an eps from which on this bound is of no use, because another one is delta there; inf if none is."""
@@ -145,7 +145,7 @@ class PairOfInputs(PartDefaults):
         return max(triples, key=lambda t: t.log_estimate(level, n, ROUGH))
 
     @property
-    def constant(self) -> tuple[Reduction, ...]:
+    def fixed_background(self) -> tuple[Reduction, ...]:
         """The triples."""
         return self.triples
 
@@ -153,7 +153,7 @@ class PairOfInputs(PartDefaults):
         """Return an estimate that the search for a root may ask for often."""
         return self.log_estimate(level, n)
 
-    def alike(self, level: Level, n: int) -> Reduction | None:
+    def slope_proxy(self, level: Level, n: int) -> Reduction | None:
         """Return a data set of the same pair."""
         return self.worst_triple(level, n)
 

@@ -1,4 +1,4 @@
-"""A reduction: a triple (A0, A1, A2) with a name, a standing and a source."""
+"""A reduction: a triple (A0, A1, A2) with a name, a proof status and a source."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import ClassVar, TypeGuard
 import sympy as sp
 from flint import arb
 
-from symamp.bounds.bound import DataSets, Part, PartDefaults
+from symamp.bounds.bound import DataSets, PairBound, PairBoundDefaults
 from symamp.bounds.convex_order import is_worse
-from symamp.bounds.standing import Standing
+from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.to_law import law_of
 from symamp.laws.law import Law, Level, quick_gparv
@@ -22,14 +22,14 @@ from symamp.sums.inversion import approximate_log_law, estimate_epsilon, largest
 
 
 @dataclass(frozen=True)
-class Reduction(PartDefaults):
+class Reduction(PairBoundDefaults):
     """A decomposition put to use: ``dataset`` weights the inputs of the other users (empty for upper bounds).
 
     ``member`` says which mechanism it is of where the question was about many.
     """
 
     method: str
-    standing: Standing
+    proof_status: ProofStatus
     source: str
     decomposition: Decomposition
     dataset: tuple[tuple[str, sp.Rational], ...] = ()
@@ -88,7 +88,7 @@ class Reduction(PartDefaults):
         """
         return _enclosed(self.decomposition, bool(self.dataset), level, n, settings)
 
-    def settles(self, other: Part, level: Level) -> bool:
+    def dominates(self, other: PairBound, level: Level) -> bool:
         """Return whether convex order proves that ``other`` is not worse at this level, for every n.
 
         Guarantee
@@ -99,7 +99,7 @@ class Reduction(PartDefaults):
         return is_triple(other) and is_worse(self.decomposition, other.decomposition, level)
 
 
-def is_triple(part: Part) -> TypeGuard[Reduction]:
+def is_triple(part: PairBound) -> TypeGuard[Reduction]:
     """Return whether the part is a triple: then it has a law, and a certificate can carry it."""
     return part.is_triple
 

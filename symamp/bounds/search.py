@@ -9,8 +9,8 @@ from typing import TypeAlias, cast
 
 from flint import arb, fmpq
 
-from symamp.bounds.analysis import Analysis
-from symamp.bounds.bound import ROUGH, Bound, DataSetPart, Evidence, Part, Progress
+from symamp.bounds.analysis import Bound
+from symamp.bounds.bound import ROUGH, DataSetBound, Evidence, MaxOverPairs, PairBound, Progress
 from symamp.bounds.lower_bounds import lower_bound
 from symamp.bounds.pairs_of_a_table import MOMENTS
 from symamp.bounds.registry import analysis, by_default
@@ -27,7 +27,7 @@ from symamp.sums.inversion import LARGEST_EPS, log_of, log_of_ball
 LOOSE = 1e-3
 """Relative distance of the bounds from which on more is tried: dearer analyses above, mixtures of inputs below."""
 
-Tried: TypeAlias = tuple[float, Bound, Part]
+Tried: TypeAlias = tuple[float, MaxOverPairs, PairBound]
 """An estimate of a bound at a question, the bound, and its part with the largest value."""
 
 _NEAR, _FAR_ABOVE = 1.0, 0.1
@@ -36,30 +36,30 @@ _PATIENCE = 3
 """How often mixtures are tried by one profile before it does without."""
 
 
-class Ladder:
+class CandidateBounds:
     """The upper bounds of a subject, made when they are needed: the named one, or all proved ones, cheap first."""
 
     def __init__(self, subject: Subject, method: str | None, progress: Progress | None = None) -> None:
         self._analyses = by_default(subject) if method is None else (analysis(method, subject),)
         self._subject, self._progress = subject, progress
-        self._made: dict[str, Bound] = {}
-        self._floors: dict[str, tuple[Part, ...]] = {}
+        self._made: dict[str, MaxOverPairs] = {}
+        self._floors: dict[str, tuple[PairBound, ...]] = {}
         self._beaten: tuple[float, tuple[int, bool], frozenset[str]] = (inf, (0, False), frozenset())
 
-    def _bound(self, found: Analysis) -> Bound:
+    def _bound(self, found: Bound) -> MaxOverPairs:
         if found.name not in self._made:
             bound = found.bound(self._subject)
             self._made[found.name] = bound if self._progress is None else bound.watched(self._progress)
         return self._made[found.name]
 
     @property
-    def first(self) -> Bound:
+    def first(self) -> MaxOverPairs:
         """The cheapest bound."""
         return self._bound(self._analyses[0])
 
-    def _is_hopeless(self, found: Analysis, n: int, level: Level, log_delta: float) -> bool:
+    def _is_hopeless(self, found: Bound, n: int, level: Level, log_delta: float) -> bool:
         """Return whether the bound takes too long for one of many, or its parts show that it is not below this."""
-        if len(self._analyses) > 1 and found.dear(self._subject, level, n):
+        if len(self._analyses) > 1 and found.too_costly(self._subject, level, n):
             return True
         if found.floor is None:
             return False
@@ -68,7 +68,13 @@ class Ladder:
         return any(part.log_estimate(level, n, ROUGH) >= log_delta for part in self._floors[found.name])
 
     def roots(
-        self, n: int, log_delta: float, settings: Settings, low: float, exact: bool = False, lower: Part | None = None
+        self,
+        n: int,
+        log_delta: float,
+        settings: Settings,
+        low: float,
+        exact: bool = False,
+        lower: PairBound | None = None,
     ) -> list[Tried]:
         """Return the bounds that were tried with their estimated eps, the least first, down to about ``low``.
 
@@ -82,7 +88,7 @@ class Ladder:
             if tried and self._is_hopeless(found, n, Level.of_float(min(least, LARGEST_EPS)), log_delta):
                 continue
             bound = self._bound(found)
-            if exact and tried and bound.parts[0].accuracy > 0.0:
+            if exact and tried and bound.parts[0].estimate_error > 0.0:
                 continue
             start, first = (least, None) if tried else (low, None)
             if bound.searched_table is not None and lower is not None and 0.0 < low < inf:
@@ -110,7 +116,7 @@ class Ladder:
             if self._is_hopeless(found, n, level, least):
                 continue
             bound = self._bound(found)
-            if exact and tried and bound.parts[0].accuracy > 0.0:
+            if exact and tried and bound.parts[0].estimate_error > 0.0:
                 continue
             part = bound.ranked(level, n)[0]
             value = part.log_estimate(level, n)
@@ -137,44 +143,44 @@ class DataSetSearch:
     def __init__(self, subject: Subject) -> None:
         self._simple = lower_bound(subject)
         self._in_vain = 0
-        self._winner: Part | None = None
-        self._hopeless: dict[int, tuple[tuple[DataSetPart, arb], ...]] = {}
+        self._winner: PairBound | None = None
+        self._hopeless: dict[int, tuple[tuple[DataSetBound, arb], ...]] = {}
 
     def largest_root(
         self, n: int, log_delta: float, settings: Settings, start: float | None = None
-    ) -> tuple[float, DataSetPart]:
+    ) -> tuple[float, DataSetBound]:
         """Return (eps, data set) with the largest estimated eps among the simple data sets."""
         found = self._simple.root(n, log_delta, settings, start, self._winner)
         self._winner = found[1]
         return _reduction(found)
 
     def largest_mixed_root(
-        self, n: int, log_delta: float, settings: Settings, best: DataSetPart, root: float
-    ) -> tuple[float, DataSetPart]:
+        self, n: int, log_delta: float, settings: Settings, best: DataSetBound, root: float
+    ) -> tuple[float, DataSetBound]:
         """Return (eps, data set) with the largest estimated eps among the mixtures for the pair of the best one."""
         if not 0.0 < root < inf or self._in_vain >= _PATIENCE or is_spent():
             return root, best
-        mixed = Bound.of((best, *self._simple.mixtures(best, Level.of_float(root), n)))
+        mixed = MaxOverPairs.of((best, *self._simple.mixtures(best, Level.of_float(root), n)))
         return self._told(_reduction(mixed.root(n, log_delta, settings, root)))
 
-    def largest_value(self, level: Level, n: int) -> tuple[float, DataSetPart]:
+    def largest_value(self, level: Level, n: int) -> tuple[float, DataSetBound]:
         """Return (log divergence, data set) with the largest estimate among the simple data sets."""
         return _largest(self._simple, level, n)
 
-    def largest_mixed_value(self, level: Level, n: int, best: DataSetPart) -> tuple[float, DataSetPart]:
+    def largest_mixed_value(self, level: Level, n: int, best: DataSetBound) -> tuple[float, DataSetBound]:
         """Return (log divergence, data set) with the largest estimate among the mixtures for the pair of the best."""
         if self._in_vain >= _PATIENCE or is_spent():
-            return _largest(Bound((best,)), level, n)
-        return self._told(_largest(Bound.of((best, *self._simple.mixtures(best, level, n))), level, n))
+            return _largest(MaxOverPairs((best,)), level, n)
+        return self._told(_largest(MaxOverPairs.of((best, *self._simple.mixtures(best, level, n))), level, n))
 
-    def _told(self, found: tuple[float, DataSetPart]) -> tuple[float, DataSetPart]:
+    def _told(self, found: tuple[float, DataSetBound]) -> tuple[float, DataSetBound]:
         """Remember whether a mixture has won: where several have not, further questions go without them."""
         self._in_vain = 0 if len(found[1].dataset) > 1 else self._in_vain + 1
         return found
 
     def attained_root(
-        self, n: int, log_delta: float, settings: Settings, worst: Part, root: float, best: Part, low: float
-    ) -> tuple[float, Part]:
+        self, n: int, log_delta: float, settings: Settings, worst: PairBound, root: float, best: PairBound, low: float
+    ) -> tuple[float, PairBound]:
         """Return (eps, data set): that by which the upper bound itself is attained, if there is one and it is above."""
         found = worst.attained(Level.of_float(root), n) if 0.0 < root < inf else None
         if found is None:
@@ -182,7 +188,9 @@ class DataSetSearch:
         value = found.root(n, log_delta, settings, root)
         return (value, found) if value > low or _is_truth(worst) else (low, best)
 
-    def attained_value(self, level: Level, n: int, worst: Part, best: Part, low: float) -> tuple[float, Part]:
+    def attained_value(
+        self, level: Level, n: int, worst: PairBound, best: PairBound, low: float
+    ) -> tuple[float, PairBound]:
         """Return (log divergence, data set) in the same way."""
         found = worst.attained(level, n)
         if found is None:
@@ -190,7 +198,7 @@ class DataSetSearch:
         value = found.log_estimate(level, n)
         return (value, found) if value > low or _is_truth(worst) else (low, best)
 
-    def never_below(self, n: int, delta: fmpq) -> DataSetPart | None:
+    def never_below(self, n: int, delta: fmpq) -> DataSetBound | None:
         """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
         if n not in self._hopeless:
             with at_precision(256):
@@ -207,17 +215,17 @@ def attained_first(tried: Sequence[Tried], slack: float) -> Tried:
     return next((t for t in tried if t[2].is_attained and t[0] <= least[0] + slack), least)
 
 
-def _is_truth(part: Part) -> bool:
+def _is_truth(part: PairBound) -> bool:
     """Return whether the bound is the largest divergence itself, and is known to any accuracy."""
-    return part.is_attained and part.accuracy == 0.0
+    return part.is_attained and part.estimate_error == 0.0
 
 
-def _reduction(found: tuple[float, Part]) -> tuple[float, DataSetPart]:
+def _reduction(found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:
     value, part = found
-    return value, cast(DataSetPart, part)
+    return value, cast(DataSetBound, part)
 
 
-def _largest(bound: Bound, level: Level, n: int) -> tuple[float, DataSetPart]:
+def _largest(bound: MaxOverPairs, level: Level, n: int) -> tuple[float, DataSetBound]:
     part = bound.ranked(level, n)[0]
     return _reduction((part.log_estimate(level, n, ROUGH), part))
 
@@ -232,7 +240,7 @@ _WIDE, _STEP_SIZES, _SMALL = 1e-2, (1e-4, 1e-7, 1e-10), 1e-3
 
 
 def epsilon_above(
-    bound: Bound, worst: Part, n: int, delta: fmpq, guess: float, settings: Settings
+    bound: MaxOverPairs, worst: PairBound, n: int, delta: fmpq, guess: float, settings: Settings
 ) -> tuple[float, tuple[Evidence, ...]]:
     """Return a double eps >= guess, as close as can be certified, at which all parts have divergence <= delta.
 
@@ -254,13 +262,18 @@ def epsilon_above(
         if missed is not None and missed[1] > miss:
             slope = (missed[1] - miss) / (shift - missed[0])
         if all(e.is_at_most(delta) for e in found):
-            closer = eps + (miss + 0.25 * worst.accuracy) / slope
-            if worst.accuracy > 0.0 and len(found) == 1 and not is_spent() and 0.0 < closer < eps * (1.0 - _WORTH):
+            closer = eps + (miss + 0.25 * worst.estimate_error) / slope
+            if (
+                worst.estimate_error > 0.0
+                and len(found) == 1
+                and not is_spent()
+                and 0.0 < closer < eps * (1.0 - _WORTH)
+            ):
                 again = bound.evidence(Level.of_float(closer), n, settings, delta, worst)
                 if all(e.is_at_most(delta) for e in again):
                     return closer, again
             return eps, found
-        if is_spent() and worst.accuracy > 0.0 and found[-1].evaluator == MOMENTS:
+        if is_spent() and worst.estimate_error > 0.0 and found[-1].evaluator == MOMENTS:
             return inf, ()  # pairs are left to their blankets: another bound is as good
         part = found[-1].part
         if part is not worst:  # it is the worse one here, and shows by itself where it is delta
@@ -271,18 +284,18 @@ def epsilon_above(
                 missed = None
                 continue
         missed = shift, miss
-        shift = _further(shift, miss + worst.accuracy, slope, guess, settings)
+        shift = _further(shift, miss + worst.estimate_error, slope, guess, settings)
     return inf, ()
 
 
-def _first_step(worst: Part, guess: float, n: int, delta: fmpq, settings: Settings) -> tuple[float, float]:
+def _first_step(worst: PairBound, guess: float, n: int, delta: fmpq, settings: Settings) -> tuple[float, float]:
     """Return the slope at a guess, and how far beyond it the divergence is likely to be proved."""
     slope = _slope(worst, guess, n, delta)
-    return slope, 0.0 if guess == 0.0 else max(0.6 * max(settings.gap, worst.finest), worst.accuracy) / slope
+    return slope, 0.0 if guess == 0.0 else max(0.6 * max(settings.gap, worst.gap_floor), worst.estimate_error) / slope
 
 
 def epsilon_below(
-    part: Part, n: int, delta: fmpq, guess: float, settings: Settings
+    part: PairBound, n: int, delta: fmpq, guess: float, settings: Settings
 ) -> tuple[float, tuple[Evidence, ...]]:
     """Return a double eps <= guess, as close as can be certified, at which the part has divergence > delta.
 
@@ -292,10 +305,10 @@ def epsilon_below(
     certified. Proof: docs/proofs/inversion.md.
     """
     guess = _at_tie(part, n, delta, guess)
-    if guess in (0.0, inf) or part.accuracy > 0.0:  # inf: not proved; accuracy: the part has no lower end
+    if guess in (0.0, inf) or part.estimate_error > 0.0:  # inf: not proved; accuracy: the part has no lower end
         return 0.0, ()
     slope = _slope(part, guess, n, delta)
-    shift = 0.6 * max(settings.gap, part.finest) / slope
+    shift = 0.6 * max(settings.gap, part.gap_floor) / slope
     for _ in range(_STEPS):
         eps = nextafter(guess - shift, -inf)
         if eps <= 0.0:
@@ -308,7 +321,7 @@ def epsilon_below(
     return 0.0, ()
 
 
-def _at_tie(part: Part, n: int, delta: fmpq, guess: float) -> float:
+def _at_tie(part: PairBound, n: int, delta: fmpq, guess: float) -> float:
     """Return the guess, or where the divergence comes down to delta, if delta is what is left of it for large eps."""
     plateau = part.plateau
     if plateau == inf:
@@ -331,10 +344,10 @@ def _miss(value: Dyadic, delta: fmpq) -> float:
     return miss if isfinite(miss) else 1.0
 
 
-def _slope(part: Part, eps: float, n: int, delta: fmpq) -> float:
+def _slope(part: PairBound, eps: float, n: int, delta: fmpq) -> float:
     """Return a positive float near -d log D / d eps at the eps where D is delta, for choosing a first step."""
     wide = _WIDE * eps
-    cheap = part.alike(Level.of_float(eps), n)
+    cheap = part.slope_proxy(Level.of_float(eps), n)
     if cheap is not None:
         part = cheap
     elif wide > 0.0:

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import sympy as sp
 
-from symamp.bounds.bound import DataSets, PartDefaults
+from symamp.bounds.bound import DataSets, PairBoundDefaults
 from symamp.bounds.data_sets import SOURCE as DATA_SETS
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.decompositions.decomposition import LawTriple
 from symamp.decompositions.to_law import log_above
 from symamp.errors import PrecisionError
@@ -34,13 +34,13 @@ _CELLS, _FEWEST_CELLS, _BITS = 160, 16, 256
 
 
 @dataclass(frozen=True)
-class SmoothPart(PartDefaults):
+class SmoothPairBound(PairBoundDefaults):
     """A part whose divergence lies between those of two laws with densities."""
 
     noise: AdditiveNoise | Densities
 
     method: ClassVar[str]
-    standing: ClassVar[Standing]
+    proof_status: ClassVar[ProofStatus]
     source: ClassVar[str]
 
     def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
@@ -58,9 +58,9 @@ class SmoothPart(PartDefaults):
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
-        if self.finest > 0.0 and log_delta < _LEAST_LOG_DELTA:
+        if self.gap_floor > 0.0 and log_delta < _LEAST_LOG_DELTA:
             raise PrecisionError("delta", f"about 1e{log_delta / log(10):.0f}", _ALLOWED)
-        settings = replace(settings, gap=max(settings.gap, self.finest))
+        settings = replace(settings, gap=max(settings.gap, self.gap_floor))
         return estimate_smooth_epsilon(lambda level: self.laws(level, n)[1], n, log_delta, settings, self._top, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
@@ -72,11 +72,11 @@ class SmoothPart(PartDefaults):
         Proof: docs/proofs/smooth_laws.md.
         """
         low, high = self.laws(level, n)
-        settings = replace(settings, gap=max(settings.gap, self.finest))
+        settings = replace(settings, gap=max(settings.gap, self.gap_floor))
         return enclose_smooth(high, level, n, settings, low)
 
     @property
-    def finest(self) -> float:
+    def gap_floor(self) -> float:
         """The cut of an unbounded tail alone costs about 1e-5, and rare large ratios make many frequencies."""
         return _GAP_OF_CUT if self.noise.local_ratio() is sp.oo else 0.0
 
@@ -92,14 +92,14 @@ def _among(law: SmoothLaw, other: int) -> SmoothLaw:
 
 
 @dataclass(frozen=True)
-class WorstPairPart(SmoothPart):
+class WorstPairBound(SmoothPairBound):
     """The blanket of the pair (0, 1), which is worse than every other pair of inputs."""
 
     noise: AdditiveNoise
 
     pair: ClassVar[tuple[str, str]] = ("0", "1")
     method: ClassVar[str] = "worst_pair"
-    standing: ClassVar[Standing] = Standing.PROVED
+    proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str] = WORST_PAIR
 
     def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
@@ -107,14 +107,14 @@ class WorstPairPart(SmoothPart):
         return self.noise.blanket_laws(level, n)
 
 
-class SmoothDataSet(SmoothPart):
+class SmoothDataSet(SmoothPairBound):
     """Data sets in which all other users hold the input ``other``."""
 
     pair: tuple[str, str]
     other: Any
 
     method: ClassVar[str] = "data set"
-    standing: ClassVar[Standing] = Standing.LOWER
+    proof_status: ClassVar[ProofStatus] = ProofStatus.LOWER
     source: ClassVar[str] = DATA_SETS
     member: ClassVar[str] = ""
     dataset: ClassVar[tuple[()]] = ()
@@ -140,7 +140,7 @@ class SmoothDataSet(SmoothPart):
         law = self.laws(level, n)[0]
         cells = max(_CELLS // max(len(law.pieces), 1), _FEWEST_CELLS)
         triple = LawTriple(finite_sandwich(law, cells, _BITS, even_cuts)[0], self.pair)
-        return Reduction(self.method, self.standing, self.source, triple, ((str(self.other), sp.Integer(1)),))
+        return Reduction(self.method, self.proof_status, self.source, triple, ((str(self.other), sp.Integer(1)),))
 
 
 @dataclass(frozen=True)

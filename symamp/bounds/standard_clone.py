@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from symamp.bounds.analysis import Analysis
+from symamp.bounds.analysis import Bound
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.formulas.normal_form import normal
@@ -23,12 +23,12 @@ def standard_clone_reduction(subject: Subject) -> Reduction:
     t = subject.local_ratio()
     high, low, mass = normal(2 * t**2 / (t + 1)), normal(2 * t / (t + 1)), normal(1 / (2 * t))
     components = (Component(high, low, mass), Component(low, high, mass))
-    return Reduction("standard_clone", Standing.PROVED, SOURCE, Decomposition(components))
+    return Reduction("standard_clone", ProofStatus.PROVED, SOURCE, Decomposition(components))
 
 
-STANDARD_CLONE = Analysis(
+STANDARD_CLONE = Bound(
     "standard_clone",
-    Standing.PROVED,
+    ProofStatus.PROVED,
     SOURCE,
     "any randomizer of the same budget, by cloning every message",
     lambda subject: (standard_clone_reduction(subject),),

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from flint import arb, fmpq
 
-from symamp.bounds.bound import Evidence, Part, Progress, SearchedBound, has_many_messages, sharp_enough
+from symamp.bounds.bound import Evidence, MaxOverSearchedPairs, PairBound, Progress, has_many_messages, sharp_enough
 from symamp.bounds.pairs_of_a_table import MOMENTS, Pair, moment_bounds, narrowed, open_pairs, worst_pairs
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.pairs import distinct_pairs
@@ -21,7 +21,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.numbers.work import is_spent
 from symamp.sums.divergence import Enclosure, Settings
 
-Closer: TypeAlias = Callable[[Part, Level, int, arb, list[Pair]], list[Pair]]
+Closer: TypeAlias = Callable[[PairBound, Level, int, arb, list[Pair]], list[Pair]]
 """Returns those of some pairs that it does not prove to lie below a bound, given the worst part; worst first."""
 Ranking: TypeAlias = Callable[[NumericTable, Level, int, int], list[Pair]]
 """Returns so many ordered pairs with the largest divergence, by estimates, worst first."""
@@ -36,7 +36,7 @@ _REFINED = 6
 
 
 @dataclass(frozen=True, init=False)
-class TableBound(SearchedBound):
+class MaxOverRows(MaxOverSearchedPairs):
     """The bound of an analysis over all compared pairs of rows of a table, whose parts are made when they are needed.
 
     ``part`` makes the part of a pair of rows; its divergence must be at most that of the blanket of the pair, since
@@ -47,10 +47,10 @@ class TableBound(SearchedBound):
     """
 
     table: NumericTable
-    part: Callable[[Pair], Part]
+    part: Callable[[Pair], PairBound]
     progress: Progress | None = None
     alike: Groups = distinct_pairs
-    instead: Callable[[Pair], Part] | None = None
+    instead: Callable[[Pair], PairBound] | None = None
     closer: Closer | None = None
     ranking: Ranking = worst_pairs
     _left: dict[tuple[int, fmpq | Dyadic], tuple[float, list[Pair]]] = field(
@@ -60,19 +60,19 @@ class TableBound(SearchedBound):
     def __init__(
         self,
         table: NumericTable,
-        part: Callable[[Pair], Part],
+        part: Callable[[Pair], PairBound],
         progress: Progress | None = None,
         alike: Groups = distinct_pairs,
-        instead: Callable[[Pair], Part] | None = None,
+        instead: Callable[[Pair], PairBound] | None = None,
         closer: Closer | None = None,
         ranking: Ranking = worst_pairs,
     ) -> None:
         vars(self).update(table=table, part=part, progress=progress, alike=alike, instead=instead)
         vars(self).update(closer=closer, ranking=ranking, _left={})
 
-    def watched(self, progress: Progress) -> TableBound:
+    def watched(self, progress: Progress) -> MaxOverRows:
         """Return the bound that tells how many pairs are settled."""
-        return TableBound(self.table, self.part, progress, self.alike, self.instead, self.closer, self.ranking)
+        return MaxOverRows(self.table, self.part, progress, self.alike, self.instead, self.closer, self.ranking)
 
     @property
     def searched_table(self) -> NumericTable:
@@ -90,21 +90,21 @@ class TableBound(SearchedBound):
         return size * (size - 1)
 
     @property  # type: ignore[misc]
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PairBound, ...]:
         """One part for each class of pairs: all of them, which may be many."""
         return tuple(self.part(group[0]) for group in self.alike(self.table, self.table.pairs))
 
-    def proposed(self, level: Level, n: int) -> list[Part]:
+    def proposed(self, level: Level, n: int) -> list[PairBound]:
         """Return the parts of the pairs that a common ranking finds worst."""
         if len(self.table.inputs) <= _FEW_INPUTS and len(self.table.messages) <= _FEW_MESSAGES:
             return [self.part(pair) for pair in self.table.pairs]
         return [self.part(pair) for pair in self.ranking(self.table, level, n, _REFINED) or self.table.pairs[:1]]
 
-    def own(self, part: Part | None) -> Part | None:
+    def own(self, part: PairBound | None) -> PairBound | None:
         """Return the part for the pair of inputs of another bound's part."""
         return None if part is None else self.part(self._rows(part))
 
-    def _rows(self, part: Part) -> Pair:
+    def _rows(self, part: PairBound) -> Pair:
         return self.table.inputs.index(part.pair[0]), self.table.inputs.index(part.pair[1])
 
     def evidence(
@@ -113,7 +113,7 @@ class TableBound(SearchedBound):
         n: int,
         settings: Settings,
         goal: fmpq | None = None,
-        first: Part | None = None,
+        first: PairBound | None = None,
         known: Iterable[Evidence] = (),
     ) -> tuple[Evidence, ...]:
         """Return certified evaluations whose largest upper end bounds the divergence of every pair at this level.
@@ -175,7 +175,7 @@ class TableBound(SearchedBound):
             worst = max(range(len(pairs)), key=lambda k: bounds[k])
             return Evidence.of(self.part(pairs[worst]), level, Enclosure(arb(0), bounds[worst], MOMENTS, 256))
 
-    def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: Part) -> list[list[Pair]]:
+    def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: PairBound) -> list[list[Pair]]:
         """Return the pairs that no common bound settles, worst first, in groups of which one stands for all."""
         first = self._rows(worst)
         every, tell = self._every, self.progress or _silent

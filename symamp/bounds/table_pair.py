@@ -11,17 +11,17 @@ import numpy as np
 import sympy as sp
 from flint import arb
 
-from symamp.bounds.all_data_sets_part import AllDataSetsPart, is_rough
+from symamp.bounds.all_data_sets_part import AllDataSetsPairBound, is_rough
 from symamp.bounds.blanket import blanket_of_rows
-from symamp.bounds.bound import Part
+from symamp.bounds.bound import PairBound
 from symamp.bounds.data_sets import dataset_reduction
-from symamp.bounds.envelope_part import EnvelopePart
+from symamp.bounds.envelope_part import EnvelopePairBound
 from symamp.bounds.lower_bounds import pairs_badly_hidden
 from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.pairs_of_a_table import MOMENTS, Pair, common_bounds, worst_pairs
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
-from symamp.bounds.table_bound import TableBound
+from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.numeric_table import Floats, NumericTable
 from symamp.decompositions.pairs import pairs_with_equal_laws
 from symamp.laws.law import Level
@@ -44,7 +44,7 @@ _ALIKE = 1e-3
 
 
 @dataclass(frozen=True)
-class TablePair(AllDataSetsPart):
+class TablePair(AllDataSetsPairBound):
     """One pair of rows: the less of the bound over all data sets and of the envelope."""
 
     @property
@@ -53,10 +53,10 @@ class TablePair(AllDataSetsPart):
         return self.method, self.pair
 
     @property
-    def cheaper(self) -> EnvelopePart | None:
+    def looser_proxy(self) -> EnvelopePairBound | None:
         """The envelope, where parameters of the pairs evaluated before were far from sharp, or did not suit others."""
         is_poor = self.others and (self.others[-1][2].excess > SHARP or len(self.others) > _OWN)
-        return EnvelopePart(self.triples) if is_poor else None
+        return EnvelopePairBound(self.triples) if is_poor else None
 
     def _estimates(self, level: Level, n: int, settings: Settings | None) -> tuple[float, float]:
         """Return estimates of the logarithms of both bounds; inf for what is not, or hardly, less than the other."""
@@ -121,7 +121,7 @@ class RoughPair(TablePair):
         """The pair, and that it is bounded roughly."""
         return "rough", self.pair
 
-    def _blanket(self) -> Part:
+    def _blanket(self) -> PairBound:
         return blanket_of_rows(self.table, rows_of(self, self.table))
 
     def _bound(self, level: Level, n: int, log_unit: float) -> float:
@@ -156,13 +156,13 @@ class RoughPair(TablePair):
             return Enclosure(arb(0), (arb(unit).exp() * arb(bound)).upper(), MOMENTS, 128)
 
 
-def rows_of(part: Part, table: NumericTable) -> Pair:
+def rows_of(part: PairBound, table: NumericTable) -> Pair:
     """Return the pair of a part as rows of the table."""
     return table.inputs.index(part.pair[0]), table.inputs.index(part.pair[1])
 
 
 def common(
-    part: AllDataSetsPart, table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], log_unit: float
+    part: AllDataSetsPairBound, table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], log_unit: float
 ) -> Floats:
     """Return bounds on pairs of rows over all data sets, in units of e^log_unit, by the parameters of a part."""
     found = part.searches.whole(level, n, rough=True)[0].found
@@ -173,7 +173,7 @@ def common(
     return common_bounds(table, level, n, pairs, (rows_of(part, table), parameters), log_unit)
 
 
-def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOfInputs]) -> TableBound:
+def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOfInputs]) -> MaxOverRows:
     """Return the bound over all pairs of rows of a table, each a part of this kind; what blankets settle is left out.
 
     Over all data sets, moments leave out more; with many inputs a few pairs are evaluated, and one of the others says
@@ -198,15 +198,15 @@ def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOf
         pair = inputs[rows[0]], inputs[rows[1]]
         return tuple(dataset_reduction(mechanism, pair, ((x, one),)) for x in inputs)
 
-    def closer(worst: Part, level: Level, n: int, bound: arb, pairs: list[Pair]) -> list[Pair]:
-        if not isinstance(worst, AllDataSetsPart) or not bound > 0 or not worst.searches.knows(level, n):
+    def closer(worst: PairBound, level: Level, n: int, bound: arb, pairs: list[Pair]) -> list[Pair]:
+        if not isinstance(worst, AllDataSetsPairBound) or not bound > 0 or not worst.searches.knows(level, n):
             return pairs
         with at_precision(128):
             log_bound = float_below(bound.log())
         bounds = common(worst, table, level, n, pairs, log_bound)
         return [pair for pair, found in zip(pairs, bounds.tolist(), strict=True) if not found <= 1.0]
 
-    def instead(rows: Pair) -> Part:
+    def instead(rows: Pair) -> PairBound:
         return RoughPair(triples(rows), table, others=others) if kind is TablePair else blanket_of_rows(table, rows)
 
     last: list[tuple[int, float, list[Pair]]] = []
@@ -220,4 +220,4 @@ def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOf
     made = partial(TablePair, others=others) if kind is TablePair else kind
     many = instead if len(inputs) > MANY_CLASSES else None
     ranking = badly_hidden if kind is TablePair else worst_pairs
-    return TableBound(table, part, None, pairs_with_equal_laws, many, closer, ranking)
+    return MaxOverRows(table, part, None, pairs_with_equal_laws, many, closer, ranking)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from symamp.bounds.analysis import Analysis, finite_budget, one_mechanism
+from symamp.bounds.analysis import Bound, finite_budget, one_mechanism
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.envelope import two_level_law
@@ -25,7 +25,7 @@ def two_level_reduction(subject: Subject) -> Reduction:
     """
     law = two_level_law(subject.local_ratio(), subject.variation_ratio().beta)
     kept = tuple(c for c in law.components if c.mass != 0)
-    return Reduction("two_level", Standing.PROVED, SOURCE, Decomposition(kept))
+    return Reduction("two_level", ProofStatus.PROVED, SOURCE, Decomposition(kept))
 
 
 def _lacks(subject: Subject) -> str | None:
@@ -35,9 +35,9 @@ def _lacks(subject: Subject) -> str | None:
     return missing
 
 
-TWO_LEVEL = Analysis(
+TWO_LEVEL = Bound(
     "two_level",
-    Standing.PROVED,
+    ProofStatus.PROVED,
     SOURCE,
     "any randomizer of the same budget and total variation",
     lambda subject: (two_level_reduction(subject),),

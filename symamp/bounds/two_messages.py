@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import sympy as sp
 
-from symamp.bounds.analysis import Analysis
+from symamp.bounds.analysis import Bound
 from symamp.bounds.attained_root import attained_root
 from symamp.bounds.data_sets import dataset_reduction
 from symamp.bounds.fixed_counts import FixedCounts, reports_of
 from symamp.bounds.pair_of_inputs import PairOfInputs, all_inputs_listed, pairs_of_inputs
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.bounds.subject import Subject
 from symamp.decompositions.envelope import envelope_classes
 from symamp.decompositions.numeric_table import NumericTable
@@ -29,7 +29,7 @@ SOURCE = "Theorem T (docs/proofs/two_messages.md)"
 
 
 @dataclass(frozen=True)
-class TwoMessagesPart(PairOfInputs):
+class TwoMessagesPairBound(PairOfInputs):
     """The largest divergence of one pair of inputs over all data sets, where there are two messages."""
 
     method: ClassVar[str] = "two_messages"
@@ -83,21 +83,21 @@ def _has_two(table: NumericTable) -> bool:
     return len(table.messages) == 2 and bool((table.ranks != table.ranks[0]).any()) and not table.is_restricted
 
 
-def _parts(subject: Subject) -> Iterator[TwoMessagesPart]:
+def _parts(subject: Subject) -> Iterator[TwoMessagesPairBound]:
     mechanism = subject.mechanism
     assert mechanism is not None
     if mechanism.numeric is None:
-        return (TwoMessagesPart(triples) for triples in pairs_of_inputs(subject))
+        return (TwoMessagesPairBound(triples) for triples in pairs_of_inputs(subject))
     ends = [
         mechanism.inputs[int(i)] for ranks in [mechanism.numeric.ranks[:, 0]] for i in (ranks.argmax(), ranks.argmin())
     ]
-    return (TwoMessagesPart(tuple(_triple(mechanism, pair, x) for x in ends)) for pair in (ends, ends[::-1]))
+    return (TwoMessagesPairBound(tuple(_triple(mechanism, pair, x) for x in ends)) for pair in (ends, ends[::-1]))
 
 
 def _triple(mechanism: Any, pair: list[str], other: str) -> Reduction:
     return dataset_reduction(mechanism, (pair[0], pair[1]), ((other, sp.Integer(1)),))
 
 
-TWO_MESSAGES = Analysis(
-    "two_messages", Standing.PROVED, SOURCE, "all compositions of two messages", _parts, _lacks, rank=3
+TWO_MESSAGES = Bound(
+    "two_messages", ProofStatus.PROVED, SOURCE, "all compositions of two messages", _parts, _lacks, rank=3
 )

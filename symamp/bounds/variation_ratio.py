@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sympy as sp
 
-from symamp.bounds.analysis import Analysis
+from symamp.bounds.analysis import Bound
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.standing import Standing
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.decomposition import Component, Decomposition, merged
 from symamp.formulas.normal_form import normal
@@ -35,7 +35,7 @@ def corrected_reduction(parameters: VariationRatio) -> Reduction:
         Component(normal(q), normal(q), normal(third / q)),
     )
     kept = tuple(c for c in components if c.mass != 0)
-    return Reduction("variation_ratio", Standing.PROVED, SOURCE, Decomposition(kept))
+    return Reduction("variation_ratio", ProofStatus.PROVED, SOURCE, Decomposition(kept))
 
 
 def printed_reduction(parameters: VariationRatio) -> Reduction:
@@ -48,7 +48,7 @@ def printed_reduction(parameters: VariationRatio) -> Reduction:
     high, low = normal(mass * q), normal(mass * q / p)
     parts = [(high, low, mass), (low, high, mass), (third, third, normal(1 - 2 * mass))]
     decomposition = merged([part for part in parts if any(e != 0 for e in part)], (), ("x0", "x1"))
-    return Reduction("variation_ratio_2023", Standing.REFUTED, PRINTED_SOURCE, decomposition)
+    return Reduction("variation_ratio_2023", ProofStatus.REFUTED, PRINTED_SOURCE, decomposition)
 
 
 def _masses(parameters: VariationRatio) -> tuple[sp.Expr, sp.Expr]:
@@ -58,18 +58,18 @@ def _masses(parameters: VariationRatio) -> tuple[sp.Expr, sp.Expr]:
     return normal(alpha * p / q), normal(1 - alpha - p * alpha)
 
 
-VARIATION_RATIO = Analysis(
+VARIATION_RATIO = Bound(
     "variation_ratio",
-    Standing.PROVED,
+    ProofStatus.PROVED,
     SOURCE,
     "three parameters of the mechanism, corrected",
     lambda subject: (corrected_reduction(subject.variation_ratio()),),
     rank=0,
-    needless=lambda subject: not subject.known_by_parameters,
+    skip_by_default=lambda subject: not subject.known_by_parameters,
 )
-VARIATION_RATIO_2023 = Analysis(
+VARIATION_RATIO_2023 = Bound(
     "variation_ratio_2023",
-    Standing.REFUTED,
+    ProofStatus.REFUTED,
     PRINTED_SOURCE,
     "three parameters of the mechanism, as printed",
     lambda subject: (printed_reduction(subject.variation_ratio()),),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from symamp.bounds.analysis import Analysis
-from symamp.bounds.bound import Bound
+from symamp.bounds.analysis import Bound
+from symamp.bounds.bound import MaxOverPairs
 from symamp.bounds.density_pairs import DensityPair
-from symamp.bounds.smooth_part import WORST_PAIR, WorstPairPart
-from symamp.bounds.standing import Standing
+from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.smooth_part import WORST_PAIR, WorstPairBound
 from symamp.bounds.subject import Subject
 
 ENDS = "Corollary 4 of Theorem P (docs/proofs/worst_pair.md)"
@@ -18,7 +18,7 @@ class WorstEnds(DensityPair):
     method, source = "worst_pair", ENDS
 
 
-def worst_pair_bound(subject: Subject) -> Bound:
+def worst_pair_bound(subject: Subject) -> MaxOverPairs:
     """Return the bound of one pair, the ends of the interval of inputs, that covers all pairs of inputs.
 
     Guarantee
@@ -27,10 +27,10 @@ def worst_pair_bound(subject: Subject) -> Bound:
     every level and number of users. Proof: docs/proofs/worst_pair.md.
     """
     if subject.noise is not None:
-        return Bound((WorstPairPart(subject.noise),))
+        return MaxOverPairs((WorstPairBound(subject.noise),))
     found = subject.densities
     assert found is not None
-    return Bound((WorstEnds(found, found.worst_pair().pair),))
+    return MaxOverPairs((WorstEnds(found, found.worst_pair().pair),))
 
 
 def _lacks(subject: Subject) -> str | None:
@@ -45,9 +45,9 @@ def has_worst_ends(subject: Subject) -> bool:
     return found is not None and found.is_interval and found.worst_pair().proved
 
 
-BOUND = Analysis(
+BOUND = Bound(
     "worst_pair",
-    Standing.PROVED,
+    ProofStatus.PROVED,
     f"{WORST_PAIR}; {ENDS}",
     "the worst pair of inputs, by a theorem",
     worst_pair_bound,

@@ -12,7 +12,7 @@ from typing import Any, cast
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.bounds.bound import Evidence, Part
+from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.few_users import HISTOGRAMS, RowsOfTable
 from symamp.bounds.pairs_of_a_table import Pair
 from symamp.bounds.reduction import Reduction, is_triple
@@ -65,12 +65,12 @@ def is_of_version_1(evidence: dict[str, Any]) -> bool:
     return "components" in evidence and evidence["evaluator"] != _TAILS
 
 
-def evidence_data(part: Part, at: At, found: Evidence, n: int, more_bits: int) -> dict[str, Any]:
+def evidence_data(part: PairBound, at: At, found: Evidence, n: int, more_bits: int) -> dict[str, Any]:
     """Return a certified evaluation as data: that of a triple, or of a pair of inputs with all laws of the others."""
     if found.evaluator == HISTOGRAMS:
         return histograms_data(part, at, found, n, more_bits)
     bits = min(found.precision + more_bits, MOST_PRECISION)
-    data: dict[str, Any] = {"method": part.method, "standing": part.standing.value, "pair": list(part.pair)}
+    data: dict[str, Any] = {"method": part.method, "proof_status": part.proof_status.value, "pair": list(part.pair)}
     how = {
         "eps": at.text,
         "evaluator": found.evaluator,
@@ -80,7 +80,7 @@ def evidence_data(part: Part, at: At, found: Evidence, n: int, more_bits: int) -
     if is_triple(part):
         others = {"others": [[x, str(w)] for x, w in part.dataset]}
         return data | others | _law(part, at) | how | ({"evaluator": "limit"} if at is LIMIT else {})
-    triples = [t for t in part.constant if is_triple(t)]
+    triples = [t for t in part.fixed_background if is_triple(t)]
     if not triples:
         raise ArgumentError(
             "certificate", part.method, "an analysis of triples or laws, such as method='all_data_sets'"
@@ -104,13 +104,13 @@ def evidence_data(part: Part, at: At, found: Evidence, n: int, more_bits: int) -
 
 
 def table_data(
-    table: NumericTable, at: At, part: Part, theta: float, found: dict[Pair, Evidence], n: int, more_bits: int
+    table: NumericTable, at: At, part: PairBound, theta: float, found: dict[Pair, Evidence], n: int, more_bits: int
 ) -> dict[str, Any]:
     """Return the evidence for all ordered pairs of rows of a table: those found one by one, the others by theta."""
     bits = max((e.precision for e in found.values()), default=128) + more_bits
     return {
         "method": part.method,
-        "standing": part.standing.value,
+        "proof_status": part.proof_status.value,
         "eps": at.text,
         "evaluator": "common tilt",
         "theta": exact_double(theta),
@@ -123,13 +123,13 @@ def table_data(
     }
 
 
-def histograms_data(part: Part, at: At, found: Evidence, n: int, more_bits: int) -> dict[str, Any]:
+def histograms_data(part: PairBound, at: At, found: Evidence, n: int, more_bits: int) -> dict[str, Any]:
     """Return the evidence by histograms: that of all data sets for all pairs of rows, or of one data set."""
     asked = cast(RowsOfTable, part)
     table = cast(NumericTable, asked.table.numeric)
     return {
         "method": part.method,
-        "standing": part.standing.value,
+        "proof_status": part.proof_status.value,
         "eps": at.text,
         "evaluator": found.evaluator,
         "precision": min(found.precision + _GUARD + more_bits, MOST_PRECISION),
@@ -154,7 +154,7 @@ def patterns_data(
     *cells, low = found
     return {
         "method": cells[0].part.method,
-        "standing": cells[0].part.standing.value,
+        "proof_status": cells[0].part.proof_status.value,
         "eps": at.text,
         "evaluator": "all randomizers",
         "precision": min(max(e.precision for e in found) + more_bits, MOST_PRECISION),

@@ -14,14 +14,14 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.bounds.blanket import blanket_of_rows
-from symamp.bounds.bound import Evidence, Part
+from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.few_users import HISTOGRAMS
 from symamp.bounds.generic_all_data_sets import PatternCell
 from symamp.bounds.pairs_of_a_table import MOMENTS, common_tilt, open_pairs
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import is_triple
-from symamp.bounds.registry import ANALYSES
-from symamp.bounds.search import Ladder
-from symamp.bounds.standing import Standing
+from symamp.bounds.registry import BOUNDS
+from symamp.bounds.search import CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.certificates.evidence import LIMIT, At, evidence_data, is_of_version_1, patterns_data, table_data
 from symamp.certificates.text import fraction_text, integer_text
@@ -32,7 +32,7 @@ from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import fmpq_of, rational_of
 from symamp.numbers.surroundings import at_precision
-from symamp.settings.question import Asked, Question
+from symamp.settings.question import Query, Question
 from symamp.sums.divergence import LATTICE, Enclosure, Settings, one_user_divergence
 from symamp.sums.inversion import LARGEST_EPS
 from symamp.verifier import MOST_PRECISION, verify
@@ -55,14 +55,14 @@ class Claim:
     """What a certificate states: the question, the two ends, and the evaluations that prove them."""
 
     question: Question
-    asked: Asked
+    asked: Query
     least: Dyadic
     most: Dyadic
     above: tuple[Evidence, ...]
     below: tuple[Evidence, ...]
 
 
-def certificate(claim: Claim, method: str, standing: Standing, source: str) -> dict[str, Any]:
+def certificate(claim: Claim, method: str, proof_status: ProofStatus, source: str) -> dict[str, Any]:
     """Return the certificate of a claim as JSON-ready data (documented in docs/certificates.md).
 
     Every number is exact: doubles as fractions, laws and levels as expressions. All classes of pairs of the method
@@ -74,7 +74,7 @@ def certificate(claim: Claim, method: str, standing: Standing, source: str) -> d
     >>> found["claim"]["eps"], sorted(found["above"][0]["components"])[0]
     ('1/10', ['1', 'E', '1/(1 + E)'])
     """
-    made = unchecked(claim, method, standing, source)
+    made = unchecked(claim, method, proof_status, source)
     for more in MORE_BITS:
         data = made(more)
         verdict = verify(json.dumps(data))
@@ -87,7 +87,7 @@ _Found = Callable[[int], dict[str, Any]]
 """Returns data with so many bits beyond the evaluations that it repeats."""
 
 
-def unchecked(claim: Claim, method: str, standing: Standing, source: str) -> _Found:
+def unchecked(claim: Claim, method: str, proof_status: ProofStatus, source: str) -> _Found:
     """Return what makes the certificate of a claim, which ``verify`` has not seen."""
     quantity = claim.asked.quantity
     stated, sides = _epsilon(claim) if quantity == "epsilon" else _delta(claim)
@@ -99,7 +99,7 @@ def unchecked(claim: Claim, method: str, standing: Standing, source: str) -> _Fo
             "version": 1 if all(is_of_version_1(e) for e in (*above, *below)) else 2,
             "mechanism": repr(claim.question.subject),
             "method": method,
-            "standing": standing.value,
+            "proof_status": proof_status.value,
             "source": source,
             "claim": {"quantity": quantity, "n": claim.question.n, **stated},
             "above": above,
@@ -158,7 +158,7 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
     if claim.above and claim.above[0].evaluator == HISTOGRAMS:  # of all pairs at once
         yield partial(evidence_data, claim.above[0].part, at, max(claim.above, key=lambda e: e.precision), n)
         return
-    whole = Ladder(claim.question.subject, method).first
+    whole = CandidateBounds(claim.question.subject, method).first
     if whole.searched_table is not None:
         if method not in (None, "blanket"):
             raise ArgumentError("certificate", f"{method} of a table", "an answer of method='blanket'")
@@ -184,7 +184,7 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
 
 def _instead(subject: Subject) -> str:
     """Return which analysis of a density has certificates, or what the density would have to be."""
-    lacks = {name: ANALYSES[name].supports(subject) for name in _IN_FINITE_LAWS}
+    lacks = {name: BOUNDS[name].supports(subject) for name in _IN_FINITE_LAWS}
     for name, lack in lacks.items():
         if lack is None:
             return f"an answer of method={name!r}, a finite law above the density"
@@ -209,7 +209,7 @@ def _table(table: NumericTable, at: At, bound: fmpq | arb, n: int, known: dict[A
     return partial(table_data, table, at, blanket_of_rows(table, (0, 1)), theta, found, n)
 
 
-def _evaluated(part: Part, level: Level | None, n: int, bound: fmpq | arb) -> Evidence:
+def _evaluated(part: PairBound, level: Level | None, n: int, bound: fmpq | arb) -> Evidence:
     assert level is not None
     with at_precision(256):
         one = one_user_divergence(part.law, level) if is_triple(part) else arb("inf")
@@ -222,7 +222,7 @@ def _evaluated(part: Part, level: Level | None, n: int, bound: fmpq | arb) -> Ev
     return found
 
 
-def _is_tie(part: Part, level: Level, bound: fmpq | arb) -> bool:
+def _is_tie(part: PairBound, level: Level, bound: fmpq | arb) -> bool:
     """Return whether the divergence for one user is exactly the bound, which balls of it cannot decide."""
     if not isinstance(bound, fmpq) or not is_triple(part):
         return False

@@ -13,9 +13,9 @@ from symamp import __version__, verifier
 from symamp.bounds.subject import Subject
 from symamp.command_line.compare_command import compare
 from symamp.command_line.compose import compose, renyi, tradeoff
-from symamp.command_line.crowd_command import crowd
 from symamp.command_line.curves import COMMANDS
 from symamp.command_line.failure import guarded
+from symamp.command_line.heterogeneous_command import crowd
 from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.output import (
     bar_of_pairs,

@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from symamp.bounds.registry import ANALYSES
+from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, FormatError
 from symamp.numbers.arguments import users
@@ -119,9 +119,7 @@ certificate = click.option(
     "--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`; - prints it."
 )
 gap = click.option("--gap", default="1e-6", metavar="NUMBER", help="Relative width in delta to aim at.")
-method = click.option(
-    "--method", metavar="NAME", shell_complete=starting(ANALYSES), help=f"One of {', '.join(ANALYSES)}."
-)
+method = click.option("--method", metavar="NAME", shell_complete=starting(BOUNDS), help=f"One of {', '.join(BOUNDS)}.")
 neighbours = click.option(
     "--neighbours",
     default="all",

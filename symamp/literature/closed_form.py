@@ -10,10 +10,10 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.bounds.analysis import Lack, finite_budget
-from symamp.bounds.bound import Bound
+from symamp.bounds.bound import MaxOverPairs
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import is_triple
-from symamp.bounds.registry import ANALYSES
-from symamp.bounds.standing import Standing
+from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.decompositions.to_law import number
 from symamp.laws.law import Law
@@ -81,8 +81,8 @@ def few_laws(subject: Subject, generic: bool = False) -> tuple[Law, ...] | None:
         size = len(subject.mechanism.inputs)
         if size * (size - 1) > _MOST_PARTS:
             return None
-    bound = ANALYSES[name].bound(subject)
-    laws = [part.law for part in Bound.of(bound.parts).parts if is_triple(part)]
+    bound = BOUNDS[name].bound(subject)
+    laws = [part.law for part in MaxOverPairs.of(bound.parts).parts if is_triple(part)]
     return None if any(law.singular for law in laws) else tuple(laws)
 
 
@@ -111,9 +111,9 @@ class Reading:
 class ClosedForm:
     """A bound in the literature that is a formula: ``epsilon`` of delta, or ``delta`` of eps, whichever it states.
 
-    ``conditions`` are those of its theorem at (setting, delta or eps). ``standing`` is what is known of it for every
-    subject that it applies to; where ``proved_for`` holds it is proved. The other direction of a question is answered
-    by a search for the least value at which the formula, in balls, gives what is asked.
+    ``conditions`` are those of its theorem at (setting, delta or eps). ``proof_status`` is what is known of it for
+    every subject that it applies to; where ``proved_for`` holds it is proved. The other direction of a question is
+    answered by a search for the least value at which the formula, in balls, gives what is asked.
 
     >>> import symamp as sa
     >>> from symamp.literature.shelf import CLOSED_FORMS
@@ -122,7 +122,7 @@ class ClosedForm:
     """
 
     name: str
-    standing: Standing
+    proof_status: ProofStatus
     source: str
     summary: str
     epsilon: Formula | None = field(repr=False, default=None)
@@ -136,9 +136,9 @@ class ClosedForm:
         """Return None if the formula applies to the subject, else what it would have to be."""
         return self.lacks(subject)
 
-    def standing_for(self, subject: Subject) -> Standing:
+    def standing_for(self, subject: Subject) -> ProofStatus:
         """Return what is known of the formula for this subject."""
-        return Standing.PROVED if self.proved_for(subject) else self.standing
+        return ProofStatus.PROVED if self.proved_for(subject) else self.proof_status
 
     def epsilon_at(self, subject: Subject, n: int, delta: fmpq) -> Reading:
         """Return the eps that the formula gives for delta, rounded up.

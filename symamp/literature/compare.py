@@ -1,4 +1,4 @@
-"""Every bound of the literature at one question, beside the certified truth: what it says, and its standing."""
+"""Every bound of the literature at one question, beside the certified truth: what it says, and its status."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import sympy as sp
 from flint import fmpq
 
-from symamp.bounds.analysis import Analysis
+from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import largest_upper
-from symamp.bounds.registry import ANALYSES
+from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.registry import BOUNDS
 from symamp.bounds.search import epsilon_above
-from symamp.bounds.standing import Standing
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.decompositions.to_law import level_of
@@ -33,7 +33,7 @@ from symamp.questions.bracket import ShownAsTable, html_table
 from symamp.questions.profile import Profile
 from symamp.randomizers.finite import ALL
 from symamp.settings.question import Question
-from symamp.settings.users_who_differ import Crowd
+from symamp.settings.users_who_differ import HeterogeneousUsers
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import log_of
 
@@ -48,13 +48,13 @@ class Row:
 
     ``value`` is rounded up (down for a lower bound), None where the formula has none; ``ratio`` is to the certified
     upper bound. ``conditions`` lists those of the theorem, each met or not. ``refuted_here`` says that the conditions
-    hold and the value lies below the certified lower bound, whatever the standing of the bound is.
+    hold and the value lies below the certified lower bound, whatever the proof status of the bound is.
     """
 
     name: str
     value: float | None
     ratio: float | None
-    standing: str
+    proof_status: str
     conditions: str
     refuted_here: bool
     source: str
@@ -63,10 +63,10 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """The row in words: "undefined here", "refuted at this point", "outside its conditions", or its standing."""
+        """The row in words: "undefined here", "refuted at this point", "outside its conditions", or its status."""
         if self.value is None:
             return _UNDEFINED
-        return _REFUTED if self.refuted_here else self.standing if self.applies else _UNMET
+        return _REFUTED if self.refuted_here else self.proof_status if self.applies else _UNMET
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,7 +79,7 @@ class Comparison(ShownAsTable):
 
     >>> import symamp as sa
     >>> table = sa.compare(sa.RandomizedResponse(k=10, eps0=1), n=10**4, delta="1e-6")
-    >>> print(f"{table['fmt_2023'].value:.4f} {table['fmt_2023'].ratio:.2f} {table['fmt_2023'].standing}")
+    >>> print(f"{table['fmt_2023'].value:.4f} {table['fmt_2023'].ratio:.2f} {table['fmt_2023'].proof_status}")
     0.1800 7.74 proved
     >>> grid = sa.compare(sa.RandomizedResponse(k=10, eps0=1), n=[10**3, 10**4], delta="1e-6", names=["gspa"])
     >>> len(grid), [point.truth.n for point in grid]
@@ -204,7 +204,7 @@ def _draw(ax: Any, at: list[tuple[float, Row]], colours: dict[str, Any]) -> None
     if not seen:
         return
     name = seen[0][1].name
-    style = ("-" if seen[0][1].standing.startswith("proved") else ":") + "o" * (len(seen) == 1)
+    style = ("-" if seen[0][1].proof_status.startswith("proved") else ":") + "o" * (len(seen) == 1)
     label, colour = (None if name in colours else name), colours.get(name)
     (line,) = ax.plot([u for u, _ in seen], [r.value for _, r in seen], style, linewidth=1, label=label, color=colour)
     colours[name] = line.get_color()
@@ -212,7 +212,7 @@ def _draw(ax: Any, at: list[tuple[float, Row]], colours: dict[str, Any]) -> None
     ax.plot([u for u, _ in bad], [v for _, v in bad], "x", color=line.get_color())
 
 
-# ------------ Every bound of the literature at one question, beside the certified truth: what it says, and its standing
+# ------------ Every bound of the literature at one question, beside the certified truth: what it says, and its status
 
 _SETTINGS, _LOOSER = Settings(gap=1e-4), Settings(gap=1e-2)
 """The accuracy of rows, and that of bounds that are not sharper than this and dear."""
@@ -224,7 +224,7 @@ _Point = tuple[Answer, tuple[Row, ...]]
 
 @undisturbed()
 def compare(
-    mechanism: Subject | Crowd,
+    mechanism: Subject | HeterogeneousUsers,
     *,
     n: object = None,
     eps0: object = None,
@@ -235,8 +235,8 @@ def compare(
 ) -> Comparison:
     """Return every bound of the literature that applies, with its value at ``delta`` (or at ``eps``), side by side.
 
-    Each row has ``name, value, ratio, standing, conditions, refuted_here, source``: the value of the bound rounded up,
-    its ratio to the certified upper bound, what is known of it, whether the conditions of its theorem hold, and
+    Each row has ``name, value, ratio, proof_status, conditions, refuted_here, source``: the value of the bound rounded
+    up, its ratio to the certified upper bound, what is known of it, whether the conditions of its theorem hold, and
     whether it is refuted here by the certified lower bound. Exactly one of ``delta`` and ``eps`` is given. ``eps0`` is
     put into a mechanism that has it free. Lists for ``eps0``, ``n``, ``delta`` or ``eps`` ask at all combinations.
     ``names`` selects rows; ``neighbours`` says which inputs are compared, as for ``epsilon``.
@@ -257,7 +257,7 @@ def compare(
     fmt_2023 0.2408 17.01 proved
     """
     quantity, given = asked(delta, eps)
-    if isinstance(mechanism, Crowd):
+    if isinstance(mechanism, HeterogeneousUsers):
         if (n, eps0, names, neighbours) != (None, None, None, ALL):
             told = "none of them for users who differ"
             raise ArgumentError("n, eps0, names, neighbours", (n, eps0, names, neighbours), told)
@@ -293,7 +293,7 @@ _DATA_SET = "data_set"
 
 
 def _chosen(names: Sequence[str] | None) -> frozenset[str]:
-    known = (_DATA_SET, *ANALYSES, *CLOSED_FORMS)
+    known = (_DATA_SET, *BOUNDS, *CLOSED_FORMS)
     for name in () if names is None else (names,) if isinstance(names, str) else names:
         if name not in known:
             raise ArgumentError("names", name, f"some of {', '.join(known)}")
@@ -305,7 +305,7 @@ def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset
     subject: Subject = profile.question.subject
     rows = [_data_set(truth)] if _DATA_SET in chosen else []
     exact: fmpq | sp.Expr = failure_probability(given) if for_epsilon else budget(given)
-    for analysis in ANALYSES.values():
+    for analysis in BOUNDS.values():
         if analysis.name in chosen and analysis.supports(subject) is None:
             rows += _of_analysis(analysis, subject, truth, exact)
     for form in CLOSED_FORMS.values():
@@ -314,12 +314,12 @@ def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset
     return truth, _sorted(rows)
 
 
-def _crowd(crowd: Crowd, given: object, for_epsilon: bool) -> Comparison:
+def _crowd(crowd: HeterogeneousUsers, given: object, for_epsilon: bool) -> Comparison:
     truth = epsilon_of(crowd, delta=given) if for_epsilon else delta_of(crowd, eps=given)
     exact: fmpq | sp.Expr = failure_probability(given) if for_epsilon else budget(given)
     ratios = [s.local_ratio() for _, s in crowd.groups]
     widest: Subject = crowd.groups[maximum(ratios)][1]
-    own = _row(f"{crowd.shuffled}_shuffled", Reading(truth.upper), Standing.PROVED, truth.source, truth)
+    own = _row(f"{crowd.shuffled}_shuffled", Reading(truth.upper), ProofStatus.PROVED, truth.source, truth)
     return Comparison((truth,), (_sorted([own, _of_form(gspa_of(crowd), widest, truth, exact)]),))
 
 
@@ -331,25 +331,25 @@ def _data_set(truth: Answer) -> Row:
     note = "" if truth.dataset is None else str(truth.dataset)
     ratio = truth.lower / truth.upper if truth.upper > 0.0 else None
     source = "Su, Cheng, Wang 2025, Theorem 14, and Feldman, McMillan, Talwar 2023, Theorem 5.3"
-    return Row(_DATA_SET, truth.lower, ratio, Standing.LOWER.value, "", False, source, note=note)
+    return Row(_DATA_SET, truth.lower, ratio, ProofStatus.LOWER.value, "", False, source, note=note)
 
 
-def _of_analysis(analysis: Analysis, subject: Subject, truth: Answer, exact: fmpq | sp.Expr) -> list[Row]:
+def _of_analysis(analysis: Bound, subject: Subject, truth: Answer, exact: fmpq | sp.Expr) -> list[Row]:
     """Return the row of an analysis of triples; none where it would take too long, a table of very many pairs."""
-    if analysis.rank and analysis.needless(subject):
+    if analysis.rank and analysis.skip_by_default(subject):
         return []
     try:
         bound = analysis.bound(subject)
         if isinstance(exact, fmpq):
             root, worst = bound.root(truth.n, log_of(exact), _SETTINGS)
-            settings = _LOOSER if worst.accuracy >= _ROUGH else _SETTINGS
+            settings = _LOOSER if worst.estimate_error >= _ROUGH else _SETTINGS
             value, _ = epsilon_above(bound, worst, truth.n, exact, root, settings)
         else:
             found = bound.evidence(level_of(exact), truth.n, _SETTINGS)
             value = largest_upper(found).above
     except SymampError as error:
-        return [_row(analysis.name, Reading(None, (), str(error)), analysis.standing, analysis.source, truth)]
-    return [_row(analysis.name, Reading(value), analysis.standing, analysis.source, truth)]
+        return [_row(analysis.name, Reading(None, (), str(error)), analysis.proof_status, analysis.source, truth)]
+    return [_row(analysis.name, Reading(value), analysis.proof_status, analysis.source, truth)]
 
 
 def _of_form(form: ClosedForm, subject: Subject, truth: Answer, exact: fmpq | sp.Expr) -> Row:
@@ -360,11 +360,11 @@ def _of_form(form: ClosedForm, subject: Subject, truth: Answer, exact: fmpq | sp
     return replace(row, note="; ".join(filter(None, (row.note, form.provenance.value))))
 
 
-def _row(name: str, reading: Reading, standing: Standing, source: str, truth: Answer) -> Row:
+def _row(name: str, reading: Reading, proof_status: ProofStatus, source: str, truth: Answer) -> Row:
     applies = all(c.met for c in reading.conditions)
     value = reading.value
     ratio = None if value is None or truth.upper == 0.0 else value / truth.upper
-    refuted = applies and value is not None and value < truth.lower and standing is not Standing.LOWER
+    refuted = applies and value is not None and value < truth.lower and proof_status is not ProofStatus.LOWER
     told = "; ".join(f"{c.text}: {'met' if c.met else 'not met'}" for c in reading.conditions)
     note = reading.reason or ("private at eps = 0" if truth.upper == 0.0 else "")
-    return Row(name, value, ratio, standing.value, told, refuted, source, applies, note)
+    return Row(name, value, ratio, proof_status.value, told, refuted, source, applies, note)

@@ -15,7 +15,9 @@ def _found() -> Mapping[str, ClosedForm]:
     modules = (m.name for m in iter_modules(forms.__path__))
     values = [v for name in modules for v in vars(import_module(f"{forms.__name__}.{name}")).values()]
     listed = [f for v in values for f in (v if isinstance(v, tuple) else (v,)) if isinstance(f, ClosedForm)]
-    return MappingProxyType({f.name: f for f in sorted(listed, key=lambda f: (not f.standing.is_guarantee, f.name))})
+    return MappingProxyType(
+        {f.name: f for f in sorted(listed, key=lambda f: (not f.proof_status.is_guarantee, f.name))}
+    )
 
 
 CLOSED_FORMS = _found()

@@ -9,10 +9,10 @@ from typing import Any, Self, cast
 
 import mpmath
 
-from symamp.bounds.bound import DataSetPart, DataSets, Evidence, gap_of_largest
+from symamp.bounds.bound import DataSetBound, DataSets, Evidence, gap_of_largest
 from symamp.bounds.pair_of_inputs import is_large_table
-from symamp.bounds.registry import ANALYSES
-from symamp.bounds.standing import Standing
+from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.registry import BOUNDS
 from symamp.certificates.one_round import Claim, certificate
 from symamp.decompositions.envelope import envelope, envelope_classes
 from symamp.decompositions.randomizer import LocalRandomizer
@@ -21,7 +21,7 @@ from symamp.numbers.arguments import printable_number
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.bracket import Bracket, Interval, json_number, outward_decimal
-from symamp.settings.question import Asked, Question
+from symamp.settings.question import Query, Question
 
 _MOST_DIGITS, _APART = 1000, 0.01
 _LOCAL_BUDGET = "local budget"
@@ -48,12 +48,12 @@ class Answer(Bracket):
     >>> answer = sa.epsilon(sa.RandomizedResponse(k=3, eps0=1), n=1000, delta="1e-6")
     >>> print(answer)
     epsilon in [0.130566..., 0.130695...]  (n = 1,000, delta = 1e-6; blanket, proved)
-    >>> answer.pair, str(answer.dataset), answer.standing.is_guarantee
+    >>> answer.pair, str(answer.dataset), answer.proof_status.is_guarantee
     (('x0', 'x1'), '(x0, x2, ...) against (x1, x2, ...)', True)
     """
 
     question: Question
-    asked: Asked
+    asked: Query
     least: Dyadic
     most: Dyadic
     bound: Interval
@@ -116,15 +116,15 @@ class Answer(Bracket):
         return {}
 
     @property
-    def standing(self) -> Standing:
-        """The standing of ``method``; the bracket itself is proved whatever that is."""
-        return ANALYSES[self.method].standing if self.method in ANALYSES else Standing.PROVED
+    def proof_status(self) -> ProofStatus:
+        """The proof status of ``method``; the bracket itself is proved whatever that is."""
+        return BOUNDS[self.method].proof_status if self.method in BOUNDS else ProofStatus.PROVED
 
     @property
     def source(self) -> str:
         """Where the analysis is stated."""
-        if self.method in ANALYSES:
-            return ANALYSES[self.method].source
+        if self.method in BOUNDS:
+            return BOUNDS[self.method].source
         return self.evidence_above[0].part.source if self.evidence_above else "definition of the local budget"
 
     @property
@@ -136,7 +136,7 @@ class Answer(Bracket):
     def dataset(self) -> DataSets | None:
         """The data sets that attain the lower bound; None where it is trivial."""
         part = self.evidence_below[0].part if self.evidence_below else None
-        return None if part is None else cast(DataSetPart, part).data_sets
+        return None if part is None else cast(DataSetBound, part).data_sets
 
     @cached_property
     def worst_data_set(self) -> DataSets | None:
@@ -236,7 +236,7 @@ class Answer(Bracket):
             return "the work of one question: a gap other than the default, or digits, are sought without a limit"
         if self.bound.upper > self.bound.lower * (1.0 + _APART):
             return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
-        listed = ANALYSES["all_data_sets"].supports(self.question.subject) is None
+        listed = BOUNDS["all_data_sets"].supports(self.question.subject) is None
         needed = "" if listed else "; the one over all data sets needs a list of all inputs and messages"
         return f"no data set found attains the bound {self.method}{needed}"
 
@@ -264,7 +264,7 @@ class Answer(Bracket):
         if self.question is None:  # answers are plain data, and it may have been taken out
             raise ArgumentError("certificate", "no question", "an answer with the question that it answers")
         claim = Claim(self.question, self.asked, self.least, self.most, self.evidence_above, self.evidence_below)
-        return certificate(claim, self.method, self.standing, self.source)
+        return certificate(claim, self.method, self.proof_status, self.source)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer for machines: numbers and texts only, infinities as "inf"."""
@@ -278,7 +278,7 @@ class Answer(Bracket):
             "n": self.n,
             **self.given,
             "method": self.method,
-            "standing": self.standing.value,
+            "proof_status": self.proof_status.value,
             "source": self.source,
             "pair": self.pair,
             "tight": self.tight,
@@ -299,12 +299,12 @@ class Answer(Bracket):
 
     def _said(self) -> str:
         if self.claimed is None:
-            return f"{self.method}, {self.standing.value}"
+            return f"{self.method}, {self.proof_status.value}"
         proved = self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET
         low = outward_decimal(mpmath.mpf(self.claimed.lower), down=True)
         high = outward_decimal(mpmath.mpf(self.claimed.upper), down=False)
         said = high if low == high else f"[{low}, {high}]"
-        return f"{proved}, proved; the {self.standing.value} analysis {self.method} says {said}, WITHOUT GUARANTEE"
+        return f"{proved}, proved; the {self.proof_status.value} analysis {self.method} says {said}, WITHOUT GUARANTEE"
 
     def _claim(self, within: str) -> str:
         low, high = self.decimals()

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from symamp.bounds.registry import ANALYSES
+from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError
 from symamp.questions.answer import Answer
 from symamp.questions.profile import Profile
-from symamp.questions.users_who_differ import CrowdProfile
+from symamp.questions.users_who_differ import HeterogeneousProfile
 from symamp.randomizers.finite import ALL
 from symamp.settings.question import Question
-from symamp.settings.users_who_differ import Crowd
+from symamp.settings.users_who_differ import HeterogeneousUsers
 
 
 def delta(
-    mechanism: Subject | Crowd,
+    mechanism: Subject | HeterogeneousUsers,
     *,
     n: object = None,
     eps: object,
@@ -61,7 +61,7 @@ def delta(
 
 
 def epsilon(
-    mechanism: Subject | Crowd,
+    mechanism: Subject | HeterogeneousUsers,
     *,
     n: object = None,
     delta: object,
@@ -90,9 +90,9 @@ def epsilon(
 
 
 def _profile(
-    mechanism: Subject | Crowd, n: object, method: object, neighbours: object, victim: object
-) -> Profile | CrowdProfile:
-    if not isinstance(mechanism, Crowd):
+    mechanism: Subject | HeterogeneousUsers, n: object, method: object, neighbours: object, victim: object
+) -> Profile | HeterogeneousProfile:
+    if not isinstance(mechanism, HeterogeneousUsers):
         if victim is not None:
             raise ArgumentError("victim", victim, "none where all users run one mechanism")
         return Profile(Question.of(mechanism, n, method, neighbours))
@@ -101,9 +101,9 @@ def _profile(
             raise ArgumentError(name, value, "none for users who differ: n follows from the groups, the bound is one")
     if neighbours != ALL:
         raise ArgumentError("neighbours", neighbours, f"{ALL!r} for users who differ; or tables .near(neighbours)")
-    return CrowdProfile(mechanism, victim)
+    return HeterogeneousProfile(mechanism, victim)
 
 
 # The names of the analyses come from the registry: no second list of them can fall behind.
 if delta.__doc__ is not None:
-    delta.__doc__ = delta.__doc__.replace("METHODS", ", ".join(f'"{name}"' for name in ANALYSES))
+    delta.__doc__ = delta.__doc__.replace("METHODS", ", ".join(f'"{name}"' for name in BOUNDS))

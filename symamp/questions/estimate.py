@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import mpmath
 
 from symamp.bounds.reduction import Reduction, is_triple
-from symamp.bounds.search import Ladder
+from symamp.bounds.search import CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.decompositions.to_law import level_of
 from symamp.errors import ArgumentError
@@ -84,7 +84,7 @@ def worst_triple(question: Question, level: Level) -> Reduction:
 
     Raises ArgumentError for an analysis whose bound is no triple.
     """
-    worst = Ladder(question.subject, question.method).first.ranked(level, question.n)[0]
+    worst = CandidateBounds(question.subject, question.method).first.ranked(level, question.n)[0]
     if not is_triple(worst):
         raise ArgumentError("method", worst.method, "an analysis whose bound is a triple: blanket, or finite_sandwich")
     return worst

@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 from flint import fmpq
 
-from symamp.bounds.search import LOOSE, DataSetSearch, Ladder
+from symamp.bounds.search import LOOSE, CandidateBounds, DataSetSearch
 from symamp.bounds.subject import Subject
 from symamp.decompositions.to_law import level_of, log_above
 from symamp.errors import ArgumentError, ContradictionError
@@ -308,14 +308,14 @@ class _Search:
         return Profile(Question.of(self.subject(x), self.users(x), method or self.method)).delta(self.eps)
 
     def _above(self, x: float, *, cheap: bool) -> float:
-        n, ladder = self.users(x), Ladder(self.subject(x), self._cheapest if cheap else self.method)
+        n, ladder = self.users(x), CandidateBounds(self.subject(x), self._cheapest if cheap else self.method)
         if self._cheapest is None:  # which analyses apply is not asked again
             self._cheapest = ladder.first.parts[0].method
         if cheap:
             value = ladder.first.ranked(self.level, n)[0].log_estimate(self.level, n)
         else:
             value, _, part = ladder.least_value(self.level, n, -inf)
-            self._shift = max(_FIRST_SHIFT, 0.1 * part.accuracy)
+            self._shift = max(_FIRST_SHIFT, 0.1 * part.estimate_error)
         return max(value, -_FAR)
 
     def _below(self, x: float) -> float:

@@ -14,9 +14,17 @@ from typing import Any
 import sympy as sp
 from flint import fmpq
 
-from symamp.bounds.bound import ROUGH, Bound, Evidence, Part, Progress, gap_of_largest, largest_upper
-from symamp.bounds.registry import ANALYSES
-from symamp.bounds.search import LOOSE, DataSetSearch, Ladder, Tried, attained_first, epsilon_above, epsilon_below
+from symamp.bounds.bound import ROUGH, Evidence, MaxOverPairs, PairBound, Progress, gap_of_largest, largest_upper
+from symamp.bounds.registry import BOUNDS
+from symamp.bounds.search import (
+    LOOSE,
+    CandidateBounds,
+    DataSetSearch,
+    Tried,
+    attained_first,
+    epsilon_above,
+    epsilon_below,
+)
 from symamp.decompositions.to_law import level_of, log_above
 from symamp.errors import PrecisionError, UndecidedOrderError
 from symamp.formulas.order import sign
@@ -28,7 +36,7 @@ from symamp.numbers.work import QUESTION, is_spent, question, stage, was_limited
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
-from symamp.settings.question import Asked, Question, accuracy
+from symamp.settings.question import Query, Question, accuracy
 from symamp.sums.divergence import KERNEL_GAP, Enclosure, Settings
 from symamp.sums.inversion import LARGEST_EPS, log_of, log_of_ball
 
@@ -57,10 +65,14 @@ class Profile:
     def __init__(self, question: Question, progress: Progress | None = None) -> None:
         self.question = question
         self.subject, self.n = question.subject, question.n
-        standing = None if question.method is None else ANALYSES[question.method].standing
+        proof_status = None if question.method is None else BOUNDS[question.method].proof_status
         # What is no guarantee is shown beside the bracket, not as its end.
-        self._claimed = None if standing is None or standing.is_guarantee else Ladder(self.subject, question.method)
-        self._ladder = Ladder(self.subject, None if self._claimed else question.method, progress)
+        self._claimed = (
+            None
+            if proof_status is None or proof_status.is_guarantee
+            else CandidateBounds(self.subject, question.method)
+        )
+        self._ladder = CandidateBounds(self.subject, None if self._claimed else question.method, progress)
         self._below = DataSetSearch(self.subject)
         self._last: tuple[float, float] | None = None
 
@@ -76,8 +88,8 @@ class Profile:
         exact = budget(eps)
         settings, wanted = accuracy(gap, digits)
         with question(_most_work(settings, wanted)):
-            answer = self._delta(Asked("delta", exact, str(eps), wanted), exact, settings)
-        return self._no_looser(answer, lambda: self._delta(Asked("delta", exact, str(eps)), exact, Settings()))
+            answer = self._delta(Query("delta", exact, str(eps), wanted), exact, settings)
+        return self._no_looser(answer, lambda: self._delta(Query("delta", exact, str(eps)), exact, Settings()))
 
     def _no_looser(self, answer: Answer, usual: Callable[[], Answer]) -> Answer:
         """Return the answer with the ends of the usual one where those are nearer: not all bounds are had to digits."""
@@ -86,7 +98,7 @@ class Profile:
         with question():
             return answer.narrowed(usual())
 
-    def _delta(self, asked: Asked, exact: sp.Expr, settings: Settings) -> Answer:
+    def _delta(self, asked: Query, exact: sp.Expr, settings: Settings) -> Answer:
         wanted = asked.digits
         if self._beyond_local_budget(exact):
             return self._answer(asked, (ZERO, ZERO), (), (), Interval(0.0, 0.0))
@@ -129,11 +141,11 @@ class Profile:
         target = failure_probability(delta)
         settings, wanted = accuracy(gap, digits, "epsilon, whose ends are doubles")
         with question(_most_work(settings, wanted)):
-            answer = self._least_epsilon(Asked("epsilon", target, str(delta), wanted), target, settings)
-        usual = Asked("epsilon", target, str(delta))
+            answer = self._least_epsilon(Query("epsilon", target, str(delta), wanted), target, settings)
+        usual = Query("epsilon", target, str(delta))
         return self._no_looser(answer, lambda: self._least_epsilon(usual, target, Settings()))
 
-    def _least_epsilon(self, asked: Asked, target: fmpq, settings: Settings) -> Answer:
+    def _least_epsilon(self, asked: Query, target: fmpq, settings: Settings) -> Answer:
         wanted = asked.digits
         # Next to delta = 1 it is 1 - delta that tells eps; of many users kernels know no more than their least gap.
         near_one = settings.gap * min(-2.0 * log_of(target), 1.0)
@@ -159,7 +171,7 @@ class Profile:
             answer = finer
         return answer.checked()
 
-    def _epsilon(self, asked: Asked, target: fmpq, settings: Settings) -> Answer:
+    def _epsilon(self, asked: Query, target: fmpq, settings: Settings) -> Answer:
         """Return the bracket that certified evaluations to this accuracy in delta give."""
         wanted, log_delta = asked.digits, log_of(target)
         claimed = None if self._claimed is None else self._own_epsilon(self._claimed.first, target, settings)
@@ -265,7 +277,7 @@ class Profile:
         best: tuple[Evidence, ...] = ()
         for value, bound, worst in tried:
             least = log_of_ball(largest_upper(best).ball) if best else inf
-            if best and least <= value + LOOSE * (best[0].part.accuracy == 0.0):
+            if best and least <= value + LOOSE * (best[0].part.estimate_error == 0.0):
                 break
             with nullcontext() if bound is self._ladder.first and not best else suppress(PrecisionError):
                 found = bound.evidence(level, self.n, settings, None, worst)
@@ -278,31 +290,31 @@ class Profile:
         """Return a certified upper bound on eps in the same way."""
         upper, above = inf, tuple[Evidence, ...]()
         for root, bound, worst in tried:
-            if above and upper <= root * (1.0 + LOOSE * (above[0].part.accuracy == 0.0)):
+            if above and upper <= root * (1.0 + LOOSE * (above[0].part.estimate_error == 0.0)):
                 break
             with nullcontext() if bound is self._ladder.first and not above else suppress(PrecisionError):
                 found = epsilon_above(bound, worst, self.n, target, root, settings)
                 upper, above = min((upper, above), found, key=itemgetter(0))
         return upper, above
 
-    def _own_epsilon(self, bound: Bound, target: fmpq, settings: Settings) -> Interval:
+    def _own_epsilon(self, bound: MaxOverPairs, target: fmpq, settings: Settings) -> Interval:
         """Return an enclosure of the eps that an analysis gives by itself."""
         root, worst = bound.root(self.n, log_of(target), settings)
         high, _ = epsilon_above(bound, worst, self.n, target, root, settings)
         low, _ = epsilon_below(worst, self.n, target, root, settings)
         return Interval(low, high)
 
-    def _limit(self, reduction: Part) -> Evidence:
+    def _limit(self, reduction: PairBound) -> Evidence:
         return Evidence.of(reduction, "inf", self._at_limit(reduction))
 
-    def _at_limit(self, part: Part) -> Enclosure:
+    def _at_limit(self, part: PairBound) -> Enclosure:
         with at_precision(256):
             limit = part.limit(self.n)
             return Enclosure(limit, limit, "limit of large eps", 256)
 
     def _answer(
         self,
-        asked: Asked,
+        asked: Query,
         ends: Any,
         above: tuple[Evidence, ...],
         below: tuple[Evidence, ...],

@@ -43,7 +43,7 @@ class SumLaw:
     If ``certified``, ``log_probabilities``, ``probability`` and ``outside`` enclose the law on the lattice.
     Proof: docs/proofs/fft.md, section 3.
 
-    delta is that of one analysis, ``method``; what it says of the mechanism depends on its ``standing``.
+    delta is that of one analysis, ``method``; what it says of the mechanism depends on its ``proof_status``.
 
     >>> import symamp as sa
     >>> found = sa.sum_law(sa.RandomizedResponse(k=2, eps0="log(3)"), n=8, eps="log(3/2)")
@@ -180,7 +180,7 @@ class SumLaw:
         claim = f"delta in [{self.lower!r}, {self.upper!r}]"
         if not self.certified:
             claim += ", rounding bounded under assumptions"
-        what = f"{self.method}, {self.reduction.standing.value}; {self.context}, step {self.step:.4g}"
+        what = f"{self.method}, {self.reduction.proof_status.value}; {self.context}, step {self.step:.4g}"
         return f"{claim}  (n = {self.n:,}, eps = {self.eps}; {what})"
 
 

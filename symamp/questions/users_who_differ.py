@@ -12,7 +12,7 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.bounds.bound import DataSets
-from symamp.bounds.standing import Standing
+from symamp.bounds.proof_status import ProofStatus
 from symamp.certificates.evidence import At, kernel_plan
 from symamp.certificates.one_round import FORMAT, MORE_BITS
 from symamp.certificates.text import exact_double, expression_text, fraction_text
@@ -27,11 +27,11 @@ from symamp.numbers.reading import sign_of_constant
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
-from symamp.settings.question import Asked, Question, accuracy
+from symamp.settings.question import Query, Question, accuracy
 from symamp.settings.users_who_differ import (
     DATA,
     MOST,
-    Crowd,
+    HeterogeneousUsers,
     Mean,
     Positions,
     StepTest,
@@ -142,7 +142,7 @@ class _Below(Protocol):
 
 
 @dataclass(frozen=True)
-class Party:
+class TargetPair:
     """One victim and pair of inputs: the bound from above, and data sets from below."""
 
     above: Side
@@ -340,31 +340,31 @@ class _Thresholds:
         }
 
 
-def parties(crowd: Crowd, wanted: Sequence[int]) -> dict[int, list[Party]]:
+def parties(crowd: HeterogeneousUsers, wanted: Sequence[int]) -> dict[int, list[TargetPair]]:
     """Return the victims of these groups, with every pair of inputs; one for all where data are shuffled."""
     if crowd.shuffled == DATA:
         top = max(log_above(subject.local_ratio()) for _, subject in crowd.groups)
         return {wanted[0]: [_data_party(crowd, top)]}
-    found: dict[int, list[Party]] = {i: [] for i in wanted}
+    found: dict[int, list[TargetPair]] = {i: [] for i in wanted}
     for v in victims(crowd):
         if v.group in found:
             found[v.group].append(_message_party(v, log_above(crowd.groups[v.group][1].local_ratio())))
     return found
 
 
-def _data_party(crowd: Crowd, top: float) -> Party:
+def _data_party(crowd: HeterogeneousUsers, top: float) -> TargetPair:
     positions, n = positions_above(crowd), crowd.n
     below = _Positions(n, tuple(positions_below(crowd)))
 
     def above(level: Level) -> tuple[list[Group], Callable[[], arb], Callable[[], arb]]:
         return positions(level), lambda: arb(n), lambda: arb(0)
 
-    return Party(above, below, top, lambda: positions_data(positions))
+    return TargetPair(above, below, top, lambda: positions_data(positions))
 
 
-def _message_party(v: Victim, top: float) -> Party:
+def _message_party(v: Victim, top: float) -> TargetPair:
     described, counted = lambda: victim_data(v) | columns_data(v), lambda level: mean_of_counts(v, level)
-    return Party(lambda level: v.sides(level, True), _Thresholds(v), top, described, counted)
+    return TargetPair(lambda level: v.sides(level, True), _Thresholds(v), top, described, counted)
 
 
 # --- Certificates of users who differ: the claim of an answer, with all that is needed to check it without a search
@@ -376,7 +376,7 @@ Located = tuple[At, Found]
 
 
 @dataclass(frozen=True)
-class CrowdClaim:
+class HeterogeneousClaim:
     """What is claimed: the quantity ("epsilon", "delta" or "theorem_d"), what is given as text, and two ends."""
 
     quantity: str
@@ -387,7 +387,7 @@ class CrowdClaim:
 
 
 def bracket_evidence(
-    claim: CrowdClaim, parties: Mapping[int, Sequence[Party]], settings: Settings
+    claim: HeterogeneousClaim, parties: Mapping[int, Sequence[TargetPair]], settings: Settings
 ) -> tuple[list[Located], list[Located]]:
     """Return what proves a bracket: above, for all victims that were asked about; below, for one of them."""
     everybody = [party for found in parties.values() for party in found]
@@ -411,7 +411,11 @@ def largest(found: Iterable[Located]) -> Located:
 
 
 def crowd_certificate(
-    crowd: Crowd, claim: CrowdClaim, groups: Iterable[int], above: Sequence[Located], below: Sequence[Located]
+    crowd: HeterogeneousUsers,
+    claim: HeterogeneousClaim,
+    groups: Iterable[int],
+    above: Sequence[Located],
+    below: Sequence[Located],
 ) -> dict[str, Any]:
     """Return the certificate of a claim about these groups of victims, with its evidence.
 
@@ -427,7 +431,7 @@ def crowd_certificate(
             "version": VERSION,
             "mechanism": f"{crowd!r}, victims of groups {', '.join(map(str, victims))}",
             "method": f"{crowd.shuffled}_shuffled",
-            "standing": Standing.PROVED.value,
+            "proof_status": ProofStatus.PROVED.value,
             "source": claim.source,
             "claim": {
                 "quantity": claim.quantity,
@@ -446,13 +450,13 @@ def crowd_certificate(
     raise PrecisionError("certificate", verdict.reason, f"a claim that can be checked within {MOST_PRECISION} bits")
 
 
-def _data(crowd: Crowd, at: At, found: Found, more: int) -> dict[str, Any]:
+def _data(crowd: HeterogeneousUsers, at: At, found: Found, more: int) -> dict[str, Any]:
     told = found.evidence()
     if told["evaluator"] == LATTICE:
         raise ArgumentError("certificate", "sums on a lattice", "an answer by enumeration or the kernel")
     return {
         "method": f"{crowd.shuffled}_shuffled",
-        "standing": Standing.PROVED.value,
+        "proof_status": ProofStatus.PROVED.value,
         "data": "all" if found.name is None else str(found.name),
         "eps": at.text,
         "precision": min(found.precision + more, MOST_PRECISION),
@@ -474,7 +478,7 @@ _DOUBLES = "users who differ, whose brackets have doubles as ends"
 
 
 @dataclass(frozen=True, repr=False)
-class CrowdAnswer(Answer):
+class HeterogeneousAnswer(Answer):
     """A certified bracket for users who differ: private at ``upper``, provably not below ``lower``.
 
     ``victims`` has the bracket of every group of victims that was asked about. There is no triple behind it.
@@ -500,9 +504,9 @@ class CrowdAnswer(Answer):
                 raise ContradictionError(f"{self.asked_about}, victim {victim}", f"[{low!r}, {high!r}]")
 
     @property
-    def crowd(self) -> Crowd:
+    def crowd(self) -> HeterogeneousUsers:
         """The users."""
-        found: Crowd = self.question.subject
+        found: HeterogeneousUsers = self.question.subject
         return found
 
     @property
@@ -551,7 +555,7 @@ class CrowdAnswer(Answer):
         >>> sa.delta(crowd, eps="1/2").certificate()["above"][0]["positions"]
         [{'ratio': 'E'}, {'ratio': 'exp(2)'}]
         """
-        claim = CrowdClaim(self.quantity, self.given, self.lower, self.upper, self.source)
+        claim = HeterogeneousClaim(self.quantity, self.given, self.lower, self.upper, self.source)
         (settings, _), victims = accuracy(self.aimed, None), tuple(group for group, _, _ in self.groups)
         evidence = bracket_evidence(claim, parties(self.crowd, victims), settings)
         return crowd_certificate(self.crowd, claim, victims, *evidence)
@@ -593,7 +597,7 @@ class CrowdAnswer(Answer):
         at, found = self._theorem_d(_CHECKED, max(self.aimed, _WIDE))
         means = [pair for pairs in found.values() for pair in pairs]
         low, high = _around(means)
-        claim = CrowdClaim("theorem_d", {"eps": at.text}, low, high, self.source)
+        claim = HeterogeneousClaim("theorem_d", {"eps": at.text}, low, high, self.source)
         below = [largest((at, pair[0]) for pair in means)] if low > 0.0 else []
         return crowd_certificate(self.crowd, claim, found, [(at, pair[1]) for pair in means], below)
 
@@ -618,19 +622,19 @@ def _around(pairs: Sequence[tuple[Found, Found]]) -> tuple[float, float]:
 
 _Ends = tuple[float, float, DataSets | None]
 """The upper end for a party, the lower one, and what attains it."""
-_Ask = Callable[[Party, Settings, float], _Ends]
+_Ask = Callable[[TargetPair, Settings, float], _Ends]
 """The ends for a party, which are told the largest upper end of the group so far."""
 
 
 @dataclass(frozen=True)
-class CrowdProfile:
+class HeterogeneousProfile:
     """Users who differ, all groups of victims or one: asked as the profile of one mechanism is."""
 
-    crowd: Crowd
+    crowd: HeterogeneousUsers
     victim: object = None
 
     @undisturbed()
-    def epsilon(self, delta: object, *, gap: float, digits: int | None = None) -> CrowdAnswer:
+    def epsilon(self, delta: object, *, gap: float, digits: int | None = None) -> HeterogeneousAnswer:
         """Return the bracket of the least eps for delta, over all groups of victims or for one.
 
         Guarantee
@@ -639,11 +643,11 @@ class CrowdProfile:
         not (eps, delta)-private at any eps < ``lower``. Proof: docs/proofs/users_who_differ.md.
         """
         target, (_, wanted) = failure_probability(delta), accuracy(gap, digits, _DOUBLES)
-        asked = Asked("epsilon", target, str(delta), wanted)
+        asked = Query("epsilon", target, str(delta), wanted)
         return self._answered(asked, lambda party, fit, least: party.epsilon(target, fit, least), inf, gap)
 
     @undisturbed()
-    def delta(self, eps: object, *, gap: float, digits: int | None = None) -> CrowdAnswer:
+    def delta(self, eps: object, *, gap: float, digits: int | None = None) -> HeterogeneousAnswer:
         """Return the bracket of delta at eps, over all groups of victims or for one.
 
         Guarantee
@@ -655,10 +659,10 @@ class CrowdProfile:
         if sign_of_constant(exact - int(LARGEST_EPS)) > 0:
             raise ArgumentError("eps", eps, f"a number of at most {LARGEST_EPS:g} for users who differ")
         level = level_of(exact)
-        asked = Asked("delta", exact, str(eps), wanted)
+        asked = Query("delta", exact, str(eps), wanted)
         return self._answered(asked, lambda party, fit, _: party.delta(level, fit), 1.0, gap)
 
-    def _answered(self, asked: Asked, ends: _Ask, most: float, gap: float) -> CrowdAnswer:
+    def _answered(self, asked: Query, ends: _Ask, most: float, gap: float) -> HeterogeneousAnswer:
         """Return the answer; digits take a finer gap, but where the data sets found keep the bracket wider."""
         settings, _ = accuracy(gap, None)
         answer = self._answer(asked, ends, most, settings)
@@ -668,7 +672,7 @@ class CrowdProfile:
             answer = self._answer(asked, ends, most, settings)
         return answer.checked()
 
-    def _answer(self, asked: Asked, ends: _Ask, most: float, settings: Settings) -> CrowdAnswer:
+    def _answer(self, asked: Query, ends: _Ask, most: float, settings: Settings) -> HeterogeneousAnswer:
         groups: list[tuple[int, float, float]] = []
         attained: dict[float, DataSets | None] = {}
         for group, found in parties(self.crowd, _wanted(self.crowd, self.victim)).items():
@@ -682,10 +686,10 @@ class CrowdProfile:
         least, largest, own = Dyadic.of_float(lower), Dyadic.of_float(upper), Interval(lower, upper)
         question, by = Question(self.crowd, self.crowd.n), attained.get(lower)
         aimed = settings.gap
-        return CrowdAnswer(question, asked, least, largest, own, groups=tuple(groups), attained=by, aimed=aimed)
+        return HeterogeneousAnswer(question, asked, least, largest, own, groups=tuple(groups), attained=by, aimed=aimed)
 
 
-def _wanted(crowd: Crowd, victim: object) -> tuple[int, ...]:
+def _wanted(crowd: HeterogeneousUsers, victim: object) -> tuple[int, ...]:
     """Return the places of the groups that are asked about."""
     numbers = crowd.numbers
     if victim is not None and (isinstance(victim, bool) or victim not in numbers):

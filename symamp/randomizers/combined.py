@@ -141,7 +141,7 @@ class NoiseTriple(Unlisted):
         return self.noise._repr_latex_()
 
 
-class NoisePart(Mechanism):
+class NoisePairBound(Mechanism):
     """Additive noise as a part: its inputs are the ends of the interval, which are the worst pair."""
 
     is_composed = first_input_stands_for_all = True  # no input is easier to tell from the others than an end
@@ -152,11 +152,11 @@ class NoisePart(Mechanism):
         self.sent, self.name, self.parameters = noise, noise.name, noise.parameters
 
     @staticmethod
-    def of(noise: AdditiveNoise) -> NoisePart:
+    def of(noise: AdditiveNoise) -> NoisePairBound:
         """Return noise as a part; SupportMismatchError where its ratios are unbounded: no cut fits all n and levels."""
         if noise.local_ratio() is sp.oo:
             raise SupportMismatchError("mechanism", repr(noise), "a part with a finite local budget")
-        return NoisePart(noise)
+        return NoisePairBound(noise)
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Return the ends."""
@@ -192,9 +192,9 @@ class NoisePart(Mechanism):
         """Return e^eps0 of the noise."""
         return self.sent.local_ratio()
 
-    def at(self, /, **values: object) -> NoisePart:
+    def at(self, /, **values: object) -> NoisePairBound:
         """Return the part with some parameters fixed."""
-        return NoisePart(self.sent.at(**values))
+        return NoisePairBound(self.sent.at(**values))
 
     def __repr__(self) -> str:
         return repr(self.sent)
@@ -545,7 +545,7 @@ def checked_part(part: object, *, alone: bool = False) -> Mechanism:
     Beside other parts it must compare any two of its inputs: which inputs of both are compared would be open.
     """
     if isinstance(part, AdditiveNoise):
-        return NoisePart.of(part)
+        return NoisePairBound.of(part)
     if not isinstance(part, Mechanism):
         told = "a mechanism of symamp, or noise that is added to inputs in an interval"
         raise ArgumentError("mechanism", type(part).__name__, told)

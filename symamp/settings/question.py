@@ -57,7 +57,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Query:
     """One question to a profile: the quantity, what is given exactly, as it was written, and the digits wanted."""
 
     quantity: str

@@ -38,7 +38,7 @@ _SHAPE = "a list of (number of users, mechanism)"
 
 
 @dataclass(frozen=True)
-class Crowd:
+class HeterogeneousUsers:
     """Groups of users, each with a mechanism of its own, and what the shuffler permutes.
 
     With ``shuffled="messages"`` every user randomizes with the mechanism of her group and the messages are shuffled.
@@ -77,7 +77,7 @@ class Crowd:
         found = tuple(subject.mechanism for _, subject in self.groups)
         return None if any(m is None for m in found) else found
 
-    def honest(self, counts: Sequence[object]) -> Crowd:
+    def honest(self, counts: Sequence[object]) -> HeterogeneousUsers:
         """Return the crowd in which so many users of each group are honest: what the others do is known anyway."""
         if not isinstance(counts, Sequence) or len(counts) != len(self.groups):
             raise ArgumentError("honest", counts, f"{len(self.groups)} numbers, one for each group")
@@ -112,7 +112,7 @@ def heterogeneous(
     shuffled: str,
     honest: Sequence[object] | None = None,
     dropout: object = 0,
-) -> Crowd:
+) -> HeterogeneousUsers:
     """Return the subject in which groups of users run mechanisms of their own: ask it with ``epsilon`` and ``delta``.
 
     ``groups`` lists (number of users, mechanism). ``shuffled`` is "messages" (each user randomizes, the messages are
@@ -159,7 +159,7 @@ def heterogeneous(
         raise ArgumentError("dropout", dropout, "a rational number in [0, 1)")
     if lost != 0 and shuffled == DATA:
         raise ArgumentError("dropout", dropout, "0: where data are shuffled a missing position is seen")
-    crowd = Crowd(tuple(read), shuffled, lost)
+    crowd = HeterogeneousUsers(tuple(read), shuffled, lost)
     return crowd if honest is None else crowd.honest(honest)
 
 
@@ -230,7 +230,7 @@ class StepTest:
 class Victim:
     """One group of victims and one pair of inputs: the columns of all mechanisms, message by message the same."""
 
-    crowd: Crowd
+    crowd: HeterogeneousUsers
     group: int
     pair: tuple[str, str]
     others: tuple[str, ...]
@@ -349,7 +349,7 @@ def _steps(masses: list[arb], up: tuple[int, ...], down: tuple[int, ...], count:
     return Steps(total([masses[i] for i in up]), total([masses[i] for i in down]), count)
 
 
-def victims(crowd: Crowd) -> Iterator[Victim]:
+def victims(crowd: HeterogeneousUsers) -> Iterator[Victim]:
     """Yield every group of victims with every ordered pair of inputs that has a law of its own.
 
     Raises SupportMismatchError unless all mechanisms are k-ary responses of one k, or tables with one message space.
@@ -440,7 +440,7 @@ class Positions:
         return [Group(c, law(level)) for c, law in zip(self.counts, self._laws, strict=True)]
 
 
-def positions_above(crowd: Crowd) -> Positions:
+def positions_above(crowd: HeterogeneousUsers) -> Positions:
     """Return the laws whose sum bounds n times the divergence: blankets where all are known, else those of budgets.
 
     Guarantee
@@ -452,7 +452,7 @@ def positions_above(crowd: Crowd) -> Positions:
     return Positions(tuple(count for count, _ in crowd.groups), _blankets(crowd) or ratios)
 
 
-def positions_below(crowd: Crowd) -> Iterator[tuple[DataSets, Positions]]:
+def positions_below(crowd: HeterogeneousUsers) -> Iterator[tuple[DataSets, Positions]]:
     """Yield (data sets, laws) whose sums are n times the divergence of one pair of data sets, exactly."""
     counts = tuple(count for count, _ in crowd.groups)
     for name, mechanisms in _members(crowd):
@@ -465,7 +465,7 @@ def positions_below(crowd: Crowd) -> Iterator[tuple[DataSets, Positions]]:
                     yield DataSets(*pair, ((x, "1"),), name), Positions(counts, laws, complete=True)
 
 
-def _members(crowd: Crowd) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
+def _members(crowd: HeterogeneousUsers) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
     known = crowd.mechanisms
     if known is None:
         for k in _MEMBERS:
@@ -475,7 +475,7 @@ def _members(crowd: Crowd) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
         yield "", known
 
 
-def _blankets(crowd: Crowd) -> tuple[Decomposition, ...] | None:
+def _blankets(crowd: HeterogeneousUsers) -> tuple[Decomposition, ...] | None:
     """Return the blankets where every mechanism has the same for all pairs of inputs."""
     known = crowd.mechanisms
     if known is None:

@@ -207,7 +207,7 @@ class _Class:
         self.weights = arb_mat(scaled)
 
     def sized(self, gain: arb, lost: arb) -> None:
-        """Bound |A| without its part in sigma^2 |zeta|^2, and the factor of that."""
+        """MaxOverPairs |A| without its part in sigma^2 |zeta|^2, and the factor of that."""
         self.size, self.growth = gain * self.gained + (self.fast + self.plain) * lost, self.plain * lost
 
     def at(self, u: arb) -> tuple[acb_series, acb_series, acb_series, acb_series]:

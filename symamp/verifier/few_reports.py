@@ -25,7 +25,7 @@ Law = dict[tuple[int, ...], Number]
 
 def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
     """Return the shape of the evidence: numbers of users are for one data set, below."""
-    texts = dict.fromkeys(("method", "standing", "eps", "evaluator"), str)
+    texts = dict.fromkeys(("method", "proof_status", "eps", "evaluator"), str)
     others = type(None) if above else [int]
     return texts | {"precision": int, "rows": [[str]], "compared": [(int, int)], "others": others}
 

@@ -18,7 +18,7 @@ from flint import acb, arb, arb_poly, fmpq
 
 from . import sums
 
-_COMMON: dict[str, Any] = dict.fromkeys(("method", "standing", "eps", "evaluator"), str)
+_COMMON: dict[str, Any] = dict.fromkeys(("method", "proof_status", "eps", "evaluator"), str)
 _COMMON |= {"data": str, "precision": int, "groups": [int]}
 _VICTIM: dict[str, Any] = {"victim": int, "pair": (str, str), "kept": str}
 _COLUMN: dict[str, Any] = {"size": int, "on": (str, str), "further": [str]}

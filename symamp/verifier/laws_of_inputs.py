@@ -32,7 +32,7 @@ _ZERO, _ONE = arb(0), arb(1)
 
 def shape(check: Any, data: dict[str, Any], triple: dict[str, Any], above: bool) -> dict[str, Any]:
     """Return the shape of the evidence for a pair of inputs."""
-    common = {key: triple[key] for key in ("method", "standing", "pair", "eps", "evaluator", "precision")}
+    common = {key: triple[key] for key in ("method", "proof_status", "pair", "eps", "evaluator", "precision")}
     plan = triple["plan"]
     if data.get("evaluator") == "all data sets":
         plan = _REGIONS if "regions" in (data.get("plan") or ()) else PLAN

@@ -178,7 +178,7 @@ def _told(data: Any, ends: tuple[Any, Any, Any], sides: tuple[str, ...]) -> Verd
                 supposed.append(f"kind {i}: given bounds on delta at e^eps{order}, {points}{more}")
     proved = [entry for _, entry in _points(data, sides) if type(entry) is dict]
     if proved:
-        methods = [f"{e['method']} ({e['standing']})" for p in proved for e in (*p["above"], *p["below"])]
+        methods = [f"{e['method']} ({e['proof_status']})" for p in proved for e in (*p["above"], *p["below"])]
         supposed.append(f"points by {some(methods)}")
         supposed.append("that the triples and laws of all points are those of the rounds, for all pairs of inputs")
     return Verdict("valid", said, ("ends rounded outward", *checked), tuple(supposed))

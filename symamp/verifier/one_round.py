@@ -6,7 +6,7 @@ copies of r0 - e^eps r1 drawn under A2, satisfies the claim. epsilon: D <= delta
 Version 2 may list other bounds above, for all inputs of the other users, all pairs of a table or all randomizers of a
 budget at once, and counts of two messages below; version 4 is about users who differ, and says whose guarantee it is.
 Ends do not cross, of the claim or of what is proved above and below.
-NOT CHECKED: that these are the triples of the mechanism, for all pairs of inputs, and the reduction's ``standing``.
+NOT CHECKED: that these are the triples of the mechanism, for all pairs of inputs, and the reduction's ``proof_status``.
 That is the derivation, which is exact and can be repeated; the verdict lists it as supposed. See docs/certificates.md.
 """
 
@@ -37,10 +37,10 @@ _TEXT = re.compile(r"(?:[0-9a-fx+\-*/() ]|exp|log|sqrt|E|pi){1,400000}", re.ASCI
 _PLAN: dict[str, Any] = dict.fromkeys(("theta", "W", "theta_above", "theta_below"), str)
 _PLAN |= {"N": int, "evaluated": [(int, int)], "dropped": [(int, int)]}
 _TAILS: dict[str, Any] = {"theta": str, "windows": [(int, int)]}
-_EVIDENCE: dict[str, Any] = dict.fromkeys(("method", "standing", "eps", "evaluator"), str)
+_EVIDENCE: dict[str, Any] = dict.fromkeys(("method", "proof_status", "eps", "evaluator"), str)
 _EVIDENCE |= {"pair": (str, str), "others": [(str, str)], "components": [(str, str, str)], "singular": [(str, str)]}
 _EVIDENCE |= {"plan": _PLAN, "precision": int}
-_CERTIFICATE: dict[str, Any] = dict.fromkeys(("format", "mechanism", "method", "standing", "source"), str)
+_CERTIFICATE: dict[str, Any] = dict.fromkeys(("format", "mechanism", "method", "proof_status", "source"), str)
 _CERTIFICATE |= {"version": int, "claim": dict, "above": [dict], "below": [dict]}
 
 Number = Any  # an exact fraction (fmpq) where possible, else a ball (arb) at the working precision

@@ -25,7 +25,7 @@ _ZERO = fmpq(0)
 
 def shape(data: dict[str, Any], triple: Any) -> dict[str, Any]:
     """Return the shape of the evidence for a local budget."""
-    common = {key: triple(data)[key] for key in ("method", "standing", "eps", "evaluator", "precision")}
+    common = {key: triple(data)[key] for key in ("method", "proof_status", "eps", "evaluator", "precision")}
     cells, plan = data.get("cells"), laws_of_inputs.PLAN
     plans = tuple(type(None) if cell is None else plan for cell in cells) if type(cells) is list else ()
     low = {"evaluator": str, "plan": triple(data.get("low"))["plan"]}

@@ -12,7 +12,7 @@ from typing import Any
 
 from flint import arb, arb_mat, fmpq
 
-_TEXTS = ("method", "standing", "eps", "evaluator", "theta")
+_TEXTS = ("method", "proof_status", "eps", "evaluator", "theta")
 _MOST_INPUTS, _MOST_ENTRIES, _MOST_PAIRS = 64, 2**14, 4096
 _ZERO = fmpq(0)
 

@@ -99,7 +99,8 @@ def _listed(numbers: Sequence[int]) -> str:
 def supposed(data: dict[str, Any], sides: Sequence[str]) -> Iterator[str]:
     """Yield what the certificate says that is not checked; of the sides that are claimed only."""
     yield f"mechanism {quoted(data['mechanism'])}"
-    yield f"method {quoted(data['method'])}, standing {quoted(data['standing'])}, source {quoted(data['source'])}"
+    status, source = quoted(data["proof_status"]), quoted(data["source"])
+    yield f"method {quoted(data['method'])}, proof status {status}, source {source}"
     methods = [e["method"] for e in data["above"] if "above" in sides]
     if set(methods) - {data["method"]}:
         yield f"upper end by {some(methods)}"

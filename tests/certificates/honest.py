@@ -27,8 +27,8 @@ F = Fraction
 
 Data = dict[str, Any]
 LEVELS = [F(1), F(11, 10), F(3, 2), F(2), F(7, 2)]
-TEXTS = {"mechanism": "m", "method": "m", "standing": "proved", "source": "s"}
-COMMON = {"method": "m", "standing": "proved"}
+TEXTS = {"mechanism": "m", "method": "m", "proof_status": "proved", "source": "s"}
+COMMON = {"method": "m", "proof_status": "proved"}
 
 
 def eps_text(E: F) -> str:

@@ -13,7 +13,7 @@ from tests.certificates.honest import Data, aimed, some_certificate
 
 F = Fraction
 
-_TEXTS = {"format", "mechanism", "method", "standing", "source", "data", "other"}
+_TEXTS = {"format", "mechanism", "method", "proof_status", "source", "data", "other"}
 _NAMES = [
     "enumeration", "exact", "compact kernel", "binomial tails", "no positive value", "limit", "one user",
     "all data sets", "counts of messages", "histograms", "common tilt", "all randomizers", "mean over counts",

@@ -58,7 +58,7 @@ _SIGNS = [
     "\u0660",
     "\u2212",
 ]
-_KEYS = {"mechanism", "method", "standing", "source", "data", "other", "round"}
+_KEYS = {"mechanism", "method", "proof_status", "source", "data", "other", "round"}
 
 
 def forged_text(rng: Random) -> str:

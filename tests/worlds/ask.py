@@ -508,12 +508,16 @@ def ask_compare(case: Case) -> None:
         check_delta(table.truth, least, lambda: most)
         for row in table.rows:
             value = None if row.value is None else exact(row.value)
-            proved = row.standing.is_guarantee if hasattr(row.standing, "is_guarantee") else row.standing == "proved"
-            if proved and "lower" not in str(row.standing) and value is not None and value < least:
+            proved = (
+                row.proof_status.is_guarantee
+                if hasattr(row.proof_status, "is_guarantee")
+                else row.proof_status == "proved"
+            )
+            if proved and "lower" not in str(row.proof_status) and value is not None and value < least:
                 raise FalseAnswerError(
                     f"row {row.name} ({row.standing}): {row.value!r} below the truth {float(least)!r}"
                 )
-            if "lower" in str(row.standing) and value is not None and value > most:
+            if "lower" in str(row.proof_status) and value is not None and value > most:
                 raise FalseAnswerError(
                     f"row {row.name} ({row.standing}): {row.value!r} above the truth {float(most)!r}"
                 )

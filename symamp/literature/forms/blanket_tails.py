@@ -9,7 +9,7 @@ from functools import reduce
 from flint import arb
 
 from symamp.bounds.analysis import finite_budget
-from symamp.bounds.standing import Standing
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.laws.law import Law, total
 from symamp.literature.closed_form import ClosedForm, Setting, few_laws, few_pairs
@@ -114,7 +114,7 @@ def _mechanism(subject: Subject) -> str | None:
 def _form(
     name: str, summary: str, delta: Callable[[Setting, arb], arb], lacks: Callable[..., str | None]
 ) -> ClosedForm:
-    return ClosedForm(name, Standing.PROVED, _SOURCE, summary, delta=delta, lacks=lacks)
+    return ClosedForm(name, ProofStatus.PROVED, _SOURCE, summary, delta=delta, lacks=lacks)
 
 
 FORMS = tuple(

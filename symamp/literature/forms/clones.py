@@ -6,7 +6,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.bounds.analysis import finite_budget
-from symamp.bounds.standing import Standing
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.literature.closed_form import ClosedForm, Condition, Provenance, Setting, log_one_plus, root
 from symamp.randomizers.families.randomized_response import RandomizedResponse
@@ -81,7 +81,7 @@ def _fmt_2023_conditions(s: Setting, delta: arb) -> tuple[Condition, ...]:
 FORMS = (
     ClosedForm(
         "efmrtt_2019",
-        Standing.PROVED,
+        ProofStatus.PROVED,
         "Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019, main theorem (Wang 2023, section 2)",
         "amplification by shuffling, the first closed form",
         epsilon=_efmrtt,
@@ -90,7 +90,7 @@ FORMS = (
     ),
     ClosedForm(
         "csuzz_2019",
-        Standing.PROVED_FOR_CLASS,
+        ProofStatus.PROVED_FOR_CLASS,
         "Cheu, Smith, Ullman, Zeber, Zhilyaev 2019, section 3",
         "binary randomized response",
         epsilon=_cheu,
@@ -100,7 +100,7 @@ FORMS = (
     ),
     ClosedForm(
         "fmt_2022",
-        Standing.PROVED,
+        ProofStatus.PROVED,
         "Feldman, McMillan, Talwar 2021, Theorem 3.1",
         "standard clone, closed form",
         epsilon=_fmt_2022,
@@ -109,7 +109,7 @@ FORMS = (
     ),
     ClosedForm(
         "fmt_2022_code",
-        Standing.PROVED,
+        ProofStatus.PROVED,
         "public code of Feldman, McMillan, Talwar 2021, closed form: looser than their Theorem 3.1",
         "standard clone, closed form of the public code",
         epsilon=_fmt_2022_code,
@@ -118,7 +118,7 @@ FORMS = (
     ),
     ClosedForm(
         "fmt_2023",
-        Standing.PROVED,
+        ProofStatus.PROVED,
         "Feldman, McMillan, Talwar 2023, Theorem 3.2 (published for a class; for all by Theorem B)",
         "stronger clone, closed form",
         epsilon=_fmt_2023,

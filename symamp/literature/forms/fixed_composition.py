@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flint import arb
 
-from symamp.bounds.standing import Standing
+from symamp.bounds.proof_status import ProofStatus
 from symamp.literature.closed_form import ClosedForm, Provenance, Setting, root
 from symamp.literature.forms.clones import binary_only
 from symamp.literature.forms.normal import normal_density, normal_tail
@@ -19,7 +19,7 @@ def _delta(s: Setting, eps: arb) -> arb:
 
 FORM = ClosedForm(
     "fixed_composition",
-    Standing.APPROXIMATE,
+    ProofStatus.APPROXIMATE,
     "arXiv:2602.09029, abstract",
     "normal limit for numbers of inputs that are known, binary response",
     delta=_delta,

@@ -6,11 +6,11 @@ from functools import reduce
 
 from flint import arb
 
-from symamp.bounds.standing import Standing
+from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.to_law import number
 from symamp.laws.law import Law, total
 from symamp.literature.closed_form import ClosedForm, Provenance, Setting, few_pairs, root
-from symamp.settings.users_who_differ import Crowd
+from symamp.settings.users_who_differ import HeterogeneousUsers
 
 
 def normal_tail(x: arb) -> arb:
@@ -38,7 +38,7 @@ def _gspa(s: Setting, eps: arb) -> arb:
     return gaussian_delta(root(2 * (s.t + 1) / (s.n - 1)), eps)
 
 
-def gspa_of(crowd: Crowd) -> ClosedForm:
+def gspa_of(crowd: HeterogeneousUsers) -> ClosedForm:
     """Return the approximation for users with budgets of their own: mu^-2 = (sum of w - largest w)/2, w = 1/(1 + t).
 
     The paper states it for data that are shuffled, and applies it to messages that are.
@@ -51,7 +51,9 @@ def gspa_of(crowd: Crowd) -> ClosedForm:
         return gaussian_delta(root(2 / left), eps) if left > 0 else arb("nan")
 
     source = "Chen, Cao, Ge 2024, Theorem 2"
-    return ClosedForm("gspa", Standing.REFUTED, source, "Gaussian privacy", delta=delta, provenance=Provenance.RESTATED)
+    return ClosedForm(
+        "gspa", ProofStatus.REFUTED, source, "Gaussian privacy", delta=delta, provenance=Provenance.RESTATED
+    )
 
 
 def _index_square(law: Law) -> arb:
@@ -77,7 +79,7 @@ def _shuffle_index(s: Setting, eps: arb) -> arb:
 FORMS = (
     ClosedForm(
         "gspa",
-        Standing.REFUTED,
+        ProofStatus.REFUTED,
         "Chen, Cao, Ge 2024, Theorem 2 (equal budgets)",
         "Gaussian privacy with mu = sqrt(2 (e^eps0 + 1)/(n - 1)), approximate by its own words",
         delta=_gspa,
@@ -85,7 +87,7 @@ FORMS = (
     ),
     ClosedForm(
         "shuffle_index",
-        Standing.APPROXIMATE,
+        ProofStatus.APPROXIMATE,
         "Takagi, Liew 2026",
         "central limit theorem for the blanket: n to infinity, eps sqrt(n) fixed",
         delta=_shuffle_index,

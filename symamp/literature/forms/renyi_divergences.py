@@ -8,7 +8,7 @@ from math import comb
 
 from flint import arb
 
-from symamp.bounds.standing import Standing
+from symamp.bounds.proof_status import ProofStatus
 from symamp.literature.closed_form import ClosedForm, Provenance, Setting, log_one_plus
 
 _ORDERS = (*range(2, 33), *range(36, 65, 4), *range(72, 129, 8), *range(144, 257, 16))
@@ -65,7 +65,7 @@ def _least_delta(divergence: Callable[[Setting, int], arb]) -> Callable[[Setting
 FORMS = (
     ClosedForm(
         "girgis_2021",
-        Standing.PROVED,
+        ProofStatus.PROVED,
         "Girgis, Data, Diggavi, Suresh, Kairouz 2021 (CCS)",
         "Rényi bound for discrete randomizers, best order up to 256",
         epsilon=_least(shuffled_order),
@@ -74,7 +74,7 @@ FORMS = (
     ),
     ClosedForm(
         "girgis_2021_sampled",
-        Standing.PROVED,
+        ProofStatus.PROVED,
         "Girgis, Data, Diggavi 2021 (NeurIPS), all users sampled",
         "Rényi bound with subsampling, best order up to 256",
         epsilon=_least(sampled_order),

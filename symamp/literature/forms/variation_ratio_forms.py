@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from symamp.bounds.standing import Standing
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero
@@ -143,7 +143,7 @@ def _is_worst(subject: Subject) -> bool:
 FORMS = (
     ClosedForm(
         "wang_4_7",
-        Standing.REFUTED,
+        ProofStatus.REFUTED,
         "Wang 2023, Theorem 4.7 as printed",
         "three parameters of the mechanism, closed form",
         epsilon=_printed_47,
@@ -152,7 +152,7 @@ FORMS = (
     ),
     ClosedForm(
         "wang_4_7_corrected",
-        Standing.UNPROVED,
+        ProofStatus.UNPROVED,
         "Wang 2023, Theorem 4.7 with its second condition corrected (docs/proofs/closed_forms.md)",
         "three parameters of the mechanism, closed form; true of its own pair",
         epsilon=_printed_47,
@@ -161,14 +161,14 @@ FORMS = (
     ),
     ClosedForm(
         "wang_4_7_generic",
-        Standing.PROVED,
+        ProofStatus.PROVED,
         "Wang 2023, Theorem 4.7 at the worst parameters (docs/proofs/closed_forms.md)",
         "any randomizer of the same budget, closed form",
         epsilon=generic_47,
     ),
     ClosedForm(
         "wang_4_8",
-        Standing.PROVED,
+        ProofStatus.PROVED,
         "Wang 2023, Theorem 4.8 (docs/proofs/closed_forms.md)",
         "three parameters of the mechanism, short closed form",
         epsilon=short_48,

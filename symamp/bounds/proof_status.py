@@ -5,14 +5,14 @@ from __future__ import annotations
 from enum import Enum
 
 
-class Standing(Enum):
-    """The standing of a bound in the literature, as checked by this project.
+class ProofStatus(Enum):
+    """The proof status of a bound in the literature, as checked by this project.
 
     >>> import symamp as sa
     >>> mechanism = sa.RandomizedResponse(k=10, eps0=1)
-    >>> sa.epsilon(mechanism, n=1000, delta="1e-6", method="variation_ratio_2023").standing
-    <Standing.REFUTED: 'refuted'>
-    >>> sa.Standing.REFUTED.is_guarantee, sa.Standing.PROVED.is_guarantee
+    >>> sa.epsilon(mechanism, n=1000, delta="1e-6", method="variation_ratio_2023").proof_status
+    <ProofStatus.REFUTED: 'refuted'>
+    >>> sa.ProofStatus.REFUTED.is_guarantee, sa.ProofStatus.PROVED.is_guarantee
     (False, True)
     """
 
@@ -27,4 +27,4 @@ class Standing(Enum):
     @property
     def is_guarantee(self) -> bool:
         """Whether a value above it is private (upper bounds) or below it is not (lower bounds)."""
-        return self in (Standing.PROVED, Standing.PROVED_FOR_CLASS, Standing.LOWER)
+        return self in (ProofStatus.PROVED, ProofStatus.PROVED_FOR_CLASS, ProofStatus.LOWER)
