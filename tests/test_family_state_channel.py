@@ -86,9 +86,9 @@ def test_the_first_pair_is_the_worst_of_the_table(member):
 
 
 def test_priv_kv_third_set_of_keys_if_there_is_room():
-    assert PrivKV(s=2, d=6, eps0=1).further_inputs(DISJOINT) == ("opposite", "x2")
-    assert PrivKV(s=2, d=5, eps0=1).further_inputs(DISJOINT) == ("opposite",)
-    assert PrivKV().further_inputs(OPPOSITE) == ("x1",)
+    assert PrivKV(s=2, d=6, eps0=1).further_inputs(DISJOINT) == ("opposite", "opposite1", "x2")
+    assert PrivKV(s=2, d=5, eps0=1).further_inputs(DISJOINT) == ("opposite", "opposite1")
+    assert PrivKV().further_inputs(OPPOSITE) == ("x1", "opposite1")
 
 
 def test_large_sizes():

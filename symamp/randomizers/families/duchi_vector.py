@@ -113,7 +113,8 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
 
     With C = 2^(d-1) - binomial(d, d/2)/2 corners on the side of v, y is uniform there with probability
     tC/((t-1)C + 2^d), t = e^eps0, and uniform on all other corners, ties included, otherwise. The pair is two
-    opposite corners, the worst case (see DisjointCover); ``average`` is the input 0.
+    opposite corners, the worst case (see DisjointCover). x2 and x3 are those corners with one sign turned: the ties
+    where that sign is right come to their sets for those that cease to be on their side. ``average`` is the input 0.
 
     >>> CorrectedDuchiVector(m=1).blanket().gamma
     4/(exp(eps0) + 3)
@@ -128,13 +129,21 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
         """Half of the corners that are not ties."""
         return (1 - self.ties()) / 2
 
+    def sets(self) -> Mapping[tuple[str, ...], sp.Expr]:
+        """The sides of x0 and x1, and of these corners with one sign turned: half of the ties take the place of others."""
+        new = self.ties() / 2
+        kept = self.coverage() - new
+        return {("x0",): new, ("x1",): new, ("x2",): new, ("x3",): new, ("x0", "x2"): kept, ("x1", "x3"): kept}
+
     def table(self) -> FiniteMechanism:
         """Return the table over all corners."""
         d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
         check_size(strings(2, d), strings(2, d))
         side = sp.Integer(2) ** (d - 1) - binomial(d, d // 2) / 2
         chance = t * side / ((t - 1) * side + sp.Integer(2) ** d)
-        return _table(self, d, (chance, False, True), {(1,) * d: "x0", (-1,) * d: "x1"})
+        ones, others = (1,) * (d - 1), (-1,) * (d - 1)
+        names = {(1, *ones): "x0", (-1, *others): "x1", (-1, *ones): "x2", (1, *others): "x3"}
+        return _table(self, d, (chance, False, True), names)
 
 
 class EvenDuchiVector(_EvenDimension):

@@ -71,16 +71,12 @@ class PrivKV(StateChannel):
         }
 
     def joint_counts(self) -> tuple[tuple[sp.Expr, Mapping[str, str]], ...]:
-        """x0 and x1 have s keys each, opposite those of x0, and x2 s more keys if so many surely exist."""
+        """x0 and x1 have s keys each, opposite and opposite1 the same with other values, x2 s more if so many exist."""
         s, d = self["s"], self["d"]
-        states = {"x0": (_PLUS, _ABSENT), "x1": (_ABSENT, _PLUS), "opposite": (_MINUS, _ABSENT)}
-        third = d.is_Integer and s.is_Integer and d >= 3 * s
-        absent = dict.fromkeys(states, _ABSENT)
-        counts = [(s, {x: state[i] for x, state in states.items()}) for i in range(2)]
-        if not third:
-            return (*counts, (d - 2 * s, absent))
-        counts = [(number, {**seen, "x2": _ABSENT}) for number, seen in counts]
-        return (*counts, (s, {**absent, "x2": _PLUS}), (d - 3 * s, {**absent, "x2": _ABSENT}))
+        sets = (("x0", _PLUS), ("opposite", _MINUS)), (("x1", _PLUS), ("opposite1", _MINUS)), (("x2", _PLUS),)
+        shown = sets if d.is_Integer and s.is_Integer and d >= 3 * s else sets[:2]
+        absent = {x: _ABSENT for some in shown for x, _ in some}
+        return (*((s, absent | dict(some)) for some in shown), (d - len(shown) * s, absent))
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Disjoint sets of keys, and the same keys with opposite values."""
@@ -110,6 +106,7 @@ class PrivKV(StateChannel):
             (tuple(range(s)), (1,) * s): "x0",
             (tuple(range(s, 2 * s)), (1,) * s): "x1",
             (tuple(range(s)), (-1,) * s): "opposite",
+            (tuple(range(s, 2 * s)), (-1,) * s): "opposite1",
             (tuple(range(2 * s, 3 * s)), (1,) * s): "x2",
         }
         rows = {}
