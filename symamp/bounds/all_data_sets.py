@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPairBound, RegionsPairBound
+from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPairBound, PairGroupBound, RegionsPairBound
 from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import MaxOverPairs
 from symamp.bounds.lower_bounds import pairs_badly_hidden
-from symamp.bounds.pair_of_inputs import all_inputs_listed, is_large_table, listed, pairs_of_inputs
+from symamp.bounds.pair_of_inputs import all_inputs_listed, declared_groups, is_large_table, listed, pairs_of_inputs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_pair import TablePair, table_pairs
@@ -25,6 +25,9 @@ _FEWEST, _ASKED = 8.0, 6
 
 
 def _bound(subject: Subject) -> MaxOverPairs:
+    groups = declared_groups(subject)
+    if groups is not None:
+        return MaxOverPairs.of(PairGroupBound.of(group) for group in groups)
     subject = listed(subject)
     if is_large_table(subject):
         return table_pairs(subject, TablePair)
@@ -33,6 +36,10 @@ def _bound(subject: Subject) -> MaxOverPairs:
 
 def _regions(subject: Subject) -> MaxOverPairs:
     return MaxOverPairs.of(RegionsPairBound(triples) for triples in pairs_of_inputs(listed(subject)))
+
+
+def _lacks(subject: Subject) -> str | None:
+    return None if declared_groups(subject) is not None else all_inputs_listed(listed(subject))
 
 
 def _lacks_for_regions(subject: Subject) -> str | None:
@@ -72,7 +79,7 @@ ALL_DATA_SETS = Bound(
     SOURCE,
     "all data sets at once",
     _bound,
-    lambda subject: all_inputs_listed(listed(subject)),
+    _lacks,
     rank=4,
     skip_by_default=_needless,
     too_costly=_is_dear,

@@ -7,8 +7,13 @@ from functools import cached_property
 from math import inf
 from typing import ClassVar
 
-from symamp.bounds.bound import ROUGH
+import sympy as sp
+
+from symamp.bounds.bound import ROUGH, PairBound
 from symamp.bounds.pair_of_inputs import PairOfInputs
+from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.reduction import Reduction
+from symamp.decompositions.pair_groups import PairGroup
 from symamp.laws.law import Level
 from symamp.numbers.work import is_spent
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
@@ -16,6 +21,7 @@ from symamp.sums.all_data_sets.search import Others, Searches
 from symamp.sums.divergence import Enclosure, Settings
 
 SOURCE = "Theorem G (docs/proofs/all_data_sets.md)"
+OTHERS = "Theorem M (docs/proofs/other_inputs.md)"
 _LOWER = 0.97
 """A part of an eps at which the slope of the bound is taken."""
 
@@ -95,6 +101,41 @@ class AllDataSetsPairBound(PairOfInputs):
         return enclose_all_data_sets(
             self.laws, level, n, settings, mixed=self.mixed, halved=self.halved, searches=found, rough=rough
         )
+
+
+@dataclass(frozen=True)
+class PairGroupBound(AllDataSetsPairBound):
+    """The bound of a group of pairs of inputs: the laws of other inputs are below mixtures of those of the triples."""
+
+    above: Reduction | None = None
+
+    mixed: ClassVar[bool] = True
+
+    @property
+    def looser_proxy(self) -> Reduction | None:
+        """What bounds the pairs by themselves."""
+        return self.above
+
+    @staticmethod
+    def of(group: PairGroup) -> PairBound:
+        """Return the bound of a group; its ``above`` where that is all there is."""
+        one, found = sp.Integer(1), group.above
+        above = None if found is None else Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, found)
+        if not group.laws and above is not None:
+            return above
+        laws = ((f"input {i}", law) for i, law in enumerate(group.laws))
+        triples = (Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, law, ((x, one),)) for x, law in laws)
+        return PairGroupBound(tuple(triples), above=above)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return an enclosure of the divergence of all pairs of the group and all data sets of the others.
+
+        Guarantee
+        ---------
+        The upper end is at least the divergence for every pair of the group, whatever inputs the other users hold, if
+        the group is what it says. Proof: docs/proofs/other_inputs.md.
+        """
+        return super().enclose(level, n, settings)
 
 
 class RegionsPairBound(AllDataSetsPairBound):

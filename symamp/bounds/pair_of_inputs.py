@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from heapq import nlargest
 from math import inf, isfinite
 from typing import ClassVar
@@ -18,9 +18,11 @@ from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.envelope import envelope_classes, inputs_not_described
+from symamp.decompositions.pair_groups import PairGroup
 from symamp.laws.law import Law, Level, quick_gparv
 from symamp.numbers.optional import brentq
 from symamp.numbers.work import spend
+from symamp.randomizers.mechanism import Mechanism
 from symamp.sums.divergence import Enclosure, Settings
 from symamp.sums.inversion import LARGEST_EPS, approximate_log_law, largest_epsilon
 
@@ -48,6 +50,17 @@ def pairs_of_inputs(subject: Subject) -> Iterator[tuple[Reduction, ...]]:
 def listed(subject: Subject) -> Subject:
     """Return the subject with all inputs listed, where these are few and it does not show them itself."""
     return subject if subject.mechanism is None else subject.mechanism.listed
+
+
+def declared_groups(subject: Subject) -> tuple[PairGroup, ...] | None:
+    """Return the groups of pairs of inputs that a mechanism declares, None if there are none."""
+    mechanism = subject.mechanism
+    return None if mechanism is None or mechanism.parameters else _groups(mechanism)
+
+
+@lru_cache(maxsize=256)
+def _groups(mechanism: Mechanism) -> tuple[PairGroup, ...] | None:
+    return mechanism.pair_groups()
 
 
 def all_inputs_described(subject: Subject) -> str | None:

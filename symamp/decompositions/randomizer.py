@@ -19,6 +19,7 @@ from symamp.numbers.substitution import put
 
 if TYPE_CHECKING:
     from symamp.decompositions.decomposition import Decomposition
+    from symamp.decompositions.pair_groups import PairGroup
 
 
 # --------- One orbit of messages: all messages on which the distinguished inputs, and the rest, have the same densities
@@ -110,6 +111,14 @@ class LocalRandomizer(ABC):
         is no function of stop-loss transforms may then not be read off from them.
         """
         return True
+
+    def pair_groups(self) -> tuple[PairGroup, ...] | None:
+        """Return groups of pairs that contain all pairs of inputs, each with laws above those of all other inputs.
+
+        They are asked for where all parameters are numbers. None if the description does not say: then ``pairs`` and
+        ``further_inputs`` are all that is known. See docs/proofs/other_inputs.md.
+        """
+        return None
 
     @abstractmethod
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import sympy as sp
 
+from symamp.decompositions.pair_groups import PairGroup, free_sets_groups
 from symamp.decompositions.randomizer import Orbit
 from symamp.formulas.order import constant_sign
 from symamp.randomizers.family import Family
@@ -60,7 +61,7 @@ class DisjointCover(Family):
         What is left belongs to none of them.
         """
         c, common = self.coverage(), self.overlap()
-        pair = {("x0",): c - common, ("x1",): c - common}
+        pair: dict[tuple[str, ...], sp.Expr] = {("x0",): c - common, ("x1",): c - common}
         if common != 0:
             return {**pair, ("x0", "x1"): common}
         if not self.packs or not c.is_number or c == _HALF:
@@ -92,6 +93,10 @@ class DisjointCover(Family):
         Proof: docs/proofs/envelope.md, section 4.
         """
         return pair if set(pair) == {"x0", "x1"} else None
+
+    def pair_groups(self) -> tuple[PairGroup, ...] | None:
+        """Whatever the sets are, they are sets of share c."""
+        return free_sets_groups(self.ratio(), self.coverage())
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """The messages that belong to one input, to two, to none."""
