@@ -257,7 +257,7 @@ def _planned(kind: str) -> list[Data]:
     found = []
     for evidence in data["above"]:
         plans = evidence["cells"] if kind == "budget" else [evidence["plan"]]
-        if any(plan and "regions" in plan for plan in plans) or plans == [None]:
+        if plans == [None]:
             continue
         found.append(evidence)
     return found
