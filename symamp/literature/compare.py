@@ -354,7 +354,7 @@ def _of_analysis(analysis: Bound, subject: Subject, truth: Answer, exact: fmpq |
 
 def _of_form(form: ClosedForm, subject: Subject, truth: Answer, exact: fmpq | sp.Expr) -> Row:
     at = form.epsilon_at if isinstance(exact, fmpq) else form.delta_at
-    row = _row(form.name, at(subject, truth.n, exact), form.standing_for(subject), form.source, truth)
+    row = _row(form.name, at(subject, truth.n, exact), form.proof_status_for(subject), form.source, truth)
     if form.provenance is not Provenance.RECALLED:
         return row
     return replace(row, note="; ".join(filter(None, (row.note, form.provenance.value))))
