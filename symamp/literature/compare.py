@@ -24,7 +24,7 @@ from symamp.formulas.order import maximum
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
 from symamp.literature.forms.normal import gspa_of
 from symamp.literature.shelf import CLOSED_FORMS
-from symamp.numbers.arguments import asked, budget, exact_number, failure_probability
+from symamp.numbers.reading import asked, budget, exact_number, failure_probability
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.ask import delta as delta_of
