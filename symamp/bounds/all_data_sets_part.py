@@ -99,6 +99,15 @@ class PairGroupBound(AllDataSetsPairBound):
         triples = (Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, law, ((x, one),)) for x, law in laws)
         return PairGroupBound(tuple(triples), above=above)
 
+    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        other = inf if self.above is None else self.above.log_estimate(level, n, settings)
+        return min(super().log_estimate(level, n, settings), other)
+
+    def rough_estimate(self, level: Level, n: int) -> float:
+        """Return an estimate that the search for a root may ask for often."""
+        return self.log_estimate(level, n, ROUGH)
+
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence of all pairs of the group and all data sets of the others.
 
@@ -107,4 +116,6 @@ class PairGroupBound(AllDataSetsPairBound):
         The upper end is at least the divergence for every pair of the group, whatever inputs the other users hold, if
         the group is what it says. Proof: docs/proofs/other_inputs.md.
         """
+        if self.above is not None and self.above.log_estimate(level, n, ROUGH) < super().log_estimate(level, n, ROUGH):
+            return self.above.enclose(level, n, settings)
         return super().enclose(level, n, settings)

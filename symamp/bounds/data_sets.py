@@ -9,6 +9,7 @@ import sympy as sp
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.decompositions.blanket import Weights, triple
+from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.randomizer import LocalRandomizer
 
 SOURCE = "Su, Cheng, Wang 2025, Theorem 14"
@@ -24,6 +25,17 @@ def dataset_reduction(mechanism: LocalRandomizer, pair: tuple[str, str], others:
     Proof: docs/proofs/blanket_reduction.md.
     """
     return Reduction("data set", ProofStatus.LOWER, SOURCE, triple(mechanism, pair, others), others)
+
+
+def held_by_others(x: str, law: Decomposition) -> Reduction:
+    """Return the same for one input, whose triple is known.
+
+    Guarantee
+    ---------
+    Its divergence is that of two neighbouring data sets, if the triple is that of the input and a pair.
+    Proof: docs/proofs/identity.md.
+    """
+    return Reduction("data set", ProofStatus.LOWER, SOURCE, law, ((x, sp.Integer(1)),))
 
 
 def pure_datasets(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Iterator[Reduction]:

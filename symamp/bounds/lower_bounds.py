@@ -13,10 +13,11 @@ import sympy as sp
 
 from symamp.bounds.background_mixtures import ascent, rounded
 from symamp.bounds.bound import DataSetBound, MaxOverPairs, MaxOverSearchedPairs, PairBound, has_many_messages
-from symamp.bounds.data_sets import dataset_reduction, pure_datasets
+from symamp.bounds.data_sets import dataset_reduction, held_by_others, pure_datasets
 from symamp.bounds.density_pairs import density_data_sets
 from symamp.bounds.own_law import own_parts
 from symamp.bounds.pairs_of_a_table import best, chi_squares, excesses, log_divergences
+from symamp.bounds.pair_of_inputs import groups_of
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.smooth_part import NoiseDataSet
 from symamp.bounds.subject import Subject
@@ -108,7 +109,8 @@ class MaxOverDataSets(MaxOverSearchedPairs):
 
 def _all(mechanism: Mechanism) -> Iterator[Reduction]:
     """Yield the data sets of a description, which names few inputs: all of them."""
-    return (r for c in pair_classes(mechanism) for r in pure_datasets(mechanism, c.pairs[0]))
+    yield from (r for c in pair_classes(mechanism) for r in pure_datasets(mechanism, c.pairs[0]))
+    yield from (held_by_others(x, law) for group in groups_of(mechanism) or () for x, law in group.held)
 
 
 def _triple(mechanism: Mechanism, rows: tuple[int, int, int]) -> Reduction:
@@ -186,7 +188,7 @@ def _mixed(mechanism: Mechanism, reduction: DataSetBound, level: Level, n: int) 
     place = {x: i for i, x in enumerate(table.inputs)}
     minus_one = level.rough_minus_one()
     rows = place[pair[0]], place[pair[1]]
-    for start in dict.fromkeys([place[reduction.dataset[0][0]], *rows]):
+    for start in dict.fromkeys([*(place[x] for x, _ in reduction.dataset[:1] if x in place), *rows]):
         weights = rounded(ascent(table.floats, rows, minus_one, n, start), _MOST_MIXED, _DENOMINATOR)
         others = tuple((table.inputs[i], sp.Rational(w, _DENOMINATOR)) for i, w in weights.items())
         yield dataset_reduction(mechanism, pair, others)

@@ -54,13 +54,13 @@ def listed(subject: Subject) -> Subject:
 
 def declared_groups(subject: Subject) -> tuple[PairGroup, ...] | None:
     """Return the groups of pairs of inputs that a mechanism declares, None if there are none."""
-    mechanism = subject.mechanism
-    return None if mechanism is None or mechanism.parameters else _groups(mechanism)
+    return None if subject.mechanism is None else groups_of(subject.mechanism)
 
 
 @lru_cache(maxsize=256)
-def _groups(mechanism: Mechanism) -> tuple[PairGroup, ...] | None:
-    return mechanism.pair_groups()
+def groups_of(mechanism: Mechanism) -> tuple[PairGroup, ...] | None:
+    """Return the groups of pairs that a mechanism declares; None if there are none, or parameters are symbols."""
+    return None if mechanism.parameters else mechanism.pair_groups()
 
 
 def all_inputs_described(subject: Subject) -> str | None:

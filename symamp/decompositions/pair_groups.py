@@ -8,17 +8,20 @@ which patterns stand for all does not depend on t.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import pairwise
 from typing import NamedTuple
 
 import sympy as sp
+from flint import fmpq
 
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign
+from symamp.numbers.linear_programme import Solution, feasible
+from symamp.numbers.rationals import fmpq_of
 
 _ONE, _ZERO = sp.Integer(1), sp.Integer(0)
 CUTS = tuple(sp.Rational(k, 10) for k in (1, 2, 4, 7, 9, 10))
@@ -32,12 +35,14 @@ class PairGroup:
     For every pair of the group and every other input x, the pair included, the law of R(x0) and R(x1) measured by R(x)
     is below a mixture of the ``laws`` in convex order, at every level E >= 1, with the same positive part. ``above`` is
     a triple whose divergence is at least that of every pair of the group; without ``laws`` it is all that is known.
-    ``pair`` names a pair of the group, or says which they are.
+    ``pair`` names a pair of the group, or says which they are. ``held`` names inputs x that have one of the laws
+    themselves, at a pair of the group.
     """
 
     pair: tuple[str, str]
     laws: tuple[Decomposition, ...]
     above: Decomposition | None = None
+    held: tuple[tuple[str, Decomposition], ...] = ()
 
 
 class Pattern(NamedTuple):
@@ -159,6 +164,86 @@ def free_sets(c: sp.Expr) -> Patterns:
         return tuple(dict.fromkeys(Pattern(*map(normal, v)) for v in found))
 
     return patterns
+
+
+def by_excess(c: sp.Expr, most: sp.Expr) -> Patterns:
+    """Return the patterns that stand for all whose h exceeds F by at most so much, whatever else is known of the sets.
+
+    >>> [tuple(v) for v in by_excess(sp.Rational(1, 4), sp.Integer(0))(sp.Rational(1, 4))]
+    [(1/4, 1/4, 0, 0, 0), (1/4, 0, 1/4, 0, 0)]
+    """
+
+    def patterns(p: sp.Expr) -> tuple[Pattern, ...]:
+        both, none, found = c - p, 1 - c - p, []
+        top = min(most, p, none, key=float) if most.is_Rational else most
+        between = [none - both] if is_less(_ZERO, none - both) and is_less(none - both, top) else []
+        for e in dict.fromkeys((_ZERO, *between, top)):
+            F = none - e if is_less(none - e, both) else both
+            found += [Pattern(p, p - e, _ZERO, F, F + e), Pattern(p, _ZERO, p - e, F, F + e)]
+        return tuple(dict.fromkeys(Pattern(*map(normal, v)) for v in found))
+
+    return patterns
+
+
+def of_patterns(
+    t: sp.Expr,
+    c: sp.Expr,
+    patterns: Sequence[Pattern],
+    pair: tuple[str, str] = ("x0", "x1"),
+    names: Mapping[Pattern, str] | None = None,
+) -> PairGroup:
+    """Return the group of all pairs for which these patterns stand for all other inputs; ``names`` of inputs with them."""
+    most = patterns[0].p
+    for v in patterns:
+        most = v.p if is_less(most, v.p) else most
+    laws = {v: v.law(t, c, pair) for v in patterns}
+    held = tuple((name, laws[v]) for v, name in (names or {}).items() if v in laws)
+    return PairGroup(pair, tuple(laws.values()), blanket_of(most, t, c, pair), held)
+
+
+def sketch(base: Sequence[Pattern]) -> Patterns:
+    """Return the patterns of a sketch with public hash functions whose rows have these for every pair, all of one p.
+
+    Where the two inputs of a pair collide under some of the functions p is that share of what it is for the base.
+    """
+    whole = base[0].p
+
+    def patterns(p: sp.Expr) -> tuple[Pattern, ...]:
+        share = p / whole
+        collided = (_ZERO, _ZERO, _ZERO, whole * (1 - share), whole * (1 - share))
+        return tuple(Pattern(*(normal(share * x + y) for x, y in zip(v, collided, strict=True))) for v in base)
+
+    return patterns
+
+
+def lies_below(pattern: Pattern, others: Sequence[Pattern]) -> Solution:
+    """Return weights by which a pattern, moved outward, is a mixture of others; else a proof that it is not.
+
+    The last two numbers say how far it is moved, by (F, h) += (1, 1) and by (b, F) -= (1, 1). Patterns of rationals.
+
+    Guarantee
+    ---------
+    With a solution, at every ratio t > 1 and level 1 <= E < t the law of the pattern is below the mixture with these
+    weights of the laws of the others in convex order, with the same positive part. Proof: docs/proofs/other_inputs.md.
+    """
+    columns = [[fmpq(1), *map(fmpq_of, v)] for v in others]
+    columns += [[fmpq(x) for x in move] for move in ((0, 0, 0, 0, -1, -1), (0, 0, 0, 1, 1, 0))]
+    return feasible(columns, [fmpq(1), *map(fmpq_of, pattern)])
+
+
+def extreme(patterns: Sequence[Pattern]) -> tuple[Pattern, ...]:
+    """Return some of the patterns such that all others lie below their mixtures; all must be rational.
+
+    >>> quarter = sp.Rational(1, 4)
+    >>> len(extreme([*antipodal(quarter), Pattern(quarter, quarter, _ZERO, _ZERO, _ZERO)]))
+    2
+    """
+    kept = list(dict.fromkeys(patterns))
+    for v in tuple(kept):
+        others = [x for x in kept if x != v]
+        if others and lies_below(v, others).x is not None:
+            kept = others
+    return tuple(kept)
 
 
 def free_sets_groups(t: sp.Expr, c: sp.Expr) -> tuple[PairGroup, ...]:

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import pairwise, product
+from math import comb
 
 import sympy as sp
 
+from symamp.decompositions.pair_groups import (
+    CUTS,
+    PairGroup,
+    Pattern,
+    antipodal,
+    blanket_of,
+    by_excess,
+    groups_by_share,
+    of_patterns,
+)
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter
@@ -19,6 +30,8 @@ from symamp.randomizers.structures.disjoint_cover import AVERAGE, DisjointCover,
 _Corner = tuple[int, ...]
 
 _MOST_PAIRS = 500
+_LARGEST_COUNTED, _FEW_ALIKE = 16, 1
+"""Up to this dimension, or where so few signs agree, the inputs of the others are counted one by one."""
 
 
 def _table(family: Family, d: int, sides: tuple[sp.Expr, bool, bool], names: Mapping[_Corner, str]) -> FiniteMechanism:
@@ -39,6 +52,31 @@ def _table(family: Family, d: int, sides: tuple[sp.Expr, bool, bool], names: Map
             for y in corners
         }
     return FiniteMechanism(with_average(rows), name=repr(family))
+
+
+def _told_apart(d: int, k: int) -> sp.Rational:
+    """Return the share of the corners on the side of v and not on that of v with k signs turned; ties are outside."""
+    inside = {2 * i - k: comb(k, i) for i in range(k + 1)}
+    outside = {2 * i - d + k: comb(d - k, i) for i in range(d - k + 1)}
+    return sp.Rational(sum(x * y for a, x in inside.items() for b, y in outside.items() if a + b > 0 >= b - a), 2**d)
+
+
+@lru_cache(maxsize=4096)
+def _excess(d: int, k: int) -> sp.Rational:
+    """Return what h - F is at most for corners that differ by k signs; the share of the ties where that takes long."""
+    most = 0
+    if d > _LARGEST_COUNTED and d - k > _FEW_ALIKE:
+        return sp.Rational(comb(d, d // 2), 2**d)
+    for i, l in product(range(k + 1), range(d - k + 1)):  # signs of x turned where the two differ, and elsewhere
+        sizes = (i, k - i, l, d - k - l)
+        sums = [[(2 * j - size, comb(size, j)) for j in range(size + 1)] for size in sizes]
+        count = 0
+        for (a, w), (b, x), (e, y), (f, z) in product(*sums):
+            mine = b + f - a - e > 0
+            first, second = a + b + e + f > 0, e + f - a - b > 0
+            count += w * x * y * z * ((mine and not first and not second) - (first and second and not mine))
+        most = max(most, count)
+    return sp.Rational(most, 2**d)
 
 
 class DuchiVector(DisjointCover):
@@ -68,6 +106,11 @@ class DuchiVector(DisjointCover):
     def coverage(self) -> sp.Expr:
         """There are no ties in odd dimension."""
         return sp.Rational(1, 2)
+
+    def pair_groups(self) -> tuple[PairGroup, ...]:
+        """All signs turned, a corner on the side of v is on the other side."""
+        half = sp.Rational(1, 2)
+        return groups_by_share(self.ratio(), half, half, antipodal)
 
     def message_bits(self) -> sp.Expr:
         """Return one bit for each coordinate."""
@@ -133,6 +176,24 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
         new = self.ties() / 2
         kept = self.coverage() - new
         return {("x0",): new, ("x1",): new, ("x2",): new, ("x3",): new, ("x0", "x2"): kept, ("x1", "x3"): kept}
+
+    def pair_groups(self) -> tuple[PairGroup, ...]:
+        """Corners that differ by all signs, or all but one; the others by the share p that tells them apart."""
+        t, c, d, new = self.ratio(), self.coverage(), 2 * int(self["m"]), self.ties() / 2
+        zero, shares = sp.Integer(0), {k: _told_apart(d, k) for k in range(1, d)}
+        first = [Pattern(c, c, zero, zero, zero), Pattern(c, c - new, zero, zero, new)]
+        first.append(Pattern(c, zero, c - new, zero, new))
+        groups, below = [of_patterns(t, c, tuple(dict.fromkeys(first)))], sp.Integer(1)
+        for share in reversed(CUTS):
+            some = [k for k, p in shares.items() if share * c <= p < below]
+            below = share * c
+            if some:
+                excess = max(_excess(d, k) for k in some)
+                low, high = min(shares[k] for k in some), max(shares[k] for k in some)
+                bends = [p for p in dict.fromkeys((high, excess, low)) if low <= p <= high]  # h - F is at most p, too
+                found = dict.fromkeys(v for p in bends for v in by_excess(c, excess)(p))
+                groups.append(of_patterns(t, c, tuple(found), ("corners that differ", f"by {some[0]} to {some[-1]} signs")))
+        return (*groups, PairGroup(("corners that differ", "by few signs"), (), blanket_of(below, t, c)))
 
     def table(self) -> FiniteMechanism:
         """Return the table over all corners."""
