@@ -10,6 +10,7 @@ from typing import ClassVar
 import sympy as sp
 
 from symamp.bounds.bound import ROUGH, PairBound
+from symamp.bounds.envelope_part import EnvelopePairBound
 from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
@@ -79,34 +80,29 @@ class AllDataSetsPairBound(PairOfInputs):
 class PairGroupBound(AllDataSetsPairBound):
     """The bound of a group of pairs of inputs: the laws of other inputs are below mixtures of those of the triples."""
 
-    above: Reduction | None = None
-
     mixed: ClassVar[bool] = True
-
-    @property
-    def looser_proxy(self) -> Reduction | None:
-        """What bounds the pairs by themselves."""
-        return self.above
 
     @staticmethod
     def of(group: PairGroup) -> PairBound:
-        """Return the bound of a group; its ``above`` where that is all there is."""
-        one, found = sp.Integer(1), group.above
-        above = None if found is None else Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, found)
-        if not group.laws and above is not None:
-            return above
-        laws = ((f"input {i}", law) for i, law in enumerate(group.laws))
+        """Return the bound of a group."""
+        if group.above is not None:
+            return Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, group.above)
+        one, laws = sp.Integer(1), ((f"law {i}", law) for i, law in enumerate(group.laws))
         triples = (Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, law, ((x, one),)) for x, law in laws)
-        return PairGroupBound(tuple(triples), above=above)
+        return (ListedGroupBound if group.listed else PairGroupBound)(tuple(triples))
+
+    @cached_property
+    def looser_proxy(self) -> EnvelopePairBound:
+        """The envelope of the laws, which is above their mixtures, too."""
+        return EnvelopePairBound(self.triples)
 
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        other = inf if self.above is None else self.above.log_estimate(level, n, settings)
-        return min(super().log_estimate(level, n, settings), other)
+        return min(super().log_estimate(level, n, settings), self.looser_proxy.log_estimate(level, n, settings))
 
     def rough_estimate(self, level: Level, n: int) -> float:
         """Return an estimate that the search for a root may ask for often."""
-        return self.log_estimate(level, n, ROUGH)
+        return self.log_estimate(level, n)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence of all pairs of the group and all data sets of the others.
@@ -116,6 +112,12 @@ class PairGroupBound(AllDataSetsPairBound):
         The upper end is at least the divergence for every pair of the group, whatever inputs the other users hold, if
         the group is what it says. Proof: docs/proofs/other_inputs.md.
         """
-        if self.above is not None and self.above.log_estimate(level, n, ROUGH) < super().log_estimate(level, n, ROUGH):
-            return self.above.enclose(level, n, settings)
+        if self.looser_proxy.log_estimate(level, n, ROUGH) < super().log_estimate(level, n, ROUGH):
+            return self.looser_proxy.enclose(level, n, settings)
         return super().enclose(level, n, settings)
+
+
+class ListedGroupBound(PairGroupBound):
+    """The same where every other input has one of the laws itself."""
+
+    mixed: ClassVar[bool] = False

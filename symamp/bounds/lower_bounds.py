@@ -16,8 +16,8 @@ from symamp.bounds.bound import DataSetBound, MaxOverPairs, MaxOverSearchedPairs
 from symamp.bounds.data_sets import dataset_reduction, held_by_others, pure_datasets
 from symamp.bounds.density_pairs import density_data_sets
 from symamp.bounds.own_law import own_parts
-from symamp.bounds.pairs_of_a_table import best, chi_squares, excesses, log_divergences
 from symamp.bounds.pair_of_inputs import groups_of
+from symamp.bounds.pairs_of_a_table import best, chi_squares, excesses, log_divergences
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.smooth_part import NoiseDataSet
 from symamp.bounds.subject import Subject

@@ -35,7 +35,9 @@ def check_groups(rows: Mapping[str, Row], groups: Sequence[PairGroup], ratio: fm
     worse. Raises VerificationError with the first pair that no group has. A group has a pair if for every other input
     weights are found by which its law is below a mixture of the laws, and the blanket is below ``above``.
     """
-    extreme = {x: row for x, row in rows.items() if not _is_mixture(row, [r for r in rows.values() if tuple(r) != tuple(row)])}
+    extreme = {
+        x: row for x, row in rows.items() if not _is_mixture(row, [r for r in rows.values() if tuple(r) != tuple(row)])
+    }
     different = {tuple(row): x for x, row in extreme.items()}
     infimum = [min(column) for column in zip(*rows.values(), strict=True)]
     count = 0
@@ -50,7 +52,9 @@ def check_groups(rows: Mapping[str, Row], groups: Sequence[PairGroup], ratio: fm
                 count += len(laws)
                 known[laws, blanket] = any(_has(group, laws, blanket) for group in listed)
             if not known[laws, blanket]:
-                raise VerificationError(f"{name}: pairs of inputs", f"({first}, {second}) at E = {level}", "a group with it")
+                raise VerificationError(
+                    f"{name}: pairs of inputs", f"({first}, {second}) at E = {level}", "a group with it"
+                )
     return count
 
 
@@ -63,7 +67,9 @@ def _has(group: _Listed, laws: frozenset[Law], blanket: Law) -> bool:
 
 
 @cache
-def _below_at(gains: tuple[fmpq, ...], heights: tuple[tuple[fmpq, ...], ...], gain: fmpq, goal: tuple[fmpq, ...]) -> bool:
+def _below_at(
+    gains: tuple[fmpq, ...], heights: tuple[tuple[fmpq, ...], ...], gain: fmpq, goal: tuple[fmpq, ...]
+) -> bool:
     columns = [[_ONE, x, *row] for x, row in zip(gains, heights, strict=True)]
     columns += [[_ZERO] * (2 + i) + [fmpq(-1)] + [_ZERO] * (len(goal) - 1 - i) for i in range(len(goal))]
     return feasible(columns, [_ONE, gain, *goal]).x is not None

@@ -33,16 +33,17 @@ class PairGroup:
     """Pairs of inputs, in both orders, and what bounds them whatever the other users hold.
 
     For every pair of the group and every other input x, the pair included, the law of R(x0) and R(x1) measured by R(x)
-    is below a mixture of the ``laws`` in convex order, at every level E >= 1, with the same positive part. ``above`` is
-    a triple whose divergence is at least that of every pair of the group; without ``laws`` it is all that is known.
+    is below a mixture of the ``laws`` in convex order, at every level E >= 1, with the same positive part. Without
+    ``laws`` it is ``above`` that is known: a triple whose divergence is at least that of every pair of the group.
     ``pair`` names a pair of the group, or says which they are. ``held`` names inputs x that have one of the laws
-    themselves, at a pair of the group.
+    themselves, at a pair of the group. With ``listed`` every other input has one of the laws itself: none mix them.
     """
 
     pair: tuple[str, str]
     laws: tuple[Decomposition, ...]
     above: Decomposition | None = None
     held: tuple[tuple[str, Decomposition], ...] = ()
+    listed: bool = False
 
 
 class Pattern(NamedTuple):
@@ -95,6 +96,22 @@ def blanket_of(p: sp.Expr, t: sp.Expr, c: sp.Expr, pair: tuple[str, str] = ("x0"
     return _merged([(x, y, m / whole) for x, y, m in atoms], pair)
 
 
+def listed_group(pair: tuple[str, str], laws: Mapping[str, Iterable[Component]]) -> PairGroup:
+    """Return the group of a pair that stands for all alike, with the laws of all other inputs; equal ones come once."""
+    held = {x: Decomposition(_collected(law), pair=pair) for x, law in laws.items()}
+    first = {frozenset(law.components): x for x, law in reversed(held.items())}
+    named = tuple((x, held[x]) for x in reversed(list(first.values())))
+    return PairGroup(pair, tuple(law for _, law in named), None, named, listed=True)
+
+
+def _collected(parts: Iterable[Component]) -> tuple[Component, ...]:
+    """Return components with equal ratios put together."""
+    masses: dict[tuple[sp.Expr, sp.Expr], list[sp.Expr]] = {}
+    for r0, r1, mass in parts:
+        masses.setdefault((r0, r1), []).append(mass)
+    return tuple(Component(*ratios, sp.Add(*found)) for ratios, found in masses.items())
+
+
 def _merged(atoms: Iterable[tuple[sp.Expr, sp.Expr, sp.Expr]], pair: tuple[str, str]) -> Decomposition:
     found = tuple(Component(normal(x), normal(y), mass) for x, y, m in atoms if (mass := normal(m)) != 0)
     return Decomposition(found, pair=pair)
@@ -125,7 +142,7 @@ def groups_by_share(
     for low, high in reversed(list(pairwise(cuts))):
         pair = (f"a pair with p > {float(low):.4g}", f"up to {float(high):.4g}") if groups else ("x0", "x1")
         found = dict.fromkeys(v for p in (high, low) for v in patterns(p))
-        groups.append(PairGroup(pair, tuple(v.law(t, c, pair) for v in found), blanket_of(high, t, c, pair)))
+        groups.append(PairGroup(pair, tuple(v.law(t, c, pair) for v in found)))
     pair = "a pair with p", f"up to {float(cuts[0]):.4g}"
     return (*groups, PairGroup(pair, (), blanket_of(cuts[0], t, c, pair)))
 
@@ -193,12 +210,9 @@ def of_patterns(
     names: Mapping[Pattern, str] | None = None,
 ) -> PairGroup:
     """Return the group of all pairs for which these patterns stand for all other inputs; ``names`` of inputs with them."""
-    most = patterns[0].p
-    for v in patterns:
-        most = v.p if is_less(most, v.p) else most
     laws = {v: v.law(t, c, pair) for v in patterns}
     held = tuple((name, laws[v]) for v, name in (names or {}).items() if v in laws)
-    return PairGroup(pair, tuple(laws.values()), blanket_of(most, t, c, pair), held)
+    return PairGroup(pair, tuple(laws.values()), None, held)
 
 
 def sketch(base: Sequence[Pattern]) -> Patterns:

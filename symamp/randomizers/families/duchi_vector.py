@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache, reduce
 from itertools import pairwise, product
@@ -9,6 +10,7 @@ from math import comb
 
 import sympy as sp
 
+from symamp.decompositions.decomposition import Component
 from symamp.decompositions.pair_groups import (
     CUTS,
     PairGroup,
@@ -17,6 +19,7 @@ from symamp.decompositions.pair_groups import (
     blanket_of,
     by_excess,
     groups_by_share,
+    listed_group,
     of_patterns,
 )
 from symamp.decompositions.randomizer import Orbit
@@ -30,6 +33,8 @@ from symamp.randomizers.structures.disjoint_cover import AVERAGE, DisjointCover,
 _Corner = tuple[int, ...]
 
 _MOST_PAIRS = 500
+_LARGEST_LISTED = 8
+"""Up to this dimension all third inputs of the mechanism of 2013 are listed."""
 _LARGEST_COUNTED, _FEW_ALIKE = 16, 1
 """Up to this dimension, or where so few signs agree, the inputs of the others are counted one by one."""
 
@@ -61,21 +66,30 @@ def _told_apart(d: int, k: int) -> sp.Rational:
     return sp.Rational(sum(x * y for a, x in inside.items() for b, y in outside.items() if a + b > 0 >= b - a), 2**d)
 
 
+def _sides(d: int, k: int, i: int, l: int) -> Counter[tuple[int, int, int]]:
+    """Return how many corners are on which sides of v0, v1 and x: 1, or 0 for a tie, or -1.
+
+    v1 is v0 with k signs turned, x is v0 with i of these and l others turned.
+    """
+    sums = [[(2 * j - size, comb(size, j)) for j in range(size + 1)] for size in (i, k - i, l, d - k - l)]
+    found = Counter[tuple[int, int, int]]()
+    for (a, w), (b, x), (e, y), (f, z) in product(*sums):
+        inner = a + b + e + f, e + f - a - b, b + f - a - e
+        first, second, third = ((v > 0) - (v < 0) for v in inner)
+        found[first, second, third] += w * x * y * z
+    return found
+
+
 @lru_cache(maxsize=4096)
 def _excess(d: int, k: int) -> sp.Rational:
     """Return what h - F is at most for corners that differ by k signs; the share of the ties where that takes long."""
-    most = 0
     if d > _LARGEST_COUNTED and d - k > _FEW_ALIKE:
         return sp.Rational(comb(d, d // 2), 2**d)
-    for i, l in product(range(k + 1), range(d - k + 1)):  # signs of x turned where the two differ, and elsewhere
-        sizes = (i, k - i, l, d - k - l)
-        sums = [[(2 * j - size, comb(size, j)) for j in range(size + 1)] for size in sizes]
-        count = 0
-        for (a, w), (b, x), (e, y), (f, z) in product(*sums):
-            mine = b + f - a - e > 0
-            first, second = a + b + e + f > 0, e + f - a - b > 0
-            count += w * x * y * z * ((mine and not first and not second) - (first and second and not mine))
-        most = max(most, count)
+    most = 0
+    for i, l in product(range(k + 1), range(d - k + 1)):
+        sides = _sides(d, k, i, l)
+        more = sum(n for (s0, s1, s), n in sides.items() if s > 0 and s0 <= 0 and s1 <= 0)
+        most = max(most, more - sum(n for (s0, s1, s), n in sides.items() if s <= 0 and s0 > 0 and s1 > 0))
     return sp.Rational(most, 2**d)
 
 
@@ -192,7 +206,9 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
                 low, high = min(shares[k] for k in some), max(shares[k] for k in some)
                 bends = [p for p in dict.fromkeys((high, excess, low)) if low <= p <= high]  # h - F is at most p, too
                 found = dict.fromkeys(v for p in bends for v in by_excess(c, excess)(p))
-                groups.append(of_patterns(t, c, tuple(found), ("corners that differ", f"by {some[0]} to {some[-1]} signs")))
+                groups.append(
+                    of_patterns(t, c, tuple(found), ("corners that differ", f"by {some[0]} to {some[-1]} signs"))
+                )
         return (*groups, PairGroup(("corners that differ", "by few signs"), (), blanket_of(below, t, c)))
 
     def table(self) -> FiniteMechanism:
@@ -239,6 +255,27 @@ class EvenDuchiVector(_EvenDimension):
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """One pair of corners for each number of differing signs."""
         return tuple(("x0", x) for x in self.inputs[1:-1])
+
+    def pair_groups(self) -> tuple[PairGroup, ...] | None:
+        """One group for each number of differing signs, with all corners as third inputs."""
+        d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
+        if d > _LARGEST_LISTED:
+            return None
+        far = 2 / ((t + 1) * (1 + self.ties()))
+        weights = {1: t, 0: t + 1, -1: sp.Integer(1)}
+        groups = []
+        for k in range(d, 0, -1):
+            laws = {}
+            for i, l in product(range(k + 1), range(d - k + 1)):
+                laws[f"x0 with {i} of {k} and {l} of {d - k} signs turned"] = [
+                    Component(
+                        weights[s0] / weights[s], weights[s1] / weights[s], far * weights[s] * sp.Rational(number, 2**d)
+                    )
+                    for (s0, s1, s), number in _sides(d, k, i, l).items()
+                ]
+            pair = "x0", f"x{k}"
+            groups.append(listed_group(pair, laws))
+        return tuple(groups)
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """y is seen through its sums over the blocks of coordinates on which the distinguished corners agree."""
