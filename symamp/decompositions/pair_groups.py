@@ -1,9 +1,9 @@
 """What a family declares of all its inputs: groups of pairs, and for each a few laws above those of every other input.
 
 For a pair (x0, x1) and another input x the law of (R(x0) - E R(x1))/R(x) under R(x) decides what the user who holds x
-hides. It is enough to know a few laws whose mixtures are above all of these in convex order (docs/proofs/other_inputs.md).
-Where R(x) has two levels, t on a set S_x of messages and 1 outside, a law is five shares of messages, a ``Pattern``, and
-which patterns stand for all does not depend on t.
+hides. A few laws whose mixtures are above all of these in convex order are enough (docs/proofs/other_inputs.md). Where
+R(x) has two levels, t on a set S_x of messages and 1 outside, a law is given by five shares of messages, a ``Pattern``,
+and which patterns stand for all does not depend on t.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class PairGroup:
 class Pattern(NamedTuple):
     """How much of the messages a third input's set S has in common with those of a pair, S0 and S1, as shares.
 
-    ``p`` is the share of S0 - S1 and of S1 - S0, ``a`` and ``b`` that of their parts in S, ``F`` that of the messages in
-    S0 and S1 but not in S, ``h`` that of S - S0 - S1. As all sets have the same share, a + b + h - F = p.
+    ``p`` is the share of S0 - S1 and of S1 - S0, ``a`` and ``b`` that of their parts in S, ``F`` that of the messages
+    in S0 and S1 but not in S, ``h`` that of S - S0 - S1. As all sets have the same share, a + b + h - F = p.
     """
 
     p: sp.Expr
@@ -117,7 +117,7 @@ def _merged(atoms: Iterable[tuple[sp.Expr, sp.Expr, sp.Expr]], pair: tuple[str, 
     return Decomposition(found, pair=pair)
 
 
-# ------------------------------------------------------------------------- Two levels: which patterns stand for all inputs
+# ---------------------------------------------------------------------- Two levels: which patterns stand for all inputs
 
 Patterns = Callable[[sp.Expr], Sequence[Pattern]]
 """The patterns that stand for all other inputs at a pair with p, each affine in p."""
@@ -128,8 +128,8 @@ def groups_by_share(
 ) -> tuple[PairGroup, ...]:
     """Return groups for all pairs of inputs with two levels, told apart by shares p up to ``most``.
 
-    ``patterns`` gives at each p those that stand for all third inputs, affine in p between the ``bends``. The pairs with
-    most p come first; those of a cell of p have the patterns of both ends, those with least p a blanket.
+    ``patterns`` gives at each p those that stand for all third inputs, affine in p between the ``bends``. The pairs
+    with most p come first; those of a cell of p have the patterns of both ends, those with least p a blanket.
 
     Guarantee
     ---------
@@ -138,7 +138,7 @@ def groups_by_share(
     """
     cuts = _sorted([*(share * most for share in CUTS), *bends])
     cuts = [x for x in cuts if not is_less(x, CUTS[0] * most) and not is_less(most, x)]
-    groups = []
+    groups: list[PairGroup] = []
     for low, high in reversed(list(pairwise(cuts))):
         pair = (f"a pair with p > {float(low):.4g}", f"up to {float(high):.4g}") if groups else ("x0", "x1")
         found = dict.fromkeys(v for p in (high, low) for v in patterns(p))
@@ -209,7 +209,7 @@ def of_patterns(
     pair: tuple[str, str] = ("x0", "x1"),
     names: Mapping[Pattern, str] | None = None,
 ) -> PairGroup:
-    """Return the group of all pairs for which these patterns stand for all other inputs; ``names`` of inputs with them."""
+    """Return the group of pairs for which these patterns stand for all other inputs; some have ``names``."""
     laws = {v: v.law(t, c, pair) for v in patterns}
     held = tuple((name, laws[v]) for v, name in (names or {}).items() if v in laws)
     return PairGroup(pair, tuple(laws.values()), None, held)
@@ -273,4 +273,8 @@ def is_less(x: sp.Expr, y: sp.Expr) -> bool:
 
 def _sorted(places: Iterable[sp.Expr]) -> list[sp.Expr]:
     different = dict.fromkeys(map(normal, places))
-    return sorted(different, key=cmp_to_key(lambda x, y: constant_sign(x - y)))
+    return sorted(different, key=cmp_to_key(_order))
+
+
+def _order(x: sp.Expr, y: sp.Expr) -> int:
+    return constant_sign(x - y)

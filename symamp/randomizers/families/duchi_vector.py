@@ -186,7 +186,7 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
         return (1 - self.ties()) / 2
 
     def sets(self) -> Mapping[tuple[str, ...], sp.Expr]:
-        """The sides of x0 and x1, and of these corners with one sign turned: half of the ties take the place of others."""
+        """The sides of x0 and x1, and those with one sign turned: half of the ties take the place of others."""
         new = self.ties() / 2
         kept = self.coverage() - new
         return {("x0",): new, ("x1",): new, ("x2",): new, ("x3",): new, ("x0", "x2"): kept, ("x1", "x3"): kept}

@@ -143,7 +143,7 @@ class PrivKV(StateChannel):
 
     def _contributions(self) -> dict[tuple[str, ...], tuple[Component, ...]]:
         """Return what a key contributes, d times, at states of x0, x1 and x."""
-        channel, found = self.channel(), {}
+        channel, found = self.channel(), dict[tuple[str, ...], tuple[Component, ...]]()
         for u, v, x in product(channel, repeat=3):
             row = channel[x]
             ratios = ((channel[u][z] / row[z], channel[v][z] / row[z], row[z]) for z in row)

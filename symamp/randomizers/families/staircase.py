@@ -16,8 +16,8 @@ from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.reading import exact_number
 from symamp.numbers.rationals import rational_of
+from symamp.numbers.reading import exact_number
 from symamp.randomizers.finite import FiniteMechanism, check_size
 from symamp.randomizers.structures.sliding_window import SlidingWindow
 
@@ -51,14 +51,14 @@ _Lengths = frozenset[tuple[tuple[int, int, int, bool], _Place]]
 
 
 def _value(g: sp.Expr) -> Callable[[_Place], Fraction]:
-    """Return what says which of two places is larger: itself for a rational g, else a number that is very near to it."""
+    """Return what says which of two places is larger: itself for a rational g, else a number very near to it."""
     near = Fraction(str(sp.N(g, _DIGITS)))
     exact = Fraction(int(g.p), int(g.q)) if g.is_Rational else near
     return lambda place: place.plain + place.steps * exact
 
 
 def _is_near_rational(g: sp.Expr) -> bool:
-    """Return whether a number is irrational, but so near to a fraction that digits do not tell on which side places are."""
+    """Return whether g is irrational, and so near to a fraction that digits do not tell on which side places are."""
     grid = [_CUTS_PER_UNIT * steps * _value(g)(_Place(Fraction(0), 1)) for steps in range(1, _MOST_STEPS)]
     return not g.is_Rational and any(abs(x - round(x)) < Fraction(1, 10 ** (_DIGITS // 2)) for x in grid)
 
@@ -72,7 +72,7 @@ def _folding(g: sp.Expr) -> Callable[[_Place], _Place]:
 
 
 def _corners(g: sp.Expr, low: Fraction, high: Fraction) -> Iterator[tuple[_Place, ...]]:
-    """Yield places of three inputs, the first two at a distance from ``low`` to ``high``, that stand for all of them."""
+    """Yield places of three inputs, the first two at distances from ``low`` to ``high``, that stand for all."""
     value, ends = _value(g), (_Place(Fraction(0), 0), _Place(Fraction(1), 0))
     apart, none = _Place(Fraction(0), 2), _Place(Fraction(0), 0)
     least, most, folded = _Place(low, 0), _Place(high, 0), _folding(g)
@@ -201,14 +201,14 @@ class Staircase(SlidingWindow):
         return tuple(found)
 
     def pair_groups(self) -> tuple[PairGroup, ...] | None:
-        """One group for each cell of distances of the pair: laws are affine in the places while no steps pass each other.
+        """One group for each cell of distances of the pair: laws are affine in the places while no two steps meet.
 
         So the places stand for all at which as many steps as possible fall together, or a place is an end, or the
         distance of the pair that of an end of the cell.
         """
         if not self["g"].is_number or _is_near_rational(self["g"]):
             return None
-        groups = []
+        groups: list[PairGroup] = []
         for low, high in reversed(list(pairwise(_CUTS))):
             pair = (f"places at a distance above {low}", f"up to {high}") if groups else ("x0", "x1")
             counted = dict.fromkeys(_lengths(self["g"], places) for places in _corners(self["g"], low, high))

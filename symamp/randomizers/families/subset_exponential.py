@@ -37,7 +37,7 @@ def _missed(d: int, k: int, items: int) -> sp.Rational:
 
 
 def _patterns(s: int, d: int, k: int, common: int) -> dict[Pattern, str]:
-    """Return the patterns of all inputs at a pair of s-subsets with so many common items, and an input that has each."""
+    """Return the patterns of all inputs at a pair with so many common items, and an input that has each."""
     miss = partial(_missed, d, k)
     union, found = 2 * s - common, dict[Pattern, str]()
     for i0, i1, both in product(range(s - common + 1), range(s - common + 1), range(common + 1)):
