@@ -17,6 +17,8 @@ from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
 
 _MOST_INPUTS = 64
 """Up to so many inputs of a table a default takes seconds."""
+_MOST_LISTED = 33
+"""The same where the inputs are listed for this bound only."""
 _MOST_MESSAGES = 64
 """Up to so many messages one evaluation takes seconds."""
 
@@ -58,9 +60,9 @@ def _needless(subject: Subject) -> bool:
     if mechanism is None or mechanism.numeric is None or not is_large_table(found):
         return False
     # A combination of others takes seconds on request only.
-    return (
-        found is not subject or len(mechanism.inputs) > _MOST_INPUTS or len(mechanism.numeric.messages) > _MOST_MESSAGES
-    )
+    most = _MOST_INPUTS if found is subject else _MOST_LISTED
+    is_combination = subject.mechanism is not None and subject.mechanism.is_composed
+    return is_combination or len(mechanism.inputs) > most or len(mechanism.numeric.messages) > _MOST_MESSAGES
 
 
 ALL_DATA_SETS = Bound(
