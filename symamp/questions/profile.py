@@ -19,12 +19,12 @@ from symamp.bounds.registry import BOUNDS
 from symamp.bounds.search import (
     LOOSE,
     CandidateBounds,
-    DataSetSearch,
     Tried,
     attained_first,
     epsilon_above,
     epsilon_below,
 )
+from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.to_law import level_of, log_above
 from symamp.errors import PrecisionError, UndecidedOrderError
 from symamp.formulas.order import sign
