@@ -19,7 +19,7 @@ from symamp.formulas.order import maximum
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
 from symamp.literature.forms.normal import gspa_of
 from symamp.literature.shelf import CLOSED_FORMS
-from symamp.numbers.arguments import asked, exact_number
+from symamp.numbers.reading import asked, exact_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.ask import delta as delta_of
@@ -349,7 +349,7 @@ def _of_analysis(analysis: Bound, subject: Subject, truth: Answer) -> list[Row]:
 
 def _of_form(form: ClosedForm, subject: Subject, truth: Answer) -> Row:
     at = form.epsilon_at if truth.quantity == "epsilon" else form.delta_at
-    row = _row(form.name, at(subject, truth.n, truth.asked.given), form.standing_for(subject), form.source, truth)
+    row = _row(form.name, at(subject, truth.n, truth.asked.given), form.proof_status_for(subject), form.source, truth)
     if form.provenance is not Provenance.RECALLED:
         return row
     return replace(row, note="; ".join(filter(None, (row.note, form.provenance.value))))

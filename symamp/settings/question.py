@@ -16,7 +16,7 @@ from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.to_law import level_of, number
 from symamp.errors import ArgumentError, PrecisionError, SupportMismatchError
 from symamp.laws.law import Level
-from symamp.numbers.arguments import budget, digit_count, failure_probability, relative_gap, users
+from symamp.numbers.reading import budget, digit_count, failure_probability, relative_gap, users
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import ALL
 from symamp.sums.divergence import Settings
