@@ -13,10 +13,7 @@ from flint import arb, fmpq
 
 import symamp as sa
 from symamp import errors
-from symamp.bounds.background_mixtures import ascent
 from symamp.bounds.blanket import BLANKET
-from symamp.bounds.data_sets import dataset_reduction
-from symamp.bounds.lower_bounds import worst_triples
 from symamp.bounds.own_law import own_law
 from symamp.bounds.pairs_of_a_table import (
     chi_squares,
@@ -27,9 +24,11 @@ from symamp.bounds.pairs_of_a_table import (
     open_pairs,
     singular_above,
     worst_pairs,
+    worst_triples,
 )
-from symamp.bounds.reduction import Reduction
+from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.table_bound import MaxOverRows
+from symamp.data_sets.mixtures import ascent
 from symamp.decompositions.decomposition import Decomposition, merged
 from symamp.decompositions.pairs import distinct_pairs, pair_classes
 from symamp.decompositions.seen_table import seen_table

@@ -7,8 +7,8 @@ import numpy as np
 from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPairBound
 from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import MaxOverPairs
-from symamp.bounds.lower_bounds import pairs_badly_hidden
 from symamp.bounds.pair_of_inputs import all_inputs_listed, is_large_table, listed, pairs_of_inputs
+from symamp.bounds.pairs_of_a_table import pairs_badly_hidden
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_pair import TablePair, table_pairs

@@ -1,4 +1,4 @@
-"""The blanket bound of every pair of finitely many inputs with densities, and the data sets below it."""
+"""The blanket bound of every pair of finitely many inputs with densities."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar
 from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import MaxOverPairs
 from symamp.bounds.proof_status import ProofStatus
-from symamp.bounds.smooth_part import SmoothDataSet, SmoothPairBound
+from symamp.bounds.smooth_part import SmoothPairBound
 from symamp.bounds.subject import Subject
 from symamp.laws.density import SmoothLaw
 from symamp.laws.law import Level
@@ -38,27 +38,6 @@ class DensityPair(SmoothPairBound):
         """Return one law, whatever the level."""
         law = self.noise.law(self.pair)
         return law, law
-
-
-@dataclass(frozen=True)
-class DensityDataSet(SmoothDataSet):
-    """The data sets of a pair in which all other users hold one input."""
-
-    noise: Densities
-    pair: tuple[str, str]
-    other: str
-
-    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
-        """Return one law, whatever the level."""
-        law = self.noise.law(self.pair, self.other)
-        return law, law
-
-
-def density_data_sets(mechanism: Densities) -> MaxOverPairs:
-    """Return the data sets (x0, x, ..., x) against (x1, x, ..., x) for all pairs and all inputs x."""
-    return MaxOverPairs(
-        tuple(DensityDataSet(mechanism, pair, x) for pair in mechanism.pairs() for x in mechanism.inputs)
-    )
 
 
 def _bound(subject: Subject) -> MaxOverPairs:

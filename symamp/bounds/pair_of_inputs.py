@@ -13,9 +13,8 @@ import sympy as sp
 
 from symamp.bounds.analysis import one_mechanism
 from symamp.bounds.bound import ROUGH, PairBoundDefaults
-from symamp.bounds.data_sets import dataset_reduction
 from symamp.bounds.proof_status import ProofStatus
-from symamp.bounds.reduction import Reduction
+from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.envelope import envelope_classes, inputs_not_described
 from symamp.laws.law import Law, Level, quick_gparv

@@ -11,11 +11,10 @@ import sympy as sp
 
 from symamp.bounds.analysis import Bound
 from symamp.bounds.attained_root import attained_root
-from symamp.bounds.data_sets import dataset_reduction
 from symamp.bounds.fixed_counts import FixedCounts, reports_of
 from symamp.bounds.pair_of_inputs import PairOfInputs, all_inputs_listed, pairs_of_inputs
 from symamp.bounds.proof_status import ProofStatus
-from symamp.bounds.reduction import Reduction
+from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.envelope import envelope_classes
 from symamp.decompositions.numeric_table import NumericTable
