@@ -11,13 +11,12 @@ from typing import ClassVar
 
 import sympy as sp
 
-from symamp.bounds.analysis import one_mechanism
 from symamp.bounds.bound import ROUGH, PairBoundDefaults
 from symamp.bounds.data_sets import dataset_reduction
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
-from symamp.decompositions.envelope import envelope_classes, inputs_not_described
+from symamp.decompositions.envelope import envelope_classes
 from symamp.laws.law import Law, Level, quick_gparv
 from symamp.numbers.optional import brentq
 from symamp.numbers.work import spend
@@ -26,7 +25,7 @@ from symamp.sums.inversion import LARGEST_EPS, approximate_log_law, largest_epsi
 
 _STEPS = 8
 _ATOM = 10.0  # units of work
-_MOST_INPUTS, _MOST_ENTRIES = 6, 256
+MOST_INPUTS, MOST_ENTRIES = 6, 256
 _FAR, _CLOSE = 1e6, 1e-3
 _PLACE = replace(ROUGH, gap=0.05)
 """Accuracy of the place from which the search starts."""
@@ -50,29 +49,13 @@ def listed(subject: Subject) -> Subject:
     return subject if subject.mechanism is None else subject.mechanism.listed
 
 
-def all_inputs_described(subject: Subject) -> str | None:
-    """Return why an analysis of all other inputs does not apply, None if it does."""
-    if subject.mechanism is None:
-        return one_mechanism(subject)
-    if subject.mechanism.numeric is not None:  # a table has no other inputs
-        return None
-    return inputs_not_described(subject.mechanism)
-
-
-def all_inputs_listed(subject: Subject) -> str | None:
-    """Return why an analysis that is no function of stop-loss transforms does not apply: no input may be missing."""
-    if subject.mechanism is not None and not subject.mechanism.lists_all_inputs:
-        return "a mechanism whose description shows every class of inputs, not the worst ones only"
-    return all_inputs_described(subject)
-
-
 def is_large_table(subject: Subject) -> bool:
     """Return whether the subject is a table so large that one evaluation for each pair of inputs takes long."""
     mechanism = subject.mechanism
     table = None if mechanism is None else mechanism.numeric
     if table is None:
         return False
-    return len(table.inputs) > _MOST_INPUTS or len(table.inputs) * len(table.messages) > _MOST_ENTRIES
+    return len(table.inputs) > MOST_INPUTS or len(table.inputs) * len(table.messages) > MOST_ENTRIES
 
 
 @dataclass(frozen=True)
