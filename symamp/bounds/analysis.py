@@ -33,7 +33,7 @@ class Bound(Statement):
     >>> import symamp as sa
     >>> print(BOUNDS["blanket"].unsupported_reason(sa.PureLDP(eps0=1)))
     settings where the probability of every message is known on every input; here nothing is known but its budget: \
-give a table or a family, or a method for budgets such as 'generic'
+give a table or a family
     """
 
     name: str

@@ -154,7 +154,7 @@ def _probabilities(subject: Subject) -> str | None:
     if subject.densities is not None:
         return "here messages have a density: leave out the method, or take method='finite_sandwich' for a triple"
     known = "a triple" if subject.triple is not None else "its budget"
-    return f"here nothing is known but {known}: give a table or a family, or a method for budgets such as 'generic'"
+    return f"here nothing is known but {known}: give a table or a family"
 
 
 def _listed(subject: Subject) -> Mechanism | None:
