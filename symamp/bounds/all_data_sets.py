@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPairBound, RegionsPairBound
+from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPairBound
 from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import MaxOverPairs
-from symamp.bounds.hypotheses import DESCRIBED, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, every
+from symamp.bounds.hypotheses import DESCRIBED, EVERY_CLASS, PROBABILITIES, SHUFFLED
 from symamp.bounds.lower_bounds import pairs_badly_hidden
-from symamp.bounds.pair_of_inputs import MOST_ENTRIES, MOST_INPUTS, is_large_table, listed, pairs_of_inputs
+from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_pair import TablePair, table_pairs
@@ -25,23 +25,11 @@ _FEWEST, _ASKED = 8.0, 6
 """With fewer positive messages parameters are poor, and those of one pair do not suit another."""
 
 
-def _too_large(subject: Subject) -> str | None:
-    return "here there are more: take method='all_data_sets'" if is_large_table(listed(subject)) else None
-
-
-LISTED = (*SHUFFLED, PROBABILITIES, EVERY_CLASS, DESCRIBED)
-SMALL = Hypothesis("small", f"A table has at most {MOST_INPUTS} inputs and {MOST_ENTRIES} entries.", every(_too_large))
-
-
 def _bound(subject: Subject) -> MaxOverPairs:
     subject = listed(subject)
     if is_large_table(subject):
         return table_pairs(subject, TablePair)
     return MaxOverPairs.of(AllDataSetsPairBound(triples) for triples in pairs_of_inputs(subject))
-
-
-def _regions(subject: Subject) -> MaxOverPairs:
-    return MaxOverPairs.of(RegionsPairBound(triples) for triples in pairs_of_inputs(listed(subject)))
 
 
 def _is_dear(subject: Subject, level: Level, n: int) -> bool:
@@ -75,19 +63,9 @@ ALL_DATA_SETS = Bound(
     SOURCE,
     "all data sets at once",
     "all_data_sets",
-    LISTED,
+    (*SHUFFLED, PROBABILITIES, EVERY_CLASS, DESCRIBED),
     _bound,
     rank=4,
     skip_by_default=_needless,
     too_costly=_is_dear,
-)
-
-REGIONS = Bound(
-    "all_data_sets_by_regions",
-    ProofStatus.PROVED,
-    SOURCE,
-    "all data sets, region by region",
-    "all_data_sets",
-    (*LISTED, SMALL),
-    _regions,
 )

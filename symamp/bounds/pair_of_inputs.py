@@ -25,7 +25,7 @@ from symamp.sums.inversion import LARGEST_EPS, approximate_log_law, largest_epsi
 
 _STEPS = 8
 _ATOM = 10.0  # units of work
-MOST_INPUTS, MOST_ENTRIES = 6, 256
+_MOST_INPUTS, _MOST_ENTRIES = 6, 256
 _FAR, _CLOSE = 1e6, 1e-3
 _PLACE = replace(ROUGH, gap=0.05)
 """Accuracy of the place from which the search starts."""
@@ -55,7 +55,7 @@ def is_large_table(subject: Subject) -> bool:
     table = None if mechanism is None else mechanism.numeric
     if table is None:
         return False
-    return len(table.inputs) > MOST_INPUTS or len(table.inputs) * len(table.messages) > MOST_ENTRIES
+    return len(table.inputs) > _MOST_INPUTS or len(table.inputs) * len(table.messages) > _MOST_ENTRIES
 
 
 @dataclass(frozen=True)

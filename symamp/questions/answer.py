@@ -52,6 +52,8 @@ class Answer(Bracket):
     (('x0', 'x1'), '(x0, x2, ...) against (x1, x2, ...)', True)
     """
 
+    _internal_names = "asked checked evidence_above evidence_below evidence_of_digits narrowed question"
+
     question: Question
     asked: Query
     least: Dyadic

@@ -297,6 +297,8 @@ class Combined(Mechanism):
     the value for a single part.
     """
 
+    _internal_names = "compared worst_is_all_different"
+
     is_composed = True
     lists_all_inputs = False  # pairs that are dominated are left out
 

@@ -20,7 +20,6 @@ from . import data_set_integrals, message_counts
 
 _TERM: dict[str, Any] = dict.fromkeys(("a", "lam", "s", "sigma", "tail"), str) | {"ends": [str], "scales": [str]}
 PLAN: dict[str, Any] = {"p_lo": str, "a": str, "b": str, "terms": [_TERM]}
-_REGIONS: dict[str, Any] = {"regions": [{"steps": [(int, int, int)], **PLAN}]}
 _LAW: dict[str, Any] = {"other": str, "components": [(str, str, str)], "singular": [(str, str)]}
 _DOMINATING: dict[str, Any] = {"values": [str], "masses": [str], "singular": str}
 _RANGE, _MOST_LAWS = 2**16, 1024
@@ -35,7 +34,7 @@ def shape(check: Any, data: dict[str, Any], triple: dict[str, Any], above: bool)
     common = {key: triple[key] for key in ("method", "proof_status", "pair", "eps", "evaluator", "precision")}
     plan = triple["plan"]
     if data.get("evaluator") == "all data sets":
-        plan = _REGIONS if "regions" in (data.get("plan") or ()) else PLAN
+        plan = PLAN
     elif data.get("evaluator") == COUNTS:
         plan = message_counts.plan_shape(above)
     common |= {"rounded": str} if "rounded" in data else {}
@@ -78,7 +77,7 @@ def _of_listed(check: Any, data: dict[str, Any], n: int, up: bool, what: str) ->
     if name == "one user":
         return ones[0]
     if name == "all data sets":
-        require(plan is not None and ("terms" in plan or "regions" in plan) and n > 1, f"{what}: no plan, or one user")
+        require(plan is not None and "terms" in plan and n > 1, f"{what}: no plan, or one user")
         good = all(visible == 0 for *_, visible in laws) and not any(arb(v).contains(0) for a, *_ in laws for v, _ in a)
         require(good, f"{what}: a singular part, or a value that may be 0", "invalid")
         balls = [([(arb(v), arb(m)) for v, m in atoms], arb(null)) for atoms, null, _ in laws]
