@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import MaxOverPairs
+from symamp.bounds.hypotheses import LISTED_DENSITIES, SHUFFLED
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.smooth_part import SmoothPairBound
 from symamp.bounds.subject import Subject
@@ -53,11 +54,13 @@ def _bound(subject: Subject) -> MaxOverPairs:
     return MaxOverPairs(tuple(DensityPair(found, pair) for pair in found.pairs()))
 
 
-def _lacks(subject: Subject) -> str | None:
-    known = subject.densities is not None and not subject.densities.is_interval
-    return None if known else "densities on finitely many inputs"
-
-
 DENSITY_PAIRS = Bound(
-    "density_pairs", ProofStatus.PROVED, SOURCE, "all pairs of inputs with a density", _bound, _lacks, rank=0
+    "density_pairs",
+    ProofStatus.PROVED,
+    SOURCE,
+    "all pairs of inputs with a density",
+    "smooth_laws",
+    (*SHUFFLED, LISTED_DENSITIES),
+    _bound,
+    rank=0,
 )

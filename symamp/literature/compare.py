@@ -300,10 +300,10 @@ def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset
     subject: Subject = profile.question.subject
     rows = [_data_set(truth)] if _DATA_SET in chosen else []
     for analysis in BOUNDS.values():
-        if analysis.name in chosen and analysis.supports(subject) is None:
+        if analysis.name in chosen and analysis.unsupported_reason(subject) is None:
             rows += _of_analysis(analysis, subject, truth)
     for form in CLOSED_FORMS.values():
-        if form.name in chosen and form.supports(subject) is None:
+        if form.name in chosen and form.unsupported_reason(subject) is None:
             rows.append(_of_form(form, subject, truth))
     return truth, _sorted(rows)
 
