@@ -27,7 +27,7 @@ from symamp.literature.forms.normal import gaussian_delta
 from symamp.literature.forms.renyi_divergences import shuffled_order
 from symamp.literature.forms.variation_ratio_forms import _Pair
 from symamp.literature.multi_message import cheu_zhilyaev
-from symamp.literature.shelf import CLOSED_FORMS
+from symamp.literature.registry import CLOSED_FORMS
 
 
 def krr(k, eps0):

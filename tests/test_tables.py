@@ -31,7 +31,7 @@ from symamp.bounds.table_bound import MaxOverRows
 from symamp.data_sets.mixtures import ascent
 from symamp.decompositions.decomposition import Decomposition, merged
 from symamp.decompositions.pairs import distinct_pairs, pair_classes
-from symamp.decompositions.seen_table import seen_table
+from symamp.decompositions.table_decomposition import orbit_table
 from symamp.decompositions.to_law import law_of, level_of
 from symamp.laws.law import Level, float_gparv
 from symamp.questions.solve import epsilon_above
@@ -273,7 +273,7 @@ def test_an_ascent_stays_at_the_best_input():
 
 def test_a_family_is_seen_as_a_table():
     family = sa.LocalHashing(l=2, D=100, eps0=4)
-    table = seen_table(family, ("x0", "x1"))
+    table = orbit_table(family, ("x0", "x1"))
     assert np.allclose(table.floats.sum(axis=1), 1.0)
     others = ((table.inputs[2], sp.Integer(1)),)
     expected = law_of(family.dataset("x0", "x1", dict(others)), True)

@@ -9,7 +9,7 @@ from symamp.bounds.bound import DataSetBound
 from symamp.data_sets.mechanisms import MechanismSpace
 from symamp.data_sets.proposer import DataSpace, Proposals, Proposer
 from symamp.decompositions.numeric_table import Floats
-from symamp.decompositions.seen_table import seen_table
+from symamp.decompositions.table_decomposition import orbit_table
 from symamp.laws.law import Level
 
 _MOST_MIXED, _DENOMINATOR = 6, 4096
@@ -84,7 +84,7 @@ def _propose(space: DataSpace, level: Level | None, n: int, best: DataSetBound |
     assert isinstance(space, MechanismSpace)
     assert level is not None
     assert best is not None
-    table = space.table or seen_table(space.mechanism, best.pair)
+    table = space.table or orbit_table(space.mechanism, best.pair)
     place = {x: i for i, x in enumerate(table.inputs)}
     rows = place[best.pair[0]], place[best.pair[1]]
     for start in dict.fromkeys([place[best.dataset[0][0]], *rows]):

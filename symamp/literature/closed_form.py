@@ -119,7 +119,7 @@ class ClosedForm(Statement):
     answered by a search for the least value at which the formula, in balls, gives what is asked.
 
     >>> import symamp as sa
-    >>> from symamp.literature.shelf import CLOSED_FORMS
+    >>> from symamp.literature.registry import CLOSED_FORMS
     >>> CLOSED_FORMS["fmt_2022"].epsilon_at(sa.PureLDP(eps0=1), 10**4, fmpq(1, 10**6)).value
     0.21402565...
     """

@@ -18,7 +18,7 @@ from symamp.errors import ArgumentError, SymampError
 from symamp.formulas.order import maximum
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
 from symamp.literature.forms.normal import gspa_of
-from symamp.literature.shelf import CLOSED_FORMS
+from symamp.literature.registry import CLOSED_FORMS
 from symamp.numbers.reading import asked, exact_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer

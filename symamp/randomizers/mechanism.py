@@ -74,7 +74,7 @@ class NotebookView:
 UTILITIES = ("frequency", "mean")
 
 
-class Useful:
+class Utility:
     """What mechanisms say of their use; nothing is known unless one says so."""
 
     def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
@@ -129,7 +129,7 @@ def variance_of(mechanism: Any, utility: str) -> sp.Expr:
     """
     if utility not in UTILITIES:
         raise ArgumentError("utility", utility, f"one of {', '.join(UTILITIES)}")
-    if not isinstance(mechanism, Useful):
+    if not isinstance(mechanism, Utility):
         raise ArgumentError("mechanism", type(mechanism).__name__, "a mechanism of symamp")
     if utility == "mean":
         found: sp.Expr = mechanism.mean_variance()
@@ -156,7 +156,7 @@ MESSAGES, DATA = "messages", "data"
 """What a shuffler may permute."""
 
 
-class SubjectBase(PublicNames, Useful):
+class SubjectBase(PublicNames, Utility):
     """The answers of a subject of which nothing is known; mechanisms, noise and laws of one's own say what is."""
 
     _internal_names = (
