@@ -19,6 +19,7 @@ from symamp.bounds.hypotheses import (
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
+from symamp.data_sets.proposer import DataSpace, Proposer
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.randomizer import Orbit
 from symamp.formulas.normal_form import normal
@@ -41,6 +42,7 @@ __all__ = [
     "SHUFFLED",
     "Bound",
     "Component",
+    "DataSpace",
     "Decomposition",
     "DescribedFamily",
     "Description",
@@ -57,6 +59,7 @@ __all__ = [
     "PairBound",
     "Parameter",
     "ProofStatus",
+    "Proposer",
     "Reduction",
     "Share",
     "StateChannel",
