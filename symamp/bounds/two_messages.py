@@ -12,12 +12,12 @@ import sympy as sp
 from symamp.bounds.analysis import Bound
 from symamp.bounds.attained_root import attained_root
 from symamp.bounds.fixed_counts import FixedCounts, reports_of
-from symamp.bounds.hypotheses import ANY_TWO, DESCRIBED, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, every
+from symamp.bounds.hypotheses import ANY_TWO, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, every
 from symamp.bounds.pair_of_inputs import PairOfInputs, pairs_of_inputs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
-from symamp.decompositions.envelope import envelope_classes
+from symamp.decompositions.envelope import describes_all_inputs, envelope_classes
 from symamp.decompositions.pairs import pair_classes
 from symamp.laws.law import Level
 from symamp.randomizers.mechanism import Mechanism
@@ -67,8 +67,9 @@ class TwoMessagesPairBound(PairOfInputs):
 
 def _not_two(subject: Subject) -> str | None:
     mechanism = subject.mechanism
-    assert mechanism is not None
-    return None if _has_two(mechanism) else "here there are others: take method='all_data_sets'"
+    if mechanism is None or not describes_all_inputs(mechanism) or _has_two(mechanism):
+        return None  # of the first two the other hypotheses tell
+    return "here there are others: take method='all_data_sets'"
 
 
 def _has_two(mechanism: Mechanism) -> bool:
@@ -106,7 +107,7 @@ TWO_MESSAGES = Bound(
     SOURCE,
     "all compositions of two messages",
     "two_messages",
-    (*SHUFFLED, PROBABILITIES, EVERY_CLASS, DESCRIBED, ANY_TWO, TWO_KINDS),
+    (*SHUFFLED, PROBABILITIES, EVERY_CLASS, ANY_TWO, TWO_KINDS),
     _parts,
     rank=3,
 )
