@@ -183,6 +183,15 @@ def test_each_hypothesis_is_used_and_has_a_name_and_a_sentence_of_its_own():
     assert all(re.fullmatch(r"[A-Z].*\.", h.sentence) for h in found)
 
 
+def test_what_asks_for_probabilities_stands_behind_that_they_are_known():
+    """Some hypotheses say nothing of a setting that fails another one; both are supposed, that one first."""
+    behind = {"described": {"probabilities"}, "every_class": {"probabilities"}, "two_messages": {"every_class"}}
+    for statement in STATEMENTS.values():
+        names = [h.name for h in statement.hypotheses]
+        for i, name in enumerate(names):
+            assert behind.get(name, set()) <= set(names[:i])
+
+
 # ------------------------------------------------------------------------------------------------ who answers the facts
 
 

@@ -13,7 +13,7 @@ from symamp.bounds.analysis import Bound
 from symamp.bounds.attained_root import attained_root
 from symamp.bounds.fixed_counts import FixedCounts, reports_of
 from symamp.bounds.hypotheses import ANY_TWO, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, every
-from symamp.bounds.pair_of_inputs import PairOfInputs, pairs_of_inputs
+from symamp.bounds.pair_of_inputs import PairOfInputs, listed, pairs_of_inputs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
@@ -66,9 +66,9 @@ class TwoMessagesPairBound(PairOfInputs):
 
 
 def _not_two(subject: Subject) -> str | None:
-    mechanism = subject.mechanism
+    mechanism = listed(subject).mechanism
     if mechanism is None or not describes_all_inputs(mechanism) or _has_two(mechanism):
-        return None  # of the first two the other hypotheses tell
+        return None  # of the first two the hypotheses before this one tell
     return "here there are others: take method='all_data_sets'"
 
 
@@ -84,10 +84,10 @@ def _has_two(mechanism: Mechanism) -> bool:
 
 
 def _parts(subject: Subject) -> Iterator[TwoMessagesPairBound]:
-    mechanism = subject.mechanism
+    mechanism = listed(subject).mechanism
     assert mechanism is not None
     if mechanism.numeric is None:
-        return (TwoMessagesPairBound(triples) for triples in pairs_of_inputs(subject))
+        return (TwoMessagesPairBound(triples) for triples in pairs_of_inputs(mechanism))
     ends = [
         mechanism.inputs[int(i)] for ranks in [mechanism.numeric.ranks[:, 0]] for i in (ranks.argmax(), ranks.argmin())
     ]
