@@ -44,9 +44,9 @@ from symamp.decompositions.to_law import level_of
 from symamp.errors import ArgumentError, PrecisionError, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import total
-from symamp.numbers.arguments import budget, exact_number, failure_probability
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic, float_above
 from symamp.numbers.rationals import rational_of
+from symamp.numbers.reading import budget, exact_number, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Bracket

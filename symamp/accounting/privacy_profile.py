@@ -27,7 +27,7 @@ from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, SupportMismatchError
-from symamp.numbers.arguments import failure_probability, users
+from symamp.numbers.reading import failure_probability, users
 from symamp.questions import profile as one_round
 from symamp.randomizers.finite import ALL
 from symamp.settings.question import Question

@@ -36,7 +36,7 @@ class AllDataSetsPairBound(PairOfInputs):
 
     method: ClassVar[str] = "all_data_sets"
     source: ClassVar[str] = SOURCE
-    accuracy: ClassVar[float] = 2e-3
+    estimate_error: ClassVar[float] = 2e-3
     mixed: ClassVar[bool] = False
 
     @cached_property

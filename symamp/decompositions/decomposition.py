@@ -16,7 +16,7 @@ from symamp.errors import ArgumentError, SupportMismatchError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Number
-from symamp.numbers.arguments import exact_number, printable_number
+from symamp.numbers.reading import exact_number, printable_number
 from symamp.numbers.substitution import put
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT, MPMATH, NUMPY, NumberSystem, compile_expression

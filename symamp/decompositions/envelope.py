@@ -19,7 +19,7 @@ from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Law, total
-from symamp.numbers.arguments import printable_number
+from symamp.numbers.reading import printable_number
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT, compile_expression
 

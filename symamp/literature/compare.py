@@ -24,7 +24,7 @@ from symamp.formulas.order import maximum
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
 from symamp.literature.forms.normal import gspa_of
 from symamp.literature.shelf import CLOSED_FORMS
-from symamp.numbers.arguments import asked, budget, exact_number, failure_probability
+from symamp.numbers.reading import asked, budget, exact_number, failure_probability
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.ask import delta as delta_of
@@ -354,7 +354,7 @@ def _of_analysis(analysis: Bound, subject: Subject, truth: Answer, exact: fmpq |
 
 def _of_form(form: ClosedForm, subject: Subject, truth: Answer, exact: fmpq | sp.Expr) -> Row:
     at = form.epsilon_at if isinstance(exact, fmpq) else form.delta_at
-    row = _row(form.name, at(subject, truth.n, exact), form.standing_for(subject), form.source, truth)
+    row = _row(form.name, at(subject, truth.n, exact), form.proof_status_for(subject), form.source, truth)
     if form.provenance is not Provenance.RECALLED:
         return row
     return replace(row, note="; ".join(filter(None, (row.note, form.provenance.value))))

@@ -29,8 +29,8 @@ from symamp.decompositions.to_law import level_of, log_above
 from symamp.errors import PrecisionError, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import Level
-from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
+from symamp.numbers.reading import budget, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.numbers.work import QUESTION, is_spent, question, stage, was_limited, work_left
 from symamp.questions.answer import Answer

@@ -17,9 +17,9 @@ from symamp.decompositions.to_law import level_of, number
 from symamp.errors import ArgumentError
 from symamp.formulas.order import sign
 from symamp.laws.law import Floats
-from symamp.numbers.arguments import budget, digit_count, exact_number, relative_gap
 from symamp.numbers.dyadic import decimal_end, float_above, float_below
 from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.reading import budget, digit_count, exact_number, relative_gap
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.bracket import Interval
 from symamp.questions.estimate import worst_triple

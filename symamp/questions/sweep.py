@@ -21,7 +21,7 @@ from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError, FormatError, shown
-from symamp.numbers.arguments import asked, budget, exact_number, failure_probability, relative_gap, users
+from symamp.numbers.reading import asked, budget, exact_number, failure_probability, relative_gap, users
 from symamp.questions.bracket import APART, ShownAsTable
 from symamp.questions.profile import Profile
 from symamp.settings.question import Question

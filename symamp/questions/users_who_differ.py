@@ -20,10 +20,9 @@ from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.to_law import level_of, log_above
 from symamp.errors import ArgumentError, ContradictionError, PrecisionError
 from symamp.laws.law import Level
-from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import Dyadic, float_above, float_below
 from symamp.numbers.rationals import ball_of
-from symamp.numbers.reading import sign_of_constant
+from symamp.numbers.reading import budget, failure_probability, sign_of_constant
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval

@@ -29,7 +29,7 @@ from symamp.formulas.order import is_zero, maximum, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.density import even_cuts, finite_sandwich
 from symamp.laws.law import Atom, Law
-from symamp.numbers.arguments import printable_number
+from symamp.numbers.reading import printable_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import ALL, FiniteMechanism, check_size
 from symamp.randomizers.mechanism import Mechanism, free_budget

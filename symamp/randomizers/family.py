@@ -18,7 +18,7 @@ from symamp.decompositions.printing import text
 from symamp.errors import ArgumentError, VerificationError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter, check_range
-from symamp.numbers.arguments import printable_number
+from symamp.numbers.reading import printable_number
 from symamp.numbers.substitution import put as substituted
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism

@@ -14,7 +14,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, PrecisionError, SupportMismatchError
-from symamp.numbers.arguments import digit_count, relative_gap, users
+from symamp.numbers.reading import digit_count, relative_gap, users
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import ALL
 from symamp.sums.divergence import Settings

@@ -22,7 +22,7 @@ from symamp.decompositions.to_law import law_of, number
 from symamp.errors import ArgumentError, FormatError, SupportMismatchError, SymampError
 from symamp.formulas.order import sign
 from symamp.laws.law import BallGparv, Law, Level, Number, ball_gparv, total
-from symamp.numbers.arguments import exact_number, users
+from symamp.numbers.reading import exact_number, users
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.families.randomized_response import RandomizedResponse
 from symamp.randomizers.finite import FiniteMechanism

@@ -514,11 +514,11 @@ def ask_compare(case: Case) -> None:
             )
             if proved and "lower" not in str(row.proof_status) and value is not None and value < least:
                 raise FalseAnswerError(
-                    f"row {row.name} ({row.standing}): {row.value!r} below the truth {float(least)!r}"
+                    f"row {row.name} ({row.proof_status}): {row.value!r} below the truth {float(least)!r}"
                 )
             if "lower" in str(row.proof_status) and value is not None and value > most:
                 raise FalseAnswerError(
-                    f"row {row.name} ({row.standing}): {row.value!r} above the truth {float(most)!r}"
+                    f"row {row.name} ({row.proof_status}): {row.value!r} above the truth {float(most)!r}"
                 )
 
     n = None if is_crowd(case.world) else case.n

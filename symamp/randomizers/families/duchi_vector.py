@@ -11,8 +11,7 @@ import sympy as sp
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.formula import binomial
-from symamp.numbers.substitution import long_power
+from symamp.numbers.unevaluated import binomial, long_power
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
 from symamp.randomizers.structures.disjoint_cover import AVERAGE, DisjointCover, with_average

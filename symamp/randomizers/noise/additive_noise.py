@@ -22,13 +22,11 @@ from symamp.errors import ExpressionError, SymampError, UndecidedOrderError, Ver
 from symamp.formulas.parameter import admissible_points
 from symamp.laws.density import Piece, SmoothLaw, finite_sandwich
 from symamp.laws.law import Atom, Level, Number
-from symamp.numbers.arguments import exact_number
-from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.rationals import rational_of
-from symamp.numbers.reading import agree, same
+from symamp.numbers.reading import exact_number
 from symamp.numbers.substitution import put
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.systems import FLINT, compile_expression
+from symamp.numbers.systems import FLINT, Holomorphic, agree, compile_expression, same
 from symamp.randomizers.family import Parametrised
 from symamp.randomizers.mechanism import SubjectBase
 
