@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
-from itertools import pairwise
 from math import prod
 from operator import mul
 from typing import Any
@@ -30,13 +29,11 @@ _ZERO, _ONE = fmpq(0), fmpq(1)
 Number = Any
 
 
-def shape(data: dict[str, Any], plan: dict[str, Any], above: bool, of_theorem: bool) -> dict[str, Any]:
-    """Return the shape of one piece of evidence, about a divergence or about the value of Theorem D."""
-    if "signs" in data and not above and not of_theorem:
+def shape(data: dict[str, Any], plan: dict[str, Any], above: bool) -> dict[str, Any]:
+    """Return the shape of one piece of evidence."""
+    if "signs" in data and not above:
         return _COMMON | _VICTIM | _STEPS | {"plan": _PLAN}
-    if "columns" in data and (above or of_theorem):
-        if data.get("evaluator") in ("gauss", "radau"):
-            plan = {"ends": [str], "sums": [{"evaluator": str, "plan": plan}]}
+    if "columns" in data and above:
         columns = tuple([_COLUMN] for _ in data["columns"]) if type(data["columns"]) is list else []
         return _COMMON | _VICTIM | {"columns": columns, "plan": plan}
     laws = data["positions"] if type(data.get("positions")) is list else []
@@ -63,7 +60,7 @@ def bound(check: Any, data: dict[str, Any], n: int, up: bool, what: str) -> Numb
     check.require(0 < kept <= 1, f"{what}: kept is no probability", "invalid")
     others = [c - (i == data["victim"]) for i, c in enumerate(counts)]
     args = check, data, others, kept, e
-    return _blanket(*args, up, what) if "columns" in data else _steps(*args, what)
+    return _blanket(*args, what) if "columns" in data else _steps(*args, what)
 
 
 # --- data shuffled ---------------------------------------------------------------------------------------------------
@@ -87,9 +84,7 @@ def _position(check: Any, entry: dict[str, Any], eps: str, e: Number, what: str)
 # --- messages shuffled, above ----------------------------------------------------------------------------------------
 
 
-def _blanket(
-    check: Any, data: dict[str, Any], others: list[int], kept: Number, e: Number, up: bool, what: str
-) -> Number:
+def _blanket(check: Any, data: dict[str, Any], others: list[int], kept: Number, e: Number, what: str) -> Number:
     """Return what Theorem D gives with the least probabilities as blanket; at most what her own message tells."""
     columns, sizes = data["columns"], {tuple(c["size"] for c in group) for group in data["columns"]}
     good = len(columns) == len(others) and len(sizes) == 1 and all(0 < s < 2**63 for s in next(iter(sizes)))
@@ -117,13 +112,10 @@ def _blanket(
     atoms = [(gains[j] * whole / low[j], size[j] * low[j] / whole) for j in seen]
     sigma = check.total(size[j] * check.larger(g) for j, g in enumerate(gains) if j not in seen)
     hidden = [(g, others[i]) for g, i in zip(masses, present, strict=True) if g > 0]  # others as if it were 0
-    check.require(up or len(hidden) == len(present), f"{what}: a mass is not told from 0", "invalid")
     if not hidden:
         return alone
-    if data["evaluator"] in ("mean over counts", "radau" if up else "gauss"):
-        mean = (_integral if data["plan"] else _mean)(check, atoms, hidden, data["plan"], up, what)
-        return -check.larger(-mean - sigma, -alone)
-    check.require(up, f"{what}: no evaluator from below: {data['evaluator'][:40]!a}")
+    if data["evaluator"] == "mean over counts":
+        return -check.larger(-_mean(check, atoms, hidden, what) - sigma, -alone)
     slot = _least([g for g, _ in hidden])
     parts = [([(v, g * m) for v, m in atoms], check.larger(1 - g), c) for g, c in [*hidden, (slot, 1)]]
     value = _sum(check, parts, data, True, what) / (check.total(g * c for g, c in hidden) + slot) + sigma
@@ -134,41 +126,12 @@ Hidden = list[tuple[Number, int]]
 """The mass of each group with the number of its users who are not the victim."""
 
 
-def _mean(check: Any, atoms: list[Any], hidden: Hidden, _: None, __: bool, what: str) -> Number:
+def _mean(check: Any, atoms: list[Any], hidden: Hidden, what: str) -> Number:
     """Return E[(L_1 + ... + L_m)_+ / m], m one more than the users who are hidden, each with the probability g."""
     check.require(sum(c for _, c in hidden) < _MOST_COUNTS, f"{what}: too many users for a mean over counts")
     chances = prod((arb_poly([check.larger(1 - arb(g)), g]) ** c for g, c in hidden), start=arb_poly([1]))
     law = [(arb(v), arb(m)) for v, m in atoms]
     return check.total(p * check.larger(sums.enumerated(check, [(law, None, m)])) / m for m, p in enumerate(chances, 1))
-
-
-def _integral(check: Any, atoms: list[Any], hidden: Hidden, plan: dict[str, Any], up: bool, what: str) -> Number:
-    """Return a number whose upper end (Radau) or lower end (Gauss) bounds that mean, an integral over u in [0, 1]."""
-    ends, sums = list(map(check.number, plan["ends"])), plan["sums"]
-    good = len(ends) > 1 and ends[0] == 0 and ends[-1] <= 1 and all(a < b for a, b in pairwise(ends))
-    check.require(good and len(sums) == (len(ends) - 1) * 3 + (up and ends[-1] < 1), f"{what}: ends", "invalid")
-    law = [(arb(v), arb(m)) for v, m in atoms]
-    nodes = [(1 - (a + b) / 2 + (b - a) / 2 * x, (b - a) / 2 * w) for a, b in pairwise(ends) for x, w in _rule(up)]
-    nodes += [(arb(1 - ends[-1]), 1 - ends[-1])] * (len(sums) - len(nodes))  # below, the integrand is at most this
-    result = arb(0)
-    for (u, weight), one in zip(nodes, sums, strict=True):
-        parts = [(law, arb(0), 1)]
-        for g, c in hidden:
-            left = 1 - g + g * u
-            parts.append(([(v, g * u / left * m) for v, m in law], check.larger((1 - g) / left), c))
-            weight *= left**c
-        found = _sum(check, parts, one, up, what)
-        result += weight * (found.upper() if up else found.lower())
-    return result
-
-
-def _rule(up: bool) -> Iterable[tuple[arb, arb]]:
-    """Yield nodes and weights on [-1, 1]: Radau's with a node at 1, from above, or those of Gauss, from below."""
-    if up:
-        root = arb(6).sqrt()
-        return (arb(1), arb(2) / 9), ((root - 1) / 5, (16 + root) / 18), (-(root + 1) / 5, (16 - root) / 18)
-    x = (arb(3) / 5).sqrt()
-    return (-x, arb(5) / 9), (arb(0), arb(8) / 9), (x, arb(5) / 9)
 
 
 def _require_one(check: Any, numbers: Iterable[Number], what: str) -> None:

@@ -169,9 +169,7 @@ class Check:
         is_epsilon, of_groups = claim.get("quantity") == "epsilon", self.version == OF_GROUPS
         keys = {"quantity": str, "n": int, "lower": str, "upper": str, "delta" if is_epsilon else "eps": str}
         shaped(claim, keys | ({"victims": [int]} if of_groups else {}), "claim")
-        known = ("epsilon", "delta", *["theorem_d"] * of_groups)
-        require(claim["quantity"] in known and 1 <= claim["n"] <= MOST_USERS, "claim: quantity or n")
-        self.of_theorem = claim["quantity"] == "theorem_d"
+        require(claim["quantity"] in ("epsilon", "delta") and 1 <= claim["n"] <= MOST_USERS, "claim: quantity or n")
         for side in ("above", "below"):
             for i, evidence in enumerate(data[side]):
                 shaped(evidence, self.shape(evidence, side == "above"), f"certificate.{side}[{i}]")
@@ -228,7 +226,7 @@ class Check:
             return _EVIDENCE | {"plan": _TAILS if tails else _PLAN}
 
         if self.version == OF_GROUPS:
-            return groups.shape(evidence, _PLAN, above, self.of_theorem)
+            return groups.shape(evidence, _PLAN, above)
         if above and self.version == 2 and "ratio" in evidence:
             return patterns.shape(evidence, triple)
         if self.version == 2 and "compared" in evidence:
