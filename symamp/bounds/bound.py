@@ -102,7 +102,7 @@ class PairBoundDefaults(Protocol):
         """Return the data sets by which the bound itself is nearly attained, None if none are known."""
         return None
 
-    def slope_proxy(self, level: Level, n: int) -> PairBound | None:
+    def slope_proxy(self, level: Level, n: int, settings: Settings) -> PairBound | None:
         """Return a part that falls alike as eps grows and is cheaper to estimate, None if there is none."""
         return None
 
@@ -133,7 +133,7 @@ class PairBound(PairBoundDefaults, Protocol):
     def signature(self) -> Hashable:
         """What parts with the same divergence share."""
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
@@ -270,7 +270,7 @@ class MaxOverPairs:
         """Yield mixtures of data sets that may be worse than this one: none that are listed already."""
         return iter(())
 
-    def ranked(self, level: Level, n: int) -> tuple[PairBound, ...]:
+    def ranked(self, level: Level, n: int, settings: Settings) -> tuple[PairBound, ...]:
         """Return the parts, largest estimated divergence first."""
         if len(self.parts) == 1:
             return self.parts
@@ -373,7 +373,7 @@ class MaxOverSearchedPairs(MaxOverPairs):
         """Whether the laws have so many values that one evaluation may take long."""
         return False
 
-    def proposed(self, level: Level, n: int) -> Sequence[PairBound]:
+    def proposed(self, level: Level, n: int, settings: Settings) -> Sequence[PairBound]:
         """Return a few parts, among them those with the largest divergence by a rough ranking; at least one."""
         raise NotImplementedError
 
@@ -381,7 +381,7 @@ class MaxOverSearchedPairs(MaxOverPairs):
         """Return the part for the pair of inputs of another bound's part, if the search is to begin with it."""
         return None
 
-    def ranked(self, level: Level, n: int) -> tuple[PairBound, ...]:
+    def ranked(self, level: Level, n: int, settings: Settings) -> tuple[PairBound, ...]:
         """Return the proposed parts, largest estimated divergence first."""
         return MaxOverPairs.of(self.proposed(level, n)).ranked(level, n)
 

@@ -16,7 +16,7 @@ from symamp.bounds.bound import DataSetBound, MaxOverPairs, MaxOverSearchedPairs
 from symamp.bounds.data_sets import dataset_reduction, pure_datasets
 from symamp.bounds.density_pairs import density_data_sets
 from symamp.bounds.own_law import own_parts
-from symamp.bounds.pairs_of_a_table import best, chi_squares, excesses, log_divergences
+from symamp.bounds.pairs_of_a_table import best, chi_squares, excesses, log_divergences, ranking_work
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.smooth_part import NoiseDataSet
 from symamp.bounds.subject import Subject
@@ -25,7 +25,9 @@ from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.seen_table import seen_table
 from symamp.errors import UndecidedOrderError
 from symamp.laws.law import Level
+from symamp.numbers.limits import Limits
 from symamp.randomizers.mechanism import Mechanism
+from symamp.sums.divergence import Settings
 
 _REFINED = 8
 """How many triples of the ranking are estimated one by one."""
@@ -69,9 +71,9 @@ class MaxOverDataSets(MaxOverSearchedPairs):
         """Whether a table has many messages."""
         return any(m.numeric is not None and has_many_messages(m.numeric) for m in self.subject.members())
 
-    def proposed(self, level: Level, n: int) -> Sequence[Reduction]:
+    def proposed(self, level: Level, n: int, settings: Settings) -> Sequence[Reduction]:
         """Return a few data sets for each mechanism of the subject."""
-        return [r for m in self.subject.members() for r in self._of(m, self._proposed(m, level, n))]
+        return [r for m in self.subject.members() for r in self._of(m, self._proposed(m, level, n, settings.limits))]
 
     def mixtures(self, reduction: DataSetBound, level: Level, n: int) -> Iterator[Reduction]:
         """Yield data sets for the same pair in which the other users draw their inputs, weights found by ascent."""
@@ -81,7 +83,7 @@ class MaxOverDataSets(MaxOverSearchedPairs):
                 with suppress(UndecidedOrderError):
                     yield from self._of(m, _mixed(m, reduction, level, n))
 
-    def _proposed(self, mechanism: Mechanism, level: Level, n: int) -> Iterator[Reduction]:
+    def _proposed(self, mechanism: Mechanism, level: Level, n: int, limits: Limits) -> Iterator[Reduction]:
         table = mechanism.numeric
         if table is None:
             return _all(mechanism)
@@ -90,7 +92,9 @@ class MaxOverDataSets(MaxOverSearchedPairs):
             return (_triple(mechanism, (i, j, k)) for i, j in table.pairs for k in range(size))
         here, some = self._hiding.get(id(table), (0.0, None))
         is_near = level.double is not None and abs(level.double - here) <= _NEAR * here
-        found = worst_triples(table, level, n, _RANKED, some if is_near else None)
+        some = some if is_near else None
+        limits.charge(len(_hiding(table) if some is None else some) * ranking_work(table))
+        found = worst_triples(table, level, n, _RANKED, some)
         if _has_many_inputs(table) and level.double is not None:  # those that hide worst at one level do so near to it
             self._hiding[id(table)] = level.double, list(dict.fromkeys(other for *_, other in found))
         return (_triple(mechanism, rows) for rows in found[:_REFINED])
