@@ -53,7 +53,7 @@ class AllDataSetsPairBound(PairOfInputs):
 
     def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of this bound alone, also where another one is at hand for the pair."""
-        return AllDataSetsPairBound.log_estimate(self, level, n, settings)
+        return AllDataSetsPairBound.log_estimate(self, level, n, settings.usual)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.

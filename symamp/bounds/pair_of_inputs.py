@@ -148,7 +148,7 @@ class PairOfInputs(PairBoundDefaults):
 
     def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate that the search for a root may ask for often."""
-        return self.log_estimate(level, n, settings)
+        return self.log_estimate(level, n, settings.usual)
 
     def slope_proxy(self, level: Level, n: int, settings: Settings) -> Reduction | None:
         """Return a data set of the same pair."""

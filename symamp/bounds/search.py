@@ -10,13 +10,12 @@ from typing import TypeAlias, cast
 from flint import arb, fmpq
 
 from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import ROUGH, DataSetBound, MaxOverPairs, PairBound, Progress
+from symamp.bounds.bound import DataSetBound, MaxOverPairs, PairBound, Progress
 from symamp.bounds.lower_bounds import lower_bound
 from symamp.bounds.registry import analysis, by_default
 from symamp.bounds.subject import Subject
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import is_spent
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS
 
@@ -53,7 +52,7 @@ class CandidateBounds:
         """The cheapest bound."""
         return self._bound(self._analyses[0])
 
-    def _is_hopeless(self, found: Bound, n: int, level: Level, log_delta: float) -> bool:
+    def _is_hopeless(self, found: Bound, n: int, level: Level, log_delta: float, settings: Settings) -> bool:
         """Return whether the bound takes too long for one of many, or its parts show that it is not below this."""
         if len(self._analyses) > 1 and found.too_costly(self._subject, level, n):
             return True
@@ -61,7 +60,7 @@ class CandidateBounds:
             return False
         if found.name not in self._floors:
             self._floors[found.name] = tuple(found.floor(self._subject))
-        return any(part.log_estimate(level, n, ROUGH) >= log_delta for part in self._floors[found.name])
+        return any(part.log_estimate(level, n, settings.rough) >= log_delta for part in self._floors[found.name])
 
     def roots(
         self,
@@ -79,9 +78,9 @@ class CandidateBounds:
         tried: list[Tried] = []
         for found in self._analyses:
             least = min((root for root, *_ in tried), default=inf)
-            if tried and is_spent():
+            if tried and settings.limits.is_spent():
                 break
-            if tried and self._is_hopeless(found, n, Level.of_float(min(least, LARGEST_EPS)), log_delta):
+            if tried and self._is_hopeless(found, n, Level.of_float(min(least, LARGEST_EPS)), log_delta, settings):
                 continue
             bound = self._bound(found)
             if exact and tried and bound.parts[0].estimate_error > 0.0:
@@ -95,7 +94,7 @@ class CandidateBounds:
                 break
         return sorted(tried, key=itemgetter(0))
 
-    def values(self, level: Level, n: int, low: float, exact: bool = False) -> list[Tried]:
+    def values(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> list[Tried]:
         """Return the bounds that were tried with the logarithms of their estimates, the least first, likewise.
 
         What was far above the least at a question near this one is not tried again.
@@ -106,31 +105,31 @@ class CandidateBounds:
         for found in self._analyses:
             if is_near and found.name in beaten:
                 continue
-            if tried and is_spent():
+            if tried and settings.limits.is_spent():
                 break
             least = min((value for value, *_ in tried), default=inf)
-            if self._is_hopeless(found, n, level, least):
+            if self._is_hopeless(found, n, level, least, settings):
                 continue
             bound = self._bound(found)
             if exact and tried and bound.parts[0].estimate_error > 0.0:
                 continue
-            part = bound.ranked(level, n)[0]
-            value = part.log_estimate(level, n)
+            part = bound.ranked(level, n, settings)[0]
+            value = part.log_estimate(level, n, settings.usual)
             tried.append((value, bound, part))
             if part.is_attained or min(value, least) <= low + LOOSE:
                 break
         if not tried:  # what is left takes too long at this level
             self._beaten = low, (n, exact), frozenset()
-            return self.values(level, n, low, exact)
+            return self.values(level, n, settings, low, exact)
         tried.sort(key=itemgetter(0))
         if not is_near:
             far = (part.method for value, _, part in tried if value > tried[0][0] + _FAR_ABOVE)
             self._beaten = low, (n, exact), frozenset(far)
         return tried
 
-    def least_value(self, level: Level, n: int, low: float, exact: bool = False) -> Tried:
+    def least_value(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> Tried:
         """Return (log divergence, bound, part) of the bound with the least estimate, down to about ``low``."""
-        return self.values(level, n, low, exact)[0]
+        return self.values(level, n, settings, low, exact)[0]
 
 
 class DataSetSearch:
@@ -154,20 +153,23 @@ class DataSetSearch:
         self, n: int, log_delta: float, settings: Settings, best: DataSetBound, root: float
     ) -> tuple[float, DataSetBound]:
         """Return (eps, data set) with the largest estimated eps among the mixtures for the pair of the best one."""
-        if not 0.0 < root < inf or self._in_vain >= _PATIENCE or is_spent():
+        if not 0.0 < root < inf or self._in_vain >= _PATIENCE or settings.limits.is_spent():
             return root, best
         mixed = MaxOverPairs.of((best, *self._simple.mixtures(best, Level.of_float(root), n)))
         return self._told(_reduction(mixed.root(n, log_delta, settings, root)))
 
-    def largest_value(self, level: Level, n: int) -> tuple[float, DataSetBound]:
+    def largest_value(self, level: Level, n: int, settings: Settings) -> tuple[float, DataSetBound]:
         """Return (log divergence, data set) with the largest estimate among the simple data sets."""
-        return _largest(self._simple, level, n)
+        return _largest(self._simple, level, n, settings)
 
-    def largest_mixed_value(self, level: Level, n: int, best: DataSetBound) -> tuple[float, DataSetBound]:
+    def largest_mixed_value(
+        self, level: Level, n: int, settings: Settings, best: DataSetBound
+    ) -> tuple[float, DataSetBound]:
         """Return (log divergence, data set) with the largest estimate among the mixtures for the pair of the best."""
-        if self._in_vain >= _PATIENCE or is_spent():
-            return _largest(MaxOverPairs((best,)), level, n)
-        return self._told(_largest(MaxOverPairs.of((best, *self._simple.mixtures(best, level, n))), level, n))
+        if self._in_vain >= _PATIENCE or settings.limits.is_spent():
+            return _largest(MaxOverPairs((best,)), level, n, settings)
+        mixed = MaxOverPairs.of((best, *self._simple.mixtures(best, level, n)))
+        return self._told(_largest(mixed, level, n, settings))
 
     def _told(self, found: tuple[float, DataSetBound]) -> tuple[float, DataSetBound]:
         """Remember whether a mixture has won: where several have not, further questions go without them."""
@@ -185,13 +187,13 @@ class DataSetSearch:
         return (value, found) if value > low or _is_truth(worst) else (low, best)
 
     def attained_value(
-        self, level: Level, n: int, worst: PairBound, best: PairBound, low: float
+        self, level: Level, n: int, settings: Settings, worst: PairBound, best: PairBound, low: float
     ) -> tuple[float, PairBound]:
         """Return (log divergence, data set) in the same way."""
         found = worst.attained(level, n)
         if found is None:
             return low, best
-        value = found.log_estimate(level, n)
+        value = found.log_estimate(level, n, settings.usual)
         return (value, found) if value > low or _is_truth(worst) else (low, best)
 
     def never_below(self, n: int, delta: fmpq) -> DataSetBound | None:
@@ -221,6 +223,6 @@ def _reduction(found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:
     return value, cast(DataSetBound, part)
 
 
-def _largest(bound: MaxOverPairs, level: Level, n: int) -> tuple[float, DataSetBound]:
-    part = bound.ranked(level, n)[0]
-    return _reduction((part.log_estimate(level, n, ROUGH), part))
+def _largest(bound: MaxOverPairs, level: Level, n: int, settings: Settings) -> tuple[float, DataSetBound]:
+    part = bound.ranked(level, n, settings)[0]
+    return _reduction((part.log_estimate(level, n, settings.rough), part))

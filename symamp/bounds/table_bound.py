@@ -25,7 +25,7 @@ from symamp.decompositions.table_decomposition import table_blanket
 from symamp.decompositions.to_law import law_of
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
-from symamp.numbers.limits import FREQUENCY, Limits
+from symamp.numbers.limits import MOMENT, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Enclosure, Settings
 
@@ -189,9 +189,7 @@ class MaxOverRows(MaxOverSearchedPairs):
             worst = max(range(len(pairs)), key=lambda k: bounds[k])
             return Evidence.of(self.part(pairs[worst]), level, Enclosure(arb(0), bounds[worst], MOMENTS, 256))
 
-    def _others(
-        self, level: Level, n: int, limit: fmpq | Dyadic, worst: PairBound, limits: Limits
-    ) -> list[list[Pair]]:
+    def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: PairBound, limits: Limits) -> list[list[Pair]]:
         """Return the pairs that no common bound settles, worst first, in groups of which one stands for all."""
         first = self._rows(worst)
         every, tell = self._every, self.progress or _silent

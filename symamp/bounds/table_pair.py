@@ -65,7 +65,7 @@ class TablePair(AllDataSetsPairBound):
         found = self.searches.found(level, n, settings.limits, rough)
         if found is not None and found.excess < _SHARP:
             return super().log_estimate(level, n, settings), inf
-        envelope = estimate_log_envelope(self.laws, level, n, Settings(limits=settings.limits))
+        envelope = estimate_log_envelope(self.laws, level, n, settings.usual)
         return (super().log_estimate(level, n, settings) if self.searches.are_met else inf), envelope
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
@@ -75,7 +75,9 @@ class TablePair(AllDataSetsPairBound):
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
         eps = super().root(n, log_delta, settings, start) if self.searches.are_met else inf
-        if (0.0 < eps < inf and not self._estimates(Level.of_float(eps), n, Settings(limits=settings.limits))[1] < log_delta) or eps == 0.0:
+        if (
+            0.0 < eps < inf and not self._estimates(Level.of_float(eps), n, settings.usual)[1] < log_delta
+        ) or eps == 0.0:
             return eps
         return min(self.known_root(n, log_delta, settings, start if eps == inf else eps), eps)
 
@@ -138,7 +140,7 @@ class RoughPair(TablePair):
 
     def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return the same."""
-        return self.log_estimate(level, n, settings)
+        return self.log_estimate(level, n, settings.usual)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
@@ -206,9 +208,7 @@ def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOf
         pair = inputs[rows[0]], inputs[rows[1]]
         return tuple(dataset_reduction(mechanism, pair, ((x, one),)) for x in inputs)
 
-    def closer(
-        worst: PairBound, level: Level, n: int, bound: arb, pairs: list[Pair], limits: Limits
-    ) -> list[Pair]:
+    def closer(worst: PairBound, level: Level, n: int, bound: arb, pairs: list[Pair], limits: Limits) -> list[Pair]:
         if not isinstance(worst, AllDataSetsPairBound) or not bound > 0 or not worst.searches.knows(level, n):
             return pairs
         with at_precision(128):

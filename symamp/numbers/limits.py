@@ -7,8 +7,8 @@ certified as before, and wider.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, update_wrapper
 from math import inf
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
@@ -23,6 +23,12 @@ EFFORTS = {"quick": 0.1, "default": 1.0, "thorough": 6.0}
 QUESTION = 7e6
 """The usual work of a question: with it all but few of the random tables of docs/findings/fuzzing.md, of up to 64
 inputs and 200 messages, are searched to the end."""
+
+
+NEAR, FAR, CHEAP, BELOW, TRADE_OFF = 2.1e6, 3.5e5, 7e5, 1.4e6, 4.2e5
+"""The usual work of the values of the curve of a round: for the levels that matter and for those far out, for cheap
+bounds where dear ones take too long, for a lower end, and for each curve behind a trade-off function. Fewer values are
+farther apart, and make eps some percent wider."""
 
 
 class Work(NamedTuple):
@@ -68,18 +74,40 @@ MOMENT = 3.0
 """The moment of one pair in balls; entries."""
 
 
-class Limits:
-    """What the searches of one question may take, ``most``, and what its evaluations have taken, ``spent``."""
+@dataclass
+class _Account:
+    spent: float = 0.0
+    was_met: bool = False
 
-    def __init__(self, most: float = inf) -> None:
-        self.most, self.spent = most, 0.0
-        self._stage = most
-        self.was_met = False
-        """Whether a search has ended for what the question had taken."""
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """What a question may take, ``most``, and what its evaluations have taken; searches end at the ``share`` of it.
+
+    A question makes one and hands it on. Those for its stages (``until``) have the same account.
+    """
+
+    most: float = inf
+    share: float = 1.0
+    _account: _Account = field(default_factory=_Account, repr=False)
+
+    @staticmethod
+    def of(effort: str, usual: float = QUESTION) -> Limits:
+        """Return new limits for one question, or for another search that usually takes so much."""
+        return Limits(usual * EFFORTS[effort])
+
+    def until(self, share: float) -> Limits:
+        """Return the limits of a stage, whose searches end when so much of the whole is spent, whatever came before."""
+        return replace(self, share=share)
 
     def charge(self, work: float) -> None:
         """Count an evaluation."""
-        self.spent += work
+        self._account.spent += work
+
+    @property
+    def spent(self) -> float:
+        """What evaluations have taken."""
+        return self._account.spent
 
     @property
     def left(self) -> float:
@@ -87,29 +115,36 @@ class Limits:
         return max(self.most - self.spent, 0.0)
 
     def is_spent(self) -> bool:
-        """Return whether a search has to end; that it was asked in vain is remembered."""
-        is_spent = self.spent >= self._stage
-        self.was_met = self.was_met or is_spent
-        return is_spent
+        """Return whether a search has to end; that one had to is remembered."""
+        if self.spent < self.share * self.most:
+            return False
+        self._account.was_met = True
+        return True
 
-    @contextmanager
-    def stage(self, share: float) -> Iterator[None]:
-        """Let searches end when so much of what the question may take is spent, whatever came before."""
-        before, self._stage = self._stage, share * self.most
-        try:
-            yield
-        finally:
-            self._stage = before
+    @property
+    def was_met(self) -> bool:
+        """Whether a search has ended for what the question had taken."""
+        return self._account.was_met
 
 
-def factor_of(effort: object) -> float:
-    """Return how many times the usual work an effort allows.
+class _NoLimits(Limits):
+    """Those of nobody: nothing is counted."""
 
-    >>> factor_of("default")
-    1.0
+    def charge(self, work: float) -> None:
+        """Count nothing."""
+
+
+NO_LIMITS = _NoLimits()
+
+
+def checked_effort(effort: object) -> str:
+    """Return the effort if it is one.
+
+    >>> checked_effort("quick")
+    'quick'
     """
     if isinstance(effort, str) and effort in EFFORTS:
-        return EFFORTS[effort]
+        return effort
     raise ArgumentError("effort", effort, ", ".join(f'"{word}"' for word in EFFORTS))
 
 
@@ -126,7 +161,7 @@ def kept(maxsize: int) -> Callable[[Callable[Concatenate[Limits, P], T]], Callab
             own = Limits()
             return function(own, *args, **kwargs), own.spent
 
-        def charged(limits: Limits, *args: P.args, **kwargs: P.kwargs) -> T:
+        def charged(limits: Limits, /, *args: P.args, **kwargs: P.kwargs) -> T:
             result, taken = found(*args, **kwargs)  # type: ignore[arg-type]
             limits.charge(taken)
             return result

@@ -21,6 +21,7 @@ from symamp.numbers.limits import (
     LATTICE_SUM,
     LAW,
     MISCOUNTED,
+    NO_LIMITS,
     OUTCOME,
     PLANNED,
     STEP,
@@ -61,8 +62,8 @@ class Settings:
     """What an evaluation aims at: the relative gap, and how many frequencies, outcomes and steps it may evaluate.
 
     ``most_outcomes`` and ``most_steps`` are what enumeration and binomial tails may cost where the kernel does not
-    reach the gap. Of a divergence whose logarithm is below ``negligible`` only that is to be shown. ``limits`` are those
-    of the question: evaluations are charged to them.
+    reach the gap. Of a divergence whose logarithm is below ``negligible`` only that is to be shown. Evaluations
+    are charged to ``limits``, those of the question.
     """
 
     gap: float = 1e-6
@@ -70,16 +71,25 @@ class Settings:
     most_outcomes: int = ENUMERATE_AT_MOST
     most_steps: int = 100_000
     negligible: float = -inf
-    limits: Limits = field(default_factory=Limits, compare=False, repr=False)
+    limits: Limits = field(default=NO_LIMITS, compare=False, repr=False)
 
     def under(self, limits: Limits) -> Settings:
         """Return the same accuracy for a question with these limits."""
         return replace(self, limits=limits)
 
+    def until(self, share: float) -> Settings:
+        """Return the same accuracy for a stage of the question, whose searches end at this share of its work."""
+        return self.under(self.limits.until(share))
+
     @property
     def rough(self) -> Settings:
         """The accuracy at which many are compared of which only the largest is evaluated with care."""
         return ROUGH.under(self.limits)
+
+    @property
+    def usual(self) -> Settings:
+        """The usual accuracy."""
+        return Settings(limits=self.limits)
 
     @staticmethod
     def of_digits(digits: int) -> Settings:

@@ -125,7 +125,6 @@ def _turns(values: Sequence[arb], step: arb) -> Waves:
 # ----------- The sum over frequencies in doubles with radii: what the kernel takes in balls, in a sixteenth of the time
 
 
-
 def coarse_two_sided(kernel: Kernel, indices: Sequence[int], factors: Disks) -> tuple[arb, arb]:
     """Return Re sum B(jh) factor over frequencies j h, 0 < j < N, for B- and B+.
 
