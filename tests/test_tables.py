@@ -442,7 +442,7 @@ def test_a_proposal_is_asked_for_once_at_each_eps():
     asked = []
     of = MaxOverRows.proposed
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MaxOverRows, "proposed", lambda self, level, n: asked.append(level) or of(self, level, n))
+        patch.setattr(MaxOverRows, "proposed", lambda self, level, *rest: asked.append(level) or of(self, level, *rest))
         BLANKET.bound(geometric(8)).root(10**4, float(np.log(1e-6)), Settings(gap=1e-3))
     assert len(asked) == len(set(asked))
 
