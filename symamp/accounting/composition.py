@@ -49,6 +49,7 @@ from symamp.numbers.limits import checked_effort
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import budget, exact_number, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Bracket
 from symamp.settings.question import Query
@@ -232,6 +233,8 @@ class ComposedAnswer(Bracket):
     True
     """
 
+    _internal_names = "above aimed alone below"
+
     quantity: str
     given: str
     least: Dyadic
@@ -362,8 +365,10 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Composition:
+class Composition(PublicNames):
     """Rounds, each with how often it is run: the brackets of epsilon and delta."""
+
+    _internal_names = "of pairs"
 
     rounds: tuple[tuple[Round, int], ...]
 

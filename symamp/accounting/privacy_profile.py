@@ -28,16 +28,20 @@ from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, SupportMismatchError
 from symamp.numbers.reading import failure_probability, users
+from symamp.public_names import PublicNames
 from symamp.questions import profile as one_round
 from symamp.randomizers.finite import ALL
 from symamp.settings.question import Question
+from symamp.settings.sample import Sample
 from symamp.sums.inversion import log_of
 
 _EXPORT_DELTA = "1e-12"
 
 
-class RoundProfile:
+class RoundProfile(PublicNames):
     """What can be asked of any round: many of them, Renyi divergences, trade-off functions, and exports."""
+
+    _internal_names = "question round"
 
     @property
     def round(self) -> Round:
@@ -160,9 +164,7 @@ class Profile(one_round.Profile, RoundProfile):
         drawn, people = users(n), users(of)
         if drawn >= people:
             raise ArgumentError("n", n, f"fewer than {people}, the people they are drawn from")
-        if not self.subject.compares_all:
-            told = "a mechanism any two of whose inputs are compared: who is drawn instead of the victim may hold any"
-            raise SupportMismatchError("sampled", repr(self.subject), told)
+        Sample(self.subject, drawn, people)
         base = ShuffledRound(replace(_with_guarantee(self.question), n=drawn))
         return GivenProfile(SampledRound(base, drawn, people))
 

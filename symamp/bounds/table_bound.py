@@ -153,7 +153,7 @@ class MaxOverRows(MaxOverSearchedPairs):
                     return tuple(found)
                 limit = tried.upper
                 groups = self._others(level, n, limit, worst, limits)
-        every, tell = self._every, self.progress or _silent
+        every, tell = self._every, self.progress or _no_progress
         while groups:
             tell(every - len(groups), every)
             if limits.is_spent():
@@ -192,7 +192,7 @@ class MaxOverRows(MaxOverSearchedPairs):
     def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: PairBound, limits: Limits) -> list[list[Pair]]:
         """Return the pairs that no common bound settles, worst first, in groups of which one stands for all."""
         first = self._rows(worst)
-        every, tell = self._every, self.progress or _silent
+        every, tell = self._every, self.progress or _no_progress
         tell(0, every)
         # What is settled below a goal at some eps is settled at every larger one.
         least, left_there = self._left.get((n, limit), (inf, []))
@@ -231,5 +231,5 @@ def _ball(limit: fmpq | Dyadic) -> arb:
         return limit.ball if isinstance(limit, Dyadic) else arb(limit)
 
 
-def _silent(done: int, every: int) -> None:
+def _no_progress(done: int, every: int) -> None:
     """Tell nobody."""

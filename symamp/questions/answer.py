@@ -52,6 +52,8 @@ class Answer(Bracket):
     (('x0', 'x1'), '(x0, x2, ...) against (x1, x2, ...)', True)
     """
 
+    _internal_names = "asked checked evidence_above evidence_below evidence_of_digits narrowed question"
+
     question: Question
     asked: Query
     least: Dyadic
@@ -236,7 +238,7 @@ class Answer(Bracket):
             return "Search is capped" + ("" if self.asked.effort == "thorough" else "; ask for effort='thorough'")
         if self.bound.upper > self.bound.lower * (1.0 + _APART):
             return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
-        listed = BOUNDS["all_data_sets"].supports(self.question.subject) is None
+        listed = BOUNDS["all_data_sets"].unsupported_reason(self.question.subject) is None
         needed = "" if listed else "; the one over all data sets needs a list of all inputs and messages"
         return f"no data set found attains the bound {self.method}{needed}"
 
