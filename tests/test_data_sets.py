@@ -99,10 +99,10 @@ def test_no_proposal_raises_the_lower_end_above_the_truth(seed, proposing):
 
 def test_many_rounds_take_no_data_sets_in_which_inputs_are_drawn(proposing):
     table, half = mechanism(THREE), Rational(1, 2)
-    before = DataSetSearch(table).repeatable(Level.of_float(0.1), 50)
+    before = DataSetSearch(table).repeatable(Level.of_float(0.1), 50, Settings())
     proposing(lambda space, level, n, best: (space.drawn(p, (("x0", half), ("x2", half))) for p in space.pairs))
     proposing(lambda space, level, n, best: (space.held(p, ("x0", "x2"), n) for p in space.pairs))
-    found = DataSetSearch(table).repeatable(Level.of_float(0.1), 50)
+    found = DataSetSearch(table).repeatable(Level.of_float(0.1), 50, Settings())
     assert found == before
     assert len(found.dataset) == 1
 
