@@ -1,19 +1,30 @@
-"""The words in which mechanisms and analyses are described: what a family or an analysis of one's own needs.
+"""The words in which mechanisms, analyses and data sets are described: what a family or a bound of one's own needs.
 
 >>> from symamp import describe
 >>> describe.Orbit("y = x0", 1, (1,)).label
 'y = x0'
 """
 
-from symamp.bounds.analysis import Bound, finite_budget, one_mechanism
+from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import Evidence, PairBound
+from symamp.bounds.hypotheses import (
+    ANY_TWO,
+    BUDGET,
+    FINITE_BUDGET,
+    PROBABILITIES,
+    SHUFFLED,
+    Hypothesis,
+    every,
+)
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
+from symamp.data_sets.proposer import DataSpace, Proposals, Proposer
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.randomizer import Orbit
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
+from symamp.laws.law import Level
 from symamp.randomizers.described import DescribedFamily, Description, described_family
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism
@@ -24,9 +35,15 @@ from symamp.randomizers.structures.one_hot import Letter, OneHot
 from symamp.randomizers.structures.state_channel import StateChannel
 
 __all__ = [
+    "ANY_TWO",
+    "BUDGET",
     "EPS0",
+    "FINITE_BUDGET",
+    "PROBABILITIES",
+    "SHUFFLED",
     "Bound",
     "Component",
+    "DataSpace",
     "Decomposition",
     "DescribedFamily",
     "Description",
@@ -35,19 +52,22 @@ __all__ = [
     "ExchangeableSets",
     "Family",
     "FiniteMechanism",
+    "Hypothesis",
     "Letter",
+    "Level",
     "Mechanism",
     "OneHot",
     "Orbit",
     "PairBound",
     "Parameter",
     "ProofStatus",
+    "Proposals",
+    "Proposer",
     "Reduction",
     "Share",
     "StateChannel",
     "Subject",
     "described_family",
-    "finite_budget",
+    "every",
     "normal",
-    "one_mechanism",
 ]

@@ -28,16 +28,20 @@ from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, SupportMismatchError
 from symamp.numbers.reading import failure_probability, users
+from symamp.public_names import PublicNames
 from symamp.questions import profile as one_round
 from symamp.randomizers.finite import ALL
 from symamp.settings.question import Question
+from symamp.settings.sample import Sample
 from symamp.sums.inversion import log_of
 
 _EXPORT_DELTA = "1e-12"
 
 
-class RoundProfile:
+class RoundProfile(PublicNames):
     """What can be asked of any round: many of them, Renyi divergences, trade-off functions, and exports."""
+
+    _internal_names = "question round"
 
     @property
     def round(self) -> Round:
@@ -54,7 +58,9 @@ class RoundProfile:
         """
         return Composition.of([(self.round, round_count(count))])
 
-    def renyi(self, order: object | Sequence[object], *, gap: float | None = None) -> RenyiCurve:
+    def renyi(
+        self, order: object | Sequence[object], *, gap: float | None = None, effort: str = "default"
+    ) -> RenyiCurve:
         """Return certified brackets of the Renyi divergence of one round at an order, or at several.
 
         >>> import symamp as sa
@@ -63,9 +69,11 @@ class RoundProfile:
         order 2: [5.03...e-07, 5.04...e-07]
         order 64: [1.61...e-05, 1.61...e-05]
         """
-        return self.rounds(1).renyi(order, gap=gap)
+        return self.rounds(1).renyi(order, gap=gap, effort=effort)
 
-    def tradeoff(self, level: object | Sequence[object] = (), *, gap: float | None = None) -> TradeOff:
+    def tradeoff(
+        self, level: object | Sequence[object] = (), *, gap: float | None = None, effort: str = "default"
+    ) -> TradeOff:
         """Return the trade-off function of one round, bracketed, with its bounds at a level, or at several.
 
         >>> import symamp as sa
@@ -73,7 +81,7 @@ class RoundProfile:
         >>> 0.89 < f.lower[0] <= f.upper[0] < 0.9
         True
         """
-        return self.rounds(1).tradeoff(level, gap=gap)
+        return self.rounds(1).tradeoff(level, gap=gap, effort=effort)
 
     def to_dp_accounting(self, *, interval: float | None = None, delta: object = _EXPORT_DELTA) -> Any:
         """Return one round as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, both orders alike.
@@ -156,9 +164,7 @@ class Profile(one_round.Profile, RoundProfile):
         drawn, people = users(n), users(of)
         if drawn >= people:
             raise ArgumentError("n", n, f"fewer than {people}, the people they are drawn from")
-        if not self.subject.compares_all:
-            told = "a mechanism any two of whose inputs are compared: who is drawn instead of the victim may hold any"
-            raise SupportMismatchError("sampled", repr(self.subject), told)
+        Sample(self.subject, drawn, people)
         base = ShuffledRound(replace(_with_guarantee(self.question), n=drawn))
         return GivenProfile(SampledRound(base, drawn, people))
 
@@ -180,13 +186,13 @@ class GivenProfile(RoundProfile):
         """The round."""
         return self.found
 
-    def epsilon(self, delta: object, *, gap: float | None = None) -> ComposedAnswer:
+    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> ComposedAnswer:
         """Return a bracket of the least eps for delta: for a given profile, upper as far as that is."""
-        return self.rounds(1).epsilon(delta, gap=gap)
+        return self.rounds(1).epsilon(delta, gap=gap, effort=effort)
 
-    def delta(self, eps: object, *, gap: float | None = None) -> ComposedAnswer:
+    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> ComposedAnswer:
         """Return a bracket of delta at eps: for a given profile, upper as far as that is."""
-        return self.rounds(1).delta(eps, gap=gap)
+        return self.rounds(1).delta(eps, gap=gap, effort=effort)
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> GivenProfile:

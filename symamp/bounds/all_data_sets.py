@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPairBound, PairGroupBound
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import MaxOverPairs
-from symamp.bounds.lower_bounds import pairs_badly_hidden
-from symamp.bounds.pair_of_inputs import all_inputs_listed, declared_groups, is_large_table, listed, pairs_of_inputs
+from symamp.bounds.bound import Bound, MaxOverPairs
+from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED
+from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
+from symamp.bounds.pairs_of_a_table import pairs_badly_hidden
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_pair import TablePair, table_pairs
+from symamp.decompositions.pair_groups import groups_of
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
 
@@ -27,17 +28,13 @@ _FEWEST, _ASKED = 8.0, 6
 
 
 def _bound(subject: Subject) -> MaxOverPairs:
-    groups = declared_groups(subject)
+    groups = None if subject.mechanism is None else groups_of(subject.mechanism)
     if groups is not None:
         return MaxOverPairs.of(PairGroupBound.of(group) for group in groups)
     subject = listed(subject)
     if is_large_table(subject):
         return table_pairs(subject, TablePair)
     return MaxOverPairs.of(AllDataSetsPairBound(triples) for triples in pairs_of_inputs(subject))
-
-
-def _lacks(subject: Subject) -> str | None:
-    return None if declared_groups(subject) is not None else all_inputs_listed(listed(subject))
 
 
 def _is_dear(subject: Subject, level: Level, n: int) -> bool:
@@ -70,8 +67,9 @@ ALL_DATA_SETS = Bound(
     ProofStatus.PROVED,
     SOURCE,
     "all data sets at once",
+    "all_data_sets",
+    (*SHUFFLED, PROBABILITIES, COVERED),
     _bound,
-    _lacks,
     rank=4,
     skip_by_default=_needless,
     too_costly=_is_dear,

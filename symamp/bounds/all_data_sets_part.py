@@ -9,25 +9,24 @@ from typing import ClassVar
 
 import sympy as sp
 
-from symamp.bounds.bound import ROUGH, PairBound
+from symamp.bounds.bound import PairBound
 from symamp.bounds.envelope_part import EnvelopePairBound
 from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.decompositions.pair_groups import PairGroup
 from symamp.laws.law import Level
-from symamp.numbers.work import is_spent
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
 from symamp.sums.all_data_sets.search import Others, Searches
-from symamp.sums.divergence import Enclosure, Settings
+from symamp.sums.divergence import ROUGH, Enclosure, Settings
 
 SOURCE = "Theorem G (docs/proofs/all_data_sets.md)"
 OTHERS = "Theorem M (docs/proofs/other_inputs.md)"
 
 
-def is_rough(settings: Settings | None) -> bool:
+def is_rough(settings: Settings) -> bool:
     """Return whether parameters of another pair are good enough."""
-    return settings is not None and settings.gap >= ROUGH.gap
+    return settings.gap >= ROUGH.gap
 
 
 @dataclass(frozen=True)
@@ -51,18 +50,18 @@ class AllDataSetsPairBound(PairOfInputs):
         """What was found at the levels asked before."""
         return Searches(self.laws, self.mixed, self.others)
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         found = self.searches
-        if is_spent() and not (found.knows(level, n) or found.are_for(n)):
+        if settings.limits.is_spent() and not (found.knows(level, n) or found.are_for(n)):
             return inf
         return estimate_log_all_data_sets(
-            self.laws, level, n, mixed=self.mixed, searches=found, rough=is_rough(settings)
+            self.laws, level, n, settings, mixed=self.mixed, searches=found, rough=is_rough(settings)
         )
 
-    def rough_estimate(self, level: Level, n: int) -> float:
+    def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of this bound alone, also where another one is at hand for the pair."""
-        return AllDataSetsPairBound.log_estimate(self, level, n)
+        return AllDataSetsPairBound.log_estimate(self, level, n, settings.usual)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
@@ -96,13 +95,13 @@ class PairGroupBound(AllDataSetsPairBound):
         """The envelope of the laws, which is above their mixtures, too."""
         return EnvelopePairBound(self.triples)
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         return min(super().log_estimate(level, n, settings), self.looser_proxy.log_estimate(level, n, settings))
 
-    def rough_estimate(self, level: Level, n: int) -> float:
+    def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate that the search for a root may ask for often."""
-        return self.log_estimate(level, n)
+        return self.log_estimate(level, n, settings.usual)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence of all pairs of the group and all data sets of the others.
@@ -112,7 +111,7 @@ class PairGroupBound(AllDataSetsPairBound):
         The upper end is at least the divergence for every pair of the group, whatever inputs the other users hold, if
         the group is what it says. Proof: docs/proofs/other_inputs.md.
         """
-        if self.looser_proxy.log_estimate(level, n, ROUGH) < super().log_estimate(level, n, ROUGH):
+        if self.looser_proxy.log_estimate(level, n, settings.rough) < super().log_estimate(level, n, settings.rough):
             return self.looser_proxy.enclose(level, n, settings)
         return super().enclose(level, n, settings)
 

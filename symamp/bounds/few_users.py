@@ -14,6 +14,7 @@ from flint import arb, fmpq
 from symamp.bounds.analysis import Bound
 from symamp.bounds.attained_root import attained_root
 from symamp.bounds.bound import DataSets, PairBoundDefaults
+from symamp.bounds.hypotheses import SHUFFLED, TABLE, table_of
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError
@@ -53,7 +54,7 @@ class RowsOfTable(PairBoundDefaults):
         """Return bounds on the divergence to so many bits."""
         raise NotImplementedError
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         with at_precision(64):
             return log_of_ball(arb(self.ends(level, n, _BITS)[1]))
@@ -117,7 +118,7 @@ class CountedUsers(RowsOfTable):
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
-        value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n))
+        value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n, settings))
         return estimate_root(value, value, n, log_delta, settings, self._top, start)
 
 
@@ -160,25 +161,21 @@ def _eps(level: Level) -> sp.Expr:
     return exact_number(level.text, "eps")
 
 
-def _table(subject: Subject) -> FiniteMechanism | None:
-    mechanism = subject.mechanism
-    return mechanism if isinstance(mechanism, FiniteMechanism) and mechanism.numeric is not None else None
-
-
 def _parts(subject: Subject) -> Iterator[FewUsers]:
-    table = _table(subject)
+    table = table_of(subject)
     assert table is not None
     assert table.numeric is not None
     return (FewUsers(table, rows) for rows in table.numeric.pairs)
 
 
-def _lacks(subject: Subject) -> str | None:
-    return None if _table(subject) is not None else "a table of numbers, and few users"
+def are_few(table: FiniteMechanism, n: int) -> bool:
+    """Return whether all data sets of n users can be enumerated within a default question."""
+    return n <= _MOST_USERS and work(len(table.inputs), len(table.messages), n) <= _MOST_WORK
 
 
 def _is_dear(subject: Subject, level: Level, n: int) -> bool:
-    table = _table(subject)
-    return table is None or n > _MOST_USERS or work(len(table.inputs), len(table.messages), n) > _MOST_WORK
+    table = table_of(subject)
+    return table is None or not are_few(table, n)
 
 
 EVERY_DATA_SET = Bound(
@@ -186,8 +183,9 @@ EVERY_DATA_SET = Bound(
     ProofStatus.PROVED,
     SOURCE,
     "every data set of few users",
+    "histograms",
+    (*SHUFFLED, TABLE),
     _parts,
-    _lacks,
     rank=1,
     too_costly=_is_dear,
 )

@@ -22,6 +22,7 @@ from symamp.laws.law import Law, total
 from symamp.numbers.reading import printable_number
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT, compile_expression
+from symamp.public_names import PublicNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,7 @@ _BITS = 256
 
 
 @dataclass(frozen=True)
-class Envelope:
+class Envelope(PublicNames):
     """The triples (R(x0), R(x1), R(x)) of a pair, one for each class of inputs x that another user may hold.
 
     The law whose stop-loss transform is the largest of theirs bounds the divergence for every data set; it is never
@@ -46,6 +47,8 @@ class Envelope:
     >>> e.triples[1].components[0]
     Component(ratio0=exp(eps0), ratio1=1, mass=1/(exp(eps0) + 2))
     """
+
+    _internal_names = "attained_by laws mechanism others signature"
 
     mechanism: LocalRandomizer
     pair: tuple[str, str]
@@ -177,16 +180,15 @@ def envelope(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Envelope:
     return Envelope(mechanism, pair, tuple(x for x, _ in found.values()), tuple(t for _, t in found.values()))
 
 
-def inputs_not_described(mechanism: LocalRandomizer) -> str | None:
-    """Return what a mechanism would have to be where ``envelope_classes`` refuses; nothing is derived.
+def describes_all_inputs(mechanism: LocalRandomizer) -> bool:
+    """Return whether every input that another user may hold is described, for every pair; nothing is derived.
 
     >>> import symamp as sa
-    >>> inputs_not_described(sa.DBitFlip(k=5, d=2)) is None
+    >>> describes_all_inputs(sa.DBitFlip(k=5, d=2))
     True
     """
     both_orders = (p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
-    is_described = all(mechanism.covering_inputs(pair) is not None for pair in both_orders)
-    return None if is_described else _not_described(mechanism)
+    return all(mechanism.covering_inputs(pair) is not None for pair in both_orders)
 
 
 def _not_described(mechanism: LocalRandomizer) -> str:

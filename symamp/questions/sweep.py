@@ -146,6 +146,8 @@ class Sweep(ShownAsTable):
     ('3-RR', '1', 1000, '0.1')
     """
 
+    _internal_names = "of"
+
     quantity: str
     mechanisms: tuple[str, ...]
     eps0: tuple[str | None, ...]

@@ -17,7 +17,7 @@ from symamp.certificates.evidence import At, kernel_plan
 from symamp.certificates.one_round import FORMAT, MORE_BITS
 from symamp.certificates.text import exact_double, expression_text, fraction_text
 from symamp.decompositions.decomposition import Decomposition
-from symamp.decompositions.to_law import level_of, log_above
+from symamp.decompositions.to_law import log_above
 from symamp.errors import ArgumentError, ContradictionError, PrecisionError
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic, float_above, float_below
@@ -26,9 +26,9 @@ from symamp.numbers.reading import budget, failure_probability, sign_of_constant
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
-from symamp.settings.question import Query, Question, accuracy
+from symamp.randomizers.mechanism import DATA
+from symamp.settings.question import Query, Question
 from symamp.settings.users_who_differ import (
-    DATA,
     HeterogeneousUsers,
     Positions,
     StepTest,
@@ -453,8 +453,6 @@ SOURCES = {
     "messages": "Theorem D (docs/proofs/users_who_differ.md)",
 }
 
-_DOUBLES = "users who differ, whose brackets have doubles as ends"
-
 
 @dataclass(frozen=True, repr=False)
 class HeterogeneousAnswer(Answer):
@@ -535,8 +533,8 @@ class HeterogeneousAnswer(Answer):
         [{'ratio': 'E'}, {'ratio': 'exp(2)'}]
         """
         claim = HeterogeneousClaim(self.quantity, self.given, self.lower, self.upper, self.source)
-        (settings, _), victims = accuracy(self.aimed, None), tuple(group for group, _, _ in self.groups)
-        evidence = bracket_evidence(claim, parties(self.crowd, victims), settings)
+        victims = tuple(group for group, _, _ in self.groups)
+        evidence = bracket_evidence(claim, parties(self.crowd, victims), Settings(gap=self.aimed))
         return crowd_certificate(self.crowd, claim, victims, *evidence)
 
 
@@ -554,7 +552,9 @@ class HeterogeneousProfile:
     victim: object = None
 
     @undisturbed()
-    def epsilon(self, delta: object, *, gap: float, digits: int | None = None) -> HeterogeneousAnswer:
+    def epsilon(
+        self, delta: object, *, gap: float, digits: int | None = None, effort: str = "default"
+    ) -> HeterogeneousAnswer:
         """Return the bracket of the least eps for delta, over all groups of victims or for one.
 
         Guarantee
@@ -562,12 +562,13 @@ class HeterogeneousProfile:
         For every victim that was asked about the published outputs are (``upper``, delta)-private, and for one of them
         not (eps, delta)-private at any eps < ``lower``. Proof: docs/proofs/users_who_differ.md.
         """
-        target, (_, wanted) = failure_probability(delta), accuracy(gap, digits, _DOUBLES)
-        asked = Query("epsilon", target, str(delta), wanted)
-        return self._answered(asked, lambda party, fit, least: party.epsilon(target, fit, least), inf, gap)
+        asked = Query.of_epsilon(delta, gap, digits, effort)
+        return self._answered(asked, lambda party, fit, least: party.epsilon(asked.given, fit, least), inf, gap)
 
     @undisturbed()
-    def delta(self, eps: object, *, gap: float, digits: int | None = None) -> HeterogeneousAnswer:
+    def delta(
+        self, eps: object, *, gap: float, digits: int | None = None, effort: str = "default"
+    ) -> HeterogeneousAnswer:
         """Return the bracket of delta at eps, over all groups of victims or for one.
 
         Guarantee
@@ -575,16 +576,15 @@ class HeterogeneousProfile:
         For every victim that was asked about D_{e^eps} <= ``upper``, and for one of them it is >= ``lower`` for some
         data sets. Proof: docs/proofs/users_who_differ.md.
         """
-        exact, (_, wanted) = budget(eps), accuracy(gap, digits, _DOUBLES)
-        if sign_of_constant(exact - int(LARGEST_EPS)) > 0:
+        asked = Query.of_delta(eps, gap, digits, effort)
+        if sign_of_constant(asked.given - int(LARGEST_EPS)) > 0:
             raise ArgumentError("eps", eps, f"a number of at most {LARGEST_EPS:g} for users who differ")
-        level = level_of(exact)
-        asked = Query("delta", exact, str(eps), wanted)
+        level = asked.level
         return self._answered(asked, lambda party, fit, _: party.delta(level, fit), 1.0, gap)
 
     def _answered(self, asked: Query, ends: _Ask, most: float, gap: float) -> HeterogeneousAnswer:
         """Return the answer; digits take a finer gap, but where the data sets found keep the bracket wider."""
-        settings, _ = accuracy(gap, None)
+        settings = Query.of_delta(0, gap).settings
         answer = self._answer(asked, ends, most, settings)
         missing = (asked.digits or 0) - answer.digits
         if missing > 0 and answer.digits + 1 >= -log10(settings.gap):

@@ -82,6 +82,8 @@ class Parametrised:
     ``slug`` is the name on the command line and in files.
     """
 
+    _internal_names = "check_names count declared exponents key names slug"
+
     name: str
     slug: ClassVar[str]
     declared: ClassVar[tuple[Parameter, ...]]
@@ -192,6 +194,8 @@ class Family(Parametrised, Mechanism):
     ``source`` is the citation of the definition, ``small`` are parameter values at which the table is small,
     ``typical`` the sizes shown in the gallery (budgets left out).
     """
+
+    _internal_names = "general small typical"
 
     source: ClassVar[str]
     small: ClassVar[tuple[Mapping[str, object], ...]]

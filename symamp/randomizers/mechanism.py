@@ -35,6 +35,7 @@ from symamp.errors import (
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.formulas.parameter import Parameter
+from symamp.public_names import PublicNames
 
 # -------- What a notebook shows of a subject of questions: its name, the ranges of what is still free, its local budget
 
@@ -73,7 +74,7 @@ class NotebookView:
 UTILITIES = ("frequency", "mean")
 
 
-class Useful:
+class Utility:
     """What mechanisms say of their use; nothing is known unless one says so."""
 
     def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
@@ -128,7 +129,7 @@ def variance_of(mechanism: Any, utility: str) -> sp.Expr:
     """
     if utility not in UTILITIES:
         raise ArgumentError("utility", utility, f"one of {', '.join(UTILITIES)}")
-    if not isinstance(mechanism, Useful):
+    if not isinstance(mechanism, Utility):
         raise ArgumentError("mechanism", type(mechanism).__name__, "a mechanism of symamp")
     if utility == "mean":
         found: sp.Expr = mechanism.mean_variance()
@@ -151,14 +152,30 @@ def of_two_levels(mechanism: LocalRandomizer, ratio: sp.Expr) -> tuple[sp.Expr, 
 
 # -------- What analyses may ask of the subject of a question, answered for one of which nothing is known but its budget
 
+MESSAGES, DATA = "messages", "data"
+"""What a shuffler may permute."""
 
-class SubjectBase(Useful):
+
+class SubjectBase(PublicNames, Utility):
     """The answers of a subject of which nothing is known; mechanisms, noise and laws of one's own say what is."""
+
+    _internal_names = (
+        "compared_ratio compares_all densities known_by_parameters local_ratio mechanism members noise triple"
+    )
 
     local_ratio: Any
     """Returns e^eps0 for any two inputs."""
+    takes_part: sp.Rational = sp.S.One
+    """The probability with which another user's message is there."""
+    shuffled: str = MESSAGES
+    """What the shuffler permutes."""
     known_by_parameters: bool = False
     """Whether (p, beta, q) of Wang (2023) tell more of the subject than the rest that is known of it."""
+
+    @property
+    def randomizers(self) -> tuple[Any, ...]:
+        """What users run, one entry for each group of them: all run the same."""
+        return (self,)
 
     @property
     def mechanism(self) -> Any:
@@ -278,6 +295,8 @@ def _order(expr: sp.Expr, parameters: Sequence[Parameter]) -> int:
 
 class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
     """What a user runs: a described local randomizer that offers what is derived from it."""
+
+    _internal_names = "first_input_stands_for_all listed"
 
     first_input_stands_for_all: ClassVar[bool] = False
     """Whether, where both values of a part are equal and other users hold them, too, the first input is the worst."""

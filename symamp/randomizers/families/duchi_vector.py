@@ -140,6 +140,8 @@ class DuchiVector(DisjointCover):
 class _EvenDimension(Family):
     """Dimension d = 2m with m a number: closed forms are in eps0 alone."""
 
+    _internal_names = "ties"
+
     declared = (Parameter("m", lower=sp.Integer(1), integer=True), EPS0)
     small = tuple(
         {"m": m, "eps0": e} for m, e in ((1, "log(3)"), (1, "log(2)"), (2, "log(3)"), (2, "log(5)"), (3, "log(3)"))

@@ -27,6 +27,8 @@ class HadamardResponse(Family):
     3/4
     """
 
+    _internal_names = "last_row"
+
     name = "Hadamard response"
     slug = "hadamard-response"
     source = "Acharya, Sun, Zhang 2019"

@@ -440,6 +440,11 @@ class AdditiveNoise(Parametrised, SubjectBase):
     level (0, 1) is the worst pair of inputs (docs/proofs/worst_pair.md).
     """
 
+    _internal_names = (
+        "arcs blanket_laws cut cuts_tail exact_law general largest_kept_ratio ratio_at_cut sides spread survival tail "
+        "upper_law"
+    )
+
     name: str
     source: ClassVar[str]
 

@@ -34,6 +34,8 @@ class DisjointCover(Family):
     bounds stay lower bounds, and infima stay what they are.
     """
 
+    _internal_names = "coverage levels overlap packs ratio"
+
     packs: ClassVar[bool] = False
     averages: ClassVar[bool] = True
     lists_all_inputs = False  # sets that overlap otherwise are not shown

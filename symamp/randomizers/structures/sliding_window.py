@@ -18,6 +18,7 @@ class SlidingWindow(DisjointCover):
 
     packs = True
     averages = False
+    _internal_names = "cell named"
 
     def cell(self, length: sp.Expr) -> sp.Rational:
         """Return the largest 1/integer that divides a length; ArgumentError unless it is rational: tables need cells.
