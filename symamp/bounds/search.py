@@ -133,11 +133,41 @@ class CandidateBounds:
         return self.values(level, n, low, exact)[0]
 
 
+class OnlyBound(CandidateBounds):
+    """One bound, where there is no other."""
+
+    def __init__(self, bound: MaxOverPairs) -> None:
+        self._only = bound
+
+    @property
+    def first(self) -> MaxOverPairs:
+        """The bound."""
+        return self._only
+
+    def roots(
+        self,
+        n: int,
+        log_delta: float,
+        settings: Settings,
+        low: float,
+        exact: bool = False,
+        lower: PairBound | None = None,
+    ) -> list[Tried]:
+        """Return the bound with its estimated eps."""
+        root, part = self._only.root(n, log_delta, settings, low)
+        return [(root, self._only, part)]
+
+    def values(self, level: Level, n: int, low: float, exact: bool = False) -> list[Tried]:
+        """Return the bound with the logarithm of its estimate."""
+        part = self._only.ranked(level, n)[0]
+        return [(part.log_estimate(level, n), self._only, part)]
+
+
 class DataSetSearch:
     """The lower bounds of a subject: data sets, tried from the simple to the mixed; the last winners come first."""
 
-    def __init__(self, subject: Subject) -> None:
-        self._simple = lower_bound(subject)
+    def __init__(self, subject: Subject | MaxOverPairs) -> None:
+        self._simple = subject if isinstance(subject, MaxOverPairs) else lower_bound(subject)
         self._in_vain = 0
         self._winner: PairBound | None = None
         self._hopeless: dict[int, tuple[tuple[DataSetBound, arb], ...]] = {}

@@ -70,6 +70,10 @@ class HeterogeneousUsers:
         return sum(count for count, _ in self.groups)
 
     @property
+    def mechanism(self) -> None:
+        """The one mechanism that all users run: there is none."""
+
+    @property
     def mechanisms(self) -> tuple[Mechanism, ...] | None:
         """The mechanisms of the groups, None where only a budget is known of some."""
         found = tuple(subject.mechanism for _, subject in self.groups)
