@@ -184,7 +184,7 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
 
 def _instead(subject: Subject) -> str:
     """Return which analysis of a density has certificates, or what the density would have to be."""
-    lacks = {name: BOUNDS[name].supports(subject) for name in _IN_FINITE_LAWS}
+    lacks = {name: BOUNDS[name].unsupported_reason(subject) for name in _IN_FINITE_LAWS}
     for name, lack in lacks.items():
         if lack is None:
             return f"an answer of method={name!r}, a finite law above the density"

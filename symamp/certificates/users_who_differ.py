@@ -15,12 +15,14 @@ from symamp.bounds.proof_status import ProofStatus
 from symamp.certificates.evidence import At, kernel_plan
 from symamp.certificates.one_round import FORMAT, MORE_BITS, Claim
 from symamp.certificates.text import exact_double, expression_text, fraction_text
+from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.decompositions.decomposition import Decomposition
 from symamp.errors import ArgumentError, PrecisionError
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
-from symamp.settings.users_who_differ import DATA, HeterogeneousUsers, Positions, Victim
-from symamp.settings.victims import STEPS, CommonBlanket, DataOfPositions, ShuffledData, StepSums, Victims
+from symamp.randomizers.mechanism import DATA
+from symamp.settings.users_who_differ import HeterogeneousUsers, Positions, Victim
+from symamp.settings.victims import STEPS, CommonBlanket, ShuffledData, Victims
 from symamp.sums.divergence import LATTICE
 from symamp.sums.tilted import Plan
 from symamp.verifier import MOST_PRECISION, verify

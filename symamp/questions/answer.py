@@ -18,7 +18,7 @@ from symamp.certificates.one_round import Claim, certificate
 from symamp.certificates.users_who_differ import crowd_certificate
 from symamp.decompositions.envelope import envelope, envelope_classes
 from symamp.decompositions.randomizer import LocalRandomizer
-from symamp.errors import ArgumentError, PrecisionError, SymampError
+from symamp.errors import ArgumentError, ContradictionError, PrecisionError, SymampError
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.reading import printable_number
 from symamp.numbers.surroundings import undisturbed
@@ -67,6 +67,13 @@ class Answer(Bracket):
     limited: bool = False
     evidence_of_digits: tuple[Evidence, ...] = ()
     of_victims: tuple[tuple[int, Interval], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise ContradictionError for ends that cross, of any group of victims."""
+        super().__post_init__()
+        for victim, found in self.of_victims:
+            if not 0.0 <= found.lower <= found.upper:
+                raise ContradictionError(f"{self.asked_about}, victim {victim}", str(found), self.shown_evidence)
 
     @staticmethod
     def worst(victims: Mapping[int | None, Answer]) -> Answer:
@@ -261,7 +268,7 @@ class Answer(Bracket):
             return "the work of one question: a gap other than the default, or digits, are sought without a limit"
         if self.bound.upper > self.bound.lower * (1.0 + _APART):
             return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
-        listed = BOUNDS["all_data_sets"].supports(self.question.subject) is None
+        listed = BOUNDS["all_data_sets"].unsupported_reason(self.question.subject) is None
         needed = "" if listed else "; the one over all data sets needs a list of all inputs and messages"
         return f"no data set found attains the bound {self.method}{needed}"
 

@@ -12,13 +12,8 @@ import sympy as sp
 from flint import fmpq
 
 from symamp.bounds.bound import ROUGH, Evidence, MaxOverPairs, PairBound, gap_of_largest, largest_upper
-from symamp.bounds.search import (
-    LOOSE,
-    CandidateBounds,
-    DataSetSearch,
-    Tried,
-    attained_first,
-)
+from symamp.bounds.search import LOOSE, CandidateBounds, Tried, attained_first
+from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.to_law import level_of, log_above
 from symamp.errors import PrecisionError, UndecidedOrderError
 from symamp.formulas.order import sign

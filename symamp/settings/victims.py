@@ -1,4 +1,4 @@
-"""Whose guarantee is asked about among users who differ: Theorems C and D as bounds, and the data sets below them."""
+"""Whose guarantee is asked about among users who differ: Theorems C and D as bounds."""
 
 from __future__ import annotations
 
@@ -11,21 +11,19 @@ from typing import ClassVar
 import sympy as sp
 from flint import arb
 
-from symamp.bounds.bound import DataSets, MaxOverPairs, PairBoundDefaults
+from symamp.bounds.bound import MaxOverPairs, PairBoundDefaults
 from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.to_law import log_above
 from symamp.formulas.order import maximum
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.mechanism import DATA
 from symamp.settings.users_who_differ import (
-    DATA,
     HeterogeneousUsers,
     Positions,
-    StepTest,
     Victim,
     mean_of_counts,
     positions_above,
-    positions_below,
     victims,
 )
 from symamp.sums.divergence import NO_POSITIVE_VALUE, Enclosure, Settings
@@ -35,7 +33,7 @@ from symamp.sums.inversion import estimate_root
 BITS = 192
 """The precision of what is done besides the sums."""
 COUNTED, STEPS = "mean over counts", "steps"
-_MANY = 10**6
+MANY = 10**6
 """Tells the search for a root that there are many users: then it starts from saddle points."""
 _ACCURACY = 0.01
 """The part of the gap to which a root is sought: what is certified is farther from it, and estimates have noise."""
@@ -76,17 +74,8 @@ class Victims:
         if self.crowd.shuffled == DATA:
             return MaxOverPairs((ShuffledData(self),))
         return MaxOverPairs(
-            tuple(CommonBlanket(self, pair) for group, pair in _known(self.crowd) if group == self.group)
+            tuple(CommonBlanket(self, pair) for group, pair in columns_of(self.crowd) if group == self.group)
         )
-
-    @cached_property
-    def data_sets(self) -> MaxOverPairs:
-        """The data sets that bound it from below."""
-        if self.crowd.shuffled == DATA:
-            count = len(_data_sets(self.crowd))
-            return MaxOverPairs(tuple(DataOfPositions(self, i) for i in range(max(count, 1))))
-        pairs = [(pair, v) for (group, pair), v in _known(self.crowd).items() if group == self.group]
-        return MaxOverPairs(tuple(StepSums(self, pair, j) for pair, v in pairs for j in range(len(v.others))))
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: bounds are made again where they are needed."""
@@ -94,13 +83,9 @@ class Victims:
 
 
 @lru_cache(maxsize=16)
-def _known(crowd: HeterogeneousUsers) -> dict[tuple[int, tuple[str, str]], Victim]:
+def columns_of(crowd: HeterogeneousUsers) -> dict[tuple[int, tuple[str, str]], Victim]:
+    """Return the columns of all mechanisms for each group of victims and pair of inputs."""
     return {(v.group, v.pair): v for v in victims(crowd)}
-
-
-@lru_cache(maxsize=16)
-def _data_sets(crowd: HeterogeneousUsers) -> tuple[tuple[DataSets, Positions], ...]:
-    return tuple(positions_below(crowd))
 
 
 @lru_cache(maxsize=16)
@@ -109,7 +94,7 @@ def _positions(crowd: HeterogeneousUsers) -> Positions:
 
 
 @dataclass(frozen=True)
-class _OfVictims(PairBoundDefaults):
+class OfVictims(PairBoundDefaults):
     """What every bound on victims says of itself; the number of users is that of the crowd."""
 
     victims: Victims
@@ -142,14 +127,15 @@ class _OfVictims(PairBoundDefaults):
         return self
 
     @cached_property
-    def _top(self) -> float:
+    def top(self) -> float:
+        """An eps from which on the value is 0."""
         return log_above(self.victims.compared_ratio())
 
     def __getstate__(self) -> dict[str, object]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-class _GroupSum(_OfVictims):
+class GroupSum(OfVictims):
     """E[S_+]/divisor + rest, where S is a sum over groups of users."""
 
     def sides(self, level: Level) -> Sides:
@@ -193,10 +179,10 @@ class _GroupSum(_OfVictims):
         return estimate_root(
             lambda eps: self._log(Level.of_float(max(eps, 0.0)), sharp),
             lambda eps: self._log(Level.of_float(max(eps, 0.0)), approximate_log_groups),
-            _MANY,
+            MANY,
             log_delta,
             settings,
-            self._top,
+            self.top,
             start,
             _ACCURACY * settings.gap,
         )
@@ -220,7 +206,7 @@ class _GroupSum(_OfVictims):
 
 
 @dataclass(frozen=True)
-class ShuffledData(_GroupSum):
+class ShuffledData(GroupSum):
     """Theorem C: every two neighbouring data sets whose entries are shuffled before the positions report on them."""
 
     @property
@@ -234,7 +220,7 @@ class ShuffledData(_GroupSum):
 
 
 @dataclass(frozen=True)
-class CommonBlanket(_GroupSum):
+class CommonBlanket(GroupSum):
     """Theorem D: one pair of inputs of a victim, behind the blanket that the messages of all others share."""
 
     compared: tuple[str, str]
@@ -247,7 +233,7 @@ class CommonBlanket(_GroupSum):
     @property
     def victim(self) -> Victim:
         """The columns of all mechanisms."""
-        return _known(self.crowd)[self.victims.group, self.compared]
+        return columns_of(self.crowd)[self.victims.group, self.compared]
 
     def sides(self, level: Level) -> Sides:
         """Return the hidden users, in groups."""
@@ -256,90 +242,3 @@ class CommonBlanket(_GroupSum):
     def counted(self, level: Level) -> arb | None:
         """Return the mean over the numbers of hidden users, where these are few."""
         return mean_of_counts(self.victim, level)
-
-
-# ------------------------------------------------------------------------------- Data sets, whose divergences are lower
-
-
-@dataclass(frozen=True)
-class DataOfPositions(_GroupSum):
-    """The ``place``-th of the data sets whose divergence is a sum over positions; 0 if there is none."""
-
-    place: int
-
-    dataset: ClassVar[tuple[tuple[str, sp.Rational], ...]] = ()
-    member: ClassVar[str] = ""
-
-    @property
-    def data_sets(self) -> DataSets | None:
-        """The data sets."""
-        return _data_sets(self.crowd)[self.place][0] if _data_sets(self.crowd) else None
-
-    @property
-    def positions(self) -> Positions | None:
-        """The laws of the positions."""
-        return _data_sets(self.crowd)[self.place][1] if _data_sets(self.crowd) else None
-
-    def sides(self, level: Level) -> Sides:
-        """Return the positions, which are all users."""
-        return self.positions(level) if self.positions else (), lambda: arb(self.crowd.n), lambda: arb(0)
-
-
-@dataclass(frozen=True)
-class StepSums(_OfVictims):
-    """Messages shuffled: a threshold for the sum of signs of messages, when all others hold one input."""
-
-    compared: tuple[str, str]
-    other: int
-
-    dataset: ClassVar[tuple[tuple[str, sp.Rational], ...]] = ()
-    member: ClassVar[str] = ""
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """The ordered pair of inputs that is compared."""
-        return self.compared
-
-    @property
-    def victim(self) -> Victim:
-        """The columns of all mechanisms."""
-        return _known(self.crowd)[self.victims.group, self.compared]
-
-    @property
-    def data_sets(self) -> DataSets:
-        """The data sets."""
-        return DataSets(*self.compared, ((self.victim.others[self.other], "1"),))
-
-    def test(self, level: Level) -> StepTest | None:
-        """Return the sum over messages that tells most at a level, None if none does."""
-        with at_precision(BITS):
-            tests = [t for t in self.victim.tests(level) if t.other == self.other]
-        best = max(tests, key=lambda test: test.walk.log_estimate(level), default=None)
-        return None if best is None or best.walk.plan(level) is None else best
-
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
-        """Return an estimate of the logarithm of the divergence of the best sum; -inf for zero. Not a bound."""
-        found = self.test(level)
-        return -inf if found is None else found.walk.log_estimate(level)
-
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which it is delta: 0 if it is smaller at 0."""
-
-        def value(eps: float) -> float:
-            return self.log_estimate(Level.of_float(max(eps, 0.0)), n)
-
-        close = max(min(1e-7, 0.05 * settings.gap), 1e-15)
-        return estimate_root(value, value, _MANY, log_delta, settings, self._top, start, close)
-
-    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
-        """Return the divergence of the best sum of signs as a lower end; nothing is said of the upper one.
-
-        Guarantee
-        ---------
-        The lower end is at most the divergence of the data sets. Proof: docs/proofs/users_who_differ.md, section 4.
-        """
-        found = self.test(level)
-        plan = None if found is None else found.walk.plan(level)
-        if found is None or plan is None:
-            return Enclosure(arb(0), arb(1), STEPS, BITS)
-        return Enclosure(found.walk.below(level), arb(1), STEPS, plan.bits)
