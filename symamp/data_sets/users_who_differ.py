@@ -113,7 +113,7 @@ class StepSums(OfVictims):
         best = max(tests, key=lambda test: test.walk.log_estimate(level), default=None)
         return None if best is None or best.walk.plan(level) is None else best
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence of the best sum; -inf for zero. Not a bound."""
         found = self.test(level)
         return -inf if found is None else found.walk.log_estimate(level)
@@ -122,7 +122,7 @@ class StepSums(OfVictims):
         """Return an estimate of the eps at which it is delta: 0 if it is smaller at 0."""
 
         def value(eps: float) -> float:
-            return self.log_estimate(Level.of_float(max(eps, 0.0)), n)
+            return self.log_estimate(Level.of_float(max(eps, 0.0)), n, settings)
 
         close = max(min(1e-7, 0.05 * settings.gap), 1e-15)
         return estimate_root(value, value, MANY, log_delta, settings, self.top, start, close)

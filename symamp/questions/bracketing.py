@@ -11,21 +11,26 @@ from operator import itemgetter
 import sympy as sp
 from flint import fmpq
 
-from symamp.bounds.bound import ROUGH, Evidence, MaxOverPairs, PairBound, gap_of_largest, largest_upper
-from symamp.bounds.search import LOOSE, CandidateBounds, Tried, attained_first
+from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, gap_of_largest, largest_upper
+from symamp.bounds.search import (
+    LOOSE,
+    CandidateBounds,
+    Tried,
+    attained_first,
+)
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.to_law import level_of, log_above
 from symamp.errors import PrecisionError, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
+from symamp.numbers.limits import Limits
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import QUESTION, is_spent, question, stage, was_limited, work_left
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.solve import epsilon_above, epsilon_below
 from symamp.settings.question import Query, Question
-from symamp.sums.divergence import KERNEL_GAP, Enclosure, Settings
+from symamp.sums.divergence import KERNEL_GAP, ROUGH, Enclosure, Settings
 from symamp.sums.inversion import LARGEST_EPS, log_of_ball
 
 _ONE = Dyadic(1)
@@ -68,48 +73,42 @@ class Bracketing:
         Both ends are those that the question asks for: docs/proofs/inversion.md, docs/proofs/blanket_reduction.md.
         """
         ask = self._delta if query.quantity == "delta" else self._epsilon
-        with question(QUESTION if query.is_limited else inf):
-            answer = ask(query)
+        answer = ask(query.limited())
         if query.digits is None or self.question.method is not None or answer.upper <= _NEAR * answer.lower:
             return answer
-        with question():
-            return answer.narrowed(ask(query.usual))
+        return answer.narrowed(ask(query.usual.limited()))
 
     def _delta(self, query: Query) -> Answer:
+        settings, limits = query.settings, query.settings.limits
         if self._beyond_local_budget(query.given):
-            return Answer(self.question, query, ZERO, ZERO, Interval(0.0, 0.0), limited=was_limited())
+            return Answer(self.question, query, ZERO, ZERO, Interval(0.0, 0.0))
         beyond = float(sp.N(query.given, 15)) > LARGEST_EPS
         # The divergence decreases in eps: a smaller eps bounds it from above, its limit from below.
         level = level_of(sp.Integer(int(LARGEST_EPS))) if beyond else query.level
-        with stage(_BELOW):
-            low_value, best = self._below.largest_value(level, self.n)
-        with stage(_ABOVE):
-            tried = self._ladder.values(level, self.n, low_value, query.digits is not None)
+        low_value, best = self._below.largest_value(level, self.n, settings.until(_BELOW))
+        tried = self._ladder.values(level, self.n, settings.until(_ABOVE), low_value, query.digits is not None)
         value, _, worst = tried[0]
         if low_value < value - LOOSE:
-            with stage(_MIXED):
-                low_value, best = self._below.largest_mixed_value(level, self.n, best)
+            low_value, best = self._below.largest_mixed_value(level, self.n, settings.until(_MIXED), best)
         worst = attained_first(tried, LOOSE)[2]  # at eps = 0 bounds tie
-        _, attained = self._below.attained_value(level, self.n, worst, best, low_value)
-        above = self._values_above(level, query.settings, tried)
+        _, attained = self._below.attained_value(level, self.n, settings, worst, best, low_value)
+        above = self._values_above(level, settings, tried)
         below = (
-            self._limit(best)
-            if beyond
-            else Evidence.of(attained, level, attained.enclose(level, self.n, query.settings)),
+            self._limit(best) if beyond else Evidence.of(attained, level, attained.enclose(level, self.n, settings)),
         )
         low, high = below[0].lower, largest_upper(above)
         low, high = (low if low.mantissa > 0 else ZERO), (_ONE if high.exceeds(fmpq(1)) else high)
         own = max((Evidence.of(e.part, "", self._at_limit(e.part)) if beyond else e).lower for e in above)
         claimed = None
         if self._claimed is not None:
-            claimed = _outer(self._claimed.first.evidence(level, self.n, query.settings))
+            claimed = _outer(self._claimed.first.evidence(level, self.n, settings))
         enclosed = Interval(max(own, low).below, high.above)
-        found = Answer(self.question, query, low, high, enclosed, above, below, claimed, was_limited())
+        found = Answer(self.question, query, low, high, enclosed, above, below, claimed, limits.was_met)
         return found.checked()
 
     def _epsilon(self, query: Query) -> Answer:
         # Next to delta = 1 it is 1 - delta that tells eps; of many users kernels know no more than their least gap.
-        gap = query.settings.gap
+        gap, limits = query.settings.gap, query.settings.limits
         near_one = gap * min(-2.0 * query.log_delta, 1.0)
         if near_one < gap:
             gap = max(near_one, 0.0 if self.n <= _COUNTED else min(gap, KERNEL_GAP))
@@ -122,34 +121,33 @@ class Bracketing:
                 break
             # Where delta falls slowly in eps, digits of eps take more of delta.
             gap *= 10.0**-missing
-            left = work_left()
-            if left < _AGAIN * QUESTION:
+            if limits.left < _AGAIN * limits.most and query.digits is None:
                 break
-            with question(left):
-                finer = self._to_gap(query, query.to_gap(gap))
-                if was_limited():
-                    break
+            again = Limits(max(limits.left, _AGAIN * limits.most))
+            finer = self._to_gap(query, query.to_gap(gap).under(again))
+            limits.charge(again.spent)
+            if again.was_met:
+                break
             answer = finer
         return answer.checked()
 
     def _to_gap(self, asked: Query, query: Query) -> Answer:
         """Return the bracket that certified evaluations to the accuracy of ``query`` give."""
         n = self.n
-        log_delta, settings = query.log_delta, query.settings
+        log_delta, settings, limits = query.log_delta, query.settings, query.settings.limits
         claimed = None if self._claimed is None else self._own_epsilon(self._claimed.first, query)
-        if self._no_user_exceeds(query.given):
-            return Answer(self.question, asked, ZERO, ZERO, Interval(0.0, 0.0), (), (), claimed, was_limited())
+        if self._no_user_exceeds(query):
+            return Answer(self.question, asked, ZERO, ZERO, Interval(0.0, 0.0), (), (), claimed, limits.was_met)
         # Between answers of one profile eps grows about as the root of log(1/delta) does.
         start = None if self._last is None else self._last[0] * sqrt(log_delta / self._last[1])
         hopeless = self._below.never_below(n, query.given)
-        with stage(_BELOW):
-            low, best = (inf, hopeless) if hopeless else self._below.largest_root(n, log_delta, settings, start)
-        with stage(_ABOVE):
-            tried = self._ladder.roots(n, log_delta, settings, low, asked.digits is not None, best)
+        low, best = inf, hopeless
+        if best is None:
+            low, best = self._below.largest_root(n, log_delta, settings.until(_BELOW), start)
+        tried = self._ladder.roots(n, log_delta, settings.until(_ABOVE), low, asked.digits is not None, best)
         guess, _, worst = tried[0]
         if low < (1.0 - LOOSE) * guess:
-            with stage(_MIXED):
-                low, best = self._below.largest_mixed_root(n, log_delta, settings, best, low)
+            low, best = self._below.largest_mixed_root(n, log_delta, settings.until(_MIXED), best, low)
         root, _, shown = attained_first(tried, LOOSE * guess if guess < inf else 0.0)
         low, attained = self._below.attained_root(n, log_delta, settings, shown, root, best, low)
         upper, above = self._epsilon_above(query, tried)
@@ -158,14 +156,14 @@ class Bracketing:
             guess = worst.root(n, log_delta, settings, upper)
         upper, above = self._capped(upper, above)
         own = 0.0
-        if not is_spent():
+        if asked.digits is not None or not limits.is_spent():
             with suppress(PrecisionError):
                 own, _ = epsilon_below(worst, n, query, guess)
         lower, below = (inf, (self._limit(hopeless),)) if hopeless else epsilon_below(attained, n, query, low)
         self._last = (guess, log_delta)
         least, most = (INFINITE if x == inf else Dyadic.of_float(x) for x in (lower, upper))
         enclosed = Interval(max(own, min(lower, upper)), upper)
-        return Answer(self.question, asked, least, most, enclosed, above, below, claimed, was_limited())
+        return Answer(self.question, asked, least, most, enclosed, above, below, claimed, limits.was_met)
 
     @cached_property
     def _local_budget(self) -> float:
@@ -185,16 +183,16 @@ class Bracketing:
     def _alone_at_zero(self) -> Evidence:
         """The divergence of one user alone at eps = 0, for the pair of inputs that estimates find worst."""
         zero = Level.of_float(0.0)
-        worst = self._ladder.first.ranked(zero, 1)[0]
+        worst = self._ladder.first.ranked(zero, 1, ROUGH)[0]
         return Evidence.of(worst, zero, worst.enclose(zero, 1, ROUGH))
 
-    def _no_user_exceeds(self, target: fmpq) -> bool:
+    def _no_user_exceeds(self, query: Query) -> bool:
         """Return whether even one user alone has divergence <= delta at eps = 0; no number of users has more."""
         worst = self._alone_at_zero
-        if not worst.is_at_most(target):
+        if not worst.is_at_most(query.given):
             return False
-        every = self._ladder.first.evidence(Level.of_float(0.0), 1, ROUGH, target, worst.part)
-        return all(e.is_at_most(target) for e in every)
+        every = self._ladder.first.evidence(Level.of_float(0.0), 1, query.settings.rough, query.given, worst.part)
+        return all(e.is_at_most(query.given) for e in every)
 
     def _capped(self, eps: float, above: tuple[Evidence, ...]) -> tuple[float, tuple[Evidence, ...]]:
         """Return eps0 where that is less: (eps0, 0)-private without any shuffling."""

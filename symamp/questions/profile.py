@@ -44,7 +44,7 @@ class Profile:
         self._victims = {None: Bracketing(question, bounds, DataSetSearch(self.subject), ratio, claimed)}
 
     @undisturbed()
-    def delta(self, eps: object, *, gap: float = 1e-6, digits: int | None = None) -> Answer:
+    def delta(self, eps: object, *, gap: float = 1e-6, digits: int | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of delta at ``eps``; the arguments are those of ``symamp.delta``.
 
         Guarantee
@@ -52,11 +52,13 @@ class Profile:
         For all neighbouring data sets of n users D_{e^eps} <= ``upper``, and for some pair of them it is >= ``lower``.
         Proof: docs/proofs/blanket_reduction.md, with docs/proofs/kernel_sandwich.md for the numbers.
         """
-        query = Query.of_delta(eps, gap, digits)
+        query = Query.of_delta(eps, gap, digits, effort)
         return Answer.worst({v: found.answer(query) for v, found in self._victims.items()})
 
     @undisturbed()
-    def epsilon(self, delta: object, *, gap: float = 1e-6, digits: int | None = None) -> Answer:
+    def epsilon(
+        self, delta: object, *, gap: float = 1e-6, digits: int | None = None, effort: str = "default"
+    ) -> Answer:
         """Return a certified bracket of the least eps for ``delta``; the arguments are those of ``symamp.epsilon``.
 
         Guarantee
@@ -64,15 +66,15 @@ class Profile:
         The shuffled mechanism is (``upper``, delta)-private, and for every eps < ``lower`` it is not
         (eps, delta)-private. Proof: docs/proofs/inversion.md, with docs/proofs/blanket_reduction.md.
         """
-        query = Query.of_epsilon(delta, gap, digits)
+        query = Query.of_epsilon(delta, gap, digits, effort)
         return Answer.worst({v: found.answer(query) for v, found in self._victims.items()})
 
-    def curve(self, eps: Iterable[object], *, gap: float = 1e-4) -> Curve:
+    def curve(self, eps: Iterable[object], *, gap: float = 1e-4, effort: str = "default") -> Curve:
         """Return certified brackets of delta at every eps of a grid.
 
-        Each is that of ``delta`` with this ``gap``. Only the bound over all data sets takes over parameters from points
-        that were asked before: its ``upper`` may be above that of a single question by 0.3 % of delta, where many
-        messages tell the inputs apart.
+        Each is that of ``delta`` with this ``gap`` and ``effort``. Only the bound over all data sets takes over
+        parameters from points that were asked before: its ``upper`` may be above that of a single question by 0.3 % of
+        delta, where many messages tell the inputs apart.
 
         >>> import symamp as sa
         >>> curve = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=1000).curve(eps=[0.05, 0.1])
@@ -82,7 +84,8 @@ class Profile:
         grid = list(eps)
         budgets = [float(sp.N(budget(x), 17)) for x in grid]
         # Neighbours follow each other: they share what was searched for.
-        answers = {i: self.delta(grid[i], gap=gap) for i in sorted(range(len(grid)), key=lambda i: -budgets[i])}
+        order = sorted(range(len(grid)), key=lambda i: -budgets[i])
+        answers = {i: self.delta(grid[i], gap=gap, effort=effort) for i in order}
         return Curve.of(repr(self.subject), self.n, tuple(answers[i] for i in range(len(grid))))
 
     def __repr__(self) -> str:

@@ -146,7 +146,7 @@ class GroupSum(OfVictims):
         """Return a ball around the value itself, where it is known without a sum over groups."""
         return None
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the value, in floats; -inf for zero. Not a bound."""
 
         def estimate(groups: Sequence[Group]) -> float:
