@@ -493,7 +493,7 @@ def test_command_line_round_trip(tmp_path, monkeypatch, capsys):
     for arguments, said in [
         (["epsilon", *named, "--n", "1e4", "--delta", "1e-6"], "k, eps0 free"),
         (["derive", *named, "--k", "1"], "integer k >= 2"),
-        (["derive", *named, "--m", "1"], "--m; accepted: one of --eps0"),
+        (["derive", *named, "--m", "1"], "--m, expected one of --eps0"),
     ]:
         code, out, err = run(monkeypatch, capsys, *arguments)
         assert (code, out) == (2, "")

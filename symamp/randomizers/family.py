@@ -127,7 +127,7 @@ class Parametrised:
         >>> sa.RandomizedResponse.check_names(["d"])
         Traceback (most recent call last):
         ...
-        symamp.errors.ArgumentError: parameter: got d; accepted: one of eps0, k
+        symamp.errors.ArgumentError: parameter: got d, expected one of eps0, k
         """
         for name in names:
             if name not in cls.names():
