@@ -7,7 +7,7 @@ And the one error that is a fault of symamp itself: certified numbers that contr
 ...     sa.RandomizedResponse(k=1)
 ... except sa.errors.SymampError as error:
 ...     print(type(error).__name__, error.argument, error.value, error.accepted, sep=" | ")
-ArgumentError | k | 1 | integer k >= 2
+ArgumentError | k | 1 | an integer k >= 2
 """
 
 from __future__ import annotations

@@ -432,7 +432,7 @@ def test_the_installed_command_and_the_module():
     bad = [sys.executable, "-m", "symamp.command_line.cli", "derive", "krr", "--k", "1"]
     done = subprocess.run(bad, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "symamp: k: got 1, expected integer k >= 2\n"
+    assert done.stderr == "symamp: k: got 1, expected an integer k >= 2\n"
 
 
 def test_ends_are_printed_outward(symamp):

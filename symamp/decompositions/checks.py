@@ -167,7 +167,7 @@ def _hint(row: sp.Expr) -> str:
             'floats count as the binary fractions they are: write decimals as text, "0.3", use Fraction(3, 10), or '
             "normalise=True, which divides each row by its exact sum"
         )
-    return "change the entries, or give normalise=True, which divides each row by its sum"
+    return "make them sum to 1"
 
 
 def _check_nonnegative(

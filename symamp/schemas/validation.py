@@ -43,8 +43,8 @@ def check_document(document: object, name: str) -> dict[str, Any]:
     >>> check_document({"format": "symamp-mechanism", "version": 1, "name": ""}, "mechanism")
     Traceback (most recent call last):
     ...
-    symamp.errors.FormatError: document: missing key 'inputs'; give format, version, name, inputs, messages, table
-    """
+    symamp.errors.FormatError: document: missing key 'inputs'; required are format, version, name, inputs, messages, table
+    """  # noqa: E501
     if not isinstance(document, dict):
         refuse("document", document, "an object")
     _check_size(document)
@@ -93,7 +93,9 @@ def _explain(error: Any, document: dict[str, Any]) -> Never:
     place = _place(document, error.name.removeprefix("data")) or "document"
     if rule == "required":
         missing = next(key for key in definition["required"] if key not in value)
-        raise FormatError(place, Problem(f"missing key {missing!r}"), f"give {', '.join(definition['required'])}")
+        raise FormatError(
+            place, Problem(f"missing key {missing!r}"), f"required are {', '.join(definition['required'])}"
+        )
     accepted = definition.get("description", "what the schema says")
     if rule == "additionalProperties":
         known, patterns = definition.get("properties", {}), definition.get("patternProperties", {})
