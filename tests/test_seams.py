@@ -92,12 +92,9 @@ def test_a_table_compares_what_its_mechanism_compares():
         sa.joint([part] * 2, neighbours="one_attribute").table()
 
 
-@pytest.mark.parametrize(
-    ("subject", "supposed"),
-    [(NEAR.near(1), "any two"), (ATTRIBUTE, "any two"), ([(3, 1, "1/4"), (1, 3, "1/4")], "is a randomizer")],
-)
-def test_sampling_needs_all_pairs(subject, supposed):
-    with pytest.raises(SupportMismatchError, match=supposed):
+@pytest.mark.parametrize("subject", [NEAR.near(1), ATTRIBUTE, [(3, 1, "1/4"), (1, 3, "1/4")]])
+def test_sampling_needs_all_pairs(subject):
+    with pytest.raises(SupportMismatchError, match="any two inputs are compared"):
         sa.profile(subject, n=2).sampled(n=2, of=4)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPairBound
 from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import MaxOverPairs
-from symamp.bounds.hypotheses import DESCRIBED, EVERY_CLASS, PROBABILITIES, SHUFFLED
+from symamp.bounds.hypotheses import EVERY_CLASS, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
 from symamp.bounds.pairs_of_a_table import pairs_badly_hidden
 from symamp.bounds.proof_status import ProofStatus
@@ -63,7 +63,7 @@ ALL_DATA_SETS = Bound(
     SOURCE,
     "all data sets at once",
     "all_data_sets",
-    (*SHUFFLED, PROBABILITIES, EVERY_CLASS, DESCRIBED),
+    (*SHUFFLED, PROBABILITIES, EVERY_CLASS),
     _bound,
     rank=4,
     skip_by_default=_needless,

@@ -171,7 +171,7 @@ def _described(subject: Subject) -> str | None:
 
 def _every_class(subject: Subject) -> str | None:
     mechanism = _listed(subject)
-    if mechanism is None or mechanism.lists_all_inputs:
+    if mechanism is None or (mechanism.lists_all_inputs and _described(subject) is None):
         return None
     return f"here {mechanism.name} shows the worst ones only: give a table with all inputs, or take method='blanket'"
 
@@ -192,7 +192,7 @@ def table_of(subject: Subject) -> FiniteMechanism | None:
     return mechanism if isinstance(mechanism, FiniteMechanism) and mechanism.numeric is not None else None
 
 
-RANDOMIZER = Hypothesis("randomizer", "What users run is a randomizer, or every one of a budget.", _randomizer)
+RANDOMIZER = Hypothesis("randomizer", "The question is about randomizers, not about a triple by itself.", _randomizer)
 TRIPLE = Hypothesis("triple", "The triple itself is given, whatever randomizer has it.", every(_triple))
 FINITE_BUDGET = Hypothesis(
     "finite_budget", "The budget e^eps0 of any two inputs, compared or not, is finite.", _finite_budget

@@ -12,12 +12,12 @@ import sympy as sp
 from symamp.bounds.analysis import Bound
 from symamp.bounds.attained_root import attained_root
 from symamp.bounds.fixed_counts import FixedCounts, reports_of
-from symamp.bounds.hypotheses import ANY_TWO, DESCRIBED, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, every
-from symamp.bounds.pair_of_inputs import PairOfInputs, pairs_of_inputs
+from symamp.bounds.hypotheses import ANY_TWO, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, every
+from symamp.bounds.pair_of_inputs import PairOfInputs, listed, pairs_of_inputs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
-from symamp.decompositions.envelope import envelope_classes
+from symamp.decompositions.envelope import describes_all_inputs, envelope_classes
 from symamp.decompositions.pairs import pair_classes
 from symamp.laws.law import Level
 from symamp.randomizers.mechanism import Mechanism
@@ -46,7 +46,7 @@ class TwoMessagesPairBound(PairOfInputs):
         """Return the worst data set that is found: so many users at the one extreme input, all others at the other."""
         return FixedCounts(self.triples, worst_counts(self.reports, level, n)[0])
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         return worst_counts(self.reports, level, n)[1]
 
@@ -66,9 +66,10 @@ class TwoMessagesPairBound(PairOfInputs):
 
 
 def _not_two(subject: Subject) -> str | None:
-    mechanism = subject.mechanism
-    assert mechanism is not None
-    return None if _has_two(mechanism) else "here there are others: take method='all_data_sets'"
+    mechanism = listed(subject).mechanism
+    if mechanism is None or not describes_all_inputs(mechanism) or _has_two(mechanism):
+        return None  # of the first two the hypotheses before this one tell
+    return "here there are others: take method='all_data_sets'"
 
 
 def _has_two(mechanism: Mechanism) -> bool:
@@ -83,10 +84,10 @@ def _has_two(mechanism: Mechanism) -> bool:
 
 
 def _parts(subject: Subject) -> Iterator[TwoMessagesPairBound]:
-    mechanism = subject.mechanism
+    mechanism = listed(subject).mechanism
     assert mechanism is not None
     if mechanism.numeric is None:
-        return (TwoMessagesPairBound(triples) for triples in pairs_of_inputs(subject))
+        return (TwoMessagesPairBound(triples) for triples in pairs_of_inputs(mechanism))
     ends = [
         mechanism.inputs[int(i)] for ranks in [mechanism.numeric.ranks[:, 0]] for i in (ranks.argmax(), ranks.argmin())
     ]
@@ -106,7 +107,7 @@ TWO_MESSAGES = Bound(
     SOURCE,
     "all compositions of two messages",
     "two_messages",
-    (*SHUFFLED, PROBABILITIES, EVERY_CLASS, DESCRIBED, ANY_TWO, TWO_KINDS),
+    (*SHUFFLED, PROBABILITIES, EVERY_CLASS, ANY_TWO, TWO_KINDS),
     _parts,
     rank=3,
 )

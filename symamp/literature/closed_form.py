@@ -76,18 +76,20 @@ class Setting:
 
 def few_laws(subject: Subject, generic: bool = False) -> tuple[Law, ...] | None:
     """Return the laws of the blanket's parts, of binary response's where only a budget is known; None if too many."""
-    name = "generic" if generic or subject.mechanism is None else "blanket"
-    if name == "blanket" and subject.mechanism is not None and subject.mechanism.numeric is not None:
+    bound = BOUNDS["generic" if generic or subject.mechanism is None else "blanket"]
+    if bound.name == "blanket" and subject.mechanism is not None and subject.mechanism.numeric is not None:
         size = len(subject.mechanism.inputs)
         if size * (size - 1) > _MOST_PARTS:
             return None
-    bound = BOUNDS[name].bound(subject)
-    laws = [part.law for part in MaxOverPairs.of(bound.parts).parts if is_triple(part)]
+    found = bound.bound(subject)
+    laws = [part.law for part in MaxOverPairs.of(found.parts).parts if is_triple(part)]
     return None if any(law.singular for law in laws) else tuple(laws)
 
 
 def _many_pairs(subject: Subject) -> str | None:
-    return "here there are more: take a bound of the package" if few_laws(subject) is None else None
+    if subject.mechanism is None or few_laws(subject) is not None:  # binary response stands for a budget
+        return None
+    return "here there are more, or a message names its sender: take a bound that is no closed form"
 
 
 FEW_PAIRS = Hypothesis(
