@@ -555,7 +555,7 @@ def checked_part(part: object, *, alone: bool = False) -> Mechanism:
         raise ArgumentError("mechanism", type(part).__name__, told)
     if not (alone or part.compares_all):
         restricted = Problem(f"{part!r} compares some of its inputs only")
-        raise ArgumentError("mechanism", restricted, "combine the tables, then take .near(...) of the result")
+        raise ArgumentError("mechanism", restricted, "combine it without .near, then take .table().near(...)")
     return part
 
 
