@@ -1,4 +1,4 @@
-"""The words in which mechanisms and analyses are described: what a family or an analysis of one's own needs.
+"""The words in which mechanisms, analyses and data sets are described: what a family or a bound of one's own needs.
 
 >>> from symamp import describe
 >>> describe.Orbit("y = x0", 1, (1,)).label
@@ -19,10 +19,12 @@ from symamp.bounds.hypotheses import (
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
+from symamp.data_sets.proposer import DataSpace, Proposals, Proposer
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.randomizer import Orbit
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
+from symamp.laws.law import Level
 from symamp.randomizers.described import DescribedFamily, Description, described_family
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism
@@ -41,6 +43,7 @@ __all__ = [
     "SHUFFLED",
     "Bound",
     "Component",
+    "DataSpace",
     "Decomposition",
     "DescribedFamily",
     "Description",
@@ -51,12 +54,15 @@ __all__ = [
     "FiniteMechanism",
     "Hypothesis",
     "Letter",
+    "Level",
     "Mechanism",
     "OneHot",
     "Orbit",
     "PairBound",
     "Parameter",
     "ProofStatus",
+    "Proposals",
+    "Proposer",
     "Reduction",
     "Share",
     "StateChannel",
