@@ -761,7 +761,7 @@ def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = 
             found.append((weight, part))
     if not is_zero(sp.Add(*(w for w, _ in found)) - 1):
         off = Problem(f"the weights sum to {sp.Add(*(w for w, _ in found))}, not to 1")
-        raise ArgumentError("weight", off, "write them as fractions, such as '1/3'")
+        raise ArgumentError("weight", off, "make them sum to exactly 1, written as text such as '1/3'")
     if len(found) == 1:
         return found[0][1]
     return Parallel([w for w, _ in found], [checked_part(p) for _, p in found], neighbours)

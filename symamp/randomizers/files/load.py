@@ -146,9 +146,10 @@ def combined_from_json(data: object, read: Callable[[object], Mechanism], depth:
     document, _, _ = read_document(data, "combined")
     kinds = [kind for kind in _KINDS if kind in document]
     if len(kinds) != 1 or depth > _DEEPEST:
-        kind = Problem(f"{'several' if kinds else 'none'} of the keys {', '.join(_KINDS)}")
-        deep = Problem(f"combined mechanisms are nested more than {_DEEPEST} deep")
-        raise FormatError("document", deep if len(kinds) == 1 else kind, "combine fewer" if depth else "give one")
+        given = f"the keys {', '.join(kinds)} exclude each other" if kinds else "it says nothing to combine"
+        deep = f"mechanisms are combined more than {_DEEPEST} deep"
+        advice = f"give one of {', '.join(_KINDS)}, at most {_DEEPEST} deep"
+        raise FormatError("document", Problem(deep if len(kinds) == 1 else given), advice)
     neighbours = document.get("neighbours", "all")
 
     def part(value: dict[str, Any], place: str) -> list[Mechanism]:
