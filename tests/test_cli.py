@@ -398,7 +398,7 @@ BAD = {
     "no decomposition": ("derive pure-ldp", ["PureLDP"]),
     "noise of whom only the budget counts": (
         "crowd 5:laplace:eps0=1 5:krr:k=2,eps0=1 --shuffled messages --delta 0.1",
-        ["groups", "tables"],
+        ["users who differ", "tables"],
     ),
     "a pair of numbers": ("derive laplace --pair 0,1", ["Laplace"]),
     "one input": ("derive krr --k 10 --pair x0", ["pair", "two inputs"]),
