@@ -14,7 +14,7 @@ from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.printing import axes_for, triple_latex, triple_text
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.to_law import law_of
-from symamp.errors import ArgumentError, SupportMismatchError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign, sign
 from symamp.formulas.parameter import Parameter
@@ -323,4 +323,6 @@ def _transform(law: _Exact, u: _Value) -> _Value:
 def _refuse_symbols(parameters: tuple[Parameter, ...]) -> None:
     if parameters:
         missing = ", ".join(p.describe() for p in parameters)
-        raise ArgumentError("parameters", f"{missing} still free", "a number for each, e.g. mechanism.at(eps0=1)")
+        raise ArgumentError(
+            "parameters", Problem(f"no number is given for {missing}"), "give it by mechanism.at(eps0=1)"
+        )
