@@ -19,11 +19,10 @@ from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic, float_above
 from symamp.numbers.rationals import ball_of
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import is_spent
 from symamp.sums.all_data_sets.bound import AllDataSetsEnclosure
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence
 from symamp.sums.binomial_tails import TailPlan
-from symamp.sums.divergence import Enclosure, Settings
+from symamp.sums.divergence import ROUGH, Enclosure, Settings
 from symamp.sums.inversion import log_of_ball
 from symamp.sums.tilted import Plan
 from symamp.sums.two_messages import CountsEnclosure, CountsEvidence
@@ -105,7 +104,7 @@ class PairBoundDefaults(Protocol):
         """Return the data sets by which the bound itself is nearly attained, None if none are known."""
         return None
 
-    def slope_proxy(self, level: Level, n: int) -> PairBound | None:
+    def slope_proxy(self, level: Level, n: int, settings: Settings) -> PairBound | None:
         """Return a part that falls alike as eps grows and is cheaper to estimate, None if there is none."""
         return None
 
@@ -136,7 +135,7 @@ class PairBound(PairBoundDefaults, Protocol):
     def signature(self) -> Hashable:
         """What parts with the same divergence share."""
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
@@ -237,8 +236,6 @@ def gap_of_largest(evidence: Sequence[Evidence]) -> float:
 
 # ------------------------------------------------------ A bound without a name: the largest divergence of its parts
 
-ROUGH = Settings(gap=1e-3, most_frequencies=2_000)
-"""Accuracy at which parts are compared: only the largest is evaluated with care."""
 _GAPS = (0.05, 0.005)
 """Accuracies that may settle a part below the worst one, before it is evaluated with care."""
 
@@ -273,11 +270,11 @@ class MaxOverPairs:
         """Yield mixtures of data sets that may be worse than this one: none that are listed already."""
         return iter(())
 
-    def ranked(self, level: Level, n: int) -> tuple[PairBound, ...]:
+    def ranked(self, level: Level, n: int, settings: Settings) -> tuple[PairBound, ...]:
         """Return the parts, largest estimated divergence first."""
         if len(self.parts) == 1:
             return self.parts
-        value = {id(p): p.log_estimate(level, n, ROUGH) for p in self.parts}
+        value = {id(p): p.log_estimate(level, n, settings.rough) for p in self.parts}
         return tuple(sorted(self.parts, key=lambda p: -value[id(p)]))
 
     def root(
@@ -291,14 +288,16 @@ class MaxOverPairs:
         if first is not None:
             parts = tuple(sorted(parts, key=lambda part: part.signature != first.signature))
         elif start is not None and 0.0 < start < inf:
-            parts = self.ranked(Level.of_float(start), n)
+            parts = self.ranked(Level.of_float(start), n, settings)
         best, root = parts[0], parts[0].root(n, log_delta, settings, start)
         for other in parts[1:]:
             if root == inf:
                 break
             level, least = Level.of_float(root), log_delta - ROUGH.gap
             if all(
-                part.log_estimate(level, n, ROUGH) > least for part in (other.looser_proxy, other) if part is not None
+                part.log_estimate(level, n, settings.rough) > least
+                for part in (other.looser_proxy, other)
+                if part is not None
             ):
                 candidate = other.root(n, log_delta, settings, root)
                 if candidate > root:
@@ -345,11 +344,11 @@ def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, se
     rough = _GAPS[:1] if part.estimate_error > 0.0 else _GAPS
     whole = limit.ball if isinstance(limit, Dyadic) else ball_of(limit)
     cheap = part.looser_proxy
-    if cheap is not None and cheap.log_estimate(level, n, ROUGH) < log_of_ball(whole) - _GAPS[0]:
+    if cheap is not None and cheap.log_estimate(level, n, settings.rough) < log_of_ball(whole) - _GAPS[0]:
         found = Evidence.of(cheap, level, cheap.enclose(level, n, replace(settings, gap=max(settings.gap, _GAPS[0]))))
         if found.is_at_most(limit):
             return found
-    margin = log_of_ball(whole) - part.log_estimate(level, n, ROUGH)  # what is wider would prove nothing
+    margin = log_of_ball(whole) - part.log_estimate(level, n, settings.rough)  # what is wider would prove nothing
     is_hopeless = isinstance(limit, fmpq) and margin < -_GAPS[0]  # a given goal: how far above it does not matter
     for gap in (*(gap for gap in rough if settings.gap < gap < (-margin if is_hopeless else margin)), settings.gap):
         found = Evidence.of(part, level, part.enclose(level, n, replace(settings, gap=gap)))
@@ -376,7 +375,7 @@ class MaxOverSearchedPairs(MaxOverPairs):
         """Whether the laws have so many values that one evaluation may take long."""
         return False
 
-    def proposed(self, level: Level, n: int) -> Sequence[PairBound]:
+    def proposed(self, level: Level, n: int, settings: Settings) -> Sequence[PairBound]:
         """Return a few parts, among them those with the largest divergence by a rough ranking; at least one."""
         raise NotImplementedError
 
@@ -384,9 +383,9 @@ class MaxOverSearchedPairs(MaxOverPairs):
         """Return the part for the pair of inputs of another bound's part, if the search is to begin with it."""
         return None
 
-    def ranked(self, level: Level, n: int) -> tuple[PairBound, ...]:
+    def ranked(self, level: Level, n: int, settings: Settings) -> tuple[PairBound, ...]:
         """Return the proposed parts, largest estimated divergence first."""
-        return MaxOverPairs.of(self.proposed(level, n)).ranked(level, n)
+        return MaxOverPairs.of(self.proposed(level, n, settings)).ranked(level, n, settings)
 
     def root(
         self, n: int, log_delta: float, settings: Settings, start: float | None = None, first: PairBound | None = None
@@ -411,9 +410,9 @@ class MaxOverSearchedPairs(MaxOverPairs):
             tried[best.signature], root = best, best.root(n, log_delta, settings, start)
             best = best if 0.0 < root < inf else None
         while True:
-            if best is not None and is_spent():
+            if best is not None and settings.limits.is_spent():
                 return root, best
-            proposed = self.proposed(Level.of_float(root), n)
+            proposed = self.proposed(Level.of_float(root), n, settings)
             # Reversed: of parts that are alike the first is kept.
             new = {part.signature: part for part in reversed(proposed) if part.signature not in tried}
             new = dict(reversed(new.items()))
@@ -427,7 +426,7 @@ class MaxOverSearchedPairs(MaxOverPairs):
                 return root, best
             if root in (0.0, inf):
                 # At eps = 0 all candidates of the first ranking were compared.
-                value = {id(p): p.log_estimate(Level.of_float(0.0), n, ROUGH) for p in some}
+                value = {id(p): p.log_estimate(Level.of_float(0.0), n, settings.rough) for p in some}
                 return root, best if root == inf else max(some, key=lambda p: value[id(p)])
 
 

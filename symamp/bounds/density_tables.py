@@ -58,7 +58,7 @@ class AboveDensities(PairBoundDefaults):
         """That of the table."""
         return self.method, self.part.signature
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         return self.part.log_estimate(level, n, settings)
 

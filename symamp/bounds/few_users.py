@@ -53,7 +53,7 @@ class RowsOfTable(PairBoundDefaults):
         """Return bounds on the divergence to so many bits."""
         raise NotImplementedError
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         with at_precision(64):
             return log_of_ball(arb(self.ends(level, n, _BITS)[1]))
@@ -117,7 +117,7 @@ class CountedUsers(RowsOfTable):
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
-        value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n))
+        value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n, settings))
         return estimate_root(value, value, n, log_delta, settings, self._top, start)
 
 
