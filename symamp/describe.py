@@ -1,4 +1,4 @@
-"""The words in which mechanisms and bounds are described: what a family or a bound of one's own needs.
+"""The words in which mechanisms, bounds and data sets are described: what a family or a bound of one's own needs.
 
 >>> from symamp import describe
 >>> describe.Orbit("y = x0", 1, (1,)).label
@@ -18,6 +18,7 @@ from symamp.bounds.hypotheses import (
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Setting, Subject
+from symamp.data_sets.proposer import DataSpace, Proposals, Proposer
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.randomizer import Orbit
 from symamp.decompositions.to_law import number
@@ -44,6 +45,7 @@ __all__ = [
     "SHUFFLED",
     "Bound",
     "Component",
+    "DataSpace",
     "Decomposition",
     "DescribedFamily",
     "Description",
@@ -63,6 +65,8 @@ __all__ = [
     "PairBoundDefaults",
     "Parameter",
     "ProofStatus",
+    "Proposals",
+    "Proposer",
     "Reduction",
     "Setting",
     "Settings",

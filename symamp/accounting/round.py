@@ -19,10 +19,9 @@ from symamp.accounting.curves import (
     pessimistic,
 )
 from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, largest_upper
-from symamp.bounds.reduction import Reduction, is_triple
+from symamp.bounds.reduction import Reduction
 from symamp.bounds.search import CandidateBounds
 from symamp.bounds.smooth_part import SmoothPairBound
-from symamp.data_sets.densities import SmoothDataSet
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import number
@@ -229,11 +228,8 @@ class ShuffledRound(Round):
 
         For noise with a density it is that of a finite post-processing: messages are told apart by cells only.
         """
-        level, n = Level.of_float(eps), self.question.n
-        found = self._data_sets.largest_value(level, n, _search())[1]
-        if isinstance(found, SmoothDataSet):
-            found = found.in_cells(level, n)
-        return (found, n) if is_triple(found) else None
+        found = self._data_sets.repeatable(Level.of_float(eps), self.question.n, _search())
+        return None if found is None else (found, self.question.n)
 
     def alone(self, delta: object | None, eps: object | None, effort: str = "default") -> Answer | None:
         """Return the answer for one round, as ``symamp.epsilon`` or ``symamp.delta`` gives it."""

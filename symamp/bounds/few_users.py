@@ -167,9 +167,14 @@ def _parts(subject: Subject) -> Iterator[FewUsers]:
     return (FewUsers(table, rows) for rows in table.numeric.pairs)
 
 
+def are_few(table: FiniteMechanism, n: int) -> bool:
+    """Return whether all data sets of n users can be enumerated within a default question."""
+    return n <= _MOST_USERS and work(len(table.inputs), len(table.messages), n) <= _MOST_WORK
+
+
 def _is_dear(subject: Subject, level: Level, n: int) -> bool:
     table = table_of(subject)
-    return table is None or n > _MOST_USERS or work(len(table.inputs), len(table.messages), n) > _MOST_WORK
+    return table is None or not are_few(table, n)
 
 
 EVERY_DATA_SET = Bound(

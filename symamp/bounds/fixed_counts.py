@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from typing import ClassVar
@@ -39,6 +39,12 @@ class FixedCounts(PairBoundDefaults):
     source: ClassVar[str] = "docs/proofs/two_messages.md"
     member: ClassVar[str] = ""
     dataset: ClassVar[tuple[()]] = ()
+
+    @staticmethod
+    def of(triples: tuple[Reduction, ...], held: Mapping[str, int]) -> FixedCounts | None:
+        """Return the data sets with so many of the others at each of two inputs; None if these send the same."""
+        most, least = FixedCounts(triples, (0, 0)).inputs
+        return None if most == least else FixedCounts(triples, (held[most], held[least]))
 
     @property
     def pair(self) -> tuple[str, str]:

@@ -15,8 +15,9 @@ from flint import arb, fmpq
 from symamp import data_sets
 from symamp.bounds.bound import DataSetBound, MaxOverPairs, MaxOverSearchedPairs, PairBound
 from symamp.bounds.pairs_of_a_table import work_of_triples
+from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.subject import Subject
-from symamp.data_sets.densities import DensitySpace, NoiseSpace
+from symamp.data_sets.densities import DensitySpace, NoiseSpace, SmoothDataSet
 from symamp.data_sets.mechanisms import MechanismSpace, TripleSpace
 from symamp.data_sets.proposer import DataSpace, Proposer
 from symamp.errors import UndecidedOrderError
@@ -130,6 +131,17 @@ class DataSetSearch:
         """Remember whether a refinement has won: where several have not, further questions go without them."""
         self._in_vain = 0 if found[1] is not best else self._in_vain + 1
         return _data_set(found)
+
+    def repeatable(self, level: Level, n: int, settings: Settings) -> Reduction | None:
+        """Return the triple of the worst data sets that may be the same in many rounds, None if there is none.
+
+        There nobody draws an input anew. Messages with a density are told apart by cells only.
+        """
+        for part in self._simple.ranked(level, n, settings):
+            found = part.in_cells(level, n) if isinstance(part, SmoothDataSet) else part
+            if is_triple(found) and len(found.dataset) <= 1:
+                return found
+        return None
 
     def attained_root(
         self, n: int, log_delta: float, settings: Settings, worst: PairBound, root: float, best: PairBound, low: float
