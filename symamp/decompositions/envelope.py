@@ -187,6 +187,8 @@ def describes_all_inputs(mechanism: LocalRandomizer) -> bool:
     >>> describes_all_inputs(sa.DBitFlip(k=5, d=2))
     True
     """
+    if mechanism.numeric is not None:  # a table has no other inputs
+        return True
     both_orders = (p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
     return all(mechanism.covering_inputs(pair) is not None for pair in both_orders)
 

@@ -8,8 +8,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import largest_upper
+from symamp.bounds.bound import Bound, largest_upper
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
