@@ -7,9 +7,8 @@ from math import inf
 from operator import itemgetter
 from typing import TypeAlias
 
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import MaxOverPairs, PairBound, Progress
-from symamp.bounds.registry import analysis, by_default
+from symamp.bounds.bound import Bound, MaxOverPairs, PairBound, Progress
+from symamp.bounds.registry import by_default, named
 from symamp.bounds.subject import Subject
 from symamp.laws.law import Level
 from symamp.sums.divergence import Settings
@@ -29,7 +28,7 @@ class CandidateBounds:
     """The upper bounds of a subject, made when they are needed: the named one, or all proved ones, cheap first."""
 
     def __init__(self, subject: Subject, method: str | None, progress: Progress | None = None) -> None:
-        self._analyses = by_default(subject) if method is None else (analysis(method, subject),)
+        self._analyses = by_default(subject) if method is None else (named(method, subject),)
         self._subject, self._progress = subject, progress
         self._made: dict[str, MaxOverPairs] = {}
         self._floors: dict[str, tuple[PairBound, ...]] = {}
@@ -124,6 +123,36 @@ class CandidateBounds:
     def least_value(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> Tried:
         """Return (log divergence, bound, part) of the bound with the least estimate, down to about ``low``."""
         return self.values(level, n, settings, low, exact)[0]
+
+
+class OnlyBound(CandidateBounds):
+    """One bound, where there is no other."""
+
+    def __init__(self, bound: MaxOverPairs) -> None:
+        self._only = bound
+
+    @property
+    def first(self) -> MaxOverPairs:
+        """The bound."""
+        return self._only
+
+    def roots(
+        self,
+        n: int,
+        log_delta: float,
+        settings: Settings,
+        low: float,
+        exact: bool = False,
+        lower: PairBound | None = None,
+    ) -> list[Tried]:
+        """Return the bound with its estimated eps."""
+        root, part = self._only.root(n, log_delta, settings, low)
+        return [(root, self._only, part)]
+
+    def values(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> list[Tried]:
+        """Return the bound with the logarithm of its estimate."""
+        part = self._only.ranked(level, n, settings)[0]
+        return [(part.log_estimate(level, n, settings.usual), self._only, part)]
 
 
 def attained_first(tried: Sequence[Tried], slack: float) -> Tried:
