@@ -33,9 +33,8 @@ def is_rough(settings: Settings) -> bool:
 class AllDataSetsPairBound(PairOfInputs):
     """The bound of one pair of inputs over all data sets of the other users.
 
-    ``mixed`` says that the laws of other inputs may be any mixtures of those of the triples. ``others``
-    is what was found for the pairs that share this list: where a gap of a thousandth of delta is enough, their
-    parameters may be taken over.
+    ``others`` is what was found for the pairs that share this list: where a gap of a thousandth of delta is enough,
+    their parameters may be taken over.
     """
 
     others: Others | None = field(default=None, compare=False, repr=False, kw_only=True)
@@ -43,7 +42,6 @@ class AllDataSetsPairBound(PairOfInputs):
     method: ClassVar[str] = "all_data_sets"
     source: ClassVar[str] = SOURCE
     estimate_error: ClassVar[float] = 2e-3
-    mixed: ClassVar[bool] = False
 
     @cached_property
     def searches(self) -> Searches:
@@ -75,6 +73,12 @@ class AllDataSetsPairBound(PairOfInputs):
         return enclose_all_data_sets(self.laws, level, n, settings, mixed=self.mixed, searches=found, rough=rough)
 
 
+class GroupEnvelope(EnvelopePairBound):
+    """The envelope of laws that may be mixed: a group of pairs of inputs."""
+
+    mixed: ClassVar[bool] = True
+
+
 @dataclass(frozen=True)
 class PairGroupBound(AllDataSetsPairBound):
     """The bound of a group of pairs of inputs: the laws of other inputs are below mixtures of those of the triples."""
@@ -93,7 +97,7 @@ class PairGroupBound(AllDataSetsPairBound):
     @cached_property
     def looser_proxy(self) -> EnvelopePairBound:
         """The envelope of the laws, which is above their mixtures, too."""
-        return EnvelopePairBound(self.triples)
+        return (GroupEnvelope if self.mixed else EnvelopePairBound)(self.triples)
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""

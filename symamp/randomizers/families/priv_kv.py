@@ -26,7 +26,9 @@ def _group(
     blocks: Mapping[tuple[str, str], int], s: int, d: int, parts: Mapping[tuple[str, ...], tuple[Component, ...]]
 ) -> PairGroup:
     """Return the group of a pair with so many keys for each two states, and the inputs that stand for all others."""
-    pair = ("x0", "x1") if (_PLUS, _ABSENT) in blocks and len(blocks) <= 3 else ("x0", "x1 with common keys")
+    equal, opposite = (blocks.get((_PLUS, state), 0) for state in (_PLUS, _MINUS))
+    common = f" with {equal} equal and {opposite} opposite keys" if equal + opposite else ""
+    pair = "x0", f"x1{common}"
 
     def law(keys: Iterable[tuple[tuple[str, ...], int]]) -> Iterator[Component]:
         for states, number in keys:
