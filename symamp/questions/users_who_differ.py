@@ -39,8 +39,9 @@ from symamp.settings.users_who_differ import (
     victims,
 )
 from symamp.sums.divergence import LATTICE, Enclosure, Settings
-from symamp.sums.groups import Group, StepPlan, approximate_log_groups, enclose_groups, estimate_log_groups
+from symamp.sums.groups import Group, approximate_log_groups, enclose_groups, estimate_log_groups
 from symamp.sums.inversion import LARGEST_EPS, estimate_root, log_of
+from symamp.sums.sign_sums import StepPlan
 from symamp.sums.tilted import Plan
 from symamp.verifier import MOST_PRECISION, verify
 
