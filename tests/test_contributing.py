@@ -13,7 +13,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 DIFF = re.compile(r"^```diff\n--- /dev/null\n\+\+\+ b/(\S+)\n@@ -0,0 \+1,(\d+) @@\n((?:\+.*\n)+)```$", re.MULTILINE)
 QUESTIONS = """
+import math
+from fractions import Fraction
+
 import symamp as sa
+from symamp.data_sets.search import PROPOSERS
 from symamp.randomizers.catalogue import catalogue
 from symamp.randomizers.two_inputs import TwoInputs
 
@@ -29,6 +33,17 @@ half = sa.delta(responses, n=1000, eps="0.2", method="halved_blanket")
 assert (half.method, half.proof_status) == ("halved_blanket", whole.proof_status) and half.upper >= whole.lower
 print("analysis", half.method)
 
+for eps in ("0.2", "0.9", "1.5"):
+    alone = sa.delta(responses, n=1000, eps=eps, method="unshuffled")
+    known = max((math.e - math.exp(float(eps))) / (math.e + 1), 0.0)
+    assert known <= alone.upper <= known * (1 + 1e-12), eps
+end = sa.epsilon(responses, n=1000, delta="0.1", method="unshuffled").upper
+assert abs(end - math.log(math.e - 0.1 * (math.e + 1))) < 1e-2
+try:
+    sa.delta(sa.Gaussian(sigma=1), n=10, eps=1, method="unshuffled")
+except sa.errors.SupportMismatchError as refusal:
+    print("no-triple", refusal.accepted)
+
 row = sa.compare(responses, n=1000, delta="1e-6", names=["local_budget"])["local_budget"]
 print("form", round(row.value, 9), row.verdict)
 
@@ -40,6 +55,17 @@ answers = [sa.epsilon(m, n=1000, delta="1e-4") for m in (kind, table)]
 assert kind.blanket("no", "yes").gamma == table.blanket("x0", "x1").gamma
 assert max(a.lower for a in answers) <= min(a.upper for a in answers)
 print("kind", kind.local_epsilon())
+
+response, asked = sa.RandomizedResponse(k=2, eps0="log(3)").table(), {"eps": "0.01", "method": "blanket"}
+half = "(x0, 1 user at x0 and 1 user at x1) against (x1, 1 user at x0 and 1 user at x1)"
+assert str(sa.delta(response, n=3, **asked).dataset) == half
+assert sa.least_n(response, delta="0.2", **asked).lower == 6  # 5 by data sets in which all others hold one input
+rows = [[30, 2, 1, 1], [30, 1, 100, 2], [1, 100, 1, 1], [30, 5, 1, 30], [100, 2, 1, 1], [2, 1, 1, 1], [100, 2, 1, 1]]
+rows.append([2, 5, 100, 1])
+crowded = sa.FiniteMechanism([[str(Fraction(x, sum(row))) for x in row] for row in rows])
+rounds = sa.profile(crowded, n=4, method="blanket").rounds(3).epsilon("0.3")
+assert rounds.lower > 14  # 12.94 by the ranking of triples
+print("proposers", *(p.name for p in PROPOSERS))
 """
 
 
@@ -49,7 +75,7 @@ def printed(tmp_path_factory):
     copy = tmp_path_factory.mktemp("copy")
     shutil.copytree(ROOT / "symamp", copy / "symamp", ignore=shutil.ignore_patterns("__pycache__"))
     found = DIFF.findall(PAGE)
-    assert len(found) == PAGE.count("```diff") == 5
+    assert len(found) == PAGE.count("```diff") == 7
     for path, count, lines in found:
         assert not (copy / path).exists(), f"{path} is there already"
         assert len(lines.splitlines()) == int(count), path
@@ -69,6 +95,10 @@ def test_one_file_adds_an_analysis(printed):
     assert printed["analysis"] == "halved_blanket"
 
 
+def test_one_file_adds_a_bound_that_is_no_triple(printed):
+    assert printed["no-triple"].startswith("settings where the budget e^eps0 of any two inputs")
+
+
 def test_one_file_adds_a_closed_form(printed):
     assert printed["form"] == "1.0 proved"
 
@@ -79,3 +109,7 @@ def test_one_file_adds_an_evaluator(printed):
 
 def test_one_file_adds_a_kind_of_mechanism(printed):
     assert printed["kind"] == "log(2)"
+
+
+def test_one_file_adds_a_way_to_propose_data_sets(printed):
+    assert printed["proposers"] == "constant_background halves mixtures"

@@ -45,6 +45,7 @@ from symamp.errors import ArgumentError, PrecisionError, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import total
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic, float_above
+from symamp.numbers.limits import checked_effort
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import budget, exact_number, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
@@ -382,7 +383,7 @@ class Composition(PublicNames):
         return cls(tuple(counts.items()))
 
     @undisturbed()
-    def epsilon(self, delta: object, *, gap: float | None = None) -> ComposedAnswer:
+    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> ComposedAnswer:
         """Return a certified bracket of the least eps for delta after all rounds; ``gap`` is its relative width.
 
         delta may be far below the smallest double ("1e-1000"). A single round is answered as by ``symamp.epsilon``.
@@ -391,9 +392,8 @@ class Composition(PublicNames):
         1e-3 to 5e-3 for noise with a density, where it is about a fiftieth of the bracket of one round; and 1e-2 (8e-4
         from below) where the upper end is from bounds that cost much at each of the points ("all_data_sets",
         "two_messages"), which stand in for the others where they take 2% or more off eps, and for noise without a
-        local budget. Each end has as many points as some seconds of counted work allow: where large budgets, few users
-        or bounds over all data sets make points dear, it is some percent wider than with a ``gap``, which has all of
-        them, in up to minutes.
+        local budget. Each end has as many points as the ``effort`` allows ("quick", "default", "thorough"): where large
+        budgets, few users or bounds over all data sets make points dear, "thorough" may be some percent narrower.
 
         Raises ArgumentError for arguments out of range.
 
@@ -403,15 +403,15 @@ class Composition(PublicNames):
         queries and data sets for which they are not (eps, delta)-private. Proof: docs/proofs/composition.md.
         """
         target, width, kernel = failure_probability(delta), *_widths(gap)
-        alone = self._alone(delta, None)
+        alone = self._alone(delta, None, checked_effort(effort))
         if alone is not None:
             return self._answer("epsilon", str(delta), alone.least, alone.most, alone=alone)
         guess = gaussian_epsilon(self.mu, log_of(target))
-        above = self.pairs(True, guess, log_of(target), width)
+        above = self.pairs(True, guess, log_of(target), width, effort=effort)
         high = epsilon_above(above.pairs, target, guess, kernel)
         if self._largest <= high[0]:
             high = self._largest, None, 0
-        below = self.pairs(False, guess, log_of(target), width)
+        below = self.pairs(False, guess, log_of(target), width, effort=effort)
         low: Found = (0.0, None, 0)
         if below.pairs:
             low = epsilon_below(below.pairs, target, min(guess, high[0]), kernel)
@@ -423,7 +423,7 @@ class Composition(PublicNames):
         return self._answer("epsilon", str(delta), _dyadic(low[0]), _dyadic(high[0]), **proof, **told)
 
     @undisturbed()
-    def delta(self, eps: object, *, gap: float | None = None) -> ComposedAnswer:
+    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> ComposedAnswer:
         """Return a certified bracket of delta at ``eps`` after all rounds; ``gap`` is the width of eps, not of delta.
 
         A relative change of eps by g changes delta by about eps g/s relative, s^2 the variance of the loss times
@@ -437,7 +437,7 @@ class Composition(PublicNames):
         which they are not (eps, < ``lower``)-private. Proof: docs/proofs/composition.md.
         """
         exact, width, kernel = budget(eps), *_widths(gap)
-        alone = self._alone(None, eps)
+        alone = self._alone(None, eps, checked_effort(effort))
         if alone is not None:
             return self._answer("delta", str(eps), alone.least, alone.most, alone=alone)
         if self._exceeds_all(exact):
@@ -446,7 +446,7 @@ class Composition(PublicNames):
         log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
         ends, sides = [ZERO, Dyadic(1)], list[Side | None]()
         for i, up in enumerate((False, True)):
-            found = self.pairs(up, value, log_delta, width)
+            found = self.pairs(up, value, log_delta, width, effort=effort)
             if not found.pairs:
                 sides.append(None)
                 continue
@@ -484,7 +484,15 @@ class Composition(PublicNames):
 
     @undisturbed()
     def pairs(
-        self, up: bool, eps: float, log_delta: float, gap: float | None, tail: float = 0.0, *, even: bool = False
+        self,
+        up: bool,
+        eps: float,
+        log_delta: float,
+        gap: float | None,
+        tail: float = 0.0,
+        *,
+        even: bool = False,
+        effort: str = "default",
     ) -> Pairs:
         """Return points and pairs that dominate the rounds (up) or are dominated, good near eps and delta.
 
@@ -494,7 +502,15 @@ class Composition(PublicNames):
         """
         widest = max(r.deviation for r, _ in self.rounds)
         ratio = round(eps / self.mu**2 * widest * _CENTRES) / _CENTRES / widest
-        key = (up, ratio, _DECADES * floor(log_delta / _DECADES), composition_gap(gap), tail, even)
+        key = (
+            up,
+            ratio,
+            _DECADES * floor(log_delta / _DECADES),
+            composition_gap(gap),
+            tail,
+            even,
+            checked_effort(effort),
+        )
         if key not in self._made:
             self._made[key] = self._pairs(*key)
         return self._made[key]
@@ -503,7 +519,9 @@ class Composition(PublicNames):
     def _made(self) -> dict[Any, Pairs]:
         return {}
 
-    def _pairs(self, up: bool, ratio: float, log_delta: float, gap: float | None, tail: float, even: bool) -> Pairs:
+    def _pairs(
+        self, up: bool, ratio: float, log_delta: float, gap: float | None, tail: float, even: bool, effort: str
+    ) -> Pairs:
         curves: list[RoundCurve] = []
         bits = int(max(tail, -log_delta) / log(2.0)) + _SPARE_BITS
         for found, count in self.rounds:
@@ -526,9 +544,8 @@ class Composition(PublicNames):
                 for part in (grid.levels(), grid.tail(_TAIL if tail else 0, budget_))
             )
             bottom = None if top is None else 1 / top
-            sparing = gap is None  # a width that was asked for may take its time
             if up:
-                near, beyond = found.above(levels, sparing=sparing), found.above(tails, far=True, sparing=sparing)
+                near, beyond = found.above(levels, effort=effort), found.above(tails, far=True, effort=effort)
                 points = tuple(p.floored(bits) for p in (*near, *beyond))
                 if points and not tail:  # no digit shows that a finite loss beyond counts as infinite
                     last = max(points[0].level, 1 << ceil(far / log(2.0)))
@@ -538,7 +555,7 @@ class Composition(PublicNames):
                 continue
             worst = None if top == 1 else found.below(max(centre, s / 2.0))
             if worst is not None:
-                below = points_of(*worst, (*levels, *tails), top, bits, sparing=sparing)
+                below = points_of(*worst, (*levels, *tails), top, bits, effort=effort)
                 curves.append(RoundCurve(found, count, below, bits, worst))
         make = pessimistic if up else optimistic
         return Pairs(tuple(curves), tuple((make(c.points), c.count) for c in curves))
@@ -562,8 +579,8 @@ class Composition(PublicNames):
         except UndecidedOrderError:
             return False
 
-    def _alone(self, delta: object | None, eps: object | None) -> Any:
-        return self.rounds[0][0].alone(delta, eps) if self.count == 1 else None
+    def _alone(self, delta: object | None, eps: object | None, effort: str) -> Any:
+        return self.rounds[0][0].alone(delta, eps, effort) if self.count == 1 else None
 
     def _answer(self, quantity: str, given: str, low: Dyadic, high: Dyadic, **proof: Any) -> ComposedAnswer:
         return ComposedAnswer(quantity, given, low, high, tuple((r.text, c) for r, c in self.rounds), **proof)

@@ -21,7 +21,7 @@ def attained_root(
     ``largest`` is about the eps from which on it is 0, inf if there is none.
     """
     top = min(largest, LARGEST_EPS)
-    if top == LARGEST_EPS and part.log_estimate(Level.of_float(top), n) > log_delta:
+    if top == LARGEST_EPS and part.log_estimate(Level.of_float(top), n, settings) > log_delta:
         return inf
     root = start if start is not None and 0.0 < start < top else 0.0
     seen: dict[Hashable, float] = {}

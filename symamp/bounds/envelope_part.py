@@ -20,7 +20,7 @@ class EnvelopePairBound(PairOfInputs):
     method: ClassVar[str] = "envelope"
     source: ClassVar[str] = SOURCE
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         return estimate_log_envelope(self.laws, level, n, settings)
 
@@ -28,7 +28,7 @@ class EnvelopePairBound(PairOfInputs):
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
         return estimate_envelope_epsilon(self.laws, n, log_delta, settings, start)
 
-    def slope_proxy(self, level: Level, n: int) -> None:
+    def slope_proxy(self, level: Level, n: int, settings: Settings) -> None:
         """Return None: the part itself is cheap to estimate, and data sets may fall faster."""
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:

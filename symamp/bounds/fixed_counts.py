@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from typing import ClassVar
@@ -39,6 +39,12 @@ class FixedCounts(PairBoundDefaults):
     source: ClassVar[str] = "docs/proofs/two_messages.md"
     member: ClassVar[str] = ""
     dataset: ClassVar[tuple[()]] = ()
+
+    @staticmethod
+    def of(triples: tuple[Reduction, ...], held: Mapping[str, int]) -> FixedCounts | None:
+        """Return the data sets with so many of the others at each of two inputs; None if these send the same."""
+        most, least = FixedCounts(triples, (0, 0)).inputs
+        return None if most == least else FixedCounts(triples, (held[most], held[least]))
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -84,13 +90,13 @@ class FixedCounts(PairBoundDefaults):
         """Who holds what."""
         return self.method, self.pair, self.inputs, self.counts
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         return log_divergence_of_counts(self.reports, level, self.counts)
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
-        value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n))
+        value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n, settings))
         with at_precision(64):
             ratio = self.reports.first() / self.reports.second()
             top = float(ratio.log()) if ratio.is_finite() else float("inf")

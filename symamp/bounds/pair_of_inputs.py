@@ -1,4 +1,4 @@
-"""What the analyses beyond the blanket are given: for a pair of inputs, the laws under every other input."""
+"""What the bounds beyond the blanket are given: for a pair of inputs, the laws under every other input."""
 
 from __future__ import annotations
 
@@ -11,23 +11,21 @@ from typing import ClassVar
 
 import sympy as sp
 
-from symamp.bounds.bound import ROUGH, PairBoundDefaults
+from symamp.bounds.bound import PairBoundDefaults
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.envelope import envelope_classes
 from symamp.laws.law import Law, Level, quick_gparv
 from symamp.numbers.optional import brentq
-from symamp.numbers.work import spend
 from symamp.sums.divergence import Enclosure, Settings
 from symamp.sums.inversion import LARGEST_EPS, approximate_log_law, largest_epsilon
 
 _STEPS = 8
-_ATOM = 10.0  # units of work
 _MOST_INPUTS, _MOST_ENTRIES = 6, 256
 _FAR, _CLOSE = 1e6, 1e-3
-_PLACE = replace(ROUGH, gap=0.05)
-"""Accuracy of the place from which the search starts."""
+_PLACE = 0.05
+"""The gap to which the place is known from which the search starts."""
 _COARSE = 0.05
 """Up to this part of the tolerance in the logarithm of delta, relatively, eps is looked for where a function jumps."""
 _COMPARED = 6
@@ -78,15 +76,13 @@ class PairOfInputs(PairBoundDefaults):
 
     @property
     def signature(self) -> Hashable:
-        """The set of laws, and which analysis it is."""
+        """The set of laws, and which bound it is."""
         return self.method, frozenset(t.signature for t in self.triples)
 
     @cached_property
     def laws(self) -> tuple[Law, ...]:
         """The laws that cross to the evaluation, each complete."""
-        found = tuple(t.law for t in self.triples)
-        spend(_ATOM * sum(len(law.atoms) for law in found))
-        return found
+        return tuple(t.law for t in self.triples)
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: laws are functions, and are made again where they are needed, as are searches."""
@@ -96,16 +92,17 @@ class PairOfInputs(PairBoundDefaults):
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
         triples = self.triples
         if start is not None and 0.0 < start < inf:
-            triples = (self.worst_triple(Level.of_float(start), n),)
-        lowest, worst = max(((t.root(n, log_delta, _PLACE, start), t) for t in triples), key=lambda found: found[0])
+            triples = (self.worst_triple(Level.of_float(start), n, settings),)
+        place = replace(settings.rough, gap=_PLACE)
+        lowest, worst = max(((t.root(n, log_delta, place, start), t) for t in triples), key=lambda found: found[0])
         if lowest in (0.0, inf):  # no data set says where to look
             return start if start is not None and lowest == 0.0 else lowest
 
         def miss(eps: float) -> float:
-            return max(self.rough_estimate(Level.of_float(eps), n), -_FAR) - log_delta
+            return max(self.rough_estimate(Level.of_float(eps), n, settings), -_FAR) - log_delta
 
         first = lowest * (1.0 + _CLOSE)
-        below, above = (worst.log_estimate(Level.of_float(x), n, ROUGH) for x in (lowest, first))
+        below, above = (worst.log_estimate(Level.of_float(x), n, settings.rough) for x in (lowest, first))
         slope = max((below - above) / (first - lowest), 1e-3)
         top = max(largest_epsilon(law) for law in self.laws)
 
@@ -118,28 +115,28 @@ class PairOfInputs(PairBoundDefaults):
         """Return an eps from which on this bound is of no use, because another one is delta there; inf if none is."""
         return inf
 
-    def worst_triple(self, level: Level, n: int) -> Reduction:
+    def worst_triple(self, level: Level, n: int, settings: Settings) -> Reduction:
         """Return the triple with the largest estimated divergence."""
         triples: Iterable[Reduction] = self.triples
         if len(self.triples) > _COMPARED:  # saddle points say which are worth a better estimate
             scores = [approximate_log_law(quick_gparv(law, level), n) for law in self.laws]
             triples = (self.triples[i] for i in nlargest(_COMPARED, range(len(scores)), key=scores.__getitem__))
-        return max(triples, key=lambda t: t.log_estimate(level, n, ROUGH))
+        return max(triples, key=lambda t: t.log_estimate(level, n, settings.rough))
 
     @property
     def fixed_background(self) -> tuple[Reduction, ...]:
         """The triples."""
         return self.triples
 
-    def rough_estimate(self, level: Level, n: int) -> float:
+    def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate that the search for a root may ask for often."""
-        return self.log_estimate(level, n)
+        return self.log_estimate(level, n, settings.usual)
 
-    def slope_proxy(self, level: Level, n: int) -> Reduction | None:
+    def slope_proxy(self, level: Level, n: int, settings: Settings) -> Reduction | None:
         """Return a data set of the same pair."""
-        return self.worst_triple(level, n)
+        return self.worst_triple(level, n, settings)
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         raise NotImplementedError
 

@@ -46,7 +46,7 @@ class SmoothPairBound(PairBoundDefaults):
         """The noise, and what it is asked."""
         return self.method, self.noise
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         return estimate_log_smooth(self.laws(level, n)[1], level, n, settings)
 

@@ -24,6 +24,7 @@ from symamp.decompositions.numeric_table import Floats, NumericTable
 from symamp.decompositions.pairs import pairs_with_equal_laws
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import float_below
+from symamp.numbers.limits import TRIPLES, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.laws import raised_to_majorant
 from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
@@ -56,23 +57,25 @@ class TablePair(AllDataSetsPairBound):
         is_poor = self.others and (self.others[-1][2].excess > SHARP or len(self.others) > _OWN)
         return EnvelopePairBound(self.triples) if is_poor else None
 
-    def _estimates(self, level: Level, n: int, settings: Settings | None) -> tuple[float, float]:
+    def _estimates(self, level: Level, n: int, settings: Settings) -> tuple[float, float]:
         """Return estimates of the logarithms of both bounds; inf for what is not, or hardly, less than the other."""
         rough = is_rough(settings)
-        found = self.searches.found(level, n, rough)
+        found = self.searches.found(level, n, settings.limits, rough)
         if found is not None and found.excess < _SHARP:
             return super().log_estimate(level, n, settings), inf
-        envelope = estimate_log_envelope(self.laws, level, n)
+        envelope = estimate_log_envelope(self.laws, level, n, settings.usual)
         return (super().log_estimate(level, n, settings) if self.searches.are_met else inf), envelope
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         return min(self._estimates(level, n, settings))
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
         eps = super().root(n, log_delta, settings, start) if self.searches.are_met else inf
-        if (0.0 < eps < inf and not self._estimates(Level.of_float(eps), n, None)[1] < log_delta) or eps == 0.0:
+        if (
+            0.0 < eps < inf and not self._estimates(Level.of_float(eps), n, settings.usual)[1] < log_delta
+        ) or eps == 0.0:
             return eps
         return min(self.known_root(n, log_delta, settings, start if eps == inf else eps), eps)
 
@@ -122,20 +125,20 @@ class RoughPair(TablePair):
     def _blanket(self) -> PairBound:
         return blanket_of_rows(self.table, rows_of(self, self.table))
 
-    def _bound(self, level: Level, n: int, log_unit: float) -> float:
+    def _bound(self, level: Level, n: int, log_unit: float, limits: Limits) -> float:
         """Return the bound by moments in units of e^log_unit; nan for none."""
         rows = rows_of(self, self.table)
-        return float(common(self, self.table, level, n, [rows], log_unit)[0]) if isfinite(log_unit) else nan
+        return float(common(self, self.table, level, n, [rows], log_unit, limits)[0]) if isfinite(log_unit) else nan
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         blanket = self._blanket().log_estimate(level, n, settings)
-        bound = self._bound(level, n, blanket)
+        bound = self._bound(level, n, blanket, settings.limits)
         return blanket + log(bound) if 0.0 < bound < 1.0 else blanket
 
-    def rough_estimate(self, level: Level, n: int) -> float:
+    def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return the same."""
-        return self.log_estimate(level, n)
+        return self.log_estimate(level, n, settings.usual)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
@@ -147,7 +150,7 @@ class RoughPair(TablePair):
         """
         blanket = self._blanket()
         unit = blanket.log_estimate(level, n, settings)
-        bound = self._bound(level, n, unit)
+        bound = self._bound(level, n, unit, settings.limits)
         if not bound < 1.0:
             return replace(blanket.enclose(level, n, settings), lower=arb(0), exact=None)
         with at_precision(128):
@@ -160,14 +163,21 @@ def rows_of(part: PairBound, table: NumericTable) -> Pair:
 
 
 def common(
-    part: AllDataSetsPairBound, table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], log_unit: float
+    part: AllDataSetsPairBound,
+    table: NumericTable,
+    level: Level,
+    n: int,
+    pairs: Sequence[Pair],
+    log_unit: float,
+    limits: Limits,
 ) -> Floats:
     """Return bounds on pairs of rows over all data sets, in units of e^log_unit, by the parameters of a part."""
-    found = part.searches.found(level, n, rough=True)
+    found = part.searches.found(level, n, limits, rough=True)
     with at_precision(128):
         parameters = None if found is None else raised_to_majorant(found.parameters)
     if parameters is None:
         return np.full(len(pairs), nan)
+    limits.charge(TRIPLES.of(len(pairs) * table.floats.size * (3 + len(parameters.terms))))
     return common_bounds(table, level, n, pairs, (rows_of(part, table), parameters), log_unit)
 
 
@@ -196,12 +206,12 @@ def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOf
         pair = inputs[rows[0]], inputs[rows[1]]
         return tuple(dataset_reduction(mechanism, pair, ((x, one),)) for x in inputs)
 
-    def closer(worst: PairBound, level: Level, n: int, bound: arb, pairs: list[Pair]) -> list[Pair]:
+    def closer(worst: PairBound, level: Level, n: int, bound: arb, pairs: list[Pair], limits: Limits) -> list[Pair]:
         if not isinstance(worst, AllDataSetsPairBound) or not bound > 0 or not worst.searches.knows(level, n):
             return pairs
         with at_precision(128):
             log_bound = float_below(bound.log())
-        bounds = common(worst, table, level, n, pairs, log_bound)
+        bounds = common(worst, table, level, n, pairs, log_bound, limits)
         return [pair for pair, found in zip(pairs, bounds.tolist(), strict=True) if not found <= 1.0]
 
     def instead(rows: Pair) -> PairBound:

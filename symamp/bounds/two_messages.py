@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import sympy as sp
 
-from symamp.bounds.analysis import Bound
 from symamp.bounds.attained_root import attained_root
+from symamp.bounds.bound import Bound
 from symamp.bounds.fixed_counts import FixedCounts, reports_of
 from symamp.bounds.hypotheses import ANY_TWO, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, every
 from symamp.bounds.pair_of_inputs import PairOfInputs, listed, pairs_of_inputs
@@ -46,7 +46,7 @@ class TwoMessagesPairBound(PairOfInputs):
         """Return the worst data set that is found: so many users at the one extreme input, all others at the other."""
         return FixedCounts(self.triples, worst_counts(self.reports, level, n)[0])
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         return worst_counts(self.reports, level, n)[1]
 

@@ -14,7 +14,6 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import spend
 
 # ---------------------------- What crosses from derivation to evaluation: a finite list of (r0, r1, mass), and no SymPy
 
@@ -139,7 +138,6 @@ def total(values: Sequence[arb]) -> arb:
 Floats = NDArray[np.float64]
 
 _LARGEST_SEARCH_PRECISION = 4096
-_ATOM = 3.0  # units of work
 _HARMLESS = 1e-40
 
 
@@ -211,7 +209,6 @@ class FloatGparv:
 
 def ball_gparv(law: Law, level: Level) -> BallGparv:
     """Return G in balls at the ambient precision (000, Theorem 12; math: docs/proofs/identity.md)."""
-    spend(_ATOM * len(law.atoms))
     e = level.exponential()
     minus = -level.exponential_minus_one()
     values, masses, null = [], [], []

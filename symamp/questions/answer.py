@@ -39,8 +39,8 @@ class Answer(Bracket):
     digits of the least of the others, from ``evidence_of_digits``.
 
     An analysis that is no guarantee (``method="variation_ratio_2023"``) does not touch the bracket: ``claimed`` is
-    what it says, and may lie below ``lower``. ``limited`` says that a search ended because the question had taken the
-    work that one may take: where that is asked for by ``gap`` or ``digits``, there is no such limit.
+    what it says, and may lie below ``lower``. ``limited`` says that a search was capped, because the question had taken
+    what its ``effort`` allows: effort="thorough" may find a narrower bracket.
 
     Answers are plain data: they can be pickled, compared and hashed.
 
@@ -235,7 +235,7 @@ class Answer(Bracket):
         if self.question is None or self.upper <= self.lower * (1.0 + _APART):
             return ""
         if self.limited:
-            return "the work of one question: a gap other than the default, or digits, are sought without a limit"
+            return "Search is capped" + ("" if self.asked.effort == "thorough" else "; ask for effort='thorough'")
         if self.bound.upper > self.bound.lower * (1.0 + _APART):
             return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
         listed = BOUNDS["all_data_sets"].unsupported_reason(self.question.subject) is None

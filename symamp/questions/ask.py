@@ -21,6 +21,7 @@ def delta(
     method: str | None = None,
     gap: float = 1e-6,
     digits: int | None = None,
+    effort: str = "default",
     victim: int | None = None,
     neighbours: object = ALL,
 ) -> Answer:
@@ -34,8 +35,9 @@ def delta(
     ``mechanism`` may also be a numeric ``Decomposition`` or a list of (ratio0, ratio1, mass): both ends of the answer
     are then for that triple itself, whatever mechanism has it.
 
-    A question takes some seconds at most, by work that is counted and is the same on every machine: searches that ask
-    for more end, and bounds are wider then (``Answer.limited``). Another ``gap``, or ``digits``, lifts that limit.
+    ``effort`` alone decides how long searches may go on: "quick", "default" (some seconds) or "thorough" (about a
+    minute), by work that is counted and is the same on every machine. Where a search is capped the bracket is wider and
+    ``Answer.limited`` is True. ``gap`` and ``digits`` alone decide how closely numbers are computed.
 
     ``digits`` asks for so many digits of the bound (``Answer.bound``; of ``claimed``, too) instead of a gap: they are
     proved, or refused with what can be had. Of users who differ only the bracket is known, which then has them.
@@ -57,7 +59,7 @@ def delta(
     >>> sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps=0.1, method="blanket").upper
     8.2011...e-05
     """
-    return _profile(mechanism, n, method, neighbours, victim).delta(eps, gap=gap, digits=digits)
+    return _profile(mechanism, n, method, neighbours, victim).delta(eps, gap=gap, digits=digits, effort=effort)
 
 
 def epsilon(
@@ -68,6 +70,7 @@ def epsilon(
     method: str | None = None,
     gap: float = 1e-6,
     digits: int | None = None,
+    effort: str = "default",
     victim: int | None = None,
     neighbours: object = ALL,
 ) -> Answer:
@@ -86,7 +89,7 @@ def epsilon(
     >>> sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**4, delta=1e-6).upper
     0.0232533...
     """
-    return _profile(mechanism, n, method, neighbours, victim).epsilon(delta, gap=gap, digits=digits)
+    return _profile(mechanism, n, method, neighbours, victim).epsilon(delta, gap=gap, digits=digits, effort=effort)
 
 
 def _profile(

@@ -16,6 +16,7 @@ from symamp.numbers.reading import budget, digit_count
 from symamp.numbers.surroundings import mpmath_at, undisturbed
 from symamp.questions.bracket import ShownAsText
 from symamp.settings.question import Question
+from symamp.sums.divergence import Settings
 from symamp.sums.other_methods import mpmath_divergence
 
 _SYSTEMS = ("numpy", "mpmath")
@@ -71,7 +72,7 @@ def estimate(
     worst = worst_triple(question, level)
     if system == "numpy":
         with mpmath_at(86):
-            value = mpmath.exp(mpmath.mpf(worst.log_estimate(level, question.n)))
+            value = mpmath.exp(mpmath.mpf(worst.log_estimate(level, question.n, Settings())))
     elif system == "mpmath":
         value = mpmath_divergence(worst.law, level, question.n, wanted)
     else:
@@ -84,7 +85,7 @@ def worst_triple(question: Question, level: Level) -> Reduction:
 
     Raises ArgumentError for an analysis whose bound is no triple.
     """
-    worst = CandidateBounds(question.subject, question.method).first.ranked(level, question.n)[0]
+    worst = CandidateBounds(question.subject, question.method).first.ranked(level, question.n, Settings())[0]
     if not is_triple(worst):
         raise ArgumentError("method", worst.method, "an analysis whose bound is a triple: blanket, or finite_sandwich")
     return worst

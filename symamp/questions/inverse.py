@@ -20,6 +20,7 @@ from symamp.errors import ArgumentError, ContradictionError
 from symamp.formulas.order import sign
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import decimal_end
+from symamp.numbers.limits import Limits, checked_effort
 from symamp.numbers.optional import brentq
 from symamp.numbers.reading import LARGEST_N, budget, failure_probability, users
 from symamp.numbers.surroundings import undisturbed
@@ -27,6 +28,7 @@ from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval, ShownAsText, json_number, write_csv
 from symamp.questions.profile import Profile
 from symamp.settings.question import Question, checked_subject
+from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS, log_of
 
 # --- The answer to a question asked backwards: a bracket of eps0, or of n, with the two answers that prove its ends
@@ -113,11 +115,20 @@ _FEWER_USERS = "removing a user leaves a report that the larger data set can be 
 
 
 @undisturbed()
-def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, method: str | None = None) -> Inverse:
+def largest_eps0(
+    family: Subject,
+    *,
+    n: object,
+    eps: object,
+    delta: object,
+    method: str | None = None,
+    effort: str = "default",
+) -> Inverse:
     """Return a certified bracket of the largest local budget at which n shuffled users are (eps, delta)-private.
 
     ``family`` is a mechanism whose only free parameter is ``eps0`` (``sa.RandomizedResponse(k=10)``), or
-    ``sa.PureLDP()``. ``method`` selects one proved analysis for the safe end.
+    ``sa.PureLDP()``. ``method`` selects one proved analysis for the safe end. ``effort`` is that of every answer for
+    delta that the search asks for.
 
     Raises ArgumentError for a family with other parameters free and for arguments out of range.
 
@@ -144,7 +155,7 @@ def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, meth
     ends = max(floor_, _LEAST_EPS0), LARGEST_EPS
     if floor_ >= LARGEST_EPS:
         raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS:g}")
-    search = _Search(lambda x: family.at(eps0=x), lambda _: count, level, target, method, ends)
+    search = _Search(lambda x: family.at(eps0=x), lambda _: count, level, target, method, ends, effort)
     high, low = search.roots(rising=True)
     private, safe = search.first(high, -1, search.is_private, lambda x: x)
     violated, unsafe = search.first(low, +1, search.is_violated, lambda x: x, search.cheap)
@@ -154,7 +165,9 @@ def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, meth
 
 
 @undisturbed()
-def least_n(mechanism: Subject, *, eps: object, delta: object, method: str | None = None) -> Inverse:
+def least_n(
+    mechanism: Subject, *, eps: object, delta: object, method: str | None = None, effort: str = "default"
+) -> Inverse:
     """Return a certified bracket of the least number of users at which shuffling gives (eps, delta)-privacy.
 
     ``upper`` is inf if no number up to 10**18 suffices. The other arguments, and what is raised, are those of
@@ -171,9 +184,9 @@ def least_n(mechanism: Subject, *, eps: object, delta: object, method: str | Non
     """
     level, target = budget(eps), failure_probability(delta)
     subject = Question.of(mechanism, 1, method).subject
-    search = _Search(lambda _: subject, round, level, target, method, (1.0, float(LARGEST_N)))
+    search = _Search(lambda _: subject, round, level, target, method, (1.0, float(LARGEST_N)), effort)
     asked = (("eps", str(eps)), ("delta", str(delta)))
-    found = Profile(Question(subject, 1, method)).delta(level)
+    found = Profile(Question(subject, 1, method)).delta(level, effort=effort)
     if found.most.at_most(target):
         return Inverse("n", repr(subject), asked, 1, 1, found, None, _FEWER_USERS)
     high, low = search.roots(rising=False)
@@ -207,9 +220,11 @@ class _Search:
         target: fmpq,
         method: str | None,
         ends: tuple[float, float],
+        effort: str,
     ) -> None:
         self.subject, self.users, self.eps, self.target, self.method = subject, users, eps, target, method
         self.least, self.most = ends
+        self._effort = checked_effort(effort)
         self.level: Level = level_of(eps)
         self.log_delta = log_of(target)
         self._shift = _FIRST_SHIFT
@@ -306,16 +321,23 @@ class _Search:
         return self._cheapest
 
     def _answer(self, x: float, method: str | None = None) -> Answer:
-        return Profile(Question.of(self.subject(x), self.users(x), method or self.method)).delta(self.eps)
+        return Profile(Question.of(self.subject(x), self.users(x), method or self.method)).delta(
+            self.eps, effort=self._effort
+        )
+
+    def _limited(self) -> Settings:
+        """Return what one estimate in floats aims at, with limits of its own."""
+        return Settings(limits=Limits.of(self._effort))
 
     def _above(self, x: float, *, cheap: bool) -> float:
-        n, ladder = self.users(x), CandidateBounds(self.subject(x), self._cheapest if cheap else self.method)
+        n, settings = self.users(x), self._limited()
+        ladder = CandidateBounds(self.subject(x), self._cheapest if cheap else self.method)
         if self._cheapest is None:  # which analyses apply is not asked again
             self._cheapest = ladder.first.parts[0].method
         if cheap:
-            value = ladder.first.ranked(self.level, n)[0].log_estimate(self.level, n)
+            value = ladder.first.ranked(self.level, n, settings)[0].log_estimate(self.level, n, settings)
         else:
-            value, _, part = ladder.least_value(self.level, n, -inf)
+            value, _, part = ladder.least_value(self.level, n, settings, -inf)
             self._shift = max(_FIRST_SHIFT, 0.1 * part.estimate_error)
         return max(value, -_FAR)
 
@@ -325,7 +347,7 @@ class _Search:
         members = subject.members()
         if self._member is not None:
             subject = members[self._member]
-        value, found = DataSetSearch(subject).largest_value(self.level, self.users(x))
+        value, found = DataSetSearch(subject).largest_value(self.level, self.users(x), self._limited())
         if self._member is None and len(members) > 1:
             self._member = [repr(m) for m in members].index(found.member)
         return max(value, -_FAR)

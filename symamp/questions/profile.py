@@ -12,7 +12,7 @@ from operator import itemgetter
 import sympy as sp
 from flint import fmpq
 
-from symamp.bounds.bound import ROUGH, Evidence, MaxOverPairs, PairBound, Progress, gap_of_largest, largest_upper
+from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, Progress, gap_of_largest, largest_upper
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.search import (
     LOOSE,
@@ -26,15 +26,15 @@ from symamp.errors import PrecisionError, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
+from symamp.numbers.limits import Limits
 from symamp.numbers.reading import budget
 from symamp.numbers.surroundings import at_precision, undisturbed
-from symamp.numbers.work import QUESTION, is_spent, question, stage, was_limited, work_left
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
 from symamp.questions.solve import epsilon_above, epsilon_below
 from symamp.settings.question import Query, Question
-from symamp.sums.divergence import KERNEL_GAP, Enclosure, Settings
+from symamp.sums.divergence import KERNEL_GAP, ROUGH, Enclosure, Settings
 from symamp.sums.inversion import LARGEST_EPS, log_of_ball
 
 _ONE = Dyadic(1)
@@ -72,7 +72,7 @@ class Profile:
         self._last: tuple[float, float] | None = None
 
     @undisturbed()
-    def delta(self, eps: object, *, gap: float = 1e-6, digits: int | None = None) -> Answer:
+    def delta(self, eps: object, *, gap: float = 1e-6, digits: int | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of delta at ``eps``; the arguments are those of ``symamp.delta``.
 
         Guarantee
@@ -80,10 +80,12 @@ class Profile:
         For all neighbouring data sets of n users D_{e^eps} <= ``upper``, and for some pair of them it is >= ``lower``.
         Proof: docs/proofs/blanket_reduction.md, with docs/proofs/kernel_sandwich.md for the numbers.
         """
-        return self._answered(Query.of_delta(eps, gap, digits), self._delta)
+        return self._answered(Query.of_delta(eps, gap, digits, effort), self._delta)
 
     @undisturbed()
-    def epsilon(self, delta: object, *, gap: float = 1e-6, digits: int | None = None) -> Answer:
+    def epsilon(
+        self, delta: object, *, gap: float = 1e-6, digits: int | None = None, effort: str = "default"
+    ) -> Answer:
         """Return a certified bracket of the least eps for ``delta``; the arguments are those of ``symamp.epsilon``.
 
         Guarantee
@@ -91,52 +93,46 @@ class Profile:
         The shuffled mechanism is (``upper``, delta)-private, and for every eps < ``lower`` it is not
         (eps, delta)-private. Proof: docs/proofs/inversion.md, with docs/proofs/blanket_reduction.md.
         """
-        return self._answered(Query.of_epsilon(delta, gap, digits), self._least_epsilon)
+        return self._answered(Query.of_epsilon(delta, gap, digits, effort), self._least_epsilon)
 
     def _answered(self, query: Query, ask: Callable[[Query], Answer]) -> Answer:
         """Return the answer, with the usual ends where those are nearer: not all bounds are had to digits."""
-        with question(QUESTION if query.is_limited else inf):
-            answer = ask(query)
+        answer = ask(query.limited())
         if query.digits is None or self.question.method is not None or answer.upper <= _NEAR * answer.lower:
             return answer
-        with question():
-            return answer.narrowed(ask(query.usual))
+        return answer.narrowed(ask(query.usual.limited()))
 
     def _delta(self, query: Query) -> Answer:
+        settings, limits = query.settings, query.settings.limits
         if self._beyond_local_budget(query.given):
-            return Answer(self.question, query, ZERO, ZERO, Interval(0.0, 0.0), limited=was_limited())
+            return Answer(self.question, query, ZERO, ZERO, Interval(0.0, 0.0))
         beyond = float(sp.N(query.given, 15)) > LARGEST_EPS
         # The divergence decreases in eps: a smaller eps bounds it from above, its limit from below.
         level = level_of(sp.Integer(int(LARGEST_EPS))) if beyond else query.level
-        with stage(_BELOW):
-            low_value, best = self._below.largest_value(level, self.n)
-        with stage(_ABOVE):
-            tried = self._ladder.values(level, self.n, low_value, query.digits is not None)
+        low_value, best = self._below.largest_value(level, self.n, settings.until(_BELOW))
+        tried = self._ladder.values(level, self.n, settings.until(_ABOVE), low_value, query.digits is not None)
         value, _, worst = tried[0]
         if low_value < value - LOOSE:
-            with stage(_MIXED):
-                low_value, best = self._below.largest_mixed_value(level, self.n, best)
+            low_value, best = self._below.largest_mixed_value(level, self.n, settings.until(_MIXED), best)
         worst = attained_first(tried, LOOSE)[2]  # at eps = 0 bounds tie
-        _, attained = self._below.attained_value(level, self.n, worst, best, low_value)
-        above = self._values_above(level, query.settings, tried)
+        _, attained = self._below.attained_value(level, self.n, settings, worst, best, low_value)
+        above = self._values_above(level, settings, tried)
         below = (
-            self._limit(best)
-            if beyond
-            else Evidence.of(attained, level, attained.enclose(level, self.n, query.settings)),
+            self._limit(best) if beyond else Evidence.of(attained, level, attained.enclose(level, self.n, settings)),
         )
         low, high = below[0].lower, largest_upper(above)
         low, high = (low if low.mantissa > 0 else ZERO), (_ONE if high.exceeds(fmpq(1)) else high)
         own = max((Evidence.of(e.part, "", self._at_limit(e.part)) if beyond else e).lower for e in above)
         claimed = None
         if self._claimed is not None:
-            claimed = _outer(self._claimed.first.evidence(level, self.n, query.settings))
+            claimed = _outer(self._claimed.first.evidence(level, self.n, settings))
         enclosed = Interval(max(own, low).below, high.above)
-        found = Answer(self.question, query, low, high, enclosed, above, below, claimed, was_limited())
+        found = Answer(self.question, query, low, high, enclosed, above, below, claimed, limits.was_met)
         return found.checked()
 
     def _least_epsilon(self, query: Query) -> Answer:
         # Next to delta = 1 it is 1 - delta that tells eps; of many users kernels know no more than their least gap.
-        gap = query.settings.gap
+        gap, limits = query.settings.gap, query.settings.limits
         near_one = gap * min(-2.0 * query.log_delta, 1.0)
         if near_one < gap:
             gap = max(near_one, 0.0 if self.n <= _COUNTED else min(gap, KERNEL_GAP))
@@ -149,33 +145,32 @@ class Profile:
                 break
             # Where delta falls slowly in eps, digits of eps take more of delta.
             gap *= 10.0**-missing
-            left = work_left()
-            if left < _AGAIN * QUESTION:
+            if limits.left < _AGAIN * limits.most and query.digits is None:
                 break
-            with question(left):
-                finer = self._epsilon(query, query.to_gap(gap))
-                if was_limited():
-                    break
+            again = Limits(max(limits.left, _AGAIN * limits.most))
+            finer = self._epsilon(query, query.to_gap(gap).under(again))
+            limits.charge(again.spent)
+            if again.was_met:
+                break
             answer = finer
         return answer.checked()
 
     def _epsilon(self, asked: Query, query: Query) -> Answer:
         """Return the bracket that certified evaluations to the accuracy of ``query`` give."""
-        n, log_delta, settings = self.n, query.log_delta, query.settings
+        n, log_delta, settings, limits = self.n, query.log_delta, query.settings, query.settings.limits
         claimed = None if self._claimed is None else self._own_epsilon(self._claimed.first, query)
-        if self._no_user_exceeds(query.given):
-            return Answer(self.question, asked, ZERO, ZERO, Interval(0.0, 0.0), (), (), claimed, was_limited())
+        if self._no_user_exceeds(query):
+            return Answer(self.question, asked, ZERO, ZERO, Interval(0.0, 0.0), (), (), claimed, limits.was_met)
         # Between answers of one profile eps grows about as the root of log(1/delta) does.
         start = None if self._last is None else self._last[0] * sqrt(log_delta / self._last[1])
         hopeless = self._below.never_below(n, query.given)
-        with stage(_BELOW):
-            low, best = (inf, hopeless) if hopeless else self._below.largest_root(n, log_delta, settings, start)
-        with stage(_ABOVE):
-            tried = self._ladder.roots(n, log_delta, settings, low, asked.digits is not None, best)
+        low, best = inf, hopeless
+        if best is None:
+            low, best = self._below.largest_root(n, log_delta, settings.until(_BELOW), start)
+        tried = self._ladder.roots(n, log_delta, settings.until(_ABOVE), low, asked.digits is not None, best)
         guess, _, worst = tried[0]
         if low < (1.0 - LOOSE) * guess:
-            with stage(_MIXED):
-                low, best = self._below.largest_mixed_root(n, log_delta, settings, best, low)
+            low, best = self._below.largest_mixed_root(n, log_delta, settings.until(_MIXED), best, low)
         root, _, shown = attained_first(tried, LOOSE * guess if guess < inf else 0.0)
         low, attained = self._below.attained_root(n, log_delta, settings, shown, root, best, low)
         upper, above = self._epsilon_above(query, tried)
@@ -184,21 +179,21 @@ class Profile:
             guess = worst.root(n, log_delta, settings, upper)
         upper, above = self._capped(upper, above)
         own = 0.0
-        if not is_spent():
+        if asked.digits is not None or not limits.is_spent():
             with suppress(PrecisionError):
                 own, _ = epsilon_below(worst, n, query, guess)
         lower, below = (inf, (self._limit(hopeless),)) if hopeless else epsilon_below(attained, n, query, low)
         self._last = (guess, log_delta)
         least, most = (INFINITE if x == inf else Dyadic.of_float(x) for x in (lower, upper))
         enclosed = Interval(max(own, min(lower, upper)), upper)
-        return Answer(self.question, asked, least, most, enclosed, above, below, claimed, was_limited())
+        return Answer(self.question, asked, least, most, enclosed, above, below, claimed, limits.was_met)
 
-    def curve(self, eps: Iterable[object], *, gap: float = 1e-4) -> Curve:
+    def curve(self, eps: Iterable[object], *, gap: float = 1e-4, effort: str = "default") -> Curve:
         """Return certified brackets of delta at every eps of a grid.
 
-        Each is that of ``delta`` with this ``gap``. Only the bound over all data sets takes over parameters from points
-        that were asked before: its ``upper`` may be above that of a single question by 0.3 % of delta, where many
-        messages tell the inputs apart.
+        Each is that of ``delta`` with this ``gap`` and ``effort``. Only the bound over all data sets takes over
+        parameters from points that were asked before: its ``upper`` may be above that of a single question by 0.3 % of
+        delta, where many messages tell the inputs apart.
 
         >>> import symamp as sa
         >>> curve = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=1000).curve(eps=[0.05, 0.1])
@@ -208,7 +203,8 @@ class Profile:
         grid = list(eps)
         budgets = [float(sp.N(budget(x), 17)) for x in grid]
         # Neighbours follow each other: they share what was searched for.
-        answers = {i: self.delta(grid[i], gap=gap) for i in sorted(range(len(grid)), key=lambda i: -budgets[i])}
+        order = sorted(range(len(grid)), key=lambda i: -budgets[i])
+        answers = {i: self.delta(grid[i], gap=gap, effort=effort) for i in order}
         return Curve.of(repr(self.subject), self.n, tuple(answers[i] for i in range(len(grid))))
 
     def __repr__(self) -> str:
@@ -241,16 +237,16 @@ class Profile:
     def _alone_at_zero(self) -> Evidence:
         """The divergence of one user alone at eps = 0, for the pair of inputs that estimates find worst."""
         zero = Level.of_float(0.0)
-        worst = self._ladder.first.ranked(zero, 1)[0]
+        worst = self._ladder.first.ranked(zero, 1, ROUGH)[0]
         return Evidence.of(worst, zero, worst.enclose(zero, 1, ROUGH))
 
-    def _no_user_exceeds(self, target: fmpq) -> bool:
+    def _no_user_exceeds(self, query: Query) -> bool:
         """Return whether even one user alone has divergence <= delta at eps = 0; no number of users has more."""
         worst = self._alone_at_zero
-        if not worst.is_at_most(target):
+        if not worst.is_at_most(query.given):
             return False
-        every = self._ladder.first.evidence(Level.of_float(0.0), 1, ROUGH, target, worst.part)
-        return all(e.is_at_most(target) for e in every)
+        every = self._ladder.first.evidence(Level.of_float(0.0), 1, query.settings.rough, query.given, worst.part)
+        return all(e.is_at_most(query.given) for e in every)
 
     def _capped(self, eps: float, above: tuple[Evidence, ...]) -> tuple[float, tuple[Evidence, ...]]:
         """Return eps0 where that is less: (eps0, 0)-private without any shuffling."""

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from math import inf, isfinite, nextafter
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from symamp.bounds.bound import ROUGH, Evidence, MaxOverPairs, PairBound
+from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound
 from symamp.bounds.pairs_of_a_table import MOMENTS
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import is_spent
 from symamp.settings.question import Query
 from symamp.sums.inversion import log_of_ball
 
@@ -157,9 +156,9 @@ class _Above:
         found = self._bound.evidence(level, self._n, query.settings, query.given, self._worst)
         miss = _miss(found[-1].upper, query)
         if all(e.is_at_most(query.given) for e in found):
-            return Trial(found, miss, self.error > 0.0 and len(found) == 1 and not is_spent())
+            return Trial(found, miss, self.error > 0.0 and len(found) == 1 and not query.settings.limits.is_spent())
         part = found[-1].part
-        if is_spent() and self.error > 0.0 and found[-1].evaluator == MOMENTS:
+        if query.settings.limits.is_spent() and self.error > 0.0 and found[-1].evaluator == MOMENTS:
             self.root = inf  # pairs are left to their blankets: another bound is as good
         elif part is not self._worst:  # it is the worse one here, and shows by itself where it is delta
             root = _at_tie(part, self._n, query, part.root(self._n, query.log_delta, query.settings, self.root))
@@ -213,19 +212,19 @@ _WIDE, _STEP_SIZES, _SMALL = 1e-2, (1e-4, 1e-7, 1e-10), 1e-3
 
 def _slope(part: PairBound, n: int, query: Query, eps: float) -> float:
     """Return a positive float near -d log D / d eps at the eps where D is delta, for choosing a first step."""
-    wide = _WIDE * eps
-    cheap = part.slope_proxy(Level.of_float(eps), n)
+    wide, settings = _WIDE * eps, query.settings.rough
+    cheap = part.slope_proxy(Level.of_float(eps), n, settings)
     if cheap is not None:
         part = cheap
     elif wide > 0.0:
-        slope = (query.log_delta - part.log_estimate(Level.of_float(eps + wide), n, ROUGH)) / wide
+        slope = (query.log_delta - part.log_estimate(Level.of_float(eps + wide), n, settings)) / wide
         if isfinite(slope) and slope > 0.0:
             return slope
-    b = part.log_estimate(Level.of_float(eps), n, ROUGH)
+    b = part.log_estimate(Level.of_float(eps), n, settings)
     for relative in _STEP_SIZES:
         # Near the local budget the divergence vanishes a short way on: then the next step is smaller.
         step = relative * (eps or _SMALL)
-        slope = (b - part.log_estimate(Level.of_float(eps + step), n, ROUGH)) / step
+        slope = (b - part.log_estimate(Level.of_float(eps + step), n, settings)) / step
         if isfinite(slope) and slope > 0.0:
             return slope
     return 1.0 / (eps or _SMALL)

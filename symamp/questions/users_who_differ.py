@@ -553,7 +553,9 @@ class HeterogeneousProfile:
     victim: object = None
 
     @undisturbed()
-    def epsilon(self, delta: object, *, gap: float, digits: int | None = None) -> HeterogeneousAnswer:
+    def epsilon(
+        self, delta: object, *, gap: float, digits: int | None = None, effort: str = "default"
+    ) -> HeterogeneousAnswer:
         """Return the bracket of the least eps for delta, over all groups of victims or for one.
 
         Guarantee
@@ -561,11 +563,13 @@ class HeterogeneousProfile:
         For every victim that was asked about the published outputs are (``upper``, delta)-private, and for one of them
         not (eps, delta)-private at any eps < ``lower``. Proof: docs/proofs/users_who_differ.md.
         """
-        asked = Query.of_epsilon(delta, gap, digits)
+        asked = Query.of_epsilon(delta, gap, digits, effort)
         return self._answered(asked, lambda party, fit, least: party.epsilon(asked.given, fit, least), inf, gap)
 
     @undisturbed()
-    def delta(self, eps: object, *, gap: float, digits: int | None = None) -> HeterogeneousAnswer:
+    def delta(
+        self, eps: object, *, gap: float, digits: int | None = None, effort: str = "default"
+    ) -> HeterogeneousAnswer:
         """Return the bracket of delta at eps, over all groups of victims or for one.
 
         Guarantee
@@ -573,7 +577,7 @@ class HeterogeneousProfile:
         For every victim that was asked about D_{e^eps} <= ``upper``, and for one of them it is >= ``lower`` for some
         data sets. Proof: docs/proofs/users_who_differ.md.
         """
-        asked = Query.of_delta(eps, gap, digits)
+        asked = Query.of_delta(eps, gap, digits, effort)
         if sign_of_constant(asked.given - int(LARGEST_EPS)) > 0:
             raise ArgumentError("eps", eps, f"a number of at most {LARGEST_EPS:g} for users who differ")
         level = asked.level

@@ -10,12 +10,13 @@ import sympy as sp
 from flint import fmpq
 
 from symamp.bounds.own_law import own_law
-from symamp.bounds.registry import analysis
+from symamp.bounds.registry import named
 from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.to_law import level_of, number
 from symamp.errors import ArgumentError, PrecisionError, SupportMismatchError
 from symamp.laws.law import Level
+from symamp.numbers.limits import Limits, checked_effort
 from symamp.numbers.reading import budget, digit_count, failure_probability, relative_gap, users
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import ALL
@@ -54,7 +55,7 @@ class Question:
                 raise SupportMismatchError("neighbours", neighbours, told)
             checked = checked.near(neighbours)
         if method is not None:
-            method = analysis(method, checked).name
+            method = named(method, checked).name
         return Question(checked, users(n), method)
 
 
@@ -63,7 +64,8 @@ class Query:
     """One question to a profile, read at the door: nothing on the way to its answer converts a number again.
 
     ``quantity`` is "epsilon" or "delta", ``given`` the other of the two, exactly, and ``written`` as it was given.
-    ``digits`` are those wanted, None where ``settings`` say how near enclosures are to be.
+    ``digits`` are those wanted, None where ``settings`` say how near enclosures are to be; ``effort`` how long searches
+    may go on.
     """
 
     quantity: str
@@ -71,17 +73,20 @@ class Query:
     written: str
     digits: int | None = None
     settings: Settings = field(default=Settings(), compare=False, repr=False)
+    effort: str = "default"
 
     @staticmethod
-    def of_epsilon(delta: object, gap: object, digits: object = None) -> Query:
+    def of_epsilon(delta: object, gap: object, digits: object = None, effort: object = "default") -> Query:
         """Return the question for the least eps at ``delta``; its ends are doubles, and so are at most 15 digits."""
         told = "epsilon, whose ends are doubles"
-        return Query("epsilon", failure_probability(delta), str(delta), *_accuracy(gap, digits, told))
+        return Query(
+            "epsilon", failure_probability(delta), str(delta), *_accuracy(gap, digits, told), checked_effort(effort)
+        )
 
     @staticmethod
-    def of_delta(eps: object, gap: object, digits: object = None) -> Query:
+    def of_delta(eps: object, gap: object, digits: object = None, effort: object = "default") -> Query:
         """Return the question for delta at ``eps``."""
-        return Query("delta", budget(eps), str(eps), *_accuracy(gap, digits))
+        return Query("delta", budget(eps), str(eps), *_accuracy(gap, digits), checked_effort(effort))
 
     @cached_property
     def log_delta(self) -> float:
@@ -98,10 +103,13 @@ class Query:
         """The same question with the usual gap in place of digits."""
         return replace(self, digits=None, settings=Settings())
 
-    @property
-    def is_limited(self) -> bool:
-        """Whether searches end where the question has taken its work: other accuracy is sought without a limit."""
-        return self.digits is None and self.settings.gap == Settings.gap
+    def limited(self) -> Self:
+        """Return the question with limits of its own, as its effort says."""
+        return self.under(Limits.of(self.effort))
+
+    def under(self, limits: Limits) -> Self:
+        """Return the question with these limits."""
+        return replace(self, settings=self.settings.under(limits))
 
     def to_gap(self, gap: float) -> Self:
         """Return the question with another relative gap in delta."""

@@ -25,6 +25,7 @@ from symamp.laws.law import (
     nearest_doubles,
     quick_gparv,
 )
+from symamp.numbers.limits import CERTIFIED_LATTICE_SUM, KERNEL_IN_BALLS, KERNEL_IN_DOUBLES, KERNEL_PLAN, LATTICE_SUM
 from symamp.numbers.optional import brentq
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.convolution import convolved_sum, estimated_log_sum
@@ -180,12 +181,20 @@ def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings
     return _sandwich_estimate(law, level, n, settings) if found is None else found
 
 
+def _search(law: SmoothLaw, level: Level, n: int, gap: float, settings: Settings, most: int) -> Search:
+    most = min(settings.most_frequencies, most)
+    found = search(law, level, n, gap, most)
+    frequencies = most if found.sum is None else found.sum.plan.blocks.evaluations
+    settings.limits.charge(KERNEL_PLAN.of(len(found.g.values) * frequencies))
+    return found
+
+
 def _kernel_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -> float | None:
     """Return the same by a kernel, None for few users and where it takes too many frequencies."""
     if n <= _FEW_USERS:
         return None
     gap = _gap(min(_COARSER * settings.gap, max(settings.gap, _COARSEST)), n)
-    found = search(law, level, n, gap, min(settings.most_frequencies, _cheap(n)))
+    found = _search(law, level, n, gap, settings, _cheap(n))
     if found.g.is_positive and (found.sum is None or found.sum.gap > gap):
         return None
     singular = log(found.g.singular) if found.g.singular > 0.0 else -inf
@@ -200,6 +209,7 @@ def _kernel_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -
 def _sandwich_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -> float:
     below, above = _sandwich(law, n, settings)
     g = quick_gparv(above, level)
+    settings.limits.charge(LATTICE_SUM)
     value = -inf if not g.is_positive else g.log_gain if n == 1 else estimated_log_sum(g, n) - log(n)
     if value > -inf:
         return float(np.logaddexp(value, log(g.singular) if g.singular > 0.0 else -inf))
@@ -307,12 +317,15 @@ def _by_kernel(
 ) -> Enclosure | None:
     """Return the enclosure by the kernel; None if the gap, or a ``wide`` one, takes more than ``most`` frequencies."""
     gap = _gap(settings.gap, n)
-    found = search(law, level, n, gap, min(settings.most_frequencies, most))
+    found = _search(law, level, n, gap, settings, most)
     if found.sum is None or found.sum.gap > (wide or gap):
         return None
     first = starting_precision(n, settings.gap)
 
     def enclosed(bits: int, roughly: float | None = None) -> Enclosure:
+        assert found.sum is not None
+        work = KERNEL_IN_BALLS if roughly is None else KERNEL_IN_DOUBLES
+        settings.limits.charge(work.of(len(found.g.values) * found.sum.plan.blocks.evaluations))
         return _enclosed(law, level, n, found, bits, accuracy_of(n) * bits // first, roughly)
 
     with at_precision(first), suppress(PrecisionError):  # no double is known of some value
@@ -381,6 +394,7 @@ def _by_convolution(law: SmoothLaw, level: Level, n: int, settings: Settings, be
         low, high = (ball_gparv(x, level) for x in finite)
         lower, upper = positive_part(low), positive_part(high)
         if n > 1:
+            settings.limits.charge(CERTIFIED_LATTICE_SUM)
             found = convolved_sum(low, high, rough, n, settings.gap)
             if found is None:
                 return None

@@ -12,7 +12,6 @@ from flint import arb, fmpq
 from symamp.errors import ArgumentError
 from symamp.laws.law import BallGparv, FloatGparv, RationalLaw
 from symamp.numbers.systems import FLINT, NumberSystem
-from symamp.numbers.work import spend
 from symamp.sums.evaluator import Case, Evaluator
 
 # -------------------- Exact rational evaluation: for rational ratios and rational E the divergence is a rational number
@@ -91,7 +90,7 @@ EXACT = Evaluator("exact", _enclosed)
 # For few users that is all there is to do; deep in the tail only a handful of outcomes is positive, however many
 # users.
 
-_FEW_OUTCOMES, _OUTCOME = 30_000, 2.0
+_FEW_OUTCOMES = 30_000
 _MOST_OF_BALLS = 200
 _SURE = 1e-3
 """More than rounding does to the logarithm of a number of outcomes."""
@@ -127,7 +126,6 @@ def count_outcomes(g: FloatGparv, n: int, most: int) -> int:
         )
 
     found = not values or (values[0] > 0.0 and visit(0, n, 0.0))
-    spend(_OUTCOME * seen)
     return seen if found else most + 1
 
 
@@ -168,7 +166,6 @@ def positive_expectation(law: list[tuple[Any, Any]], n: int, numbers: NumberSyst
         largest[j] = numbers.maximum(largest[j], largest[j + 1])
 
     def expected(j: int, left: int, partial: Any) -> Any:
-        spend(_OUTCOME)
         if left == 0:  # of all further values there is none
             return numbers.maximum(partial, zero)
         value = law[j][0]

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from symamp.laws.law import Floats
 from symamp.numbers.systems import Number, NumberSystem
-from symamp.numbers.work import spend
 
 # ---------- The compact-support kernel: one formula, and one sum over frequencies, for floats, for balls and for mpmath
 
@@ -19,7 +18,6 @@ from symamp.numbers.work import spend
 # Fourier transforms of the extremal majorant and minorant of x_+ e^(-theta x) of exponential type T
 # (docs/proofs/kernel_sandwich.md). They vanish for |u| >= T, so that a sum over frequencies has no truncation error.
 
-_FREQUENCY = 15.0  # units of work
 _ROOT_HALF_PI = sqrt(pi / 2.0)
 _SMALL = 1e-3
 """Below this lam doubles take the series: the closed forms cancel. Balls and mpmath have precision to spare."""
@@ -73,7 +71,6 @@ class TwoSided:
         """Return Re sum B(jh) factor over pairs (j, factor), with half of B(0) ``rest``, for B- and B+."""
         below, above = (x * rest / 2 for x in self.at_zero())
         for j, factor in factors:
-            spend(_FREQUENCY)
             for_minorant, for_majorant = self.at(self.step * j)
             below, above = below + (for_minorant * factor).real, above + (for_majorant * factor).real
         return below, above
@@ -153,7 +150,6 @@ Ranges = tuple[tuple[int, int], ...]
 """Inclusive ranges of indices j, for frequencies j h."""
 Pairs = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 _LEAF, _NONE = 4, np.empty((0, 2), dtype=np.int64)
-_BLOCKS, _BLOCK = 40.0, 0.15  # units of work
 NEGLIGIBLE = 1e-18
 """Where what the density of G says of |phi|^n is below this, phi itself is not looked at."""
 
@@ -221,7 +217,6 @@ def partition(
     while len(level):
         if kept + len(level) > most:
             return None
-        spend(_BLOCKS + _BLOCK * len(level))
         a, b = level[:, 0], level[:, 1]
         beta = bound(0.5 * step * (a + b).astype(np.float64), 0.5 * step * (b - a))
         cost = (step / np.pi) * (b - a + 1) * beta * modulus(a * step)

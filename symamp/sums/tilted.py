@@ -11,7 +11,6 @@ from typing import Protocol
 import numpy as np
 
 from symamp.laws.law import FloatGparv, Floats
-from symamp.numbers.work import spend
 from symamp.sums.kernel import NEGLIGIBLE, Blocks, Kernel, TwoSided
 
 # --------- The exponentially tilted law of one G in floats: cumulants and characteristic function, free of cancellation
@@ -22,7 +21,6 @@ from symamp.sums.kernel import NEGLIGIBLE, Blocks, Kernel, TwoSided
 _SMALL = 0.06
 _LARGE_TILT, _LARGEST = 30.0, 700.0
 _AT_ONCE = 2**15  # numbers that a cache holds
-_CALL, _TERM = 60.0, 0.01  # units of work
 # Taylor coefficients, highest first, of 2 (e^x - 1 - x)/x^2 and of 6 (x - sin x)/x^3 in x^2: below _SMALL the next
 # term is under one rounding error.
 _EXPONENTIAL = tuple(2.0 / factorial(k) for k in range(8, 1, -1))
@@ -270,13 +268,11 @@ class TiltedLaw(TiltedFloats):
         re, im = np.empty_like(u), u * self.cumulants.k1
         values, p = self.g.values, self.probabilities
         rows = max(_AT_ONCE // len(p), 1)
-        spend(_CALL)
         for i in range(0, len(u), rows):
             some = u[i : i + rows]
             top = float(np.abs(some).max()) or 1.0
             is_small = np.abs(values) * top < _SMALL
             x = np.outer(some, values[~is_small])
-            spend(_TERM * x.size)
             cosine, sine = _by_moments(values[is_small] * top, p[is_small], some / top)
             fallen, _, bent = turned(x)
             re[i : i + rows] = cosine - fallen @ p[~is_small]
