@@ -360,7 +360,7 @@ def raised_tilt(transform: Transform, theta0: float, payoff: type[TwoSided] = Ke
 
 def gaussian_estimate(tilted: TiltedFloats, payoff: type[TwoSided] = Kernel) -> float:
     """Return the normal approximation of E[f(S)] / M(theta): for choosing parameters and starting a search."""
-    sigma, mean = sqrt(tilted.n) * tilted.deviation, tilted.n * tilted.cumulants.k1
+    sigma, mean = np.sqrt(tilted.n) * tilted.deviation, tilted.n * tilted.cumulants.k1
     with np.errstate(all="ignore"):
         value = normal_spread(tilted, payoff) / (np.sqrt(2.0 * np.pi) * sigma) * np.exp(-0.5 * (mean / sigma) ** 2)
     # Where one outcome carries all the mass there is no normal shape; then Chernoff's bound gives the scale.
@@ -370,7 +370,7 @@ def gaussian_estimate(tilted: TiltedFloats, payoff: type[TwoSided] = Kernel) -> 
 def normal_spread(tilted: TiltedFloats, payoff: type[TwoSided] = Kernel) -> float:
     """Return what the payoff gives for a normal law, over the density at 0: what decides the smoothing of a plan."""
     with np.errstate(all="ignore"):
-        return payoff.spread(tilted.theta, tilted.n * tilted.cumulants.k1, sqrt(tilted.n) * tilted.deviation)
+        return payoff.spread(tilted.theta, tilted.n * tilted.cumulants.k1, np.sqrt(tilted.n) * tilted.deviation)
 
 
 def choose_window(tilted: TiltedFloats, log_allowance: float, payoff: type[TwoSided] = Kernel) -> Window:
