@@ -376,13 +376,13 @@ def test_shown_and_sent():
         (lambda: sa.joint(RR2, RR2, neighbours="some"), "all, one_attribute"),
         (lambda: sa.parallel([("1/2", RR2)]), "sum to exactly 1"),
         (lambda: sa.parallel([("-1/2", RR2), ("3/2", RR2)]), ">= 0"),
-        (lambda: sa.parallel([RR2]), "pairs"),
+        (lambda: sa.parallel([RR2]), "a pair"),
         (lambda: sa.poisson_subsample(RR2, 0), r"\(0, 1\]"),
         (
             lambda: sa.joint(
                 sa.RandomizedResponse(k=2), sa.RandomizedResponse(k=sa.Parameter("k", lower=3, integer=True))
             ).at(d=2),
-            "one of",
+            "free are",
         ),
         (
             lambda: sa.joint(
@@ -415,7 +415,7 @@ def test_files(tmp_path):
     [
         ({"sampled": {"rate": 1, "part": {"family": "krr"}}}, "joint, sampled"),
         ({"joint": [{}]}, "family or mechanism"),
-        ({"joint": [{"family": "krr", "mechanism": {}}]}, "one of family and mechanism"),
+        ({"joint": [{"family": "krr", "mechanism": {}}]}, "one of the keys family and mechanism"),
         ({"joint": [{"family": "krr", "times": 0}]}, "1 to 1000"),
     ],
 )

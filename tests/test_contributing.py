@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 DIFF = re.compile(r"^```diff\n--- /dev/null\n\+\+\+ b/(\S+)\n@@ -0,0 \+1,(\d+) @@\n((?:\+.*\n)+)```$", re.MULTILINE)
 QUESTIONS = """
+import math
 from fractions import Fraction
 
 import symamp as sa
@@ -31,6 +32,17 @@ whole = sa.delta(responses, n=1000, eps="0.2", method="blanket")
 half = sa.delta(responses, n=1000, eps="0.2", method="halved_blanket")
 assert (half.method, half.proof_status) == ("halved_blanket", whole.proof_status) and half.upper >= whole.lower
 print("analysis", half.method)
+
+for eps in ("0.2", "0.9", "1.5"):
+    alone = sa.delta(responses, n=1000, eps=eps, method="unshuffled")
+    known = max((math.e - math.exp(float(eps))) / (math.e + 1), 0.0)
+    assert known <= alone.upper <= known * (1 + 1e-12), eps
+end = sa.epsilon(responses, n=1000, delta="0.1", method="unshuffled").upper
+assert abs(end - math.log(math.e - 0.1 * (math.e + 1))) < 1e-2
+try:
+    sa.delta(sa.Gaussian(sigma=1), n=10, eps=1, method="unshuffled")
+except sa.errors.SupportMismatchError as refusal:
+    print("no-triple", refusal.accepted)
 
 row = sa.compare(responses, n=1000, delta="1e-6", names=["local_budget"])["local_budget"]
 print("form", round(row.value, 9), row.verdict)
@@ -63,7 +75,7 @@ def printed(tmp_path_factory):
     copy = tmp_path_factory.mktemp("copy")
     shutil.copytree(ROOT / "symamp", copy / "symamp", ignore=shutil.ignore_patterns("__pycache__"))
     found = DIFF.findall(PAGE)
-    assert len(found) == PAGE.count("```diff") == 6
+    assert len(found) == PAGE.count("```diff") == 7
     for path, count, lines in found:
         assert not (copy / path).exists(), f"{path} is there already"
         assert len(lines.splitlines()) == int(count), path
@@ -81,6 +93,10 @@ def test_one_file_adds_a_family(printed):
 
 def test_one_file_adds_an_analysis(printed):
     assert printed["analysis"] == "halved_blanket"
+
+
+def test_one_file_adds_a_bound_that_is_no_triple(printed):
+    assert printed["no-triple"].startswith("settings where the budget e^eps0 of any two inputs")
 
 
 def test_one_file_adds_a_closed_form(printed):

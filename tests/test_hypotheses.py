@@ -12,10 +12,10 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.bounds.analysis import Bound
+from symamp.bounds.bound import Bound
 from symamp.bounds.hypotheses import Hypothesis
 from symamp.bounds.own_law import own_law
-from symamp.bounds.registry import BOUNDS, analysis
+from symamp.bounds.registry import BOUNDS, named
 from symamp.errors import SupportMismatchError
 from symamp.literature.registry import CLOSED_FORMS
 from symamp.randomizers.catalogue import catalogue
@@ -135,7 +135,7 @@ def attempts(statement, setting):
     if isinstance(statement, Bound):
         yield lambda: statement.bound(setting)
         yield lambda: statement.parts(setting)
-        yield lambda: analysis(statement.name, setting)
+        yield lambda: named(statement.name, setting)
 
 
 @pytest.mark.parametrize(("name", "hypothesis"), CASES, ids=lambda x: getattr(x, "name", x))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPairBound
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import MaxOverPairs
+from symamp.bounds.bound import Bound, MaxOverPairs
 from symamp.bounds.hypotheses import EVERY_CLASS, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
 from symamp.bounds.pairs_of_a_table import pairs_badly_hidden

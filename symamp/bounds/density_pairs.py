@@ -6,8 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import MaxOverPairs
+from symamp.bounds.bound import Bound, MaxOverPairs
 from symamp.bounds.hypotheses import LISTED_DENSITIES, SHUFFLED
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.smooth_part import SmoothPairBound

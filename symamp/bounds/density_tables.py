@@ -10,8 +10,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.bounds.all_data_sets_part import AllDataSetsPairBound
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import MaxOverPairs, PairBoundDefaults
+from symamp.bounds.bound import Bound, MaxOverPairs, PairBoundDefaults
 from symamp.bounds.envelope_part import EnvelopePairBound
 from symamp.bounds.hypotheses import FINITE_BUDGET, LISTED_DENSITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import PairOfInputs, pairs_of_inputs
@@ -82,7 +81,7 @@ class AboveDensities(PairBoundDefaults):
         return replace(found, lower=arb(0), upper=upper)
 
 
-def _analysis(name: str, part: type[PairOfInputs], summary: str, rank: int) -> Bound:
+def _over_tables(name: str, part: type[PairOfInputs], summary: str, rank: int) -> Bound:
     def bound(subject: Subject) -> MaxOverPairs:
         assert subject.densities is not None
         table = dominating_table(subject.densities)
@@ -96,5 +95,7 @@ def _needless(subject: Subject) -> bool:
     return subject.densities is not None and len(subject.densities.inputs) > _MOST_INPUTS
 
 
-DENSITY_ENVELOPE = _analysis("density_envelope", EnvelopePairBound, "a law above those of all inputs, for densities", 1)
-DENSITY_DATA_SETS = _analysis("density_data_sets", AllDataSetsPairBound, "all data sets at once, for densities", 3)
+DENSITY_ENVELOPE = _over_tables(
+    "density_envelope", EnvelopePairBound, "a law above those of all inputs, for densities", 1
+)
+DENSITY_DATA_SETS = _over_tables("density_data_sets", AllDataSetsPairBound, "all data sets at once, for densities", 3)

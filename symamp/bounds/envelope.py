@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import MaxOverPairs
+from symamp.bounds.bound import Bound, MaxOverPairs
 from symamp.bounds.envelope_part import SOURCE, EnvelopePairBound
 from symamp.bounds.hypotheses import DESCRIBED, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs

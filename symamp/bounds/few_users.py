@@ -11,9 +11,8 @@ from typing import ClassVar
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.bounds.analysis import Bound
 from symamp.bounds.attained_root import attained_root
-from symamp.bounds.bound import DataSets, PairBoundDefaults
+from symamp.bounds.bound import Bound, DataSets, PairBoundDefaults
 from symamp.bounds.hypotheses import SHUFFLED, TABLE, table_of
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
@@ -35,7 +34,7 @@ _BITS, _MOST_BITS = 192, 8192
 
 @dataclass(frozen=True)
 class RowsOfTable(PairBoundDefaults):
-    """What the analysis asks of an ordered pair of rows of a table, whose entries are numbers."""
+    """What is asked of an ordered pair of rows of a table, whose entries are numbers."""
 
     table: FiniteMechanism
     rows: Pair

@@ -163,8 +163,7 @@ def _listed(subject: Subject) -> Mechanism | None:
 
 def _described(subject: Subject) -> str | None:
     mechanism = _listed(subject)
-    # A table has no other inputs.
-    if mechanism is None or mechanism.numeric is not None or describes_all_inputs(mechanism):
+    if mechanism is None or describes_all_inputs(mechanism):
         return None
     return f"here {mechanism.name} shows its worst pair only: take method='blanket'"
 

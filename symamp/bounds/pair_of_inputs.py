@@ -1,4 +1,4 @@
-"""What the analyses beyond the blanket are given: for a pair of inputs, the laws under every other input."""
+"""What the bounds beyond the blanket are given: for a pair of inputs, the laws under every other input."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class PairOfInputs(PairBoundDefaults):
 
     @property
     def signature(self) -> Hashable:
-        """The set of laws, and which analysis it is."""
+        """The set of laws, and which bound it is."""
         return self.method, frozenset(t.signature for t in self.triples)
 
     @cached_property

@@ -7,9 +7,8 @@ from math import inf
 from operator import itemgetter
 from typing import TypeAlias
 
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import MaxOverPairs, PairBound, Progress
-from symamp.bounds.registry import analysis, by_default
+from symamp.bounds.bound import Bound, MaxOverPairs, PairBound, Progress
+from symamp.bounds.registry import by_default, named
 from symamp.bounds.subject import Subject
 from symamp.laws.law import Level
 from symamp.sums.divergence import Settings
@@ -29,7 +28,7 @@ class CandidateBounds:
     """The upper bounds of a subject, made when they are needed: the named one, or all proved ones, cheap first."""
 
     def __init__(self, subject: Subject, method: str | None, progress: Progress | None = None) -> None:
-        self._analyses = by_default(subject) if method is None else (analysis(method, subject),)
+        self._analyses = by_default(subject) if method is None else (named(method, subject),)
         self._subject, self._progress = subject, progress
         self._made: dict[str, MaxOverPairs] = {}
         self._floors: dict[str, tuple[PairBound, ...]] = {}

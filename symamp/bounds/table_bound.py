@@ -47,7 +47,7 @@ _SETTLING = 6
 
 @dataclass(frozen=True, init=False)
 class MaxOverRows(MaxOverSearchedPairs):
-    """The bound of an analysis over all compared pairs of rows of a table, whose parts are made when they are needed.
+    """A bound over all compared pairs of rows of a table, whose parts are made when they are needed.
 
     ``part`` makes the part of a pair of rows; its divergence must be at most that of the blanket of the pair, since
     pairs are ranked and settled by their blankets. ``alike`` puts pairs in groups with the same divergence of their

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symamp.bounds.analysis import Bound
+from symamp.bounds.bound import Bound
 from symamp.bounds.hypotheses import ANY_TWO, FINITE_BUDGET, PROBABILITIES, SHUFFLED
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import sympy as sp
 
-from symamp.bounds.analysis import Bound
 from symamp.bounds.attained_root import attained_root
+from symamp.bounds.bound import Bound
 from symamp.bounds.fixed_counts import FixedCounts, reports_of
 from symamp.bounds.hypotheses import ANY_TWO, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, every
 from symamp.bounds.pair_of_inputs import PairOfInputs, listed, pairs_of_inputs

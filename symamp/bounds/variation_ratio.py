@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from symamp.bounds.analysis import Bound
+from symamp.bounds.bound import Bound
 from symamp.bounds.hypotheses import BUDGET
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction

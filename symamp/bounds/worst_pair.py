@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import MaxOverPairs
+from symamp.bounds.bound import Bound, MaxOverPairs
 from symamp.bounds.density_pairs import DensityPair
 from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, every
 from symamp.bounds.proof_status import ProofStatus

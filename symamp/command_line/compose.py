@@ -29,7 +29,7 @@ from symamp.command_line.options import (
     together,
 )
 from symamp.command_line.output import print_json, print_line, save_plot, write_certificate
-from symamp.errors import ArgumentError, FormatError
+from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.numbers.reading import asked, budget
 
 _OWN = ("n", "rounds", "method", "sampled_from")
@@ -45,7 +45,7 @@ class RoundsCommand(MechanismCommand):
             return super().parse_args(ctx, args)
         rest = click.Command.parse_args(self, ctx, args)
         if ctx.params.pop("name") != file or ctx.params.pop("mechanism") is not None:
-            raise ArgumentError("mechanism", file, "a TOML file as the only mechanism")
+            raise ArgumentError("mechanism", Problem(f"{file} already names the mechanisms"), "name no other")
         ctx.params["found"] = read_rounds(Path(file))
         return rest
 
@@ -58,13 +58,14 @@ def read_rounds(file: Path) -> Composition:
     data = read_toml(file)
     tables = data.get("round")
     if set(data) != {"round"} or not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
-        raise FormatError("file", str(file), "tables [[round]] and nothing else")
+        raise FormatError("file", Problem(f"{file} has other content than tables [[round]]"), "remove it")
     return composed([_rounds(table, file.parent) for table in tables])
 
 
 def _rounds(table: dict[str, Any], folder: Path) -> Composition:
     if "n" not in table or "rounds" not in table:
-        raise FormatError("round", table, "n, rounds, and one of mechanism and file")
+        missing = Problem(f"missing key {'n' if 'n' not in table else 'rounds'!r}")
+        raise FormatError("round", missing, "give n, rounds, and one of mechanism and file")
     found = listed_member(table, folder, "mechanism", _OWN)
     return _composition(found, table["n"], table["rounds"], table.get("method"), table.get("sampled_from"))
 
@@ -117,12 +118,11 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
 def _all(found: Any, n: str | None, rounds: str, method: str | None, sampled_from: str | None) -> Composition:
     if isinstance(found, Composition):
         if n is not None or rounds != "1" or method is not None or sampled_from is not None:
-            raise ArgumentError(
-                "options", "n, rounds, method or sampled-from", "what the file says, and nothing beside it"
-            )
+            given = Problem("the file already says n, rounds, method and sampled_from")
+            raise ArgumentError("options", given, "leave these options out")
         return found
     if n is None:
-        raise ArgumentError("option --n", "no value", "the number of users")
+        raise ArgumentError("option --n", Problem("it is missing"), "give the number of users")
     return _composition(found, n, rounds, method, sampled_from)
 
 

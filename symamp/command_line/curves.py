@@ -24,7 +24,7 @@ from symamp.command_line.options import (
     written,
 )
 from symamp.command_line.output import print_json, print_line, save_plot, write_points
-from symamp.errors import FormatError
+from symamp.errors import FormatError, Problem
 from symamp.numbers.reading import exact_number
 from symamp.questions.choose import choose
 from symamp.questions.inverse import Inverse, largest_eps0, least_n
@@ -124,9 +124,9 @@ def _read(file: Path) -> dict[str, Any]:
     data = read_toml(file)
     unknown = set(data) - {*_AXES, "mechanisms"}
     if unknown or not isinstance(data.get("mechanisms"), dict) or "n" not in data:
-        raise FormatError(
-            "file", ", ".join(sorted(unknown)) or "incomplete", f"mechanisms, n, and {', '.join(_AXES[1:])}"
-        )
+        known = f"the keys are mechanisms, n, and optionally {', '.join(_AXES[1:])}"
+        missing = Problem(f"missing {'key n' if 'n' not in data else 'tables [mechanisms.NAME]'}")
+        raise FormatError("file", Problem(f"unknown key {', '.join(sorted(unknown))}") if unknown else missing, known)
     if "gap" in data:
         data["gap"] = read_gap(str(data["gap"]))
     return data

@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
-from symamp.errors import ArgumentError, FormatError
+from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.numbers.limits import EFFORTS
 from symamp.numbers.reading import users
 from symamp.randomizers.catalogue import by_name, named
@@ -43,7 +43,7 @@ def mentioned(words: Sequence[str], flags: Collection[str]) -> tuple[str | None,
             name = name if name is not None or word.startswith("-") else word
         elif option not in flags:
             if not equals and (not rest or _OPTION.match(rest[0])):
-                raise ArgumentError(f"option {option}", "no value", "a value")
+                raise ArgumentError(f"option {option}", Problem("it has no value"), f"write {option} VALUE")
             value = value if equals else rest.pop(0)
             file = Path(value) if option == "--mechanism" else file
     return name, file
@@ -52,7 +52,7 @@ def mentioned(words: Sequence[str], flags: Collection[str]) -> tuple[str | None,
 def described(found: Subject) -> Mechanism:
     """Return the subject if it is a mechanism with a decomposition of its own."""
     if found.mechanism is None:
-        raise ArgumentError("mechanism", repr(found), "a mechanism with a decomposition, see `symamp mechanisms`")
+        raise ArgumentError("mechanism", Problem(f"{found!r} has no decomposition"), "see `symamp mechanisms`")
     return found.mechanism
 
 
@@ -61,7 +61,7 @@ def refuse_repeated(words: Sequence[str]) -> None:
     counts = Counter(word.partition("=")[0] for word in words if _OPTION.match(word))
     for option, count in counts.items():
         if count > 1:
-            raise ArgumentError("options", f"{option} twice", "each option once")
+            raise ArgumentError("options", Problem(f"{option} occurs twice"), "give it once")
 
 
 def read_neighbours(word: str) -> object:
@@ -163,7 +163,7 @@ class MechanismWord(click.ParamType):  # type: ignore[type-arg]
         values: dict[str, str] = {}
         for key, _, given in pairs:
             if key.strip() in values:
-                raise ArgumentError(self.name, f"{key.strip()} twice in {value}", "each parameter once")
+                raise ArgumentError(self.name, Problem(f"{key.strip()} occurs twice in {value}"), "give it once")
             values[key.strip()] = given.strip()
         return value, member(by_name(name), values)
 
@@ -187,7 +187,7 @@ class GroupWord(MechanismWord):
         """Return the number of users and their mechanism."""
         count, _, rest = value.partition(":")
         if not rest:
-            raise ArgumentError("group", value, "groups such as 500:krr:k=10,eps0=1 or 400:pure-ldp:eps0=2")
+            raise ArgumentError("group", value, "a number and a mechanism, such as 500:krr:k=10,eps0=1")
         return users(count), super().convert(rest, param, ctx)[1]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -212,7 +212,7 @@ def member(family: Any, values: Mapping[str, str]) -> Subject:
 def listed_member(table: Any, folder: Path, named_by: str, own: Collection[str] = ()) -> Subject:
     """Return the mechanism of a table: a name or a file, with all keys but the ``own`` ones as parameters."""
     if not isinstance(table, dict) or (named_by in table) == ("file" in table):
-        raise FormatError("mechanism", table, f"a table with {named_by} and its parameters, or with file")
+        raise FormatError("mechanism", table, f"a table with one of {named_by} and file, and parameters")
     values = {key: str(value) for key, value in table.items() if key not in (named_by, "file", *own)}
     name = table.get(named_by)
     return member(load_mechanism(folder / str(table["file"])) if name is None else by_name(str(name)), values)

@@ -14,7 +14,7 @@ from symamp.decompositions.derived import derived
 from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.same_value import compared, inverse_root, log
-from symamp.errors import UndecidedOrderError
+from symamp.errors import Problem, UndecidedOrderError
 from symamp.formulas.arrangement import arranged
 from symamp.formulas.normal_form import normal, quotient
 from symamp.formulas.order import maximum, sign
@@ -60,7 +60,8 @@ def largest_ratio(mechanism: LocalRandomizer) -> sp.Expr:
             raise
         return sp.Max(*sure, evaluate=False)  # SymPy would drop some by its own view of their order
     if best >= len(sure):
-        raise UndecidedOrderError("local epsilon", extra[best - len(sure)], "parameters under which it is attained")
+        unknown = Problem(f"it is not proved that inputs with the ratio {extra[best - len(sure)]} exist")
+        raise UndecidedOrderError("local epsilon", unknown, "assume lower bounds of the sizes")
     return sure[best]
 
 

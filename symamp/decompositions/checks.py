@@ -16,6 +16,7 @@ from symamp.decompositions.randomizer import LocalRandomizer, Orbit
 from symamp.errors import (
     ExpressionError,
     NegativeProbabilityError,
+    Problem,
     RowSumError,
     UndecidedOrderError,
     VerificationError,
@@ -59,9 +60,8 @@ def checked(found: Decomposition, orbits: Sequence[Orbit], hidden: Callable[[Orb
                 continue
             if any(a.is_finite() and b.is_finite() and not a.overlaps(b) for a, b in pairs):
                 where = ", ".join(f"{k} = {v}" for k, v in point.items())
-                raise VerificationError(
-                    f"decomposition for {found.pair}", str(found.components), f"its value at {where}"
-                )
+                wrong = Problem(f"the components {found.components} differ from what is described at {where}")
+                raise VerificationError(f"decomposition for {found.pair}", wrong, "please report this")
     return found
 
 
@@ -111,7 +111,7 @@ def _value(expr: sp.Expr, point: tuple[tuple[str, object], ...]) -> arb:
 
 
 def _unknown(part: sp.Basic) -> Never:
-    raise ExpressionError("formula", part, "parts that have values in balls")
+    raise ExpressionError("formula", part, "numbers, symbols, + - * /, powers, exp, log, sqrt, binomial")
 
 
 # ------------------------------- Proof that a description is a local randomizer: rows sum to 1 and no entry is negative
@@ -138,14 +138,16 @@ def check_probabilities(mechanism: LocalRandomizer) -> None:
                 _check_nonnegative(what, mechanism, x, orbit.label, signs)
         row = normal(sp.Add(*(normal(orbit.mass(0)) for orbit in orbits)))
         if not is_zero(row - 1):
-            raise RowSumError(f'row of input "{x}"', f"sum {shown(row)}", f"probabilities that sum to 1{_hint(row)}")
+            raise RowSumError(
+                f'row of input "{x}"', Problem(f"the probabilities sum to {shown(row)}, not to 1"), _hint(row)
+            )
 
 
 def _check_table(table: NumericTable) -> None:
     if table.ball(0) < 0:
         row, column = (int(i) for i in np.argwhere(table.ranks == 0)[0])
         place = f'table["{table.inputs[row]}"]["{table.messages[column]}"]'
-        raise NegativeProbabilityError(place, expression(table.numbers[0]), "probabilities >= 0")
+        raise NegativeProbabilityError(place, expression(table.numbers[0]), "a probability >= 0")
     right: set[bytes] = set()
     for i, x in enumerate(table.inputs):
         key = np.sort(table.ranks[i]).tobytes()
@@ -153,8 +155,8 @@ def _check_table(table: NumericTable) -> None:
             continue
         if not table.sums_to_one(i):
             whole = normal(expression(table.row_sum(i)))
-            accepted = f"probabilities that sum to 1{_hint(whole)}"
-            raise RowSumError(f'row of input "{x}"', f"sum {shown(whole)}", accepted)
+            wrong = Problem(f"the probabilities sum to {shown(whole)}, not to 1")
+            raise RowSumError(f'row of input "{x}"', wrong, _hint(whole))
         right.add(key)
 
 
@@ -162,10 +164,10 @@ def _hint(row: sp.Expr) -> str:
     """Return what to do about floats: their sum is a binary fraction close to 1."""
     if row.is_Rational and abs(row - 1) < sp.Rational(1, 10**9) and int(row.q).bit_count() == 1:
         return (
-            '; floats count as the binary fractions they are: write decimals as text, "0.3", use Fraction(3, 10), or '
+            'floats count as the binary fractions they are: write decimals as text, "0.3", use Fraction(3, 10), or '
             "normalise=True, which divides each row by its exact sum"
         )
-    return ""
+    return "make them sum to 1"
 
 
 def _check_nonnegative(
@@ -175,6 +177,7 @@ def _check_nonnegative(
         try:
             signs[what] = sign(what, mechanism.parameters)
         except UndecidedOrderError as error:
-            raise UndecidedOrderError(f'table["{x}"]["{label}"]', what, error.accepted) from error
+            unknown = Problem(f"it is not proved that {shown(what)} >= 0")
+            raise UndecidedOrderError(f'table["{x}"]["{label}"]', unknown, error.accepted) from error
     if signs[what] < 0:
-        raise NegativeProbabilityError(f'table["{x}"]["{label}"]', what, "probabilities >= 0")
+        raise NegativeProbabilityError(f'table["{x}"]["{label}"]', what, "a probability >= 0")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.printing import text
 from symamp.decompositions.to_law import law_of, number
-from symamp.errors import ArgumentError, SupportMismatchError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError
 from symamp.formulas.normal_form import normal, normal_product
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Number, RationalLaw, total
@@ -123,8 +123,9 @@ class Basis:
                 ]
             rows.append([int(cell.singular), int(cell.ratio0 == 0), int(cell.ratio1 == 0), *exponents])
         if max((abs(x) for row in rows for x in row), default=0) > _LARGEST_EXPONENT:
-            told = f"budgets whose common denominator has at most {len(str(_LARGEST_EXPONENT)) - 1} digits"
-            raise SupportMismatchError("mechanism", ", ".join(map(str, self.bases))[:99], told)
+            most = len(str(_LARGEST_EXPONENT)) - 1
+            wrong = Problem(f"the budgets of the parts have a common denominator of more than {most} digits")
+            raise SupportMismatchError("mechanism", wrong, "round the budgets, such as 0.1 to 1/10")
         return np.array(rows, dtype=np.int64).reshape(len(rows), FLAGS + 2 * self.size)
 
     def multiplied(self, a: Integers, b: Integers) -> tuple[Integers, Integers]:
@@ -324,7 +325,8 @@ def _gathered(values: Sequence[Any], places: Integers, size: int) -> list[Any]:
 
 
 def _too_many(count: int) -> ArgumentError:
-    return ArgumentError("mechanism", f"a product of {count:,} components", f"at most {MOST_CELLS:,} after merging")
+    wrong = Problem(f"the product has {count:,} components, more than {MOST_CELLS:,}")
+    return ArgumentError("mechanism", wrong, "take fewer parts, or equal ones")
 
 
 # --- The law of merged components in balls and, where everything is rational, in rationals: no formula of it is made
@@ -463,8 +465,8 @@ class _Lattice:
                     if any(not r > 0 for pair in ratios for r in pair):
                         raise ArgumentError(
                             "mechanism",
-                            "more components than can be merged exactly, some of them with a ratio of 0",
-                            "parts whose messages all inputs may send, or fewer parts",
+                            Problem("there are too many components to merge exactly, and some have a ratio of 0"),
+                            "take parts all of whose inputs may send every message, or fewer parts",
                         )
                     places[leaf] = [(float(a.log()), float(b.log())) for a, b in ratios]
         widths = [high - low for low, high in (_range(whole, e) for e in _extents(self.places[1]))]
@@ -516,7 +518,7 @@ class _Lattice:
         else:
             share = one - ups[0].max(ups[1])
         if not share > 0:
-            raise ArgumentError("mechanism", "a ratio on the lattice of merged components", "another budget")
+            raise ArgumentError("mechanism", Problem("a ratio lies on the lattice of merged components"), "change eps0")
         return share
 
     def _up(self, ratio: arb) -> tuple[int, arb]:
@@ -790,8 +792,10 @@ class Composed(Parts):
     def _formulas(self) -> tuple[tuple[Component, ...], tuple[tuple[sp.Expr, sp.Expr], ...]]:
         found = self._merged
         if len(found.keys) > _MOST_WRITTEN:
-            size = f"{len(found.keys):,} components"
-            raise ArgumentError("mechanism", size, f"at most {_MOST_WRITTEN:,} where they are written as formulas")
+            many = Problem(f"{len(found.keys):,} components are too many to write as formulas")
+            raise ArgumentError(
+                "mechanism", many, f"take parts with at most {_MOST_WRITTEN:,}; answers need no formulas"
+            )
         masses = found.masses(lambda formula: formula)
         components: list[Component] = []
         singular: dict[sp.Expr, list[tuple[sp.Expr, sp.Expr]]] = {}

@@ -12,7 +12,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.decompositions.printing import decomposition_latex, decomposition_text
-from symamp.errors import ArgumentError, SupportMismatchError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Number
@@ -112,7 +112,7 @@ class Decomposition(PublicNames):
 
         def evaluate(**values: Any) -> list[tuple[Any, ...]]:
             if set(values) != set(symbols):
-                raise ArgumentError("parameters", sorted(values), f"exactly {sorted(symbols)}")
+                raise ArgumentError("parameters", sorted(values), f"a value for each of {sorted(symbols)} and no other")
             given = {name: _converted(name, value, numbers, name in counts) for name, value in values.items()}
             found = [tuple(_number(f(numbers, given), numbers) for f in fs) for fs in compiled]
             shape = np.broadcast_shapes(*(x.shape for x in given.values() if isinstance(x, np.ndarray)))
@@ -212,8 +212,8 @@ class EnclosedDecomposition(Decomposition):
     """A triple that has a law, or laws around it, and no components."""
 
     def _refused(self) -> Never:
-        told = "numbers: a law with a density has no finite list of components"
-        raise SupportMismatchError("decomposition", str(self), told)
+        wrong = Problem(f"{self} has no finite list of components")
+        raise SupportMismatchError("decomposition", wrong, "ask for epsilon or delta, which need none")
 
     @property
     def is_listed(self) -> bool:

@@ -14,7 +14,7 @@ from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.printing import axes_for, triple_latex, triple_text
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.to_law import law_of
-from symamp.errors import ArgumentError, SupportMismatchError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign, sign
 from symamp.formulas.parameter import Parameter
@@ -187,6 +187,8 @@ def describes_all_inputs(mechanism: LocalRandomizer) -> bool:
     >>> describes_all_inputs(sa.DBitFlip(k=5, d=2))
     True
     """
+    if mechanism.numeric is not None:  # a table has no other inputs
+        return True
     both_orders = (p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
     return all(mechanism.covering_inputs(pair) is not None for pair in both_orders)
 
@@ -323,4 +325,6 @@ def _transform(law: _Exact, u: _Value) -> _Value:
 def _refuse_symbols(parameters: tuple[Parameter, ...]) -> None:
     if parameters:
         missing = ", ".join(p.describe() for p in parameters)
-        raise ArgumentError("parameters", f"{missing} still free", "a number for each, e.g. mechanism.at(eps0=1)")
+        raise ArgumentError(
+            "parameters", Problem(f"no number is given for {missing}"), "give it by mechanism.at(eps0=1)"
+        )

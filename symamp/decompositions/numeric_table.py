@@ -14,7 +14,7 @@ import sympy as sp
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from symamp.errors import UndecidedOrderError
+from symamp.errors import Problem, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.laws.law import Atom, Law, Number, RationalLaw, total
@@ -336,7 +336,8 @@ def _ordered_constants(flat: list[Exact]) -> tuple[list[Exact], list[int]]:
                 near = arb(0)
             if numbers and not last < near:
                 if not is_zero(expression(entry) - expression(numbers[-1])):
-                    raise UndecidedOrderError("table", str(entry), f"an entry that differs visibly from {numbers[-1]}")
+                    close = Problem(f"{_BITS} bits do not tell {entry} from {numbers[-1]}")
+                    raise UndecidedOrderError("table", close, "write equal entries alike, or round them")
             else:
                 numbers.append(fmpq(0) if near.is_zero() else entry)
                 last = near

@@ -12,7 +12,7 @@ from symamp.decompositions.blanket import blanket
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.randomizer import LocalRandomizer
-from symamp.errors import UnknownInputError
+from symamp.errors import Problem, UnknownInputError
 
 _FEW = 64
 """Up to so many groups of pairs are compared by their merged components, too."""
@@ -105,5 +105,7 @@ def only_pair(mechanism: LocalRandomizer) -> tuple[str, str]:
     classes = pair_classes(mechanism)
     if len(classes) > 1:
         shown = "; ".join(f"{c.pairs[0]}" for c in classes[:6])
-        raise UnknownInputError("pair", "none", f"a pair: they fall into {len(classes)} classes, such as {shown}")
+        raise UnknownInputError(
+            "pair", Problem(f"there are {len(classes)} classes of pairs"), f"give one, such as {shown}"
+        )
     return classes[0].pairs[0]

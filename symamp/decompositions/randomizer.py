@@ -213,7 +213,7 @@ def _of_known_inputs(orbits: Callable[[Any, tuple[str, ...]], tuple[Orbit, ...]]
         if not self.parameters:  # a family with sizes left open may be asked about all inputs that a member has
             labels = tuple(known_label("input", x, self.inputs) for x in labels)
         if len(set(map(str, labels))) < len(labels):
-            raise UnknownInputError("inputs", str(labels), "different inputs")
+            raise UnknownInputError("inputs", str(labels), "each input once")
         try:
             general, values = self.general()
             found = orbits(general, labels)

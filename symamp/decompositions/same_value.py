@@ -8,7 +8,7 @@ from typing import Never
 
 import sympy as sp
 
-from symamp.errors import VerificationError
+from symamp.errors import Problem, VerificationError
 from symamp.formulas.parameter import Parameter, admissible_points
 from symamp.numbers.reading import Formula, difference, from_sympy
 
@@ -43,7 +43,7 @@ def compared(
     >>> compared(sp.log(x.symbol), x.symbol**2, [x], log)
     Traceback (most recent call last):
     ...
-    symamp.errors.VerificationError: formula: got log(x); accepted: the value of log of x**2 (another value at x = ...)
+    symamp.errors.VerificationError: formula: log(x) differs from log of x**2: another ...; please report this
     """
     try:
         read, written = (from_sympy(e, _refuse) for e in (found, derived))
@@ -52,7 +52,8 @@ def compared(
     points = admissible_points(parameters, _POINTS) if parameters else [{}]
     wrong = difference(function(written), read, points, least=0)
     if wrong:
-        raise VerificationError("formula", str(found), f"the value of {function.__name__} of {derived} ({wrong})")
+        differs = Problem(f"{found} differs from {function.__name__} of {derived}: {wrong}")
+        raise VerificationError("formula", differs, "please report this")
     return found
 
 

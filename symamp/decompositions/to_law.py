@@ -8,7 +8,7 @@ from math import inf
 import sympy as sp
 
 from symamp.decompositions.decomposition import Decomposition
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import Atom, Law, Level, Number, RationalLaw
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.rationals import fmpq_of
@@ -28,7 +28,9 @@ def law_of(decomposition: Decomposition, complete: bool = False) -> Law:
         return decomposition.numeric_law
     if decomposition.parameters:
         missing = ", ".join(p.describe() for p in decomposition.parameters)
-        raise ArgumentError("parameters", f"{missing} still free", "a number for each, e.g. mechanism.at(eps0=1)")
+        raise ArgumentError(
+            "parameters", Problem(f"no number is given for {missing}"), "give it by mechanism.at(eps0=1)"
+        )
     atoms = tuple(
         Atom(number(c.ratio0), number(c.ratio1), number(c.mass), c.ratio0 == c.ratio1) for c in decomposition.components
     )

@@ -11,7 +11,7 @@ from typing import Any
 import flint
 import sympy as sp
 
-from symamp.errors import ExpressionError, shown
+from symamp.errors import ExpressionError
 from symamp.numbers.unevaluated import binomial, power
 
 # ------------------------------- Generators: the powers base**(unit*core) in which an expression is a rational function
@@ -225,7 +225,7 @@ Powers = dict[Key, sp.Rational]
 
 def refused(expr: sp.Expr) -> ExpressionError:
     """Return the error that refuses ``expr``."""
-    return ExpressionError("expression", shown(expr), ACCEPTED)
+    return ExpressionError("expression", expr, ACCEPTED)
 
 
 def _add(powers: Powers, key: Key, exponent: sp.Rational) -> None:
@@ -474,7 +474,7 @@ class Ring:
             i = self.position[key]
             n = int(exponent / self.generators[i].unit)
             if abs(n) > _LARGEST_DEGREE:
-                raise ExpressionError("exponents", shown(expr)[:100], _DEGREES)
+                raise ExpressionError("exponents", expr, _DEGREES)
             num, den = (num * self.variables[i] ** n, den) if n > 0 else (num, den * self.variables[i] ** -n)
         return num, den
 
@@ -483,13 +483,13 @@ class Ring:
         num, den = value
         more = max(len(num), len(den)) - 1
         if more > 0 and (abs(n) > _LARGEST_POWER or math.comb(abs(n) + more, more) > _LARGEST_POWER):
-            raise ExpressionError("power", shown(expr), f"a power that expands to at most {_LARGEST_POWER} terms")
+            raise ExpressionError("power", expr, f"a power that expands to at most {_LARGEST_POWER} terms")
         if abs(n) * max(num.total_degree(), den.total_degree()) > _LARGEST_DEGREE:
-            raise ExpressionError("power", shown(expr)[:100], _DEGREES)
+            raise ExpressionError("power", expr, _DEGREES)
         if n >= 0:
             return num**n, den**n
         if num == 0:
-            raise ExpressionError("expression", shown(expr), "an expression without division by zero")
+            raise ExpressionError("expression", expr, "an expression without division by zero")
         return cancel(den**-n, num**-n)
 
 
@@ -540,7 +540,7 @@ def _check_work(den: Polynomial, radicals: list[tuple[int, Generator]], ring: Ri
     degree, unknowns = math.prod(g.root for g in used.values()), len(terms) - 1
     most = max((g.root for g in used.values()), default=0)
     if most**3 + degree**2 * math.comb(degree + unknowns, unknowns) > _MOST_WORK:
-        raise ExpressionError("roots", shown(expr), "small roots in a denominator, and few of them")
+        raise ExpressionError("roots", expr, "few and small roots in denominators, such as square roots")
 
 
 def rationalise(ring: Ring, num: Polynomial, den: Polynomial, expr: sp.Expr) -> Fraction:
@@ -561,7 +561,7 @@ def rationalise(ring: Ring, num: Polynomial, den: Polynomial, expr: sp.Expr) -> 
             (num, below), (den, above) = (_reduce(p * other, i, m, base, ring) for p in (num, den))
             num, den = num * above, den * below
         if den == 0:
-            raise ExpressionError("expression", shown(expr), "an expression without division by zero")
+            raise ExpressionError("expression", expr, "an expression without division by zero")
         num, den = cancel(num, den)
     return num, den
 

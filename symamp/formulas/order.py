@@ -12,7 +12,7 @@ from typing import Any
 import flint
 import sympy as sp
 
-from symamp.errors import ArgumentError, ExpressionError, UndecidedOrderError, shown
+from symamp.errors import ArgumentError, ExpressionError, Problem, UndecidedOrderError, shown
 from symamp.formulas.normal_form import (
     OPAQUE,
     Fraction,
@@ -73,9 +73,8 @@ def constant_sign(expr: sp.Expr) -> int:
         with suppress(sp.polys.polyerrors.NotAlgebraic, NotImplementedError):
             if sp.minimal_polynomial(expr, x) == x:
                 return 0
-    raise UndecidedOrderError(
-        "order", shown(expr), f"a constant that is provably zero or differs from zero within {_PRECISIONS[-1]} bits"
-    )
+    unknown = Problem(f"{_PRECISIONS[-1]} bits do not tell whether {shown(expr)} is 0")
+    raise UndecidedOrderError("order", unknown, "change the numbers by a little")
 
 
 # -------------- What the parameters say about one generator: proved bounds, as expressions in what was declared earlier
@@ -324,7 +323,7 @@ class Outcome:
 
     sign: int | None
     strict: bool = False
-    missing: Callable[[], tuple[str, str]] = lambda: ("", "")
+    missing: Callable[[], tuple[Problem, str]] = lambda: (Problem(), "")
 
     def sign_or_raise(self) -> int:
         """Return the sign; raise UndecidedOrderError if there is none."""
@@ -362,7 +361,8 @@ class Proof:
             wanted += new
             seen |= new
         else:
-            raise UndecidedOrderError("order", shown(self.expr), "parameters whose bounds are not nested so deeply")
+            deep = Problem(f"the bounds of the parameters in {shown(self.expr)} depend on each other too deeply")
+            raise UndecidedOrderError("order", deep, "declare numbers as bounds")
         self.order = sorted(self.ranges, key=lambda i: self._rank(self.ring.generators[i]), reverse=True)
 
     def _order_binomials(self) -> None:
@@ -469,8 +469,8 @@ class Proof:
 
 def _missing(
     polynomial: Polynomial, generators: Sequence[Generator], parameters: tuple[Parameter, ...]
-) -> tuple[str, str]:
-    """Return a factor without a proved sign, and the assumptions that would help: printing them is dear."""
+) -> tuple[Problem, str]:
+    """Return what is not proved of which factor, and the assumptions that would help: printing them takes long."""
     factor = polynomial_expression(polynomial, generators)
     used = [p for p in parameters if p.symbol in factor.free_symbols]
     terms = sp.Add.make_args(factor)
@@ -479,9 +479,8 @@ def _missing(
     advice = [f"add an assumption such as {shown(above)} > {shown(below)}"] if above != 0 and below != 0 else []
     advice += [f"assume a lower bound for {p.name}" for p in used if p.lower is None]
     given = ", ".join(p.describe() for p in used if not (p.lower is None and p.upper is None))
-    follows = f"follows from {given}" if given else "follows from the stated assumptions (none)"
-    text = f"an expression whose sign {follows}; {' or '.join(advice) or 'tighten these assumptions'}"
-    return shown(factor), text
+    unknown = Problem(f"the sign of {shown(factor)} does not follow from {given or 'no assumption'}")
+    return unknown, " or ".join(advice) or "tighten these assumptions"
 
 
 # ------------- The sign of a normal form over all admissible parameters: a proof by ranges, else by cases of an integer
@@ -500,13 +499,13 @@ def _decide(expr: sp.Expr, parameters: tuple[Parameter, ...], steps: int) -> Out
         try:
             sign = constant_sign(expr)
         except UndecidedOrderError as error:
-            said = str(error.value), error.accepted
-            return Outcome(None, missing=lambda: said)
+            unknown, advice = Problem(error.value), error.accepted
+            return Outcome(None, missing=lambda: (unknown, advice))
         return Outcome(sign, sign != 0)
     undeclared = sorted(str(s) for s in expr.free_symbols - {p.symbol for p in parameters})
     if undeclared:
-        said = shown(expr), f"declared parameters only; declare {', '.join(undeclared)}"
-        return Outcome(None, missing=lambda: said)
+        missing = Problem(f"{shown(expr)} has symbols that are no parameters"), f"declare {', '.join(undeclared)}"
+        return Outcome(None, missing=lambda: missing)
     outcome = _attempt(expr, parameters)
     return outcome if outcome.sign is not None else _by_cases(expr, parameters, steps) or outcome
 
@@ -602,7 +601,8 @@ def _is_zero(expr: sp.Expr) -> bool:
                 return False
         except ValueError:  # outside the domain, or undecided there: try the next point
             continue
-    raise UndecidedOrderError(_ARGUMENT, shown(q.expr), "an expression that can be proved zero or not zero")
+    unknown = Problem(f"it is not proved whether {shown(q.expr)} is identically 0")
+    raise UndecidedOrderError(_ARGUMENT, unknown, "write equal parts alike")
 
 
 def sign(expr: sp.Expr, parameters: Sequence[Parameter] = ()) -> int:
@@ -618,8 +618,8 @@ def sign(expr: sp.Expr, parameters: Sequence[Parameter] = ()) -> int:
     >>> sign(sp.exp(EPS0.symbol) - 3, [EPS0])
     Traceback (most recent call last):
     ...
-    symamp.errors.UndecidedOrderError: order: got exp(eps0) - 3; accepted: an expression whose sign follows from \
-eps0 > 0; add an assumption such as exp(eps0) > 3
+    symamp.errors.UndecidedOrderError: order: the sign of exp(eps0) - 3 does not follow from eps0 > 0; \
+add an assumption such as exp(eps0) > 3
     """
     expr = sp.sympify(expr)
     if expr.is_Rational:
@@ -685,7 +685,7 @@ def maximum(values: Sequence[sp.Expr], parameters: Sequence[Parameter] = ()) -> 
 def _extreme(values: Sequence[sp.Expr], worse: Callable[[sp.Expr, sp.Expr], bool]) -> int:
     """A tournament in one pass; only if some pair is not comparable, look for one that beats all others."""
     if not values:
-        raise ValueError("values: got an empty sequence; accepted: at least one expression")
+        raise ValueError("values: the sequence is empty")
     first: dict[sp.Expr, int] = {}
     for i, v in enumerate(values):
         first.setdefault(normal(v), i)

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import sympy as sp
 
-from symamp.errors import ArgumentError, ExpressionError
+from symamp.errors import ArgumentError, ExpressionError, Problem
 from symamp.numbers.reading import check_formula, constant_value, printable_number, sign_of_constant
 from symamp.numbers.substitution import put
 
@@ -41,7 +41,7 @@ class Parameter:
     >>> Parameter("p", lower=2, upper=1)
     Traceback (most recent call last):
     ...
-    symamp.errors.ArgumentError: range of p: got 2 < p < 1; accepted: a range that is not empty
+    symamp.errors.ArgumentError: range of p: 2 < p < 1 holds for no number; widen the range
     """
 
     name: str
@@ -58,7 +58,7 @@ class Parameter:
         if self.predicate is not None and not (
             self.integer and isinstance(self.predicate, str) and self.predicate in _PREDICATES
         ):
-            accepted = f"for an integer parameter, one of {', '.join(map(repr, _PREDICATES))}"
+            accepted = f"one of {', '.join(map(repr, _PREDICATES))}, for an integer parameter"
             raise ArgumentError(f"predicate of {self.name}", self.predicate, accepted)
         for side in ("lower", "upper"):
             bound, place = getattr(self, side), f"{side} bound of {self.name}"
@@ -70,7 +70,9 @@ class Parameter:
                     number = sp.Integer(number.p // number.q if side == "upper" else -(-number.p // number.q))
                 object.__setattr__(self, side, number)
         if self._is_empty():
-            raise ArgumentError(f"range of {self.name}", self.describe(), "a range that is not empty")
+            raise ArgumentError(
+                f"range of {self.name}", Problem(f"{self.describe()} holds for no number"), "widen the range"
+            )
 
     def _is_empty(self) -> bool:
         if self.lower is not None and self.lower == self.upper and not self.integer:
@@ -120,7 +122,7 @@ EPS0 = Parameter("eps0", lower=sp.Integer(0))
 
 def check_range(parameter: Parameter, value: sp.Expr, earlier: Mapping[sp.Symbol, sp.Expr]) -> None:
     """Raise ArgumentError unless the number lies in the parameter's range, given the values of earlier parameters."""
-    accepted = parameter.describe()
+    accepted = "an " * parameter.integer + parameter.describe()
     if parameter.integer and not (value.is_Integer and parameter.meets(int(value))):
         raise ArgumentError(parameter.name, value, accepted)
     if parameter.name == EPS0.name and sign_of_constant(value - _LARGEST_BUDGET) > 0:

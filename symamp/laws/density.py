@@ -13,7 +13,7 @@ import flint
 import numpy as np
 from flint import acb, acb_series, arb
 
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Atom, FlatFloats, Law, Number, total
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import Holomorphic
@@ -196,7 +196,9 @@ def nodes(pieces: tuple[Piece, ...], e: float, theta: float, reach: float, bits:
             panels.append(panel)
             size += orders * panel.size
             if size > _MOST_NODES:
-                raise PrecisionError("density", f"frequencies up to {reach:.3g}", f"at most {_MOST_NODES} nodes")
+                raise PrecisionError(
+                    "density", Problem(f"more than {_MOST_NODES} nodes are needed"), "take a larger gap"
+                )
     twice = [p.piece.swapped in pieces for p in panels]
     with at_precision(bits):
         found = [tuple(p.nodes()) for p in panels]
@@ -228,7 +230,9 @@ def _panels(
             yield replace(panel, size=size)
             continue
         if depth == _MOST_HALVINGS:
-            raise PrecisionError("density", "a piece", "functions that are holomorphic around every piece")
+            raise PrecisionError(
+                "density", Problem("a piece is not holomorphic in a neighbourhood"), "split it at its kinks"
+            )
         with at_precision(bits):
             open_ += [(middle + half / 2, half / 2, depth + 1), (middle - half / 2, half / 2, depth + 1)]
 

@@ -9,7 +9,7 @@ from heapq import heapify, heappop, heappush
 import flint
 from flint import arb
 
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import BallGparv
 from symamp.numbers.surroundings import at_precision
 
@@ -197,14 +197,14 @@ def dominating_law(laws: Sequence[BallGparv], most_nodes: int | None = None) -> 
     ((1.00000000000000,), (0.500000000000000,), 0.500000000000000)
     """
     if not laws:
-        raise ArgumentError("laws", "none", "at least one law")
+        raise ArgumentError("laws", Problem("there is none"), "give at least one law")
     atoms = [list(zip(g.values, g.masses, strict=True)) for g in laws]
     for law, g in zip(atoms, laws, strict=True):
         if not g.null_mass.is_zero() or not law:
             law.append((arb(0), g.null_mass))
     numbers = [x for law in atoms for atom in law for x in atom] + [g.singular for g in laws]
     if not all(x.is_finite() for x in numbers):
-        raise ArgumentError("laws", "a ball that is not finite", "finite numbers")
+        raise ArgumentError("laws", Problem("a value or mass is not finite"), "give finite balls")
     precision = flint.ctx.prec
     size = max(binary_size(v) for law in atoms for v, _ in law)
     grid = precision - size

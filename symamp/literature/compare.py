@@ -8,13 +8,12 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import largest_upper
+from symamp.bounds.bound import Bound, largest_upper
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.errors import ArgumentError, SymampError
+from symamp.errors import ArgumentError, Problem, SymampError
 from symamp.formulas.order import maximum
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
 from symamp.literature.forms.normal import gspa_of
@@ -101,7 +100,9 @@ class Comparison(ShownAsTable):
 
     def _check_single(self) -> None:
         if len(self) != 1:
-            raise ArgumentError("comparison", f"{len(self)} questions", "one question: iteration gives one by one")
+            raise ArgumentError(
+                "comparison", Problem(f"it is about {len(self)} questions"), "iterate over it to get one by one"
+            )
 
     @property
     def truth(self) -> Answer:
@@ -256,8 +257,8 @@ def compare(
     quantity, given = asked(delta, eps)
     if isinstance(mechanism, HeterogeneousUsers):
         if (n, eps0, names, neighbours) != (None, None, None, ALL):
-            told = "none of them for users who differ"
-            raise ArgumentError("n, eps0, names, neighbours", (n, eps0, names, neighbours), told)
+            given_too = Problem("they cannot be given for users who differ")
+            raise ArgumentError("n, eps0, names, neighbours", given_too, "leave them out")
         return _crowd(mechanism, given, quantity == "epsilon", effort)
     chosen = _chosen(names)
     axes = [_listed(eps0), _listed(n), _listed(given)]
@@ -274,7 +275,7 @@ def compare(
 
 def _at(mechanism: Any, eps0: object) -> Subject:
     if eps0 is not None and "eps0" not in {p.name for p in mechanism.parameters}:
-        raise ArgumentError("eps0", eps0, "none: the mechanism does not have it free")
+        raise ArgumentError("eps0", Problem("the mechanism has no free parameter eps0"), "leave it out")
     found: Subject = mechanism if eps0 is None else mechanism.at(eps0=eps0)
     return found
 
@@ -282,7 +283,7 @@ def _at(mechanism: Any, eps0: object) -> Subject:
 def _listed(x: object) -> list[object]:
     found = list(x) if isinstance(x, list | tuple | range) else [x]
     if not found:
-        raise ArgumentError("grid", "an empty list", "at least one value")
+        raise ArgumentError("grid", Problem("a list is empty"), "give at least one value")
     return found
 
 

@@ -131,7 +131,7 @@ _NAMED = {sp.erf: "erf", sp.erfc: "erfc", sp.atan: "atan"}
 
 
 def _no_exact(*_: Number) -> NoReturn:
-    raise ExpressionError("argument of binomial", "an irrational number", "integers")
+    raise ExpressionError("argument of binomial", "an irrational number", "an integer")
 
 
 _EXACT = replace(
@@ -160,7 +160,7 @@ def _binomial(n: Compiled, k: Compiled, k_expr: sp.Expr) -> Compiled:
         if whole:
             return ns.rational(math.comb(int(top), int(bottom)) if bottom >= 0 else 0, 1)
         if not k_expr.is_Integer:
-            raise ExpressionError("argument of binomial", str(k_expr), "integers (as Python int where it is a symbol)")
+            raise ExpressionError("argument of binomial", str(k_expr), "an integer (a Python int for a symbol)")
         x, result = n(ns, env), ns.rational(int(int(k_expr) >= 0), 1)
         for i in range(int(k_expr)):
             result = result * (x - i) / (i + 1)

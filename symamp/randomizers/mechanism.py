@@ -26,6 +26,7 @@ from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.worst_pair import WorstPair, worst_pair
 from symamp.errors import (
     ArgumentError,
+    Problem,
     SupportMismatchError,
     SymampError,
     UndecidedOrderError,
@@ -88,7 +89,7 @@ class Utility:
         >>> sa.RandomizedResponse().support_probabilities()
         (exp(eps0)/(k + exp(eps0) - 1), 1/(k + exp(eps0) - 1))
         """
-        raise SupportMismatchError("utility", repr(self), "a mechanism whose reports count for single inputs")
+        raise SupportMismatchError("utility", Problem(f"{self!r} has no frequency estimator"), "see sa.choose")
 
     def mean_variance(self) -> sp.Expr:
         """Return the largest variance, over inputs in [0, 1], that one report adds where it is made unbiased.
@@ -99,7 +100,9 @@ class Utility:
         >>> sa.Laplace(eps0=2).mean_variance()
         1/2
         """
-        raise SupportMismatchError("utility", repr(self), "OneBitMean or Laplace for means")
+        raise SupportMismatchError(
+            "utility", Problem(f"{self!r} has no mean estimator"), "OneBitMean and Laplace have one"
+        )
 
     def message_bits(self) -> sp.Expr | None:
         """Return log2 of the number of messages, None where they are points of a continuum.
@@ -144,7 +147,7 @@ def of_two_levels(mechanism: LocalRandomizer, ratio: sp.Expr) -> tuple[sp.Expr, 
     levels = list(dict.fromkeys(normal(d) for orbit in orbits for d in orbit.density))
     high = [a for a in levels for b in levels if a is not b and is_zero(a / b - ratio)]
     if len(levels) != 2 or len(high) != 1:
-        raise SupportMismatchError("utility", repr(mechanism), "a mechanism of two levels")
+        raise SupportMismatchError("utility", Problem(f"{mechanism!r} has no two levels"), "give support_probabilities")
     counted = [orbit for orbit in orbits if normal(orbit.density[0]) == high[0]]
     p, q = (normal(sp.Add(*(orbit.mass(i) for orbit in counted))) for i in (0, 1))
     return p, q
@@ -286,7 +289,7 @@ def _order(expr: sp.Expr, parameters: Sequence[Parameter]) -> int:
         return 0
     found = sign(value, parameters)
     if found not in (-1, 0, 1):
-        raise UndecidedOrderError("sign", shown(expr), "an expression of one sign")
+        raise UndecidedOrderError("sign", expr, "an expression of one sign")
     return found
 
 

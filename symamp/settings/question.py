@@ -10,7 +10,7 @@ import sympy as sp
 from flint import fmpq
 
 from symamp.bounds.own_law import own_law
-from symamp.bounds.registry import analysis
+from symamp.bounds.registry import named
 from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.to_law import level_of, number
@@ -55,7 +55,7 @@ class Question:
                 raise SupportMismatchError("neighbours", neighbours, told)
             checked = checked.near(neighbours)
         if method is not None:
-            method = analysis(method, checked).name
+            method = named(method, checked).name
         return Question(checked, users(n), method)
 
 

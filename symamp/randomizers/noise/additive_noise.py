@@ -18,7 +18,7 @@ from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.printing import axes_for, latex
 from symamp.decompositions.to_law import level_of, number
 from symamp.decompositions.worst_pair import WorstPair
-from symamp.errors import ExpressionError, SymampError, UndecidedOrderError, VerificationError
+from symamp.errors import ExpressionError, Problem, SymampError, UndecidedOrderError, VerificationError
 from symamp.formulas.parameter import admissible_points
 from symamp.laws.density import Piece, SmoothLaw, finite_sandwich
 from symamp.laws.law import Atom, Level, Number
@@ -104,7 +104,8 @@ def _checked(side: Side) -> Side:
     if side.density1 != 0 and (side.ratio * side.density0 * side.density1).free_symbols == {Y}:
         written = side.density1 / side.density0
         if not agree(side.ratio, written, Y, inner_points(side.start, side.end)):
-            raise VerificationError("ratio", str(side.ratio), f"{written}, which it was before it was simplified")
+            wrong = Problem(f"SymPy simplified {written} to {side.ratio}, which differs")
+            raise VerificationError("ratio", wrong, "please report this")
     return side
 
 
@@ -156,7 +157,9 @@ def _compare(a: sp.Expr, b: sp.Expr) -> int:
             return 1 if difference > 0 else -1
     if sp.simplify(a - b) == 0:
         return 0
-    raise UndecidedOrderError("order", f"{a} against {b}", "numbers whose order can be decided")
+    raise UndecidedOrderError(
+        "order", Problem(f"{_ORDER_BITS} bits do not order {a} and {b}"), "change them by a little"
+    )
 
 
 # -------- The laws of additive noise at the inputs 0 and 1: pieces and atoms right of 1/2, mirrored; long tails are cut
@@ -278,7 +281,8 @@ def _tail(noise: Noise, side: Side) -> Piece:
     """Return the messages beyond the start of a side as a piece in another variable."""
     found = noise.tail(side.start)
     if found is None:
-        raise UndecidedOrderError("density", str(side.density0), "a tail with constant ratios, or a variable for it")
+        far = Problem(f"the ratio of {side.density0} is not constant far out")
+        raise UndecidedOrderError("density", far, "define tail(start)")
     formula, start = found
     general, fixed = noise.general()
     there = general.sides()[-1]
@@ -352,7 +356,8 @@ def ratio_distribution(sides: Sequence[Side], tried: Sequence[tuple[Values, Surv
             continue
         found = next((f for f in _solved(start, density, ratio) if _is_right(f, side, back, tried)), None)
         if found is None:
-            raise UndecidedOrderError("ratio", str(side.ratio), "a ratio that SymPy inverts, a density it integrates")
+            unsolved = Problem(f"SymPy does not invert {side.ratio} or integrate the density")
+            raise UndecidedOrderError("ratio", unsolved, "epsilon and delta need no formula of it")
         last = sp.simplify(sp.limit(ratio, Y, end))
         cases.append((sp.simplify(below + found), last > V))
         below += sp.S.Zero if last is sp.oo else found.subs(V, last)

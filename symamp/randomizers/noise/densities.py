@@ -21,6 +21,7 @@ from symamp.errors import (
     ArgumentError,
     NegativeProbabilityError,
     PrecisionError,
+    Problem,
     RowSumError,
     SupportMismatchError,
     SymampError,
@@ -84,8 +85,9 @@ def least_cells(densities: Sequence[Holomorphic], start: sp.Expr, end: sp.Expr) 
             decided = _decided(densities, low, high, depth == _DEPTH)
             if decided is None:
                 if depth == _DEPTH or len(found) + len(open_) > _MOST:
-                    told = "densities that are positive between the ends of the messages, and cross seldom"
-                    raise UndecidedOrderError("density", " | ".join(str(f.formula) for f in densities), told)
+                    formulas = " | ".join(str(f.formula) for f in densities)
+                    unknown = Problem(f"{formulas} are not shown to be positive, or intersect too often")
+                    raise UndecidedOrderError("density", unknown, "shorten the interval of messages")
                 middle = (a + b) / 2
                 open_ += [(middle, b, depth + 1), (a, middle, depth + 1)]
                 continue
@@ -213,7 +215,7 @@ def _cells(part: MessageRange, other: int | None) -> list[tuple[sp.Expr, sp.Expr
         ratios = [part.ratio(k, 0) for k in range(len(part.densities))]
         if any(r.free_symbols for r in ratios):
             raise UndecidedOrderError(
-                "density", str(part.densities), "ratios that are constant far out, or an interval"
+                "density", Problem(f"the ratios of {part.densities} are not constant far out"), "bound the messages"
             )
         least = _least(tuple(ratios))
         return [(part.start, part.end, ratios.index(least) if other is None else other, _ONE)]
@@ -278,12 +280,13 @@ class Densities(SubjectBase):
         self.masses = tuple((at, tuple(m.xreplace({x: v}) for v in inputs)) for at, m in masses.items())
         for at, found in self.masses:
             if any(sign(m) < 0 for m in found):
-                raise NegativeProbabilityError("masses", f"{found} at {at}", "point masses >= 0")
+                raise NegativeProbabilityError("masses", f"{found} at {at}", "masses >= 0")
         self._check_totals()
         for part in self.parts:
             _check_positive(part)
         if all(sp.S.Zero in d for d in (*(p.densities for p in self.parts), *(m for _, m in self.masses))):
-            raise SupportMismatchError("density", str(density), "messages that every input sends: gamma is 0 here")
+            disjoint = Problem(f"no message is sent by all inputs of {density}, so gamma = 0")
+            raise SupportMismatchError("density", disjoint, "add a uniform part")
 
     def key(self) -> tuple[object, ...]:
         """Return the formulas of all inputs."""
@@ -391,7 +394,8 @@ class Densities(SubjectBase):
                 for value, found in zip(self.values, part.densities, strict=True):
                     box = {x.name: number(value)(), y.name: number(place)()}
                     if not written(box).overlaps(number(found.xreplace({Y: place}))()):
-                        raise VerificationError("density", str(self.density), f"{found} on input {value}")
+                        wrong = Problem(f"{self.density} is not {found}, which was derived, on input {value}")
+                        raise VerificationError("density", wrong, "please report this")
 
     def _check_totals(self) -> None:
         """Raise RowSumError unless the masses of each input are enclosed by a narrow ball around 1."""
@@ -400,9 +404,12 @@ class Densities(SubjectBase):
                 terms = [integral(p.densities[k], p.start, p.end)() for p in self.parts]
                 mass = total([*terms, *(number(m[k])() for _, m in self.masses)])
                 if not mass.overlaps(arb(1)):
-                    raise RowSumError("density", f"{mass.str(12)} on input {label}", "a total mass of 1")
+                    raise RowSumError(
+                        "density", Problem(f"the total mass is {mass.str(12)} on input {label}"), "make it 1"
+                    )
                 if not mass.rad() < _NARROW:
-                    raise UndecidedOrderError("density", f"{mass.str(12)} on input {label}", "a mass that balls find")
+                    wide = Problem(f"the total mass is only known to be {mass.str(12)} on input {label}")
+                    raise UndecidedOrderError("density", wide, "write the density in simpler pieces")
 
     def _repr_latex_(self) -> str:
         """Return the table of intervals of messages with the density on each input, and the point masses."""
@@ -446,7 +453,7 @@ def check_inputs(values: tuple[sp.Expr, ...], most: int) -> None:
     """Raise ArgumentError unless there are 2 to ``most`` different inputs."""
     distinct = all(sign(a - b) != 0 for i, a in enumerate(values) for b in values[:i])
     if not 2 <= len(values) <= most or not distinct:
-        raise ArgumentError("inputs", values, f"2 to {most} different numbers, or the ends (a, b) of an interval")
+        raise ArgumentError("inputs", values, f"2 to {most} different numbers, or an interval (a, b)")
 
 
 # --- A finite table of which a mechanism with densities is a post-processing: what bounds over all data sets can use
@@ -541,14 +548,14 @@ def _is_straight(ratios: Sequence[sp.Expr], lead: int, part: MessageRange) -> bo
 def _row(entries: Column) -> list[sp.Rational]:
     """Return rational numbers >= 0 with the sum 1 next to some balls."""
     if not all(v.is_finite() for v in entries):
-        raise PrecisionError("density", "a cell of messages", "ratios that are finite on every cell")
+        raise PrecisionError("density", Problem("a ratio is not finite on a cell"), "bound the messages")
     scale = 2**_DIGITS
     found = [sp.Rational(max(int((arb(v.mid()) * scale + 0.5).floor().unique_fmpz()), 0), scale) for v in entries]
     missing = 1 - sum(found)
     error = sum((v.rad() for v in entries), arb(0)) + arb(len(found) + 1) / scale
     error += abs(arb(int(missing.p)) / int(missing.q))
     if not error < arb(1) / int(ROUNDED.q):
-        raise PrecisionError("density", "masses of cells", "masses that balls find to thirty digits")
+        raise PrecisionError("density", Problem("masses have less than thirty digits"), "write it in simpler pieces")
     largest = max(range(len(found)), key=found.__getitem__)
     found[largest] += missing
     return found

@@ -18,7 +18,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.decompositions.to_law import number
-from symamp.errors import UndecidedOrderError
+from symamp.errors import Problem, UndecidedOrderError
 from symamp.numbers.rationals import lower_hull
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.density import formula_range
@@ -63,8 +63,8 @@ def boxes(
     least = np.array([[_down(v) for v in row] for row in found]).min(axis=0)
     most = np.array([[_up(v) for v in row] for row in found])
     if not (least > 0.0).all() or not np.isfinite(most).all():
-        told = "a density that is positive and finite for all inputs and messages"
-        raise UndecidedOrderError("density", str(density), told)
+        unknown = Problem(f"{density} is not shown to be positive and finite for all inputs and messages")
+        raise UndecidedOrderError("density", unknown, "shorten the interval of messages")
     widths = np.array([_up(width)] * _MESSAGES + [1.0] * len(points))
     return Boxes(widths, least * (1.0 - _SLACK), most)
 

@@ -10,7 +10,7 @@ from flint import arb
 
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.to_law import number
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0
 from symamp.numbers.reading import exact_number
@@ -95,9 +95,11 @@ class Laplace(AdditiveNoise):
         """
         d = distance(neighbours)
         if sign(1 - d) < 0:
-            raise ArgumentError("neighbours", neighbours, "a distance of at most 1, the length of the interval")
+            raise ArgumentError(
+                "neighbours", neighbours, "a distance of at most 1, the length of the interval of inputs"
+            )
         if self.parameters:
-            raise ArgumentError("neighbours", repr(self), "a number for eps0")
+            raise ArgumentError("neighbours", Problem(f"{self!r} has no number for eps0"), "give it by .at(eps0=...)")
         eps0 = self["eps0"]
         known = VariationRatio(sp.exp(eps0 * d), 1 - sp.exp(-eps0 * d / 2), self.local_ratio())
         return Nearby(f"{self!r}.near({d})", known, (_cells(eps0, d),), self)

@@ -12,7 +12,7 @@ from flint import arb
 
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.to_law import number
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0
 from symamp.numbers.rationals import rational_below
@@ -65,7 +65,7 @@ class PlanarLaplace(NotebookView, Parametrised, SubjectBase):
         if sign(1 - d) < 0:
             raise ArgumentError("neighbours", neighbours, "a distance of at most 1, the diameter")
         if self.parameters:
-            raise ArgumentError("neighbours", repr(self), "a number for eps0")
+            raise ArgumentError("neighbours", Problem(f"{self!r} has no number for eps0"), "give it by .at(eps0=...)")
         low, high = strip_mass(self["eps0"] * d)
         known = VariationRatio(sp.exp(self["eps0"] * d), high, self.local_ratio())
         with at_precision(_BITS):

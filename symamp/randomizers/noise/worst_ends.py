@@ -16,7 +16,7 @@ from flint import arb
 from sympy.core.relational import Relational
 
 from symamp.decompositions.to_law import number
-from symamp.errors import ArgumentError, SymampError
+from symamp.errors import ArgumentError, Problem, SymampError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.numbers.surroundings import at_precision
@@ -111,7 +111,8 @@ def _line(e: sp.Expr) -> Iterator[sp.Expr]:
     if along == across == 0:
         return
     if along == 0 or along.free_symbols or across.free_symbols:
-        raise ArgumentError("density", str(e), "cases that change on lines in x and y, not at an input")
+        curved = Problem(f"a case changes where {e} = 0, which is no line y = a + b x")
+        raise ArgumentError("density", curved, "write cases in y, or in y - x")
     yield normal(Y - e / along)
 
 
