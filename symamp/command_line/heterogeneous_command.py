@@ -12,7 +12,8 @@ from symamp.command_line.options import GroupWord, as_json, certificate, effort,
 from symamp.command_line.output import print_json, print_line, write_certificate
 from symamp.numbers.reading import asked
 from symamp.questions.bracket import outward_decimal
-from symamp.questions.users_who_differ import HeterogeneousProfile
+from symamp.questions.profile import Profile
+from symamp.settings.question import Question
 from symamp.settings.users_who_differ import heterogeneous
 
 
@@ -43,7 +44,7 @@ def crowd(
     """Certified bracket for users who differ. A GROUP is NUMBER:MECHANISM:PARAMETERS, such as 500:krr:k=10,eps0=1."""
     counts = None if honest is None else [0 if x == "0" else x for x in honest]
     found = heterogeneous(groups, shuffled=shuffled, honest=counts, dropout=dropout)
-    (quantity, given), profile = asked(delta, eps), HeterogeneousProfile(found, victim)
+    (quantity, given), profile = asked(delta, eps), Profile(Question.of_users(found, victim))
     ask = profile.epsilon if quantity == "epsilon" else profile.delta
     answer = ask(given, gap=read_gap(gap), effort=effort)
     if write_certificate(answer.certificate, certificate):

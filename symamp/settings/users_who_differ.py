@@ -82,6 +82,10 @@ class HeterogeneousUsers:
         return sum(count for count, _ in self.groups)
 
     @property
+    def mechanism(self) -> None:
+        """The one mechanism that all users run: there is none."""
+
+    @property
     def randomizers(self) -> tuple[Subject, ...]:
         """What users run, one entry for each group."""
         return tuple(subject for _, subject in self.groups)
