@@ -20,7 +20,7 @@ from symamp.formulas.order import constant_sign, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Law, total
 from symamp.numbers.reading import printable_number
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import FLINT, compile_expression
 from symamp.public_names import PublicNames
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.axes import Axes
-
-_BITS = 256
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ class Envelope(PublicNames):
         """
         _refuse_symbols(self.parameters)
         e = sp.exp(printable_number(eps, "eps"))
-        with at_precision(_BITS):
+        with at_precision(CAREFUL_BITS):
             laws = [_exact(t, e) for t in self.triples]
             for x, law in zip(self.others, laws, strict=True):
                 if all(other is law or _at_least(law, other) for other in laws):

@@ -14,8 +14,7 @@ from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.errors import Problem, UnknownInputError
 
-_FEW = 64
-"""Up to so many groups of pairs are compared by their merged components, too."""
+_MOST_MERGED_GROUPS = 64  # groups of pairs up to this number are compared by their merged components, too
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,8 @@ def _table_classes(mechanism: LocalRandomizer, table: NumericTable) -> tuple[Pai
     groups = distinct_pairs(table, table.pairs)
     merged: dict[object, list[list[tuple[int, int]]]] = {}
     for group in groups:
-        key = blanket(mechanism, (x[group[0][0]], x[group[0][1]])).signature() if len(groups) <= _FEW else group[0]
+        first, is_merged = (x[group[0][0]], x[group[0][1]]), len(groups) <= _MOST_MERGED_GROUPS
+        key = blanket(mechanism, first).signature() if is_merged else group[0]
         merged.setdefault(key, []).append(group)
     return tuple(
         PairClass(blanket(mechanism, pairs[0]), pairs)

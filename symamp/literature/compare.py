@@ -31,6 +31,13 @@ from symamp.settings.question import Question
 from symamp.settings.users_who_differ import HeterogeneousUsers
 from symamp.sums.divergence import Settings
 
+_SETTINGS = Settings(gap=1e-4)  # accuracy of rows
+_LOOSER = Settings(
+    gap=1e-2
+)  # accuracy of bounds that take long and whose estimates are less accurate than the next number
+_LARGEST_ERROR = 1e-3  # of estimates of the other bounds
+_MOST_POINTS = 10_000  # of a grid
+
 # ------------ What a comparison of bounds gives: rows for one question or for each of a grid, as a table and as a chart
 
 _UNDEFINED, _REFUTED, _UNMET = "undefined here", "refuted at this point", "outside its conditions"
@@ -210,10 +217,6 @@ def _draw(ax: Any, at: list[tuple[float, Row]], colours: dict[str, Any]) -> None
 
 # ------------ Every bound of the literature at one question, beside the certified truth: what it says, and its status
 
-_SETTINGS, _LOOSER = Settings(gap=1e-4), Settings(gap=1e-2)
-"""The accuracy of rows, and that of bounds that are not sharper than this and dear."""
-_ROUGH = 1e-3
-_MOST_POINTS = 10_000
 
 _Point = tuple[Answer, tuple[Row, ...]]
 
@@ -339,7 +342,7 @@ def _of_analysis(analysis: Bound, subject: Subject, truth: Answer) -> list[Row]:
         query = replace(truth.asked, settings=_SETTINGS).limited()
         if query.quantity == "epsilon":
             root, worst = bound.root(truth.n, query.log_delta, query.settings)
-            if worst.estimate_error >= _ROUGH:
+            if worst.estimate_error >= _LARGEST_ERROR:
                 query = replace(query, settings=_LOOSER.under(query.settings.limits))
             value, _ = epsilon_above(bound, worst, truth.n, query, root)
         else:
