@@ -163,7 +163,8 @@ class SubjectBase(PublicNames, Utility):
     """The answers of a subject of which nothing is known; mechanisms, noise and laws of one's own say what is."""
 
     _internal_names = (
-        "compared_ratio compares_all densities known_by_parameters local_ratio mechanism members noise triple"
+        "compared_ratio compares_all densities known_by_parameters local_ratio mechanism members noise randomizers "
+        "shuffled takes_part triple"
     )
 
     local_ratio: Any
