@@ -223,7 +223,7 @@ def test_rounds_users_who_differ_and_inverse_questions_check_themselves():
         replace(composed, least=composed.most, most=composed.least)
     crowd = sa.delta(sa.heterogeneous([(3, RR3), (2, RR3)], shuffled="messages"), eps="1/10")
     with pytest.raises(ContradictionError, match="victim 1"):
-        replace(crowd, groups=((0, 0.0, 1.0), (1, 0.5, 0.25)))
+        replace(crowd, of_victims=((0, Interval(0.0, 1.0)), (1, Interval(0.5, 0.25))))
     inverse = sa.least_n(RR3, eps="1/2", delta="1/100")
     with pytest.raises(ContradictionError, match="n of"):
         replace(inverse, lower=inverse.upper + 1)

@@ -149,8 +149,8 @@ class DataSetBound(PairBound, Protocol):
     """A part of a lower bound: two neighbouring data sets."""
 
     @property
-    def data_sets(self) -> DataSets:
-        """The data sets."""
+    def data_sets(self) -> DataSets | None:
+        """The data sets, None where none are known and the divergence is 0."""
 
     @property
     def dataset(self) -> tuple[tuple[str, sp.Rational], ...]:

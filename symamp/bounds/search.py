@@ -125,6 +125,36 @@ class CandidateBounds:
         return self.values(level, n, settings, low, exact)[0]
 
 
+class OnlyBound(CandidateBounds):
+    """One bound, where there is no other."""
+
+    def __init__(self, bound: MaxOverPairs) -> None:
+        self._only = bound
+
+    @property
+    def first(self) -> MaxOverPairs:
+        """The bound."""
+        return self._only
+
+    def roots(
+        self,
+        n: int,
+        log_delta: float,
+        settings: Settings,
+        low: float,
+        exact: bool = False,
+        lower: PairBound | None = None,
+    ) -> list[Tried]:
+        """Return the bound with its estimated eps."""
+        root, part = self._only.root(n, log_delta, settings, low)
+        return [(root, self._only, part)]
+
+    def values(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> list[Tried]:
+        """Return the bound with the logarithm of its estimate."""
+        part = self._only.ranked(level, n, settings)[0]
+        return [(part.log_estimate(level, n, settings.usual), self._only, part)]
+
+
 def attained_first(tried: Sequence[Tried], slack: float) -> Tried:
     """Return the least bound, or one as low within the slack that is known to be attained: its data set is worst."""
     least = tried[0]

@@ -84,6 +84,7 @@ def _propose(space: DataSpace, level: Level | None, n: int, best: DataSetBound |
     assert isinstance(space, MechanismSpace)
     assert level is not None
     assert best is not None
+    assert best.data_sets is not None
     table = space.table or orbit_table(space.mechanism, best.pair)
     place = {x: i for i, x in enumerate(table.inputs)}
     rows = place[best.pair[0]], place[best.pair[1]]

@@ -7,7 +7,6 @@ from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError
 from symamp.questions.answer import Answer
 from symamp.questions.profile import Profile
-from symamp.questions.users_who_differ import HeterogeneousProfile
 from symamp.randomizers.finite import ALL
 from symamp.settings.question import Question
 from symamp.settings.users_who_differ import HeterogeneousUsers
@@ -40,7 +39,7 @@ def delta(
     ``Answer.limited`` is True. ``gap`` and ``digits`` alone decide how closely numbers are computed.
 
     ``digits`` asks for so many digits of the bound (``Answer.bound``; of ``claimed``, too) instead of a gap: they are
-    proved, or refused with what can be had. Of users who differ only the bracket is known, which then has them.
+    proved, or refused with what can be had.
 
     ``neighbours`` says which two inputs of the victim are compared: "all", those at distance at most so much, or those
     of a list of pairs; the other users hold any inputs. It needs a metric: a table whose inputs are numbers or points,
@@ -94,7 +93,7 @@ def epsilon(
 
 def _profile(
     mechanism: Subject | HeterogeneousUsers, n: object, method: object, neighbours: object, victim: object
-) -> Profile | HeterogeneousProfile:
+) -> Profile:
     if not isinstance(mechanism, HeterogeneousUsers):
         if victim is not None:
             raise ArgumentError("victim", victim, "none where all users run one mechanism")
@@ -104,7 +103,7 @@ def _profile(
             raise ArgumentError(name, value, "none for users who differ: n follows from the groups, the bound is one")
     if neighbours != ALL:
         raise ArgumentError("neighbours", neighbours, f"{ALL!r} for users who differ; or tables .near(neighbours)")
-    return HeterogeneousProfile(mechanism, victim)
+    return Profile(Question.of_users(mechanism, victim))
 
 
 # The names of the analyses come from the registry: no second list of them can fall behind.

@@ -20,6 +20,7 @@ from symamp.numbers.limits import Limits, checked_effort
 from symamp.numbers.reading import budget, digit_count, failure_probability, relative_gap, users
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import ALL
+from symamp.settings.users_who_differ import HeterogeneousUsers
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS, log_of
 
@@ -30,11 +31,15 @@ _ASKED = ("compared_ratio", "local_ratio", "members", "parameters", "variation_r
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: the subject, the number of users and the analysis (None: the least of all proved bounds)."""
+    """What is asked: the subject, the number of users and the analysis (None: the least of all proved bounds).
 
-    subject: Any  # a Subject; the protocol itself cannot be compared or hashed
+    The subject may be users who differ; ``victim`` is then the number of the group that is asked about, None for all.
+    """
+
+    subject: Any  # a Subject, or users who differ; the protocol itself cannot be compared or hashed
     n: int
     method: str | None = None
+    victim: int | None = None
 
     @staticmethod
     def of(subject: object, n: object, method: object, neighbours: object = ALL) -> Question:
@@ -57,6 +62,16 @@ class Question:
         if method is not None:
             method = named(method, checked).name
         return Question(checked, users(n), method)
+
+    @staticmethod
+    def of_users(crowd: HeterogeneousUsers, victim: object = None) -> Question:
+        """Return the question about users who differ: about all groups of victims, or about one by its number."""
+        numbers = crowd.numbers
+        if victim is not None and (isinstance(victim, bool) or victim not in numbers):
+            known = ", ".join(map(str, numbers))
+            told = f"the number of a group with an honest user ({known}), or None for all"
+            raise ArgumentError("victim", victim, told)
+        return Question(crowd, crowd.n, None, None if victim is None else numbers[numbers.index(victim)])
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from flint import acb, arb
 
 from symamp.errors import PrecisionError
 from symamp.laws.law import BallGparv, FloatGparv, Floats, nearest_doubles, total
+from symamp.numbers.limits import KERNEL_PLAN
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Enclosure, Settings, positive_part, settled, starting_precision
 from symamp.sums.kernel import Ranges
@@ -142,7 +143,10 @@ def _searched(groups: Sequence[Group], settings: Settings) -> FloatSum:
         k = product.cumulants(raised_tilt(product, theta))
     if not np.isfinite((k.k0, k.k2)).all():
         raise PrecisionError("eps", "a sum that is positive only far out", "a sum in the range of doubles")
-    return two_sided_sum(product, settings.gap, settings.most_frequencies, saddle=theta)
+    found = two_sided_sum(product, settings.gap, settings.most_frequencies, saddle=theta)
+    values = sum(len(g.values) for g, _ in product.laws)
+    settings.limits.charge(KERNEL_PLAN.of(values * found.plan.blocks.evaluations))
+    return found
 
 
 # ------------ E[S_+] for a sum over groups of users whose laws differ: one power of a characteristic function per group
