@@ -14,6 +14,7 @@ from flint import acb, arb
 
 from symamp.errors import PrecisionError
 from symamp.laws.law import BallGparv, FloatGparv, Floats, Level, nearest_doubles, total
+from symamp.numbers.limits import KERNEL_PLAN
 from symamp.numbers.optional import brentq
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Enclosure, Settings, positive_part, settled, starting_precision
@@ -83,7 +84,10 @@ class GroupSearch:
             at = self._average(theta)
             if not np.isfinite((at.cumulants.k0, at.deviation)).all():
                 raise PrecisionError("eps", "a sum that is positive only far out", "a sum in the range of doubles")
-            return searched(at, self.n, settings.gap, settings.most_frequencies)
+            found = searched(at, self.n, settings.gap, settings.most_frequencies)
+            values = sum(len(g.values) for g in self.laws)
+            settings.limits.charge(KERNEL_PLAN.of(values * found.plan.blocks.evaluations))
+            return found
 
     def _cumulants(self, theta: float) -> Cumulants:
         """Return the averages over users."""
