@@ -14,7 +14,8 @@ from scipy.special import gammaln
 
 import symamp as sa
 from symamp.decompositions.listed_laws import check_groups
-from symamp.decompositions.pair_groups import CUTS, PairGroup, Pattern, by_excess, free_sets, groups_of, lies_below
+from symamp.decompositions.pair_groups import CUTS, PairGroup, Pattern, by_excess, free_sets, lies_below
+from symamp.decompositions.randomizer import groups_of
 from symamp.decompositions.to_law import law_of
 from symamp.formulas.normal_form import normal
 from symamp.laws.law import Level

@@ -12,7 +12,7 @@ from symamp.bounds.pairs_of_a_table import pairs_badly_hidden
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_pair import TablePair, table_pairs
-from symamp.decompositions.pair_groups import groups_of
+from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
 

@@ -9,7 +9,7 @@ import sympy as sp
 
 from symamp.bounds.subject import Setting, Subject
 from symamp.decompositions.envelope import describes_all_inputs
-from symamp.decompositions.pair_groups import groups_of
+from symamp.decompositions.randomizer import groups_of
 from symamp.errors import SupportMismatchError
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, MESSAGES, Mechanism

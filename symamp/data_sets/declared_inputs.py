@@ -9,7 +9,7 @@ from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import DATA_SETS, Reduction
 from symamp.data_sets.mechanisms import MechanismSpace
 from symamp.data_sets.proposer import DataSpace, Proposals, Proposer
-from symamp.decompositions.pair_groups import groups_of
+from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cmp_to_key, lru_cache
+from functools import cmp_to_key
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,7 +18,6 @@ import sympy as sp
 from flint import fmpq
 
 from symamp.decompositions.decomposition import Component, Decomposition
-from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign
 from symamp.numbers.linear_programme import Solution, feasible
@@ -45,12 +44,6 @@ class PairGroup:
     above: Decomposition | None = None
     held: tuple[tuple[str, Decomposition], ...] = ()
     listed: bool = False
-
-
-@lru_cache(maxsize=256)
-def groups_of(mechanism: LocalRandomizer) -> tuple[PairGroup, ...] | None:
-    """Return the groups that a mechanism declares; None if there are none, or parameters are still symbols."""
-    return None if mechanism.parameters else mechanism.pair_groups()
 
 
 class Pattern(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import wraps
+from functools import lru_cache, wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -193,6 +193,12 @@ class LocalRandomizer(PublicNames, ABC):
         if first == second:
             raise UnknownInputError("pair", f"({first}, {second})", "two different inputs")
         return first, second
+
+
+@lru_cache(maxsize=256)
+def groups_of(mechanism: LocalRandomizer) -> tuple[PairGroup, ...] | None:
+    """Return the groups of pairs that a mechanism declares; None if there are none, or parameters are still symbols."""
+    return None if mechanism.parameters else mechanism.pair_groups()
 
 
 def known_label(argument: str, given: object, known: Collection[str]) -> str:

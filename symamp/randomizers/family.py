@@ -15,8 +15,8 @@ from symamp.decompositions.blanket import blanket, triple
 from symamp.decompositions.checks import check_probabilities
 from symamp.decompositions.decomposition import Decomposition, merged
 from symamp.decompositions.listed_laws import check_groups
-from symamp.decompositions.pair_groups import groups_of
 from symamp.decompositions.printing import text
+from symamp.decompositions.randomizer import groups_of
 from symamp.errors import ArgumentError, Problem, VerificationError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter, check_range
