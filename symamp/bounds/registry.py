@@ -14,7 +14,7 @@ from symamp.errors import ArgumentError, SupportMismatchError
 
 
 def _found() -> Mapping[str, Bound]:
-    modules = (m.name for m in iter_modules(bounds.__path__) if m.name != "registry")
+    modules = (m.name for m in iter_modules(bounds.__path__) if m.name not in ("registry", "search"))
     values = [v for name in modules for v in vars(import_module(f"{bounds.__name__}.{name}")).values()]
     found = {v.name: v for v in values if isinstance(v, Bound)}
     last = max((a.rank for a in found.values() if a.rank is not None), default=0) + 1
