@@ -295,7 +295,7 @@ def test_help_shows_the_parameters_of_what_is_named(symamp):
     ("words", "found"),
     [
         ("epsilon kr", ["krr"]),
-        ("epsilon krr --e", ["--eps0"]),
+        ("epsilon krr --e", ["--eps0", "--effort"]),
         ("derive krr --", ["--k", "--eps0", "--mechanism", "--pair", "--json", "--help"]),
         ("derive hadamard-response --", ["--K", "--eps0", "--D", "--mechanism", "--pair", "--json", "--help"]),
         ("derive --mechanism coin.json --e", ["--eps0"]),

@@ -65,6 +65,10 @@ rows.append([2, 5, 100, 1])
 crowded = sa.FiniteMechanism([[str(Fraction(x, sum(row))) for x in row] for row in rows])
 rounds = sa.profile(crowded, n=4, method="blanket").rounds(3).epsilon("0.3")
 assert rounds.lower > 14  # 12.94 by the ranking of triples
+crowd = sa.heterogeneous([(3, sa.RandomizedResponse(k=2, eps0=1)), (2, sa.RandomizedResponse(k=2, eps0=2))],
+                         shuffled="messages")
+differ = sa.delta(crowd, eps="0.01")
+assert differ.lower > 0.358 and "2 users at x0 and 2 users at x1" in str(differ.dataset)  # 0.322 by one input
 print("proposers", *(p.name for p in PROPOSERS))
 """
 

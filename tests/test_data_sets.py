@@ -1,10 +1,12 @@
 """Who is tried for lower ends: what is proposed is a data set, and every kind of question uses it."""
 
 from fractions import Fraction
-from itertools import combinations_with_replacement, permutations
+from itertools import combinations_with_replacement, permutations, product
+from math import prod
 from random import Random
 
 import pytest
+from flint import arb, fmpq
 from sympy import Rational
 
 import symamp as sa
@@ -12,9 +14,12 @@ from symamp.data_sets import search
 from symamp.data_sets.mechanisms import MechanismSpace
 from symamp.data_sets.proposer import Proposer, in_turn
 from symamp.data_sets.search import DataSetSearch
+from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.laws.law import Level
+from symamp.settings.victims import Victims
 from symamp.sums.divergence import Settings
-from tests.oracle.histograms import true_divergence
+from tests.oracle.histograms import divergence_of_users, true_divergence
+from tests.oracle.users_who_differ import random_table, response
 
 TWO = [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 4), Fraction(3, 4)]]
 THREE = [[Fraction(a, 8) for a in row] for row in ([5, 2, 1], [1, 6, 1], [2, 2, 4])]
@@ -118,3 +123,53 @@ def test_what_a_setting_cannot_evaluate_is_left_out(proposing):
     noise = sa.Laplace(eps0=1)
     assert sa.delta(noise, n=100, eps="0.1").lower > 0
     assert asked[0] == "NoiseSpace"
+
+
+@pytest.mark.parametrize("held", [(0, 1), (1, 0, 0), (0,)])
+@pytest.mark.parametrize("victim", [0, 1])
+def test_where_messages_are_shuffled_the_others_hold_inputs_in_turn(held, victim):
+    E, counts, tables = Fraction(6, 5), (3, 2), [response(2, Fraction(2)), response(2, Fraction(5))]
+    crowd = sa.heterogeneous(
+        [(c, mechanism(table)) for c, table in zip(counts, tables, strict=True)], shuffled="messages"
+    )
+    (victims,) = Victims.of(crowd, victim)
+    part = StepSums(victims, ("x0", "x1"), tuple(f"x{i}" for i in held))
+    groups = [g for g, c in enumerate(counts) for _ in range(c - (g == victim))]
+    others = [tables[g][held[i % len(held)]] for i, g in enumerate(groups)]
+    truth = divergence_of_users([tables[victim][0], *others], [tables[victim][1], *others], E)
+    found = float(part.enclose(Level(lambda: arb("1.2").log(), lambda: "log(6/5)", fmpq(6, 5)), 5, Settings()).lower)
+    assert found == pytest.approx(float(truth), rel=1e-9)
+    assert found <= float(truth)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_held_inputs_never_lower_bound_more_than_is_true(seed):
+    rng = Random(seed)
+    E, counts = Fraction(rng.choice([5, 6, 8]), 5), (2, 2)
+    tables = [random_table(3, 3, rng) for _ in counts]
+    crowd = sa.heterogeneous([(c, mechanism(t)) for c, t in zip(counts, tables, strict=True)], shuffled="messages")
+    (victims,) = Victims.of(crowd, 0)
+    for held in ((0, 1), (2, 0), (1, 2, 2)):
+        others = [tables[g][held[i]] for i, g in zip((0, 1, 2 % len(held)), (0, 1, 1), strict=True)]
+        truth = divergence_of_users([tables[0][0], *others], [tables[0][2], *others], E)
+        part = StepSums(victims, ("x0", "x2"), tuple(f"x{i}" for i in held))
+        level = Level(lambda: arb(fmpq(E.numerator, E.denominator)).log(), lambda: "", fmpq(E.numerator, E.denominator))
+        assert float(part.enclose(level, 4, Settings()).lower) <= float(truth) * (1 + 1e-12)
+
+
+def test_where_data_are_shuffled_others_may_be_drawn():
+    E, tables = Fraction(6, 5), [response(3, Fraction(2)), response(3, Fraction(5)), response(3, Fraction(5))]
+    crowd = sa.heterogeneous([(1, mechanism(tables[0])), (2, mechanism(tables[1]))], shuffled="data")
+    (victims,) = Victims.of(crowd, None)
+    part = DataOfPositions(victims, "", ("x0", "x1"), (("x0", Rational(1, 2)), ("x2", Rational(1, 2))))
+    mixed = [[(row[0] + row[1]) / 2 for row in zip(t[0], t[2], strict=True)] for t in tables]
+    truth = Fraction(0)
+    for outputs in product(range(3), repeat=3):
+        seen = [mixed[i][y] for i, y in enumerate(outputs)]
+        gain = sum((tables[i][0][y] - E * tables[i][1][y]) / seen[i] for i, y in enumerate(outputs))
+        truth += prod(seen) * max(gain, Fraction(0)) / 3
+    level = Level(lambda: arb("1.2").log(), lambda: "log(6/5)", fmpq(6, 5))
+    found = part.enclose(level, 3, Settings(gap=1e-9))
+    assert float(found.lower) <= float(truth) * (1 + 1e-12)
+    assert float(truth) <= float(found.upper) * (1 + 1e-12)
+    assert float(found.lower) == pytest.approx(float(truth), rel=1e-8)

@@ -1,16 +1,21 @@
 """Limits of one question: what they leave is certified, is the same every time, and says so."""
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from itertools import pairwise
 from math import exp, inf
 from random import Random
 
 import pytest
 import sympy as sp
+from command import run
 
 import symamp as sa
 from symamp.errors import ArgumentError
 from symamp.numbers import limits as numbers_limits
 from symamp.numbers.limits import NO_LIMITS, Limits, kept
+from symamp.questions.profile import Profile
+from symamp.settings.question import Question
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import falling_root
 from tests.oracle import histograms as oracle
@@ -170,3 +175,112 @@ def test_a_root_is_found_where_estimates_become_rougher(rough_from):
 
     assert 0.0 <= falling_root(miss, 0.3, 0.5, 9.0, 1e-6) <= 9.0
     assert len(asked) == len(set(asked))
+
+
+# ------------------------------------------------------------------------------------------------------ every door
+
+KRR = sa.RandomizedResponse(k=3, eps0=1)
+DOORS = {
+    "epsilon": lambda effort: sa.epsilon(KRR, n=100, delta="1e-3", effort=effort),
+    "delta": lambda effort: sa.delta(KRR, n=100, eps="1/4", effort=effort),
+    "curve of a profile": lambda effort: sa.profile(KRR, n=100).curve(["1/4"], effort=effort),
+    "users who differ": lambda effort: sa.epsilon(
+        sa.heterogeneous([(3, KRR)], shuffled="data"), delta="1e-3", effort=effort
+    ),
+    "rounds, epsilon": lambda effort: sa.profile(KRR, n=100).rounds(3).epsilon("1e-3", gap=1e-2, effort=effort),
+    "rounds, delta": lambda effort: sa.profile(KRR, n=100).rounds(3).delta("1/2", gap=1e-2, effort=effort),
+    "rounds, curve": lambda effort: sa.profile(KRR, n=100).rounds(3).curve(["1/2"], gap=1e-2, effort=effort),
+    "rounds, Renyi": lambda effort: sa.profile(KRR, n=100).rounds(3).renyi(2, gap=1e-2, effort=effort),
+    "rounds, trade-off": lambda effort: sa.profile(KRR, n=100).rounds(3).tradeoff("0.1", gap=1e-2, effort=effort),
+    "one round": lambda effort: sa.profile(KRR, n=100).rounds(1).epsilon("1e-3", effort=effort),
+    "compare": lambda effort: sa.compare(KRR, n=100, delta="1e-3", names=["blanket"], effort=effort),
+    "largest_eps0": lambda effort: sa.largest_eps0(
+        sa.RandomizedResponse(k=3), n=100, eps="1/2", delta="1e-2", effort=effort
+    ),
+    "least_n": lambda effort: sa.least_n(KRR, eps="1/2", delta="1e-2", effort=effort),
+    "choose": lambda effort: sa.choose(
+        [sa.RandomizedResponse(k=3)], n=100, eps="1/2", delta="1e-2", method="blanket", effort=effort
+    ),
+    "sweep": lambda effort: sa.sweep(KRR, n=100, eps="1/4", effort=effort, progress=False),
+    "curve": lambda effort: sa.curve(KRR, n=100, eps="1/4", effort=effort),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_question_has_an_effort(door):
+    DOORS[door]("quick")
+    with pytest.raises(ArgumentError, match="effort"):
+        DOORS[door]("slow")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "epsilon krr --k 3 --eps0 1 --n 100 --delta 1e-3",
+        "delta krr --k 3 --eps0 1 --n 100 --eps 1/4",
+        "compose krr --k 3 --eps0 1 --n 100 --rounds 3 --delta 1e-3",
+        "renyi krr --k 3 --eps0 1 --n 100 --order 2",
+        "tradeoff krr --k 3 --eps0 1 --n 100 --level 0.1",
+        "compare krr --k 3 --eps0 1 --n 100 --delta 1e-3 --names blanket",
+        "curve krr --k 3 --eps0 1 --n 100 --eps 1/4",
+        "plan krr --k 3 --n 100 --eps 1/2 --delta 1e-2",
+        "choose krr:k=3 --n 100 --eps 1/2 --delta 1e-2",
+        "crowd 3:krr:k=3,eps0=1 --shuffled data --delta 1e-3",
+    ],
+)
+def test_every_command_has_an_effort(words, monkeypatch, capsys):
+    assert run(monkeypatch, capsys, *words.split(), "--effort", "quick")[0] == 0
+    code, _, told = run(monkeypatch, capsys, *words.split(), "--effort", "slow")
+    assert code == 2
+    assert "effort" in told
+
+
+# -------------------------------------------------------------------------------------------- one question, one limit
+
+
+def test_questions_in_threads_and_within_one_another_do_not_see_each_others_limits():
+    """However they are interleaved, a question has the answer that it has alone, with what that took."""
+    mechanism = larger(8)
+
+    def ask(effort):
+        return sa.delta(mechanism, n=200, eps="1/3", effort=effort)
+
+    alone = {effort: ask(effort) for effort in ("quick", "thorough")}
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(ask, ["quick", "thorough"] * 2))
+    for effort, found in zip(["quick", "thorough"] * 2, together, strict=True):
+        assert (ends(found), found.limited) == (ends(alone[effort]), alone[effort].limited)
+    seen = []
+
+    def progress(done, every):
+        if not seen:
+            seen.append(ask("quick"))
+
+    nested = Profile(Question.of(mechanism, 200, None), progress).delta("1/3", effort="thorough")
+    assert seen
+    assert ends(nested) == ends(alone["thorough"])
+    assert ends(seen[0]) == ends(alone["quick"])
+
+
+@pytest.mark.parametrize("seed", [5, pytest.param(9, marks=pytest.mark.slow), pytest.param(11, marks=pytest.mark.slow)])
+def test_more_effort_gives_no_wider_bracket(seed, monkeypatch):
+    """On tables that are hard for what each effort may take here."""
+    for effort, work in (("quick", 3e4), ("default", 4e5), ("thorough", 1e8)):
+        monkeypatch.setitem(numbers_limits.EFFORTS, effort, work / numbers_limits.QUESTION)
+    mechanism = larger(seed)
+    found = [sa.delta(mechanism, n=300, eps="1/2", effort=effort) for effort in numbers_limits.EFFORTS]
+    assert [a.limited for a in found][::2] == [True, False]
+    for less, more in pairwise(found):
+        assert more.lower >= less.lower * (1.0 - 2e-3)
+        assert more.upper <= less.upper * (1.0 + 2e-3)
+    assert found[-1].upper < found[0].upper
+
+
+def test_digits_are_never_looser_whatever_the_effort(monkeypatch):
+    mechanism = larger(12, inputs=4)
+    for work in (0.0, 3e4, 1e7):
+        set_usual(monkeypatch, work)
+        usual = sa.delta(mechanism, n=100, eps="1/2")
+        digits = sa.delta(mechanism, n=100, eps="1/2", digits=3)
+        assert digits.lower >= usual.lower * (1.0 - 1e-6)
+        assert digits.upper <= usual.upper * (1.0 + 1e-6)

@@ -129,11 +129,14 @@ def _step_data(part: StepSums, level: Level) -> dict[str, Any]:
     assert test is not None
     plan = test.walk.plan(level)
     assert plan is not None
+    if len(part.inputs) > 1:
+        raise ArgumentError("certificate", str(part.data_sets), "data sets in which all others hold one input")
+    other = v.others.index(part.inputs[0])
     own = [[expression_text(c.size * x.expr) for x in (c.on_x0, c.on_x1)] for c in v.columns[v.group]]
     return {
         **victim_data(v),
         "own": own,
-        "others": [[expression_text(c.sums[test.other].expr) for c in columns] for columns in v.columns],
+        "others": [[expression_text(c.sums[other].expr) for c in columns] for columns in v.columns],
         "signs": [(i in test.up) - (i in test.down) for i in range(len(own))],
         "evaluator": STEPS,
         "plan": {

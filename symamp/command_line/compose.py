@@ -17,6 +17,7 @@ from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.options import (
     as_json,
     certificate,
+    effort,
     eps_or_delta,
     listed_member,
     mentioned,
@@ -107,6 +108,7 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
         method,
         click.option("--sampled-from", metavar="NUMBER", help="People that the n users are drawn from in each round."),
         click.option("--gap", metavar="NUMBER", help="Relative width in eps to aim at."),
+        effort,
         plot,
         as_json,
     )
@@ -131,6 +133,7 @@ def _all(found: Any, n: str | None, rounds: str, method: str | None, sampled_fro
 def compose(
     whole: Composition,
     gap: float | None,
+    effort: str,
     delta: str | None,
     eps: str | None,
     certificate: Path | None,
@@ -139,7 +142,8 @@ def compose(
 ) -> None:
     """Certified bracket of eps, or of delta, after many adaptive rounds of a mechanism, or those of a TOML file."""
     asked(delta, eps)
-    answer = whole.epsilon(delta, gap=gap) if delta is not None else whole.delta(eps, gap=gap)
+    fit: dict[str, Any] = {"gap": gap, "effort": effort}
+    answer = whole.epsilon(delta, **fit) if delta is not None else whole.delta(eps, **fit)
     middle = answer.upper if delta is not None else float(sp.N(budget(eps)))
     save_plot(lambda: whole.plot([middle * k / 8 for k in range(4, 13)]), plot)
     if write_certificate(answer.certificate, certificate):
@@ -158,9 +162,11 @@ def compose(
 @click.command(cls=RoundsCommand)
 @numbers("--order", required=True, help="Orders above 1, separated by commas.")
 @_asked
-def renyi(whole: Composition, gap: float | None, order: list[str], plot: Path | None, as_json: bool) -> None:
+def renyi(
+    whole: Composition, gap: float | None, effort: str, order: list[str], plot: Path | None, as_json: bool
+) -> None:
     """Certified brackets of the Renyi divergence after one or many rounds."""
-    curve = whole.renyi(order, gap=gap)
+    curve = whole.renyi(order, gap=gap, effort=effort)
     save_plot(curve.plot, plot)
     if as_json:
         orders = [str(a) for a in curve.orders]
@@ -173,9 +179,11 @@ def renyi(whole: Composition, gap: float | None, order: list[str], plot: Path | 
 @click.command(cls=RoundsCommand)
 @numbers("--level", required=True, help="Errors of the first kind, separated by commas.")
 @_asked
-def tradeoff(whole: Composition, gap: float | None, level: list[str], plot: Path | None, as_json: bool) -> None:
+def tradeoff(
+    whole: Composition, gap: float | None, effort: str, level: list[str], plot: Path | None, as_json: bool
+) -> None:
     """Certified brackets of the trade-off function (f-DP) after one or many rounds."""
-    found = whole.tradeoff(level, gap=gap)
+    found = whole.tradeoff(level, gap=gap, effort=effort)
     save_plot(found.plot, plot)
     if as_json:
         data = {"level": found.levels, "lower": found.lower, "upper": found.upper, "rounds": found.text}

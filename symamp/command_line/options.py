@@ -1,4 +1,4 @@
-"""What the words of a command mean: a mechanism and its parameters, options that several commands share, numbers."""
+"""Arguments of commands: mechanisms with parameters, groups of users, and the options that several commands share."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, FormatError, Problem
+from symamp.numbers.limits import EFFORTS
 from symamp.numbers.reading import users
 from symamp.randomizers.catalogue import by_name, named
 from symamp.randomizers.files.load import load_mechanism
@@ -119,6 +120,13 @@ certificate = click.option(
     "--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`; - prints it."
 )
 gap = click.option("--gap", default="1e-6", metavar="NUMBER", help="Relative width in delta to aim at.")
+effort = click.option(
+    "--effort",
+    default="default",
+    metavar="WORD",
+    shell_complete=starting(EFFORTS),
+    help=f"How long searches may go on: {', '.join(EFFORTS)}.",
+)
 method = click.option("--method", metavar="NAME", shell_complete=starting(BOUNDS), help=f"One of {', '.join(BOUNDS)}.")
 neighbours = click.option(
     "--neighbours",

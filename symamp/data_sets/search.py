@@ -20,9 +20,11 @@ from symamp.bounds.subject import Subject
 from symamp.data_sets.densities import DensitySpace, NoiseSpace, SmoothDataSet
 from symamp.data_sets.mechanisms import MechanismSpace, TripleSpace
 from symamp.data_sets.proposer import DataSpace, Proposer
+from symamp.data_sets.users_who_differ import spaces_of_victims
 from symamp.errors import UndecidedOrderError
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
+from symamp.settings.victims import Victims
 from symamp.sums.divergence import Settings
 
 
@@ -37,8 +39,10 @@ PROPOSERS = _found()
 """All ways to propose data sets, those that refine last: whatever the files of this folder define."""
 
 
-def spaces(subject: Subject) -> tuple[DataSpace, ...]:
+def spaces(subject: Subject | Victims) -> tuple[DataSpace, ...]:
     """Return the data sets of a subject: one space for each mechanism that it cannot be better protected than."""
+    if isinstance(subject, Victims):
+        return spaces_of_victims(subject)
     if subject.triple is not None:
         return (TripleSpace(subject),)
     if subject.noise is not None and subject.noise is subject:  # of neighbours at a distance only members are known
@@ -84,8 +88,8 @@ _PATIENCE = 3
 class DataSetSearch:
     """The lower bounds of a setting: data sets from all proposers, cheap ones first; the last winner comes first."""
 
-    def __init__(self, setting: Subject | DataSpace) -> None:
-        self._spaces = (setting,) if isinstance(setting, DataSpace) else spaces(setting)
+    def __init__(self, setting: Subject | Victims) -> None:
+        self._spaces = spaces(setting)
         self._simple = _Proposed(self._spaces)
         self._in_vain = 0
         self._winner: PairBound | None = None

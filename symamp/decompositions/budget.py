@@ -1,4 +1,4 @@
-"""What one number says of a mechanism: local budget, variation-ratio parameters, shuffle index."""
+"""Local budget, variation-ratio parameters and shuffle index of a mechanism, as formulas."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from symamp.formulas.normal_form import normal, quotient
 from symamp.formulas.order import maximum, sign
 from symamp.formulas.parameter import Parameter
 
-# --------------------------------------------------------------------------- The exact local budget eps0 of a mechanism
+_LONG_FRACTION = 1000  # bits from which SymPy is not asked for powers in a fraction: it looks for them in doubles
 
-_LONG = 1000
-"""Bits of a fraction from which on SymPy does not look for powers: it does so in doubles."""
+# --------------------------------------------------------------------------- The exact local budget eps0 of a mechanism
 
 
 @derived
@@ -81,7 +80,7 @@ def local_epsilon(mechanism: LocalRandomizer) -> sp.Expr:
     ratio = largest_ratio(mechanism)
     if ratio is sp.oo:
         return sp.oo
-    plain = ratio.has(sp.Max) or (ratio.is_Rational and ratio.p.bit_length() > _LONG)
+    plain = ratio.has(sp.Max) or (ratio.is_Rational and ratio.p.bit_length() > _LONG_FRACTION)
     budget = sp.log(ratio) if plain else sp.expand_log(sp.log(sp.powsimp(ratio)), force=False)
     return compared(arranged(budget, mechanism.parameters), ratio, mechanism.parameters, log)
 

@@ -1,4 +1,4 @@
-"""What is derived, checked: once for a family, in balls against what it was derived from, rows that sum to 1."""
+"""Checks of a decomposition, in balls, against the densities behind it; and that probabilities are probabilities."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ from symamp.formulas.parameter import admissible_points
 from symamp.numbers.reading import Formula, Point, balls, from_sympy
 from symamp.numbers.surroundings import at_precision
 
+_CHECK_BITS = 160  # at which a decomposition is compared with what is described
+_CHECK_POINTS = 3  # admissible values of the parameters at which that is done
+
 # ---------------------- A derived decomposition against the densities that it comes from, in balls at admissible points
 
 # Nothing of the derivation is used: no normal form, no proof of order, no formula that SymPy made on the way. Merging
 # keeps the sum of h(A0, A1, A2) over the messages for every h with h(c a) = c h(a); four such sums are compared.
 
-_BITS = 160
-_POINTS = 3
 Value = Callable[[sp.Expr], arb]
 Row = tuple[arb, arb, arb]
 
@@ -47,13 +48,13 @@ def checked(found: Decomposition, orbits: Sequence[Orbit], hidden: Callable[[Orb
     entries = [e for orbit in orbits for e in (orbit.measure, *orbit.density, *(d for d, _ in orbit.rest))]
     if all(e.is_Rational for e in entries):
         return found  # exact arithmetic, without SymPy
-    for point in admissible_points(found.parameters, _POINTS):
+    for point in admissible_points(found.parameters, _CHECK_POINTS):
         key = tuple(point.items())
 
         def value(expr: sp.Expr, key: tuple[tuple[str, object], ...] = key) -> arb:
             return _value(expr, key)
 
-        with at_precision(_BITS):
+        with at_precision(_CHECK_BITS):
             try:
                 pairs = zip(_sums(_raw(orbits, hidden, value)), _sums(_merged(found, value)), strict=True)
             except ExpressionError:  # a part that has no value in balls, such as a maximum
@@ -107,7 +108,7 @@ def _tree(expr: sp.Expr) -> Formula:
 @lru_cache(maxsize=65536)
 def _value(expr: sp.Expr, point: tuple[tuple[str, object], ...]) -> arb:
     known: Point = dict(point)  # type: ignore[arg-type]
-    return balls(_tree(expr), known, _BITS)
+    return balls(_tree(expr), known, _CHECK_BITS)
 
 
 def _unknown(part: sp.Basic) -> Never:

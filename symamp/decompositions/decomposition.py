@@ -18,7 +18,7 @@ from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Number
 from symamp.numbers.reading import exact_number, printable_number
 from symamp.numbers.substitution import put
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import FLINT, MPMATH, NUMPY, NumberSystem, compile_expression
 from symamp.public_names import PublicNames
 
@@ -205,8 +205,6 @@ def _number(value: Any, numbers: NumberSystem) -> Any:
 
 # ------------- Triples without a finite list of formulas: those of a density, and those that are known by numbers alone
 
-_BITS = 256
-
 
 class EnclosedDecomposition(Decomposition):
     """A triple that has a law, or laws around it, and no components."""
@@ -266,7 +264,7 @@ class LawTriple(EnclosedDecomposition):
 
 
 def _fixed(law: Law) -> Law:
-    with at_precision(_BITS):
+    with at_precision(CAREFUL_BITS):
         atoms = tuple(
             Atom(_constant(a.ratio0()), _constant(a.ratio1()), _constant(a.mass()), a.equal_ratios) for a in law.atoms
         )

@@ -20,7 +20,7 @@ from symamp.formulas.order import constant_sign, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Law, total
 from symamp.numbers.reading import printable_number
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import FLINT, compile_expression
 from symamp.public_names import PublicNames
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.axes import Axes
-
-_BITS = 256
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class Envelope(PublicNames):
 
     @property
     def laws(self) -> tuple[Law, ...]:
-        """The laws that cross to the evaluation; ArgumentError if a parameter is still a symbol."""
+        """The laws that are evaluated; ArgumentError if a parameter is still a symbol."""
         return tuple(law_of(t, complete=True) for t in self.triples)
 
     def lambdify(self, system: str = "numpy") -> Callable[..., dict[str, list[tuple[Any, ...]]]]:
@@ -114,7 +112,7 @@ class Envelope(PublicNames):
         """
         _refuse_symbols(self.parameters)
         e = sp.exp(printable_number(eps, "eps"))
-        with at_precision(_BITS):
+        with at_precision(CAREFUL_BITS):
             laws = [_exact(t, e) for t in self.triples]
             for x, law in zip(self.others, laws, strict=True):
                 if all(other is law or _at_least(law, other) for other in laws):

@@ -1,4 +1,4 @@
-"""A formula that leaves, compared in balls with what it was derived from: SymPy's rewriting decides no value."""
+"""Formulas that users get, compared in balls with what they were derived from: no rewriting by SymPy is trusted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from symamp.errors import Problem, VerificationError
 from symamp.formulas.parameter import Parameter, admissible_points
 from symamp.numbers.reading import Formula, difference, from_sympy
 
-_POINTS = 3
+_CHECK_POINTS = 3  # admissible values of the parameters at which formulas are compared
 
 
 class _NoValueError(Exception):
@@ -49,7 +49,7 @@ def compared(
         read, written = (from_sympy(e, _refuse) for e in (found, derived))
     except (_NoValueError, RecursionError):
         return found
-    points = admissible_points(parameters, _POINTS) if parameters else [{}]
+    points = admissible_points(parameters, _CHECK_POINTS) if parameters else [{}]
     wrong = difference(function(written), read, points, least=0)
     if wrong:
         differs = Problem(f"{found} differs from {function.__name__} of {derived}: {wrong}")

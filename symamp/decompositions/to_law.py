@@ -1,4 +1,4 @@
-"""From formulas to numbers: the law of a decomposition, the only thing that crosses to the evaluation."""
+"""From formulas to numbers: the law of a decomposition, which is all that the evaluation needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT, compile_constant
 
-_BITS = 128
+_LOGARITHM_BITS = 128  # of the ball from which log_above rounds up
 
 
 @lru_cache(maxsize=4096)
@@ -48,7 +48,7 @@ def log_above(ratio: sp.Expr) -> float:
     """Return the logarithm of a constant as a double, rounded up; inf for infinity."""
     if ratio is sp.oo:
         return inf
-    with at_precision(_BITS):
+    with at_precision(_LOGARITHM_BITS):
         return float_above(number(sp.log(ratio))())
 
 

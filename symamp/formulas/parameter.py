@@ -14,6 +14,10 @@ from symamp.errors import ArgumentError, ExpressionError, Problem
 from symamp.numbers.reading import check_formula, constant_value, printable_number, sign_of_constant
 from symamp.numbers.substitution import put
 
+_LARGEST_EPS0 = 1000  # a local budget beyond is refused
+_PROBES = 24  # places that go over the range of a real parameter, where a formula must be defined
+_INTEGER_PROBES = 7  # and over that of an integer
+
 _NAME = re.compile(r"[A-Za-z_]\w{0,31}", re.ASCII)
 _PREDICATES: Mapping[str, Callable[[int], bool]] = {
     "even": lambda n: n % 2 == 0,
@@ -21,8 +25,6 @@ _PREDICATES: Mapping[str, Callable[[int], bool]] = {
     "a power of two": lambda n: n > 0 and n & (n - 1) == 0,
     "a prime power": lambda n: n > 1 and _is_prime_power(n),
 }
-_LARGEST_BUDGET = 1000
-_PROBES, _SOME = 24, 7
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,8 @@ def check_range(parameter: Parameter, value: sp.Expr, earlier: Mapping[sp.Symbol
     accepted = "an " * parameter.integer + parameter.describe()
     if parameter.integer and not (value.is_Integer and parameter.meets(int(value))):
         raise ArgumentError(parameter.name, value, accepted)
-    if parameter.name == EPS0.name and sign_of_constant(value - _LARGEST_BUDGET) > 0:
-        raise ArgumentError(parameter.name, value, f"a local budget of at most {_LARGEST_BUDGET}")
+    if parameter.name == EPS0.name and sign_of_constant(value - _LARGEST_EPS0) > 0:
+        raise ArgumentError(parameter.name, value, f"a local budget of at most {_LARGEST_EPS0}")
     for bound, side in ((parameter.lower, 1), (parameter.upper, -1)):
         gap = sp.Integer(1) if bound is None else side * (value - put(bound, earlier))
         if not gap.free_symbols and sign_of_constant(gap) <= -int(parameter.integer):
@@ -185,7 +187,7 @@ def probing_points(parameters: Sequence[Parameter]) -> list[dict[str, Fraction]]
 def _probe(p: Parameter, point: Mapping[str, Fraction], k: int) -> Fraction | None:
     """Return the k-th of values that go over the range of a parameter, from near its lower end to near its upper."""
     if p.integer:
-        return _admissible(p, point, k) if k < _SOME else None
+        return _admissible(p, point, k) if k < _INTEGER_PROBES else None
     if _admissible(p, point, k) is None:
         return None
     lower, upper = (None if b is None else constant_value(b, point) for b in (p.lower, p.upper))

@@ -54,7 +54,9 @@ class Answer(Bracket):
     (('x0', 'x1'), '(x0, x2, ...) against (x1, x2, ...)', True)
     """
 
-    _internal_names = "asked checked evidence_above evidence_below evidence_of_digits narrowed question"
+    _internal_names = (
+        "asked checked evidence_above evidence_below evidence_of_digits narrowed of_victims question worst"
+    )
 
     question: Question
     asked: Query
@@ -248,10 +250,16 @@ class Answer(Bracket):
     @property
     def digits_limited_by(self) -> str:
         """What keeps ``digits`` from being more, in words."""
+        if self.limited:
+            return self._capped
         used = {e.evaluator for e in self.evidence_above}
         if "compact kernel" in used:
             return "the kernel's frequencies grow with 10**(digits/2), and the outcomes are too many to enumerate"
         return f"evaluated by {', '.join(sorted(used)) or self.method}"
+
+    @property
+    def _capped(self) -> str:
+        return "Search is capped" + ("" if self.asked.effort == "thorough" else "; ask for effort='thorough'")
 
     @property
     def gap_limited_by(self) -> str:
@@ -265,7 +273,7 @@ class Answer(Bracket):
         if self.question is None or self.upper <= self.lower * (1.0 + _APART):
             return ""
         if self.limited:
-            return "Search is capped" + ("" if self.asked.effort == "thorough" else "; ask for effort='thorough'")
+            return self._capped
         if self.bound.upper > self.bound.lower * (1.0 + _APART):
             return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
         listed = BOUNDS["all_data_sets"].unsupported_reason(self.question.subject) is None

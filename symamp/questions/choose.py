@@ -126,6 +126,7 @@ def choose(
     delta: object,
     utility: str = "frequency",
     method: str | None = None,
+    effort: str = "default",
 ) -> Ranking:
     """Return the families at the largest eps0 at which n users are proved (eps, delta)-private, best estimate first.
 
@@ -154,7 +155,7 @@ def choose(
     count = users(n)
     found = []
     for name, family in named.items():
-        budget = largest_eps0(family, n=n, eps=eps, delta=delta, method=method)
+        budget = largest_eps0(family, n=n, eps=eps, delta=delta, method=method, effort=effort)
         member: Any = family.at(eps0=budget.safe)  # type: ignore[attr-defined]
         bits = member.message_bits()
         variance = float(sp.N(variance_of(member, utility), 17)) / count

@@ -11,7 +11,6 @@ from symamp.bounds.bound import Progress
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.search import CandidateBounds, OnlyBound
 from symamp.data_sets.search import DataSetSearch
-from symamp.data_sets.users_who_differ import VictimSpace
 from symamp.numbers.reading import budget
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
@@ -33,7 +32,7 @@ class Profile:
         self.subject, self.n = question.subject, question.n
         if isinstance(question.subject, HeterogeneousUsers):
             self._victims: dict[int | None, Bracketing] = {
-                v.number: Bracketing(question, OnlyBound(v.bound), DataSetSearch(VictimSpace(v)), v.compared_ratio())
+                v.number: Bracketing(question, OnlyBound(v.bound), DataSetSearch(v), v.compared_ratio())
                 for v in Victims.of(question.subject, question.victim)
             }
             return

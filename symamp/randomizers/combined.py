@@ -30,10 +30,20 @@ from symamp.formulas.parameter import Parameter
 from symamp.laws.density import even_cuts, finite_sandwich
 from symamp.laws.law import Atom, Law
 from symamp.numbers.reading import printable_number
+from symamp.numbers.surroundings import CAREFUL_BITS
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import ALL, FiniteMechanism, check_size
 from symamp.randomizers.mechanism import Mechanism, free_budget
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, cut_laws
+
+# What combinations may take.
+_NOISE_CELLS = 96  # of the laws around noise as a part: width against the number of components
+_MOST_PAIR_CLASSES = 2000  # of all parts together
+_MOST_LABELS = 400  # inputs that are listed by their labels
+_LISTED_PARTS = 4  # a mechanism of at most so many parts is listed as a table, if inputs and messages are few
+_LISTED_INPUTS = 20  # of such a table
+_LISTED_MESSAGE_BITS = 6  # of its messages
+_MOST_PARTS = 10_000  # of one mechanism
 
 # ------------------------------------------------------- The constant mechanism: what is sent by users who take no part
 
@@ -78,7 +88,6 @@ class ConstantMechanism(Mechanism):
 
 # --- Noise with a density as a part of a combined mechanism: two finite laws around it take the place of components
 
-_CELLS, _BITS = 96, 256
 _END = "1"
 
 
@@ -205,7 +214,9 @@ def _around(noise: AdditiveNoise) -> tuple[Law, Law]:
     """Return finite laws below and above the blanket of (0, 1)."""
     law = noise.exact_law()
     lower, upper = (law, law) if law is not None else cut_laws(noise, 1.0, 1.0)
-    return finite_sandwich(lower, _CELLS, _BITS, even_cuts)[0], finite_sandwich(upper, _CELLS, _BITS, even_cuts)[1]
+    below, _ = finite_sandwich(lower, _NOISE_CELLS, CAREFUL_BITS, even_cuts)
+    _, above = finite_sandwich(upper, _NOISE_CELLS, CAREFUL_BITS, even_cuts)
+    return below, above
 
 
 def _seen(law: Law, pair: tuple[str, str], other: str | None) -> Law:
@@ -285,9 +296,6 @@ def further_values(part: Mechanism, x0: str, x1: str) -> tuple[str, ...]:
 
 NEIGHBOURS = ("all", "one_attribute")
 _PARTS = "a smaller eps0 randomizes the report of each part once more"
-_MOST_PAIRS = 2000
-_MOST_LABELS = 400
-_FEW_PARTS, _FEW_INPUTS, _FEW_BITS = 4, 20, 6
 Choice = tuple[str, ...]
 
 
@@ -343,8 +351,8 @@ class Combined(Mechanism):
             pair = tuple(a for a, _ in chosen), tuple(b for _, b in chosen)
             how = Counter((kind, a, b) for kind, (a, b) in zip(kinds, chosen, strict=True))
             found.setdefault(frozenset(how.items()), pair)
-            if len(found) > _MOST_PAIRS:
-                many = Problem(f"the parts have more than {_MOST_PAIRS} classes of pairs")
+            if len(found) > _MOST_PAIR_CLASSES:
+                many = Problem(f"the parts have more than {_MOST_PAIR_CLASSES} classes of pairs")
                 raise SupportMismatchError("mechanism", many, "take fewer parts, or equal ones")
         return tuple(found.values())
 
@@ -411,7 +419,7 @@ class Combined(Mechanism):
     def _repr_html_(self) -> str:
         return f"{super()._repr_html_()}<br>compared: {escape(self.compared)}"
 
-    # ------------------------------------------------------------------------------------- what is told to derivation
+    # ----------------------------------------------------------------------------------- what the derivation is told
 
     @cached_property
     def _labels(self) -> dict[str, Choice]:
@@ -500,13 +508,13 @@ class Combined(Mechanism):
         9
         """
         bits = [p.message_bits() for p in self.parts]
-        if self.parameters or len(bits) > _FEW_PARTS or any(b is None or b > _FEW_BITS for b in bits):
+        if self.parameters or len(bits) > _LISTED_PARTS or any(b is None or b > _LISTED_MESSAGE_BITS for b in bits):
             return self
-        if prod(len(p.inputs) for p in self.parts) > _FEW_INPUTS:
+        if prod(len(p.inputs) for p in self.parts) > _LISTED_INPUTS:
             return self
         with suppress(SupportMismatchError):
             table = self.table()
-            if len(table.inputs) <= _FEW_INPUTS and len(table.messages) <= 2**_FEW_BITS:
+            if len(table.inputs) <= _LISTED_INPUTS and len(table.messages) <= 2**_LISTED_MESSAGE_BITS:
                 return table
         return self
 
@@ -600,8 +608,6 @@ def _combinations(
 
 
 # ----------------------------------------------------- Several attributes at once: every user sends a report about each
-
-_MOST_PARTS = 10_000
 
 
 class Joint(Combined):

@@ -26,6 +26,8 @@ from symamp.numbers.substitution import put
 from symamp.numbers.unevaluated import PRINTABLE_BITS
 from symamp.randomizers.mechanism import Mechanism
 
+_LARGEST_COUNTED_LENGTH = 30  # longer strings and larger sets are far too many for a table, whatever their number
+
 # --- What may be given as a table: mappings, matrices, arrays, lists of rows, data frames; as labelled rows of values
 
 _SHAPE = (
@@ -134,7 +136,7 @@ def _is_row(row: object) -> bool:
 def _label(key: object) -> str:
     try:
         return str(key)
-    except Exception:  # Python refuses to print integers of more than 4300 digits, and this may be anyone's code
+    except Exception:  # Python does not print integers of more than 4300 digits, and str may raise
         raise FormatError("label", key, "a label that can be printed") from None
 
 
@@ -287,8 +289,6 @@ def _square(x: Sequence[Fraction], z: Sequence[Fraction]) -> sp.Rational:
 # ------------------------------------------------- A local randomizer given as a table: {input: {message: probability}}
 
 _MOST_INPUTS, _MOST_MESSAGES, _MOST_ENTRIES = 400, 4000, 160_000
-_UNCOUNTED = 30
-"""Exponents from here on count as this: even two letters make more strings than a table has messages."""
 
 
 class FiniteMechanism(Mechanism):
@@ -459,7 +459,7 @@ class FiniteMechanism(Mechanism):
 
 
 def check_size(inputs: int, messages: int) -> None:
-    """Raise FormatError for a table that is too large; whoever writes one out asks before.
+    """Raise FormatError for a table that is too large; asked before one is written out.
 
     >>> check_size(3, 10**12)
     Traceback (most recent call last):
@@ -480,10 +480,10 @@ def _shown(count: int) -> str:
 def strings(letters: int, length: int) -> int:
     """Return how many strings of that length there are over an alphabet; too many to be listed are not counted.
 
-    >>> strings(3, 4), strings(2, 10**18) == 2**_UNCOUNTED
+    >>> strings(3, 4), strings(2, 10**18) == 2**_LARGEST_COUNTED_LENGTH
     (81, True)
     """
-    return int(letters ** min(length, _UNCOUNTED))
+    return int(letters ** min(length, _LARGEST_COUNTED_LENGTH))
 
 
 def subsets(size: int, chosen: int) -> int:
@@ -492,4 +492,4 @@ def subsets(size: int, chosen: int) -> int:
     >>> subsets(5, 2), subsets(10**18, 10**17) > 10**300
     (10, True)
     """
-    return comb(size, min(chosen, size - chosen, _UNCOUNTED))
+    return comb(size, min(chosen, size - chosen, _LARGEST_COUNTED_LENGTH))

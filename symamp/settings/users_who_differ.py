@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from html import escape
@@ -13,7 +13,6 @@ import flint
 import sympy as sp
 from flint import arb, arb_poly
 
-from symamp.bounds.bound import DataSets
 from symamp.bounds.hypotheses import (
     DATA_SHUFFLED,
     EVERYONE,
@@ -37,7 +36,8 @@ from symamp.randomizers.families.randomized_response import RandomizedResponse
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, MESSAGES, Mechanism
 from symamp.sums.enumeration import enumerated_sum
-from symamp.sums.groups import Group, Steps, Walk
+from symamp.sums.groups import Group
+from symamp.sums.sign_sums import Steps, Walk
 
 # ------------ Users who differ: groups that run mechanisms of their own, and what is shuffled, the messages or the data
 
@@ -272,12 +272,10 @@ class Column:
 
 @dataclass(frozen=True)
 class StepTest:
-    """A sum over messages and a data set: which columns count 1, which -1, and what all others hold."""
+    """A sum over messages: which columns count 1, which -1, and the steps of all users."""
 
-    name: DataSets
     up: tuple[int, ...]
     down: tuple[int, ...]
-    other: int
     walk: Walk
 
 
@@ -377,8 +375,8 @@ class Victim:
 
         return groups, divisor, lambda: found()[0].singular
 
-    def tests(self, level: Level) -> Iterator[StepTest]:
-        """Yield data sets with sums of steps: all others hold one input, and only a sum over messages counts.
+    def tests(self, level: Level, held: Sequence[Mapping[str, int]]) -> Iterator[StepTest]:
+        """Yield sums of steps: so many of the others of each group hold an input, and only a sum over messages counts.
 
         Messages that are likelier, by more than E, on x0 count 1, those that are so on x1 count -1, or nothing. To
         merge messages and to choose a threshold can only lose.
@@ -391,13 +389,13 @@ class Victim:
         for below in (down, ()) if len(up) + len(down) < len(own) else ((),):
             on_x0 = _steps([c.size * c.on_x0() for c in own], up, below)
             on_x1 = _steps([c.size * c.on_x1() for c in own], up, below)
-            for j, other in enumerate(self.others):
-                others = tuple(
-                    _steps([kept * c.sums[j]() for c in columns], up, below, count)
-                    for columns, count in zip(self.columns, self.counts, strict=True)
-                    if count
-                )
-                yield StepTest(DataSets(*self.pair, ((other, "1"),)), up, below, j, Walk(on_x0, on_x1, others))
+            others = tuple(
+                _steps([kept * c.sums[self.others.index(x)]() for c in columns], up, below, count)
+                for columns, counts in zip(self.columns, held, strict=True)
+                for x, count in counts.items()
+                if count
+            )
+            yield StepTest(up, below, Walk(on_x0, on_x1, others))
 
 
 def _steps(masses: list[arb], up: tuple[int, ...], down: tuple[int, ...], count: int = 1) -> Steps:
@@ -498,20 +496,8 @@ def positions_above(crowd: HeterogeneousUsers) -> Positions:
     return Positions(tuple(count for count, _ in crowd.groups), _blankets(crowd) or ratios)
 
 
-def positions_below(crowd: HeterogeneousUsers) -> Iterator[tuple[DataSets, Positions]]:
-    """Yield (data sets, laws) whose sums are n times the divergence of one pair of data sets, exactly."""
-    counts = tuple(count for count, _ in crowd.groups)
-    for name, mechanisms in _members(crowd):
-        pair = mechanisms[0].pairs()[0]
-        others = [(*m.further_inputs(pair), *pair) for m in mechanisms]
-        for x in others[0]:
-            if all(x in found for found in others):
-                laws = tuple(m.dataset(*pair, x) for m in mechanisms)
-                if not any(law.singular for law in laws):
-                    yield DataSets(*pair, ((x, "1"),), name), Positions(counts, laws, complete=True)
-
-
-def _members(crowd: HeterogeneousUsers) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
+def members_below(crowd: HeterogeneousUsers) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
+    """Yield (name, mechanisms of the positions) whose data sets bound the divergence from below."""
     known = crowd.mechanisms
     if known is None:
         for k in _MEMBERS:

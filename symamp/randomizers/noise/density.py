@@ -32,9 +32,19 @@ from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Number
 from symamp.numbers.rationals import fmpq_of, rational_below
 from symamp.numbers.reading import exact_number
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import FLINT, Holomorphic, compile_expression, same
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Side, Y, Z, inner_points
+
+_RANGE_BITS = 128  # at which the largest value of a formula is sought
+_MOST_HALVINGS = 40  # in that search
+_CLOSE = 1e-10  # relative accuracy at which it ends
+_VALUE_BITS = 64  # to which the value is rounded up
+_FAR_OUT = 2**14  # where an antiderivative is looked at for its limit
+_VANISHING = 2.0**-200  # what is less there has the limit 0
+_NEGLIGIBLE_TAIL = 2.0**-120  # mass beyond which noise is cut
+_FARTHEST_CUT = 4096  # noise whose tail is heavier is refused
+_DENSITY_BITS = 64  # of an estimate, and of the tail that shows a limit
 
 # --------- A density with absolute values and cases, cut into intervals of messages on which it is one analytic formula
 
@@ -263,8 +273,6 @@ def _test(condition: sp.Basic, symbols: tuple[sp.Symbol, ...]) -> Callable[[Box]
 
 # --- The largest value of analytic formulas on intervals: exact where it is taken at an end, else a number just above
 
-_BITS, _DEPTH, _CLOSE, _DIGITS = 128, 40, 1e-10, 64
-
 
 def largest_value(found: Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]) -> sp.Expr:
     """Return the largest value of formulas in y, each on its closed interval (formula, start, end).
@@ -280,7 +288,7 @@ def largest_value(found: Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]) -> sp.Expr:
     3
     """
     best, at_best = sp.S.One, arb(1)
-    with at_precision(_BITS):
+    with at_precision(_RANGE_BITS):
         for formula, start, end in found:
             for place in (start, end) if formula.free_symbols else (start,):
                 value = formula.xreplace({Y: place})
@@ -297,7 +305,7 @@ def largest_value(found: Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]) -> sp.Expr:
         if not larger:
             return best
         top = reduce(arb.max, larger, at_best)
-        return -rational_below(-top, _DIGITS)
+        return -rational_below(-top, _VALUE_BITS)
 
 
 def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb | None:
@@ -322,7 +330,7 @@ def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb | None:
         if top.is_finite() and float(top.rad()) < _CLOSE * float(best.lower()):
             above = arb(top.upper()) if above is None else above.max(arb(top.upper()))
             continue
-        if depth == _DEPTH:
+        if depth == _MOST_HALVINGS:
             kink = Problem(f"{f.formula} is not shown to be finite and analytic")
             raise UndecidedOrderError("density", kink, "write it as a Piecewise with its kinks as ends")
         middle = arb(((a + b) / 2).mid())
@@ -332,7 +340,6 @@ def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb | None:
 
 # ----------------- Integrals of a density in balls: by an antiderivative whose derivative is proved, else by quadrature
 
-_FAR, _SMALL = 2**14, 2.0**-200
 _OF_SYMPY = (NotImplementedError, ValueError, TypeError, AttributeError, RecursionError)
 
 
@@ -382,8 +389,8 @@ def _finite(end: sp.Expr | Number) -> Number:
 def _end(compiled: Holomorphic, end: sp.Expr | Number) -> Number:
     if isinstance(end, sp.Expr) and end.is_infinite:
         with at_precision(256):
-            far = [compiled(acb(_FAR * k if end is sp.oo else -_FAR * k)) for k in (1, 2)]
-        if not all(abs(v).upper() < _SMALL for v in far):
+            far = [compiled(acb(_FAR_OUT * k if end is sp.oo else -_FAR_OUT * k)) for k in (1, 2)]
+        if not all(abs(v).upper() < _VANISHING for v in far):
             slow = Problem(f"{compiled.formula} does not vanish at infinity as an exponential does")
             raise UndecidedOrderError("density", slow, "bound the messages")
         return lambda: arb(0)
@@ -411,7 +418,6 @@ def masses_beyond(densities: tuple[sp.Expr, sp.Expr, sp.Expr]) -> Callable[[arb]
 
 _POINTS = tuple(sp.Rational(x) for x in ("1/1000", "1/7", "1/2", "4/3", "5/2", "7", "20"))
 _INPUTS = (sp.S.Zero, sp.Rational(2, 3), sp.S.One)
-_NEGLIGIBLE, _FARTHEST, _DENSITY_BITS, _MANY_BITS = 2.0**-120, 4096, 64, 256
 _DISTANCE = Parameter("z", lower=sp.Integer(0))
 
 
@@ -460,7 +466,7 @@ class NoiseDensity(AdditiveNoise):
             raise UndecidedOrderError("density", Problem(f"SymPy does not integrate {half}"), "bound the messages")
         self._beyond = sp.simplify(beyond).rewrite(sp.exp)
         self._gamma = sp.simplify(2 * self._beyond.subs(Y, sp.Rational(1, 2))).rewrite(sp.exp)
-        with at_precision(_MANY_BITS):
+        with at_precision(CAREFUL_BITS):
             self._compare(x, y)
 
     def key(self) -> tuple[object, ...]:
@@ -496,13 +502,13 @@ class NoiseDensity(AdditiveNoise):
         """Return y at which the ratio is reached, or beyond which there is no mass that matters."""
         last, y = self.sides()[-1], sp.Integer(2)
         at = Holomorphic(last.ratio, Y)
-        with at_precision(_MANY_BITS):  # what is left may be a difference of larger numbers
-            while y <= _FARTHEST:
+        with at_precision(CAREFUL_BITS):  # what is left may be a difference of larger numbers
+            while y <= _FARTHEST_CUT:
                 place = arb(int(y * 16)) / 16
                 enough = self._largest is sp.oo and at(acb(place)).real > ratio
-                if enough or self.survival(place - 1) < _NEGLIGIBLE:
+                if enough or self.survival(place - 1) < _NEGLIGIBLE_TAIL:
                     return y
-                y += sp.Rational(1, 16) if y < _FARTHEST // 64 else sp.Integer(1)
+                y += sp.Rational(1, 16) if y < _FARTHEST_CUT // 64 else sp.Integer(1)
         raise UndecidedOrderError("density", Problem(f"the tail of {self.density} is too heavy"), "truncate it")
 
     def spread(self) -> float:
@@ -610,7 +616,7 @@ def _check_log_concave(half: sp.Expr, z: sp.Symbol) -> sp.Expr:
     if not shown:
         unknown = Problem(f"{half} is not proved to be positive, falling and log-concave for z > 0")
         raise UndecidedOrderError("density", unknown, "give messages=(a, b): other densities need bounded messages")
-    with at_precision(_MANY_BITS):
+    with at_precision(CAREFUL_BITS):
         _check_slopes(formula, slope, bend)
     return sp.simplify(sp.limit(sp.simplify(half / half.subs(z, z + 1)), z, sp.oo))
 

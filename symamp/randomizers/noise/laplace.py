@@ -18,7 +18,7 @@ from symamp.randomizers.finite import FiniteMechanism, distance
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Z
 from symamp.randomizers.noise.nearby import Nearby
 
-_CELLS = 8
+_NEARBY_CELLS = 8  # of the distance of neighbours: accuracy against size of the table
 
 
 class Laplace(AdditiveNoise):
@@ -107,7 +107,9 @@ class Laplace(AdditiveNoise):
 
 def _cells(eps0: sp.Expr, d: sp.Expr) -> FiniteMechanism:
     """Return the mechanism on 0, d and 1 with messages in cells: fine between 0 and d, where ratios change."""
-    cuts = [d * sp.Rational(i, _CELLS) for i in range(_CELLS + 1)] + ([d + (1 - d) / 2, sp.S.One] if d != 1 else [])
+    cuts = [d * sp.Rational(i, _NEARBY_CELLS) for i in range(_NEARBY_CELLS + 1)] + (
+        [d + (1 - d) / 2, sp.S.One] if d != 1 else []
+    )
     inputs = {"0": sp.S.Zero, "d": d} | ({"1": sp.S.One} if d != 1 else {})
     table = {}
     for label, x in inputs.items():
