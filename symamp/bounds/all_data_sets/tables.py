@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from math import inf, nan
 
 import numpy as np
-import sympy as sp
 from flint import arb
 
-from symamp.bounds.all_data_sets_part import AllDataSetsPairBound, is_rough
-from symamp.bounds.blanket import blanket_of_rows
+from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound, is_rough
 from symamp.bounds.bound import PairBound
-from symamp.bounds.envelope_part import EnvelopePairBound
-from symamp.bounds.pair_of_inputs import PairOfInputs
-from symamp.bounds.pairs_of_a_table import Pair, common_bounds, pairs_badly_hidden, worst_pairs
-from symamp.bounds.reduction import Reduction, dataset_reduction
+from symamp.bounds.envelope import EnvelopePairBound
+from symamp.bounds.pair_of_inputs import triples_of_rows
+from symamp.bounds.pairs_of_a_table import Pair, common_bounds, pairs_badly_hidden
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.numeric_table import Floats, NumericTable
@@ -27,7 +24,6 @@ from symamp.numbers.dyadic import float_below
 from symamp.numbers.limits import TRIPLES, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.laws import raised_to_majorant
-from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
 from symamp.sums.all_data_sets.search import SHARP, Others
 from symamp.sums.divergence import Enclosure, Settings
 from symamp.sums.envelope import enclose_envelope, estimate_envelope_epsilon, estimate_log_envelope
@@ -135,30 +131,22 @@ def common(
     return common_bounds(table, level, n, pairs, (rows_of(part, table), parameters), log_unit)
 
 
-def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOfInputs]) -> MaxOverRows:
-    """Return the bound over all pairs of rows of a table, each a part of this kind; what blankets settle is left out.
-
-    Over all data sets, moments leave out more; for envelopes of many inputs a few pairs are evaluated, and the blanket
-    of another one says below what the rest are left.
+def table_pairs(subject: Subject) -> MaxOverRows:
+    """Return the bound over all pairs of rows of a table; what blankets or moments prove to be smaller is left out.
 
     Guarantee
     ---------
     The largest divergence of the parts is at least that of the shuffled reports of every two neighbouring data sets.
-    Proof: docs/proofs/all_pairs.md, docs/proofs/all_data_sets.md, docs/proofs/envelope.md.
+    Proof: docs/proofs/all_pairs.md, docs/proofs/all_data_sets.md.
     """
     mechanism = subject.mechanism
     assert mechanism is not None
     assert mechanism.numeric is not None
-    table, inputs, one = mechanism.numeric, mechanism.inputs, sp.Integer(1)
-    others: Others = []
+    table, others = mechanism.numeric, Others()
 
     @cache
-    def part(rows: Pair) -> PairOfInputs:
-        return made(triples(rows))
-
-    def triples(rows: Pair) -> tuple[Reduction, ...]:
-        pair = inputs[rows[0]], inputs[rows[1]]
-        return tuple(dataset_reduction(mechanism, pair, ((x, one),)) for x in inputs)
+    def part(rows: Pair) -> TablePair:
+        return TablePair(triples_of_rows(mechanism, rows), others=others)
 
     def closer(worst: PairBound, level: Level, n: int, bound: arb, pairs: list[Pair], limits: Limits) -> list[Pair]:
         if not isinstance(worst, AllDataSetsPairBound) or not bound > 0 or not worst.searches.knows(level, n):
@@ -173,11 +161,7 @@ def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOf
     def badly_hidden(table: NumericTable, level: Level, n: int, most: int) -> list[Pair]:
         here = level.rough_minus_one()
         if not last or last[0][0] != n or not abs(here - last[0][1]) <= _ALIKE * here:
-            last[:] = [(n, here, pairs_badly_hidden(table, level, n, len(inputs) ** 2))]
+            last[:] = [(n, here, pairs_badly_hidden(table, level, n, len(table.inputs) ** 2))]
         return last[0][2][:most]
 
-    made = partial(TablePair, others=others) if kind is TablePair else kind
-    # Over all data sets moments settle most pairs of many inputs; beside envelopes their blankets do.
-    many = partial(blanket_of_rows, table) if len(inputs) > MANY_CLASSES and kind is not TablePair else None
-    ranking = badly_hidden if kind is TablePair else worst_pairs
-    return MaxOverRows(table, part, None, pairs_with_equal_laws, many, closer, ranking)
+    return MaxOverRows(table, part, alike=pairs_with_equal_laws, closer=closer, ranking=badly_hidden)
