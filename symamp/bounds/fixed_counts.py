@@ -12,7 +12,7 @@ from flint import arb
 from symamp.bounds.bound import DataSets, PairBoundDefaults
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Law, Level, Number
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Enclosure, Settings
@@ -140,7 +140,7 @@ def _likelier(law: Law) -> tuple[Number, Number, Number]:
         for found, rest in ((one, other), (other, one)):
             if found[0]() > found[1]() or rest[0]() < rest[1]():
                 return found
-    raise PrecisionError("mechanism", "two messages", f"inputs that differ within {_BITS} bits")
+    raise PrecisionError("mechanism", Problem(f"{_BITS} bits do not tell two inputs apart"), "change an entry a little")
 
 
 def _product(ratio: Number, mass: Number) -> Number:

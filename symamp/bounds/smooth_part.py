@@ -24,7 +24,7 @@ from symamp.sums.inversion import LARGEST_EPS
 WORST_PAIR = "Corollary 2 of Theorem P (docs/proofs/worst_pair.md)"
 
 _GAP_OF_CUT, _LEAST_LOG_DELTA = 1e-4, -200.0 * log(10.0)
-_ALLOWED = "at least 1e-200 for noise with unbounded ratios, whose tails are cut"
+_ALLOWED = "a number of at least 1e-200 for noise with unbounded ratios, whose tails are cut"
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def _not_two(subject: Subject) -> str | None:
     mechanism = listed(subject).mechanism
     if mechanism is None or not describes_all_inputs(mechanism) or _has_two(mechanism):
         return None  # of the first two the hypotheses before this one tell
-    return "here there are others: take method='all_data_sets'"
+    return "here there are more: take method='all_data_sets'"
 
 
 def _has_two(mechanism: Mechanism) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from flint import acb, arb
 
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import BallGparv, FloatGparv, Floats, Level, nearest_doubles, total
 from symamp.numbers.limits import KERNEL_PLAN
 from symamp.numbers.optional import brentq
@@ -83,7 +83,9 @@ class GroupSearch:
             theta += float(np.sqrt(1.2 / (self.n * self._cumulants(theta).k2 + 2.0 / theta**2)))
             at = self._average(theta)
             if not np.isfinite((at.cumulants.k0, at.deviation)).all():
-                raise PrecisionError("eps", "a sum that is positive only far out", "a sum in the range of doubles")
+                raise PrecisionError(
+                    "eps", Problem("the divergence is beyond the range of doubles"), "take a smaller eps"
+                )
             found = searched(at, self.n, settings.gap, settings.most_frequencies)
             values = sum(len(g.values) for g in self.laws)
             settings.limits.charge(KERNEL_PLAN.of(values * found.plan.blocks.evaluations))
@@ -118,7 +120,7 @@ class GroupSearch:
 
         values, masses, largest = self._table
         if not self.can_be_positive:
-            raise PrecisionError("eps", "a sum that is never positive in doubles", "a smaller eps")
+            raise PrecisionError("eps", Problem("the divergence is beyond the range of doubles"), "take a smaller eps")
 
         def excess(log_theta: float) -> float:
             theta = float(np.exp(log_theta))
@@ -130,7 +132,7 @@ class GroupSearch:
         while (found := excess(high)) < 0.0:
             high += 1.0
         if not found >= 0.0:
-            raise PrecisionError("eps", "a sum that is positive only far out", "a sum in the range of doubles")
+            raise PrecisionError("eps", Problem("the divergence is beyond the range of doubles"), "take a smaller eps")
         while excess(low) > 0.0:
             low -= 1.0
         return float(np.exp(brentq(excess, low, high, xtol=1e-3, rtol=1e-3)))
@@ -174,7 +176,9 @@ def enclose_groups(groups: Sequence[Group], settings: Settings | None = None) ->
     plan = GroupSearch(present).sum(settings).plan
     found = settled(lambda bits: _sum(present, plan, bits), bits, settings.gap, _LARGEST_PRECISION)
     if found is None:
-        raise PrecisionError("precision", "rounding that dominates", f"what {_LARGEST_PRECISION} bits can tell")
+        raise PrecisionError(
+            "precision", Problem(f"rounding errors dominate even at {_LARGEST_PRECISION} bits"), "take a larger gap"
+        )
     return found
 
 
