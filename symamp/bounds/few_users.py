@@ -11,9 +11,9 @@ from typing import ClassVar
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.bounds.attained_root import attained_root
 from symamp.bounds.bound import Bound, DataSets, PairBoundDefaults
 from symamp.bounds.hypotheses import SHUFFLED, TABLE, table_of
+from symamp.bounds.pair_of_inputs import attained_root
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, Problem

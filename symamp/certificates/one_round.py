@@ -13,10 +13,10 @@ from typing import Any
 import sympy as sp
 from flint import arb, fmpq
 
+from symamp.bounds.all_data_sets.generic import PatternCell
 from symamp.bounds.blanket import blanket_of_rows
 from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.few_users import HISTOGRAMS
-from symamp.bounds.generic_all_data_sets import PatternCell
 from symamp.bounds.pairs_of_a_table import MOMENTS, common_tilt, open_pairs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import is_triple

@@ -165,7 +165,8 @@ class FloatGparv:
     """G/2^exponent in doubles, each entry the nearest to the exact number; ``mean`` is that of the scaled values.
 
     The power of two makes the largest value about 1, so that squares neither overflow nor vanish. ``flat`` is there
-    for nodes of a law with a density, which do not follow high frequencies.
+    for nodes of a law with a density, which do not follow high frequencies; ``logs`` are the logarithms of the masses,
+    where some are below the smallest double.
     """
 
     values: Floats
@@ -175,6 +176,7 @@ class FloatGparv:
     singular: float
     exponent: int = 0
     flat: FlatFloats | None = None
+    logs: Floats | None = None
 
     @property
     def is_positive(self) -> bool:
@@ -185,7 +187,8 @@ class FloatGparv:
     def log_masses(self) -> tuple[Floats, float]:
         """The logarithms of the masses, and of that of the null symbol; -inf for 0."""
         with np.errstate(divide="ignore"):
-            return np.log(self.masses), log(self.null_mass) if self.null_mass > 0.0 else -inf
+            logs = np.log(self.masses) if self.logs is None else self.logs
+            return logs, log(self.null_mass) if self.null_mass > 0.0 else -inf
 
     @property
     def log_mean(self) -> float:
