@@ -404,25 +404,26 @@ class Composition(PublicNames):
         All rounds together are (``upper``, delta)-private for adaptive queries, and for every eps < ``lower`` there are
         queries and data sets for which they are not (eps, delta)-private. Proof: docs/proofs/composition.md.
         """
-        target, width, kernel = failure_probability(delta), *_widths(gap)
-        alone = self._alone(delta, None, checked_effort(effort))
+        width, kernel = _widths(gap)
+        query = Query.of_epsilon(delta, kernel, effort=effort)
+        alone = self._alone(delta, None, query.effort)
         if alone is not None:
-            return self._answer("epsilon", str(delta), alone.least, alone.most, alone=alone)
-        guess = gaussian_epsilon(self.mu, log_of(target))
-        above = self.pairs(True, guess, log_of(target), width, effort=effort)
-        high = epsilon_above(above.pairs, target, guess, kernel)
+            return self._answer("epsilon", query.written, alone.least, alone.most, alone=alone)
+        guess = gaussian_epsilon(self.mu, query.log_delta)
+        above = self.pairs(True, guess, query.log_delta, width, effort=effort)
+        high = epsilon_above(above.pairs, query, guess)
         if self._largest <= high[0]:
             high = self._largest, None, 0
-        below = self.pairs(False, guess, log_of(target), width, effort=effort)
+        below = self.pairs(False, guess, query.log_delta, width, effort=effort)
         low: Found = (0.0, None, 0)
         if below.pairs:
-            low = epsilon_below(below.pairs, target, min(guess, high[0]), kernel)
+            low = epsilon_below(below.pairs, query, min(guess, high[0]))
         proof = {
             name: _proved_side(pairs, found) if found[2] else None
             for name, pairs, found in (("above", above, high), ("below", below, low))
         }
         told = {"gaussian": guess, "aimed": width or max(found.gap for found, _ in self.rounds)}
-        return self._answer("epsilon", str(delta), _dyadic(low[0]), _dyadic(high[0]), **proof, **told)
+        return self._answer("epsilon", query.written, _dyadic(low[0]), _dyadic(high[0]), **proof, **told)
 
     @undisturbed()
     def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> ComposedAnswer:
