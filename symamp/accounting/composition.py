@@ -41,7 +41,7 @@ from symamp.certificates.evidence import At, evidence_data, kernel_plan
 from symamp.certificates.one_round import Claim, certificate, unchecked
 from symamp.certificates.text import exact_double, expression_text, fraction_text
 from symamp.decompositions.to_law import level_of
-from symamp.errors import ArgumentError, PrecisionError, UndecidedOrderError
+from symamp.errors import ArgumentError, PrecisionError, Problem, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import total
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic, float_above
@@ -107,7 +107,7 @@ def composed_certificate(
         verdict = verify(json.dumps(data | {"above": found}))
         if verdict.status == "valid":
             return data | {"above": found}
-    raise PrecisionError("certificate", verdict.reason, "a bracket with more room at its ends")
+    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "ask with a larger gap")
 
 
 def _stated(text: str, count: int, sides: Sequence[Side]) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _above(curve: RoundCurve, careful: bool) -> dict[str, Any]:
     if isinstance(found, GivenRound):
         return ends | {"first": [[fraction_text(p.level), fraction_text(p.high)] for p in _right(curve)]}
     if not isinstance(found, ShuffledRound):
-        raise ArgumentError("certificate", curve.round.text, "rounds of shuffled users")
+        raise ArgumentError("certificate", Problem(f"{curve.round.text} has none"), "certify rounds of shuffled users")
     return ends | {"first": [_point_above(found, 1 + (p.level - 1) / rate, careful) for p in _right(curve)]}
 
 
@@ -300,10 +300,12 @@ class ComposedAnswer(Bracket):
         if self.alone is not None:
             return self.alone.certificate()
         if self.above is None and self.below is None:
-            raise ArgumentError("certificate", str(self), "an answer about several rounds, with points behind it")
+            raise ArgumentError(
+                "certificate", Problem(f"{self} has no points behind it"), "ask for epsilon or delta of rounds"
+            )
         given = exact_number(self.given, self.quantity)
         if not given.is_Rational:
-            raise ArgumentError("certificate", self.given, "a rational eps")
+            raise ArgumentError("certificate", self.given, "a rational number")
         listed = self.below is not None and all(
             c.data_set is None or c.data_set[0].decomposition.is_listed for c in self.below.curves
         )
