@@ -59,7 +59,7 @@ def shown(value: object) -> str:
     """Return the representation of anything, or its type where Python does not print it or a formula is long."""
     try:
         return f"a formula of more than {_PARTS} parts" if _is_long(value) else repr(value)
-    except Exception:  # Python refuses to print integers of more than 4300 digits, and repr may be anyone's code
+    except Exception:  # Python does not print integers of more than 4300 digits, and repr may raise
         return f"a value of type {type(value).__name__} that cannot be printed"
 
 

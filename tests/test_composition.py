@@ -13,12 +13,13 @@ from flint import arb, fmpq
 
 import symamp as sa
 from symamp.accounting.curves import CurvePoint, CurvePoints, DominatingPair, Grid, descend, optimistic
-from symamp.accounting.losses import FloatProduct, HockeyStickKernel, enclose_divergence, estimate_divergence
+from symamp.accounting.losses import FloatProduct, enclose_divergence, estimate_divergence
 from symamp.laws.law import Level
 from symamp.numbers.limits import Limits
 from symamp.numbers.systems import FLINT, NUMPY
 from symamp.sums.divergence import Settings
 from symamp.sums.divergence import enclose_divergence as enclose_one_round
+from symamp.sums.hockey_stick import HockeyStickKernel
 from symamp.sums.kernel import Blocks
 from symamp.sums.tilted import Plan, Window
 from tests.oracle import composition as oracle

@@ -15,7 +15,8 @@ from symamp.laws.law import BallGparv, Level, nearest_doubles
 from symamp.literature.forms.normal import gaussian_delta
 from symamp.settings.users_who_differ import budget_gparv, victims
 from symamp.sums.divergence import Settings, enclose_level
-from symamp.sums.groups import Group, Steps, Walk, enclose_groups
+from symamp.sums.groups import Group, enclose_groups
+from symamp.sums.sign_sums import Steps, Walk
 from tests.oracle import users_who_differ as oracle
 
 F = Fraction

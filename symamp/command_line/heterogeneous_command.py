@@ -1,4 +1,4 @@
-"""The command crowd: users who differ, in groups that run mechanisms of their own."""
+"""The command ``symamp crowd``: users who differ, in groups that run mechanisms of their own."""
 
 from __future__ import annotations
 

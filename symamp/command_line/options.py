@@ -1,4 +1,4 @@
-"""What the words of a command mean: a mechanism and its parameters, options that several commands share, numbers."""
+"""Arguments of commands: mechanisms with parameters, groups of users, and the options that several commands share."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from symamp.questions.answer import Answer
 from symamp.randomizers.mechanism import Mechanism
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, joined
 
-# ----------------------- A bar on standard error while the pairs of a large table are settled, where that is a terminal
+# ----------------------- A bar on standard error, if it is a terminal, while the pairs of a large table are compared
 
 
 @contextmanager

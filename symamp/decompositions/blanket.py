@@ -70,7 +70,8 @@ def _at_least_one(number: sp.Expr, parameters: Sequence[Parameter]) -> bool:
 def blanket(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Decomposition:
     """Return the triple A0 = R(x0), A1 = R(x1), A2 = m (and a null symbol of mass 1 - gamma), merged.
 
-    It dominates every decomposition bound (000, Theorems 5 and 6); components with equal ratios merge (Theorem 7).
+    No decomposition gives a smaller bound; components with equal ratios are merged (Su, Cheng, Wang 2025, Theorems 5
+    to 7).
 
     Guarantee
     ---------

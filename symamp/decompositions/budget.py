@@ -1,4 +1,4 @@
-"""What one number says of a mechanism: local budget, variation-ratio parameters, shuffle index."""
+"""Local budget, variation-ratio parameters and shuffle index of a mechanism, as formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is derived, checked: once for a family, in balls against what it was derived from, rows that sum to 1."""
+"""Checks of a decomposition, in balls, against the densities behind it; and that probabilities are probabilities."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def _is_short(c: sp.Expr) -> bool:
 
 @dataclass(frozen=True)
 class Cell:
-    """Messages alike: A0 = ratio0 * mass and A1 = ratio1 * mass, with A2 = mass, or 0 if ``singular``."""
+    """Messages with equal ratios: A0 = ratio0 * mass and A1 = ratio1 * mass, with A2 = mass, or 0 if ``singular``."""
 
     ratio0: sp.Expr
     ratio1: sp.Expr
@@ -694,7 +694,7 @@ class Composed(Parts):
 
     ``weights`` is empty for a product, in which ``powers`` counts equal parts; for a union the masses of part i are
     multiplied by weights[i]. Components are merged by the exponents of their ratios, so that m equal parts of two
-    levels have at most (m + 1)^2; formulas are made when somebody looks at them, numbers without them.
+    levels have at most (m + 1)^2; formulas are made when they are read, numbers without them.
     """
 
     complete: bool

@@ -65,7 +65,7 @@ class Envelope(PublicNames):
 
     @property
     def laws(self) -> tuple[Law, ...]:
-        """The laws that cross to the evaluation; ArgumentError if a parameter is still a symbol."""
+        """The laws that are evaluated; ArgumentError if a parameter is still a symbol."""
         return tuple(law_of(t, complete=True) for t in self.triples)
 
     def lambdify(self, system: str = "numpy") -> Callable[..., dict[str, list[tuple[Any, ...]]]]:

@@ -66,8 +66,8 @@ def _table_classes(mechanism: LocalRandomizer, table: NumericTable) -> tuple[Pai
 def distinct_pairs(table: NumericTable, pairs: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     """Return the ordered pairs of rows in groups: those of a group have the same blanket, exactly.
 
-    Each message stands for (R(i), R(j), m) by ranks, so that pairs are alike if these triples are a rearrangement of
-    each other. Pairs whose components agree only after merging may be in different groups.
+    Each message stands for (R(i), R(j), m) by ranks: two pairs are in one group if their triples are the same up to
+    their order. Pairs whose components agree only after merging may be in different groups.
 
     >>> import symamp as sa
     >>> distinct_pairs(sa.RandomizedResponse(k=3, eps0="log(2)").table().numeric, [(0, 1), (1, 0), (1, 2)])
@@ -85,8 +85,8 @@ def distinct_pairs(table: NumericTable, pairs: Sequence[tuple[int, int]]) -> lis
 def pairs_with_equal_laws(table: NumericTable, pairs: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     """Return the ordered pairs of rows in groups: those of a group have the same set of laws of other users, exactly.
 
-    For each row x the messages stand for (R(i), R(j), R(x)) by ranks; pairs are alike if the sets of these lists, each
-    up to a rearrangement of messages, are the same. Pairs with equal blankets need not be.
+    For each row x the messages stand for (R(i), R(j), R(x)) by ranks; two pairs are in one group if the sets of these
+    lists, each up to its order, are the same. Pairs with equal blankets need not be.
 
     >>> import symamp as sa
     >>> pairs_with_equal_laws(sa.RandomizedResponse(k=3, eps0="log(2)").table().numeric, [(0, 1), (1, 0), (1, 2)])

@@ -1,4 +1,4 @@
-"""A formula that leaves, compared in balls with what it was derived from: SymPy's rewriting decides no value."""
+"""Formulas that users get, compared in balls with what they were derived from: no rewriting by SymPy is trusted."""
 
 from __future__ import annotations
 

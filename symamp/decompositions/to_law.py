@@ -1,4 +1,4 @@
-"""From formulas to numbers: the law of a decomposition, the only thing that crosses to the evaluation."""
+"""From formulas to numbers: the law of a decomposition, which is all that the evaluation needs."""
 
 from __future__ import annotations
 

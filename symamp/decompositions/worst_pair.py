@@ -1,4 +1,4 @@
-"""A pair of inputs that is worse than every other one, and how that is known."""
+"""The pair of inputs with the largest divergence, and by what theorem."""
 
 from __future__ import annotations
 
@@ -88,7 +88,9 @@ def worst_pair(mechanism: LocalRandomizer) -> WorstPair:
     """
     found = dominating_pair(mechanism)
     if found is not None:
-        known = "all pairs are alike, parts have such pairs, or all ratios are 1 or e^eps0 and the overlap is least"
+        known = (
+            "all pairs have equal laws, parts have such pairs, or all ratios are 1 or e^eps0 and the overlap is least"
+        )
         return WorstPair(found, True, f"{known} (docs/proofs/joint.md)")
     classes = pair_classes(mechanism)
     if not mechanism.lists_all_inputs and len(classes) == 1:

@@ -1,4 +1,4 @@
-"""Generators: the powers base**(unit*core) in which an expression is a rational function."""
+"""The normal form of a formula: a reduced quotient of integer polynomials in generators such as exp(eps0/2) and k."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sign of a constant: balls of growing precision, and algebra where balls cannot tell a zero."""
+"""Proved signs and orders of formulas over all admissible parameters: exact algebra and balls, never floats."""
 
 from __future__ import annotations
 
@@ -592,7 +592,7 @@ def _is_zero(expr: sp.Expr) -> bool:
             constant = sp.Mul(int(c), *(sp.Pow(g.expr, e) for e, g in pairs if g.is_constant))
             parts.setdefault(tuple(0 if g.is_constant else e for e, g in pairs), []).append(constant)
         return all(constant_sign(sp.Add(*part)) == 0 for part in parts.values())
-    # Powers of expressions may hide a relation: a value that is not zero settles it.
+    # Powers of expressions may hide a relation: one value that is not zero is a proof.
     symbols = sorted(q.expr.free_symbols, key=str)
     for start in (2, 3, 5):
         point = {s: sp.Integer(start + i) if s.is_integer else sp.Rational(1, start + i) for i, s in enumerate(symbols)}
@@ -683,7 +683,7 @@ def maximum(values: Sequence[sp.Expr], parameters: Sequence[Parameter] = ()) -> 
 
 
 def _extreme(values: Sequence[sp.Expr], worse: Callable[[sp.Expr, sp.Expr], bool]) -> int:
-    """A tournament in one pass; only if some pair is not comparable, look for one that beats all others."""
+    """Compare in one pass; only if some pair is not comparable, look for one element that beats all others."""
     if not values:
         raise ValueError("values: the sequence is empty")
     first: dict[sp.Expr, int] = {}

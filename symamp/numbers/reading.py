@@ -292,7 +292,7 @@ def shown(text: str) -> str:
 
 
 def described(value: object) -> str:
-    """Return the value where that is short and safe: long integers refuse to be printed, repr may be anyone's code."""
+    """Return the value where its text is short, else its type: Python does not print long integers; repr may raise."""
     simple = isinstance(value, bool | float | complex | str | Decimal)
     if simple or (isinstance(value, sp.Atom) and not isinstance(value, sp.Rational | sp.Float)):
         return shown(str(value))

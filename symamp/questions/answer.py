@@ -54,7 +54,9 @@ class Answer(Bracket):
     (('x0', 'x1'), '(x0, x2, ...) against (x1, x2, ...)', True)
     """
 
-    _internal_names = "asked checked evidence_above evidence_below evidence_of_digits narrowed question"
+    _internal_names = (
+        "asked checked evidence_above evidence_below evidence_of_digits narrowed of_victims question worst"
+    )
 
     question: Question
     asked: Query

@@ -419,7 +419,7 @@ class Combined(Mechanism):
     def _repr_html_(self) -> str:
         return f"{super()._repr_html_()}<br>compared: {escape(self.compared)}"
 
-    # ------------------------------------------------------------------------------------- what is told to derivation
+    # ----------------------------------------------------------------------------------- what the derivation is told
 
     @cached_property
     def _labels(self) -> dict[str, Choice]:

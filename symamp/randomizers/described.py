@@ -1,4 +1,4 @@
-"""What describes a family: its messages as data, and the checks that the parts fit together."""
+"""Families described by data, such as a JSON file: their messages, and the checks that the parts fit together."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class Parametrised:
         known_values = {p.symbol: self.values[p.name] for p in self.declared if not self.values[p.name].free_symbols}
         self.parameters = tuple(p.given(known_values) for p in free)
 
-    __iter__ = None  # values are found by name: without this, whoever tries to iterate would ask for 0, 1, ...
+    __iter__ = None  # values are found by name: without this, iteration would ask for 0, 1, ...
 
     def __getitem__(self, name: str) -> sp.Expr:
         return self.values[name]

@@ -136,7 +136,7 @@ def _is_row(row: object) -> bool:
 def _label(key: object) -> str:
     try:
         return str(key)
-    except Exception:  # Python refuses to print integers of more than 4300 digits, and this may be anyone's code
+    except Exception:  # Python does not print integers of more than 4300 digits, and str may raise
         raise FormatError("label", key, "a label that can be printed") from None
 
 
@@ -459,7 +459,7 @@ class FiniteMechanism(Mechanism):
 
 
 def check_size(inputs: int, messages: int) -> None:
-    """Raise FormatError for a table that is too large; whoever writes one out asks before.
+    """Raise FormatError for a table that is too large; asked before one is written out.
 
     >>> check_size(3, 10**12)
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""A mechanism: a local randomizer with the front steps of the derivation, put where users look for them."""
+"""A mechanism: a local randomizer with everything that is derived from it as methods."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def of_two_levels(mechanism: LocalRandomizer, ratio: sp.Expr) -> tuple[sp.Expr, 
     return p, q
 
 
-# -------- What analyses may ask of the subject of a question, answered for one of which nothing is known but its budget
+# ------------- What bounds may ask of the subject of a question, answered for one of which only the budget is known
 
 MESSAGES, DATA = "messages", "data"
 """What a shuffler may permute."""
@@ -163,7 +163,8 @@ class SubjectBase(PublicNames, Utility):
     """The answers of a subject of which nothing is known; mechanisms, noise and laws of one's own say what is."""
 
     _internal_names = (
-        "compared_ratio compares_all densities known_by_parameters local_ratio mechanism members noise triple"
+        "compared_ratio compares_all densities known_by_parameters local_ratio mechanism members noise randomizers "
+        "shuffled takes_part triple"
     )
 
     local_ratio: Any
@@ -293,7 +294,7 @@ def _order(expr: sp.Expr, parameters: Sequence[Parameter]) -> int:
     return found
 
 
-# ---------------- A mechanism: a local randomizer with the front steps of the derivation, put where users look for them
+# ------------------------------- A mechanism: a local randomizer with everything that is derived from it as methods
 
 
 class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
@@ -309,7 +310,8 @@ class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
 
         An input is its label, or what a table was given for it: the number 0 is the input "0". The pair may be left out
         when all ordered pairs have equal component lists. Components are exact SymPy
-        expressions ``(ratio0, ratio1, mass)``, merged by equal ratios (000, Theorems 6 and 7).
+        expressions ``(ratio0, ratio1, mass)``, merged by equal ratios (Su, Cheng, Wang 2025, Theorems 6
+        and 7).
 
         Raises UnknownInputError for an unknown or missing pair, UndecidedOrderError when the infimum over inputs
         cannot be proved under the stated assumptions.
@@ -392,7 +394,7 @@ class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
 
         ``others`` is one input, or weights {input: weight} that sum to 1 (each user draws one). The triple is
         A0 = R(x0), A1 = R(x1), A2 the law of one other user's message; its divergence is a *lower* bound for the
-        shuffled mechanism (000, Theorem 14). Raises UnknownInputError or ArgumentError.
+        shuffled mechanism (Su, Cheng, Wang 2025, Theorem 14). Raises UnknownInputError or ArgumentError.
 
         >>> import symamp as sa
         >>> k = sa.Parameter("k", lower=3, integer=True)

@@ -36,7 +36,8 @@ from symamp.randomizers.families.randomized_response import RandomizedResponse
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, MESSAGES, Mechanism
 from symamp.sums.enumeration import enumerated_sum
-from symamp.sums.groups import Group, Steps, Walk
+from symamp.sums.groups import Group
+from symamp.sums.sign_sums import Steps, Walk
 
 # ------------ Users who differ: groups that run mechanisms of their own, and what is shuffled, the messages or the data
 

@@ -12,7 +12,7 @@ from flint import arb
 
 from symamp.laws.law import BallGparv, FloatGparv, Floats
 from symamp.numbers.dyadic import float_above, float_below
-from symamp.sums.tilted import TiltedLaw, saddle_tilt
+from symamp.sums.tilted import Power, saddle_tilt
 
 # ------------- Measures on graded lattices: near 0 on multiples of a small step, farther out of larger ones, in doubles
 
@@ -437,7 +437,7 @@ class _Scales:
 
 def _scales(g: FloatGparv, n: int) -> _Scales | None:
     """Return what a sum is about, in units of the floats; None if it has no positive value."""
-    tilted = TiltedLaw.of(g, saddle_tilt(g, n))
+    tilted = Power(g, n).tilted(saddle_tilt(Power(g, n)))
     most = n * float(g.masses @ np.maximum(g.values, 0.0))
     if not 0.0 < most < inf or not 0.0 < tilted.theta < inf:
         return None

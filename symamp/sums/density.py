@@ -44,7 +44,7 @@ from symamp.sums.inversion import approximate_log_law, estimate_root, log_of_bal
 from symamp.sums.kernel import NEGLIGIBLE
 from symamp.sums.kernel_balls import RoughlyTiltedNodes, TiltedNodes, node_gparv, suits_doubles, tilted_sum
 from symamp.sums.kernel_floats import FloatSum, float_sum
-from symamp.sums.tilted import Plan, TiltedLaw, raised_tilt, relative_overshoot, saddle_tilt
+from symamp.sums.tilted import Plan, Power, TiltedLaw, normal_spread, raised_tilt, saddle_tilt
 
 # ----------------- The plan for a law with a density: found in floats, with nodes that are good for all its frequencies
 
@@ -70,16 +70,17 @@ def search(law: SmoothLaw, level: Level, n: int, gap: float, most: int) -> Searc
     g = rough_gparv(law, level, 0.0, 0.0, SEARCHED)
     if not g.is_positive:
         return Search(g, None, 0.0, 0.0, FlatCells(()))
-    saddle = saddle_tilt(g, n)
-    tilt, unit = raised_tilt(g, n, saddle), 2.0**g.exponent
+    transform = Power(g, n)
+    saddle = saddle_tilt(transform)
+    tilt, unit = raised_tilt(transform, saddle), 2.0**g.exponent
     flat = _flat(law, level, saddle / unit)
     g = replace(g, flat=flat.floats(g.exponent))
-    tilted = TiltedLaw.of(g, tilt)
+    tilted = TiltedLaw.of(g, n, tilt)
     # About what the search will ask for: with too few nodes phi would not fall, and it would ask for much more.
-    width = np.sqrt(n) * tilted.deviation * np.sqrt(_SHARE * gap * relative_overshoot(tilted, n))
+    width = np.sqrt(_SHARE * gap * normal_spread(tilted))
     if not width > 0.0:  # one value has all the mass of the tilted law
         return Search(g, None, 0.0, 0.0, flat)
-    reach = float(min(2.0 * np.pi / width, _far_from(tilted, n)))
+    reach = float(min(2.0 * np.pi / width, _far_from(tilted)))
     while True:
         try:
             g = replace(rough_gparv(law, level, tilt / unit, reach / unit, accuracy_of(n)), flat=g.flat)
@@ -97,21 +98,21 @@ def accuracy_of(n: int) -> int:
     return n.bit_length() + _BITS_OF_GAPS
 
 
-def _far_from(tilted: TiltedLaw, n: int) -> float:
+def _far_from(tilted: TiltedLaw) -> float:
     """Return a frequency from which on |phi|^n is negligible by the density of G alone, inf if there is none."""
     cells = tilted.g.flat
     if cells is None or not len(cells.width):
         return inf
     u = np.geomspace(2.0 / cells.width.max(), 1e4 / cells.width.min(), _STEPS)
-    enough = n * tilted.loss(u) > _LOSS
+    enough = tilted.n * tilted.loss(u) > _LOSS
     return float(u[enough.argmax()]) if enough.any() else inf
 
 
 def _needed(plan: Plan, g: FloatGparv, n: int) -> float:
     """Return the largest frequency at which nodes have to give phi, in units of the floats."""
     window, blocks = plan.window, plan.blocks
-    tilted = TiltedLaw.of(g, window.theta * 2.0**g.exponent)
-    far = _far_from(tilted, n)
+    tilted = TiltedLaw.of(g, n, window.theta * 2.0**g.exponent)
+    far = _far_from(tilted)
     step = 2.0 * np.pi / window.length * 2.0**g.exponent
     ends = [last * step for _, last in blocks.evaluated]
     return max(

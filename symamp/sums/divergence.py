@@ -36,7 +36,7 @@ from symamp.sums.convolution import convolved_sum, estimated_log_sum
 from symamp.sums.enumeration import count_outcomes, enumerated_sum, exact_divergence, exact_plateau
 from symamp.sums.kernel_balls import certified_sum, suits_doubles
 from symamp.sums.kernel_floats import FloatSum, chernoff_sum, float_sum, planned_sum, sharp_sum
-from symamp.sums.tilted import Plan, TiltedLaw, gaussian_estimate, saddle_tilt
+from symamp.sums.tilted import Plan, Power, gaussian_estimate, saddle_tilt
 
 # --- Which evaluator suits a law at a level, chosen in doubles: enumeration, binomial tails or a kernel and its plan
 
@@ -185,9 +185,10 @@ def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
     if outcomes <= ENUMERATE_AT_ONCE:
         limits.charge(OUTCOME * outcomes)
         return ENUMERATION
-    tilted = TiltedLaw.of(g, saddle_tilt(g, n))
+    transform = Power(g, n)
+    tilted = transform.tilted(saddle_tilt(transform))
     if settings.negligible > -inf:
-        roughly = chernoff_sum(tilted, n)
+        roughly = chernoff_sum(tilted)
         if roughly.log_value + log(2.0) - log(n) < settings.negligible:  # its upper end is at most twice the middle
             return roughly
     gap = max(settings.gap, KERNEL_GAP)
@@ -202,7 +203,7 @@ def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
         _charge(limits, g, kernel, cheap)
         if kernel is not None:
             return kernel
-    tails = plan_tails(tilted, n, log(settings.gap) + log(gaussian_estimate(tilted, n)))
+    tails = plan_tails(tilted, n, log(settings.gap) + log(gaussian_estimate(tilted)))
     work = settings.most_steps + 1 if tails is None else tail_work(tails, n, settings.most_steps)
     more = min(most, work // _STEPS_PER_FREQUENCY)
     if settings.gap >= gap and more > _CHEAP_FREQUENCIES:

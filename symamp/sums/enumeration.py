@@ -22,7 +22,7 @@ _MOST_VALUES = 200_000
 
 
 def exact_divergence(law: RationalLaw, e: fmpq, n: int) -> fmpq:
-    """Return D_E(P0 || P1) as an exact fraction: E[S_+]/n plus the singular part (000, Theorem 12).
+    """Return D_E(P0 || P1) as an exact fraction: E[S_+]/n plus the singular part (Su, Cheng, Wang 2025, Theorem 12).
 
     The law of S is built by repeated squaring over its distinct values. Raises ArgumentError when S takes too many
     values for that.

@@ -13,7 +13,7 @@ from symamp.numbers.dyadic import float_above
 from symamp.numbers.optional import brentq
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Settings, estimate_log_divergence
-from symamp.sums.tilted import TiltedLaw, gaussian_estimate, saddle_tilt
+from symamp.sums.tilted import Power, gaussian_estimate, saddle_tilt
 
 LARGEST_EPS = 300.0
 _FEW_USERS = 12
@@ -70,8 +70,9 @@ def approximate_log_law(g: FloatGparv, n: int) -> float:
     """Return the saddle-point approximation of log(E[S_+]/n + singular part); -inf for zero."""
     value = -inf
     if g.is_positive:
-        tilted = TiltedLaw.of(g, saddle_tilt(g, n))
-        value = n * tilted.cumulants.k0 + log(gaussian_estimate(tilted, n)) - log(n) + g.log_unit
+        transform = Power(g, n)
+        tilted = transform.tilted(saddle_tilt(transform))
+        value = n * tilted.cumulants.k0 + log(gaussian_estimate(tilted)) - log(n) + g.log_unit
         value = min(max(value, g.log_mean), g.log_gain)
     return float(np.logaddexp(value, log(g.singular))) if g.singular > 0.0 else value
 

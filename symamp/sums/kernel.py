@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import erfc, exp, pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +18,18 @@ from symamp.numbers.systems import Number, NumberSystem
 # Fourier transforms of the extremal majorant and minorant of x_+ e^(-theta x) of exponential type T
 # (docs/proofs/kernel_sandwich.md). They vanish for |u| >= T, so that a sum over frequencies has no truncation error.
 
+_ROOT_HALF_PI = sqrt(pi / 2.0)
 _SMALL = 1e-3
 """Below this lam doubles take the series: the closed forms cancel. Balls and mpmath have precision to spare."""
 
 
 class TwoSided:
-    """B- and B+ of a function f for a tilt theta, a window W and N terms: d = W/N, frequencies j h, h = 2 pi/W."""
+    """A payoff f: B- and B+ for a tilt theta, a window W and N terms, d = W/N, frequencies j h, h = 2 pi/W.
+
+    A new payoff is a file with a subclass, whose majorant and minorant are proved on a page of docs/proofs: its values
+    at 0 and at u, modulus and peak in all number systems; and for searches, in doubles, what decides tilt, window and
+    terms. F(theta) is the integral of f(x) e^(-theta x).
+    """
 
     def __init__(self, numbers: NumberSystem, theta: Number, window: Number, terms: int) -> None:
         self.numbers, self.theta, self.terms = numbers, theta, terms
@@ -43,6 +50,21 @@ class TwoSided:
 
     def peak(self, tilt: Number) -> Number:
         """Return the largest f(x) e^(-tilt x)."""
+        raise NotImplementedError
+
+    @staticmethod
+    def pull(theta: float) -> tuple[float, float]:
+        """Return -(log F)' and (log F)'' at theta: the saddle point of M F is where K' is the first."""
+        raise NotImplementedError
+
+    @staticmethod
+    def spread(theta: float, mean: float, sigma: float) -> float:
+        """Return E[f(X) e^(-theta X)] for a normal X, over the density of X at 0; what is not positive is not known."""
+        raise NotImplementedError
+
+    @staticmethod
+    def log_peak(tilts: Floats) -> Floats:
+        """Return the logarithm of ``peak`` at an array of tilts."""
         raise NotImplementedError
 
     def sums(self, factors: Iterable[tuple[int, Number]], rest: Number) -> tuple[Number, Number]:
@@ -96,6 +118,27 @@ class Kernel(TwoSided):
     def peak(self, tilt: Number) -> Number:
         """Return 1/(e tilt)."""
         return 1 / (tilt * self.numbers.exp(self.numbers.rational(1, 1)))
+
+    @staticmethod
+    def pull(theta: float) -> tuple[float, float]:
+        """Return 2/theta and 2/theta^2."""
+        return 2.0 / theta, 2.0 / theta**2
+
+    @staticmethod
+    def spread(theta: float, mean: float, sigma: float) -> float:
+        """Return sigma^2 r(z), r(z) = 1 - z Mills(z) at z = theta sigma - mean/sigma."""
+        if not sigma > 0.0:  # one value has all the mass of the tilted law
+            return 0.0
+        z = float(theta * sigma - mean / sigma)
+        if z > 25.0:
+            return sigma**2 / (z * z + 3.0)
+        z = max(z, -25.0)  # below, the estimate underflows anyway
+        return sigma**2 * (1.0 - z * _ROOT_HALF_PI * exp(0.5 * z * z) * erfc(z / sqrt(2.0)))
+
+    @staticmethod
+    def log_peak(tilts: Floats) -> Floats:
+        """Return -log tilt - 1."""
+        return np.asarray(-np.log(tilts) - 1.0)
 
 
 # --------------------------------------------------- Which frequencies are evaluated and which are dropped with a bound

@@ -317,7 +317,7 @@ def certified_sum(g: BallGparv, n: int, plan: Plan, *, roughly: bool = False) ->
     return tilted_sum(kind(g, n, *tilted_numbers(g, n, arb(plan.window.theta), arb(0))), plan)
 
 
-def tilted_sum(tilted: Tilted, plan: Plan, function: type[TwoSided] = Kernel) -> tuple[arb, arb]:
+def tilted_sum(tilted: Tilted, plan: Plan, payoff: type[TwoSided] = Kernel) -> tuple[arb, arb]:
     """Return what ``certified_sum`` does for a law that is known by its tilted transform, and for E[f(S)].
 
     Guarantee
@@ -326,7 +326,7 @@ def tilted_sum(tilted: Tilted, plan: Plan, function: type[TwoSided] = Kernel) ->
     whose transform, deviation and aliasing are contained. Proof: docs/proofs/kernel_sandwich.md.
     """
     theta, w = tilted.theta, arb(plan.window.length)
-    kernel = function(FLINT, theta, w, plan.terms)
+    kernel = payoff(FLINT, theta, w, plan.terms)
     below, above = tilted.sums(kernel, plan.blocks.evaluated)
     excesses = [abs(x - kernel.modulus(arb(0))) for x in kernel.at_zero()]
     dropped = plan.blocks.dropped

@@ -31,7 +31,7 @@ from symamp.laws.law import (
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.surroundings import at_precision, mpmath_at
 from symamp.sums.kernel_balls import TiltedBalls, power
-from symamp.sums.tilted import TiltedLaw, gaussian_estimate, log_mgf, saddle_tilt
+from symamp.sums.tilted import Power, TiltedLaw, gaussian_estimate, log_mgf, saddle_tilt
 
 # ----------------------------- A finite law of G moved to a lattice, upward and downward in the increasing convex order
 
@@ -752,12 +752,13 @@ def _check_step(lattice: Lattice, rough: FloatGparv) -> None:
 
 def _search_lattice(law: Law, level: Level, rough: FloatGparv, n: int, gap: float, most: int) -> Lattice:
     """Return the lattice of a rational law if it is coarse enough, else one that should cost at most the gap."""
-    tilted = TiltedLaw.of(rough, saddle_tilt(rough, n))
+    transform = Power(rough, n)
+    tilted = transform.tilted(saddle_tilt(transform))
     mean = n * tilted.cumulants.k1
     sigma2 = max(n * tilted.cumulants.k2, (1e-3 / tilted.theta) ** 2)
     density = np.exp(-0.5 * mean**2 / sigma2) / np.sqrt(2.0 * pi * sigma2)
     # The correction costs about pi x step^2 density, x = n f(1 - f), or 2 sqrt(x) step^2 density if that is more.
-    allowed = gap * gaussian_estimate(tilted, n) / density if density > 0.0 else inf
+    allowed = gap * gaussian_estimate(tilted) / density if density > 0.0 else inf
     allowed = min(allowed, sigma2)
     limits = (allowed / (pi * n), allowed / (2.0 * np.sqrt(n)))
     smallest = min(np.sqrt(4.0 * limits[0]), np.sqrt(2.0 * limits[1]))
@@ -835,8 +836,9 @@ class _Summation:
     def of(law: LatticeLaw, n: int, settings: FftSettings) -> _Summation:
         """Choose tilt and window in floats, then evaluate with the engine. Any choice gives valid bounds."""
         rough = law.floats()
-        search = TiltedLaw.of(rough, saddle_tilt(rough, n))
-        window = _choose_window(search, law, n, settings.log_share + log(gaussian_estimate(search, n)))
+        transform = Power(rough, n)
+        search = transform.tilted(saddle_tilt(transform))
+        window = _choose_window(search, law, n, settings.log_share + log(gaussian_estimate(search)))
         length = 1 << max(1, (window.last - window.first).bit_length())
         if length > settings.most:
             most = f"at most {settings.most} for context={settings.context!r}"

@@ -54,7 +54,7 @@ class DBitFlip(Family):
         return tuple(f"x{i}" for i in range(self.count("k")))
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Buckets are alike, and so are pairs of them."""
+        """One pair: buckets can be exchanged."""
         return (("x0", "x1"),)
 
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
