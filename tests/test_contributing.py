@@ -100,7 +100,7 @@ def test_one_file_adds_an_analysis(printed):
 
 
 def test_one_file_adds_a_bound_that_is_no_triple(printed):
-    assert printed["no-triple"].startswith("settings where the budget e^eps0 of any two inputs")
+    assert printed["no-triple"].startswith("here ratios of densities are unbounded")
 
 
 def test_one_file_adds_a_closed_form(printed):

@@ -147,7 +147,7 @@ def checked_effort(effort: object) -> str:
     """
     if isinstance(effort, str) and effort in EFFORTS:
         return effort
-    raise ArgumentError("effort", effort, ", ".join(f'"{word}"' for word in EFFORTS))
+    raise ArgumentError("effort", effort, f"one of {', '.join(EFFORTS)}")
 
 
 def kept(maxsize: int) -> Callable[[Callable[Concatenate[Limits, P], T]], Callable[Concatenate[Limits, P], T]]:

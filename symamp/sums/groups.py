@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from flint import acb, arb
 
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import BallGparv, FloatGparv, Floats, nearest_doubles, total
 from symamp.numbers.limits import KERNEL_PLAN
 from symamp.numbers.surroundings import at_precision
@@ -137,12 +137,12 @@ def _searched(groups: Sequence[Group], settings: Settings) -> FloatSum:
     """Return the estimate of E[S_+] with its plan."""
     product = Product.of_groups(groups)
     if not product.supremum > 0.0:
-        raise PrecisionError("eps", "a sum that is never positive in doubles", "a smaller eps")
+        raise PrecisionError("eps", Problem("the divergence is beyond the range of doubles"), "take a smaller eps")
     with np.errstate(all="ignore"):
         theta = saddle_tilt(product)
         k = product.cumulants(raised_tilt(product, theta))
     if not np.isfinite((k.k0, k.k2)).all():
-        raise PrecisionError("eps", "a sum that is positive only far out", "a sum in the range of doubles")
+        raise PrecisionError("eps", Problem("the divergence is beyond the range of doubles"), "take a smaller eps")
     found = two_sided_sum(product, settings.gap, settings.most_frequencies, saddle=theta)
     values = sum(len(g.values) for g, _ in product.laws)
     settings.limits.charge(KERNEL_PLAN.of(values * found.plan.blocks.evaluations))
@@ -182,7 +182,9 @@ def enclose_groups(groups: Sequence[Group], settings: Settings | None = None) ->
     plan = _searched(present, settings).plan
     found = settled(lambda bits: _sum(present, plan, bits), bits, settings.gap, _LARGEST_PRECISION)
     if found is None:
-        raise PrecisionError("precision", "rounding that dominates", f"what {_LARGEST_PRECISION} bits can tell")
+        raise PrecisionError(
+            "precision", Problem(f"rounding errors dominate even at {_LARGEST_PRECISION} bits"), "take a larger gap"
+        )
     return found
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from math import inf, isfinite, log, nan
 
 import numpy as np
-import sympy as sp
 from flint import arb
 
-from symamp.bounds.all_data_sets_part import AllDataSetsPairBound, is_rough
+from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound, is_rough
 from symamp.bounds.blanket import blanket_of_rows
 from symamp.bounds.bound import PairBound
-from symamp.bounds.envelope_part import EnvelopePairBound
-from symamp.bounds.pair_of_inputs import PairOfInputs
-from symamp.bounds.pairs_of_a_table import MOMENTS, Pair, common_bounds, pairs_badly_hidden, worst_pairs
-from symamp.bounds.reduction import Reduction, dataset_reduction
+from symamp.bounds.envelope import EnvelopePairBound
+from symamp.bounds.pair_of_inputs import triples_of_rows
+from symamp.bounds.pairs_of_a_table import MOMENTS, Pair, common_bounds, pairs_badly_hidden
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.numeric_table import Floats, NumericTable
@@ -181,30 +179,28 @@ def common(
     return common_bounds(table, level, n, pairs, (rows_of(part, table), parameters), log_unit)
 
 
-def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOfInputs]) -> MaxOverRows:
-    """Return the bound over all pairs of rows of a table, each a part of this kind; what blankets settle is left out.
+def table_pairs(subject: Subject) -> MaxOverRows:
+    """Return the bound over all pairs of rows of a table; what blankets or moments prove to be smaller is left out.
 
-    Over all data sets, moments leave out more; with many inputs a few pairs are evaluated, and one of the others says
-    below what moments, or the blanket, leave the rest.
+    With many inputs a few pairs are evaluated, and one of the others says below what moments, or the blanket, leave
+    the rest.
 
     Guarantee
     ---------
     The largest divergence of the parts is at least that of the shuffled reports of every two neighbouring data sets.
-    Proof: docs/proofs/all_pairs.md, docs/proofs/all_data_sets.md, docs/proofs/envelope.md.
+    Proof: docs/proofs/all_pairs.md, docs/proofs/all_data_sets.md.
     """
     mechanism = subject.mechanism
     assert mechanism is not None
     assert mechanism.numeric is not None
-    table, inputs, one = mechanism.numeric, mechanism.inputs, sp.Integer(1)
-    others: Others = []
+    table, others = mechanism.numeric, Others()
 
     @cache
-    def part(rows: Pair) -> PairOfInputs:
-        return made(triples(rows))
+    def part(rows: Pair) -> TablePair:
+        return TablePair(triples_of_rows(mechanism, rows), others=others)
 
-    def triples(rows: Pair) -> tuple[Reduction, ...]:
-        pair = inputs[rows[0]], inputs[rows[1]]
-        return tuple(dataset_reduction(mechanism, pair, ((x, one),)) for x in inputs)
+    def rough(rows: Pair) -> RoughPair:
+        return RoughPair(triples_of_rows(mechanism, rows), table, others=others)
 
     def closer(worst: PairBound, level: Level, n: int, bound: arb, pairs: list[Pair], limits: Limits) -> list[Pair]:
         if not isinstance(worst, AllDataSetsPairBound) or not bound > 0 or not worst.searches.knows(level, n):
@@ -214,18 +210,13 @@ def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOf
         bounds = common(worst, table, level, n, pairs, log_bound, limits)
         return [pair for pair, found in zip(pairs, bounds.tolist(), strict=True) if not found <= 1.0]
 
-    def instead(rows: Pair) -> PairBound:
-        return RoughPair(triples(rows), table, others=others) if kind is TablePair else blanket_of_rows(table, rows)
-
     last: list[tuple[int, float, list[Pair]]] = []
 
     def badly_hidden(table: NumericTable, level: Level, n: int, most: int) -> list[Pair]:
         here = level.rough_minus_one()
         if not last or last[0][0] != n or not abs(here - last[0][1]) <= _ALIKE * here:
-            last[:] = [(n, here, pairs_badly_hidden(table, level, n, len(inputs) ** 2))]
+            last[:] = [(n, here, pairs_badly_hidden(table, level, n, len(table.inputs) ** 2))]
         return last[0][2][:most]
 
-    made = partial(TablePair, others=others) if kind is TablePair else kind
-    many = instead if len(inputs) > MANY_CLASSES else None
-    ranking = badly_hidden if kind is TablePair else worst_pairs
-    return MaxOverRows(table, part, None, pairs_with_equal_laws, many, closer, ranking)
+    instead = rough if len(table.inputs) > MANY_CLASSES else None
+    return MaxOverRows(table, part, None, pairs_with_equal_laws, instead, closer, badly_hidden)
