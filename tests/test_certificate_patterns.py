@@ -12,7 +12,7 @@ from falsehoods import checked, judged
 from flint import fmpq
 
 import symamp as sa
-from symamp.bounds.generic_all_data_sets import above, below
+from symamp.bounds.all_data_sets.generic import above, below
 from symamp.numbers.rationals import rational_of
 from symamp.verifier import patterns, verify
 

@@ -19,9 +19,9 @@ from symamp.accounting.curves import (
     pessimistic,
 )
 from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, largest_upper
+from symamp.bounds.densities import SmoothPairBound
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.search import CandidateBounds
-from symamp.bounds.smooth_part import SmoothPairBound
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import number

@@ -9,10 +9,10 @@ import sympy as sp
 
 from symamp.bounds.bound import DataSetBound, has_many_messages
 from symamp.bounds.few_users import CountedUsers, are_few
-from symamp.bounds.fixed_counts import FixedCounts
 from symamp.bounds.own_law import own_parts
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
+from symamp.bounds.two_messages import FixedCounts
 from symamp.data_sets.proposer import DataSpace, Pair, in_turn
 from symamp.decompositions.blanket import Weights
 from symamp.decompositions.pairs import pair_classes

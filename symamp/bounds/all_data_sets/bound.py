@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPairBound, PairGroupBound
+from symamp.bounds.all_data_sets.pair import SOURCE, AllDataSetsPairBound, PairGroupBound
+from symamp.bounds.all_data_sets.tables import table_pairs
 from symamp.bounds.bound import Bound, MaxOverPairs
 from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
 from symamp.bounds.pairs_of_a_table import pairs_badly_hidden
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
-from symamp.bounds.table_pair import TablePair, table_pairs
 from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
@@ -33,7 +33,7 @@ def _bound(subject: Subject) -> MaxOverPairs:
         return MaxOverPairs.of(PairGroupBound.of(group) for group in groups)
     subject = listed(subject)
     if is_large_table(subject):
-        return table_pairs(subject, TablePair)
+        return table_pairs(subject)
     return MaxOverPairs.of(AllDataSetsPairBound(triples) for triples in pairs_of_inputs(subject))
 
 

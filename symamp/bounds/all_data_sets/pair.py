@@ -10,7 +10,7 @@ from typing import ClassVar
 import sympy as sp
 
 from symamp.bounds.bound import PairBound
-from symamp.bounds.envelope_part import EnvelopePairBound
+from symamp.bounds.envelope import EnvelopePairBound
 from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
