@@ -92,5 +92,7 @@ def test_priv_kv_third_set_of_keys_if_there_is_room():
 
 
 def test_large_sizes():
-    one, two = (sa.epsilon(PrivKV(s=s, d=64 * s, eps0=1), n=10**6, delta="1e-8", gap=1e-3, method="blanket") for s in (1, 1000))
+    one, two = (
+        sa.epsilon(PrivKV(s=s, d=64 * s, eps0=1), n=10**6, delta="1e-8", gap=1e-3, method="blanket") for s in (1, 1000)
+    )
     assert one.upper == two.upper > 0
