@@ -28,7 +28,7 @@ from symamp.bounds.reduction import Reduction
 from symamp.certificates.evidence import At, evidence_data, kernel_plan
 from symamp.certificates.one_round import Claim, certificate, unchecked
 from symamp.certificates.text import fraction_text
-from symamp.errors import ArgumentError, PrecisionError
+from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import exact_number
@@ -76,7 +76,7 @@ def composed_certificate(
         verdict = verify(json.dumps(data | {"above": found}))
         if verdict.status == "valid":
             return data | {"above": found}
-    raise PrecisionError("certificate", verdict.reason, "a bracket with more room at its ends")
+    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "ask with a larger gap")
 
 
 def _stated(text: str, count: int, sides: Sequence[Side]) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _above(curve: RoundCurve, careful: bool) -> dict[str, Any]:
     if isinstance(found, GivenRound):
         return ends | {"first": [[fraction_text(p.level), fraction_text(p.high)] for p in _right(curve)]}
     if not isinstance(found, ShuffledRound):
-        raise ArgumentError("certificate", curve.round.text, "rounds of shuffled users")
+        raise ArgumentError("certificate", Problem(f"{curve.round.text} has none"), "certify rounds of shuffled users")
     return ends | {"first": [_point_above(found, 1 + (p.level - 1) / rate, careful) for p in _right(curve)]}
 
 
@@ -205,10 +205,12 @@ class RoundsProof:
         Raises ArgumentError for answers without points, and for rounds whose bounds no certificate can carry.
         """
         if self.above is None and self.below is None:
-            raise ArgumentError("certificate", str(rounds), "an answer about several rounds, with points behind it")
+            raise ArgumentError(
+                "certificate", Problem(f"{rounds} has no points behind it"), "ask for epsilon or delta of rounds"
+            )
         given = exact_number(asked.written, asked.quantity)
         if not given.is_Rational:
-            raise ArgumentError("certificate", asked.written, "a rational eps")
+            raise ArgumentError("certificate", asked.written, "a rational number")
         listed = self.below is not None and all(
             c.data_set is None or c.data_set[0].decomposition.is_listed for c in self.below.curves
         )

@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb
 
 from symamp.accounting.curves import DominatingPair
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import BallGparv, FloatGparv, total
 from symamp.numbers.optional import brentq, log_ndtr
 from symamp.numbers.surroundings import at_precision
@@ -169,7 +169,7 @@ def enclose_divergence(rounds: Rounds, eps: arb, plan: Plan | None) -> tuple[arb
             if top == 0 or is_tie or (lower.rad() <= _NOISE * top and upper.rad() <= _NOISE * top):
                 return lower, upper, bits
         bits *= 2
-    raise PrecisionError("precision", bits, f"at most {_MOST_BITS} bits")
+    raise PrecisionError("precision", Problem(f"{_MOST_BITS} bits do not certify this value"), "take a larger gap")
 
 
 def _enclosed(rounds: Rounds, eps: arb, plan: Plan | None) -> tuple[arb, arb]:
