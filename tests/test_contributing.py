@@ -122,7 +122,7 @@ def test_one_file_adds_an_analysis(printed):
 
 
 def test_one_file_adds_a_bound_that_is_no_triple(printed):
-    assert printed["no-triple"].startswith("here ratios of densities are unbounded")
+    assert printed["no-triple"].startswith("it supposes that the budget e^eps0 of any two inputs")
 
 
 def test_one_file_adds_a_closed_form(printed):

@@ -58,9 +58,8 @@ class Statement:
 
     def check(self, setting: Setting, argument: str = "method") -> None:
         """Raise SupportMismatchError, with the name and the reason, unless the setting meets all hypotheses."""
-        for hypothesis in self.hypotheses:
-            if (reason := hypothesis.fails(setting)) is not None:
-                raise SupportMismatchError(argument, Problem(f"{self.name} supposes that {hypothesis.clause}"), reason)
+        if (reason := self.unsupported_reason(setting)) is not None:
+            raise SupportMismatchError(argument, Problem(f"{self.name} does not apply"), reason)
 
 
 @dataclass(frozen=True)
