@@ -34,7 +34,7 @@ class DisjointCover(Family):
     bounds stay lower bounds, and infima stay what they are.
     """
 
-    _internal_names = "coverage levels overlap packs ratio"
+    _internal_names = "averages coverage levels overlap packs ratio sets"
 
     packs: ClassVar[bool] = False
     averages: ClassVar[bool] = True
