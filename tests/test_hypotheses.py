@@ -48,6 +48,7 @@ SUBJECTS = {
     "a table of nine inputs": sa.FiniteMechanism([[f"{i + 1}/20", f"{19 - i}/20"] for i in range(9)]),
     "a table with a zero": sa.FiniteMechanism([["1/2", "1/2"], ["1", "0"]]),
     "a family that shows some inputs": catalogue()["pckv-grr"](s=1, d=4, eps0=2),
+    "noise on many integers": sa.DiscreteLaplace(B=100, eps0=1),
     "a family that shows its worst pair": catalogue()["sampling-rappor"](**catalogue()["sampling-rappor"].small[-1]),
     "a budget": sa.PureLDP(eps0=1),
     "a triple": own_law([(3, 1, "1/4"), (1, 3, "1/4")]),
@@ -107,6 +108,7 @@ VIOLATING = {
     "probabilities": "a budget",
     "described": "a family that shows its worst pair",
     "every_class": "a family that shows some inputs",
+    "covered": "noise on many integers",
     "table": "binary response",
     "two_messages": "three-ary response",
     "listed_densities": "noise",
@@ -185,7 +187,8 @@ def test_each_hypothesis_is_used_and_has_a_name_and_a_sentence_of_its_own():
 
 def test_what_asks_for_probabilities_stands_behind_that_they_are_known():
     """Some hypotheses say nothing of a setting that fails another one; both are supposed, that one first."""
-    behind = {"described": {"probabilities"}, "every_class": {"probabilities"}, "two_messages": {"every_class"}}
+    behind = {name: {"probabilities"} for name in ("described", "every_class", "covered")}
+    behind |= {"two_messages": {"every_class"}}
     for statement in STATEMENTS.values():
         names = [h.name for h in statement.hypotheses]
         for i, name in enumerate(names):

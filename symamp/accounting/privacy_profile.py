@@ -42,7 +42,7 @@ _EXPORT_DELTA = "1e-12"
 class RoundProfile(PublicNames):
     """What can be asked of any round: many of them, Renyi divergences, trade-off functions, and exports."""
 
-    _internal_names = "question round"
+    _internal_names = "answer question round"
 
     @property
     def round(self) -> Round:

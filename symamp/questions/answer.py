@@ -72,7 +72,7 @@ class Answer(Bracket):
     """
 
     _internal_names = (
-        "asked checked evidence_above evidence_below evidence_of_digits narrowed of_victims question worst"
+        "aimed asked checked evidence_above evidence_below evidence_of_digits narrowed of_victims proof question worst"
     )
 
     question: Question
