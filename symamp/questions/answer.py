@@ -275,6 +275,11 @@ class Answer(Bracket):
             worst = max(worst, self.claimed.gap)
         return _MOST_DIGITS if worst <= 0.0 else max(0, min(_MOST_DIGITS, int(-log10(worst))))
 
+    @property
+    def gap_of_evidence(self) -> float:
+        """The relative width of what is proved of the largest divergence behind ``upper``; inf without evidence."""
+        return gap_of_largest(self.evidence_above) if self.evidence_above else inf
+
     def narrowed(self, other: Answer) -> Self:
         """Return the answer with the ends of another to the same question where these are nearer to each other."""
         found = self

@@ -6,6 +6,7 @@ there certified evaluations step outward to a place at which the curve is proved
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, isfinite, nextafter
 from typing import ClassVar, Generic, Protocol, TypeVar
@@ -22,7 +23,7 @@ from symamp.sums.inversion import log_of_ball
 
 Proof = TypeVar("Proof")
 
-_STEPS = 40
+_STEPS, _HALVES = 40, 64
 _LEAST = 2e-16
 _WORTH = 3e-4
 """So much less of a place is worth another evaluation."""
@@ -103,6 +104,23 @@ def step_out(side: Side[Proof]) -> tuple[float, Proof] | None:
     return None
 
 
+def bisected(holds: Callable[[float], bool], fails: float, good: float) -> float:
+    """Return a place next to one where a statement is not seen to hold, from ``fails``; it holds at the result.
+
+    >>> bisected(lambda x: x * x >= 2.0, 1.0, 2.0)
+    1.4142135623730951
+    """
+    for _ in range(_HALVES):
+        middle = 0.5 * (fails + good)
+        if middle in (fails, good):
+            break
+        if holds(middle):
+            good = middle
+        else:
+            fails = middle
+    return good
+
+
 # ----------------------------------- The sides of one question: an upper bound over all pairs of inputs, and a data set
 
 
@@ -132,6 +150,12 @@ def epsilon_below(part: PairBound, n: int, query: Query, guess: float) -> tuple[
     if side.root in (0.0, inf) or part.estimate_error > 0.0:  # inf: not proved; error: the part has no lower end
         return 0.0, ()
     return step_out(side) or (0.0, ())
+
+
+def own_bracket(bound: MaxOverPairs, n: int, query: Query) -> tuple[float, float]:
+    """Return an enclosure of the eps that a bound gives by itself."""
+    root, worst = bound.root(n, query.log_delta, query.settings)
+    return epsilon_below(worst, n, query, root)[0], epsilon_above(bound, worst, n, query, root)[0]
 
 
 class _Above:
