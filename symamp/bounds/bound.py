@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-import sympy as sp
 from flint import arb, fmpq
 
 from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, Statement
@@ -23,13 +22,14 @@ from symamp.sums.all_data_sets.bound import AllDataSetsEnclosure
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence
 from symamp.sums.binomial_tails import TailPlan
 from symamp.sums.divergence import ROUGH, Enclosure, Settings
-from symamp.sums.inversion import log_of_ball
+from symamp.sums.inversion import LARGEST_EPS, log_of_ball
 from symamp.sums.tilted import Plan
 from symamp.sums.two_messages import CountsEnclosure, CountsEvidence
 
 # -------------------------------------------------- A part of a bound, and one certified evaluation of it as plain data
 
 _GUARD = 64
+_MOST_STEPS, _INSIDE = 6, 0.999
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,7 @@ class DataSets:
 
 
 class PairBoundDefaults(Protocol):
-    """What a part is unless its class says otherwise: no triple, known by no data sets, in no relation to others."""
-
-    is_triple: ClassVar[bool] = False
-    """Whether the part is the divergence of a triple."""
-    is_attained: ClassVar[bool] = False
-    """Whether the bound is the largest divergence of all data sets itself: no other bound is less."""
-    rounded: ClassVar[sp.Rational] = sp.Integer(0)
-    """Total variation, at most, between the laws of one message in ``constant`` and those they stand for."""
+    """What a part is unless its class says otherwise: known by no data sets, and in no relation to others."""
 
     @property
     def estimate_error(self) -> float:
@@ -94,15 +87,6 @@ class PairBoundDefaults(Protocol):
     def limit(self, n: int) -> arb:
         """Return a ball around the limit of the divergence as eps grows, or 0 where none is known."""
         return arb(0)
-
-    @property
-    def plateau(self) -> float:
-        """An eps from which on the divergence is positive and does not fall any more; inf where none is known."""
-        return inf
-
-    def attained(self, level: Level, n: int) -> DataSetBound | None:
-        """Return the data sets by which the bound itself is nearly attained, None if none are known."""
-        return None
 
     def slope_proxy(self, level: Level, n: int, settings: Settings) -> PairBound | None:
         """Return a part that falls alike as eps grows and is cheaper to estimate, None if there is none."""
@@ -152,13 +136,39 @@ class DataSetBound(PairBound, Protocol):
     def data_sets(self) -> DataSets | None:
         """The data sets, None where none are known and the divergence is 0."""
 
-    @property
-    def dataset(self) -> tuple[tuple[str, sp.Rational], ...]:
-        """The inputs that the other users draw, with their weights; empty where it is not drawn what they hold."""
 
-    @property
-    def member(self) -> str:
-        """Which mechanism it is of where the question was about many, else empty."""
+class AttainedBound(PairBoundDefaults):
+    """A bound that is the largest divergence of all data sets itself: no other bound is less."""
+
+    def attained(self, level: Level, n: int) -> DataSetBound:
+        """Return the data sets by which it is attained, or nearly."""
+        raise NotImplementedError
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+        raise NotImplementedError
+
+    def largest_eps(self) -> float:
+        """Return about the eps from which on the divergence is 0, inf if there is none."""
+        raise NotImplementedError
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never.
+
+        It goes from the worst data sets at one level to those at the next.
+        """
+        top = min(self.largest_eps(), LARGEST_EPS)
+        if top == LARGEST_EPS and self.log_estimate(Level.of_float(top), n, settings) > log_delta:
+            return inf
+        root = start if start is not None and 0.0 < start < top else 0.0
+        seen: dict[Hashable, float] = {}
+        for _ in range(_MOST_STEPS):
+            worst = self.attained(Level.of_float(min(root, _INSIDE * top)), n)
+            if worst.signature in seen:
+                break
+            seen[worst.signature] = worst.root(n, log_delta, settings, root or None)
+            root = max(seen.values())
+        return root
 
 
 @dataclass(frozen=True)
@@ -265,10 +275,6 @@ class MaxOverPairs:
     def watched(self, progress: Progress) -> MaxOverPairs:
         """Return the bound that tells of its progress where an evaluation may take long."""
         return self
-
-    def mixtures(self, part: DataSetBound, level: Level, n: int) -> Iterator[PairBound]:
-        """Yield mixtures of data sets that may be worse than this one: none that are listed already."""
-        return iter(())
 
     def ranked(self, level: Level, n: int, settings: Settings) -> tuple[PairBound, ...]:
         """Return the parts, largest estimated divergence first."""

@@ -11,9 +11,8 @@ from typing import ClassVar
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.bounds.bound import Bound, DataSets, PairBoundDefaults
+from symamp.bounds.bound import AttainedBound, Bound, DataSets, PairBoundDefaults
 from symamp.bounds.hypotheses import SHUFFLED, TABLE, table_of
-from symamp.bounds.pair_of_inputs import attained_root
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError
@@ -75,9 +74,8 @@ class RowsOfTable(PairBoundDefaults):
                 return found
             bits *= 2
 
-    @property
-    def _top(self) -> float:
-        """About the eps from which on the divergence is 0, inf if there is none."""
+    def largest_eps(self) -> float:
+        """Return about the eps from which on the divergence is 0, inf if there is none."""
         assert self.table.numeric is not None
         first, second = self.table.numeric.floats[list(self.rows)].tolist()
         return log(max(a / b if b > 0.0 else inf for a, b in zip(first, second, strict=True) if a > 0.0))
@@ -92,8 +90,6 @@ class CountedUsers(RowsOfTable):
     method: ClassVar[str] = "data set"
     proof_status: ClassVar[ProofStatus] = ProofStatus.LOWER
     source: ClassVar[str] = SOURCE
-    member: ClassVar[str] = ""
-    dataset: ClassVar[tuple[()]] = ()
 
     @property
     def held(self) -> Counts:
@@ -118,15 +114,14 @@ class CountedUsers(RowsOfTable):
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
         value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n, settings))
-        return estimate_root(value, value, n, log_delta, settings, self._top, start)
+        return estimate_root(value, value, n, log_delta, settings, self.largest_eps(), start)
 
 
 @dataclass(frozen=True)
-class FewUsers(RowsOfTable):
+class FewUsers(RowsOfTable, AttainedBound):
     """The largest divergence of an ordered pair of rows over all data sets of the other users."""
 
     method: ClassVar[str] = "every_data_set"
-    is_attained: ClassVar[bool] = True
     proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str] = SOURCE
 
@@ -142,10 +137,6 @@ class FewUsers(RowsOfTable):
     def attained(self, level: Level, n: int) -> CountedUsers:
         """Return the data sets that are the worst."""
         return CountedUsers(self.table, self.rows, self._every(n, _BITS).extreme(self.rows, _eps(level)).counts)
-
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
-        return attained_root(self, self._top, n, log_delta, settings, start)
 
     def _every(self, n: int, bits: int) -> EveryDataSet:
         asked = work(len(self.table.inputs), len(self.table.messages), n)

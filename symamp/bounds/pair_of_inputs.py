@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import sympy as sp
 
-from symamp.bounds.bound import PairBound, PairBoundDefaults
+from symamp.bounds.bound import PairBoundDefaults
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
@@ -29,7 +29,6 @@ _PLACE = 0.05
 """The gap to which the place is known from which the search starts."""
 _COARSE = 0.05
 """Up to this part of the tolerance in the logarithm of delta, relatively, eps is looked for where a function jumps."""
-_ROUNDS, _INSIDE = 6, 0.999
 _COMPARED = 6
 """How many of the data sets of a pair are compared by more than their saddle points."""
 
@@ -62,27 +61,6 @@ def is_large_table(subject: Subject) -> bool:
     if table is None:
         return False
     return len(table.inputs) > _MOST_INPUTS or len(table.inputs) * len(table.messages) > _MOST_ENTRIES
-
-
-def attained_root(
-    part: PairBound, largest: float, n: int, log_delta: float, settings: Settings, start: float | None
-) -> float:
-    """Return an estimate of the eps at which the part is delta: 0 if it is smaller at 0, inf if never.
-
-    ``largest`` is about the eps from which on it is 0, inf if there is none.
-    """
-    top = min(largest, LARGEST_EPS)
-    if top == LARGEST_EPS and part.log_estimate(Level.of_float(top), n, settings) > log_delta:
-        return inf
-    root = start if start is not None and 0.0 < start < top else 0.0
-    seen: dict[Hashable, float] = {}
-    for _ in range(_ROUNDS):
-        worst = part.attained(Level.of_float(min(root, _INSIDE * top)), n)
-        if worst is None or worst.signature in seen:
-            break
-        seen[worst.signature] = worst.root(n, log_delta, settings, root or None)
-        root = max(seen.values())
-    return root
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import sympy as sp
 from flint import arb
 
-from symamp.bounds.bound import Bound, DataSets, PairBoundDefaults
+from symamp.bounds.bound import AttainedBound, Bound, DataSets, PairBoundDefaults
 from symamp.bounds.hypotheses import ANY_TWO, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, every
-from symamp.bounds.pair_of_inputs import PairOfInputs, attained_root, listed, pairs_of_inputs
+from symamp.bounds.pair_of_inputs import PairOfInputs, listed, pairs_of_inputs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
@@ -53,8 +53,6 @@ class FixedCounts(PairBoundDefaults):
     method: ClassVar[str] = "data set"
     proof_status: ClassVar[ProofStatus] = ProofStatus.LOWER
     source: ClassVar[str] = "docs/proofs/two_messages.md"
-    member: ClassVar[str] = ""
-    dataset: ClassVar[tuple[()]] = ()
 
     @staticmethod
     def of(triples: tuple[Reduction, ...], held: Mapping[str, int]) -> FixedCounts | None:
@@ -173,11 +171,10 @@ SOURCE = "Theorem T (docs/proofs/two_messages.md)"
 
 
 @dataclass(frozen=True)
-class TwoMessagesPairBound(PairOfInputs):
+class TwoMessagesPairBound(AttainedBound, PairOfInputs):
     """The largest divergence of one pair of inputs over all data sets, where there are two messages."""
 
     method: ClassVar[str] = "two_messages"
-    is_attained: ClassVar[bool] = True
     source: ClassVar[str] = SOURCE
     estimate_error: ClassVar[float] = 1e-4
 
@@ -194,9 +191,9 @@ class TwoMessagesPairBound(PairOfInputs):
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         return worst_counts(self.reports, level, n)[1]
 
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
-        return attained_root(self, largest_epsilon(self.laws[0]), n, log_delta, settings, start)
+    def largest_eps(self) -> float:
+        """Return about the eps from which on the divergence is 0, inf if there is none."""
+        return largest_epsilon(self.laws[0])
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the largest divergence over all data sets, for this pair.

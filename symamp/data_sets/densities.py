@@ -40,8 +40,6 @@ class SmoothDataSet(SmoothPairBound):
     method: ClassVar[str] = "data set"
     proof_status: ClassVar[ProofStatus] = ProofStatus.LOWER
     source: ClassVar[str] = DATA_SETS
-    member: ClassVar[str] = ""
-    dataset: ClassVar[tuple[()]] = ()
 
     @property
     def data_sets(self) -> DataSets:

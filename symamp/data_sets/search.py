@@ -13,7 +13,7 @@ from typing import cast
 from flint import arb, fmpq
 
 from symamp import data_sets
-from symamp.bounds.bound import DataSetBound, MaxOverPairs, MaxOverSearchedPairs, PairBound
+from symamp.bounds.bound import AttainedBound, DataSetBound, MaxOverPairs, MaxOverSearchedPairs, PairBound
 from symamp.bounds.pairs_of_a_table import work_of_triples
 from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.subject import Subject
@@ -126,7 +126,7 @@ class DataSetSearch:
     def _refined(self, level: Level, n: int, best: DataSetBound) -> MaxOverPairs:
         parts: list[PairBound] = [best]
         for space in self._spaces:
-            if best.member in ("", space.member):
+            if best.data_sets is None or best.data_sets.member in ("", space.member):
                 with suppress(UndecidedOrderError):  # entries too close to be ordered: the search goes without
                     parts += _asked([space], level, n, best)
         return MaxOverPairs.of(parts)
@@ -151,21 +151,22 @@ class DataSetSearch:
         self, n: int, log_delta: float, settings: Settings, worst: PairBound, root: float, best: PairBound, low: float
     ) -> tuple[float, PairBound]:
         """Return (eps, data set): that by which the upper bound itself is attained, if there is one and it is above."""
-        found = worst.attained(Level.of_float(root), n) if 0.0 < root < inf else None
-        if found is None:
+        if not isinstance(worst, AttainedBound) or not 0.0 < root < inf:
             return low, best
+        found = worst.attained(Level.of_float(root), n)
         value = found.root(n, log_delta, settings, root)
-        return (value, found) if value > low or _is_truth(worst) else (low, best)
+        # What is known to any accuracy is the truth, so that no estimate of another data set counts against it.
+        return (value, found) if value > low or worst.estimate_error == 0.0 else (low, best)
 
     def attained_value(
         self, level: Level, n: int, settings: Settings, worst: PairBound, best: PairBound, low: float
     ) -> tuple[float, PairBound]:
         """Return (log divergence, data set) in the same way."""
-        found = worst.attained(level, n)
-        if found is None:
+        if not isinstance(worst, AttainedBound):
             return low, best
+        found = worst.attained(level, n)
         value = found.log_estimate(level, n, settings.usual)
-        return (value, found) if value > low or _is_truth(worst) else (low, best)
+        return (value, found) if value > low or worst.estimate_error == 0.0 else (low, best)
 
     def never_below(self, n: int, delta: fmpq) -> DataSetBound | None:
         """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
@@ -174,11 +175,6 @@ class DataSetSearch:
                 limits = ((p, p.limit(n)) for p in self._simple.proposed(None, n, Settings()))
                 self._hopeless[n] = tuple((p, limit) for p, limit in limits if limit > 0)
             return next((p for p, limit in self._hopeless[n] if limit > arb(delta)), None)
-
-
-def _is_truth(part: PairBound) -> bool:
-    """Return whether the bound is the largest divergence itself, and is known to any accuracy."""
-    return part.is_attained and part.estimate_error == 0.0
 
 
 def _data_set(found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
-from typing import ClassVar
 
-import sympy as sp
 from flint import arb
 
 from symamp.bounds.bound import DataSets
@@ -131,9 +129,6 @@ class StepSums(OfVictims):
 
     compared: Pair
     inputs: tuple[str, ...]
-
-    dataset: ClassVar[tuple[tuple[str, sp.Rational], ...]] = ()
-    member: ClassVar[str] = ""
 
     @property
     def pair(self) -> Pair:

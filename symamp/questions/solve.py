@@ -12,11 +12,12 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 
 from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound
 from symamp.bounds.pairs_of_a_table import MOMENTS
+from symamp.bounds.reduction import is_triple
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.surroundings import at_precision
 from symamp.settings.question import Query
-from symamp.sums.inversion import log_of_ball
+from symamp.sums.inversion import log_of_ball, plateau
 
 # ----------------------------------- One side of a falling curve, and the first place from its root on that proves it
 
@@ -192,11 +193,11 @@ class _Below:
 
 def _at_tie(part: PairBound, n: int, query: Query, guess: float) -> float:
     """Return the guess, or where the divergence comes down to delta, if delta is what is left of it for large eps."""
-    plateau = part.plateau
-    if plateau == inf:
+    last = plateau(part.law) if is_triple(part) else inf
+    if last == inf:
         return guess
     with at_precision(256):
-        return plateau if part.limit(n).contains(query.given) else guess
+        return last if part.limit(n).contains(query.given) else guess
 
 
 def _miss(value: Dyadic, query: Query) -> float:
