@@ -88,10 +88,6 @@ class PairBoundDefaults(Protocol):
         """Return a ball around the limit of the divergence as eps grows, or 0 where none is known."""
         return arb(0)
 
-    def slope_proxy(self, level: Level, n: int, settings: Settings) -> PairBound | None:
-        """Return a part that falls alike as eps grows and is cheaper to estimate, None if there is none."""
-        return None
-
 
 class PairBound(PairBoundDefaults, Protocol):
     """What a bound says of one class of ordered pairs of inputs: a divergence for every level and number of users.

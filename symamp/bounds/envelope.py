@@ -40,9 +40,6 @@ class EnvelopePairBound(PairOfInputs):
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
         return estimate_envelope_epsilon(self.laws, n, log_delta, settings, start)
 
-    def slope_proxy(self, level: Level, n: int, settings: Settings) -> None:
-        """Return None: the part itself is cheap to estimate, and data sets may fall faster."""
-
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the bound of the dominating law.
 

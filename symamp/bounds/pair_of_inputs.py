@@ -140,10 +140,6 @@ class PairOfInputs(PairBoundDefaults):
         """Return an estimate that the search for a root may ask for often."""
         return self.log_estimate(level, n, settings.usual)
 
-    def slope_proxy(self, level: Level, n: int, settings: Settings) -> Reduction | None:
-        """Return a data set of the same pair."""
-        return self.worst_triple(level, n, settings)
-
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         raise NotImplementedError

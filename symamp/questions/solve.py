@@ -214,10 +214,7 @@ _WIDE, _STEP_SIZES, _SMALL = 1e-2, (1e-4, 1e-7, 1e-10), 1e-3
 def _slope(part: PairBound, n: int, query: Query, eps: float) -> float:
     """Return a positive float near -d log D / d eps at the eps where D is delta, for choosing a first step."""
     wide, settings = _WIDE * eps, query.settings.rough
-    cheap = part.slope_proxy(Level.of_float(eps), n, settings)
-    if cheap is not None:
-        part = cheap
-    elif wide > 0.0:
+    if wide > 0.0:
         slope = (query.log_delta - part.log_estimate(Level.of_float(eps + wide), n, settings)) / wide
         if isfinite(slope) and slope > 0.0:
             return slope
