@@ -16,10 +16,16 @@ QUESTIONS = """
 import math
 from fractions import Fraction
 
+from flint import arb
+
 import symamp as sa
 from symamp.data_sets.search import PROPOSERS
 from symamp.randomizers.catalogue import catalogue
 from symamp.randomizers.two_inputs import TwoInputs
+from symamp.laws.law import BallGparv
+from symamp.sums.divergence import Settings
+from symamp.sums.groups import Group, enclose_payoff
+from symamp.sums.positive import Positive
 
 contrary = catalogue()["contrary"]
 for values in contrary.small:
@@ -46,6 +52,22 @@ except sa.errors.SupportMismatchError as refusal:
 
 row = sa.compare(responses, n=1000, delta="1e-6", names=["local_budget"])["local_budget"]
 print("form", round(row.value, 9), row.verdict)
+
+values, masses = (Fraction(3, 2), Fraction(-1, 3)), (Fraction(1, 6), Fraction(1, 2))
+def source():
+    atoms = (tuple(arb(x.numerator) / x.denominator for x in numbers) for numbers in (values, masses))
+    return BallGparv(*atoms, arb(1) / 3, arb(0))
+n, above, reached = 25, Fraction(0), Fraction(0)
+for a in range(n + 1):
+    for b in range(n + 1 - a):
+        ways = math.comb(n, a) * math.comb(n - a, b)
+        chance = ways * masses[0] ** a * masses[1] ** b * Fraction(1, 3) ** (n - a - b)
+        total = a * values[0] + b * values[1]
+        above, reached = above + chance * (total > 0), reached + chance * (total >= 0)
+found = enclose_payoff([Group(n - 5, source), Group(5, source)], Positive, Settings(1e-3))
+low, high = float(found.lower.lower()), float(found.upper.upper())
+assert 0.97 * above < low <= above < reached <= high < 1.03 * reached, (low, float(above), float(reached), high)
+print("payoff", found.evaluator)
 
 print("evaluator", *sa.method_check(sa.RandomizedResponse(k=2, eps0="log(3)"), n=8, eps="log(3/2)"))
 
@@ -79,7 +101,7 @@ def printed(tmp_path_factory):
     copy = tmp_path_factory.mktemp("copy")
     shutil.copytree(ROOT / "symamp", copy / "symamp", ignore=shutil.ignore_patterns("__pycache__"))
     found = DIFF.findall(PAGE)
-    assert len(found) == PAGE.count("```diff") == 7
+    assert len(found) == PAGE.count("```diff") == 8
     for path, count, lines in found:
         assert not (copy / path).exists(), f"{path} is there already"
         assert len(lines.splitlines()) == int(count), path
@@ -100,7 +122,7 @@ def test_one_file_adds_an_analysis(printed):
 
 
 def test_one_file_adds_a_bound_that_is_no_triple(printed):
-    assert printed["no-triple"].startswith("settings where the budget e^eps0 of any two inputs")
+    assert printed["no-triple"].startswith("here ratios of densities are unbounded")
 
 
 def test_one_file_adds_a_closed_form(printed):
@@ -109,6 +131,10 @@ def test_one_file_adds_a_closed_form(printed):
 
 def test_one_file_adds_an_evaluator(printed):
     assert printed["evaluator"] == "compact kernel enumeration exact gaussian kernel two means"
+
+
+def test_one_file_adds_a_payoff(printed):
+    assert printed["payoff"] == "compact kernel, groups"
 
 
 def test_one_file_adds_a_kind_of_mechanism(printed):

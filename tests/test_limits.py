@@ -11,13 +11,13 @@ import sympy as sp
 from command import run
 
 import symamp as sa
-from symamp.bounds.pair_of_inputs import falling_root
 from symamp.errors import ArgumentError
 from symamp.numbers import limits as numbers_limits
 from symamp.numbers.limits import NO_LIMITS, Limits, kept
 from symamp.questions.profile import Profile
 from symamp.settings.question import Question
 from symamp.sums.divergence import Settings
+from symamp.sums.inversion import falling_root
 from tests.oracle import histograms as oracle
 
 LITTLE = (0.0, 1e3, *(pytest.param(most, marks=pytest.mark.slow) for most in (1e4, 3e4)))

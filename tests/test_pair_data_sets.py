@@ -1,7 +1,7 @@
 """Pairs of rows settled over all data sets by moments, and tables of one's own with many inputs."""
 
 from fractions import Fraction
-from math import exp, log
+from math import log
 
 import flint
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 from flint import arb
 
 import symamp as sa
-from symamp.bounds.all_data_sets.tables import RoughPair, TablePair, common, table_pairs
+from symamp.bounds.all_data_sets.tables import common, table_pairs
 from symamp.laws.law import Level
 from symamp.numbers.disks import UNIT, exponentials, logarithms_above
 from symamp.numbers.limits import NO_LIMITS
@@ -96,17 +96,6 @@ def test_nothing_is_claimed_where_a_message_names_its_sender():
     assert np.isnan(
         common(of, mechanism.numeric, Level.of_float(0.01), 10**4, mechanism.numeric.pairs, 0.0, NO_LIMITS)
     ).all()
-
-
-def test_a_rough_pair_is_the_less_of_blanket_and_moments():
-    mechanism, level = geometric(8, 2.0), Level.of_float(0.05)
-    triples = table_pairs(mechanism).part((0, 7)).triples
-    rough, sharp = RoughPair(triples, mechanism.numeric), TablePair(triples)
-    found = [float(part.enclose(level, 10**4, Settings()).upper) for part in (rough, sharp)]
-    assert found[1] < found[0] < 1.2 * found[1]
-    assert exp(rough.log_estimate(level, 10**4, Settings())) == pytest.approx(found[0], rel=1e-3)
-    few = rough.enclose(level, 2, Settings())
-    assert float(few.upper) <= 1.0
 
 
 @pytest.mark.parametrize("method", [None, "all_data_sets"])

@@ -41,7 +41,7 @@ from symamp.certificates.evidence import At, evidence_data, kernel_plan
 from symamp.certificates.one_round import Claim, certificate, unchecked
 from symamp.certificates.text import exact_double, expression_text, fraction_text
 from symamp.decompositions.to_law import level_of
-from symamp.errors import ArgumentError, PrecisionError, UndecidedOrderError
+from symamp.errors import ArgumentError, PrecisionError, Problem, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import total
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic, float_above
@@ -107,7 +107,7 @@ def composed_certificate(
         verdict = verify(json.dumps(data | {"above": found}))
         if verdict.status == "valid":
             return data | {"above": found}
-    raise PrecisionError("certificate", verdict.reason, "a bracket with more room at its ends")
+    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "ask with a larger gap")
 
 
 def _stated(text: str, count: int, sides: Sequence[Side]) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _above(curve: RoundCurve, careful: bool) -> dict[str, Any]:
     if isinstance(found, GivenRound):
         return ends | {"first": [[fraction_text(p.level), fraction_text(p.high)] for p in _right(curve)]}
     if not isinstance(found, ShuffledRound):
-        raise ArgumentError("certificate", curve.round.text, "rounds of shuffled users")
+        raise ArgumentError("certificate", Problem(f"{curve.round.text} has none"), "certify rounds of shuffled users")
     return ends | {"first": [_point_above(found, 1 + (p.level - 1) / rate, careful) for p in _right(curve)]}
 
 
@@ -300,10 +300,12 @@ class ComposedAnswer(Bracket):
         if self.alone is not None:
             return self.alone.certificate()
         if self.above is None and self.below is None:
-            raise ArgumentError("certificate", str(self), "an answer about several rounds, with points behind it")
+            raise ArgumentError(
+                "certificate", Problem(f"{self} has no points behind it"), "ask for epsilon or delta of rounds"
+            )
         given = exact_number(self.given, self.quantity)
         if not given.is_Rational:
-            raise ArgumentError("certificate", self.given, "a rational eps")
+            raise ArgumentError("certificate", self.given, "a rational number")
         listed = self.below is not None and all(
             c.data_set is None or c.data_set[0].decomposition.is_listed for c in self.below.curves
         )
@@ -402,25 +404,26 @@ class Composition(PublicNames):
         All rounds together are (``upper``, delta)-private for adaptive queries, and for every eps < ``lower`` there are
         queries and data sets for which they are not (eps, delta)-private. Proof: docs/proofs/composition.md.
         """
-        target, width, kernel = failure_probability(delta), *_widths(gap)
-        alone = self._alone(delta, None, checked_effort(effort))
+        width, kernel = _widths(gap)
+        query = Query.of_epsilon(delta, kernel, effort=effort)
+        alone = self._alone(delta, None, query.effort)
         if alone is not None:
-            return self._answer("epsilon", str(delta), alone.least, alone.most, alone=alone)
-        guess = gaussian_epsilon(self.mu, log_of(target))
-        above = self.pairs(True, guess, log_of(target), width, effort=effort)
-        high = epsilon_above(above.pairs, target, guess, kernel)
+            return self._answer("epsilon", query.written, alone.least, alone.most, alone=alone)
+        guess = gaussian_epsilon(self.mu, query.log_delta)
+        above = self.pairs(True, guess, query.log_delta, width, effort=effort)
+        high = epsilon_above(above.pairs, query, guess)
         if self._largest <= high[0]:
             high = self._largest, None, 0
-        below = self.pairs(False, guess, log_of(target), width, effort=effort)
+        below = self.pairs(False, guess, query.log_delta, width, effort=effort)
         low: Found = (0.0, None, 0)
         if below.pairs:
-            low = epsilon_below(below.pairs, target, min(guess, high[0]), kernel)
+            low = epsilon_below(below.pairs, query, min(guess, high[0]))
         proof = {
             name: _proved_side(pairs, found) if found[2] else None
             for name, pairs, found in (("above", above, high), ("below", below, low))
         }
         told = {"gaussian": guess, "aimed": width or max(found.gap for found, _ in self.rounds)}
-        return self._answer("epsilon", str(delta), _dyadic(low[0]), _dyadic(high[0]), **proof, **told)
+        return self._answer("epsilon", query.written, _dyadic(low[0]), _dyadic(high[0]), **proof, **told)
 
     @undisturbed()
     def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> ComposedAnswer:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from flint import fmpq
 
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.limits import NO_LIMITS, Limits
 from symamp.numbers.rationals import Vertex, lower_hull
@@ -65,7 +65,9 @@ class CurvePoints:
         good = all(a < b for a, b in zip([fmpq(0), *levels], levels, strict=False))
         good = good and (self.bottom is None or 0 < self.bottom <= 1) and (self.top is None or self.top >= 1)
         if not good or any(p.high < max(1 - p.level, fmpq(0)) or p.low > p.high for p in self.points):
-            raise ArgumentError("points", "no curve", "levels E > 0 that increase, with bounds of at least 1 - E")
+            raise ArgumentError(
+                "points", Problem("they form no curve"), "give increasing levels E > 0 and bounds >= 1 - E"
+            )
 
     @staticmethod
     def symmetric(points: tuple[CurvePoint, ...], bottom: fmpq | None = None, top: fmpq | None = None) -> CurvePoints:

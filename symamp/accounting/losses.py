@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, expm1, fsum, inf, log, log1p, nextafter, sqrt
+from functools import cache
+from math import exp, expm1, fsum, inf, log, log1p, sqrt
+from typing import ClassVar
 
 import flint
 import numpy as np
-from flint import arb, fmpq
+from flint import arb
 
 from symamp.accounting.curves import DominatingPair
-from symamp.bounds.pair_of_inputs import falling_root
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import BallGparv, FloatGparv, total
 from symamp.numbers.optional import brentq, log_ndtr
 from symamp.numbers.surroundings import at_precision
+from symamp.questions.solve import Trial, step_out
+from symamp.settings.question import Query
 from symamp.sums.groups import Product, TiltedGroups
 from symamp.sums.hockey_stick import HockeyStickKernel
-from symamp.sums.inversion import log_of
+from symamp.sums.inversion import falling_root
 from symamp.sums.kernel_balls import tilted_sum
 from symamp.sums.kernel_floats import two_sided_sum
 from symamp.sums.tilted import Plan
@@ -166,7 +169,7 @@ def enclose_divergence(rounds: Rounds, eps: arb, plan: Plan | None) -> tuple[arb
             if top == 0 or is_tie or (lower.rad() <= _NOISE * top and upper.rad() <= _NOISE * top):
                 return lower, upper, bits
         bits *= 2
-    raise PrecisionError("precision", bits, f"at most {_MOST_BITS} bits")
+    raise PrecisionError("precision", Problem(f"{_MOST_BITS} bits do not certify this value"), "take a larger gap")
 
 
 def _enclosed(rounds: Rounds, eps: arb, plan: Plan | None) -> tuple[arb, arb]:
@@ -213,25 +216,26 @@ def _losses(pair: DominatingPair) -> BallGparv:
     return BallGparv(losses, tuple(arb(p) for _, p in pair.atoms), arb(0), arb(0))
 
 
-# -------------------- eps from delta for many rounds, certified: floats find a guess, one evaluation in balls proves it
+# -------------------- eps from delta for many rounds: a curve that the one solver proves on either side of delta
 
 Found = tuple[float, Plan | None, int]
 """A certified eps with the plan of the evaluation that proves it, and its precision."""
-_STEPS, _RELATIVE, _TOLERANCE = 30, 1e-8, 0.05
+_TOLERANCE = 0.05
 _FAR = 1e6
 
 
-def epsilon_above(rounds: Rounds, delta: fmpq, start: float, gap: float) -> Found:
+def epsilon_above(rounds: Rounds, query: Query, start: float) -> Found:
     """Return an eps at which the divergence of all rounds together is proved to be at most delta; inf if none is.
 
     Guarantee
     ---------
     D_E <= delta at the returned eps, and at all larger ones. Proof: docs/proofs/composition.md, section 3.
     """
-    return _certified(rounds, delta, start, gap, up=True)
+    eps, (plan, bits) = step_out(_Above(rounds, query, start)) or (inf, (None, 0))
+    return eps, plan, bits
 
 
-def epsilon_below(rounds: Rounds, delta: fmpq, start: float, gap: float) -> Found:
+def epsilon_below(rounds: Rounds, query: Query, start: float) -> Found:
     """Return an eps at which the divergence of all rounds together is proved to be above delta; 0 if none is.
 
     inf if it is proved to be above delta at all of them.
@@ -240,57 +244,71 @@ def epsilon_below(rounds: Rounds, delta: fmpq, start: float, gap: float) -> Foun
     ---------
     D_E > delta at the returned eps > 0, and at all smaller ones. Proof: docs/proofs/composition.md, section 3.
     """
-    return _certified(rounds, delta, start, gap, up=False)
+    side = _Below(rounds, query, start)
+    if side.never_falls is not None:
+        return inf, None, side.never_falls
+    eps, (plan, bits) = (step_out(side) if side.root > 0.0 else None) or (0.0, (None, 0))
+    return eps, plan, bits
 
 
-def _certified(rounds: Rounds, delta: fmpq, start: float, gap: float, up: bool) -> Found:
-    product, log_delta = FloatProduct.of(rounds), log_of(delta)
-    if up and product.log_infinite >= log_delta:
-        return inf, None, 0
-    if not up and product.log_infinite >= log_delta:
-        bits = _proved(rounds, 0.0, None, delta, up)
-        if bits is not None:
-            return inf, None, bits
+class _RoundsSide:
+    """The divergence of all rounds on one side of delta: floats find the plan of an evaluation, balls repeat it."""
 
-    def ends(eps: float) -> tuple[float, FloatDivergence]:
-        found = estimate_divergence(product, eps, gap)
-        return (found.log_upper if up else found.log_lower) - log_delta, found
+    outward: ClassVar[int]
 
-    at_zero, found = ends(0.0)
-    if at_zero <= 0.0:
-        bits = _proved(rounds, 0.0, found.plan, delta, up) if up else 0
-        if bits is not None:
-            return 0.0, found.plan if up else None, bits
-    largest = product.largest
-    if largest <= 0.0:
-        return (inf if up else 0.0), None, 0
-    start = min(max(start, 1e-3 * largest / (1.0 + sum(count for _, count in rounds))), 0.9 * largest)
-    first = estimate_divergence(product, start, gap)
-    slope = first.plan.window.theta if first.plan is not None else 1.0 / largest
-    tolerance = _TOLERANCE * gap
-    root = 0.0
-    if at_zero > 0.0:
-        root = falling_root(lambda e: max(ends(e)[0], -_FAR), start, slope, largest, tolerance, furthest=inf)
-    shift = 0.0
-    for _ in range(_STEPS):
-        eps = nextafter(root + shift, inf) if up else nextafter(root - shift, -inf)
-        if eps <= 0.0:
-            return 0.0, None, 0
-        miss, found = ends(eps)
-        if found.plan is not None:
-            slope = found.plan.window.theta
-        if miss < 0.0 if up else miss > 0.0:
-            bits = _proved(rounds, eps, found.plan, delta, up)
-            if bits is not None:
-                return eps, found.plan, bits
-        step = min(abs(miss), 50.0) + tolerance
-        shift = max(2.0 * shift, shift + step / slope, _RELATIVE * root)
-    return (inf if up else 0.0), None, 0
+    def __init__(self, rounds: Rounds, query: Query, start: float) -> None:
+        self._rounds, self._query, self._gap = rounds, query, query.settings.gap
+        self._product = FloatProduct.of(rounds)
+        self._at = cache(self._estimate)
+        self.width = self.error = _TOLERANCE * self._gap
+        self.root = self._root(start)
+
+    def _root(self, start: float) -> float:
+        largest = self._product.largest
+        if self._product.log_infinite >= self._query.log_delta:
+            return inf
+        if self._miss(0.0) <= 0.0 or largest <= 0.0:
+            return 0.0
+        start = min(max(start, 1e-3 * largest / (1.0 + sum(count for _, count in self._rounds))), 0.9 * largest)
+        slope = self.slope(start)
+        return falling_root(lambda eps: max(self._miss(eps), -_FAR), start, slope, largest, self.width, furthest=inf)
+
+    def _estimate(self, eps: float) -> FloatDivergence:
+        return estimate_divergence(self._product, eps, self._gap)
+
+    def _miss(self, eps: float) -> float:
+        """Return by how much the end that is to be proved is above delta, in the logarithm."""
+        found = self._at(eps)
+        return (found.log_upper if self.outward > 0 else found.log_lower) - self._query.log_delta
+
+    def slope(self, place: float) -> float:
+        """Return the tilt, which is -d log delta / d eps; something where no finite loss exceeds eps."""
+        plan = self._at(place).plan
+        return plan.window.theta if plan is not None else 1.0 / max(self._product.largest, 1e-300)
+
+    def trial(self, place: float) -> Trial[tuple[Plan | None, int]]:
+        """Return what balls prove with the plan that floats have found, if floats say that it is worth it."""
+        miss, plan = self.outward * self._miss(place), self._at(place).plan
+        bits = self.proved(place, plan) if miss <= 0.0 else None
+        return Trial(None if bits is None else (plan, bits), miss)
+
+    def proved(self, eps: float, plan: Plan | None) -> int | None:
+        """Return the precision at which balls prove the claim at eps, None if they do not."""
+        lower, upper, bits = enclose_divergence(self._rounds, arb(eps), plan)
+        with at_precision(bits):
+            proved = upper <= arb(self._query.given) if self.outward > 0 else lower > arb(self._query.given)
+        return bits if proved else None
 
 
-def _proved(rounds: Rounds, eps: float, plan: Plan | None, delta: fmpq, up: bool) -> int | None:
-    """Return the precision at which balls prove the claim at eps, None if they do not."""
-    lower, upper, bits = enclose_divergence(rounds, arb(eps), plan)
-    with at_precision(bits):
-        proved = upper <= arb(delta) if up else lower > arb(delta)
-    return bits if proved else None
+class _Above(_RoundsSide):
+    outward: ClassVar[int] = 1
+
+
+class _Below(_RoundsSide):
+    outward: ClassVar[int] = -1
+
+    @property
+    def never_falls(self) -> int | None:
+        """The precision at which the divergence is proved to be above delta for every eps, None if it is not."""
+        is_infinite = self._product.log_infinite >= self._query.log_delta
+        return self.proved(0.0, None) if is_infinite else None

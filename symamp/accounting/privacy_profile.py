@@ -26,7 +26,7 @@ from symamp.accounting.rounds import Composition
 from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
-from symamp.errors import ArgumentError, SupportMismatchError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError
 from symamp.numbers.reading import failure_probability, users
 from symamp.public_names import PublicNames
 from symamp.questions import profile as one_round
@@ -163,7 +163,7 @@ class Profile(one_round.Profile, RoundProfile):
         """
         drawn, people = users(n), users(of)
         if drawn >= people:
-            raise ArgumentError("n", n, f"fewer than {people}, the people they are drawn from")
+            raise ArgumentError("n", n, f"fewer users than the {people} people from whom they are drawn")
         Sample(self.subject, drawn, people)
         base = ShuffledRound(replace(_with_guarantee(self.question), n=drawn))
         return GivenProfile(SampledRound(base, drawn, people))
@@ -203,8 +203,8 @@ class GivenProfile(RoundProfile):
 def _with_guarantee(question: Question) -> Question:
     """Return the question if its method is proved: rounds, exports and divergences take its values as upper ends."""
     if question.method is not None and not BOUNDS[question.method].proof_status.is_guarantee:
-        told = f"a proved method: {question.method} is {BOUNDS[question.method].proof_status.value}"
-        raise SupportMismatchError("method", question.method, told)
+        status = Problem(f"{question.method} is {BOUNDS[question.method].proof_status.value}, not proved")
+        raise SupportMismatchError("method", status, "take a proved method, or none")
     return question
 
 
@@ -244,7 +244,9 @@ def compose(compositions: Iterable[Composition]) -> Composition:
     """
     found = list(compositions)
     if not all(isinstance(c, Composition) for c in found):
-        raise ArgumentError("rounds", [type(c).__name__ for c in found], "compositions, such as profile.rounds(10)")
+        raise ArgumentError(
+            "rounds", [type(c).__name__ for c in found], "a list of compositions, such as profile.rounds(10)"
+        )
     return Composition.of(r for c in found for r in c.rounds)
 
 

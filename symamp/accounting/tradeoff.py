@@ -16,7 +16,7 @@ from symamp.accounting.losses import FloatProduct, Rounds, enclose_divergence, e
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.numbers.dyadic import ZERO, Dyadic, float_above, float_below
-from symamp.numbers.limits import KERNEL_IN_DOUBLES, TABLE, TRADE_OFF, Limits
+from symamp.numbers.limits import ROUNDS, TRADE_OFF, Limits
 from symamp.numbers.optional import ndtr, ndtri
 from symamp.numbers.rationals import Vertex, fmpq_of
 from symamp.numbers.reading import exact_number
@@ -152,7 +152,5 @@ def _enclosed(rounds: Rounds, product: FloatProduct, eps: float, level: fmpq, li
             value = arb(rounds[0][0].divergence(level))
             return value, value, 256
         exact = arb(level - 1).log1p()
-    plan = estimate_divergence(product, eps, _KERNEL_GAP).plan
-    atoms = sum(len(pair.atoms) for pair, _ in rounds)
-    limits.charge(KERNEL_IN_DOUBLES.of(atoms * ((0 if plan is None else plan.blocks.evaluations) + TABLE)))
-    return enclose_divergence(rounds, exact, plan)
+    limits.charge(ROUNDS.of(sum(len(pair.atoms) for pair, _ in rounds)))
+    return enclose_divergence(rounds, exact, estimate_divergence(product, eps, _KERNEL_GAP).plan)

@@ -453,7 +453,7 @@ class Bound(Statement):
     >>> from symamp.bounds.registry import BOUNDS
     >>> import symamp as sa
     >>> print(BOUNDS["blanket"].unsupported_reason(sa.PureLDP(eps0=1)))
-    settings where the probability of every message is known on every input; here nothing is known but its budget: \
+    it supposes that the probability of every message is known on every input; here nothing is known but its budget: \
 give a table or a family
     """
 

@@ -35,7 +35,7 @@ from symamp.sums.inversion import LARGEST_EPS
 # ------------------------------------------------ A part whose divergence lies between those of two laws with densities
 
 _GAP_OF_CUT, _LEAST_LOG_DELTA = 1e-4, -200.0 * log(10.0)
-_ALLOWED = "at least 1e-200 for noise with unbounded ratios, whose tails are cut"
+_ALLOWED = "a number of at least 1e-200 for noise with unbounded ratios, whose tails are cut"
 
 
 @dataclass(frozen=True)

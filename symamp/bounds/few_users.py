@@ -15,7 +15,7 @@ from symamp.bounds.bound import AttainedBound, Bound, DataSets, PairBoundDefault
 from symamp.bounds.hypotheses import SHUFFLED, TABLE, table_of
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.exact.every_data_set import Counts, EveryDataSet, Pair, work
 from symamp.laws.law import Level
 from symamp.numbers.reading import exact_number
@@ -141,8 +141,8 @@ class FewUsers(RowsOfTable, AttainedBound):
     def _every(self, n: int, bits: int) -> EveryDataSet:
         asked = work(len(self.table.inputs), len(self.table.messages), n)
         if asked > _MOST_ON_REQUEST:
-            told = f"users, inputs and messages with at most {_MOST_ON_REQUEST} terms, not {asked}"
-            raise ArgumentError("n", f"{n} users for method={self.method!r}", told)
+            many = Problem(f"{self.method} has {asked} terms for {n} users, more than {_MOST_ON_REQUEST}")
+            raise ArgumentError("n", many, "take fewer users, inputs or messages, or another method")
         return EveryDataSet.of(self.table, n, bits)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
-from functools import cache, cached_property
+from functools import cached_property
 from heapq import nlargest
-from math import inf, isfinite
+from math import inf
 from typing import ClassVar
 
 import sympy as sp
@@ -17,18 +17,14 @@ from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.envelope import envelope_classes
 from symamp.laws.law import Law, Level, quick_gparv
-from symamp.numbers.optional import brentq
 from symamp.randomizers.mechanism import Mechanism
 from symamp.sums.divergence import Enclosure, Settings
-from symamp.sums.inversion import LARGEST_EPS, approximate_log_law, largest_epsilon
+from symamp.sums.inversion import approximate_log_law, falling_root, largest_epsilon
 
-_STEPS = 8
 _MOST_INPUTS, _MOST_ENTRIES = 6, 256
 _FAR, _CLOSE = 1e6, 1e-3
 _PLACE = 0.05
 """The gap to which the place is known from which the search starts."""
-_COARSE = 0.05
-"""Up to this part of the tolerance in the logarithm of delta, relatively, eps is looked for where a function jumps."""
 _COMPARED = 6
 """How many of the data sets of a pair are compared by more than their saddle points."""
 
@@ -147,56 +143,3 @@ class PairOfInputs(PairBoundDefaults):
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the bound."""
         raise NotImplementedError
-
-
-def falling_root(
-    miss: Callable[[float], float],
-    start: float,
-    slope: float,
-    top: float,
-    tolerance: float,
-    known: Callable[[float], float] = lambda _: inf,
-    furthest: float = LARGEST_EPS,
-) -> float:
-    """Return where a decreasing function is about 0, in few evaluations: secant steps, the first with a given slope.
-
-    inf if it is still positive at ``top`` or beyond the ``furthest`` place that matters. Where steps fail, ``known`` is
-    asked for a place beyond which no root is wanted; it is returned where the function is positive there. Floats: what
-    is found is certified afterwards.
-    """
-    miss = cache(miss)  # estimates become rougher where work is spent, and ends must keep their signs
-    x, value = start, miss(start)
-    for _ in range(_STEPS):
-        if abs(value) <= tolerance:
-            return x
-        following = x + value / slope
-        if not 0.0 < following < top or following == x:
-            break
-        there = miss(following)
-        if there == inf:  # no more is asked of this bound
-            return following
-        steeper = (value - there) / (following - x)
-        slope = steeper if isfinite(steeper) and steeper > 0.0 else slope
-        x, value = following, there
-    low = high = x
-    while miss(low) < 0.0:
-        if low < 1e-300:
-            return 0.0
-        low *= 0.8
-    if value > 0.0:
-        end = known(x)
-        if end <= x or (end < top and miss(end) > 0.0):
-            return end
-        top = min(top, end)
-    while miss(high) > 0.0:
-        if high >= top or high > furthest:
-            return high if isfinite(top) else inf
-        high = min(1.25 * high, top)
-    if low == high:
-        return low
-
-    def coarse(eps: float) -> float:
-        found = miss(eps)
-        return 0.0 if abs(found) <= tolerance else found
-
-    return brentq(coarse, low, high, rtol=max(1e-13, _COARSE * tolerance))

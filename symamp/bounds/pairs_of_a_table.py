@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from symamp.bounds.bound import Progress
 from symamp.decompositions.numeric_table import Floats, NumericTable
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Law, Level, float_gparv
 from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
 from symamp.numbers.limits import FREQUENCY, RANKING, Limits
@@ -318,9 +318,11 @@ def _side(
         grown = [(tilt * r).exp() for r in ratios]
         circle = [(turn * r).sin_cos() for r in ratios]
         if any(g.rel_accuracy_bits() < 60 for g in grown) or any(s.rad() > _TINY for s, _ in circle):
-            raise PrecisionError("table", "entries with few digits", "at least 60 bits at the working precision")
+            raise PrecisionError(
+                "table", Problem("entries have less than 60 bits at this precision"), "take a higher one"
+            )
         if not all(g < _LARGEST for g in grown):
-            raise PrecisionError("table", "moments beyond doubles", "a tilt that keeps them below 1e100")
+            raise PrecisionError("table", Problem("moments are beyond 1e100"), "take a smaller tilt")
         sizes.append([float(g) if g > _SMALLEST else 0.0 for g in grown])
         turns.append([complex(float(c), float(s)) for s, c in circle])
     return np.array(sizes), np.array(turns)

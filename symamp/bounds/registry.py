@@ -10,7 +10,7 @@ from types import MappingProxyType
 from symamp import bounds
 from symamp.bounds.bound import Bound
 from symamp.bounds.subject import Setting, Subject
-from symamp.errors import ArgumentError, SupportMismatchError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError
 
 _ABOVE = (__name__, f"{bounds.__name__}.search")
 """The files of this folder that read the bounds from here."""
@@ -53,5 +53,5 @@ def by_default(subject: Subject) -> tuple[Bound, ...]:
     found = tuple(a for a in ranked if not a.skip_by_default(subject) and a.unsupported_reason(subject) is None)
     if not found:
         reasons = "; ".join(f"{a.name}: {a.unsupported_reason(subject)}" for a in ranked)
-        raise SupportMismatchError("mechanism", repr(subject), reasons)
+        raise SupportMismatchError("mechanism", Problem(f"no bound applies to {subject!r}"), reasons)
     return found

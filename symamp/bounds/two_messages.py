@@ -18,7 +18,7 @@ from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.envelope import describes_all_inputs, envelope_classes
 from symamp.decompositions.pairs import pair_classes
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Law, Level, Number
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.mechanism import Mechanism
@@ -154,7 +154,7 @@ def _likelier(law: Law) -> tuple[Number, Number, Number]:
         for found, rest in ((one, other), (other, one)):
             if found[0]() > found[1]() or rest[0]() < rest[1]():
                 return found
-    raise PrecisionError("mechanism", "two messages", f"inputs that differ within {_BITS} bits")
+    raise PrecisionError("mechanism", Problem(f"{_BITS} bits do not tell two inputs apart"), "change an entry a little")
 
 
 def _product(ratio: Number, mass: Number) -> Number:
@@ -210,7 +210,7 @@ def _not_two(subject: Subject) -> str | None:
     mechanism = listed(subject).mechanism
     if mechanism is None or not describes_all_inputs(mechanism) or _has_two(mechanism):
         return None  # of the first two the hypotheses before this one tell
-    return "here there are others: take method='all_data_sets'"
+    return "here there are more: take method='all_data_sets'"
 
 
 def _has_two(mechanism: Mechanism) -> bool:

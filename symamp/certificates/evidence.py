@@ -21,7 +21,7 @@ from symamp.certificates.text import dyadic_text, exact_double, expression_text,
 from symamp.decompositions.decomposition import Component
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.to_law import level_of, number
-from symamp.errors import ArgumentError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, UndecidedOrderError
 from symamp.formulas.order import is_zero
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
@@ -83,9 +83,7 @@ def evidence_data(part: PairBound, at: At, found: Evidence, n: int, more_bits: i
         return data | others | _law(part, at) | how | ({"evaluator": "limit"} if at is LIMIT else {})
     triples = [t for t in part.fixed_background if is_triple(t)]
     if not triples:
-        raise ArgumentError(
-            "certificate", part.method, "an analysis of triples or laws, such as method='all_data_sets'"
-        )
+        raise ArgumentError("certificate", Problem(f"{part.method} has none"), "ask with method='all_data_sets'")
     laws = {json.dumps(sorted(law["components"])): (x, law) for x, law in ((t, _law(t, at)) for t in triples)}
     data |= {"laws": [{"other": t.dataset[0][0], **law} for t, law in laws.values()], "dominating": None}
     data |= {"rounded": fraction_text(fmpq_of(part.rounded))} if isinstance(part, AboveDensities) else {}
@@ -169,8 +167,8 @@ def patterns_data(
 def _law(reduction: Reduction, at: At) -> dict[str, Any]:
     decomposition = reduction.decomposition
     if decomposition.enclosing_laws is not None:
-        told = "a mechanism whose components are listed: fewer parts, equal ones, or no noise among them"
-        raise ArgumentError("certificate", "components that were merged in balls", told)
+        merged = Problem("the mechanism has too many components to list, or noise among its parts")
+        raise ArgumentError("certificate", merged, "take fewer parts, or equal ones")
     return {
         "components": [_component(c, at) for c in decomposition.components],
         "singular": [[expression_text(a), expression_text(b)] for a, b in decomposition.singular],
@@ -196,7 +194,7 @@ def _component(c: Component, at: At) -> list[str]:
 def plan_data(found: Evidence, n: int, split: int = 1) -> dict[str, Any] | None:
     """Return what the verifier needs besides the laws to repeat an evaluation; ArgumentError where it cannot."""
     if found.evaluator == LATTICE:
-        raise ArgumentError("certificate", "sums on a lattice", "an answer by binomial tails or the kernel")
+        raise ArgumentError("certificate", Problem("sums on a lattice have none"), "ask with another gap or n")
     if isinstance(found.details, CountsEvidence):
         return _counts_plan(found.details)
     if found.details is not None:

@@ -27,7 +27,7 @@ from symamp.certificates.evidence import LIMIT, At, evidence_data, is_of_version
 from symamp.certificates.text import fraction_text, integer_text
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.pairs import distinct_pairs
-from symamp.errors import ArgumentError, PrecisionError
+from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import fmpq_of, rational_of
@@ -35,7 +35,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.settings.question import Query, Question
 from symamp.sums.divergence import LATTICE, Enclosure, Settings, one_user_divergence
 from symamp.sums.inversion import LARGEST_EPS
-from symamp.verifier import MOST_PRECISION, verify
+from symamp.verifier import verify
 
 FORMAT = "symamp-certificate"
 MORE_BITS = (0, 32, 512, 4096)
@@ -80,7 +80,7 @@ def certificate(claim: Claim, method: str, proof_status: ProofStatus, source: st
         verdict = verify(json.dumps(data))
         if verdict.status == "valid":
             return data
-    raise PrecisionError("certificate", verdict.reason, f"a claim that can be checked within {MOST_PRECISION} bits")
+    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "ask with a larger gap")
 
 
 _Found = Callable[[int], dict[str, Any]]
@@ -161,7 +161,7 @@ def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
     whole = CandidateBounds(claim.question.subject, method).first
     if whole.searched_table is not None:
         if method not in (None, "blanket"):
-            raise ArgumentError("certificate", f"{method} of a table", "an answer of method='blanket'")
+            raise ArgumentError("certificate", Problem(f"{method} of a table has none"), "ask with method='blanket'")
         # A bound of 0 is shown pair by pair: no tilt proves it.
         if bound > 0 and len(whole.searched_table.inputs) > _FEW_INPUTS and not whole.searched_table.is_restricted:
             yield _table(whole.searched_table, at, bound, n, known)

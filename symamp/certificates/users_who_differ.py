@@ -17,7 +17,7 @@ from symamp.certificates.one_round import FORMAT, MORE_BITS, Claim
 from symamp.certificates.text import exact_double, expression_text, fraction_text
 from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.decompositions.decomposition import Decomposition
-from symamp.errors import ArgumentError, PrecisionError
+from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 from symamp.randomizers.mechanism import DATA
@@ -77,7 +77,7 @@ def crowd_certificate(claim: Claim, groups: Sequence[int]) -> dict[str, Any]:
         verdict = verify(json.dumps(data))
         if verdict.status == "valid":
             return data
-    raise PrecisionError("certificate", verdict.reason, f"a claim that can be checked within {MOST_PRECISION} bits")
+    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "ask with a larger gap")
 
 
 def _proved(part: PairBound, at: At, claim: Claim, goal: fmpq) -> Evidence:
@@ -96,7 +96,7 @@ def _proved(part: PairBound, at: At, claim: Claim, goal: fmpq) -> Evidence:
 
 def _data(crowd: HeterogeneousUsers, at: At, found: Evidence, below: Any, more: int) -> dict[str, Any]:
     if found.evaluator == LATTICE:
-        raise ArgumentError("certificate", "sums on a lattice", "an answer by enumeration or the kernel")
+        raise ArgumentError("certificate", Problem("sums on a lattice have none"), "ask with another gap")
     part, level = found.part, at.level
     assert level is not None
     if isinstance(part, StepSums):
@@ -130,7 +130,7 @@ def _step_data(part: StepSums, level: Level) -> dict[str, Any]:
     plan = test.walk.plan(level)
     assert plan is not None
     if len(part.inputs) > 1:
-        raise ArgumentError("certificate", str(part.data_sets), "data sets in which all others hold one input")
+        raise ArgumentError("certificate", Problem(f"{part.data_sets} has none"), "all others must hold one input")
     other = v.others.index(part.inputs[0])
     own = [[expression_text(c.size * x.expr) for x in (c.on_x0, c.on_x1)] for c in v.columns[v.group]]
     return {

@@ -212,7 +212,7 @@ def member(family: Any, values: Mapping[str, str]) -> Subject:
 def listed_member(table: Any, folder: Path, named_by: str, own: Collection[str] = ()) -> Subject:
     """Return the mechanism of a table: a name or a file, with all keys but the ``own`` ones as parameters."""
     if not isinstance(table, dict) or (named_by in table) == ("file" in table):
-        raise FormatError("mechanism", table, f"a table with one of {named_by} and file, and parameters")
+        raise FormatError("mechanism", table, f"a table with {named_by} and its parameters, or with file")
     values = {key: str(value) for key, value in table.items() if key not in (named_by, "file", *own)}
     name = table.get(named_by)
     return member(load_mechanism(folder / str(table["file"])) if name is None else by_name(str(name)), values)

@@ -70,6 +70,8 @@ CELL = Work(260.0, 5.6)
 RANKING, TRIPLES, FREQUENCY = Work(1000.0, 0.0066), Work(8000.0, 0.06), Work(50.0, 8.0)
 """All pairs of rows at once: a ranking (rows x entries), moments for all data sets (pairs x entries x terms), one
 frequency of the kernel (pairs)."""
+ROUNDS = Work(4000.0, 40.0)
+"""The divergence of many rounds at a level; atoms of one of each kind."""
 MOMENT = 3.0
 """The moment of one pair in balls; entries."""
 
@@ -145,7 +147,7 @@ def checked_effort(effort: object) -> str:
     """
     if isinstance(effort, str) and effort in EFFORTS:
         return effort
-    raise ArgumentError("effort", effort, ", ".join(f'"{word}"' for word in EFFORTS))
+    raise ArgumentError("effort", effort, f"one of {', '.join(EFFORTS)}")
 
 
 def kept(maxsize: int) -> Callable[[Callable[Concatenate[Limits, P], T]], Callable[Concatenate[Limits, P], T]]:

@@ -118,9 +118,8 @@ def asked(delta: object, eps: object) -> tuple[str, object]:
     ('epsilon', '1e-6')
     """
     if (delta is None) == (eps is None):
-        raise ArgumentError(
-            "delta, eps", Problem(f"{'neither' if delta is None else 'both'} of them given"), "give exactly one"
-        )
+        given = Problem("neither is given" if delta is None else "both are given")
+        raise ArgumentError("delta, eps", given, "give exactly one of delta and eps")
     return ("epsilon", delta) if eps is None else ("delta", eps)
 
 

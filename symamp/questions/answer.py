@@ -18,7 +18,7 @@ from symamp.certificates.one_round import Claim, certificate
 from symamp.certificates.users_who_differ import crowd_certificate
 from symamp.decompositions.envelope import envelope, envelope_classes
 from symamp.decompositions.randomizer import LocalRandomizer
-from symamp.errors import ArgumentError, ContradictionError, PrecisionError, SymampError
+from symamp.errors import ArgumentError, ContradictionError, PrecisionError, Problem, SymampError
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.reading import printable_number
 from symamp.numbers.surroundings import undisturbed
@@ -302,7 +302,7 @@ class Answer(Bracket):
     def certificate(self) -> dict[str, Any]:
         """Return the claim and all that is needed to check it without a search, as JSON-ready data."""
         if self.question is None:  # answers are plain data, and it may have been taken out
-            raise ArgumentError("certificate", "no question", "an answer with the question that it answers")
+            raise ArgumentError("certificate", Problem("the answer has lost its question"), "ask again")
         claim = Claim(self.question, self.asked, self.least, self.most, self.evidence_above, self.evidence_below)
         if self.of_victims:
             return crowd_certificate(claim, tuple(self.victims))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.questions.answer import Answer
 from symamp.questions.profile import Profile
 from symamp.randomizers.finite import ALL
@@ -96,13 +96,13 @@ def _profile(
 ) -> Profile:
     if not isinstance(mechanism, HeterogeneousUsers):
         if victim is not None:
-            raise ArgumentError("victim", victim, "none where all users run one mechanism")
+            raise ArgumentError("victim", Problem("all users run one mechanism"), "leave it out")
         return Profile(Question.of(mechanism, n, method, neighbours))
     for name, value in (("n", n), ("method", method)):
         if value is not None:
-            raise ArgumentError(name, value, "none for users who differ: n follows from the groups, the bound is one")
+            raise ArgumentError(name, Problem("n follows from the groups, and there is one bound"), "leave it out")
     if neighbours != ALL:
-        raise ArgumentError("neighbours", neighbours, f"{ALL!r} for users who differ; or tables .near(neighbours)")
+        raise ArgumentError("neighbours", neighbours, f"{ALL!r} for users who differ, or mechanisms .near(neighbours)")
     return Profile(Question.of_users(mechanism, victim))
 
 

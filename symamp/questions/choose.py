@@ -13,7 +13,7 @@ from rich.table import Table
 
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.errors import ArgumentError, shown
+from symamp.errors import ArgumentError, Problem, shown
 from symamp.numbers.reading import users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.bracket import ShownAsTable, cell
@@ -147,7 +147,7 @@ def choose(
     """
     named = dict(families) if isinstance(families, Mapping) else {shown(m): m for m in families}
     if not named:
-        raise ArgumentError("families", "none", "at least one family with eps0 free")
+        raise ArgumentError("families", Problem("there is none"), "give at least one family with eps0 free")
     if utility not in UTILITIES:
         raise ArgumentError("utility", utility, f"one of {', '.join(UTILITIES)}")
     for family in named.values():

@@ -10,7 +10,7 @@ from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.search import CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.decompositions.to_law import level_of
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import Level
 from symamp.numbers.reading import budget, digit_count
 from symamp.numbers.surroundings import mpmath_at, undisturbed
@@ -87,5 +87,5 @@ def worst_triple(question: Question, level: Level) -> Reduction:
     """
     worst = CandidateBounds(question.subject, question.method).first.ranked(level, question.n, Settings())[0]
     if not is_triple(worst):
-        raise ArgumentError("method", worst.method, "an analysis whose bound is a triple: blanket, or finite_sandwich")
+        raise ArgumentError("method", Problem(f"{worst.method} has no estimate"), "take blanket or finite_sandwich")
     return worst

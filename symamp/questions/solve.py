@@ -50,8 +50,11 @@ class Side(Protocol[Proof]):
     the curve may lie from the estimates that the root is from.
     """
 
-    outward: ClassVar[int]
     root: float
+
+    @property
+    def outward(self) -> int:
+        """1 or -1."""
 
     @property
     def width(self) -> float:
@@ -155,7 +158,7 @@ class _Above:
     def trial(self, place: float) -> Trial[tuple[Evidence, ...]]:
         query, level = self._query, Level.of_float(place)
         found = self._bound.evidence(level, self._n, query.settings, query.given, self._worst)
-        miss = _miss(found[-1].upper, query)
+        miss = log_miss(found[-1].upper, query.log_delta)
         if all(e.is_at_most(query.given) for e in found):
             return Trial(found, miss, self.error > 0.0 and len(found) == 1 and not query.settings.limits.is_spent())
         part = found[-1].part
@@ -188,7 +191,8 @@ class _Below:
     def trial(self, place: float) -> Trial[tuple[Evidence, ...]]:
         level = Level.of_float(place)
         found = Evidence.of(self._part, level, self._part.enclose(level, self._n, self._query.settings))
-        return Trial((found,) if found.is_above(self._query.given) else None, abs(_miss(found.lower, self._query)))
+        miss = abs(log_miss(found.lower, self._query.log_delta))
+        return Trial((found,) if found.is_above(self._query.given) else None, miss)
 
 
 def _at_tie(part: PairBound, n: int, query: Query, guess: float) -> float:
@@ -200,11 +204,11 @@ def _at_tie(part: PairBound, n: int, query: Query, guess: float) -> float:
         return last if part.limit(n).contains(query.given) else guess
 
 
-def _miss(value: Dyadic, query: Query) -> float:
+def log_miss(value: Dyadic, log_delta: float) -> float:
     """Return log(value / delta), -inf for 0 and 1 where it is not known."""
     if value.mantissa <= 0:
         return -inf
-    miss = log_of_ball(value.ball) - query.log_delta
+    miss = log_of_ball(value.ball) - log_delta
     return miss if isfinite(miss) else 1.0
 
 

@@ -20,7 +20,7 @@ from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.errors import ArgumentError, ContradictionError, FormatError, shown
+from symamp.errors import ArgumentError, ContradictionError, FormatError, Problem, shown
 from symamp.numbers.limits import checked_effort
 from symamp.numbers.reading import asked, budget, exact_number, failure_probability, relative_gap, users
 from symamp.questions.bracket import APART, ShownAsTable
@@ -88,7 +88,9 @@ class SweepFile:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise FormatError("file", str(path), f"a file that can be read ({type(error).__name__})") from None
+            raise FormatError(
+                "file", Problem(f"{path} cannot be read: {type(error).__name__}"), "name another file"
+            ) from None
         lines = text.split("\n")
         self._torn = lines[-1] != ""
         for number, line in enumerate(lines, 1):
@@ -101,7 +103,11 @@ class SweepFile:
             except (ValueError, KeyError, TypeError):
                 # A line that was torn stays as it is; what follows it starts on a line of its own.
                 if number < len(lines) and not line.startswith('{"point": "'):
-                    raise FormatError("file", f"line {number} of {path}", "the points of a sweep") from None
+                    raise FormatError(
+                        "file",
+                        Problem(f"line {number} of {path} is no point of a sweep"),
+                        "delete it, or name another file",
+                    ) from None
 
     def keep(self, point: str, found: Finished) -> None:
         """Add a point, at once on disk as far as the system promises that."""
@@ -112,7 +118,9 @@ class SweepFile:
             try:
                 self._stream = open(self.path, "a", encoding="utf-8")  # noqa: SIM115
             except OSError as error:
-                raise FormatError("file", str(self.path), f"a file that can be written ({error.strerror})") from None
+                raise FormatError(
+                    "file", Problem(f"{self.path} cannot be written: {error.strerror}"), "name another file"
+                ) from None
             if self._torn:
                 self._stream.write("\n")
         ends = {name: float(value).hex() for name, value in zip(Finished._fields[:4], found[:4], strict=True)}
@@ -341,7 +349,7 @@ def sweep(
     written = tuple(None if b is None else str(b) for b in budgets)
     axes = (tuple(named), written, counts, given)
     if np.prod([len(a) for a in axes]) > _MOST_POINTS:
-        raise ArgumentError("sweep", "too many points", f"at most {_MOST_POINTS:,}")
+        raise ArgumentError("sweep", Problem("it has too many points"), f"ask for at most {_MOST_POINTS:,}")
     checked = relative_gap(gap), checked_effort(effort)
     subjects = {(name, i): _at(m, b) for name, m in named.items() for i, b in enumerate(budgets)}
     kept = SweepFile(file)
@@ -414,9 +422,8 @@ def _named(mechanisms: Any) -> dict[str, Subject]:
     listed = list(mechanisms) if isinstance(mechanisms, list | tuple) else [mechanisms]
     named = {shown(m): m for m in listed}
     if not listed or len(named) < len(listed):
-        raise ArgumentError(
-            "mechanisms", f"{len(listed)}, {len(named)} of them different", "different names, or a dict"
-        )
+        wrong = Problem("two of them look the same" if listed else "there is none")
+        raise ArgumentError("mechanisms", wrong, "give a dict {name: mechanism}")
     return named
 
 

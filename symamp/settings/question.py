@@ -14,7 +14,7 @@ from symamp.bounds.registry import named
 from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.to_law import level_of, number
-from symamp.errors import ArgumentError, PrecisionError, SupportMismatchError
+from symamp.errors import ArgumentError, PrecisionError, Problem, SupportMismatchError
 from symamp.laws.law import Level
 from symamp.numbers.limits import Limits, checked_effort
 from symamp.numbers.reading import budget, digit_count, failure_probability, relative_gap, users
@@ -56,8 +56,8 @@ class Question:
         checked = checked_subject(own_law(subject) if isinstance(subject, Decomposition | list | tuple) else subject)
         if not isinstance(neighbours, str) or neighbours != ALL:
             if not hasattr(checked, "near"):
-                told = f"{ALL!r}: {checked!r} has no metric; a table has one (.table()), and noise"
-                raise SupportMismatchError("neighbours", neighbours, told)
+                told = Problem(f"{checked!r} has no metric")
+                raise SupportMismatchError("neighbours", told, f"take {ALL!r}, noise, or a .table()")
             checked = checked.near(neighbours)
         if method is not None:
             method = named(method, checked).name
@@ -139,13 +139,17 @@ def checked_subject(subject: Any) -> Subject:
         )
     if subject.parameters:
         free = [p.name for p in subject.parameters]
-        told = f"numbers for all parameters: --{free[0]} ... on the command line, .at({free[0]}=...) in Python"
-        raise ArgumentError("mechanism", f"{subject!r} with {', '.join(free)} free", told)
+        told = f"give numbers for all parameters: --{free[0]} ... on the command line, .at({free[0]}=...) in Python"
+        raise ArgumentError("mechanism", Problem(f"{subject!r} has {', '.join(free)} free"), told)
     ratio = subject.local_ratio()
     if ratio is not sp.oo:
         with at_precision(64):
             if number(ratio)().log() > LARGEST_EPS:
-                raise ArgumentError("mechanism", repr(subject), f"a local budget of at most {LARGEST_EPS:g}")
+                raise ArgumentError(
+                    "mechanism",
+                    Problem(f"the local budget of {subject!r} is too large"),
+                    f"the limit is {LARGEST_EPS:g}",
+                )
     checked: Subject = subject
     return checked
 

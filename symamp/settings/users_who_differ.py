@@ -27,7 +27,7 @@ from symamp.bounds.subject import Setting, Subject
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.pairs import only_pair
 from symamp.decompositions.to_law import law_of, number
-from symamp.errors import ArgumentError, FormatError, SymampError
+from symamp.errors import ArgumentError, FormatError, Problem, SymampError
 from symamp.formulas.order import maximum, sign
 from symamp.laws.law import BallGparv, Law, Level, Number, ball_gparv, total
 from symamp.numbers.reading import exact_number, users
@@ -117,18 +117,18 @@ class HeterogeneousUsers:
     def honest(self, counts: Sequence[object]) -> HeterogeneousUsers:
         """Return the crowd in which so many users of each group are honest: what the others do is known anyway."""
         if not isinstance(counts, Sequence) or len(counts) != len(self.groups):
-            raise ArgumentError("honest", counts, f"{len(self.groups)} numbers, one for each group")
+            raise ArgumentError("honest", counts, f"a list of {len(self.groups)} numbers, one for each group")
         kept, left_out = [], list(self.left_out)
         for group, (count, subject), left in zip(self.numbers, self.groups, counts, strict=True):
             number = 0 if left == 0 else users(left)
             if number > count:
-                raise ArgumentError("honest", left, f"at most the {count} users of the group")
+                raise ArgumentError("honest", left, f"at most {count}, the users of the group")
             if number:
                 kept.append((number, subject))
             else:
                 left_out.append(group)
         if not kept:
-            raise ArgumentError("honest", counts, "at least one honest user")
+            raise ArgumentError("honest", Problem("nobody is honest"), "give at least one honest user")
         return replace(self, groups=tuple(kept), left_out=tuple(sorted(left_out)))
 
     def __repr__(self) -> str:
@@ -179,9 +179,9 @@ def heterogeneous(
             raise FormatError("groups", row, _SHAPE)
         count, subject = row
         if isinstance(subject, type) or not hasattr(subject, "local_ratio"):
-            raise ArgumentError("groups", type(subject).__name__, "mechanisms of symamp")
+            raise ArgumentError("groups", type(subject).__name__, "a mechanism of symamp in each group")
         if subject.parameters:
-            raise ArgumentError("groups", repr(subject), "mechanisms with numbers for all parameters")
+            raise ArgumentError("groups", Problem(f"{subject!r} has free parameters"), "give numbers by .at(...)")
         read.append((users(count), subject))
     lost = exact_number(dropout, "dropout")
     if not lost.is_Rational or sign(lost) < 0 or sign(1 - lost) <= 0:

@@ -19,8 +19,7 @@ from symamp.laws.law import BallGparv, total
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.tilted import TiltedLaw
 
-_PREFIX_WORK, _STEP = 40, 1.5
-"""Steps that a choice of the other counts takes beside those of its tail, and units of work of a step."""
+_PREFIX_WORK = 40
 """What one choice of the outer counts costs besides its steps, in steps."""
 _EXACT_BINOMIAL = 64
 _MOST_ATOMS = 24

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from flint import arb, fmpq
 
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import BallGparv, FloatGparv, Law, Level, ball_gparv, nearest_doubles, quick_gparv, total
 from symamp.numbers.limits import (
     CERTIFIED_LATTICE_SUM,
@@ -432,7 +432,9 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
         elif bits > _LARGEST_PRECISION and found.evaluator == NO_POSITIVE_VALUE:
             return found
         elif bits > _LARGEST_PRECISION:
-            raise PrecisionError("precision", bits, f"at most {_LARGEST_PRECISION} bits")
+            raise PrecisionError(
+                "precision", Problem(f"{_LARGEST_PRECISION} bits do not certify this value"), "take a larger gap"
+            )
 
 
 def _exact_value(law: Law, level: Level, n: int, settings: Settings) -> tuple[str, fmpq | None]:

@@ -10,7 +10,7 @@ import numpy as np
 from flint import acb, arb
 from numpy.typing import NDArray
 
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.numbers.disks import Disks
 from symamp.sums.kernel import Kernel
 
@@ -117,7 +117,9 @@ def _turns(values: Sequence[arb], step: arb) -> Waves:
     for value in values:
         sine, cosine = (step * value).sin_cos()
         if not (sine.rad() < _TINY and cosine.rad() < _TINY):
-            raise PrecisionError("frequencies", "values with few digits", "at least 60 bits at the working precision")
+            raise PrecisionError(
+                "precision", Problem("values have less than 60 bits at this precision"), "take a higher one"
+            )
         turns.append(complex(float(cosine), float(sine)))
     return np.array(turns)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import BallGparv, FloatGparv, RationalLaw
 from symamp.numbers.systems import FLINT, NumberSystem
 from symamp.sums.evaluator import Case, Evaluator
@@ -71,7 +71,9 @@ def _convolved(left: dict[fmpq, fmpq], right: dict[fmpq, fmpq]) -> dict[fmpq, fm
         for r, q in right.items():
             result[s + r] = result.get(s + r, fmpq(0)) + p * q
         if len(result) > _MOST_VALUES:
-            raise ArgumentError("n", "too many values of the sum", f"sums with at most {_MOST_VALUES} distinct values")
+            raise ArgumentError(
+                "n", Problem(f"the sum has more than {_MOST_VALUES} values"), "take fewer users, or another method"
+            )
     return result
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from flint import acb, arb
 
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import BallGparv, FloatGparv, Floats, nearest_doubles, total
 from symamp.numbers.limits import KERNEL_PLAN
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Enclosure, Settings, positive_part, settled, starting_precision
-from symamp.sums.kernel import Ranges
+from symamp.sums.kernel import Kernel, Ranges, TwoSided
 from symamp.sums.kernel_balls import Tilted, TiltedBalls, tilted_sum
 from symamp.sums.kernel_floats import FloatSum, two_sided_sum
 from symamp.sums.tilted import (
@@ -133,17 +133,17 @@ def _unscaled(g: FloatGparv) -> FloatGparv:
     return g if g.exponent == 0 else replace(g, values=g.values * unit, mean=g.mean * unit, exponent=0)
 
 
-def _searched(groups: Sequence[Group], settings: Settings) -> FloatSum:
-    """Return the estimate of E[S_+] with its plan."""
+def _searched(groups: Sequence[Group], settings: Settings, payoff: type[TwoSided] = Kernel) -> FloatSum:
+    """Return the estimate of E[f(S)] with its plan."""
     product = Product.of_groups(groups)
     if not product.supremum > 0.0:
-        raise PrecisionError("eps", "a sum that is never positive in doubles", "a smaller eps")
+        raise PrecisionError("eps", Problem("the divergence is beyond the range of doubles"), "take a smaller eps")
     with np.errstate(all="ignore"):
-        theta = saddle_tilt(product)
-        k = product.cumulants(raised_tilt(product, theta))
+        theta = saddle_tilt(product, payoff)
+        k = product.cumulants(raised_tilt(product, theta, payoff))
     if not np.isfinite((k.k0, k.k2)).all():
-        raise PrecisionError("eps", "a sum that is positive only far out", "a sum in the range of doubles")
-    found = two_sided_sum(product, settings.gap, settings.most_frequencies, saddle=theta)
+        raise PrecisionError("eps", Problem("the divergence is beyond the range of doubles"), "take a smaller eps")
+    found = two_sided_sum(product, settings.gap, settings.most_frequencies, payoff, theta)
     values = sum(len(g.values) for g, _ in product.laws)
     settings.limits.charge(KERNEL_PLAN.of(values * found.plan.blocks.evaluations))
     return found
@@ -179,10 +179,27 @@ def enclose_groups(groups: Sequence[Group], settings: Settings | None = None) ->
         if _outcomes(present, balls) <= _ENUMERATE:
             value = _enumerated(present, balls)
             return Enclosure(value, value, "enumeration", bits)
-    plan = _searched(present, settings).plan
-    found = settled(lambda bits: _sum(present, plan, bits), bits, settings.gap, _LARGEST_PRECISION)
+    return enclose_payoff(present, Kernel, settings)
+
+
+def enclose_payoff(groups: Sequence[Group], payoff: type[TwoSided], settings: Settings | None = None) -> Enclosure:
+    """Return an enclosure of E[f(S)] for a payoff f >= 0 that is 0 up to 0, S the sum over all users of all groups.
+
+    Guarantee
+    ---------
+    ``lower.lower() <= E[f(S)] <= upper.upper()``, whatever the plan that floats have found, for every payoff whose B-
+    and B+ are the transforms of a minorant and a majorant. Proof: docs/proofs/composition.md, section 3.
+
+    Raises PrecisionError if rounding still dominates the gap at the largest working precision.
+    """
+    settings = settings or Settings()
+    plan = _searched(groups, settings, payoff).plan
+    bits = starting_precision(sum(g.count for g in groups), settings.gap)
+    found = settled(lambda bits: _sum(groups, payoff, plan, bits), bits, settings.gap, _LARGEST_PRECISION)
     if found is None:
-        raise PrecisionError("precision", "rounding that dominates", f"what {_LARGEST_PRECISION} bits can tell")
+        raise PrecisionError(
+            "precision", Problem(f"rounding errors dominate even at {_LARGEST_PRECISION} bits"), "take a larger gap"
+        )
     return found
 
 
@@ -300,14 +317,15 @@ class TiltedGroups(Tilted):
         return [_product(bounds) for bounds in zip(*(t.decays(step, blocks) for t in self.groups), strict=True)]
 
 
-def _sum(groups: Sequence[Group], plan: Plan, bits: int) -> Enclosure:
-    """Return the two-sided sum in balls at the ambient precision."""
+def _sum(groups: Sequence[Group], payoff: type[TwoSided], plan: Plan, bits: int) -> Enclosure:
+    """Return the two-sided sum in balls at the ambient precision; of x_+ the mean and each user alone tell more."""
     whole = TiltedGroups.of([(g.source(), g.count) for g in groups], plan.window.theta)
-    tilted, (lower, upper) = whole.groups, tilted_sum(whole, plan)
-    mean = total([t.n * total([v * p for v, p in zip(t.g.values, t.g.masses, strict=True)]) for t in tilted])
-    alone = total([t.n * positive_part(t.g) for t in tilted])
-    lower = lower.max(mean) if lower.is_finite() else mean.max(arb(0))
-    upper = upper.min(alone) if upper.is_finite() else alone
+    tilted, (lower, upper) = whole.groups, tilted_sum(whole, plan, payoff)
+    if payoff is Kernel:
+        mean = total([t.n * total([v * p for v, p in zip(t.g.values, t.g.masses, strict=True)]) for t in tilted])
+        alone = total([t.n * positive_part(t.g) for t in tilted])
+        lower = lower.max(mean) if lower.is_finite() else mean.max(arb(0))
+        upper = upper.min(alone) if upper.is_finite() else alone
     return Enclosure(lower, upper, "compact kernel, groups", bits, plan)
 
 

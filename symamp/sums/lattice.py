@@ -15,7 +15,7 @@ import mpmath
 import numpy as np
 from flint import acb, arb, fmpq
 
-from symamp.errors import ArgumentError, PrecisionError
+from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.laws.law import (
     BallGparv,
     FloatGparv,
@@ -219,7 +219,7 @@ def _add(masses: dict[int, arb], point: int, mass: arb) -> None:
 def _integer(x: arb) -> int:
     found = x.unique_fmpz()
     if found is None:
-        raise PrecisionError("lattice", "values that balls do not place", "a larger step")
+        raise PrecisionError("lattice", Problem("rounding errors hide the place of a value"), "take a larger step")
     return int(found)
 
 
@@ -725,7 +725,9 @@ def enclose_by_fft(law: Law, level: Level, n: int, settings: FftSettings | None 
     settings = settings or FftSettings()
     rough = float_gparv(law, level)
     if not rough.is_positive:
-        raise ArgumentError("eps", level.text, "a level at which the sum takes positive values, below the local budget")
+        raise ArgumentError(
+            "eps", Problem(f"the divergence at {level.text} is 0"), "take an eps below the local budget"
+        )
     if settings.lattice is not None:
         _check_step(settings.lattice, rough)
         return _enclose(law, level, n, settings.lattice, settings)
@@ -736,7 +738,7 @@ def enclose_by_fft(law: Law, level: Level, n: int, settings: FftSettings | None 
         if found.relative_gap <= settings.gap:
             return found
         tightening *= min(0.5, max(0.02, 0.5 * settings.gap / found.relative_gap))
-    raise PrecisionError("gap", settings.gap, f"at this n and eps at least {found.relative_gap:.1e}, or a lattice step")
+    raise PrecisionError("gap", settings.gap, f"a number of at least {found.relative_gap:.1e} here, or a step")
 
 
 def _check_step(lattice: Lattice, rough: FloatGparv) -> None:
@@ -747,7 +749,7 @@ def _check_step(lattice: Lattice, rough: FloatGparv) -> None:
         size = lattice.size()
         if not ends[0] <= size <= ends[1]:
             low, high = (end.str(3, radius=False) for end in ends)
-            raise ArgumentError("step", size.str(3, radius=False), f"a step from about {low} to {high}")
+            raise ArgumentError("step", size.str(3, radius=False), f"a number from about {low} to {high}")
 
 
 def _search_lattice(law: Law, level: Level, rough: FloatGparv, n: int, gap: float, most: int) -> Lattice:
@@ -842,7 +844,9 @@ class _Summation:
         length = 1 << max(1, (window.last - window.first).bit_length())
         if length > settings.most:
             most = f"at most {settings.most} for context={settings.context!r}"
-            raise PrecisionError("lattice points", length, f"{most}: a larger gap or step, fewer users, or sa.delta")
+            raise PrecisionError(
+                "lattice points", Problem(f"{length} are needed"), f"{most}: take a larger gap or step, or sa.delta"
+            )
         first = window.first - (length - 1 - window.last + window.first) // 2
         tilted = TiltedBalls.of(law.gparv(), n, search.theta)
         others = sorted(k for k in law.masses if k)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from math import inf, isfinite, log, nan
+from math import inf, nan
 
 import numpy as np
 from flint import arb
 
 from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound, is_rough
-from symamp.bounds.blanket import blanket_of_rows
 from symamp.bounds.bound import PairBound
 from symamp.bounds.envelope import EnvelopePairBound
 from symamp.bounds.pair_of_inputs import triples_of_rows
-from symamp.bounds.pairs_of_a_table import MOMENTS, Pair, common_bounds, pairs_badly_hidden
+from symamp.bounds.pairs_of_a_table import Pair, common_bounds, pairs_badly_hidden
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.numeric_table import Floats, NumericTable
@@ -25,7 +24,6 @@ from symamp.numbers.dyadic import float_below
 from symamp.numbers.limits import TRIPLES, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.laws import raised_to_majorant
-from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
 from symamp.sums.all_data_sets.search import SHARP, Others
 from symamp.sums.divergence import Enclosure, Settings
 from symamp.sums.envelope import enclose_envelope, estimate_envelope_epsilon, estimate_log_envelope
@@ -109,52 +107,6 @@ class TablePair(AllDataSetsPairBound):
         return min(found, key=lambda e: e.upper.upper())
 
 
-@dataclass(frozen=True)
-class RoughPair(TablePair):
-    """One pair of rows: the less of what moments prove over all data sets and of the blanket."""
-
-    table: NumericTable
-
-    @property
-    def signature(self) -> Hashable:
-        """The pair, and that it is bounded roughly."""
-        return "rough", self.pair
-
-    def _blanket(self) -> PairBound:
-        return blanket_of_rows(self.table, rows_of(self, self.table))
-
-    def _bound(self, level: Level, n: int, log_unit: float, limits: Limits) -> float:
-        """Return the bound by moments in units of e^log_unit; nan for none."""
-        rows = rows_of(self, self.table)
-        return float(common(self, self.table, level, n, [rows], log_unit, limits)[0]) if isfinite(log_unit) else nan
-
-    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        blanket = self._blanket().log_estimate(level, n, settings)
-        bound = self._bound(level, n, blanket, settings.limits)
-        return blanket + log(bound) if 0.0 < bound < 1.0 else blanket
-
-    def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
-        """Return the same."""
-        return self.log_estimate(level, n, settings.usual)
-
-    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
-        """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
-
-        Guarantee
-        ---------
-        The upper end is at least the divergence for this pair, whatever inputs the other users hold.
-        Proof: docs/proofs/all_pairs.md, docs/proofs/blanket_reduction.md.
-        """
-        blanket = self._blanket()
-        unit = blanket.log_estimate(level, n, settings)
-        bound = self._bound(level, n, unit, settings.limits)
-        if not bound < 1.0:
-            return replace(blanket.enclose(level, n, settings), lower=arb(0), exact=None)
-        with at_precision(128):
-            return Enclosure(arb(0), (arb(unit).exp() * arb(bound)).upper(), MOMENTS, 128)
-
-
 def rows_of(part: PairBound, table: NumericTable) -> Pair:
     """Return the pair of a part as rows of the table."""
     return table.inputs.index(part.pair[0]), table.inputs.index(part.pair[1])
@@ -182,9 +134,6 @@ def common(
 def table_pairs(subject: Subject) -> MaxOverRows:
     """Return the bound over all pairs of rows of a table; what blankets or moments prove to be smaller is left out.
 
-    With many inputs a few pairs are evaluated, and one of the others says below what moments, or the blanket, leave
-    the rest.
-
     Guarantee
     ---------
     The largest divergence of the parts is at least that of the shuffled reports of every two neighbouring data sets.
@@ -198,9 +147,6 @@ def table_pairs(subject: Subject) -> MaxOverRows:
     @cache
     def part(rows: Pair) -> TablePair:
         return TablePair(triples_of_rows(mechanism, rows), others=others)
-
-    def rough(rows: Pair) -> RoughPair:
-        return RoughPair(triples_of_rows(mechanism, rows), table, others=others)
 
     def closer(worst: PairBound, level: Level, n: int, bound: arb, pairs: list[Pair], limits: Limits) -> list[Pair]:
         if not isinstance(worst, AllDataSetsPairBound) or not bound > 0 or not worst.searches.knows(level, n):
@@ -218,5 +164,4 @@ def table_pairs(subject: Subject) -> MaxOverRows:
             last[:] = [(n, here, pairs_badly_hidden(table, level, n, len(table.inputs) ** 2))]
         return last[0][2][:most]
 
-    instead = rough if len(table.inputs) > MANY_CLASSES else None
-    return MaxOverRows(table, part, None, pairs_with_equal_laws, instead, closer, badly_hidden)
+    return MaxOverRows(table, part, alike=pairs_with_equal_laws, closer=closer, ranking=badly_hidden)
