@@ -28,8 +28,14 @@ from symamp.sums.two_messages import CountsEnclosure, CountsEvidence
 
 # -------------------------------------------------- A part of a bound, and one certified evaluation of it as plain data
 
-_GUARD = 64
+COARSE, CLOSER = 0.05, 0.005
+"""The gaps of first evaluations: most parts are shown to be smaller by these, at a fraction of the time."""
+_MANY_MESSAGES = 32
+"""With more messages one evaluation may take long: only the part that is left is then evaluated with care."""
 _MOST_STEPS, _INSIDE = 6, 0.999
+"""At most so many steps from worst data sets to worst data sets; how near to the last eps they go."""
+_GUARD = 64
+"""Bits beyond the precision of an evaluation, with which its ends are taken over."""
 
 
 @dataclass(frozen=True)
@@ -242,9 +248,6 @@ def gap_of_largest(evidence: Sequence[Evidence]) -> float:
 
 # ------------------------------------------------------ A bound without a name: the largest divergence of its parts
 
-_GAPS = (0.05, 0.005)
-"""Accuracies that may settle a part below the worst one, before it is evaluated with care."""
-
 Progress: TypeAlias = Callable[[int, int], None]
 """A function that is told how much is done, and of how much."""
 
@@ -343,15 +346,15 @@ class MaxOverPairs:
 
 def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, settings: Settings) -> Evidence:
     """Return an evaluation, as rough as it may be, that proves the limit, else the careful one."""
-    rough = _GAPS[:1] if part.estimate_error > 0.0 else _GAPS
+    rough = (COARSE,) if part.estimate_error > 0.0 else (COARSE, CLOSER)
     whole = limit.ball if isinstance(limit, Dyadic) else ball_of(limit)
     cheap = part.looser_proxy
-    if cheap is not None and cheap.log_estimate(level, n, settings.rough) < log_of_ball(whole) - _GAPS[0]:
-        found = Evidence.of(cheap, level, cheap.enclose(level, n, replace(settings, gap=max(settings.gap, _GAPS[0]))))
+    if cheap is not None and cheap.log_estimate(level, n, settings.rough) < log_of_ball(whole) - COARSE:
+        found = Evidence.of(cheap, level, cheap.enclose(level, n, replace(settings, gap=max(settings.gap, COARSE))))
         if found.is_at_most(limit):
             return found
     margin = log_of_ball(whole) - part.log_estimate(level, n, settings.rough)  # what is wider would prove nothing
-    is_hopeless = isinstance(limit, fmpq) and margin < -_GAPS[0]  # a given goal: how far above it does not matter
+    is_hopeless = isinstance(limit, fmpq) and margin < -COARSE  # a given goal: how far above it does not matter
     for gap in (*(gap for gap in rough if settings.gap < gap < (-margin if is_hopeless else margin)), settings.gap):
         found = Evidence.of(part, level, part.enclose(level, n, replace(settings, gap=gap)))
         if found.is_at_most(limit) or is_hopeless:
@@ -360,8 +363,6 @@ def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, se
 
 
 # ------------- A bound whose parts are too many to be evaluated one by one: a common ranking proposes the worst of them
-
-_MANY_MESSAGES = 32
 
 
 def has_many_messages(table: NumericTable) -> bool:

@@ -17,6 +17,7 @@ from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, Problem
 from symamp.exact.every_data_set import Counts, EveryDataSet, Pair, work
+from symamp.exact.weights import BITS
 from symamp.laws.law import Level
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision
@@ -28,7 +29,9 @@ SOURCE = "enumeration (docs/proofs/histograms.md)"
 HISTOGRAMS = "histograms"
 """The name of the evaluator."""
 _MOST_WORK, _MOST_ON_REQUEST, _MOST_USERS = 3_000_000, 50_000_000, 64
-_BITS, _MOST_BITS = 192, 8192
+"""Terms of all divergences in a default question, a fraction of a second; on request, some seconds. Users likewise."""
+_MOST_BITS = 8192
+"""Ends that are still apart with so many bits are returned as they are."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class RowsOfTable(PairBoundDefaults):
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         with at_precision(64):
-            return log_of_ball(arb(self.ends(level, n, _BITS)[1]))
+            return log_of_ball(arb(self.ends(level, n, BITS)[1]))
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the divergence, as narrow as asked.
@@ -64,7 +67,7 @@ class RowsOfTable(PairBoundDefaults):
         ---------
         The divergence lies between the outer ends. Proof: docs/proofs/histograms.md.
         """
-        bits = _BITS
+        bits = BITS
         while True:
             low, high = self.ends(level, n, bits)
             with at_precision(bits):
@@ -136,7 +139,7 @@ class FewUsers(RowsOfTable, AttainedBound):
 
     def attained(self, level: Level, n: int) -> CountedUsers:
         """Return the data sets that are the worst."""
-        return CountedUsers(self.table, self.rows, self._every(n, _BITS).extreme(self.rows, _eps(level)).counts)
+        return CountedUsers(self.table, self.rows, self._every(n, BITS).extreme(self.rows, _eps(level)).counts)
 
     def _every(self, n: int, bits: int) -> EveryDataSet:
         asked = work(len(self.table.inputs), len(self.table.messages), n)

@@ -11,8 +11,10 @@ from flint import arb, fmpq
 
 from symamp.bounds.bound import Evidence, MaxOverSearchedPairs, PairBound, Progress, has_many_messages, sharp_enough
 from symamp.bounds.pairs_of_a_table import (
+    ESTIMATED,
     MOMENTS,
     Pair,
+    is_small,
     moment_bounds,
     narrowed,
     open_pairs,
@@ -35,12 +37,6 @@ Ranking: TypeAlias = Callable[[NumericTable, Level, int, int], list[Pair]]
 """Returns so many ordered pairs with the largest divergence, by estimates, worst first."""
 Groups: TypeAlias = Callable[[NumericTable, Sequence[Pair]], list[list[Pair]]]
 
-_FEW_INPUTS, _FEW_MESSAGES = 5, 64
-"""Up to so many inputs all pairs are estimated one by one: for few users no ranking is to be trusted."""
-_DEAR = 12
-"""How many pairs besides the worst are evaluated where one evaluation takes long."""
-_REFINED = 6
-"""How many pairs of the ranking are estimated one by one."""
 _SETTLING = 6
 """The work of settling pairs by one tilt and putting the rest in order, in rankings."""
 
@@ -51,16 +47,15 @@ class MaxOverRows(MaxOverSearchedPairs):
 
     ``part`` makes the part of a pair of rows; its divergence must be at most that of the blanket of the pair, since
     pairs are ranked and settled by their blankets. ``alike`` puts pairs in groups with the same divergence of their
-    parts: those with equal blankets, unless the part is another bound. ``instead`` makes a cheap part, for all but a
-    few pairs where evaluations are dear; ``closer`` settles more pairs at once. ``ranking`` proposes pairs: by their
-    blankets, unless the part is another bound. ``progress`` is told (settled, all) of the ordered pairs.
+    parts: those with equal blankets, unless the part is another bound. ``closer`` rules out more pairs at once.
+    ``ranking`` proposes pairs: by their blankets, unless the part is another bound. ``progress`` is called with how
+    many ordered pairs are ruled out, and with how many there are.
     """
 
     table: NumericTable
     part: Callable[[Pair], PairBound]
     progress: Progress | None = None
     alike: Groups = distinct_pairs
-    instead: Callable[[Pair], PairBound] | None = None
     closer: Closer | None = None
     ranking: Ranking = worst_pairs
     _left: dict[tuple[int, fmpq | Dyadic], tuple[float, list[Pair]]] = field(
@@ -73,16 +68,15 @@ class MaxOverRows(MaxOverSearchedPairs):
         part: Callable[[Pair], PairBound],
         progress: Progress | None = None,
         alike: Groups = distinct_pairs,
-        instead: Callable[[Pair], PairBound] | None = None,
         closer: Closer | None = None,
         ranking: Ranking = worst_pairs,
     ) -> None:
-        vars(self).update(table=table, part=part, progress=progress, alike=alike, instead=instead)
+        vars(self).update(table=table, part=part, progress=progress, alike=alike)
         vars(self).update(closer=closer, ranking=ranking, _left={})
 
     def watched(self, progress: Progress) -> MaxOverRows:
         """Return the bound that tells how many pairs are settled."""
-        return MaxOverRows(self.table, self.part, progress, self.alike, self.instead, self.closer, self.ranking)
+        return MaxOverRows(self.table, self.part, progress, self.alike, self.closer, self.ranking)
 
     @property
     def searched_table(self) -> NumericTable:
@@ -106,10 +100,10 @@ class MaxOverRows(MaxOverSearchedPairs):
 
     def proposed(self, level: Level, n: int, settings: Settings) -> list[PairBound]:
         """Return the parts of the pairs that a common ranking finds worst."""
-        if len(self.table.inputs) <= _FEW_INPUTS and len(self.table.messages) <= _FEW_MESSAGES:
+        if is_small(self.table):
             return [self.part(pair) for pair in self.table.pairs]
         settings.limits.charge(ranking_work(self.table))
-        return [self.part(pair) for pair in self.ranking(self.table, level, n, _REFINED) or self.table.pairs[:1]]
+        return [self.part(pair) for pair in self.ranking(self.table, level, n, ESTIMATED) or self.table.pairs[:1]]
 
     def own(self, part: PairBound | None) -> PairBound | None:
         """Return the part for the pair of inputs of another bound's part."""
@@ -144,15 +138,6 @@ class MaxOverRows(MaxOverSearchedPairs):
             return tuple(found)
         limit: fmpq | Dyadic = found[0].upper if goal is None else goal
         groups = self._others(level, n, limit, worst, limits)
-        while self.instead is not None and len(groups) > _DEAR and not limits.is_spent():
-            # The worst ones are evaluated; the next one says below what the rest can be left.
-            tried = sharp_enough(self.instead(groups.pop(_DEAR)[0]), level, n, limit, settings)
-            if not tried.is_at_most(limit):
-                found.append(tried)
-                if goal is not None:
-                    return tuple(found)
-                limit = tried.upper
-                groups = self._others(level, n, limit, worst, limits)
         every, tell = self._every, self.progress or _no_progress
         while groups:
             tell(every - len(groups), every)

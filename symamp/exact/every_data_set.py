@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from symamp.exact.histograms import excess_of_pair
 from symamp.exact.laws import HistogramLaws
-from symamp.exact.weights import ScaledLevel, level_of_budget, merged_columns, weights_of
+from symamp.exact.weights import BITS, ScaledLevel, level_of_budget, merged_columns, weights_of
 from symamp.randomizers.finite import FiniteMechanism
 
 Counts = tuple[int, ...]
@@ -55,7 +55,7 @@ class EveryDataSet:
 
     @staticmethod
     @lru_cache(maxsize=8)
-    def of(table: FiniteMechanism, n: int, bits: int = 192) -> EveryDataSet:
+    def of(table: FiniteMechanism, n: int, bits: int = BITS) -> EveryDataSet:
         """Return the data sets of a question; those of the last ones are kept."""
         return EveryDataSet(table, n, bits)
 

@@ -14,6 +14,7 @@ from symamp.decompositions.randomizer import known_label
 from symamp.errors import ArgumentError, Problem
 from symamp.exact.laws import HistogramLaw, HistogramLaws
 from symamp.exact.weights import (
+    BITS,
     Column,
     ScaledLevel,
     Weights,
@@ -31,7 +32,7 @@ from symamp.randomizers.finite import FiniteMechanism
 MOST_HISTOGRAMS = 2_000_000
 _MOST_BITS, _BITS_OF_COUNT = 1_000_000_000, 8
 _MANY_USERS = 500  # from here on a second, larger precision would cost too much memory
-_PRECISIONS = (192, 384, 768, 1536)
+_PRECISIONS = tuple(BITS << k for k in range(4))
 
 
 @dataclass(frozen=True)

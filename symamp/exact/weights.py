@@ -21,7 +21,10 @@ from symamp.randomizers.finite import FiniteMechanism
 Column = tuple[sp.Expr, ...]
 Bounds = tuple[int, int]
 
+BITS = 192
+"""Binary places of irrational entries at first. More cost time in proportion, and are taken where ends are apart."""
 _MOST_INPUTS, _MOST_MESSAGES = 400, 4000
+"""Larger members of families are refused: every entry of their tables is a formula."""
 _LARGEST_EPS = 3000
 
 

@@ -9,7 +9,7 @@ from symamp.bounds.all_data_sets.tables import table_pairs
 from symamp.bounds.bound import Bound, MaxOverPairs
 from symamp.bounds.hypotheses import EVERY_CLASS, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
-from symamp.bounds.pairs_of_a_table import pairs_badly_hidden
+from symamp.bounds.pairs_of_a_table import ESTIMATED, pairs_badly_hidden
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.laws.law import Level
@@ -20,7 +20,7 @@ _MOST_INPUTS = 64
 _MOST_MESSAGES = 64
 """Up to so many messages one evaluation takes seconds."""
 
-_FEWEST, _ASKED = 8.0, 6
+_FEWEST = 8.0
 """With fewer positive messages parameters are poor, and those of one pair do not suit another."""
 
 
@@ -37,7 +37,7 @@ def _is_dear(subject: Subject, level: Level, n: int) -> bool:
     table = None if mechanism is None else mechanism.numeric
     if table is None or len(table.inputs) <= MANY_CLASSES:
         return False
-    asked = pairs_badly_hidden(table, level, n, _ASKED) or table.pairs[:1]
+    asked = pairs_badly_hidden(table, level, n, ESTIMATED) or table.pairs[:1]
     first, second = (table.floats[list(rows)] for rows in zip(*asked, strict=True))
     excess = np.maximum(first - (1.0 + level.rough_minus_one()) * second, 0.0)
     with np.errstate(all="ignore"):
