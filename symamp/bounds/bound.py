@@ -249,7 +249,7 @@ def gap_of_largest(evidence: Sequence[Evidence]) -> float:
 # ------------------------------------------------------ A bound without a name: the largest divergence of its parts
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""A function that is told how much is done, and of how much."""
+"""A function that is called with how much is done, and with how much there is to do."""
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class MaxOverPairs:
         return None
 
     def watched(self, progress: Progress) -> MaxOverPairs:
-        """Return the bound that tells of its progress where an evaluation may take long."""
+        """Return the bound that reports its progress where an evaluation may take long."""
         return self
 
     def ranked(self, level: Level, n: int, settings: Settings) -> tuple[PairBound, ...]:
@@ -320,10 +320,10 @@ class MaxOverPairs:
     ) -> tuple[Evidence, ...]:
         """Return certified evaluations whose largest upper end bounds every part at this level.
 
-        Parts that the first one settles by convex order, for every n, are not evaluated, and the others only as
+        Parts that the first one dominates by convex order, for every n, are not evaluated, and the others only as
         sharply as it takes to see that they are not above the first one, or the goal. With a ``goal`` the search
         ends at the first evaluation that is not proved to be at most the goal. ``first`` is evaluated first. ``known``
-        are evaluations, at this level, of another bound on the same pairs: what one settles is not evaluated.
+        are evaluations, at this level, of another bound on the same pairs: they are used where they prove the limit.
 
         Guarantee
         ---------
@@ -333,12 +333,12 @@ class MaxOverPairs:
         worst, *others = self.parts if first is None else (first, *(p for p in self.parts if p is not first))
         found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]
         limit = found[0].upper if goal is None else goal
-        settled = {e.part.pair: e for e in known if e.is_at_most(limit)}
+        bounded = {e.part.pair: e for e in known if e.is_at_most(limit)}
         for other in others:
             if goal is not None and not found[-1].is_at_most(goal):
                 break
-            if other.pair in settled:
-                found.append(settled[other.pair])
+            if other.pair in bounded:
+                found.append(bounded[other.pair])
             elif not worst.dominates(other, level):
                 found.append(sharp_enough(other, level, n, limit, settings))
         return tuple(found)
@@ -348,9 +348,9 @@ def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, se
     """Return an evaluation, as rough as it may be, that proves the limit, else the careful one."""
     rough = (COARSE,) if part.estimate_error > 0.0 else (COARSE, CLOSER)
     whole = limit.ball if isinstance(limit, Dyadic) else ball_of(limit)
-    cheap = part.looser_proxy
-    if cheap is not None and cheap.log_estimate(level, n, settings.rough) < log_of_ball(whole) - COARSE:
-        found = Evidence.of(cheap, level, cheap.enclose(level, n, replace(settings, gap=max(settings.gap, COARSE))))
+    looser = part.looser_proxy
+    if looser is not None and looser.log_estimate(level, n, settings.rough) < log_of_ball(whole) - COARSE:
+        found = Evidence.of(looser, level, looser.enclose(level, n, replace(settings, gap=max(settings.gap, COARSE))))
         if found.is_at_most(limit):
             return found
     margin = log_of_ball(whole) - part.log_estimate(level, n, settings.rough)  # what is wider would prove nothing
@@ -374,7 +374,7 @@ class MaxOverSearchedPairs(MaxOverPairs):
     """A bound with ``proposed`` parts for each level and number of users in place of a list of all."""
 
     @property
-    def is_dear(self) -> bool:
+    def is_costly(self) -> bool:
         """Whether the laws have so many values that one evaluation may take long."""
         return False
 
@@ -395,10 +395,10 @@ class MaxOverSearchedPairs(MaxOverPairs):
     ) -> tuple[float, PairBound]:
         """Return (eps, part) with the largest estimated eps at which a part has divergence delta.
 
-        What is proposed depends on eps: it is asked for again at each eps that is found. Where evaluations are dear
+        What is proposed depends on eps: it is asked for again at each eps that is found. Where evaluations are costly
         only the one that is left is evaluated with more care than it takes to compare them.
         """
-        if not self.is_dear:
+        if not self.is_costly:
             return self._compared(n, log_delta, settings, start, first)
         root, best = self._compared(n, log_delta, replace(settings, gap=max(settings.gap, ROUGH.gap)), start, first)
         return (best.root(n, log_delta, settings, root) if 0.0 < root < inf else root), best
@@ -416,7 +416,7 @@ class MaxOverSearchedPairs(MaxOverPairs):
             if best is not None and settings.limits.is_spent():
                 return root, best
             proposed = self.proposed(Level.of_float(root), n, settings)
-            # Reversed: of parts that are alike the first is kept.
+            # Reversed: of parts with one signature the first is kept.
             new = {part.signature: part for part in reversed(proposed) if part.signature not in tried}
             new = dict(reversed(new.items()))
             if best is not None and (proposed[0].signature in tried or not new):
@@ -446,9 +446,9 @@ class Bound(Statement):
     ``hypotheses`` lists what its theorem supposes; a setting that fails one is refused, with the reason. ``parts``
     gives the parts of the bound (triples, or anything else with the methods of ``PairBound``) for what all users run.
     ``proof`` names its page in docs/proofs, "" where nothing is proved. ``rank`` places it in the search for the least
-    upper bound: cheap ones first, None if it is evaluated on request only; ``skip_by_default`` tells where another one
-    is known to be at least as good, or where it takes too long to be a default. ``floor`` gives parts that the bound is
-    not below: where they are cheap, the bound is made only where it can be the least. ``too_costly`` tells the levels
+    upper bound: cheap ones first, None if it is evaluated on request only; ``skip_by_default`` says where another
+    one is known to be at least as good, or where it takes too long to be a default. ``floor`` gives parts that the bound is
+    not below: where they are cheap, the bound is made only where it can be the least. ``too_costly`` says for which levels
     and numbers of users at which it takes too long to be a default.
 
     >>> from symamp.bounds.registry import BOUNDS

@@ -72,7 +72,7 @@ def envelope_of_rows(mechanism: Mechanism, table: NumericTable) -> MaxOverRows:
     def part(rows: Pair) -> EnvelopePairBound:
         return EnvelopePairBound(triples_of_rows(mechanism, rows))
 
-    return MaxOverRows(table, part, alike=pairs_with_equal_laws)
+    return MaxOverRows(table, part, groups=pairs_with_equal_laws)
 
 
 ENVELOPE = Bound(

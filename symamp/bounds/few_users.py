@@ -36,7 +36,7 @@ _MOST_BITS = 8192
 
 @dataclass(frozen=True)
 class RowsOfTable(PairBoundDefaults):
-    """What is asked of an ordered pair of rows of a table, whose entries are numbers."""
+    """The divergences of an ordered pair of rows of a table, whose entries are numbers."""
 
     table: FiniteMechanism
     rows: Pair
@@ -166,7 +166,7 @@ def are_few(table: FiniteMechanism, n: int) -> bool:
     return n <= _MOST_USERS and work(len(table.inputs), len(table.messages), n) <= _MOST_WORK
 
 
-def _is_dear(subject: Subject, level: Level, n: int) -> bool:
+def _has_many_users(subject: Subject, level: Level, n: int) -> bool:
     table = table_of(subject)
     return table is None or not are_few(table, n)
 
@@ -180,5 +180,5 @@ EVERY_DATA_SET = Bound(
     (*SHUFFLED, TABLE),
     _parts,
     rank=1,
-    too_costly=_is_dear,
+    too_costly=_has_many_users,
 )

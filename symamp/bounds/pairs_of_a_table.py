@@ -75,7 +75,7 @@ def chi_squares(rows: Floats, hidden: Floats) -> Floats:
     """
     seen = hidden > 0.0
     scaled = rows[:, seen] / np.sqrt(hidden[seen])
-    # Centred: differences of rows that are nearly alike must not cancel.
+    # Centred: differences of rows that are nearly equal must not cancel.
     scaled = scaled - scaled.mean(axis=0)
     gram = scaled @ scaled.T
     norms = np.diagonal(gram)
@@ -402,7 +402,7 @@ def narrowed(
     """Return those of the pairs that are still not proved to have a divergence of at most ``bound``.
 
     The divergence of one user alone is tried first, as it bounds that of n; then the compact kernel with the plan that
-    suits ``worst``, the law of one of the worst pairs; ``progress`` is told (done, all) of its terms.
+    suits ``worst``, the law of one of the worst pairs; ``progress`` is called with (done, all) of its terms.
 
     Guarantee
     ---------
@@ -627,7 +627,7 @@ def _bounds(rows: Floats, pairs: Sequence[Pair], c: _Common) -> Floats:
 
 
 def _raised(exponent: Floats) -> Floats:
-    """Return e^exponent or more; what is far below 1 is not told apart, what is far above it is inf."""
+    """Return e^exponent or more; what is far below 1 is rounded up to one value, what is far above it is inf."""
     return np.where(exponent < LARGEST, exponentials(np.clip(exponent, -LARGEST, LARGEST)), inf)
 
 

@@ -144,7 +144,7 @@ def reports_of(laws: Sequence[Law]) -> TwoMessages:
 def _likelier(law: Law) -> tuple[Number, Number, Number]:
     """Return (R(x0), R(x1), R(x)) of the message that is likelier under x0 than under x1.
 
-    Raises PrecisionError if balls do not tell the two inputs apart.
+    Raises PrecisionError if balls do not distinguish the two inputs.
     """
     seen = [(_product(a.ratio0, a.mass), _product(a.ratio1, a.mass), a.mass) for a in law.atoms]
     seen += [(a, b, lambda: arb(0)) for a, b in law.singular]
@@ -154,7 +154,9 @@ def _likelier(law: Law) -> tuple[Number, Number, Number]:
         for found, rest in ((one, other), (other, one)):
             if found[0]() > found[1]() or rest[0]() < rest[1]():
                 return found
-    raise PrecisionError("mechanism", Problem(f"{_BITS} bits do not tell two inputs apart"), "change an entry a little")
+    raise PrecisionError(
+        "mechanism", Problem(f"{_BITS} bits do not distinguish two inputs"), "change an entry a little"
+    )
 
 
 def _product(ratio: Number, mass: Number) -> Number:
@@ -209,7 +211,7 @@ class TwoMessagesPairBound(AttainedBound, PairOfInputs):
 def _not_two(subject: Subject) -> str | None:
     mechanism = listed(subject).mechanism
     if mechanism is None or not describes_all_inputs(mechanism) or _has_two(mechanism):
-        return None  # of the first two the hypotheses before this one tell
+        return None  # the hypotheses before this one refuse the first two
     return "here there are more: take method='all_data_sets'"
 
 
@@ -217,7 +219,7 @@ def _has_two(mechanism: Mechanism) -> bool:
     table = mechanism.numeric
     if table is not None:
         return len(table.messages) == 2 and bool((table.ranks != table.ranks[0]).any())
-    # Messages that no triple tells apart are not told apart by the blanket, which is at hand.
+    # Messages that no triple distinguishes are one message in the blanket, which is at hand.
     if any(len(c.decomposition.components) > 2 for c in pair_classes(mechanism)):
         return False
     triples = (t for found in envelope_classes(mechanism) for t in found.triples)

@@ -61,9 +61,9 @@ class _Proposed(MaxOverSearchedPairs):
     parts: tuple[PairBound, ...] = field(init=False, compare=False, default=())
 
     @property
-    def is_dear(self) -> bool:
+    def is_costly(self) -> bool:
         """Whether one evaluation may take long."""
-        return any(space.is_dear for space in self.spaces)
+        return any(space.is_costly for space in self.spaces)
 
     def proposed(self, level: Level | None, n: int, settings: Settings) -> Sequence[DataSetBound]:
         """Return a few data sets for each space."""
@@ -91,7 +91,7 @@ class DataSetSearch:
     def __init__(self, setting: Subject | Victims) -> None:
         self._spaces = spaces(setting)
         self._simple = _Proposed(self._spaces)
-        self._in_vain = 0
+        self._without_gain = 0
         self._winner: PairBound | None = None
         self._hopeless: dict[int, tuple[tuple[DataSetBound, arb], ...]] = {}
 
@@ -107,9 +107,9 @@ class DataSetSearch:
         self, n: int, log_delta: float, settings: Settings, best: DataSetBound, root: float
     ) -> tuple[float, DataSetBound]:
         """Return (eps, data set) with the largest estimated eps among the best one and what refines it."""
-        if not 0.0 < root < inf or self._in_vain >= _PATIENCE or settings.limits.is_spent():
+        if not 0.0 < root < inf or self._without_gain >= _PATIENCE or settings.limits.is_spent():
             return root, best
-        return self._told(best, self._refined(Level.of_float(root), n, best).root(n, log_delta, settings, root))
+        return self._remembered(best, self._refined(Level.of_float(root), n, best).root(n, log_delta, settings, root))
 
     def largest_value(self, level: Level, n: int, settings: Settings) -> tuple[float, DataSetBound]:
         """Return (log divergence, data set) with the largest estimate among the simple data sets."""
@@ -119,9 +119,9 @@ class DataSetSearch:
         self, level: Level, n: int, settings: Settings, best: DataSetBound
     ) -> tuple[float, DataSetBound]:
         """Return (log divergence, data set) with the largest estimate among the best one and what refines it."""
-        if self._in_vain >= _PATIENCE or settings.limits.is_spent():
+        if self._without_gain >= _PATIENCE or settings.limits.is_spent():
             return _largest(MaxOverPairs((best,)), level, n, settings)
-        return self._told(best, _largest(self._refined(level, n, best), level, n, settings))
+        return self._remembered(best, _largest(self._refined(level, n, best), level, n, settings))
 
     def _refined(self, level: Level, n: int, best: DataSetBound) -> MaxOverPairs:
         parts: list[PairBound] = [best]
@@ -131,15 +131,15 @@ class DataSetSearch:
                     parts += _asked([space], level, n, best)
         return MaxOverPairs.of(parts)
 
-    def _told(self, best: DataSetBound, found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:
+    def _remembered(self, best: DataSetBound, found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:
         """Remember whether a refinement has won: where several have not, further questions go without them."""
-        self._in_vain = 0 if found[1] is not best else self._in_vain + 1
+        self._without_gain = 0 if found[1] is not best else self._without_gain + 1
         return _data_set(found)
 
     def repeatable(self, level: Level, n: int, settings: Settings) -> Reduction | None:
         """Return the triple of the worst data sets that may be the same in many rounds, None if there is none.
 
-        There nobody draws an input anew. Messages with a density are told apart by cells only.
+        There nobody draws an input anew. Messages with a density are seen by their cells only.
         """
         for part in self._simple.ranked(level, n, settings):
             found = part.in_cells(level, n) if isinstance(part, SmoothDataSet) else part

@@ -29,7 +29,7 @@ def spaces_of_victims(victims: Victims) -> tuple[DataSpace, ...]:
     return (MessageSpace(victims),)
 
 
-# ------------------------------------------- Data shuffled: the divergence is a sum over positions if inputs are alike
+# ------------------------------------ Data shuffled: the divergence is a sum over positions if all know the same inputs
 
 
 class PositionSpace(DataSpace):
@@ -96,7 +96,7 @@ class DataOfPositions(GroupSum):
         return self.positions(level) if self.positions else (), lambda: arb(self.crowd.n), lambda: arb(0)
 
 
-# ------------------------------------------------ Messages shuffled: what is summed is how messages tell the pair apart
+# ----------------------------------------------- Messages shuffled: what is summed is how messages distinguish the pair
 
 
 class MessageSpace(DataSpace):
@@ -159,7 +159,7 @@ class StepSums(OfVictims):
         return DataSets(*self.compared, tuple((x, str(count)) for x, count in counts.items()), counted=True)
 
     def test(self, level: Level) -> StepTest | None:
-        """Return the sum over messages that tells most at a level, None if none does."""
+        """Return the sum over messages that distinguishes most at a level, None if none does."""
         with at_precision(BITS):
             tests = list(self.victim.tests(level, self.held))
         best = max(tests, key=lambda test: test.walk.log_estimate(level), default=None)

@@ -122,8 +122,8 @@ class _Rough(NamedTuple):
                 terms[:, self.places[unit.index(1)]] += _double(int(value), scale) * self.laws
             values = np.maximum(terms, 0.0).sum(axis=1)
             error = (1.0 + e) * (self.histograms + len(self.places) + 8) * _UNIT + _LEAST
-            settled = values < values.max() - 2.0 * error
-        return [int(i) for i in np.flatnonzero(~settled)]
+            is_less = values < values.max() - 2.0 * error
+        return [int(i) for i in np.flatnonzero(~is_less)]
 
 
 def _double(numerator: int, denominator: int) -> float:

@@ -60,8 +60,8 @@ def divergence(mech: object, data0: Sequence[object], data1: Sequence[object], e
     as ``eps="log(3/2)"``) the result is exact; otherwise it is enclosed.
 
     Raises ArgumentError for free parameters, sizes that differ or are too large, and eps out of range;
-    UnknownInputError for a label that the mechanism does not have; UndecidedOrderError if the algebra cannot tell a
-    difference of probabilities from 0.
+    UnknownInputError for a label that the mechanism does not have; UndecidedOrderError if the algebra cannot separate
+    a difference of probabilities from 0.
 
     Guarantee
     ---------

@@ -138,7 +138,7 @@ def linear_excess(
 ) -> tuple[list[int], list[int]]:
     """Return bounds on ``R(x0)(y) - E R(x1)(y)`` for each message, times ``weights.scale * level.scale``.
 
-    Differences that the bounds cannot tell from 0 are decided by algebra. Raises UndecidedOrderError if that fails.
+    Differences that the bounds cannot separate from 0 are decided by algebra. Raises UndecidedOrderError if that fails.
     """
     x0, x1 = pair
     lower = [a * level.scale - b * level.upper for a, b in zip(weights.lower[x0], weights.upper[x1], strict=True)]

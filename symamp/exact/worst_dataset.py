@@ -198,7 +198,7 @@ def _neighbours(inputs: Sequence[str], case: Case) -> Neighbours:
 
 @contextmanager
 def _reporter(progress: Progress) -> Iterator[Callable[[int, int], None]]:
-    """Give the function that is told how much is finished."""
+    """Give the function that is called with how much is finished."""
     if progress is None or progress is False:
         yield lambda done, every: None
     elif callable(progress):

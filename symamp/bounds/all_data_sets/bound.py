@@ -1,4 +1,4 @@
-"""The bound over all data sets at once: nearly the truth where many messages tell the two inputs apart."""
+"""The bound over all data sets at once: nearly the truth where many messages distinguish the two inputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _bound(subject: Subject) -> MaxOverPairs:
     return MaxOverPairs.of(AllDataSetsPairBound(triples) for triples in pairs_of_inputs(subject))
 
 
-def _is_dear(subject: Subject, level: Level, n: int) -> bool:
+def _has_poor_parameters(subject: Subject, level: Level, n: int) -> bool:
     """Return whether there are many inputs, and few messages that are positive for one of the bad pairs."""
     mechanism = subject.mechanism
     table = None if mechanism is None else mechanism.numeric
@@ -45,7 +45,7 @@ def _is_dear(subject: Subject, level: Level, n: int) -> bool:
         return not ((n - 1) * excess.sum(axis=1) ** 2 / squares).min() > _FEWEST
 
 
-def _needless(subject: Subject) -> bool:
+def _takes_long(subject: Subject) -> bool:
     found = listed(subject)
     mechanism = found.mechanism
     if mechanism is None or mechanism.numeric is None or not is_large_table(found):
@@ -65,6 +65,6 @@ ALL_DATA_SETS = Bound(
     (*SHUFFLED, PROBABILITIES, EVERY_CLASS),
     _bound,
     rank=4,
-    skip_by_default=_needless,
-    too_costly=_is_dear,
+    skip_by_default=_takes_long,
+    too_costly=_has_poor_parameters,
 )
