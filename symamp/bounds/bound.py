@@ -279,7 +279,13 @@ class MaxOverPairs:
         """Return the parts, largest estimated divergence first."""
         if len(self.parts) == 1:
             return self.parts
-        value = {id(p): p.log_estimate(level, n, settings.rough) for p in self.parts}
+        value, largest = dict[int, float](), -inf
+        for p in self.parts:  # of one that is smaller by a cheaper bound no more need be known
+            cheap = p.looser_proxy
+            value[id(p)] = inf if cheap is None else cheap.log_estimate(level, n, settings.rough)
+            if not value[id(p)] <= largest:
+                value[id(p)] = p.log_estimate(level, n, settings.rough)
+            largest = max(largest, value[id(p)])
         return tuple(sorted(self.parts, key=lambda p: -value[id(p)]))
 
     def root(
@@ -446,10 +452,10 @@ class Bound(Statement):
     ``hypotheses`` lists what its theorem supposes; a setting that fails one is refused, with the reason. ``parts``
     gives the parts of the bound (triples, or anything else with the methods of ``PairBound``) for what all users run.
     ``proof`` names its page in docs/proofs, "" where nothing is proved. ``rank`` places it in the search for the least
-    upper bound: cheap ones first, None if it is evaluated on request only; ``skip_by_default`` says where another
-    one is known to be at least as good, or where it takes too long to be a default. ``floor`` gives parts that the bound is
-    not below: where they are cheap, the bound is made only where it can be the least. ``too_costly`` says for which levels
-    and numbers of users at which it takes too long to be a default.
+    upper bound: cheap ones first, None if it is evaluated on request only. ``skip_by_default`` says where another one
+    is known to be at least as good, or where it takes too long to be a default; ``too_costly`` says the same of a level
+    and a number of users. ``floor`` gives parts that the bound is not below: where they are cheap, the bound is made
+    only where it can be the least.
 
     >>> from symamp.bounds.registry import BOUNDS
     >>> import symamp as sa

@@ -15,6 +15,7 @@ from flint import arb, fmpq
 from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.densities import AboveDensities
 from symamp.bounds.few_users import HISTOGRAMS, RowsOfTable
+from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.pairs_of_a_table import Pair
 from symamp.bounds.reduction import Reduction, is_triple
 from symamp.certificates.text import dyadic_text, exact_double, expression_text, fraction_text
@@ -87,6 +88,7 @@ def evidence_data(part: PairBound, at: At, found: Evidence, n: int, more_bits: i
     laws = {json.dumps(sorted(law["components"])): (x, law) for x, law in ((t, _law(t, at)) for t in triples)}
     data |= {"laws": [{"other": t.dataset[0][0], **law} for t, law in laws.values()], "dominating": None}
     data |= {"rounded": fraction_text(fmpq_of(part.rounded))} if isinstance(part, AboveDensities) else {}
+    data |= {"mixed": True} if isinstance(part, PairOfInputs) and part.mixed else {}
     if found.evaluator in ("no positive value", "one user"):
         return data | how | {"evaluator": "one user"}
     if found.details is None:

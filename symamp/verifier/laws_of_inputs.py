@@ -3,14 +3,17 @@
 PROVED, of a pair of inputs: the triples (R(x0), R(x1), R(x)) listed for the classes of other inputs x belong to one
 pair, and at ``eps`` no data set of the other users with these laws has a larger divergence than the number that is
 compared with the claim: by a law above all of theirs in increasing convex order (docs/proofs/envelope.md), by the
-integrals over all data sets (docs/proofs/all_data_sets.md), or by one user alone. ``rounded`` says how far, in total
-variation, these laws of one message may be from those they stand for, which is not checked: what n messages make of it
-is added (docs/proofs/dominating_table.md).
+integrals over all data sets (docs/proofs/all_data_sets.md), or by one user alone. Laws that are ``mixed`` may be those
+of several pairs, and the same is proved of every pair of inputs for which the law of each other input is below a
+mixture of them in convex order, with the same positive part (docs/proofs/other_inputs.md). ``rounded`` says how far,
+in total variation, these laws of one message may be from those they stand for, which is not checked: what n messages
+make of it is added (docs/proofs/dominating_table.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from operator import itemgetter
 from typing import Any
 
@@ -38,6 +41,7 @@ def shape(check: Any, data: dict[str, Any], triple: dict[str, Any], above: bool)
     elif data.get("evaluator") == COUNTS:
         plan = message_counts.plan_shape(above)
     common |= {"rounded": str} if "rounded" in data else {}
+    common |= {"mixed": bool} if above and "mixed" in data else {}
     return common | {"plan": plan, "laws": [_LAW], "dominating": _DOMINATING if data.get("dominating") else type(None)}
 
 
@@ -72,16 +76,17 @@ def _of_listed(check: Any, data: dict[str, Any], n: int, up: bool, what: str) ->
         laws.append(check.values(law, components, singular, data["eps"]))
         atoms, _, visible = laws[-1]
         ones.append(check.total(m * check.larger(v) for v, m in atoms) + visible)
+    mixed = data.get("mixed", False)
     same = all(arb(x).overlaps(arb(ones[0])) and arb(x - ones[0]).rad() < arb(2) ** -80 for x in ones)
-    require(same, f"{what}: the laws do not belong to one pair of inputs", "invalid")
+    require(same or mixed, f"{what}: the laws do not belong to one pair of inputs", "invalid")
     if name == "one user":
-        return ones[0]
+        return reduce(check.larger, ones)
     if name == "all data sets":
         require(plan is not None and "terms" in plan and n > 1, f"{what}: no plan, or one user")
         good = all(visible == 0 for *_, visible in laws) and not any(arb(v).contains(0) for a, *_ in laws for v, _ in a)
         require(good, f"{what}: a singular part, or a value that may be 0", "invalid")
         balls = [([(arb(v), arb(m)) for v, m in atoms], arb(null)) for atoms, null, _ in laws]
-        return data_set_integrals.bound(check, balls, [arb(ones[0])], n, plan, what)
+        return data_set_integrals.bound(check, balls, [arb(x) for x in (ones if mixed else ones[:1])], n, plan, what)
     require(data["dominating"] is not None, f"{what}: no dominating law, or an unknown evaluator {name[:40]!a}")
     atoms, null, singular = _dominating(check, laws, data["dominating"], what)
     return check.evaluated(name, plan, atoms, null, n, True, what) / n + singular

@@ -15,6 +15,7 @@ OF_GROUPS = 4
 _ABOVE = {
     "components": "that every triple above is one of the mechanism, and that the pairs of inputs listed stand for all",
     "laws": "that the laws above are those of all inputs of the other users, for pairs of inputs that stand for all",
+    "mixed": "that the law of each input of the other users, at each pair, is below a mixture of the laws listed above",
     "rounded": "that the laws above are as near to those of the mechanism as the certificate says",
     "rows": "that the rows of the table are those of the mechanism",
     "ratio": "that every user runs one and the same randomizer of this ratio",
