@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self, cast
 
 import mpmath
 
-from symamp.bounds.bound import DataSetBound, DataSets, Evidence, gap_of_largest
+from symamp.bounds.bound import AttainedBound, DataSetBound, DataSets, Evidence, gap_of_largest
 from symamp.bounds.pair_of_inputs import is_large_table
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import BOUNDS
@@ -232,7 +232,7 @@ class Answer(Bracket):
         known = self.evidence_below[0].fraction if self.evidence_below and self.quantity == "delta" else None
         if (
             known is not None
-            and self.evidence_above[0].part.is_attained
+            and isinstance(self.evidence_above[0].part, AttainedBound)
             and all(e.is_at_most(known) for e in self.evidence_above)
         ):
             return self.dataset
@@ -260,7 +260,7 @@ class Answer(Bracket):
         """Whether the upper bound is proved to be the truth, so that the width of the bracket is numerical only."""
         part = self.evidence_above[0].part if self.evidence_above else None
         return part is not None and (
-            part.is_attained or (part.method == "envelope" and self.worst_data_set is not None)
+            isinstance(part, AttainedBound) or (part.method == "envelope" and self.worst_data_set is not None)
         )
 
     @property

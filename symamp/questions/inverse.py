@@ -297,7 +297,8 @@ class _Search:
             subject = members[self._member]
         value, found = DataSetSearch(subject).largest_value(self.level, self.users(x), self._limited())
         if self._member is None and len(members) > 1:
-            self._member = [repr(m) for m in members].index(found.member)
+            assert found.data_sets is not None
+            self._member = [repr(m) for m in members].index(found.data_sets.member)
         return max(value, -_FAR)
 
 

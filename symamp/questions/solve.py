@@ -13,11 +13,12 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 
 from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound
 from symamp.bounds.pairs_of_a_table import MOMENTS
+from symamp.bounds.reduction import is_triple
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.surroundings import at_precision
 from symamp.settings.question import Query
-from symamp.sums.inversion import log_of_ball
+from symamp.sums.inversion import log_of_ball, plateau
 
 # ----------------------------------- One side of a falling curve, and the first place from its root on that proves it
 
@@ -220,11 +221,11 @@ class _Below:
 
 def _at_tie(part: PairBound, n: int, query: Query, guess: float) -> float:
     """Return the guess, or where the divergence comes down to delta, if delta is what is left of it for large eps."""
-    plateau = part.plateau
-    if plateau == inf:
+    last = plateau(part.law) if is_triple(part) else inf
+    if last == inf:
         return guess
     with at_precision(256):
-        return plateau if part.limit(n).contains(query.given) else guess
+        return last if part.limit(n).contains(query.given) else guess
 
 
 def log_miss(value: Dyadic, log_delta: float) -> float:
@@ -241,10 +242,7 @@ _WIDE, _STEP_SIZES, _SMALL = 1e-2, (1e-4, 1e-7, 1e-10), 1e-3
 def _slope(part: PairBound, n: int, query: Query, eps: float) -> float:
     """Return a positive float near -d log D / d eps at the eps where D is delta, for choosing a first step."""
     wide, settings = _WIDE * eps, query.settings.rough
-    cheap = part.slope_proxy(Level.of_float(eps), n, settings)
-    if cheap is not None:
-        part = cheap
-    elif wide > 0.0:
+    if wide > 0.0:
         slope = (query.log_delta - part.log_estimate(Level.of_float(eps + wide), n, settings)) / wide
         if isfinite(slope) and slope > 0.0:
             return slope
