@@ -13,6 +13,7 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.bounds.bound import Evidence, PairBound
+from symamp.bounds.densities import AboveDensities
 from symamp.bounds.few_users import HISTOGRAMS, RowsOfTable
 from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.pairs_of_a_table import Pair
@@ -86,7 +87,7 @@ def evidence_data(part: PairBound, at: At, found: Evidence, n: int, more_bits: i
         raise ArgumentError("certificate", Problem(f"{part.method} has none"), "ask with method='all_data_sets'")
     laws = {json.dumps(sorted(law["components"])): (x, law) for x, law in ((t, _law(t, at)) for t in triples)}
     data |= {"laws": [{"other": t.dataset[0][0], **law} for t, law in laws.values()], "dominating": None}
-    data |= {"rounded": fraction_text(fmpq_of(part.rounded))} if part.rounded else {}
+    data |= {"rounded": fraction_text(fmpq_of(part.rounded))} if isinstance(part, AboveDensities) else {}
     data |= {"mixed": True} if isinstance(part, PairOfInputs) and part.mixed else {}
     if found.evaluator in ("no positive value", "one user"):
         return data | how | {"evaluator": "one user"}
@@ -134,7 +135,7 @@ def histograms_data(part: PairBound, at: At, found: Evidence, n: int, more_bits:
         "evaluator": found.evaluator,
         "precision": min(found.precision + _GUARD + more_bits, MOST_PRECISION),
         "rows": _rows(table),
-        "compared": [list(rows) for rows in (table.pairs if part.is_attained else [asked.rows])],
+        "compared": [list(rows) for rows in (table.pairs if asked.held is None else [asked.rows])],
         "others": asked.held,
     }
 
