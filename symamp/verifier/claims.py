@@ -12,7 +12,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from .refusals import CrossedEnds, require
-from .working import working
+from .check import working
 
 Number = Any
 _DIGITS, _MOST_TEXT, _MOST_SHOWN, _MOST_NAMES = 10, 60, 120, 8

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from flint import acb, acb_series, arb, arb_mat, arb_series, fmpq
+from flint import acb, acb_series, arb, arb_mat, arb_series
 
 _FLOOR, _SMALL = 70, 1e-5  # |M|^N is not followed below e^-70 of its largest value; cells that need not be sharp
 _ZERO, _ONE = arb(0), arb(1)
@@ -22,43 +22,18 @@ def bound(check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str,
     ``gains`` are E[G_+]: one number for all; or one for each law, and then all mixtures of the laws may occur too
     (docs/proofs/generic_all_data_sets.md).
     """
-    regions, classes = plan.get("regions", [{"steps": [], **plan}]), range(len(laws))
-    corners = [[fmpq(i == k) for k in classes] for i in classes]
-    found = list(_covered(check, [(r["steps"], r) for r in regions], corners, what))
-    return _largest([_AllDataSets(check, laws, gains, n, plan, what, at).bound() for plan, at in found])
-
-
-def _covered(check: Any, found: list[Any], corners: list[Any], what: str) -> Iterator[tuple[dict[str, Any], list[Any]]]:
-    """Yield the plans with the corners of their regions, after a proof that the regions cover that of the corners.
-
-    A corner is the list of the shares of the classes. Either one plan is for all, or all first halve one edge between
-    two corners.
-    """
-    check.spend(100 + len(found) + len(corners) ** 2, hard=True)
-    if len(found) == 1 and not found[0][0]:
-        yield found[0][1], corners
-        return
-    good = all(steps and steps[0][:2] == found[0][0][0][:2] for steps, _ in found) if found and found[0][0] else False
-    check.require(good, f"{what}: the regions do not cover all data sets", "invalid")
-    i, j = found[0][0][0][:2]
-    check.require(0 <= i < j < len(corners), f"{what}: no such corners", "invalid")
-    middle = [check.limited((a + b) / 2) for a, b in zip(corners[i], corners[j], strict=True)]
-    for half in (0, 1):
-        rest = [(steps[1:], plan) for steps, plan in found if steps[0][2] == half]
-        k = j if half else i
-        yield from _covered(check, rest, [*corners[:k], middle, *corners[k + 1 :]], what)
+    return _AllDataSets(check, laws, gains, n, plan, what).bound()
 
 
 class _AllDataSets:
-    """Theorem G in balls, with the numbers of the certificate, on the data sets of one region."""
+    """Theorem G in balls, with the numbers of the certificate."""
 
     def __init__(
-        self, check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str, corners: list[Any]
+        self, check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str
     ) -> None:
         self.check, self.laws, self.N, self.what = check, laws, n - 1, what
         self.mixed, self.most = len(gains) > 1, _largest(gains)
         self.gains = gains if self.mixed else gains * len(laws)
-        self.corners = [[(x, arb(share)) for x, share in enumerate(corner) if share] for corner in corners]
         self.p_lo, self.a, self.b = (arb(check.number(plan[key])) for key in ("p_lo", "a", "b"))
         self.terms = []
         for term in plan["terms"]:
@@ -86,18 +61,13 @@ class _AllDataSets:
         check.require(good, f"{what}: parameters or cells out of range", "invalid")
         check.spend(sum(len(t["scales"]) for t in self.terms) * len(laws), hard=True)
 
-    def at_corners(self, values: Sequence[Any]) -> list[Any]:
-        """Return at the corners what is linear in the shares of the classes."""
-        return [sum((share * values[x] for x, share in corner), _ZERO) for corner in self.corners]
-
     def bound(self) -> arb:
         self.majorant()
         victim, others = _ZERO, []
         for atoms, null in self.laws:
             victim = victim.max(sum((m * z * (self.b * z).exp() for z, m in atoms if z > 0), _ZERO))
             others.append(sum((m * (self.b * z - self.a * z.max(_ZERO)).exp() for z, m in atoms), null).log())
-        at = self.at_corners(others)
-        results = [victim * (self.a * self.p_lo + self.N * x).exp() for x in at]
+        results = [victim * (self.a * self.p_lo + self.N * x).exp() for x in others]
         for t in self.terms:
             results = [x + t["a"] / arb.pi() * y for x, y in zip(results, self.integrals(t), strict=True)]
         return _largest(results)
@@ -119,7 +89,7 @@ class _AllDataSets:
                 self.check.require(ratio > 1.00001, f"{self.what}: q >= 1/p^2 is not proved", "invalid")
 
     def integrals(self, term: dict[str, Any]) -> list[arb]:
-        """Return bounds on the integral of one term over u > 0, one for each corner."""
+        """Return bounds on the integral of one term over u > 0, one for each class."""
         classes = [_Class(atoms, null, term, self.p_lo) for atoms, null in self.laws]
         most = _largest([x.lost for x in classes])
         for x in classes:
@@ -130,7 +100,7 @@ class _AllDataSets:
         if self.mixed:
             beside = [_largest([x.size for x in classes]), _largest([x.growth for x in classes])]
         order = sorted(range(len(classes)), key=lambda k: -float(classes[k].mgf.mid()))
-        results = [_ZERO] * len(self.corners)
+        results = [_ZERO] * len(classes)
         for (lo, hi), c, gamma in zip(pairwise(term["ends"]), term["scales"], term["slopes"], strict=True):
             self.check.spend(sum(len(x.values) + 8 for x in classes), hard=True)
             middle, half = (lo + hi) / 2, (hi - lo) / 2
@@ -139,7 +109,7 @@ class _AllDataSets:
             weight = square * (s**2 - lo**2) / 2 - (s**2 + lo**2).log() + c.log() + grown - 1
             centres = [x.at(middle) for x in classes]
             crude = [x.crude(m, lo, hi, N, c * (-grown).exp()) for x, (m, *_) in zip(classes, centres, strict=True)]
-            flat = 2 * half * (_largest(self.at_corners(crude)) + weight).exp()
+            flat = 2 * half * (_largest(crude) + weight).exp()
             bounds = [flat] * len(results)
             if not flat <= _largest(results) * _SMALL:
                 top = _largest(crude)
@@ -152,15 +122,14 @@ class _AllDataSets:
                 wide = {k: classes[k].at(across) for k in chosen}
                 for k, at, over, factor in self.sizes({k: centres[k] for k in chosen}, wide):
                     parts[k] = _parabola(at, over, factor, middle, across, s, square, N, (c, gamma)) or parts[k]
-                columns = map(self.at_corners, zip(*parts, strict=True))
-                curved = [_cell(part, half) for part in zip(*columns, strict=True)]
+                curved = [_cell(part, half) for part in parts]
                 # With mixtures all classes are bounded in the same way.
                 is_less = [x.is_finite() and x.upper() < flat.upper() for x in curved]
                 if not self.mixed or all(is_less):
                     bounds = [x if less else flat for x, less in zip(curved, is_less, strict=True)]
             results = [x + y for x, y in zip(results, bounds, strict=True)]
         last, c = term["ends"][-1], term["tail"]
-        top = _largest(self.at_corners([N * x.mgf.log() + N * x.size.max(x.growth) / (x.mgf * c) for x in classes]))
+        top = _largest([N * x.mgf.log() + N * x.size.max(x.growth) / (x.mgf * c) for x in classes])
         power = (top - 1 + square * (s**2 - last**2) / 2).exp()
         return [x + c * power * (1 / last**2 + square) / (square * last) for x in results]
 
