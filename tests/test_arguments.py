@@ -13,8 +13,7 @@ import sympy as sp
 import symamp as sa
 from symamp import errors
 from symamp.command_line import cli
-from symamp.numbers.arguments import relative_gap, users
-from symamp.numbers.reading import check_formula
+from symamp.numbers.reading import check_formula, relative_gap, users
 
 x, y = sp.Symbol("x", positive=True), sp.Symbol("y")
 D = sp.Symbol("D", integer=True, positive=True)

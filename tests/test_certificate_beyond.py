@@ -269,26 +269,6 @@ def test_what_is_refused_of_all_data_sets_and_why():
     assert "one pair" in verify(json.dumps(changed)).reason
 
 
-def test_regions_of_data_sets_that_do_not_cover_all_are_refused():
-    method = "all_data_sets_by_regions"
-    data = checked(sa.delta(sa.LocalHashing(l=2, D=4, eps0=4), n=1000, eps="7/10", method=method))
-    path = ("above", 0, "plan", "regions")
-    regions = data["above"][0]["plan"]["regions"]
-    assert {r["steps"][0][2] for r in regions} == {0, 1}
-    (i, j, half), *more = regions[0]["steps"]
-    for changed, word in [
-        (replaced(data, *path, to=regions[1:]), "cover"),
-        (replaced(data, *path, 0, "steps", to=[]), "cover"),
-        (replaced(data, *path, 0, "steps", to=[[i, j, 1 - half], *more]), "cover"),
-        (replaced(data, *path, to=[{**r, "steps": [[j, i, r["steps"][0][2]]]} for r in regions]), "corners"),
-        (replaced(data, *path, to=[{**r, "steps": [[i, 9, r["steps"][0][2]]]} for r in regions]), "corners"),
-        (replaced(data, *path, to=[]), "cover"),
-        (replaced(data, *path, 0, "p_lo", to=f"1/{10**30}"), "1/p^2"),
-    ]:
-        verdict = verify(json.dumps(changed))
-        assert (verdict.status, word in verdict.reason) == ("invalid", True), verdict
-
-
 def test_a_pair_of_rows_that_is_left_out_is_missed():
     data = small("a table")
     assert data["above"][0]["pairs"]

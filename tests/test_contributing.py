@@ -26,7 +26,7 @@ print("family", contrary().blanket().gamma)
 responses = sa.RandomizedResponse(k=3, eps0=1)
 whole = sa.delta(responses, n=1000, eps="0.2", method="blanket")
 half = sa.delta(responses, n=1000, eps="0.2", method="halved_blanket")
-assert (half.method, half.standing) == ("halved_blanket", whole.standing) and half.upper >= whole.lower
+assert (half.method, half.proof_status) == ("halved_blanket", whole.proof_status) and half.upper >= whole.lower
 print("analysis", half.method)
 
 row = sa.compare(responses, n=1000, delta="1e-6", names=["local_budget"])["local_budget"]

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from symamp.errors import ArgumentError, ExpressionError, SymampError
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.arguments import exact_number
-from symamp.numbers.formula import binomial
-from symamp.numbers.reading import parse_expression
+from symamp.numbers.reading import exact_number, parse_expression
+from symamp.numbers.unevaluated import binomial
 
 REAL = {name: Parameter(name).symbol for name in ("x", "y", "p")}
 WHOLE = {name: Parameter(name, integer=True).symbol for name in ("D", "k")}

@@ -452,7 +452,7 @@ def test_uncertified_laws_say_so(found):
     assert not found.certified
 
 
-def test_the_law_of_an_analysis_carries_its_standing():
+def test_the_law_of_an_analysis_carries_its_proof_status():
     found = sa.sum_law(sa.RandomizedResponse(k=4, eps0=1), n=20, eps=0.5, method="variation_ratio_2023", gap=0.1)
     assert not found.reduction.proof_status.is_guarantee
     assert "refuted" in str(found)

@@ -1,4 +1,4 @@
-"""The analyses against each other: order, standing, and the counterexample that refutes one of them."""
+"""The analyses against each other: order, proof status, and the counterexample that refutes one of them."""
 
 from fractions import Fraction
 

@@ -15,13 +15,7 @@ from symamp.errors import ArgumentError, ExpressionError, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import compare, constant_sign, is_zero, maximum, minimum, sign, strictly_positive
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.systems import (
-    FLINT,
-    MPMATH,
-    NUMPY,
-    arb_value,
-    compile_expression,
-)
+from symamp.numbers.systems import FLINT, MPMATH, NUMPY, arb_value, compile_expression
 
 R = sp.Rational
 K = Parameter("k", sp.Integer(2), integer=True)

@@ -127,7 +127,6 @@ def test_a_victim_keeps_the_number_of_the_group():
     assert every.victims[1][1] < every.victims[2][0]
     named = sa.delta(crowd, eps="1/10", victim=1)
     assert named.victims == {1: every.victims[1]}
-    assert set(named.theorem_d()) == {1}
     with pytest.raises(sa.errors.ArgumentError, match="with an honest user"):
         sa.delta(crowd, eps="1/10", victim=0)
 

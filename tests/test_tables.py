@@ -29,13 +29,14 @@ from symamp.bounds.pairs_of_a_table import (
     worst_pairs,
 )
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.search import epsilon_above
 from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.decomposition import Decomposition, merged
 from symamp.decompositions.pairs import distinct_pairs, pair_classes
 from symamp.decompositions.seen_table import seen_table
 from symamp.decompositions.to_law import law_of, level_of
 from symamp.laws.law import Level, float_gparv
+from symamp.questions.solve import epsilon_above
+from symamp.settings.question import Query
 from symamp.sums.divergence import Settings
 from symamp.sums.kernel_floats import float_sum
 from tests.oracle import histograms as oracle
@@ -409,8 +410,8 @@ def test_a_table_with_a_large_budget_takes_few_evaluations(monkeypatch):
 
 def test_a_part_that_misses_delta_shows_where_it_is_delta():
     """A search that starts from a pair that is not the worst does not creep along."""
-    mechanism, target = geometric(12), fmpq(1, 10**6)
-    bound, settings = BLANKET.bound(mechanism), Settings(gap=1e-4)
+    mechanism, query = geometric(12), Query.of_epsilon("1e-6", 1e-4)
+    bound, settings = BLANKET.bound(mechanism), query.settings
     part = bound.part((5, 6))
     guess = part.root(10**4, float(np.log(1e-6)), settings)
     levels = []
@@ -419,7 +420,7 @@ def test_a_part_that_misses_delta_shows_where_it_is_delta():
         patch.setattr(
             MaxOverRows, "evidence", lambda self, level, *args: levels.append(level) or of(self, level, *args)
         )
-        eps, found = epsilon_above(bound, part, 10**4, target, guess, settings)
+        eps, found = epsilon_above(bound, part, 10**4, query, guess)
     assert found[0].part.pair in {("x0", "x11"), ("x11", "x0")}
     assert len(levels) < 4
     assert eps == pytest.approx(bound.part((0, 11)).root(10**4, float(np.log(1e-6)), settings), rel=1e-4)

@@ -113,7 +113,7 @@ def checked(answer):
     claim = data["claim"]
     assert (claim["quantity"], claim["n"]) == (answer.quantity, answer.n)
     assert data["proof_status"] == answer.proof_status.value
-    assert any(f"standing {answer.standing.value!r}" in line for line in verdict.supposed)
+    assert any(f"proof status {answer.proof_status.value!r}" in line for line in verdict.supposed)
     if answer.quantity == "epsilon":
         ends = [str(Fraction(x)) if x < math.inf else "inf" for x in (answer.lower, answer.upper)]
         assert [claim["lower"], claim["upper"]] == ends

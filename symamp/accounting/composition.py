@@ -44,10 +44,11 @@ from symamp.decompositions.to_law import level_of
 from symamp.errors import ArgumentError, PrecisionError, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import total
-from symamp.numbers.arguments import budget, exact_number, failure_probability
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic, float_above
 from symamp.numbers.rationals import rational_of
+from symamp.numbers.reading import budget, exact_number, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Bracket
 from symamp.settings.question import Query
@@ -231,6 +232,8 @@ class ComposedAnswer(Bracket):
     True
     """
 
+    _internal_names = "above aimed alone below"
+
     quantity: str
     given: str
     least: Dyadic
@@ -361,8 +364,10 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Composition:
+class Composition(PublicNames):
     """Rounds, each with how often it is run: the brackets of epsilon and delta."""
+
+    _internal_names = "of pairs"
 
     rounds: tuple[tuple[Round, int], ...]
 

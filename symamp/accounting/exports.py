@@ -18,10 +18,10 @@ from symamp.accounting.curves import CurvePoint, DominatingPair
 from symamp.accounting.round import GivenRound
 from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, FormatError
-from symamp.numbers.arguments import budget, exact_number, failure_probability
 from symamp.numbers.dyadic import Dyadic, float_above
 from symamp.numbers.optional import optional
 from symamp.numbers.rationals import Vertex, fmpq_of
+from symamp.numbers.reading import budget, exact_number, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.sums.inversion import log_of
 

@@ -27,7 +27,8 @@ from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, SupportMismatchError
-from symamp.numbers.arguments import failure_probability, users
+from symamp.numbers.reading import failure_probability, users
+from symamp.public_names import PublicNames
 from symamp.questions import profile as one_round
 from symamp.randomizers.finite import ALL
 from symamp.settings.question import Question
@@ -36,8 +37,10 @@ from symamp.sums.inversion import log_of
 _EXPORT_DELTA = "1e-12"
 
 
-class RoundProfile:
+class RoundProfile(PublicNames):
     """What can be asked of any round: many of them, Renyi divergences, trade-off functions, and exports."""
+
+    _internal_names = "question round"
 
     @property
     def round(self) -> Round:

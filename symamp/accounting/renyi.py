@@ -16,10 +16,10 @@ from symamp.accounting.curves import DominatingPair
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.laws.law import total
-from symamp.numbers.arguments import exact_number, failure_probability
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.optional import minimize_scalar
 from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.reading import exact_number, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.bracket import ShownAsText
 from symamp.sums.inversion import log_of

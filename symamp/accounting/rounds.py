@@ -13,7 +13,7 @@ from symamp.accounting import composition
 from symamp.accounting.composition import ComposedAnswer
 from symamp.accounting.renyi import RenyiCurve, renyi_curve, renyi_epsilon
 from symamp.accounting.tradeoff import TradeOff, trade_off
-from symamp.numbers.arguments import budget
+from symamp.numbers.reading import budget
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.curve import BracketCurve
 

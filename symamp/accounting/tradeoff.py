@@ -15,10 +15,10 @@ from symamp.accounting.curves import TRADE_OFF, CurvePoint, CurvePoints, Share, 
 from symamp.accounting.losses import FloatProduct, Rounds, enclose_divergence, estimate_divergence, gaussian_log_delta
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError
-from symamp.numbers.arguments import exact_number
 from symamp.numbers.dyadic import ZERO, Dyadic, float_above, float_below
 from symamp.numbers.optional import ndtr, ndtri
 from symamp.numbers.rationals import Vertex, fmpq_of
+from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.bracket import ShownAsText
 

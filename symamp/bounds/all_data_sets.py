@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPairBound, RegionsPairBound
+from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPairBound
 from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import MaxOverPairs
 from symamp.bounds.lower_bounds import pairs_badly_hidden
@@ -29,16 +29,6 @@ def _bound(subject: Subject) -> MaxOverPairs:
     if is_large_table(subject):
         return table_pairs(subject, TablePair)
     return MaxOverPairs.of(AllDataSetsPairBound(triples) for triples in pairs_of_inputs(subject))
-
-
-def _regions(subject: Subject) -> MaxOverPairs:
-    return MaxOverPairs.of(RegionsPairBound(triples) for triples in pairs_of_inputs(listed(subject)))
-
-
-def _lacks_for_regions(subject: Subject) -> str | None:
-    return (
-        "a table of few inputs and messages" if is_large_table(listed(subject)) else all_inputs_listed(listed(subject))
-    )
 
 
 def _is_dear(subject: Subject, level: Level, n: int) -> bool:
@@ -76,13 +66,4 @@ ALL_DATA_SETS = Bound(
     rank=4,
     skip_by_default=_needless,
     too_costly=_is_dear,
-)
-
-REGIONS = Bound(
-    "all_data_sets_by_regions",
-    ProofStatus.PROVED,
-    SOURCE,
-    "all data sets, region by region",
-    _regions,
-    _lacks_for_regions,
 )

@@ -16,8 +16,6 @@ from symamp.sums.all_data_sets.search import Others, Searches
 from symamp.sums.divergence import Enclosure, Settings
 
 SOURCE = "Theorem G (docs/proofs/all_data_sets.md)"
-_LOWER = 0.97
-"""A part of an eps at which the slope of the bound is taken."""
 
 
 def is_rough(settings: Settings | None) -> bool:
@@ -29,18 +27,17 @@ def is_rough(settings: Settings | None) -> bool:
 class AllDataSetsPairBound(PairOfInputs):
     """The bound of one pair of inputs over all data sets of the other users.
 
-    ``mixed`` says that the laws of other inputs may be any mixtures of those of the triples, ``halved`` that regions
-    of data sets have parameters of their own where that makes the bound smaller. ``others`` is what was found for the
-    pairs that share this list: where a gap of a thousandth of delta is enough, their parameters may be taken over.
+    ``mixed`` says that the laws of other inputs may be any mixtures of those of the triples. ``others``
+    is what was found for the pairs that share this list: where a gap of a thousandth of delta is enough, their
+    parameters may be taken over.
     """
 
     others: Others | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     method: ClassVar[str] = "all_data_sets"
     source: ClassVar[str] = SOURCE
-    accuracy: ClassVar[float] = 2e-3
+    estimate_error: ClassVar[float] = 2e-3
     mixed: ClassVar[bool] = False
-    halved: ClassVar[bool] = False
 
     @cached_property
     def searches(self) -> Searches:
@@ -49,39 +46,16 @@ class AllDataSetsPairBound(PairOfInputs):
 
     def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        return self._estimate(level, n, self.halved, is_rough(settings))
-
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never.
-
-        Found with all data sets as one region; where regions make the bound smaller, two secant steps follow.
-        """
-        eps = super().root(n, log_delta, settings, start)
-        if not (self.halved and 0.0 < eps < inf):
-            return eps
-        value = self.log_estimate(Level.of_float(eps), n)
-        gain = self.rough_estimate(Level.of_float(eps), n) - value
-        if not gain > self.estimate_error:
-            return eps
-        lower = eps * _LOWER
-        slope = (self.rough_estimate(Level.of_float(lower), n) - value - gain) / (eps - lower)
-        there = max(eps - gain / slope, 0.5 * eps) if slope > 0.0 else eps
-        if there == eps:
-            return eps
-        found = self.log_estimate(Level.of_float(there), n)
-        return there + (found - log_delta) * (eps - there) / (found - value) if found > value else there
-
-    def rough_estimate(self, level: Level, n: int) -> float:
-        """Return an estimate with all data sets as one region: at least that of the bound, and cheap."""
-        return self._estimate(level, n, False)
-
-    def _estimate(self, level: Level, n: int, halved: bool, rough: bool = False) -> float:
         found = self.searches
         if is_spent() and not (found.knows(level, n) or found.are_for(n)):
             return inf
         return estimate_log_all_data_sets(
-            self.laws, level, n, mixed=self.mixed, halved=halved, searches=found, rough=rough
+            self.laws, level, n, mixed=self.mixed, searches=found, rough=is_rough(settings)
         )
+
+    def rough_estimate(self, level: Level, n: int) -> float:
+        """Return an estimate of this bound alone, also where another one is at hand for the pair."""
+        return AllDataSetsPairBound.log_estimate(self, level, n)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
@@ -92,13 +66,4 @@ class AllDataSetsPairBound(PairOfInputs):
         Proof: docs/proofs/all_data_sets.md.
         """
         found, rough = self.searches, is_rough(settings)
-        return enclose_all_data_sets(
-            self.laws, level, n, settings, mixed=self.mixed, halved=self.halved, searches=found, rough=rough
-        )
-
-
-class RegionsPairBound(AllDataSetsPairBound):
-    """The same bound region by region: smaller where few messages tell the inputs apart, in a few seconds."""
-
-    method: ClassVar[str] = "all_data_sets_by_regions"
-    halved: ClassVar[bool] = True
+        return enclose_all_data_sets(self.laws, level, n, settings, mixed=self.mixed, searches=found, rough=rough)

@@ -19,7 +19,7 @@ from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError
 from symamp.exact.every_data_set import Counts, EveryDataSet, Pair, work
 from symamp.laws.law import Level
-from symamp.numbers.arguments import exact_number
+from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.sums.divergence import Enclosure, Settings

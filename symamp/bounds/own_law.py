@@ -16,7 +16,7 @@ from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.errors import ArgumentError, FormatError
 from symamp.formulas.order import is_zero, maximum, sign
 from symamp.formulas.parameter import Parameter
-from symamp.numbers.arguments import printable_number
+from symamp.numbers.reading import printable_number
 from symamp.randomizers.mechanism import SubjectBase
 
 SOURCE = "Su, Cheng, Wang 2025, Theorem 12"

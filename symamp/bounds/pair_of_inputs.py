@@ -79,8 +79,8 @@ def is_large_table(subject: Subject) -> bool:
 class PairOfInputs(PairBoundDefaults):
     """A part of a bound that knows a pair of inputs by its laws under every other input, and nothing else.
 
-    ``triples`` lists one data set (x0, x, ..., x) for each class of inputs x that another user may hold. ``accuracy``
-    is the relative distance of its estimates from its certified values.
+    ``triples`` lists one data set (x0, x, ..., x) for each class of inputs x that another user may hold.
+    ``estimate_error`` is the relative distance of its estimates from its certified values.
     """
 
     triples: tuple[Reduction, ...]

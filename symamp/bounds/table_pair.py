@@ -61,7 +61,7 @@ class TablePair(AllDataSetsPairBound):
     def _estimates(self, level: Level, n: int, settings: Settings | None) -> tuple[float, float]:
         """Return estimates of the logarithms of both bounds; inf for what is not, or hardly, less than the other."""
         rough = is_rough(settings)
-        found = self.searches.whole(level, n, rough)[0].found
+        found = self.searches.found(level, n, rough)
         if found is not None and found.excess < _SHARP:
             return super().log_estimate(level, n, settings), inf
         envelope = estimate_log_envelope(self.laws, level, n)
@@ -165,7 +165,7 @@ def common(
     part: AllDataSetsPairBound, table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], log_unit: float
 ) -> Floats:
     """Return bounds on pairs of rows over all data sets, in units of e^log_unit, by the parameters of a part."""
-    found = part.searches.whole(level, n, rough=True)[0].found
+    found = part.searches.found(level, n, rough=True)
     with at_precision(128):
         parameters = None if found is None else raised_to_majorant(found.parameters)
     if parameters is None:

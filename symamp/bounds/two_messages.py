@@ -35,7 +35,7 @@ class TwoMessagesPairBound(PairOfInputs):
     method: ClassVar[str] = "two_messages"
     is_attained: ClassVar[bool] = True
     source: ClassVar[str] = SOURCE
-    accuracy: ClassVar[float] = 1e-4
+    estimate_error: ClassVar[float] = 1e-4
 
     @cached_property
     def reports(self) -> TwoMessages:

@@ -26,7 +26,7 @@ from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import at_precision
-from symamp.sums.all_data_sets.floats import AllDataSetsEvidence, RegionEvidence
+from symamp.sums.all_data_sets.floats import AllDataSetsEvidence
 from symamp.sums.binomial_tails import TailPlan
 from symamp.sums.divergence import LATTICE
 from symamp.sums.envelope import envelope_law
@@ -236,14 +236,6 @@ def _sum_plan(plan: CountPlan) -> dict[str, Any]:
 
 
 def _all_data_sets_plan(found: AllDataSetsEvidence, split: int) -> dict[str, Any]:
-    """Return the plan of all data sets, or those of the regions that cover them with the steps that lead to each."""
-    if len(found.regions) == 1:
-        return _region_plan(found.regions[0], split)
-    plans = [{"steps": [list(s) for s in r.region.steps], **_region_plan(r, split)} for r in found.regions]
-    return {"regions": plans}
-
-
-def _region_plan(found: RegionEvidence, split: int) -> dict[str, Any]:
     """Return the parameters, each cell in so many: the verifier's bounds are its own, and must not be looser."""
     terms = []
     for term, cells in zip(found.parameters.terms, found.cells, strict=True):

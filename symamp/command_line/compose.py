@@ -29,7 +29,7 @@ from symamp.command_line.words import (
     together,
 )
 from symamp.errors import ArgumentError, FormatError
-from symamp.numbers.arguments import asked, budget
+from symamp.numbers.reading import asked, budget
 
 _OWN = ("n", "rounds", "method", "sampled_from")
 

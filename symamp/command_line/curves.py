@@ -16,7 +16,7 @@ from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.output import print_json, print_line, save_plot, write_points
 from symamp.command_line.words import MechanismWord, listed_member, method, numbers, read_gap, read_toml, written
 from symamp.errors import FormatError
-from symamp.numbers.arguments import exact_number
+from symamp.numbers.reading import exact_number
 from symamp.questions.choose import choose
 from symamp.questions.inverse import Inverse, largest_eps0, least_n
 from symamp.questions.sweep import Sweep, curve, sweep

@@ -10,7 +10,7 @@ import mpmath
 from symamp.bounds.subject import Subject
 from symamp.command_line.output import print_json, print_line, write_certificate
 from symamp.command_line.words import GroupWord, as_json, certificate, eps_or_delta, gap, numbers, read_gap
-from symamp.numbers.arguments import asked
+from symamp.numbers.reading import asked
 from symamp.questions.bracket import outward_decimal
 from symamp.questions.users_who_differ import HeterogeneousProfile
 from symamp.settings.users_who_differ import heterogeneous
@@ -23,7 +23,6 @@ from symamp.settings.users_who_differ import heterogeneous
 @numbers("--honest", help="How many users of each group do not collude, such as 400,100.")
 @click.option("--dropout", default="0", metavar="NUMBER", help="Chance that another user's message is lost unseen.")
 @click.option("--victim", type=int, metavar="GROUP", help="Only victims of this group: 0 is the first.")
-@click.option("--theorem-d", is_flag=True, help="The value of Theorem D itself (messages), a delta, by two rules.")
 @gap
 @certificate
 @as_json
@@ -35,7 +34,6 @@ def crowd(
     honest: list[str] | None,
     dropout: str,
     victim: int | None,
-    theorem_d: bool,
     gap: str,
     certificate: Path | None,
     as_json: bool,
@@ -46,15 +44,12 @@ def crowd(
     (quantity, given), profile = asked(delta, eps), HeterogeneousProfile(found, victim)
     ask = profile.epsilon if quantity == "epsilon" else profile.delta
     answer = ask(given, gap=read_gap(gap))
-    if write_certificate(answer.theorem_d_certificate if theorem_d else answer.certificate, certificate):
+    if write_certificate(answer.certificate, certificate):
         return
-    means = answer.theorem_d() if theorem_d else {}
     if as_json:
-        print_json(answer.to_dict() | ({"theorem_d": means} if theorem_d else {}))
+        print_json(answer.to_dict())
         return
     print_line(str(answer))
-    for group, ends in means.items():
-        print_line(f"Theorem D for victims of group {group}: delta in {_shown(ends)}")
     if shuffled == "messages":
         for group, ends in answer.victims.items():
             print_line(f"victims of group {group}: {_shown(ends)}")

@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, FormatError
-from symamp.numbers.arguments import users
+from symamp.numbers.reading import users
 from symamp.randomizers.catalogue import by_name, named
 from symamp.randomizers.files.load import load_mechanism
 from symamp.randomizers.mechanism import Mechanism

@@ -16,8 +16,8 @@ from symamp.errors import ArgumentError, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import maximum, minimum, sign
 from symamp.formulas.parameter import Parameter
-from symamp.numbers.arguments import exact_number
 from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.reading import exact_number
 
 # ---------------------- Infimum and supremum over inputs of the density on one orbit of messages, by proved comparisons
 

@@ -24,7 +24,7 @@ from symamp.errors import (
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.formulas.parameter import admissible_points
-from symamp.numbers.formula import Formula, Point, balls, from_sympy
+from symamp.numbers.reading import Formula, Point, balls, from_sympy
 from symamp.numbers.surroundings import at_precision
 
 # ---------------------- A derived decomposition against the densities that it comes from, in balls at admissible points

@@ -16,10 +16,11 @@ from symamp.errors import ArgumentError, SupportMismatchError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Number
-from symamp.numbers.arguments import exact_number, printable_number
+from symamp.numbers.reading import exact_number, printable_number
 from symamp.numbers.substitution import put
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT, MPMATH, NUMPY, NumberSystem, compile_expression
+from symamp.public_names import PublicNames
 
 # ------------------------------------------ A decomposition as formulas: the merged components of a triple (A0, A1, A2)
 
@@ -35,7 +36,7 @@ class Component(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Decomposition:
+class Decomposition(PublicNames):
     """The components of a triple (A0, A1, A2), in formulas that no longer depend on the message space.
 
     For the blanket, A0 = R(x0), A1 = R(x1) and A2 = inf_x R(x), so that ``gamma`` is the total mass of the blanket
@@ -47,6 +48,8 @@ class Decomposition:
     >>> d.components[0], d.gamma
     (Component(ratio0=exp(eps0), ratio1=1, mass=1/(exp(eps0) + 2)), 3/(exp(eps0) + 2))
     """
+
+    _internal_names = "enclosing_laws fingerprint is_listed numeric_law put signature"
 
     components: tuple[Component, ...]
     singular: tuple[tuple[sp.Expr, sp.Expr], ...] = ()

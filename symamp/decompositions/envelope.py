@@ -19,9 +19,10 @@ from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Law, total
-from symamp.numbers.arguments import printable_number
+from symamp.numbers.reading import printable_number
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT, compile_expression
+from symamp.public_names import PublicNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,7 @@ _BITS = 256
 
 
 @dataclass(frozen=True)
-class Envelope:
+class Envelope(PublicNames):
     """The triples (R(x0), R(x1), R(x)) of a pair, one for each class of inputs x that another user may hold.
 
     The law whose stop-loss transform is the largest of theirs bounds the divergence for every data set; it is never
@@ -46,6 +47,8 @@ class Envelope:
     >>> e.triples[1].components[0]
     Component(ratio0=exp(eps0), ratio1=1, mass=1/(exp(eps0) + 2))
     """
+
+    _internal_names = "attained_by laws mechanism others signature"
 
     mechanism: LocalRandomizer
     pair: tuple[str, str]

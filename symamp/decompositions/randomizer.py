@@ -16,6 +16,7 @@ from symamp.decompositions.printing import text
 from symamp.errors import SymampError, UnknownInputError
 from symamp.formulas.parameter import Parameter
 from symamp.numbers.substitution import put
+from symamp.public_names import PublicNames
 
 if TYPE_CHECKING:
     from symamp.decompositions.decomposition import Decomposition
@@ -65,13 +66,18 @@ _MOST_SHOWN = 20
 """How many labels a refusal lists."""
 
 
-class LocalRandomizer(ABC):
+class LocalRandomizer(PublicNames, ABC):
     """A local randomizer R, described by orbits of messages as seen from a few distinguished inputs.
 
     A subclass says which inputs can be told apart (``inputs``), which ordered pairs and which further inputs
     represent all others by symmetry (``pairs``, ``further_inputs``), and what the messages look like from some of
     them (``orbits``). Everything else is derived. ``parameters`` are the parameters that are still symbols.
     """
+
+    _internal_names = (
+        "are_compared checked_pair compares_all composed_compared_ratio composed_ratio covering_inputs decomposed "
+        "dominating further_inputs general is_composed key lists_all_inputs numeric orbits pairs"
+    )
 
     name: str
     parameters: tuple[Parameter, ...]

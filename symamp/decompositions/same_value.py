@@ -10,7 +10,7 @@ import sympy as sp
 
 from symamp.errors import VerificationError
 from symamp.formulas.parameter import Parameter, admissible_points
-from symamp.numbers.formula import Formula, difference, from_sympy
+from symamp.numbers.reading import Formula, difference, from_sympy
 
 _POINTS = 3
 

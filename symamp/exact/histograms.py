@@ -23,8 +23,8 @@ from symamp.exact.weights import (
     merged_columns,
     weights_of,
 )
-from symamp.numbers.arguments import budget
 from symamp.numbers.dyadic import float_above, float_below
+from symamp.numbers.reading import budget
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.randomizers.finite import FiniteMechanism
 

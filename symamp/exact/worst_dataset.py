@@ -18,7 +18,7 @@ from symamp.exact.histograms import Divergence, as_divergence, check_size, diver
 from symamp.exact.laws import HistogramLaw, HistogramLaws
 from symamp.exact.symmetry import Counts, Symmetries
 from symamp.exact.weights import Column, Weights, finite_table, level_of_budget, merged_columns, weights_of
-from symamp.numbers.arguments import budget, users
+from symamp.numbers.reading import budget, users
 from symamp.numbers.surroundings import undisturbed
 
 Progress: TypeAlias = Callable[[int, int], None] | bool | None

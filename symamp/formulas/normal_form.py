@@ -12,7 +12,7 @@ import flint
 import sympy as sp
 
 from symamp.errors import ExpressionError, shown
-from symamp.numbers.formula import binomial, power
+from symamp.numbers.unevaluated import binomial, power
 
 # ------------------------------- Generators: the powers base**(unit*core) in which an expression is a rational function
 

@@ -11,8 +11,7 @@ from fractions import Fraction
 import sympy as sp
 
 from symamp.errors import ArgumentError, ExpressionError
-from symamp.numbers.arguments import printable_number
-from symamp.numbers.reading import check_formula, constant_value, sign_of_constant
+from symamp.numbers.reading import check_formula, constant_value, printable_number, sign_of_constant
 from symamp.numbers.substitution import put
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,31}", re.ASCII)

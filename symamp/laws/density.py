@@ -15,8 +15,8 @@ from flint import acb, acb_series, arb
 
 from symamp.errors import PrecisionError
 from symamp.laws.law import Atom, FlatFloats, Law, Number, total
-from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.surroundings import at_precision
+from symamp.numbers.systems import Holomorphic
 
 # ------------- Laws with a density: analytic pieces beside atoms, and nodes that integrate them with a proved remainder
 

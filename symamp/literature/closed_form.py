@@ -136,7 +136,7 @@ class ClosedForm:
         """Return None if the formula applies to the subject, else what it would have to be."""
         return self.lacks(subject)
 
-    def standing_for(self, subject: Subject) -> ProofStatus:
+    def proof_status_for(self, subject: Subject) -> ProofStatus:
         """Return what is known of the formula for this subject."""
         return ProofStatus.PROVED if self.proved_for(subject) else self.proof_status
 

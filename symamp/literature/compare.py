@@ -8,34 +8,29 @@ from itertools import product
 from math import prod
 from typing import Any
 
-import sympy as sp
-from flint import fmpq
-
 from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import largest_upper
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import BOUNDS
-from symamp.bounds.search import epsilon_above
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.decompositions.to_law import level_of
 from symamp.errors import ArgumentError, SymampError
 from symamp.formulas.order import maximum
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
 from symamp.literature.forms.normal import gspa_of
 from symamp.literature.shelf import CLOSED_FORMS
-from symamp.numbers.arguments import asked, budget, exact_number, failure_probability
+from symamp.numbers.reading import asked, exact_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.ask import delta as delta_of
 from symamp.questions.ask import epsilon as epsilon_of
 from symamp.questions.bracket import ShownAsTable, html_table
 from symamp.questions.profile import Profile
+from symamp.questions.solve import epsilon_above
 from symamp.randomizers.finite import ALL
 from symamp.settings.question import Question
 from symamp.settings.users_who_differ import HeterogeneousUsers
 from symamp.sums.divergence import Settings
-from symamp.sums.inversion import log_of
 
 # ------------ What a comparison of bounds gives: rows for one question or for each of a grid, as a table and as a chart
 
@@ -304,23 +299,21 @@ def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset
     truth = profile.epsilon(given) if for_epsilon else profile.delta(given)
     subject: Subject = profile.question.subject
     rows = [_data_set(truth)] if _DATA_SET in chosen else []
-    exact: fmpq | sp.Expr = failure_probability(given) if for_epsilon else budget(given)
     for analysis in BOUNDS.values():
         if analysis.name in chosen and analysis.supports(subject) is None:
-            rows += _of_analysis(analysis, subject, truth, exact)
+            rows += _of_analysis(analysis, subject, truth)
     for form in CLOSED_FORMS.values():
         if form.name in chosen and form.supports(subject) is None:
-            rows.append(_of_form(form, subject, truth, exact))
+            rows.append(_of_form(form, subject, truth))
     return truth, _sorted(rows)
 
 
 def _crowd(crowd: HeterogeneousUsers, given: object, for_epsilon: bool) -> Comparison:
     truth = epsilon_of(crowd, delta=given) if for_epsilon else delta_of(crowd, eps=given)
-    exact: fmpq | sp.Expr = failure_probability(given) if for_epsilon else budget(given)
     ratios = [s.local_ratio() for _, s in crowd.groups]
     widest: Subject = crowd.groups[maximum(ratios)][1]
     own = _row(f"{crowd.shuffled}_shuffled", Reading(truth.upper), ProofStatus.PROVED, truth.source, truth)
-    return Comparison((truth,), (_sorted([own, _of_form(gspa_of(crowd), widest, truth, exact)]),))
+    return Comparison((truth,), (_sorted([own, _of_form(gspa_of(crowd), widest, truth)]),))
 
 
 def _sorted(rows: list[Row]) -> tuple[Row, ...]:
@@ -334,27 +327,29 @@ def _data_set(truth: Answer) -> Row:
     return Row(_DATA_SET, truth.lower, ratio, ProofStatus.LOWER.value, "", False, source, note=note)
 
 
-def _of_analysis(analysis: Bound, subject: Subject, truth: Answer, exact: fmpq | sp.Expr) -> list[Row]:
+def _of_analysis(analysis: Bound, subject: Subject, truth: Answer) -> list[Row]:
     """Return the row of an analysis of triples; none where it would take too long, a table of very many pairs."""
     if analysis.rank and analysis.skip_by_default(subject):
         return []
     try:
         bound = analysis.bound(subject)
-        if isinstance(exact, fmpq):
-            root, worst = bound.root(truth.n, log_of(exact), _SETTINGS)
-            settings = _LOOSER if worst.estimate_error >= _ROUGH else _SETTINGS
-            value, _ = epsilon_above(bound, worst, truth.n, exact, root, settings)
+        query = replace(truth.asked, settings=_SETTINGS)
+        if query.quantity == "epsilon":
+            root, worst = bound.root(truth.n, query.log_delta, _SETTINGS)
+            if worst.estimate_error >= _ROUGH:
+                query = replace(query, settings=_LOOSER)
+            value, _ = epsilon_above(bound, worst, truth.n, query, root)
         else:
-            found = bound.evidence(level_of(exact), truth.n, _SETTINGS)
+            found = bound.evidence(query.level, truth.n, _SETTINGS)
             value = largest_upper(found).above
     except SymampError as error:
         return [_row(analysis.name, Reading(None, (), str(error)), analysis.proof_status, analysis.source, truth)]
     return [_row(analysis.name, Reading(value), analysis.proof_status, analysis.source, truth)]
 
 
-def _of_form(form: ClosedForm, subject: Subject, truth: Answer, exact: fmpq | sp.Expr) -> Row:
-    at = form.epsilon_at if isinstance(exact, fmpq) else form.delta_at
-    row = _row(form.name, at(subject, truth.n, exact), form.standing_for(subject), form.source, truth)
+def _of_form(form: ClosedForm, subject: Subject, truth: Answer) -> Row:
+    at = form.epsilon_at if truth.quantity == "epsilon" else form.delta_at
+    row = _row(form.name, at(subject, truth.n, truth.asked.given), form.proof_status_for(subject), form.source, truth)
     if form.provenance is not Provenance.RECALLED:
         return row
     return replace(row, note="; ".join(filter(None, (row.note, form.provenance.value))))

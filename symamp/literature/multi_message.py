@@ -19,8 +19,8 @@ from symamp.decompositions.decomposition import Decomposition, merged
 from symamp.decompositions.to_law import law_of
 from symamp.errors import ArgumentError
 from symamp.formulas.order import sign
-from symamp.numbers.arguments import exact_number
 from symamp.numbers.rationals import fmpq_of, fraction_of
+from symamp.numbers.reading import exact_number
 from symamp.sums.enumeration import exact_divergence
 
 _LEVELS = tuple(Fraction(e) for e in ("3/2", "2", "3", "4", "6"))

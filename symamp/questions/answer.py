@@ -17,8 +17,8 @@ from symamp.certificates.one_round import Claim, certificate
 from symamp.decompositions.envelope import envelope, envelope_classes
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.errors import ArgumentError, PrecisionError, SymampError
-from symamp.numbers.arguments import printable_number
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.reading import printable_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.bracket import Bracket, Interval, json_number, outward_decimal
 from symamp.settings.question import Query, Question
@@ -51,6 +51,8 @@ class Answer(Bracket):
     >>> answer.pair, str(answer.dataset), answer.proof_status.is_guarantee
     (('x0', 'x1'), '(x0, x2, ...) against (x1, x2, ...)', True)
     """
+
+    _internal_names = "asked checked evidence_above evidence_below evidence_of_digits narrowed question"
 
     question: Question
     asked: Query

@@ -14,7 +14,7 @@ from rich.table import Table
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, shown
-from symamp.numbers.arguments import users
+from symamp.numbers.reading import users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.bracket import ShownAsTable, cell
 from symamp.questions.inverse import Inverse, largest_eps0

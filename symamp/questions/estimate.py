@@ -12,7 +12,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.to_law import level_of
 from symamp.errors import ArgumentError
 from symamp.laws.law import Level
-from symamp.numbers.arguments import budget, digit_count
+from symamp.numbers.reading import budget, digit_count
 from symamp.numbers.surroundings import mpmath_at, undisturbed
 from symamp.questions.bracket import ShownAsText
 from symamp.settings.question import Question

@@ -18,9 +18,9 @@ from symamp.decompositions.to_law import level_of, log_above
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.formulas.order import sign
 from symamp.laws.law import Level
-from symamp.numbers.arguments import LARGEST_N, budget, failure_probability, users
 from symamp.numbers.dyadic import decimal_end
 from symamp.numbers.optional import brentq
+from symamp.numbers.reading import LARGEST_N, budget, failure_probability, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval, ShownAsText, json_number, write_csv

@@ -8,8 +8,8 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.to_law import level_of
 from symamp.errors import PrecisionError
 from symamp.laws.law import ball_gparv, float_gparv
-from symamp.numbers.arguments import budget
 from symamp.numbers.dyadic import float_above, float_below
+from symamp.numbers.reading import budget
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.bracket import Interval
 from symamp.questions.estimate import worst_triple

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
 from functools import cached_property
 from html import escape
 from math import inf, sqrt
 from operator import itemgetter
-from typing import Any
 
 import sympy as sp
 from flint import fmpq
@@ -22,29 +20,26 @@ from symamp.bounds.search import (
     DataSetSearch,
     Tried,
     attained_first,
-    epsilon_above,
-    epsilon_below,
 )
 from symamp.decompositions.to_law import level_of, log_above
 from symamp.errors import PrecisionError, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import Level
-from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
+from symamp.numbers.reading import budget
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.numbers.work import QUESTION, is_spent, question, stage, was_limited, work_left
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
-from symamp.settings.question import Query, Question, accuracy
+from symamp.questions.solve import epsilon_above, epsilon_below
+from symamp.settings.question import Query, Question
 from symamp.sums.divergence import KERNEL_GAP, Enclosure, Settings
-from symamp.sums.inversion import LARGEST_EPS, log_of, log_of_ball
+from symamp.sums.inversion import LARGEST_EPS, log_of_ball
 
 _ONE = Dyadic(1)
 _NEAR = 1.0 + LOOSE
 """Ends so near to each other no dearer bound is tried for."""
-_GAP = 1e-6
-"""What is aimed at unless another gap is asked for: then work is limited."""
 _BELOW, _ABOVE, _MIXED, _AGAIN = 0.4, 0.8, 0.85, 0.5
 """The shares of the work of a question that are spent at most when the searches for data sets, for upper bounds and
 for mixtures end, and what has to be left for more digits."""
@@ -85,49 +80,7 @@ class Profile:
         For all neighbouring data sets of n users D_{e^eps} <= ``upper``, and for some pair of them it is >= ``lower``.
         Proof: docs/proofs/blanket_reduction.md, with docs/proofs/kernel_sandwich.md for the numbers.
         """
-        exact = budget(eps)
-        settings, wanted = accuracy(gap, digits)
-        with question(_most_work(settings, wanted)):
-            answer = self._delta(Query("delta", exact, str(eps), wanted), exact, settings)
-        return self._no_looser(answer, lambda: self._delta(Query("delta", exact, str(eps)), exact, Settings()))
-
-    def _no_looser(self, answer: Answer, usual: Callable[[], Answer]) -> Answer:
-        """Return the answer with the ends of the usual one where those are nearer: not all bounds are had to digits."""
-        if answer.asked.digits is None or self.question.method is not None or answer.upper <= _NEAR * answer.lower:
-            return answer
-        with question():
-            return answer.narrowed(usual())
-
-    def _delta(self, asked: Query, exact: sp.Expr, settings: Settings) -> Answer:
-        wanted = asked.digits
-        if self._beyond_local_budget(exact):
-            return self._answer(asked, (ZERO, ZERO), (), (), Interval(0.0, 0.0))
-        beyond = float(sp.N(exact, 15)) > LARGEST_EPS
-        # The divergence decreases in eps: a smaller eps bounds it from above, its limit from below.
-        level = level_of(sp.Integer(int(LARGEST_EPS)) if beyond else exact)
-        with stage(_BELOW):
-            low_value, best = self._below.largest_value(level, self.n)
-        with stage(_ABOVE):
-            tried = self._ladder.values(level, self.n, low_value, wanted is not None)
-        value, _, worst = tried[0]
-        if low_value < value - LOOSE:
-            with stage(_MIXED):
-                low_value, best = self._below.largest_mixed_value(level, self.n, best)
-        worst = attained_first(tried, LOOSE)[2]  # at eps = 0 bounds tie
-        _, attained = self._below.attained_value(level, self.n, worst, best, low_value)
-        above = self._values_above(level, settings, tried)
-        below = (
-            self._limit(best) if beyond else Evidence.of(attained, level, attained.enclose(level, self.n, settings)),
-        )
-        low, high = below[0].lower, largest_upper(above)
-        low, high = (low if low.mantissa > 0 else ZERO), (_ONE if high.exceeds(fmpq(1)) else high)
-        own = max((Evidence.of(e.part, "", self._at_limit(e.part)) if beyond else e).lower for e in above)
-        claimed = None
-        if self._claimed is not None:
-            claimed = _outer(self._claimed.first.evidence(level, self.n, settings))
-        return self._answer(
-            asked, (low, high), above, below, Interval(max(own, low).below, high.above), claimed
-        ).checked()
+        return self._answered(Query.of_delta(eps, gap, digits), self._delta)
 
     @undisturbed()
     def epsilon(self, delta: object, *, gap: float = 1e-6, digits: int | None = None) -> Answer:
@@ -138,73 +91,107 @@ class Profile:
         The shuffled mechanism is (``upper``, delta)-private, and for every eps < ``lower`` it is not
         (eps, delta)-private. Proof: docs/proofs/inversion.md, with docs/proofs/blanket_reduction.md.
         """
-        target = failure_probability(delta)
-        settings, wanted = accuracy(gap, digits, "epsilon, whose ends are doubles")
-        with question(_most_work(settings, wanted)):
-            answer = self._least_epsilon(Query("epsilon", target, str(delta), wanted), target, settings)
-        usual = Query("epsilon", target, str(delta))
-        return self._no_looser(answer, lambda: self._least_epsilon(usual, target, Settings()))
+        return self._answered(Query.of_epsilon(delta, gap, digits), self._least_epsilon)
 
-    def _least_epsilon(self, asked: Query, target: fmpq, settings: Settings) -> Answer:
-        wanted = asked.digits
+    def _answered(self, query: Query, ask: Callable[[Query], Answer]) -> Answer:
+        """Return the answer, with the usual ends where those are nearer: not all bounds are had to digits."""
+        with question(QUESTION if query.is_limited else inf):
+            answer = ask(query)
+        if query.digits is None or self.question.method is not None or answer.upper <= _NEAR * answer.lower:
+            return answer
+        with question():
+            return answer.narrowed(ask(query.usual))
+
+    def _delta(self, query: Query) -> Answer:
+        if self._beyond_local_budget(query.given):
+            return Answer(self.question, query, ZERO, ZERO, Interval(0.0, 0.0), limited=was_limited())
+        beyond = float(sp.N(query.given, 15)) > LARGEST_EPS
+        # The divergence decreases in eps: a smaller eps bounds it from above, its limit from below.
+        level = level_of(sp.Integer(int(LARGEST_EPS))) if beyond else query.level
+        with stage(_BELOW):
+            low_value, best = self._below.largest_value(level, self.n)
+        with stage(_ABOVE):
+            tried = self._ladder.values(level, self.n, low_value, query.digits is not None)
+        value, _, worst = tried[0]
+        if low_value < value - LOOSE:
+            with stage(_MIXED):
+                low_value, best = self._below.largest_mixed_value(level, self.n, best)
+        worst = attained_first(tried, LOOSE)[2]  # at eps = 0 bounds tie
+        _, attained = self._below.attained_value(level, self.n, worst, best, low_value)
+        above = self._values_above(level, query.settings, tried)
+        below = (
+            self._limit(best)
+            if beyond
+            else Evidence.of(attained, level, attained.enclose(level, self.n, query.settings)),
+        )
+        low, high = below[0].lower, largest_upper(above)
+        low, high = (low if low.mantissa > 0 else ZERO), (_ONE if high.exceeds(fmpq(1)) else high)
+        own = max((Evidence.of(e.part, "", self._at_limit(e.part)) if beyond else e).lower for e in above)
+        claimed = None
+        if self._claimed is not None:
+            claimed = _outer(self._claimed.first.evidence(level, self.n, query.settings))
+        enclosed = Interval(max(own, low).below, high.above)
+        found = Answer(self.question, query, low, high, enclosed, above, below, claimed, was_limited())
+        return found.checked()
+
+    def _least_epsilon(self, query: Query) -> Answer:
         # Next to delta = 1 it is 1 - delta that tells eps; of many users kernels know no more than their least gap.
-        near_one = settings.gap * min(-2.0 * log_of(target), 1.0)
-        if near_one < settings.gap:
-            least = 0.0 if self.n <= _COUNTED else min(settings.gap, KERNEL_GAP)
-            settings = replace(settings, gap=max(near_one, least))
-        answer = self._epsilon(asked, target, settings)
+        gap = query.settings.gap
+        near_one = gap * min(-2.0 * query.log_delta, 1.0)
+        if near_one < gap:
+            gap = max(near_one, 0.0 if self.n <= _COUNTED else min(gap, KERNEL_GAP))
+        answer = self._epsilon(query, query.to_gap(gap))
         for _ in range(_FINER):
-            missing = (wanted or _USUAL_DIGITS) - answer.digits
-            if missing <= 0 or not answer.evidence_above or gap_of_largest(answer.evidence_above) > settings.gap:
+            missing = (query.digits or _USUAL_DIGITS) - answer.digits
+            if missing <= 0 or not answer.evidence_above or gap_of_largest(answer.evidence_above) > gap:
                 break
-            if wanted is None and answer.bound.lower <= 0.0:  # no accuracy of delta tells eps from 0
+            if query.digits is None and answer.bound.lower <= 0.0:  # no accuracy of delta tells eps from 0
                 break
             # Where delta falls slowly in eps, digits of eps take more of delta.
-            settings = replace(settings, gap=settings.gap * 10.0**-missing)
+            gap *= 10.0**-missing
             left = work_left()
             if left < _AGAIN * QUESTION:
                 break
             with question(left):
-                finer = self._epsilon(asked, target, settings)
+                finer = self._epsilon(query, query.to_gap(gap))
                 if was_limited():
                     break
             answer = finer
         return answer.checked()
 
-    def _epsilon(self, asked: Query, target: fmpq, settings: Settings) -> Answer:
-        """Return the bracket that certified evaluations to this accuracy in delta give."""
-        wanted, log_delta = asked.digits, log_of(target)
-        claimed = None if self._claimed is None else self._own_epsilon(self._claimed.first, target, settings)
-        if self._no_user_exceeds(target):
-            return self._answer(asked, (ZERO, ZERO), (), (), Interval(0.0, 0.0), claimed)
+    def _epsilon(self, asked: Query, query: Query) -> Answer:
+        """Return the bracket that certified evaluations to the accuracy of ``query`` give."""
+        n, log_delta, settings = self.n, query.log_delta, query.settings
+        claimed = None if self._claimed is None else self._own_epsilon(self._claimed.first, query)
+        if self._no_user_exceeds(query.given):
+            return Answer(self.question, asked, ZERO, ZERO, Interval(0.0, 0.0), (), (), claimed, was_limited())
         # Between answers of one profile eps grows about as the root of log(1/delta) does.
         start = None if self._last is None else self._last[0] * sqrt(log_delta / self._last[1])
-        hopeless = self._below.never_below(self.n, target)
+        hopeless = self._below.never_below(n, query.given)
         with stage(_BELOW):
-            low, best = (inf, hopeless) if hopeless else self._below.largest_root(self.n, log_delta, settings, start)
+            low, best = (inf, hopeless) if hopeless else self._below.largest_root(n, log_delta, settings, start)
         with stage(_ABOVE):
-            tried = self._ladder.roots(self.n, log_delta, settings, low, wanted is not None, best)
+            tried = self._ladder.roots(n, log_delta, settings, low, asked.digits is not None, best)
         guess, _, worst = tried[0]
         if low < (1.0 - LOOSE) * guess:
             with stage(_MIXED):
-                low, best = self._below.largest_mixed_root(self.n, log_delta, settings, best, low)
+                low, best = self._below.largest_mixed_root(n, log_delta, settings, best, low)
         root, _, shown = attained_first(tried, LOOSE * guess if guess < inf else 0.0)
-        low, attained = self._below.attained_root(self.n, log_delta, settings, shown, root, best, low)
-        upper, above = self._epsilon_above(target, settings, tried)
+        low, attained = self._below.attained_root(n, log_delta, settings, shown, root, best, low)
+        upper, above = self._epsilon_above(query, tried)
         if above and above[0].part is not worst:
             worst = above[0].part
-            guess = worst.root(self.n, log_delta, settings, upper)
+            guess = worst.root(n, log_delta, settings, upper)
         upper, above = self._capped(upper, above)
         own = 0.0
         if not is_spent():
             with suppress(PrecisionError):
-                own, _ = epsilon_below(worst, self.n, target, guess, settings)
-        lower, below = (inf, ()) if hopeless else epsilon_below(attained, self.n, target, low, settings)
-        if hopeless:
-            below = (self._limit(hopeless),)
+                own, _ = epsilon_below(worst, n, query, guess)
+        lower, below = (inf, (self._limit(hopeless),)) if hopeless else epsilon_below(attained, n, query, low)
         self._last = (guess, log_delta)
-        ends = tuple(INFINITE if x == inf else Dyadic.of_float(x) for x in (lower, upper))
-        return self._answer(asked, ends, above, below, Interval(max(own, min(lower, upper)), upper), claimed)
+        least, most = (INFINITE if x == inf else Dyadic.of_float(x) for x in (lower, upper))
+        enclosed = Interval(max(own, min(lower, upper)), upper)
+        return Answer(self.question, asked, least, most, enclosed, above, below, claimed, was_limited())
 
     def curve(self, eps: Iterable[object], *, gap: float = 1e-4) -> Curve:
         """Return certified brackets of delta at every eps of a grid.
@@ -284,24 +271,21 @@ class Profile:
                 best = min((e for e in (best, found) if e), key=largest_upper)
         return best
 
-    def _epsilon_above(
-        self, target: fmpq, settings: Settings, tried: Sequence[Tried]
-    ) -> tuple[float, tuple[Evidence, ...]]:
+    def _epsilon_above(self, query: Query, tried: Sequence[Tried]) -> tuple[float, tuple[Evidence, ...]]:
         """Return a certified upper bound on eps in the same way."""
         upper, above = inf, tuple[Evidence, ...]()
         for root, bound, worst in tried:
             if above and upper <= root * (1.0 + LOOSE * (above[0].part.estimate_error == 0.0)):
                 break
             with nullcontext() if bound is self._ladder.first and not above else suppress(PrecisionError):
-                found = epsilon_above(bound, worst, self.n, target, root, settings)
-                upper, above = min((upper, above), found, key=itemgetter(0))
+                upper, above = min((upper, above), epsilon_above(bound, worst, self.n, query, root), key=itemgetter(0))
         return upper, above
 
-    def _own_epsilon(self, bound: MaxOverPairs, target: fmpq, settings: Settings) -> Interval:
+    def _own_epsilon(self, bound: MaxOverPairs, query: Query) -> Interval:
         """Return an enclosure of the eps that an analysis gives by itself."""
-        root, worst = bound.root(self.n, log_of(target), settings)
-        high, _ = epsilon_above(bound, worst, self.n, target, root, settings)
-        low, _ = epsilon_below(worst, self.n, target, root, settings)
+        root, worst = bound.root(self.n, query.log_delta, query.settings)
+        high, _ = epsilon_above(bound, worst, self.n, query, root)
+        low, _ = epsilon_below(worst, self.n, query, root)
         return Interval(low, high)
 
     def _limit(self, reduction: PairBound) -> Evidence:
@@ -311,22 +295,6 @@ class Profile:
         with at_precision(256):
             limit = part.limit(self.n)
             return Enclosure(limit, limit, "limit of large eps", 256)
-
-    def _answer(
-        self,
-        asked: Query,
-        ends: Any,
-        above: tuple[Evidence, ...],
-        below: tuple[Evidence, ...],
-        own: Interval,
-        claimed: Interval | None = None,
-    ) -> Answer:
-        return Answer(self.question, asked, ends[0], ends[1], own, above, below, claimed, was_limited())
-
-
-def _most_work(settings: Settings, digits: int | None) -> float:
-    """Return what a question may take: what accuracy is asked for is sought without a limit."""
-    return QUESTION if digits is None and settings.gap == _GAP else inf
 
 
 def _outer(evidence: tuple[Evidence, ...]) -> Interval:

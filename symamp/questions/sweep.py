@@ -21,7 +21,7 @@ from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError, FormatError, shown
-from symamp.numbers.arguments import asked, budget, exact_number, failure_probability, relative_gap, users
+from symamp.numbers.reading import asked, budget, exact_number, failure_probability, relative_gap, users
 from symamp.questions.bracket import APART, ShownAsTable
 from symamp.questions.profile import Profile
 from symamp.settings.question import Question
@@ -145,6 +145,8 @@ class Sweep(ShownAsTable):
     >>> list(found.rows())[0][:4]
     ('3-RR', '1', 1000, '0.1')
     """
+
+    _internal_names = "of"
 
     quantity: str
     mechanisms: tuple[str, ...]

@@ -17,27 +17,23 @@ from symamp.certificates.evidence import At, kernel_plan
 from symamp.certificates.one_round import FORMAT, MORE_BITS
 from symamp.certificates.text import exact_double, expression_text, fraction_text
 from symamp.decompositions.decomposition import Decomposition
-from symamp.decompositions.to_law import level_of, log_above
+from symamp.decompositions.to_law import log_above
 from symamp.errors import ArgumentError, ContradictionError, PrecisionError
 from symamp.laws.law import Level
-from symamp.numbers.arguments import budget, failure_probability
 from symamp.numbers.dyadic import Dyadic, float_above, float_below
 from symamp.numbers.rationals import ball_of
-from symamp.numbers.reading import sign_of_constant
+from symamp.numbers.reading import budget, failure_probability, sign_of_constant
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
-from symamp.settings.question import Query, Question, accuracy
+from symamp.settings.question import Query, Question
 from symamp.settings.users_who_differ import (
     DATA,
-    MOST,
     HeterogeneousUsers,
-    Mean,
     Positions,
     StepTest,
     Victim,
     mean_of_counts,
-    mean_over_counts,
     positions_above,
     positions_below,
     victims,
@@ -62,21 +58,6 @@ class Found:
     name: DataSets | None = None
     precision: int = BITS
     evidence: Callable[[], dict[str, Any]] = dict
-
-
-def theorem_d(victim: Victim, at: Level, settings: Settings, most: int) -> tuple[Found, Found]:
-    """Return the bound of Theorem D for a victim: one ball whose lower end, and one whose upper end, encloses it."""
-
-    def found(mean: Mean) -> Found:
-        told: dict[str, Any] = {"evaluator": mean.rule, "plan": None}
-        if mean.sums:
-            told["plan"] = {"ends": [exact_double(x) for x in mean.ends], "sums": [evaluation(x) for x in mean.sums]}
-        bits = max((x.precision for x in mean.sums), default=BITS)
-        return Found(mean.value, precision=bits, evidence=lambda: victim_data(victim) | columns_data(victim) | told)
-
-    with at_precision(BITS):
-        low, high = mean_over_counts(victim, at, settings, most)
-    return found(low), found(high)
 
 
 def evaluation(found: Enclosure) -> dict[str, Any]:
@@ -377,7 +358,7 @@ Located = tuple[At, Found]
 
 @dataclass(frozen=True)
 class HeterogeneousClaim:
-    """What is claimed: the quantity ("epsilon", "delta" or "theorem_d"), what is given as text, and two ends."""
+    """What is claimed: the quantity ("epsilon" or "delta"), what is given as text, and two ends."""
 
     quantity: str
     given: Mapping[str, str]
@@ -472,10 +453,6 @@ SOURCES = {
     "messages": "Theorem D (docs/proofs/users_who_differ.md)",
 }
 
-_CHECKED, _WIDE = 10**6, 1e-5
-"""How many outcomes of Theorem D's mean a certificate may leave to the verifier, and the gap of its sums."""
-_DOUBLES = "users who differ, whose brackets have doubles as ends"
-
 
 @dataclass(frozen=True, repr=False)
 class HeterogeneousAnswer(Answer):
@@ -556,68 +533,9 @@ class HeterogeneousAnswer(Answer):
         [{'ratio': 'E'}, {'ratio': 'exp(2)'}]
         """
         claim = HeterogeneousClaim(self.quantity, self.given, self.lower, self.upper, self.source)
-        (settings, _), victims = accuracy(self.aimed, None), tuple(group for group, _, _ in self.groups)
-        evidence = bracket_evidence(claim, parties(self.crowd, victims), settings)
+        victims = tuple(group for group, _, _ in self.groups)
+        evidence = bracket_evidence(claim, parties(self.crowd, victims), Settings(gap=self.aimed))
         return crowd_certificate(self.crowd, claim, victims, *evidence)
-
-    @undisturbed()
-    def theorem_d(self) -> dict[int, tuple[float, float]]:
-        """Return an enclosure of the value of Theorem D for each group, a delta at ``upper`` (or at the eps given).
-
-        For few users it is the upper end of the bracket. For many that comes from one evaluation that is a little
-        larger; here the mean over the numbers of hidden users is integrated by the rules of Gauss and Radau, which
-        takes seconds. ArgumentError where data are shuffled.
-
-        Guarantee
-        ---------
-        The ends enclose the bound of Theorem D for the worst pair of inputs. Proof: docs/proofs/users_who_differ.md.
-
-        >>> import symamp as sa
-        >>> groups = [(99, sa.RandomizedResponse(k=4, eps0=1)), (9, sa.RandomizedResponse(k=4, eps0=2))]
-        >>> answer = sa.delta(sa.heterogeneous(groups, shuffled="messages"), eps="1/4", victim=1)
-        >>> low, high = answer.theorem_d()[1]
-        >>> print(f"{low:.8f} {high:.8f}, the answer {answer.upper:.8f}")
-        0.01236120 0.01236120, the answer 0.01245181
-        """
-        _, found = self._theorem_d(MOST, self.aimed)
-        return {self.crowd.numbers[group]: _around(pairs) for group, pairs in found.items()}
-
-    @undisturbed()
-    def theorem_d_certificate(self) -> dict[str, Any]:
-        """Return the certificate of the largest of what ``theorem_d`` encloses: "theorem_d" is what it claims.
-
-        For more than about a hundred users it lists the sums at all nodes of the two rules. ArgumentError where data
-        are shuffled, PrecisionError if the verifier accepts it at no precision.
-
-        >>> import symamp as sa
-        >>> crowd = sa.heterogeneous([(4, sa.RandomizedResponse(k=2, eps0="log(3)"))], shuffled="messages")
-        >>> sa.delta(crowd, eps="log(2)").theorem_d_certificate()["claim"]["quantity"]
-        'theorem_d'
-        """
-        at, found = self._theorem_d(_CHECKED, max(self.aimed, _WIDE))
-        means = [pair for pairs in found.values() for pair in pairs]
-        low, high = _around(means)
-        claim = HeterogeneousClaim("theorem_d", {"eps": at.text}, low, high, self.source)
-        below = [largest((at, pair[0]) for pair in means)] if low > 0.0 else []
-        return crowd_certificate(self.crowd, claim, found, [(at, pair[1]) for pair in means], below)
-
-    def _theorem_d(self, most: int, gap: float) -> tuple[At, dict[int, list[tuple[Found, Found]]]]:
-        """Return the level, and for each group what encloses the bound for each pair of inputs."""
-        if self.crowd.shuffled == DATA:
-            raise ArgumentError("shuffled", DATA, "messages: Theorem D is about them")
-        at = At.of(budget(self.given["eps"]) if "eps" in self.given else sp.Rational(self.upper))
-        assert at.level is not None
-        settings, _ = accuracy(gap, None)
-        found: dict[int, list[tuple[Found, Found]]] = {group: [] for group, _, _ in self.groups}
-        for v in victims(self.crowd):
-            if v.group in found:
-                found[v.group].append(theorem_d(v, at.level, settings, most))
-        return at, found
-
-
-def _around(pairs: Sequence[tuple[Found, Found]]) -> tuple[float, float]:
-    """Return doubles around the largest of some bounds."""
-    return max(float_below(low.value) for low, _ in pairs), max(float_above(high.value) for _, high in pairs)
 
 
 _Ends = tuple[float, float, DataSets | None]
@@ -642,9 +560,8 @@ class HeterogeneousProfile:
         For every victim that was asked about the published outputs are (``upper``, delta)-private, and for one of them
         not (eps, delta)-private at any eps < ``lower``. Proof: docs/proofs/users_who_differ.md.
         """
-        target, (_, wanted) = failure_probability(delta), accuracy(gap, digits, _DOUBLES)
-        asked = Query("epsilon", target, str(delta), wanted)
-        return self._answered(asked, lambda party, fit, least: party.epsilon(target, fit, least), inf, gap)
+        asked = Query.of_epsilon(delta, gap, digits)
+        return self._answered(asked, lambda party, fit, least: party.epsilon(asked.given, fit, least), inf, gap)
 
     @undisturbed()
     def delta(self, eps: object, *, gap: float, digits: int | None = None) -> HeterogeneousAnswer:
@@ -655,16 +572,15 @@ class HeterogeneousProfile:
         For every victim that was asked about D_{e^eps} <= ``upper``, and for one of them it is >= ``lower`` for some
         data sets. Proof: docs/proofs/users_who_differ.md.
         """
-        exact, (_, wanted) = budget(eps), accuracy(gap, digits, _DOUBLES)
-        if sign_of_constant(exact - int(LARGEST_EPS)) > 0:
+        asked = Query.of_delta(eps, gap, digits)
+        if sign_of_constant(asked.given - int(LARGEST_EPS)) > 0:
             raise ArgumentError("eps", eps, f"a number of at most {LARGEST_EPS:g} for users who differ")
-        level = level_of(exact)
-        asked = Query("delta", exact, str(eps), wanted)
+        level = asked.level
         return self._answered(asked, lambda party, fit, _: party.delta(level, fit), 1.0, gap)
 
     def _answered(self, asked: Query, ends: _Ask, most: float, gap: float) -> HeterogeneousAnswer:
         """Return the answer; digits take a finer gap, but where the data sets found keep the bracket wider."""
-        settings, _ = accuracy(gap, None)
+        settings = Query.of_delta(0, gap).settings
         answer = self._answer(asked, ends, most, settings)
         missing = (asked.digits or 0) - answer.digits
         if missing > 0 and answer.digits + 1 >= -log10(settings.gap):

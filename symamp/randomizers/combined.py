@@ -29,7 +29,7 @@ from symamp.formulas.order import is_zero, maximum, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.density import even_cuts, finite_sandwich
 from symamp.laws.law import Atom, Law
-from symamp.numbers.arguments import printable_number
+from symamp.numbers.reading import printable_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import ALL, FiniteMechanism, check_size
 from symamp.randomizers.mechanism import Mechanism, free_budget
@@ -296,6 +296,8 @@ class Combined(Mechanism):
     ``neighbours`` says which inputs of the victim are compared: "all", any two; "one_attribute", two that differ in
     the value for a single part.
     """
+
+    _internal_names = "compared worst_is_all_different"
 
     is_composed = True
     lists_all_inputs = False  # pairs that are dominated are left out

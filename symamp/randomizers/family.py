@@ -18,7 +18,7 @@ from symamp.decompositions.printing import text
 from symamp.errors import ArgumentError, VerificationError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter, check_range
-from symamp.numbers.arguments import printable_number
+from symamp.numbers.reading import printable_number
 from symamp.numbers.substitution import put as substituted
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
@@ -81,6 +81,8 @@ class Parametrised:
 
     ``slug`` is the name on the command line and in files.
     """
+
+    _internal_names = "check_names count declared exponents key names slug"
 
     name: str
     slug: ClassVar[str]
@@ -192,6 +194,8 @@ class Family(Parametrised, Mechanism):
     ``source`` is the citation of the definition, ``small`` are parameter values at which the table is small,
     ``typical`` the sizes shown in the gallery (budgets left out).
     """
+
+    _internal_names = "general small typical"
 
     source: ClassVar[str]
     small: ClassVar[tuple[Mapping[str, object], ...]]

@@ -20,11 +20,10 @@ from symamp.decompositions.randomizer import Orbit, known_label
 from symamp.errors import ArgumentError, FormatError, RowSumError
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0, Parameter, admissible_points, check_range, probing_points
-from symamp.numbers.arguments import exact_number, printable_number
-from symamp.numbers.formula import Point
-from symamp.numbers.rationals import fits, fmpq_of, fraction, rational_of
-from symamp.numbers.reading import PRINTABLE_BITS, parse_expression, read_formula
+from symamp.numbers.rationals import fmpq_of, rational_of
+from symamp.numbers.reading import Point, exact_number, fits, fraction, parse_expression, printable_number, read_formula
 from symamp.numbers.substitution import put
+from symamp.numbers.unevaluated import PRINTABLE_BITS
 from symamp.randomizers.mechanism import Mechanism
 
 # --- What may be given as a table: mappings, matrices, arrays, lists of rows, data frames; as labelled rows of values

@@ -35,6 +35,7 @@ from symamp.errors import (
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.formulas.parameter import Parameter
+from symamp.public_names import PublicNames
 
 # -------- What a notebook shows of a subject of questions: its name, the ranges of what is still free, its local budget
 
@@ -152,8 +153,12 @@ def of_two_levels(mechanism: LocalRandomizer, ratio: sp.Expr) -> tuple[sp.Expr, 
 # -------- What analyses may ask of the subject of a question, answered for one of which nothing is known but its budget
 
 
-class SubjectBase(Useful):
+class SubjectBase(PublicNames, Useful):
     """The answers of a subject of which nothing is known; mechanisms, noise and laws of one's own say what is."""
+
+    _internal_names = (
+        "compared_ratio compares_all densities known_by_parameters local_ratio mechanism members noise triple"
+    )
 
     local_ratio: Any
     """Returns e^eps0 for any two inputs."""
@@ -278,6 +283,8 @@ def _order(expr: sp.Expr, parameters: Sequence[Parameter]) -> int:
 
 class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
     """What a user runs: a described local randomizer that offers what is derived from it."""
+
+    _internal_names = "first_input_stands_for_all listed"
 
     first_input_stands_for_all: ClassVar[bool] = False
     """Whether, where both values of a part are equal and other users hold them, too, the first input is the worst."""

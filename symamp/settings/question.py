@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
 
 import sympy as sp
 from flint import fmpq
@@ -12,13 +13,14 @@ from symamp.bounds.own_law import own_law
 from symamp.bounds.registry import analysis
 from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Decomposition
-from symamp.decompositions.to_law import number
+from symamp.decompositions.to_law import level_of, number
 from symamp.errors import ArgumentError, PrecisionError, SupportMismatchError
-from symamp.numbers.arguments import digit_count, relative_gap, users
+from symamp.laws.law import Level
+from symamp.numbers.reading import budget, digit_count, failure_probability, relative_gap, users
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import ALL
 from symamp.sums.divergence import Settings
-from symamp.sums.inversion import LARGEST_EPS
+from symamp.sums.inversion import LARGEST_EPS, log_of
 
 _DOUBLE_DIGITS = 15
 """Digits that doubles can carry."""
@@ -58,12 +60,52 @@ class Question:
 
 @dataclass(frozen=True)
 class Query:
-    """One question to a profile: the quantity, what is given exactly, as it was written, and the digits wanted."""
+    """One question to a profile, read at the door: nothing on the way to its answer converts a number again.
+
+    ``quantity`` is "epsilon" or "delta", ``given`` the other of the two, exactly, and ``written`` as it was given.
+    ``digits`` are those wanted, None where ``settings`` say how near enclosures are to be.
+    """
 
     quantity: str
     given: fmpq | sp.Expr
     written: str
     digits: int | None = None
+    settings: Settings = field(default=Settings(), compare=False, repr=False)
+
+    @staticmethod
+    def of_epsilon(delta: object, gap: object, digits: object = None) -> Query:
+        """Return the question for the least eps at ``delta``; its ends are doubles, and so are at most 15 digits."""
+        told = "epsilon, whose ends are doubles"
+        return Query("epsilon", failure_probability(delta), str(delta), *_accuracy(gap, digits, told))
+
+    @staticmethod
+    def of_delta(eps: object, gap: object, digits: object = None) -> Query:
+        """Return the question for delta at ``eps``."""
+        return Query("delta", budget(eps), str(eps), *_accuracy(gap, digits))
+
+    @cached_property
+    def log_delta(self) -> float:
+        """The logarithm of the delta that is given."""
+        return log_of(self.given)
+
+    @property
+    def level(self) -> Level:
+        """The level of the eps that is given."""
+        return level_of(self.given)
+
+    @property
+    def usual(self) -> Self:
+        """The same question with the usual gap in place of digits."""
+        return replace(self, digits=None, settings=Settings())
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether searches end where the question has taken its work: other accuracy is sought without a limit."""
+        return self.digits is None and self.settings.gap == Settings.gap
+
+    def to_gap(self, gap: float) -> Self:
+        """Return the question with another relative gap in delta."""
+        return replace(self, settings=replace(self.settings, gap=gap))
 
 
 def checked_subject(subject: Any) -> Subject:
@@ -85,14 +127,14 @@ def checked_subject(subject: Any) -> Subject:
     return checked
 
 
-def accuracy(gap: object, digits: object, doubles: str = "") -> tuple[Settings, int | None]:
-    """Return what an evaluation aims at: a relative gap in delta, or so many digits.
+def _accuracy(gap: object, digits: object, doubles: str = "") -> tuple[int | None, Settings]:
+    """Return the digits wanted, and what an evaluation aims at: a relative gap in delta, or so many digits.
 
     ``doubles`` says why the answer has no more digits than doubles have, where that is so: PrecisionError for more.
     """
     if digits is None:
-        return Settings(gap=relative_gap(gap)), None
+        return None, Settings(gap=relative_gap(gap))
     wanted = digit_count(digits)
     if doubles and wanted > _DOUBLE_DIGITS:
         raise PrecisionError("digits", wanted, f"at most {_DOUBLE_DIGITS} for {doubles}")
-    return Settings.of_digits(wanted), wanted
+    return wanted, Settings.of_digits(wanted)

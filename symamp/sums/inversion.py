@@ -11,7 +11,6 @@ from flint import arb, fmpq
 from symamp.laws.law import FloatGparv, Law, Level, quick_gparv, total
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.optional import brentq
-from symamp.numbers.rationals import ball_of
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Settings, estimate_log_divergence
 from symamp.sums.tilted import TiltedLaw, gaussian_estimate, saddle_tilt
@@ -215,7 +214,8 @@ def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: f
 
 def log_of(delta: fmpq) -> float:
     """Return log delta as a float, also far below the smallest double."""
-    return log_of_ball(ball_of(delta))
+    with at_precision(256):  # numbers close to 1 keep their digits
+        return log_of_ball(arb(delta))
 
 
 def log_of_ball(x: arb) -> float:

@@ -238,28 +238,6 @@ def crowd(evidence: dict) -> tuple[F, list[int]]:
     return kept, [c - (i == v) for i, c in enumerate(counts)]
 
 
-def of_theorem_d(evidence: dict, E: F) -> F:
-    """The mean over the numbers of hidden users, in fractions; never above what her message tells alone."""
-    (kept, others), (sizes, rows) = crowd(evidence), columns(evidence)
-    gains = [row[0] - E * row[1] for row in rows[evidence["victim"]]]
-    alone = sum((s * max(g, F(0)) for s, g in zip(sizes, gains, strict=True)), F(0))
-    present = [i for i, c in enumerate(others) if c]
-    if not present:
-        return alone
-    low = [min(min(rows[i][j]) for i in present) for j in range(len(sizes))]
-    whole = sum(s * x for s, x in zip(sizes, low, strict=True))
-    if whole == 0:
-        return alone
-    g = [kept * min(min(rows[i][j]) * whole / x for j, x in enumerate(low) if x) for i in present]
-    own = merged((gains[j] * whole / x, sizes[j] * x / whole) for j, x in enumerate(low) if x)
-    shares = [mass for mass, i in zip(g, present, strict=True) for _ in range(others[i])]
-    sigma = sum((sizes[j] * max(gains[j], F(0)) for j, x in enumerate(low) if not x), F(0))
-    chances = {0: F(1)}
-    for mass in shares:
-        chances = merged((c + b, p * (mass if b else 1 - mass)) for c, p in chances.items() for b in (0, 1))
-    return min(alone, sum(p * oracle.expectation([own] * (c + 1)) / (c + 1) for c, p in chances.items()) + sigma)
-
-
 def of_columns(evidence: dict, n: int, E: F) -> F:
     """The largest divergence where each other user holds x0 or x1: the victim's message comes with theirs, shuffled."""
     (kept, others), (sizes, rows) = crowd(evidence), columns(evidence)
@@ -303,7 +281,7 @@ def of_steps(evidence: dict, n: int, E: F) -> F:
 # --- one round --------------------------------------------------------------------------------------------------------
 
 
-def value(evidence: dict, n: int, E: F, above: bool, quantity: str) -> F:
+def value(evidence: dict, n: int, E: F, above: bool) -> F:
     """What an upper end must not be below, or a lower end must not be above."""
     if "groups" in evidence:
         if sum(evidence["groups"]) != n or min(evidence["groups"]) < 1:
@@ -312,8 +290,6 @@ def value(evidence: dict, n: int, E: F, above: bool, quantity: str) -> F:
             raise NotComparedError
         if "positions" in evidence:
             return of_positions(evidence, n, E)
-        if quantity == "theorem_d":
-            return of_theorem_d(evidence, E)
         return of_columns(evidence, n, E) if "columns" in evidence else of_steps(evidence, n, E)
     if "ratio" in evidence:
         return of_budget(fraction(evidence["ratio"]), n, E)
@@ -350,7 +326,7 @@ def falsehood(data: dict) -> str | None:
         bound = fraction(claim["delta"]) if is_epsilon else end
         for evidence in data[side]:
             try:
-                found = value(evidence, n, high if above else low, above, quantity)
+                found = value(evidence, n, high if above else low, above)
             except NoLawError:
                 return f"no law is listed {side}"
             if found > bound if above else (found < bound or (is_epsilon and found == bound)):

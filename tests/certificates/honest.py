@@ -257,7 +257,7 @@ def _planned(kind: str) -> list[Data]:
     found = []
     for evidence in data["above"]:
         plans = evidence["cells"] if kind == "budget" else [evidence["plan"]]
-        if any(plan and "regions" in plan for plan in plans) or plans == [None]:
+        if plans == [None]:
             continue
         found.append(evidence)
     return found
@@ -353,7 +353,7 @@ def messages(rng: Random) -> Data:
     victims = [rng.randrange(len(groups))] if rng.random() < 0.4 else list(range(len(groups)))
     above = []
     for victim in victims:
-        name, plan = rng.choice([("mean over counts", None), evaluation(rng, n, 3, "ekn"), ("radau", _rule(rng, True))])
+        name, plan = rng.choice([("mean over counts", None), evaluation(rng, n, 3, "ekn")])
         above.append(
             common
             | {"victim": victim, "pair": ["a", "b"], "columns": _columns(tables), "evaluator": name, "plan": plan}
@@ -373,35 +373,6 @@ def messages(rng: Random) -> Data:
     keep = rng.choice(("above", "below", "both"))
     sides = above if keep != "below" else [], [steps] if keep != "above" else []
     return certificate(n, E, *sides, 4, victims=victims)
-
-
-def _rule(rng: Random, up: bool) -> Data:
-    ends = [F(0), *sorted({F(rng.randint(1, 19), 20) for _ in range(rng.choice((0, 1, 2)))})]
-    ends += [F(1)] if len(ends) == 1 or rng.random() < 0.5 else []
-    count = 3 * (len(ends) - 1) + (up and ends[-1] < 1)
-    sums = []
-    for _ in range(count):
-        name, plan = evaluation(rng, 4, 3, "ek") if rng.random() < 0.2 else ("enumeration", None)
-        sums.append({"evaluator": name, "plan": plan})
-    return {"ends": [str(x) for x in ends], "sums": sums}
-
-
-def theorem_d(rng: Random) -> Data:
-    groups, tables, kept, E = _crowd(rng)
-    n = sum(groups)
-    common = COMMON | {"data": "all", "eps": eps_text(E), "precision": 128, "groups": groups, "kept": str(kept)}
-    victim = rng.randrange(len(groups))
-    sides = []
-    for up in (True, False):
-        rule = ("radau", _rule(rng, True)) if up else ("gauss", _rule(rng, False))
-        name, plan = rng.choice((rule, rule, ("mean over counts", None)))
-        sides.append(
-            [
-                common
-                | {"victim": victim, "pair": ["a", "b"], "columns": _columns(tables), "evaluator": name, "plan": plan}
-            ]
-        )
-    return certificate(n, E, *sides, 4, victims=[victim], quantity="theorem_d")
 
 
 # --- many rounds ------------------------------------------------------------------------------------------------------
@@ -493,7 +464,7 @@ def _turned(point: Data) -> Data:
 KINDS: dict[str, tuple[Callable[[Random], Data], int]] = {
     "triples": (triples, 30), "limits": (limits, 3), "few": (few, 10), "tilts": (tilts, 8), "laws": (laws, 12),
     "counts": (counts, 10), "integrals": (integrals, 3), "budgets": (budgets, 3), "positions": (positions, 9),
-    "messages": (messages, 12), "theorem_d": (theorem_d, 5), "given": (given, 8), "rounds": (rounds, 6),
+    "messages": (messages, 12), "given": (given, 8), "rounds": (rounds, 6),
 }  # fmt: skip
 
 

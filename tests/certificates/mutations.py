@@ -17,7 +17,7 @@ _TEXTS = {"format", "mechanism", "method", "proof_status", "source", "data", "ot
 _NAMES = [
     "enumeration", "exact", "compact kernel", "binomial tails", "no positive value", "limit", "one user",
     "all data sets", "counts of messages", "histograms", "common tilt", "all randomizers", "mean over counts",
-    "gauss", "radau", "steps",
+    "steps",
 ]  # fmt: skip
 Path = tuple[Any, ...]
 
@@ -201,7 +201,7 @@ def change_claim(data: Data, rng: Random) -> None:
     elif key == "victims":
         claim["victims"] = rng.choice([[0], [1], [0, 1], [], [0, 0], [2]])
     elif key == "quantity":
-        claim["quantity"] = rng.choice(["epsilon", "delta", "theorem_d"])
+        claim["quantity"] = rng.choice(["epsilon", "delta"])
         name = "delta" if claim["quantity"] == "epsilon" else "eps"
         for other in ("eps", "delta"):
             claim.pop(other, None)

@@ -17,7 +17,7 @@ _WORDS = [
     "'",
     '"',
     "\\",
-    "', standing 'proved",
+    "', proof status 'proved",
     "%s",
     "{0}",
     "[bold]",

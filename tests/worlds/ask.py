@@ -53,7 +53,6 @@ METHODS = [
     "two_messages",
     "all_data_sets",
     "generic_all_data_sets",
-    "all_data_sets_by_regions",
     "finite_sandwich",
     "standard_clone",
     "two_level",
@@ -515,11 +514,11 @@ def ask_compare(case: Case) -> None:
             )
             if proved and "lower" not in str(row.proof_status) and value is not None and value < least:
                 raise FalseAnswerError(
-                    f"row {row.name} ({row.standing}): {row.value!r} below the truth {float(least)!r}"
+                    f"row {row.name} ({row.proof_status}): {row.value!r} below the truth {float(least)!r}"
                 )
             if "lower" in str(row.proof_status) and value is not None and value > most:
                 raise FalseAnswerError(
-                    f"row {row.name} ({row.standing}): {row.value!r} above the truth {float(most)!r}"
+                    f"row {row.name} ({row.proof_status}): {row.value!r} above the truth {float(most)!r}"
                 )
 
     n = None if is_crowd(case.world) else case.n
@@ -738,7 +737,7 @@ def examine(seed: int, index: int, *, dear: float = 1.0) -> Case:
     rng = Random(f"{seed} {index}")
     case = Case(draw.world(rng), rng)
     ask_delta(case)
-    dear_methods = ("all_data_sets", "generic_all_data_sets", "all_data_sets_by_regions", "two_messages", "envelope")
+    dear_methods = ("all_data_sets", "generic_all_data_sets", "two_messages", "envelope")
     if not is_crowd(case.world):
         quick = not isinstance(case.world.takes_part, Chosen)
         for _ in range(1 if quick else 0):

@@ -10,7 +10,7 @@ import sympy as sp
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.arguments import exact_number
+from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
 

@@ -11,8 +11,7 @@ import sympy as sp
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.formula import binomial
-from symamp.numbers.substitution import long_power
+from symamp.numbers.unevaluated import binomial, long_power
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
 from symamp.randomizers.structures.disjoint_cover import AVERAGE, DisjointCover, with_average
@@ -83,6 +82,8 @@ class DuchiVector(DisjointCover):
 
 class _EvenDimension(Family):
     """Dimension d = 2m with m a number: closed forms are in eps0 alone."""
+
+    _internal_names = "ties"
 
     declared = (Parameter("m", lower=sp.Integer(1), integer=True), EPS0)
     small = tuple(

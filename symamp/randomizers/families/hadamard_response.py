@@ -7,7 +7,7 @@ import sympy as sp
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.arguments import exact_number
+from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size
 from symamp.randomizers.mechanism import of_two_levels
@@ -26,6 +26,8 @@ class HadamardResponse(Family):
     >>> HadamardResponse(K=8, D=3, eps0="log(3)").blanket().gamma
     3/4
     """
+
+    _internal_names = "last_row"
 
     name = "Hadamard response"
     slug = "hadamard-response"

@@ -11,7 +11,7 @@ import sympy as sp
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.formula import binomial
+from symamp.numbers.unevaluated import binomial
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
 

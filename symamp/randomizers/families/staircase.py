@@ -9,7 +9,7 @@ import sympy as sp
 from symamp.errors import ArgumentError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.arguments import exact_number
+from symamp.numbers.reading import exact_number
 from symamp.randomizers.finite import FiniteMechanism, check_size
 from symamp.randomizers.structures.sliding_window import SlidingWindow
 

@@ -7,7 +7,7 @@ from itertools import combinations
 import sympy as sp
 
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.formula import binomial
+from symamp.numbers.unevaluated import binomial
 from symamp.randomizers.finite import FiniteMechanism, check_size, subsets
 from symamp.randomizers.mechanism import Useful
 from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share

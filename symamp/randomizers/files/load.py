@@ -15,9 +15,7 @@ from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError, FormatError
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import Parameter, admissible_points, probing_points
-from symamp.numbers.arguments import exact_number
-from symamp.numbers.formula import Point
-from symamp.numbers.reading import parse_expression
+from symamp.numbers.reading import Point, exact_number, parse_expression
 from symamp.numbers.substitution import put as substituted
 from symamp.randomizers.catalogue import by_name
 from symamp.randomizers.combined import joint, parallel, poisson_subsample

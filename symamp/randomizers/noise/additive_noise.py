@@ -22,13 +22,11 @@ from symamp.errors import ExpressionError, SymampError, UndecidedOrderError, Ver
 from symamp.formulas.parameter import admissible_points
 from symamp.laws.density import Piece, SmoothLaw, finite_sandwich
 from symamp.laws.law import Atom, Level, Number
-from symamp.numbers.arguments import exact_number
-from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.rationals import rational_of
-from symamp.numbers.reading import agree, same
+from symamp.numbers.reading import exact_number
 from symamp.numbers.substitution import put
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.systems import FLINT, compile_expression
+from symamp.numbers.systems import FLINT, Holomorphic, agree, compile_expression, same
 from symamp.randomizers.family import Parametrised
 from symamp.randomizers.mechanism import SubjectBase
 
@@ -441,6 +439,11 @@ class AdditiveNoise(Parametrised, SubjectBase):
     A family gives ``arcs`` and ``survival``; the law of the ratios is derived. For every number of users and every
     level (0, 1) is the worst pair of inputs (docs/proofs/worst_pair.md).
     """
+
+    _internal_names = (
+        "arcs blanket_laws cut cuts_tail exact_law general largest_kept_ratio ratio_at_cut sides spread survival tail "
+        "upper_law"
+    )
 
     name: str
     source: ClassVar[str]

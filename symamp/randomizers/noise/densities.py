@@ -32,9 +32,9 @@ from symamp.formulas.order import is_zero, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.density import Piece, SmoothLaw
 from symamp.laws.law import Atom, Number, total
-from symamp.numbers.arguments import exact_number
-from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision
+from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import SubjectBase
 from symamp.randomizers.noise.additive_noise import Y, plot_distribution, plot_ratios

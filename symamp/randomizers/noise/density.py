@@ -29,12 +29,10 @@ from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign, strictly_positive
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Number
-from symamp.numbers.arguments import exact_number
-from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.rationals import fmpq_of, rational_below
-from symamp.numbers.reading import same
+from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.systems import FLINT, compile_expression
+from symamp.numbers.systems import FLINT, Holomorphic, compile_expression, same
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Side, Y, Z, inner_points
 
 # --------- A density with absolute values and cases, cut into intervals of messages on which it is one analytic formula

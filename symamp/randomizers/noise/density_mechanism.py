@@ -8,7 +8,7 @@ import sympy as sp
 
 from symamp.errors import ArgumentError
 from symamp.formulas.order import sign
-from symamp.numbers.arguments import exact_number
+from symamp.numbers.reading import exact_number
 from symamp.randomizers.noise.densities import Densities, check_inputs
 from symamp.randomizers.noise.density import NoiseDensity
 from symamp.randomizers.noise.interval_densities import IntervalDensities

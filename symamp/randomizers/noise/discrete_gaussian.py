@@ -32,6 +32,8 @@ class DiscreteGaussian(AdditiveNoise):
     0.004922...
     """
 
+    _internal_names = "at_least total weight"
+
     name = "discrete Gaussian noise on 0..B"
     slug: ClassVar[str] = "discrete-gaussian"
     source: ClassVar[str] = "Canonne, Kamath, Steinke 2020"

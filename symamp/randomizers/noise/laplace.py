@@ -13,7 +13,7 @@ from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0
-from symamp.numbers.arguments import exact_number
+from symamp.numbers.reading import exact_number
 from symamp.randomizers.finite import FiniteMechanism, distance
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Z
 from symamp.randomizers.noise.nearby import Nearby

@@ -19,8 +19,8 @@ from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, SymampError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
-from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.surroundings import at_precision
+from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.noise.additive_noise import Y
 from symamp.randomizers.noise.densities import values_between
 from symamp.randomizers.noise.density import formula_range, resolved

@@ -28,6 +28,8 @@ class DisjointCover(Family):
     is an average over data sets, so lower bounds stay lower bounds, and infima stay what they are.
     """
 
+    _internal_names = "coverage levels overlap packs ratio"
+
     packs: ClassVar[bool] = False
     lists_all_inputs = False  # sets that overlap otherwise are not shown
 

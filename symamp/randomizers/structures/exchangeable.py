@@ -28,6 +28,8 @@ class Share(NamedTuple):
 class AlikeInputs(Family):
     """A family any inputs of which are alike; ``size`` is the parameter that counts them."""
 
+    _internal_names = "size"
+
     size: str
 
     @property
@@ -50,6 +52,8 @@ class ExchangeableSets(AlikeInputs):
 
     A subclass gives ``size``, ``levels`` and ``shares``.
     """
+
+    _internal_names = "levels shares"
 
     @abstractmethod
     def levels(self) -> tuple[sp.Expr, sp.Expr]:

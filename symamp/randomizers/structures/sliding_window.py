@@ -15,6 +15,8 @@ class SlidingWindow(DisjointCover):
     ends are the only inputs that are shown.
     """
 
+    _internal_names = "cell"
+
     @property
     def inputs(self) -> tuple[str, ...]:
         """The ends of the interval of inputs."""
