@@ -60,7 +60,8 @@ def require_shape(data: Any, above: bool, what: str) -> None:
     kind = KINDS.get(data["kind"]) if type(data) is dict and type(data.get("kind")) is str else None
     require(kind is not None and above in kind.sides, f"{what}: no known kind of evidence on this side")
     assert kind is not None
-    shaped(data, {"kind": str} | kind.shape(data, above), what)
+    known = {"members": [dict]} if "members" in data and not above else {}
+    shaped(data, {"kind": str} | kind.shape(data, above) | known, what)
 
 
 def require_shapes(pieces: list[Any], precision: int, above: bool, what: str) -> None:

@@ -32,8 +32,7 @@ def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
         return {"victim": int, "pair": (int, int)} | sums.shape(None)
     if above:
         return {"pairs": type(None) if data.get("pairs") is None else [(int, int)]} | sums.shape(None)
-    known = {"members": [dict]} if "members" in data else {}
-    return {"pair": (int, int), "other": int} | sums.shape(None) | known
+    return {"pair": (int, int), "other": int} | sums.shape(None)
 
 
 # --- data shuffled ---------------------------------------------------------------------------------------------------

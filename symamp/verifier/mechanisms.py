@@ -424,17 +424,22 @@ class Orbits(Mechanism):
 
 
 class Triples(Mechanism):
-    """Triples themselves: for each ordered pair one above all data sets, or null, and those of other inputs."""
+    """Triples themselves: for each ordered pair one above all data sets, or null, and those of other inputs.
 
-    supposed = "that its triples are those of the mechanism, or above them, for pairs and inputs that stand for all"
+    Where they are ``exact`` the question is about them, and about no mechanism.
+    """
+
+    _above = "that its triples are those of the mechanism, or above them, for pairs and inputs that stand for all"
+    _of_question = "that the question is about its triples"
 
     def __init__(self, check: Check, data: dict[str, Any], what: str) -> None:
         super().__init__(check, data, what)
-        shaped(data, {"kind": str, "inputs": [str], "pairs": [dict]}, what)
+        shaped(data, {"kind": str, "inputs": [str], "exact": bool, "pairs": [dict]}, what)
+        self.supposed = self._of_question if data["exact"] else self._above
         self._found: dict[Pair, dict[int | None, Any]] = {}
         for entry in data["pairs"]:
             above = type(None) if entry.get("above") is None else _LAW
-            shaped(entry, {"pair": (int, int), "above": above, "others": [{"input": int} | _LAW]}, f"{what}.pairs")
+            shaped(entry, {"pair": (int, int), "compared": bool, "above": above, "others": [{"input": int} | _LAW]}, f"{what}.pairs")
             laws = {x["input"]: x for x in entry["others"]} | ({} if entry["above"] is None else {None: entry["above"]})
             pair = (entry["pair"][0], entry["pair"][1])
             good = pair not in self._found and len(laws) == len(entry["others"]) + (entry["above"] is not None)
@@ -443,7 +448,8 @@ class Triples(Mechanism):
             self._found[pair] = laws
             for x in laws:
                 self._read(pair, x)
-        self.pairs = [pair for pair, laws in self._found.items() if None in laws]
+        self.pairs = [(e["pair"][0], e["pair"][1]) for e in data["pairs"] if e["compared"]]
+        require(all(self._found[pair] for pair in self.pairs), f"{what}: a pair without a triple")
 
     def told(self) -> str:
         """Return how many pairs there are."""
@@ -469,7 +475,14 @@ class Triples(Mechanism):
     def triple(self, pair: Pair, others: list[tuple[int, Number]] | None = None) -> Triple:
         """Return a triple that is listed."""
         require(others is None or len(others) == 1, f"{self.what}: a mixture of inputs")
+        if others is None and None not in self._found.get(pair, {}):
+            return self.laws(pair)[0][1]
         return self._read(pair, None if others is None else others[0][0])
+
+    def itself(self, pair: Pair) -> Triple:
+        """Return the triple that the question is about."""
+        require(self.data["exact"], f"{self.what}: no input of other users, and the question is not about a triple", "invalid")
+        return self._read(pair, None)
 
     def laws(self, pair: Pair) -> list[tuple[int, Triple]]:
         """Return the triples of all inputs that are listed for the pair."""
@@ -483,7 +496,7 @@ class Triples(Mechanism):
 
     def ratio(self, compared: bool) -> Number:
         """Return the largest ratio of A0 and A1 in what is listed above; infinite where any inputs are asked for."""
-        result: Number = fmpq(1) if compared and self.pairs else INFINITY
+        result: Number = fmpq(1) if (compared or self.data["exact"]) and self.pairs else INFINITY
         for triple in map(self.triple, self.pairs):
             rows = [(c.ratio0, c.ratio1) for c in triple.components] + [(a, b) for _, a, b in triple.singular]
             for a, b in rows:

@@ -41,7 +41,7 @@ class _Victim(NamedTuple):
 
 def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose upper end (above) or lower end (below) bounds the divergence."""
-    mechanism, check, n, pair = at.only(what), at.check, at.n, (data["pair"][0], data["pair"][1])
+    mechanism, check, n, pair = at.owner(data, what), at.check, at.n, (data["pair"][0], data["pair"][1])
     check.require(mechanism.stands_for == ALL or not up, f"{what}: not all inputs of other users are listed", "invalid")
     held = mechanism.laws(pair) if up else [(x, mechanism.triple(pair, [(x, fmpq(1))])) for x, _ in data["others"]]
     seen = [_message_one(check, triple, what) for _, triple in held]

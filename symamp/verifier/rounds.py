@@ -130,7 +130,7 @@ def _below_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
         mechanism = setting.groups[0].mechanism
         owner = mechanism if held is None else next(iter(members(check, held, [mechanism], "a point below")))
         weights = [(x, check.number(w)) for x, w in others]
-        law = owner.triple((x0, x1), weights).sampled(setting.rate)
+        law = (owner.triple((x0, x1), weights) if weights else triples.itself(owner, (x0, x1), "a point below")).sampled(setting.rate)
         _require(len(orders) == 2 or owner.is_symmetric((x0, x1), [x for x, _ in others]), "the other order is missing")
     return _below(_known(check, setting, curve, orders[0], orders[-1], law))
 

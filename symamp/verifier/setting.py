@@ -8,7 +8,7 @@ from flint import fmpq
 
 from .check import Check, Number
 from .documents import shaped
-from .mechanisms import Given, Mechanism, read
+from .mechanisms import Given, Mechanism, members, read
 from .refusals import require
 
 MESSAGES, DATA = "messages", "data"
@@ -86,3 +86,10 @@ class At(NamedTuple):
         good = len(self.setting.groups) == 1 and self.setting.kept == 1
         require(good, f"{what}: evidence about users who all run one mechanism", "invalid")
         return self.setting.groups[0].mechanism
+
+    def owner(self, data: dict[str, Any], what: str) -> Mechanism:
+        """Return the mechanism that evidence below is about: a member of the budget, where that is the mechanism."""
+        if "members" not in data:
+            return self.only(what)
+        require(len(data["members"]) == 1, f"{what}: not one member")
+        return next(members(self.check, data["members"], [self.only(what)], what))

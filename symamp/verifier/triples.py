@@ -14,7 +14,8 @@ from flint import arb, fmpq
 
 from . import sums
 from .check import ZERO, Number, larger
-from .mechanisms import Triple, law, members
+from .mechanisms import Mechanism, Pair, Triple, Triples, law
+from .refusals import require
 from .setting import At
 
 LIMIT = "limit"
@@ -22,8 +23,7 @@ LIMIT = "limit"
 
 def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
     """Return the shape of the evidence."""
-    known = {"members": [dict]} if "members" in data and not above else {}
-    return {"pair": (int, int)} | sums.shape(data) | ({} if above else {"others": [(int, str)]}) | known
+    return {"pair": (int, int)} | sums.shape(data) | ({} if above else {"others": [(int, str)]})
 
 
 def blanket(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
@@ -33,19 +33,22 @@ def blanket(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
 
 def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose lower (upper) end bounds the divergence where others hold inputs with the given weights."""
-    check, owner = at.check, at.only(what)
-    if "members" in data:
-        check.require(len(data["members"]) == 1, f"{what}: not one member")
-        (owner,) = members(check, data["members"], [owner], what)
+    check, owner, pair = at.check, at.owner(data, what), (data["pair"][0], data["pair"][1])
     weights = [(x, check.number(w)) for x, w in data["others"]]
-    good = 0 < len(weights) <= 64 and all(w > 0 for _, w in weights) and check.total(w for _, w in weights) == 1
+    good = len(weights) <= 64 and all(w > 0 for _, w in weights) and check.total(w for _, w in weights) == (1 if weights else 0)
     good = good and len({x for x, _ in weights}) == len(weights)
     check.require(good, f"{what}: weights are not those of a mean", "invalid")
-    found = owner.triple((data["pair"][0], data["pair"][1]), weights).sampled(at.rate)
+    found = (owner.triple(pair, weights) if weights else itself(owner, pair, what)).sampled(at.rate)
     if at.eps == "inf":
         check.require(not up and data["evaluator"] == LIMIT, f"{what}: eps = inf is for evaluator limit, below")
         return _limit(at, found)
     return _of_triple(at, found, data, up, what)
+
+
+def itself(owner: Mechanism, pair: Pair, what: str) -> Triple:
+    require(isinstance(owner, Triples), f"{what}: no input of other users")
+    assert isinstance(owner, Triples)
+    return owner.itself(pair)
 
 
 def _of_triple(at: At, triple: Triple, how: dict[str, Any], up: bool, what: str) -> Number:
