@@ -5,8 +5,17 @@
 'y = x0'
 """
 
-from symamp.bounds.analysis import Bound, finite_budget, one_mechanism
+from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import Evidence, PairBound
+from symamp.bounds.hypotheses import (
+    ANY_TWO,
+    BUDGET,
+    FINITE_BUDGET,
+    PROBABILITIES,
+    SHUFFLED,
+    Hypothesis,
+    every,
+)
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
@@ -24,7 +33,12 @@ from symamp.randomizers.structures.one_hot import Letter, OneHot
 from symamp.randomizers.structures.state_channel import StateChannel
 
 __all__ = [
+    "ANY_TWO",
+    "BUDGET",
     "EPS0",
+    "FINITE_BUDGET",
+    "PROBABILITIES",
+    "SHUFFLED",
     "Bound",
     "Component",
     "Decomposition",
@@ -35,6 +49,7 @@ __all__ = [
     "ExchangeableSets",
     "Family",
     "FiniteMechanism",
+    "Hypothesis",
     "Letter",
     "Mechanism",
     "OneHot",
@@ -47,7 +62,6 @@ __all__ = [
     "StateChannel",
     "Subject",
     "described_family",
-    "finite_budget",
+    "every",
     "normal",
-    "one_mechanism",
 ]

@@ -20,7 +20,7 @@ SLOW = pytest.mark.slow
 
 
 def applicable(mechanism):
-    return [name for name in PROVED if BOUNDS[name].supports(mechanism) is None]
+    return [name for name in PROVED if BOUNDS[name].unsupported_reason(mechanism) is None]
 
 
 def check_delta(mechanism, n, eps):

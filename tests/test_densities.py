@@ -11,7 +11,7 @@ import sympy as sp
 
 import symamp as sa
 from symamp.bounds.bound import ROUGH
-from symamp.bounds.data_sets import dataset_reduction
+from symamp.bounds.reduction import dataset_reduction
 from symamp.laws.density import finite_sandwich
 from symamp.laws.law import Level
 from symamp.randomizers.noise.densities import Densities, dominating_table

@@ -13,10 +13,7 @@ from flint import arb, fmpq
 
 import symamp as sa
 from symamp import errors
-from symamp.bounds.background_mixtures import ascent
 from symamp.bounds.blanket import BLANKET
-from symamp.bounds.data_sets import dataset_reduction
-from symamp.bounds.lower_bounds import worst_triples
 from symamp.bounds.own_law import own_law
 from symamp.bounds.pairs_of_a_table import (
     chi_squares,
@@ -27,12 +24,14 @@ from symamp.bounds.pairs_of_a_table import (
     open_pairs,
     singular_above,
     worst_pairs,
+    worst_triples,
 )
-from symamp.bounds.reduction import Reduction
+from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.table_bound import MaxOverRows
+from symamp.data_sets.mixtures import ascent
 from symamp.decompositions.decomposition import Decomposition, merged
 from symamp.decompositions.pairs import distinct_pairs, pair_classes
-from symamp.decompositions.seen_table import seen_table
+from symamp.decompositions.table_decomposition import orbit_table
 from symamp.decompositions.to_law import law_of, level_of
 from symamp.laws.law import Level, float_gparv
 from symamp.questions.solve import epsilon_above
@@ -274,7 +273,7 @@ def test_an_ascent_stays_at_the_best_input():
 
 def test_a_family_is_seen_as_a_table():
     family = sa.LocalHashing(l=2, D=100, eps0=4)
-    table = seen_table(family, ("x0", "x1"))
+    table = orbit_table(family, ("x0", "x1"))
     assert np.allclose(table.floats.sum(axis=1), 1.0)
     others = ((table.inputs[2], sp.Integer(1)),)
     expected = law_of(family.dataset("x0", "x1", dict(others)), True)

@@ -32,6 +32,7 @@ from symamp.public_names import PublicNames
 from symamp.questions import profile as one_round
 from symamp.randomizers.finite import ALL
 from symamp.settings.question import Question
+from symamp.settings.sample import Sample
 from symamp.sums.inversion import log_of
 
 _EXPORT_DELTA = "1e-12"
@@ -159,9 +160,7 @@ class Profile(one_round.Profile, RoundProfile):
         drawn, people = users(n), users(of)
         if drawn >= people:
             raise ArgumentError("n", n, f"fewer than {people}, the people they are drawn from")
-        if not self.subject.compares_all:
-            told = "a mechanism any two of whose inputs are compared: who is drawn instead of the victim may hold any"
-            raise SupportMismatchError("sampled", repr(self.subject), told)
+        Sample(self.subject, drawn, people)
         base = ShuffledRound(replace(_with_guarantee(self.question), n=drawn))
         return GivenProfile(SampledRound(base, drawn, people))
 

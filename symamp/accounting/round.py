@@ -25,8 +25,10 @@ from symamp.accounting.curves import (
 )
 from symamp.bounds.bound import ROUGH, Evidence, MaxOverPairs, PairBound, largest_upper
 from symamp.bounds.reduction import Reduction, is_triple
-from symamp.bounds.search import CandidateBounds, DataSetSearch
-from symamp.bounds.smooth_part import SmoothDataSet, SmoothPairBound
+from symamp.bounds.search import CandidateBounds
+from symamp.bounds.smooth_part import SmoothPairBound
+from symamp.data_sets.densities import SmoothDataSet
+from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import number
 from symamp.errors import PrecisionError

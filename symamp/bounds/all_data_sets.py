@@ -7,8 +7,9 @@ import numpy as np
 from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPairBound
 from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import MaxOverPairs
-from symamp.bounds.lower_bounds import pairs_badly_hidden
-from symamp.bounds.pair_of_inputs import all_inputs_listed, is_large_table, listed, pairs_of_inputs
+from symamp.bounds.hypotheses import DESCRIBED, EVERY_CLASS, PROBABILITIES, SHUFFLED
+from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
+from symamp.bounds.pairs_of_a_table import pairs_badly_hidden
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_pair import TablePair, table_pairs
@@ -61,8 +62,9 @@ ALL_DATA_SETS = Bound(
     ProofStatus.PROVED,
     SOURCE,
     "all data sets at once",
+    "all_data_sets",
+    (*SHUFFLED, PROBABILITIES, EVERY_CLASS, DESCRIBED),
     _bound,
-    lambda subject: all_inputs_listed(listed(subject)),
     rank=4,
     skip_by_default=_needless,
     too_costly=_is_dear,

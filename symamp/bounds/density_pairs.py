@@ -1,4 +1,4 @@
-"""The blanket bound of every pair of finitely many inputs with densities, and the data sets below it."""
+"""The blanket bound of every pair of finitely many inputs with densities."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import MaxOverPairs
+from symamp.bounds.hypotheses import LISTED_DENSITIES, SHUFFLED
 from symamp.bounds.proof_status import ProofStatus
-from symamp.bounds.smooth_part import SmoothDataSet, SmoothPairBound
+from symamp.bounds.smooth_part import SmoothPairBound
 from symamp.bounds.subject import Subject
 from symamp.laws.density import SmoothLaw
 from symamp.laws.law import Level
@@ -40,27 +41,6 @@ class DensityPair(SmoothPairBound):
         return law, law
 
 
-@dataclass(frozen=True)
-class DensityDataSet(SmoothDataSet):
-    """The data sets of a pair in which all other users hold one input."""
-
-    noise: Densities
-    pair: tuple[str, str]
-    other: str
-
-    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
-        """Return one law, whatever the level."""
-        law = self.noise.law(self.pair, self.other)
-        return law, law
-
-
-def density_data_sets(mechanism: Densities) -> MaxOverPairs:
-    """Return the data sets (x0, x, ..., x) against (x1, x, ..., x) for all pairs and all inputs x."""
-    return MaxOverPairs(
-        tuple(DensityDataSet(mechanism, pair, x) for pair in mechanism.pairs() for x in mechanism.inputs)
-    )
-
-
 def _bound(subject: Subject) -> MaxOverPairs:
     """Return the bound with one part for each ordered pair.
 
@@ -74,11 +54,13 @@ def _bound(subject: Subject) -> MaxOverPairs:
     return MaxOverPairs(tuple(DensityPair(found, pair) for pair in found.pairs()))
 
 
-def _lacks(subject: Subject) -> str | None:
-    known = subject.densities is not None and not subject.densities.is_interval
-    return None if known else "densities on finitely many inputs"
-
-
 DENSITY_PAIRS = Bound(
-    "density_pairs", ProofStatus.PROVED, SOURCE, "all pairs of inputs with a density", _bound, _lacks, rank=0
+    "density_pairs",
+    ProofStatus.PROVED,
+    SOURCE,
+    "all pairs of inputs with a density",
+    "smooth_laws",
+    (*SHUFFLED, LISTED_DENSITIES),
+    _bound,
+    rank=0,
 )

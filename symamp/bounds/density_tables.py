@@ -13,6 +13,7 @@ from symamp.bounds.all_data_sets_part import AllDataSetsPairBound
 from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import MaxOverPairs, PairBoundDefaults
 from symamp.bounds.envelope_part import EnvelopePairBound
+from symamp.bounds.hypotheses import FINITE_BUDGET, LISTED_DENSITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import PairOfInputs, pairs_of_inputs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
@@ -87,14 +88,8 @@ def _analysis(name: str, part: type[PairOfInputs], summary: str, rank: int) -> B
         table = dominating_table(subject.densities)
         return MaxOverPairs.of(AboveDensities(part(triples), name) for triples in pairs_of_inputs(table))
 
-    return Bound(name, ProofStatus.PROVED, SOURCE, summary, bound, _lacks, rank, _needless)
-
-
-def _lacks(subject: Subject) -> str | None:
-    if subject.densities is not None and not subject.densities.is_interval:
-        infinite = not subject.local_ratio().is_finite
-        return "densities with a finite local budget" if infinite else None
-    return "densities on finitely many inputs"
+    hypotheses = (*SHUFFLED, LISTED_DENSITIES, FINITE_BUDGET)
+    return Bound(name, ProofStatus.PROVED, SOURCE, summary, "dominating_table", hypotheses, bound, rank, _needless)
 
 
 def _needless(subject: Subject) -> bool:

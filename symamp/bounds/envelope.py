@@ -5,7 +5,8 @@ from __future__ import annotations
 from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import MaxOverPairs
 from symamp.bounds.envelope_part import SOURCE, EnvelopePairBound
-from symamp.bounds.pair_of_inputs import all_inputs_described, is_large_table, listed, pairs_of_inputs
+from symamp.bounds.hypotheses import DESCRIBED, PROBABILITIES, SHUFFLED
+from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_pair import table_pairs
@@ -23,8 +24,9 @@ ENVELOPE = Bound(
     ProofStatus.PROVED,
     SOURCE,
     "a law above those of all other inputs",
+    "envelope",
+    (*SHUFFLED, PROBABILITIES, DESCRIBED),
     _bound,
-    lambda subject: all_inputs_described(listed(subject)),
     rank=2,
     skip_by_default=lambda subject: is_large_table(listed(subject)),
 )

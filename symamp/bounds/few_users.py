@@ -14,6 +14,7 @@ from flint import arb, fmpq
 from symamp.bounds.analysis import Bound
 from symamp.bounds.attained_root import attained_root
 from symamp.bounds.bound import DataSets, PairBoundDefaults
+from symamp.bounds.hypotheses import SHUFFLED, TABLE, table_of
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError
@@ -160,24 +161,15 @@ def _eps(level: Level) -> sp.Expr:
     return exact_number(level.text, "eps")
 
 
-def _table(subject: Subject) -> FiniteMechanism | None:
-    mechanism = subject.mechanism
-    return mechanism if isinstance(mechanism, FiniteMechanism) and mechanism.numeric is not None else None
-
-
 def _parts(subject: Subject) -> Iterator[FewUsers]:
-    table = _table(subject)
+    table = table_of(subject)
     assert table is not None
     assert table.numeric is not None
     return (FewUsers(table, rows) for rows in table.numeric.pairs)
 
 
-def _lacks(subject: Subject) -> str | None:
-    return None if _table(subject) is not None else "a table of numbers, and few users"
-
-
 def _is_dear(subject: Subject, level: Level, n: int) -> bool:
-    table = _table(subject)
+    table = table_of(subject)
     return table is None or n > _MOST_USERS or work(len(table.inputs), len(table.messages), n) > _MOST_WORK
 
 
@@ -186,8 +178,9 @@ EVERY_DATA_SET = Bound(
     ProofStatus.PROVED,
     SOURCE,
     "every data set of few users",
+    "histograms",
+    (*SHUFFLED, TABLE),
     _parts,
-    _lacks,
     rank=1,
     too_costly=_is_dear,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from symamp.bounds.analysis import Bound
+from symamp.bounds.hypotheses import BUDGET
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
@@ -45,6 +46,8 @@ GENERIC = Bound(
     ProofStatus.PROVED,
     SOURCE,
     "any randomizer of the same budget, adaptively chosen ones included where the data are shuffled",
+    "generic_bound",
+    BUDGET,
     lambda subject: (generic_reduction(subject),),
     rank=0,
     skip_by_default=_needless,

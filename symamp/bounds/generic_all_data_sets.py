@@ -12,8 +12,9 @@ from typing import ClassVar
 import sympy as sp
 
 from symamp.bounds.all_data_sets_part import AllDataSetsPairBound
-from symamp.bounds.analysis import Bound, finite_budget
+from symamp.bounds.analysis import Bound
 from symamp.bounds.bound import MaxOverPairs, PairBound
+from symamp.bounds.hypotheses import BUDGET
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
@@ -138,11 +139,6 @@ def _low_blanket(t: sp.Expr, p: sp.Expr) -> Reduction:
     return Reduction(NAME, ProofStatus.PROVED, SOURCE, Decomposition(components))
 
 
-def _lacks(subject: Subject) -> str | None:
-    """Return why the analysis does not apply: a law that is not known to be that of a randomizer has no inputs."""
-    return "a randomizer, or every one of a budget" if subject.triple is not None else finite_budget(subject)
-
-
 def _floor(subject: Subject) -> Iterator[Reduction]:
     """Yield the worst constant data sets of binary and of three-ary response: the bound holds for these, too."""
     t, zero = subject.local_ratio(), sp.Integer(0)
@@ -156,8 +152,9 @@ GENERIC_ALL_DATA_SETS = Bound(
     ProofStatus.PROVED,
     SOURCE,
     "any randomizer of the same budget, all data sets at once",
+    "generic_all_data_sets",
+    BUDGET,
     generic_all_data_sets_bound,
-    _lacks,
     rank=4,
     floor=_floor,
     too_costly=lambda subject, level, n: n < _FEW_USERS,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import sympy as sp
 
-from symamp.bounds.analysis import Bound, Lack
+from symamp.bounds.analysis import Bound
+from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, every
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
@@ -18,6 +19,8 @@ from symamp.numbers.rationals import rational_below, rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.densities import Densities
 
+_SANDWICH = "docs/proofs/smooth_laws.md, section 1, with Corollaries 2 and 4 of Theorem P (docs/proofs/worst_pair.md)"
+_FALLBACK = "Theorem U (docs/proofs/fallback_law.md)"
 _CELLS, _BITS, _DIGITS = 96, 256, 128
 _LARGEST = 300
 """Rare larger ratios make an evaluation of the finite law take minutes."""
@@ -66,49 +69,58 @@ def law_above_interval(mechanism: Densities) -> Decomposition:
 
 
 def _no_density(subject: Subject) -> str | None:
-    noise, densities = subject.noise, subject.densities
-    if noise is not None and (noise.parameters or noise.largest_kept_ratio() <= _LARGEST):
+    found = subject.densities
+    known = subject.noise is not None or (found is not None and (not found.is_interval or has_worst_ends(subject)))
+    return None if known else "here there is no density, or no proof which pair is the worst: leave out the method"
+
+
+def _large_ratios(subject: Subject) -> str | None:
+    noise = subject.noise
+    if noise is not None and noise.parameters:
         return None
-    known = densities is not None and (not densities.is_interval or has_worst_ends(subject))
-    if known and subject.local_ratio() <= _LARGEST:
-        return None
-    told = "noise that is added to inputs in an interval, or a density on listed inputs or with a worst pair"
-    return f"{told}, with ratios of at most {_LARGEST} up to where it is cut"
+    largest = subject.local_ratio() if noise is None else noise.largest_kept_ratio()
+    return None if largest <= _LARGEST else "here they are larger: leave out the method"
 
 
 def _no_interval(subject: Subject) -> str | None:
     known = subject.densities is not None and subject.densities.is_interval
-    return None if known else "a density on an interval of inputs, not that of noise"
+    return None if known else "here there is no such density: leave out the method"
 
 
-def _analysis(
-    name: str,
-    source: str,
-    summary: str,
-    laws: Callable[[Subject], Iterable[Decomposition]],
-    lacks: Lack,
-    rank: int | None = None,
-    skip_by_default: Callable[[Subject], bool] = lambda _: False,
-) -> Bound:
-    def parts(subject: Subject) -> tuple[Reduction, ...]:
-        return tuple(Reduction(name, ProofStatus.PROVED, source, law) for law in laws(subject))
-
-    return Bound(name, ProofStatus.PROVED, source, summary, parts, lacks, rank, skip_by_default)
+def _parts(name: str, source: str, laws: Iterable[Decomposition]) -> tuple[Reduction, ...]:
+    return tuple(Reduction(name, ProofStatus.PROVED, source, law) for law in laws)
 
 
-SANDWICH = _analysis(
-    "finite_sandwich",
-    "docs/proofs/smooth_laws.md, section 1, with Corollaries 2 and 4 of Theorem P (docs/proofs/worst_pair.md)",
-    "finite laws above noise, or above the pairs of a density",
-    law_above_density,
-    _no_density,
+FINITE_PAIRS = Hypothesis(
+    "finite_pairs",
+    "Messages have a density, and finitely many pairs of inputs are proved to be enough.",
+    every(_no_density),
 )
-FALLBACK = _analysis(
+MODERATE_RATIOS = Hypothesis(
+    "moderate_ratios", f"Ratios are at most {_LARGEST}, up to where tails are cut.", every(_large_ratios)
+)
+DENSITY_ON_INTERVAL = Hypothesis(
+    "density_on_interval",
+    "Messages have a density, given as a formula, and inputs fill an interval.",
+    every(_no_interval),
+)
+SANDWICH = Bound(
+    "finite_sandwich",
+    ProofStatus.PROVED,
+    _SANDWICH,
+    "finite laws above noise, or above the pairs of a density",
+    "smooth_laws",
+    (*SHUFFLED, FINITE_PAIRS, MODERATE_RATIOS),
+    lambda subject: _parts("finite_sandwich", _SANDWICH, law_above_density(subject)),
+)
+FALLBACK = Bound(
     "fallback_law",
-    "Theorem U (docs/proofs/fallback_law.md)",
+    ProofStatus.PROVED,
+    _FALLBACK,
     "a law above those of all pairs of inputs",
-    lambda subject: (law_above_interval(subject.densities),),
-    _no_interval,
+    "fallback_law",
+    (*SHUFFLED, DENSITY_ON_INTERVAL),
+    lambda subject: _parts("fallback_law", _FALLBACK, (law_above_interval(subject.densities),)),
     rank=0,
     skip_by_default=has_worst_ends,
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from symamp.bounds.analysis import Bound
+from symamp.bounds.hypotheses import SHUFFLED, TRIPLE
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
@@ -109,10 +110,6 @@ def _numbers(row: object, length: int) -> list[sp.Expr]:
     return [printable_number(value, "law") for value in row]
 
 
-def _is_own(subject: Subject) -> str | None:
-    return None if subject.triple is not None else "a decomposition or a law of one's own"
-
-
 def own_parts(subject: Subject) -> tuple[Reduction, ...]:
     """Return the triple in both orders of the pair, the bound being the larger divergence."""
     assert subject.triple is not None
@@ -120,4 +117,13 @@ def own_parts(subject: Subject) -> tuple[Reduction, ...]:
     return tuple(Reduction("own_law", ProofStatus.PROVED, SOURCE, d) for d in orders)
 
 
-OWN_LAW = Bound("own_law", ProofStatus.PROVED, SOURCE, "a law of one's own", own_parts, lacks=_is_own, rank=0)
+OWN_LAW = Bound(
+    "own_law",
+    ProofStatus.PROVED,
+    SOURCE,
+    "a law of one's own",
+    "identity",
+    (*SHUFFLED, TRIPLE),
+    own_parts,
+    rank=0,
+)

@@ -11,13 +11,11 @@ from typing import ClassVar
 
 import sympy as sp
 
-from symamp.bounds.analysis import one_mechanism
 from symamp.bounds.bound import ROUGH, PairBoundDefaults
-from symamp.bounds.data_sets import dataset_reduction
 from symamp.bounds.proof_status import ProofStatus
-from symamp.bounds.reduction import Reduction
+from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
-from symamp.decompositions.envelope import envelope_classes, inputs_not_described
+from symamp.decompositions.envelope import envelope_classes
 from symamp.laws.law import Law, Level, quick_gparv
 from symamp.numbers.optional import brentq
 from symamp.numbers.work import spend
@@ -48,22 +46,6 @@ def pairs_of_inputs(subject: Subject) -> Iterator[tuple[Reduction, ...]]:
 def listed(subject: Subject) -> Subject:
     """Return the subject with all inputs listed, where these are few and it does not show them itself."""
     return subject if subject.mechanism is None else subject.mechanism.listed
-
-
-def all_inputs_described(subject: Subject) -> str | None:
-    """Return why an analysis of all other inputs does not apply, None if it does."""
-    if subject.mechanism is None:
-        return one_mechanism(subject)
-    if subject.mechanism.numeric is not None:  # a table has no other inputs
-        return None
-    return inputs_not_described(subject.mechanism)
-
-
-def all_inputs_listed(subject: Subject) -> str | None:
-    """Return why an analysis that is no function of stop-loss transforms does not apply: no input may be missing."""
-    if subject.mechanism is not None and not subject.mechanism.lists_all_inputs:
-        return "a mechanism whose description shows every class of inputs, not the worst ones only"
-    return all_inputs_described(subject)
 
 
 def is_large_table(subject: Subject) -> bool:

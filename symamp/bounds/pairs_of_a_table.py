@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, reduce
 from math import inf, log, pi, sqrt
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from flint import acb, arb, arb_mat
@@ -144,6 +145,73 @@ def best(scores: Floats, most: int) -> list[tuple[int, int]]:
     some = np.argpartition(-flat, most)[:most] if most < flat.size else np.arange(flat.size)
     order = some[np.argsort(-flat[some], kind="stable")]
     return [(int(i // len(scores)), int(i % len(scores))) for i in order if flat[i] > -np.inf]
+
+
+_MOST_HIDING = 100
+"""Up to so many inputs each is tried for the other users; of more, those with the largest chi-square."""
+
+
+def worst_triples(
+    table: NumericTable, level: Level, n: int, most: int, hiding: Sequence[int] | None = None
+) -> list[tuple[int, int, int]]:
+    """Return triples (x0, x1, x*) of rows with a large divergence of (x0, x*, ...) against (x1, x*, ...), by estimates.
+
+    All of them are ranked: the chi-square sum over messages of (R(x0) - R(x1))^2/R(x*) chooses x* where there are many
+    inputs, saddle points choose among the triples. ``hiding`` are the x* that are tried, if they are known.
+
+    >>> import symamp as sa
+    >>> [found] = worst_triples(sa.RandomizedResponse(k=3, eps0=1).table().numeric, Level.of_float(0.01), 1000, 1)
+    >>> sorted(found)
+    [0, 1, 2]
+    """
+    found = list[tuple[float, tuple[int, int, int]]]()
+    for other, scores in _scores(table, level, n, hiding):
+        # A tie goes to an input outside the pair: that is the data set that papers name.
+        found += [(scores[i, j] - 1e-9 * (other in (i, j)), (i, j, other)) for i, j in best(scores, most)]
+    found.sort(key=lambda item: (-item[0], item[1]))
+    return [triple for _, triple in found[:most]] or [(i, j, i) for i, j in table.pairs[:1]]
+
+
+def pairs_badly_hidden(table: NumericTable, level: Level, n: int, most: int) -> list[tuple[int, int]]:
+    """Return the ordered pairs of rows with the largest divergence where all others hold the same input, by estimates.
+
+    >>> import symamp as sa
+    >>> len(pairs_badly_hidden(sa.RandomizedResponse(k=3, eps0=1).table().numeric, Level.of_float(0.01), 1000, 9))
+    6
+    """
+    return best(reduce(np.maximum, (scores for _, scores in _scores(table, level, n))), most)
+
+
+def _scores(
+    table: NumericTable, level: Level, n: int, hiding: Sequence[int] | None = None
+) -> Iterator[tuple[int, Any]]:
+    """Yield inputs x* of the others with estimates of log D for all pairs."""
+    rows, minus_one = table.floats, level.rough_minus_one()
+    alone = excesses(rows, 1.0 + minus_one)
+    for other in _hiding(table) if hiding is None else hiding:
+        yield other, np.where(table.admissible, log_divergences(rows, rows[other], minus_one, n, alone), -np.inf)
+
+
+def has_many_inputs(table: NumericTable) -> bool:
+    """Return whether not every input is tried for the other users."""
+    return len(table.inputs) > _MOST_HIDING
+
+
+@lru_cache(maxsize=8)
+def _hiding(table: NumericTable) -> list[int]:
+    rows = table.floats
+    if not has_many_inputs(table):
+        return list(range(len(rows)))
+    with np.errstate(all="ignore"):
+        largest = [float(chi_squares(rows, row).max()) for row in rows]
+    return [int(i) for i in np.argsort(largest)[::-1][: _MOST_HIDING // 4]]
+
+
+def most_revealing(table: NumericTable) -> list[tuple[int, int]]:
+    """Return the pairs where x0 has most mass on messages that x1 never sends: there others at x1 hide nothing."""
+    never = table.floats == 0.0
+    masses = table.floats @ never.T
+    return best(np.where((masses > 0.0) & table.admissible, masses, -np.inf), 2)
 
 
 # --------- Upper bounds for many pairs of rows of a table at once: one plan, one product of matrices for each frequency

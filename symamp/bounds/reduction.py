@@ -1,4 +1,4 @@
-"""A reduction: a triple (A0, A1, A2) with a name, a proof status and a source."""
+"""A reduction: a triple (A0, A1, A2) with a name, a proof status and a source; the triple of data sets among them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from flint import arb
 from symamp.bounds.bound import DataSets, PairBound, PairBoundDefaults
 from symamp.bounds.convex_order import is_worse
 from symamp.bounds.proof_status import ProofStatus
+from symamp.decompositions.blanket import Weights, triple
 from symamp.decompositions.decomposition import Decomposition
+from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.to_law import law_of
 from symamp.laws.law import Law, Level, quick_gparv
 from symamp.numbers.work import is_spent, kept
 from symamp.sums.divergence import Enclosure, Settings, enclose_divergence, estimate_log_divergence
 from symamp.sums.inversion import approximate_log_law, estimate_epsilon, largest_epsilon, limit_divergence, plateau
+
+DATA_SETS = "Su, Cheng, Wang 2025, Theorem 14"
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,18 @@ class Reduction(PairBoundDefaults):
 def is_triple(part: PairBound) -> TypeGuard[Reduction]:
     """Return whether the part is a triple: then it has a law, and a certificate can carry it."""
     return part.is_triple
+
+
+def dataset_reduction(mechanism: LocalRandomizer, pair: tuple[str, str], others: Weights) -> Reduction:
+    """Return the triple A0 = R(x0), A1 = R(x1), A2 = sum of w R(x*) over the weighted inputs of the other users.
+
+    Guarantee
+    ---------
+    Its divergence is at most that of the shuffled reports for the worst pair of neighbouring data sets: equal to one
+    of them if a single input has weight 1, and an average over some of them otherwise.
+    Proof: docs/proofs/blanket_reduction.md.
+    """
+    return Reduction("data set", ProofStatus.LOWER, DATA_SETS, triple(mechanism, pair, others), others)
 
 
 # A search comes back to the same triple at the same level: nothing is evaluated twice.

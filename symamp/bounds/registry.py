@@ -37,9 +37,7 @@ def analysis(name: object, subject: Subject) -> Bound:
     """
     if not isinstance(name, str) or name not in BOUNDS:
         raise ArgumentError("method", name, f"one of {', '.join(BOUNDS)}")
-    reason = BOUNDS[name].supports(subject)
-    if reason is not None:
-        raise SupportMismatchError("method", name, reason)
+    BOUNDS[name].check(subject)
     return BOUNDS[name]
 
 
@@ -49,8 +47,8 @@ def by_default(subject: Subject) -> tuple[Bound, ...]:
     Raises SupportMismatchError if none applies.
     """
     ranked = [a for a in BOUNDS.values() if a.rank is not None and a.proof_status.is_guarantee]
-    found = tuple(a for a in ranked if not a.skip_by_default(subject) and a.supports(subject) is None)
+    found = tuple(a for a in ranked if not a.skip_by_default(subject) and a.unsupported_reason(subject) is None)
     if not found:
-        reasons = "; ".join(f"{a.name}: {a.supports(subject)}" for a in ranked)
+        reasons = "; ".join(f"{a.name}: {a.unsupported_reason(subject)}" for a in ranked)
         raise SupportMismatchError("mechanism", repr(subject), reasons)
     return found

@@ -1,21 +1,17 @@
-"""The search in floats: which upper bound is the least at a question, and which data set is the worst."""
+"""The search in floats: which upper bound is the least at a question."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
 from operator import itemgetter
-from typing import TypeAlias, cast
-
-from flint import arb, fmpq
+from typing import TypeAlias
 
 from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import ROUGH, DataSetBound, MaxOverPairs, PairBound, Progress
-from symamp.bounds.lower_bounds import lower_bound
+from symamp.bounds.bound import ROUGH, MaxOverPairs, PairBound, Progress
 from symamp.bounds.registry import analysis, by_default
 from symamp.bounds.subject import Subject
 from symamp.laws.law import Level
-from symamp.numbers.surroundings import at_precision
 from symamp.numbers.work import is_spent
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS
@@ -28,8 +24,6 @@ Tried: TypeAlias = tuple[float, MaxOverPairs, PairBound]
 
 _NEAR, _FAR_ABOVE = 1.0, 0.1
 """A bound that was so far above the least in log delta is left out where the lower bound has changed by less."""
-_PATIENCE = 3
-"""How often mixtures are tried by one profile before it does without."""
 
 
 class CandidateBounds:
@@ -133,94 +127,7 @@ class CandidateBounds:
         return self.values(level, n, low, exact)[0]
 
 
-class DataSetSearch:
-    """The lower bounds of a subject: data sets, tried from the simple to the mixed; the last winners come first."""
-
-    def __init__(self, subject: Subject) -> None:
-        self._simple = lower_bound(subject)
-        self._in_vain = 0
-        self._winner: PairBound | None = None
-        self._hopeless: dict[int, tuple[tuple[DataSetBound, arb], ...]] = {}
-
-    def largest_root(
-        self, n: int, log_delta: float, settings: Settings, start: float | None = None
-    ) -> tuple[float, DataSetBound]:
-        """Return (eps, data set) with the largest estimated eps among the simple data sets."""
-        found = self._simple.root(n, log_delta, settings, start, self._winner)
-        self._winner = found[1]
-        return _reduction(found)
-
-    def largest_mixed_root(
-        self, n: int, log_delta: float, settings: Settings, best: DataSetBound, root: float
-    ) -> tuple[float, DataSetBound]:
-        """Return (eps, data set) with the largest estimated eps among the mixtures for the pair of the best one."""
-        if not 0.0 < root < inf or self._in_vain >= _PATIENCE or is_spent():
-            return root, best
-        mixed = MaxOverPairs.of((best, *self._simple.mixtures(best, Level.of_float(root), n)))
-        return self._told(_reduction(mixed.root(n, log_delta, settings, root)))
-
-    def largest_value(self, level: Level, n: int) -> tuple[float, DataSetBound]:
-        """Return (log divergence, data set) with the largest estimate among the simple data sets."""
-        return _largest(self._simple, level, n)
-
-    def largest_mixed_value(self, level: Level, n: int, best: DataSetBound) -> tuple[float, DataSetBound]:
-        """Return (log divergence, data set) with the largest estimate among the mixtures for the pair of the best."""
-        if self._in_vain >= _PATIENCE or is_spent():
-            return _largest(MaxOverPairs((best,)), level, n)
-        return self._told(_largest(MaxOverPairs.of((best, *self._simple.mixtures(best, level, n))), level, n))
-
-    def _told(self, found: tuple[float, DataSetBound]) -> tuple[float, DataSetBound]:
-        """Remember whether a mixture has won: where several have not, further questions go without them."""
-        self._in_vain = 0 if len(found[1].dataset) > 1 else self._in_vain + 1
-        return found
-
-    def attained_root(
-        self, n: int, log_delta: float, settings: Settings, worst: PairBound, root: float, best: PairBound, low: float
-    ) -> tuple[float, PairBound]:
-        """Return (eps, data set): that by which the upper bound itself is attained, if there is one and it is above."""
-        found = worst.attained(Level.of_float(root), n) if 0.0 < root < inf else None
-        if found is None:
-            return low, best
-        value = found.root(n, log_delta, settings, root)
-        return (value, found) if value > low or _is_truth(worst) else (low, best)
-
-    def attained_value(
-        self, level: Level, n: int, worst: PairBound, best: PairBound, low: float
-    ) -> tuple[float, PairBound]:
-        """Return (log divergence, data set) in the same way."""
-        found = worst.attained(level, n)
-        if found is None:
-            return low, best
-        value = found.log_estimate(level, n)
-        return (value, found) if value > low or _is_truth(worst) else (low, best)
-
-    def never_below(self, n: int, delta: fmpq) -> DataSetBound | None:
-        """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
-        if n not in self._hopeless:
-            with at_precision(256):
-                parts = (_reduction((0.0, p))[1] for p in self._simple.parts)
-                limits = ((p, p.limit(n)) for p in parts)
-                self._hopeless[n] = tuple((p, limit) for p, limit in limits if limit > 0)
-        with at_precision(256):
-            return next((p for p, limit in self._hopeless[n] if limit > arb(delta)), None)
-
-
 def attained_first(tried: Sequence[Tried], slack: float) -> Tried:
     """Return the least bound, or one as low within the slack that is known to be attained: its data set is worst."""
     least = tried[0]
     return next((t for t in tried if t[2].is_attained and t[0] <= least[0] + slack), least)
-
-
-def _is_truth(part: PairBound) -> bool:
-    """Return whether the bound is the largest divergence itself, and is known to any accuracy."""
-    return part.is_attained and part.estimate_error == 0.0
-
-
-def _reduction(found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:
-    value, part = found
-    return value, cast(DataSetBound, part)
-
-
-def _largest(bound: MaxOverPairs, level: Level, n: int) -> tuple[float, DataSetBound]:
-    part = bound.ranked(level, n)[0]
-    return _reduction((part.log_estimate(level, n, ROUGH), part))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symamp.bounds.analysis import Bound
+from symamp.bounds.hypotheses import BUDGET
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
@@ -31,5 +32,7 @@ STANDARD_CLONE = Bound(
     ProofStatus.PROVED,
     SOURCE,
     "any randomizer of the same budget, by cloning every message",
+    "standard_clone",
+    BUDGET,
     lambda subject: (standard_clone_reduction(subject),),
 )

@@ -141,7 +141,7 @@ class MaxOverRows(MaxOverSearchedPairs):
                     return tuple(found)
                 limit = tried.upper
                 groups = self._others(level, n, limit, worst)
-        every, tell = self._every, self.progress or _silent
+        every, tell = self._every, self.progress or _no_progress
         while groups:
             tell(every - len(groups), every)
             if is_spent():
@@ -178,7 +178,7 @@ class MaxOverRows(MaxOverSearchedPairs):
     def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: PairBound) -> list[list[Pair]]:
         """Return the pairs that no common bound settles, worst first, in groups of which one stands for all."""
         first = self._rows(worst)
-        every, tell = self._every, self.progress or _silent
+        every, tell = self._every, self.progress or _no_progress
         tell(0, every)
         # What is settled below a goal at some eps is settled at every larger one.
         least, left_there = self._left.get((n, limit), (inf, []))
@@ -215,5 +215,5 @@ def _ball(limit: fmpq | Dyadic) -> arb:
         return limit.ball if isinstance(limit, Dyadic) else arb(limit)
 
 
-def _silent(done: int, every: int) -> None:
+def _no_progress(done: int, every: int) -> None:
     """Tell nobody."""

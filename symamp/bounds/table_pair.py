@@ -14,12 +14,10 @@ from flint import arb
 from symamp.bounds.all_data_sets_part import AllDataSetsPairBound, is_rough
 from symamp.bounds.blanket import blanket_of_rows
 from symamp.bounds.bound import PairBound
-from symamp.bounds.data_sets import dataset_reduction
 from symamp.bounds.envelope_part import EnvelopePairBound
-from symamp.bounds.lower_bounds import pairs_badly_hidden
 from symamp.bounds.pair_of_inputs import PairOfInputs
-from symamp.bounds.pairs_of_a_table import MOMENTS, Pair, common_bounds, worst_pairs
-from symamp.bounds.reduction import Reduction
+from symamp.bounds.pairs_of_a_table import MOMENTS, Pair, common_bounds, pairs_badly_hidden, worst_pairs
+from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.numeric_table import Floats, NumericTable

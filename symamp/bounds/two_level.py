@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from symamp.bounds.analysis import Bound, finite_budget, one_mechanism
+from symamp.bounds.analysis import Bound
+from symamp.bounds.hypotheses import ANY_TWO, FINITE_BUDGET, PROBABILITIES, SHUFFLED
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
@@ -28,18 +29,12 @@ def two_level_reduction(subject: Subject) -> Reduction:
     return Reduction("two_level", ProofStatus.PROVED, SOURCE, Decomposition(kept))
 
 
-def _lacks(subject: Subject) -> str | None:
-    missing = one_mechanism(subject) or finite_budget(subject)
-    if missing is None and not subject.compares_all:
-        return "a mechanism any two of whose inputs are compared: the total variation must be that of any two"
-    return missing
-
-
 TWO_LEVEL = Bound(
     "two_level",
     ProofStatus.PROVED,
     SOURCE,
     "any randomizer of the same budget and total variation",
+    "envelope",
+    (*SHUFFLED, PROBABILITIES, FINITE_BUDGET, ANY_TWO),
     lambda subject: (two_level_reduction(subject),),
-    _lacks,
 )

@@ -11,16 +11,16 @@ import sympy as sp
 
 from symamp.bounds.analysis import Bound
 from symamp.bounds.attained_root import attained_root
-from symamp.bounds.data_sets import dataset_reduction
 from symamp.bounds.fixed_counts import FixedCounts, reports_of
-from symamp.bounds.pair_of_inputs import PairOfInputs, all_inputs_listed, pairs_of_inputs
+from symamp.bounds.hypotheses import ANY_TWO, DESCRIBED, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, every
+from symamp.bounds.pair_of_inputs import PairOfInputs, pairs_of_inputs
 from symamp.bounds.proof_status import ProofStatus
-from symamp.bounds.reduction import Reduction
+from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.envelope import envelope_classes
-from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.pairs import pair_classes
 from symamp.laws.law import Level
+from symamp.randomizers.mechanism import Mechanism
 from symamp.sums.divergence import Enclosure, Settings
 from symamp.sums.inversion import largest_epsilon
 from symamp.sums.two_messages import TwoMessages, enclose_two_messages, worst_counts
@@ -65,22 +65,21 @@ class TwoMessagesPairBound(PairOfInputs):
         return enclose_two_messages(self.reports, level, n, settings)
 
 
-def _lacks(subject: Subject) -> str | None:
-    mechanism, needed = subject.mechanism, "a mechanism with two messages, all of whose inputs are compared"
-    if mechanism is not None and mechanism.numeric is not None:
-        return None if _has_two(mechanism.numeric) else needed
-    if reason := all_inputs_listed(subject):
-        return reason
+def _not_two(subject: Subject) -> str | None:
+    mechanism = subject.mechanism
     assert mechanism is not None
+    return None if _has_two(mechanism) else "here there are others: take method='all_data_sets'"
+
+
+def _has_two(mechanism: Mechanism) -> bool:
+    table = mechanism.numeric
+    if table is not None:
+        return len(table.messages) == 2 and bool((table.ranks != table.ranks[0]).any())
     # Messages that no triple tells apart are not told apart by the blanket, which is at hand.
     if any(len(c.decomposition.components) > 2 for c in pair_classes(mechanism)):
-        return needed
+        return False
     triples = (t for found in envelope_classes(mechanism) for t in found.triples)
-    return None if all(len(t.components) + len(t.singular) == 2 for t in triples) else needed
-
-
-def _has_two(table: NumericTable) -> bool:
-    return len(table.messages) == 2 and bool((table.ranks != table.ranks[0]).any()) and not table.is_restricted
+    return all(len(t.components) + len(t.singular) == 2 for t in triples)
 
 
 def _parts(subject: Subject) -> Iterator[TwoMessagesPairBound]:
@@ -98,6 +97,16 @@ def _triple(mechanism: Any, pair: list[str], other: str) -> Reduction:
     return dataset_reduction(mechanism, (pair[0], pair[1]), ((other, sp.Integer(1)),))
 
 
+TWO_KINDS = Hypothesis(
+    "two_messages", "There are two messages, up to equal ratios, and some two inputs differ.", every(_not_two)
+)
 TWO_MESSAGES = Bound(
-    "two_messages", ProofStatus.PROVED, SOURCE, "all compositions of two messages", _parts, _lacks, rank=3
+    "two_messages",
+    ProofStatus.PROVED,
+    SOURCE,
+    "all compositions of two messages",
+    "two_messages",
+    (*SHUFFLED, PROBABILITIES, EVERY_CLASS, DESCRIBED, ANY_TWO, TWO_KINDS),
+    _parts,
+    rank=3,
 )

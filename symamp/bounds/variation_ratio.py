@@ -5,6 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from symamp.bounds.analysis import Bound
+from symamp.bounds.hypotheses import BUDGET
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.decompositions.budget import VariationRatio
@@ -63,6 +64,8 @@ VARIATION_RATIO = Bound(
     ProofStatus.PROVED,
     SOURCE,
     "three parameters of the mechanism, corrected",
+    "variation_ratio",
+    BUDGET,
     lambda subject: (corrected_reduction(subject.variation_ratio()),),
     rank=0,
     skip_by_default=lambda subject: not subject.known_by_parameters,
@@ -72,5 +75,7 @@ VARIATION_RATIO_2023 = Bound(
     ProofStatus.REFUTED,
     PRINTED_SOURCE,
     "three parameters of the mechanism, as printed",
+    "",
+    BUDGET,
     lambda subject: (printed_reduction(subject.variation_ratio()),),
 )

@@ -258,7 +258,7 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
 
 def _instead(subject: Subject) -> str:
     """Return which analysis of a density has certificates, or what the density would have to be."""
-    lacks = {name: BOUNDS[name].supports(subject) for name in _IN_FINITE_LAWS}
+    lacks = {name: BOUNDS[name].unsupported_reason(subject) for name in _IN_FINITE_LAWS}
     for name, lack in lacks.items():
         if lack is None:
             return f"an answer of method={name!r}, a finite law above the density"

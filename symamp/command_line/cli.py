@@ -17,16 +17,7 @@ from symamp.command_line.curves import COMMANDS
 from symamp.command_line.failure import guarded
 from symamp.command_line.heterogeneous_command import crowd
 from symamp.command_line.mechanism_command import MechanismCommand
-from symamp.command_line.output import (
-    bar_of_pairs,
-    print_answer,
-    print_decompositions,
-    print_json,
-    print_pieces,
-    print_table,
-    write_certificate,
-)
-from symamp.command_line.words import (
+from symamp.command_line.options import (
     as_json,
     certificate,
     described,
@@ -38,6 +29,15 @@ from symamp.command_line.words import (
     refuse_repeated,
     separated,
     together,
+)
+from symamp.command_line.output import (
+    bar_of_pairs,
+    print_answer,
+    print_decompositions,
+    print_json,
+    print_pieces,
+    print_table,
+    write_certificate,
 )
 from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError

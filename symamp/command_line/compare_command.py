@@ -9,8 +9,8 @@ import click
 
 from symamp.bounds.subject import Subject
 from symamp.command_line.mechanism_command import MechanismCommand
+from symamp.command_line.options import neighbours, numbers, read_neighbours, written
 from symamp.command_line.output import print_json, print_line, save_plot, write_points
-from symamp.command_line.words import neighbours, numbers, read_neighbours, written
 from symamp.literature.compare import Comparison
 from symamp.literature.compare import compare as compared
 

@@ -14,8 +14,7 @@ from symamp.accounting.privacy_profile import compose as composed
 from symamp.accounting.privacy_profile import profile
 from symamp.accounting.rounds import Composition
 from symamp.command_line.mechanism_command import MechanismCommand
-from symamp.command_line.output import print_json, print_line, save_plot, write_certificate
-from symamp.command_line.words import (
+from symamp.command_line.options import (
     as_json,
     certificate,
     eps_or_delta,
@@ -28,6 +27,7 @@ from symamp.command_line.words import (
     read_toml,
     together,
 )
+from symamp.command_line.output import print_json, print_line, save_plot, write_certificate
 from symamp.errors import ArgumentError, FormatError
 from symamp.numbers.reading import asked, budget
 

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from symamp.bounds.subject import Subject
 from symamp.command_line.mechanism_command import MechanismCommand
+from symamp.command_line.options import MechanismWord, listed_member, method, numbers, read_gap, read_toml, written
 from symamp.command_line.output import print_json, print_line, save_plot, write_points
-from symamp.command_line.words import MechanismWord, listed_member, method, numbers, read_gap, read_toml, written
 from symamp.errors import FormatError
 from symamp.numbers.reading import exact_number
 from symamp.questions.choose import choose

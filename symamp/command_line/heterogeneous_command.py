@@ -8,8 +8,8 @@ import click
 import mpmath
 
 from symamp.bounds.subject import Subject
+from symamp.command_line.options import GroupWord, as_json, certificate, eps_or_delta, gap, numbers, read_gap
 from symamp.command_line.output import print_json, print_line, write_certificate
-from symamp.command_line.words import GroupWord, as_json, certificate, eps_or_delta, gap, numbers, read_gap
 from symamp.numbers.reading import asked
 from symamp.questions.bracket import outward_decimal
 from symamp.questions.users_who_differ import HeterogeneousProfile

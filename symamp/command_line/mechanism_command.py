@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from symamp.command_line.words import NAMES, member, mentioned, starting
+from symamp.command_line.options import NAMES, member, mentioned, starting
 from symamp.errors import ArgumentError, SymampError
 from symamp.formulas.parameter import Parameter
 from symamp.randomizers.catalogue import by_name

@@ -208,7 +208,7 @@ def _number(value: Any, numbers: NumberSystem) -> Any:
 _BITS = 256
 
 
-class Unlisted(Decomposition):
+class EnclosedDecomposition(Decomposition):
     """A triple that has a law, or laws around it, and no components."""
 
     def _refused(self) -> Never:
@@ -234,7 +234,7 @@ class Unlisted(Decomposition):
         return str(self)
 
 
-class LawTriple(Unlisted):
+class LawTriple(EnclosedDecomposition):
     """A triple known by a finite law, whose numbers are balls of 256 bits that are made once."""
 
     law: Law

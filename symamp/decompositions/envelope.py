@@ -180,16 +180,15 @@ def envelope(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Envelope:
     return Envelope(mechanism, pair, tuple(x for x, _ in found.values()), tuple(t for _, t in found.values()))
 
 
-def inputs_not_described(mechanism: LocalRandomizer) -> str | None:
-    """Return what a mechanism would have to be where ``envelope_classes`` refuses; nothing is derived.
+def describes_all_inputs(mechanism: LocalRandomizer) -> bool:
+    """Return whether every input that another user may hold is described, for every pair; nothing is derived.
 
     >>> import symamp as sa
-    >>> inputs_not_described(sa.DBitFlip(k=5, d=2)) is None
+    >>> describes_all_inputs(sa.DBitFlip(k=5, d=2))
     True
     """
     both_orders = (p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
-    is_described = all(mechanism.covering_inputs(pair) is not None for pair in both_orders)
-    return None if is_described else _not_described(mechanism)
+    return all(mechanism.covering_inputs(pair) is not None for pair in both_orders)
 
 
 def _not_described(mechanism: LocalRandomizer) -> str:

@@ -9,8 +9,8 @@ from enum import Enum
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.bounds.analysis import Lack, finite_budget
 from symamp.bounds.bound import MaxOverPairs
+from symamp.bounds.hypotheses import BUDGET, Hypothesis, Statement, every
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import is_triple
 from symamp.bounds.registry import BOUNDS
@@ -86,12 +86,15 @@ def few_laws(subject: Subject, generic: bool = False) -> tuple[Law, ...] | None:
     return None if any(law.singular for law in laws) else tuple(laws)
 
 
-def few_pairs(subject: Subject) -> str | None:
-    """Return why a form of the blanket's laws does not apply, None if it does."""
-    reason = finite_budget(subject)
-    if reason is None and few_laws(subject) is None:
-        return "a mechanism with few pairs of inputs and a blanket wherever a message has mass"
-    return reason
+def _many_pairs(subject: Subject) -> str | None:
+    return "here there are more: take a bound of the package" if few_laws(subject) is None else None
+
+
+FEW_PAIRS = Hypothesis(
+    "few_pairs",
+    f"There are at most {_MOST_PARTS} pairs of inputs, and a blanket wherever a message has mass.",
+    every(_many_pairs),
+)
 
 
 Formula = Callable[[Setting, arb], arb]
@@ -108,7 +111,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class ClosedForm:
+class ClosedForm(Statement):
     """A bound in the literature that is a formula: ``epsilon`` of delta, or ``delta`` of eps, whichever it states.
 
     ``conditions`` are those of its theorem at (setting, delta or eps). ``proof_status`` is what is known of it for
@@ -116,7 +119,7 @@ class ClosedForm:
     answered by a search for the least value at which the formula, in balls, gives what is asked.
 
     >>> import symamp as sa
-    >>> from symamp.literature.shelf import CLOSED_FORMS
+    >>> from symamp.literature.registry import CLOSED_FORMS
     >>> CLOSED_FORMS["fmt_2022"].epsilon_at(sa.PureLDP(eps0=1), 10**4, fmpq(1, 10**6)).value
     0.21402565...
     """
@@ -128,13 +131,9 @@ class ClosedForm:
     epsilon: Formula | None = field(repr=False, default=None)
     delta: Formula | None = field(repr=False, default=None)
     conditions: Callable[[Setting, arb], Sequence[Condition]] = field(repr=False, default=lambda _, __: ())
-    lacks: Lack = field(repr=False, default=finite_budget)
+    hypotheses: tuple[Hypothesis, ...] = field(repr=False, default=BUDGET)
     provenance: Provenance = Provenance.PRINT
     proved_for: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
-
-    def supports(self, subject: Subject) -> str | None:
-        """Return None if the formula applies to the subject, else what it would have to be."""
-        return self.lacks(subject)
 
     def proof_status_for(self, subject: Subject) -> ProofStatus:
         """Return what is known of the formula for this subject."""

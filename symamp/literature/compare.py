@@ -18,7 +18,7 @@ from symamp.errors import ArgumentError, SymampError
 from symamp.formulas.order import maximum
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
 from symamp.literature.forms.normal import gspa_of
-from symamp.literature.shelf import CLOSED_FORMS
+from symamp.literature.registry import CLOSED_FORMS
 from symamp.numbers.reading import asked, exact_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
@@ -300,10 +300,10 @@ def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset
     subject: Subject = profile.question.subject
     rows = [_data_set(truth)] if _DATA_SET in chosen else []
     for analysis in BOUNDS.values():
-        if analysis.name in chosen and analysis.supports(subject) is None:
+        if analysis.name in chosen and analysis.unsupported_reason(subject) is None:
             rows += _of_analysis(analysis, subject, truth)
     for form in CLOSED_FORMS.values():
-        if form.name in chosen and form.supports(subject) is None:
+        if form.name in chosen and form.unsupported_reason(subject) is None:
             rows.append(_of_form(form, subject, truth))
     return truth, _sorted(rows)
 

@@ -238,7 +238,7 @@ class Answer(Bracket):
             return "the work of one question: a gap other than the default, or digits, are sought without a limit"
         if self.bound.upper > self.bound.lower * (1.0 + _APART):
             return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
-        listed = BOUNDS["all_data_sets"].supports(self.question.subject) is None
+        listed = BOUNDS["all_data_sets"].unsupported_reason(self.question.subject) is None
         needed = "" if listed else "; the one over all data sets needs a list of all inputs and messages"
         return f"no data set found attains the bound {self.method}{needed}"
 

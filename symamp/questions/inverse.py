@@ -12,8 +12,9 @@ from typing import Any
 import sympy as sp
 from flint import fmpq
 
-from symamp.bounds.search import LOOSE, CandidateBounds, DataSetSearch
+from symamp.bounds.search import LOOSE, CandidateBounds
 from symamp.bounds.subject import Subject
+from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.to_law import level_of, log_above
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.formulas.order import sign

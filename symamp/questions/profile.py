@@ -17,10 +17,10 @@ from symamp.bounds.registry import BOUNDS
 from symamp.bounds.search import (
     LOOSE,
     CandidateBounds,
-    DataSetSearch,
     Tried,
     attained_first,
 )
+from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.to_law import level_of, log_above
 from symamp.errors import PrecisionError, UndecidedOrderError
 from symamp.formulas.order import sign

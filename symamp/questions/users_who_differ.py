@@ -26,9 +26,9 @@ from symamp.numbers.reading import budget, failure_probability, sign_of_constant
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
+from symamp.randomizers.mechanism import DATA
 from symamp.settings.question import Query, Question
 from symamp.settings.users_who_differ import (
-    DATA,
     HeterogeneousUsers,
     Positions,
     StepTest,

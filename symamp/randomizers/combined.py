@@ -18,7 +18,7 @@ from flint import arb
 from symamp.decompositions.blanket import blanket, triple
 from symamp.decompositions.budget import compared_ratio, largest_ratio
 from symamp.decompositions.composed import Composed, same_input
-from symamp.decompositions.decomposition import Component, Decomposition, Unlisted
+from symamp.decompositions.decomposition import Component, Decomposition, EnclosedDecomposition
 from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import LocalRandomizer, Orbit
@@ -38,7 +38,7 @@ from symamp.randomizers.noise.additive_noise import AdditiveNoise, cut_laws
 # ------------------------------------------------------- The constant mechanism: what is sent by users who take no part
 
 
-class Silent(Mechanism):
+class ConstantMechanism(Mechanism):
     """The constant mechanism: a message that does not depend on the input."""
 
     name = "silent"
@@ -82,7 +82,7 @@ _CELLS, _BITS = 96, 256
 _END = "1"
 
 
-class NoiseTriple(Unlisted):
+class NoiseTriple(EnclosedDecomposition):
     """R(x0), R(x1) and the blanket, or R(other), of noise at the ends of the interval: enclosed, not listed."""
 
     def __init__(self, noise: AdditiveNoise, pair: tuple[str, str], other: str | None) -> None:
@@ -141,7 +141,7 @@ class NoiseTriple(Unlisted):
         return self.noise._repr_latex_()
 
 
-class NoisePairBound(Mechanism):
+class NoisePart(Mechanism):
     """Additive noise as a part: its inputs are the ends of the interval, which are the worst pair."""
 
     is_composed = first_input_stands_for_all = True  # no input is easier to tell from the others than an end
@@ -152,11 +152,11 @@ class NoisePairBound(Mechanism):
         self.sent, self.name, self.parameters = noise, noise.name, noise.parameters
 
     @staticmethod
-    def of(noise: AdditiveNoise) -> NoisePairBound:
+    def of(noise: AdditiveNoise) -> NoisePart:
         """Return noise as a part; SupportMismatchError where its ratios are unbounded: no cut fits all n and levels."""
         if noise.local_ratio() is sp.oo:
             raise SupportMismatchError("mechanism", repr(noise), "a part with a finite local budget")
-        return NoisePairBound(noise)
+        return NoisePart(noise)
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Return the ends."""
@@ -192,9 +192,9 @@ class NoisePairBound(Mechanism):
         """Return e^eps0 of the noise."""
         return self.sent.local_ratio()
 
-    def at(self, /, **values: object) -> NoisePairBound:
+    def at(self, /, **values: object) -> NoisePart:
         """Return the part with some parameters fixed."""
-        return NoisePairBound(self.sent.at(**values))
+        return NoisePart(self.sent.at(**values))
 
     def __repr__(self) -> str:
         return repr(self.sent)
@@ -547,7 +547,7 @@ def checked_part(part: object, *, alone: bool = False) -> Mechanism:
     Beside other parts it must compare any two of its inputs: which inputs of both are compared would be open.
     """
     if isinstance(part, AdditiveNoise):
-        return NoisePairBound.of(part)
+        return NoisePart.of(part)
     if not isinstance(part, Mechanism):
         told = "a mechanism of symamp, or noise that is added to inputs in an interval"
         raise ArgumentError("mechanism", type(part).__name__, told)
@@ -720,7 +720,7 @@ class Parallel(Combined):
         return FiniteMechanism(rows, name=repr(self), parameters=self.parameters)
 
     def __repr__(self) -> str:
-        if len(self.parts) == 2 and isinstance(self.parts[1], Silent):
+        if len(self.parts) == 2 and isinstance(self.parts[1], ConstantMechanism):
             return f"poisson_subsample({self.parts[0]!r}, {text(self.weights[0])})"
         shown = ", ".join(f"({text(w)}, {p!r})" for w, p in zip(self.weights, self.parts, strict=True))
         return f"parallel([{shown}]{'' if self.neighbours == 'all' else f', neighbours={self.neighbours!r}'})"
@@ -763,10 +763,10 @@ def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = 
 
 
 def poisson_subsample(mechanism: Mechanism, rate: object) -> Mechanism:
-    """Return the mechanism in which a user takes part with probability ``rate``, and else sends a silent message.
+    """Return the mechanism in which a user takes part with probability ``rate``, and else sends a constant message.
 
-    ``n`` then counts all users, those who are silent included. Rate 1 gives the mechanism itself. Raises ArgumentError
-    for a rate outside (0, 1].
+    ``n`` then counts all users, those who take no part included. Rate 1 gives the mechanism itself. Raises
+    ArgumentError for a rate outside (0, 1].
 
     Guarantee
     ---------
@@ -783,4 +783,4 @@ def poisson_subsample(mechanism: Mechanism, rate: object) -> Mechanism:
     if share == 1:
         checked_part(mechanism, alone=True)
         return mechanism
-    return Parallel([share, 1 - share], [checked_part(mechanism, alone=True), Silent()], ALL)
+    return Parallel([share, 1 - share], [checked_part(mechanism, alone=True), ConstantMechanism()], ALL)

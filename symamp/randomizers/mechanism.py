@@ -74,7 +74,7 @@ class NotebookView:
 UTILITIES = ("frequency", "mean")
 
 
-class Useful:
+class Utility:
     """What mechanisms say of their use; nothing is known unless one says so."""
 
     def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
@@ -129,7 +129,7 @@ def variance_of(mechanism: Any, utility: str) -> sp.Expr:
     """
     if utility not in UTILITIES:
         raise ArgumentError("utility", utility, f"one of {', '.join(UTILITIES)}")
-    if not isinstance(mechanism, Useful):
+    if not isinstance(mechanism, Utility):
         raise ArgumentError("mechanism", type(mechanism).__name__, "a mechanism of symamp")
     if utility == "mean":
         found: sp.Expr = mechanism.mean_variance()
@@ -152,8 +152,11 @@ def of_two_levels(mechanism: LocalRandomizer, ratio: sp.Expr) -> tuple[sp.Expr, 
 
 # -------- What analyses may ask of the subject of a question, answered for one of which nothing is known but its budget
 
+MESSAGES, DATA = "messages", "data"
+"""What a shuffler may permute."""
 
-class SubjectBase(PublicNames, Useful):
+
+class SubjectBase(PublicNames, Utility):
     """The answers of a subject of which nothing is known; mechanisms, noise and laws of one's own say what is."""
 
     _internal_names = (
@@ -162,8 +165,17 @@ class SubjectBase(PublicNames, Useful):
 
     local_ratio: Any
     """Returns e^eps0 for any two inputs."""
+    takes_part: sp.Rational = sp.S.One
+    """The probability with which another user's message is there."""
+    shuffled: str = MESSAGES
+    """What the shuffler permutes."""
     known_by_parameters: bool = False
     """Whether (p, beta, q) of Wang (2023) tell more of the subject than the rest that is known of it."""
+
+    @property
+    def randomizers(self) -> tuple[Any, ...]:
+        """What users run, one entry for each group of them: all run the same."""
+        return (self,)
 
     @property
     def mechanism(self) -> Any:

@@ -14,24 +14,34 @@ import sympy as sp
 from flint import arb, arb_poly
 
 from symamp.bounds.bound import DataSets
-from symamp.bounds.subject import Subject
+from symamp.bounds.hypotheses import (
+    DATA_SHUFFLED,
+    EVERYONE,
+    FINITE_BUDGET,
+    MESSAGES_SHUFFLED,
+    ONE_COMPARISON,
+    PROBABILITIES,
+    RANDOMIZER,
+    Hypothesis,
+    Theorem,
+)
+from symamp.bounds.subject import Setting, Subject
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.pairs import only_pair
 from symamp.decompositions.to_law import law_of, number
-from symamp.errors import ArgumentError, FormatError, SupportMismatchError, SymampError
-from symamp.formulas.order import sign
+from symamp.errors import ArgumentError, FormatError, SymampError
+from symamp.formulas.order import maximum, sign
 from symamp.laws.law import BallGparv, Law, Level, Number, ball_gparv, total
 from symamp.numbers.reading import exact_number, users
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.families.randomized_response import RandomizedResponse
 from symamp.randomizers.finite import FiniteMechanism
-from symamp.randomizers.mechanism import Mechanism
+from symamp.randomizers.mechanism import DATA, MESSAGES, Mechanism
 from symamp.sums.enumeration import enumerated_sum
 from symamp.sums.groups import Group, Steps, Walk
 
 # ------------ Users who differ: groups that run mechanisms of their own, and what is shuffled, the messages or the data
 
-MESSAGES, DATA = "messages", "data"
 _SHAPE = "a list of (number of users, mechanism)"
 
 
@@ -58,6 +68,9 @@ class HeterogeneousUsers:
     left_out: tuple[int, ...] = ()
     """The groups without an honest user, by their numbers in the list that was given."""
 
+    def __post_init__(self) -> None:
+        _THEOREMS[self.shuffled].check(self, "users who differ")
+
     @property
     def numbers(self) -> tuple[int, ...]:
         """The number of each group in the list that was given, groups without an honest user counted."""
@@ -68,6 +81,29 @@ class HeterogeneousUsers:
     def n(self) -> int:
         """The number of users that count: all that are honest, the victim included."""
         return sum(count for count, _ in self.groups)
+
+    @property
+    def randomizers(self) -> tuple[Subject, ...]:
+        """What users run, one entry for each group."""
+        return tuple(subject for _, subject in self.groups)
+
+    @property
+    def takes_part(self) -> sp.Rational:
+        """The probability with which another user's message is there."""
+        return 1 - self.dropout
+
+    @property
+    def compares_all(self) -> bool:
+        """Whether any two inputs are compared, in all groups."""
+        return all(subject.compares_all for subject in self.randomizers)
+
+    def local_ratio(self) -> sp.Expr:
+        """Return the largest e^eps0 of a group, for any two inputs; ``oo`` if there is no finite local budget."""
+        return _largest([subject.local_ratio() for subject in self.randomizers])
+
+    def compared_ratio(self) -> sp.Expr:
+        """Return the same for two inputs that are compared."""
+        return _largest([subject.compared_ratio() for subject in self.randomizers])
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...] | None:
@@ -143,35 +179,53 @@ def heterogeneous(
             raise ArgumentError("groups", type(subject).__name__, "mechanisms of symamp")
         if subject.parameters:
             raise ArgumentError("groups", repr(subject), "mechanisms with numbers for all parameters")
-        if subject.local_ratio() is sp.oo:
-            raise SupportMismatchError("groups", repr(subject), "mechanisms with a finite local budget")
-        if shuffled == MESSAGES and subject.mechanism is None:
-            told = "tables: where messages are shuffled nothing follows from budgets, messages may name the group"
-            raise SupportMismatchError("groups", repr(subject), told)
         read.append((users(count), subject))
-    if shuffled == DATA and len({_compared(subject) for _, subject in read}) > 1:
-        told = "mechanisms that compare the same inputs: any one of them may be asked about the victim's data"
-        raise SupportMismatchError("groups", ", ".join(repr(subject) for _, subject in read), told)
     lost = exact_number(dropout, "dropout")
     if not lost.is_Rational or sign(lost) < 0 or sign(1 - lost) <= 0:
         raise ArgumentError("dropout", dropout, "a rational number in [0, 1)")
-    if lost != 0 and shuffled == DATA:
-        raise ArgumentError("dropout", dropout, "0: where data are shuffled a missing position is seen")
     crowd = HeterogeneousUsers(tuple(read), shuffled, lost)
     return crowd if honest is None else crowd.honest(honest)
 
 
-def _compared(subject: Subject) -> object:
-    """Return what is the same for subjects that compare the same inputs."""
-    mechanism = subject.mechanism
-    if subject.compares_all or mechanism is None:
-        return subject.compares_all
-    return frozenset(mechanism.pairs()), mechanism.inputs
+def _largest(ratios: list[sp.Expr]) -> sp.Expr:
+    return sp.oo if sp.oo in ratios else ratios[maximum(ratios)]
+
+
+# ------------------------------------------------------------ What the two theorems on users who differ suppose of them
+
+_MOST_INPUTS = 8
+
+
+def _no_message_space(setting: Setting) -> str | None:
+    found = [subject.mechanism for subject in setting.randomizers]
+    sizes = [m["k"] for m in found if isinstance(m, RandomizedResponse)]
+    if len(sizes) == len(found):
+        same = len(set(sizes)) == 1
+    else:
+        tables = [m for m in found if isinstance(m, FiniteMechanism)]
+        same = len(tables) == len(found) and len({(t.inputs, frozenset(t.messages)) for t in tables}) == 1
+        same = same and len(tables[0].inputs) <= _MOST_INPUTS
+    return None if same else "here they have others: give tables with the same messages, or take shuffled='data'"
+
+
+MESSAGE_SPACE = Hypothesis(
+    "message_space",
+    "All randomizers are k-ary responses of one k, or tables of one message space and the same inputs, at most "
+    f"{_MOST_INPUTS}.",
+    _no_message_space,
+)
+DATA_THEOREM = Theorem(
+    "data shuffled", "users_who_differ", (DATA_SHUFFLED, EVERYONE, RANDOMIZER, FINITE_BUDGET, ONE_COMPARISON)
+)
+MESSAGES_THEOREM = Theorem(
+    "messages shuffled",
+    "users_who_differ",
+    (MESSAGES_SHUFFLED, PROBABILITIES, FINITE_BUDGET, ONE_COMPARISON, MESSAGE_SPACE),
+)
+_THEOREMS = {DATA: DATA_THEOREM, MESSAGES: MESSAGES_THEOREM}
 
 
 # --- Messages shuffled: the common blanket of the others for one group of victims (Theorem D), and data sets below it
-
-_MOST_INPUTS = 8
 
 
 @dataclass(frozen=True)
@@ -348,25 +402,16 @@ def _steps(masses: list[arb], up: tuple[int, ...], down: tuple[int, ...], count:
 
 
 def victims(crowd: HeterogeneousUsers) -> Iterator[Victim]:
-    """Yield every group of victims with every ordered pair of inputs that has a law of its own.
-
-    Raises SupportMismatchError unless all mechanisms are k-ary responses of one k, or tables with one message space.
-    """
+    """Yield every group of victims with every ordered pair of inputs that has a law of its own."""
     mechanisms = crowd.mechanisms
     assert mechanisms is not None
     if all(isinstance(m, RandomizedResponse) for m in mechanisms):
-        if len({m["k"] for m in mechanisms if isinstance(m, RandomizedResponse)}) > 1:
-            raise SupportMismatchError("groups", "responses of different k", "one message space")
         rows = tuple(_response(m) for m in mechanisms if isinstance(m, RandomizedResponse))
         others = ("x0", "x1", "x2")[: len(rows[0])] if len(rows[0]) > 2 else ("x0", "x1")
         for i in range(len(mechanisms)):
             yield Victim(crowd, i, ("x0", "x1"), others, rows)
         return
     tables = [m for m in mechanisms if isinstance(m, FiniteMechanism)]
-    same = len({(t.inputs, t.pairs(), frozenset(t.messages)) for t in tables}) == 1
-    if len(tables) < len(mechanisms) or not same or len(tables[0].inputs) > _MOST_INPUTS:
-        told = f"k-ary responses of one k, or tables with the same messages and the same inputs, at most {_MOST_INPUTS}"
-        raise SupportMismatchError("groups", ", ".join(type(m).__name__ for m in mechanisms), told)
     for pair in tables[0].pairs():
         rows = tuple(_table(t, tables[0].messages, pair) for t in tables)
         for i in range(len(tables)):

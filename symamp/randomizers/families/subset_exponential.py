@@ -9,7 +9,7 @@ import sympy as sp
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.unevaluated import binomial
 from symamp.randomizers.finite import FiniteMechanism, check_size, subsets
-from symamp.randomizers.mechanism import Useful
+from symamp.randomizers.mechanism import Utility
 from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share
 
 _S, _D = sp.Symbol("s", integer=True), sp.Symbol("d", integer=True)
@@ -62,7 +62,7 @@ class SubsetExponential(ExchangeableSets):
 
     def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
         """Refuse: inputs are sets, which may overlap."""
-        return Useful.support_probabilities(self)
+        return Utility.support_probabilities(self)
 
     def levels(self) -> tuple[sp.Expr, sp.Expr]:
         """The reference measure is the law of a message that misses all sets: weight 1 over the total weight."""

@@ -138,7 +138,7 @@ _ZERO, _ONE = sp.S.Zero, sp.S.One
 
 
 @dataclass(frozen=True)
-class PairBound:
+class MessageRange:
     """An interval of messages, and the density there of each input: one analytic formula each, positive or 0."""
 
     start: sp.Expr
@@ -171,7 +171,7 @@ def _ratio(a: sp.Expr, b: sp.Expr) -> sp.Expr:
 
 
 def law_of_cells(
-    parts: Sequence[PairBound], masses: Sequence[tuple[sp.Expr, ...]], pair: tuple[int, int], other: int | None
+    parts: Sequence[MessageRange], masses: Sequence[tuple[sp.Expr, ...]], pair: tuple[int, int], other: int | None
 ) -> SmoothLaw:
     """Return the triple of two inputs and the least density, or that of a third input; ``masses`` are of points."""
     pieces: list[Piece] = []
@@ -201,14 +201,14 @@ def law_of_cells(
     return SmoothLaw(tuple(pieces), tuple(atoms), _rest(pieces, atoms), tuple(singular))
 
 
-def cells_of(part: PairBound, pair: tuple[int, int], other: int | None) -> Iterator[Shown]:
+def cells_of(part: MessageRange, pair: tuple[int, int], other: int | None) -> Iterator[Shown]:
     """Yield the formulas of the cells of a stretch on which every density is positive."""
     for start, end, base, factor in _cells(part, other):
         r0, r1 = (normal(part.ratio(k, base) / factor) for k in pair)
         yield Shown(start, end, normal(part.densities[base] * factor), r0, r1)
 
 
-def _cells(part: PairBound, other: int | None) -> list[tuple[sp.Expr, sp.Expr, int, sp.Expr]]:
+def _cells(part: MessageRange, other: int | None) -> list[tuple[sp.Expr, sp.Expr, int, sp.Expr]]:
     if part.is_tail:
         ratios = [part.ratio(k, 0) for k in range(len(part.densities))]
         if any(r.free_symbols for r in ratios):
@@ -223,7 +223,7 @@ def _cells(part: PairBound, other: int | None) -> list[tuple[sp.Expr, sp.Expr, i
 
 
 @lru_cache(maxsize=256)
-def _least_cells(part: PairBound) -> tuple[tuple[sp.Expr, sp.Expr, int, sp.Expr], ...]:
+def _least_cells(part: MessageRange) -> tuple[tuple[sp.Expr, sp.Expr, int, sp.Expr], ...]:
     return tuple(least_cells([Holomorphic(d, Y) for d in part.densities], part.start, part.end))
 
 
@@ -273,7 +273,7 @@ class Densities(SubjectBase):
         self.inputs = tuple(text(v) for v in inputs)
         rows = tuple(density.xreplace({y: Y}).xreplace({x: v}) for v in inputs)
         cuts = stretches(rows, *messages, ())
-        self.parts = tuple(PairBound(s.start, s.end, tuple(resolved(r, s.inside) for r in rows)) for s in cuts)
+        self.parts = tuple(MessageRange(s.start, s.end, tuple(resolved(r, s.inside) for r in rows)) for s in cuts)
         self._compare(x, y, tuple(s.inside for s in cuts))
         self.masses = tuple((at, tuple(m.xreplace({x: v}) for v in inputs)) for at, m in masses.items())
         for at, found in self.masses:
@@ -419,7 +419,7 @@ class Densities(SubjectBase):
         return f"DensityMechanism({self.density}, inputs=[{', '.join(self.inputs)}]{beside})"
 
 
-def _check_positive(part: PairBound) -> None:
+def _check_positive(part: MessageRange) -> None:
     """Raise UndecidedOrderError unless every density is 0 or shown to be positive inside the interval."""
     shown = [d for d in dict.fromkeys(part.densities) if d != 0]
     if not part.is_tail:
@@ -479,7 +479,7 @@ def dominating_table(mechanism: Densities) -> FiniteMechanism:
     return FiniteMechanism(table, name=f"a table above {mechanism!r}")
 
 
-def _columns(part: PairBound, cells: int) -> Iterator[Column]:
+def _columns(part: MessageRange, cells: int) -> Iterator[Column]:
     size = len(part.densities)
     ratios = [part.ratio(k, 0) for k in range(size)]
     varying = [k for k in range(size) if ratios[k].free_symbols]
@@ -525,7 +525,7 @@ def _in_a_simplex(ranges: Column, mass: Column, varying: Sequence[int]) -> Itera
     yield [rest * r for r in base]
 
 
-def _is_straight(ratios: Sequence[sp.Expr], lead: int, part: PairBound) -> bool:
+def _is_straight(ratios: Sequence[sp.Expr], lead: int, part: MessageRange) -> bool:
     """Return whether all ratios are proved to be affine functions of one of them."""
     ends = [{Y: part.start}, {Y: part.end}]
     low, high = (ratios[lead].xreplace(e) for e in ends)

@@ -1,4 +1,4 @@
-"""The closed forms by name: whatever the files of this folder define, found and not listed."""
+"""All closed forms by name: those that the files of the folder ``forms`` define."""
 
 from __future__ import annotations
 

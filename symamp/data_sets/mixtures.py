@@ -1,10 +1,18 @@
-"""Mixtures of inputs for the other users: ascent on the saddle point of the divergence, in doubles. Not a bound."""
+"""Other users draw their inputs: weights by ascent on the saddle point of the divergence, in doubles. Not a bound."""
 
 from __future__ import annotations
 
 import numpy as np
+import sympy as sp
 
+from symamp.bounds.bound import DataSetBound
+from symamp.data_sets.mechanisms import MechanismSpace
+from symamp.data_sets.proposer import DataSpace, Proposals, Proposer
 from symamp.decompositions.numeric_table import Floats
+from symamp.decompositions.table_decomposition import orbit_table
+from symamp.laws.law import Level
+
+_MOST_MIXED, _DENOMINATOR = 6, 4096
 
 _STEPS = 80
 _TILTS = np.exp2(np.arange(-3.0, 3.01, 0.125))
@@ -70,3 +78,22 @@ def _score(rows: Floats, g: Floats, weights: Floats, e_minus_one: float, n: int)
         power = grown[best] + 1.0
         slopes = (1.0 - thetas[best] * value) * power
         return float(scores[best]), n / float(power @ hidden[seen]) * (rows[:, seen] @ slopes)
+
+
+def _propose(space: DataSpace, level: Level | None, n: int, best: DataSetBound | None) -> Proposals:
+    assert isinstance(space, MechanismSpace)
+    assert level is not None
+    assert best is not None
+    table = space.table or orbit_table(space.mechanism, best.pair)
+    place = {x: i for i, x in enumerate(table.inputs)}
+    rows = place[best.pair[0]], place[best.pair[1]]
+    for start in dict.fromkeys([place[best.dataset[0][0]], *rows]):
+        weights = rounded(ascent(table.floats, rows, level.rough_minus_one(), n, start), _MOST_MIXED, _DENOMINATOR)
+        yield space.drawn(best.pair, tuple((table.inputs[i], sp.Rational(w, _DENOMINATOR)) for i, w in weights.items()))
+
+
+def _has_mixtures(space: DataSpace) -> bool:
+    return isinstance(space, MechanismSpace) and not space.mechanism.is_composed
+
+
+MIXTURES = Proposer("mixtures", _propose, _has_mixtures, refines=True)

@@ -1,0 +1,80 @@
+"""What proposes data sets, and what it is told: who is compared, what others may hold, what a data set is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import sympy as sp
+
+from symamp.bounds.bound import DataSetBound
+from symamp.decompositions.blanket import Weights
+from symamp.decompositions.numeric_table import NumericTable
+from symamp.laws.law import Level
+
+Pair: TypeAlias = tuple[str, str]
+Proposals: TypeAlias = Iterable[DataSetBound | None]
+"""Data sets; None where a setting cannot evaluate what was proposed."""
+
+_ONE = sp.Integer(1)
+
+
+class DataSpace:
+    """The neighbouring data sets of one setting: every setting gives its own, and every proposer works on all.
+
+    ``member`` names the mechanism where a question is about many. ``table`` has the probabilities of all inputs, where
+    they are listed. ``is_dear`` says that one evaluation may take long.
+    """
+
+    member = ""
+    table: NumericTable | None = None
+    is_dear = False
+    hiding: tuple[float, list[int] | None] = 0.0, None
+    """At which level which rows of a large table were found to hide worst."""
+
+    @property
+    def pairs(self) -> Sequence[Pair]:
+        """The ordered pairs (x0, x1) that are compared: at least one of each class."""
+        raise NotImplementedError
+
+    def others(self, pair: Pair) -> Sequence[str]:
+        """Return the inputs that other users may hold: at least one of each class."""
+        raise NotImplementedError
+
+    def held(self, pair: Pair, shares: Weights, n: int) -> DataSetBound | None:
+        """Return the divergence of (x0, others) against (x1, others), in which such shares of the others hold inputs.
+
+        Where numbers of users cannot be evaluated the shares are probabilities: an average over data sets.
+        """
+        return self.drawn(pair, shares)
+
+    def drawn(self, pair: Pair, weights: Weights) -> DataSetBound | None:
+        """Return the average divergence where every other user draws an input with these probabilities."""
+        raise NotImplementedError
+
+    def constant(self, pair: Pair, other: str) -> DataSetBound | None:
+        """Return the divergence where all other users hold the same input."""
+        return self.drawn(pair, ((other, _ONE),))
+
+
+Propose: TypeAlias = Callable[[DataSpace, Level | None, int, DataSetBound | None], Proposals]
+
+
+@dataclass(frozen=True)
+class Proposer:
+    """A way to propose data sets, found by its folder and asked for every lower end.
+
+    ``propose`` is told the space of data sets, the level (None: for every eps, however large), the number of users and
+    the best data set so far. Any data set is a true lower bound, so a poor proposal costs time only. What ``refines``
+    is asked only where the upper bound is not reached, for the pair of the best data set.
+
+    >>> from symamp.data_sets.search import PROPOSERS
+    >>> [p.name for p in PROPOSERS]
+    ['constant_background', 'mixtures']
+    """
+
+    name: str
+    propose: Propose = field(repr=False)
+    applies: Callable[[DataSpace], bool] = field(repr=False, default=lambda space: True)
+    refines: bool = False

@@ -1,0 +1,172 @@
+"""The one search for data sets: all lower ends, of every setting, come from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from math import inf
+from pkgutil import iter_modules
+from typing import cast
+
+from flint import arb, fmpq
+
+from symamp import data_sets
+from symamp.bounds.bound import ROUGH, DataSetBound, MaxOverPairs, MaxOverSearchedPairs, PairBound
+from symamp.bounds.subject import Subject
+from symamp.data_sets.densities import DensitySpace, NoiseSpace
+from symamp.data_sets.mechanisms import MechanismSpace, TripleSpace
+from symamp.data_sets.proposer import DataSpace, Proposer
+from symamp.errors import UndecidedOrderError
+from symamp.laws.law import Level
+from symamp.numbers.surroundings import at_precision
+from symamp.numbers.work import is_spent
+from symamp.sums.divergence import Settings
+
+
+def _found() -> tuple[Proposer, ...]:
+    names = [m.name for m in iter_modules(data_sets.__path__) if m.name != "search"]
+    values = [v for name in names for v in vars(import_module(f"{data_sets.__name__}.{name}")).values()]
+    found = {p.name: p for p in values if isinstance(p, Proposer)}
+    return tuple(sorted(found.values(), key=lambda p: (p.refines, p.name)))
+
+
+PROPOSERS = _found()
+"""All ways to propose data sets, those that refine last: whatever the files of this folder define."""
+
+
+def spaces(subject: Subject) -> tuple[DataSpace, ...]:
+    """Return the data sets of a subject: one space for each mechanism that it cannot be better protected than."""
+    if subject.triple is not None:
+        return (TripleSpace(subject),)
+    if subject.noise is not None and subject.noise is subject:  # of neighbours at a distance only members are known
+        return (NoiseSpace(subject.noise),)
+    if subject.densities is not None:
+        return (DensitySpace(subject.densities),)
+    one = subject.mechanism is not None
+    return tuple(MechanismSpace(m, "" if one else repr(m)) for m in subject.members())
+
+
+@dataclass(frozen=True)
+class _Proposed(MaxOverSearchedPairs):
+    """The largest divergence of what is proposed at each level: all that there is, or what a ranking finds worst."""
+
+    spaces: tuple[DataSpace, ...]
+    parts: tuple[PairBound, ...] = field(init=False, compare=False, default=())
+
+    @property
+    def is_dear(self) -> bool:
+        """Whether one evaluation may take long."""
+        return any(space.is_dear for space in self.spaces)
+
+    def proposed(self, level: Level | None, n: int) -> Sequence[DataSetBound]:
+        """Return a few data sets for each space."""
+        return list(_asked(self.spaces, level, n, None))
+
+
+def _asked(
+    spaces: Iterable[DataSpace], level: Level | None, n: int, best: DataSetBound | None
+) -> Iterator[DataSetBound]:
+    """Yield what is proposed, with a best data set what may be worse than it."""
+    for space in spaces:
+        for proposer in PROPOSERS:
+            if proposer.refines == (best is not None) and proposer.applies(space):
+                yield from (part for part in proposer.propose(space, level, n, best) if part is not None)
+
+
+_PATIENCE = 3
+"""How often refinements are tried by one search before it does without."""
+
+
+class DataSetSearch:
+    """The lower bounds of a setting: data sets from all proposers, cheap ones first; the last winner comes first."""
+
+    def __init__(self, setting: Subject | DataSpace) -> None:
+        self._spaces = (setting,) if isinstance(setting, DataSpace) else spaces(setting)
+        self._simple = _Proposed(self._spaces)
+        self._in_vain = 0
+        self._winner: PairBound | None = None
+        self._hopeless: dict[int, tuple[tuple[DataSetBound, arb], ...]] = {}
+
+    def largest_root(
+        self, n: int, log_delta: float, settings: Settings, start: float | None = None
+    ) -> tuple[float, DataSetBound]:
+        """Return (eps, data set) with the largest estimated eps among the simple data sets."""
+        found = self._simple.root(n, log_delta, settings, start, self._winner)
+        self._winner = found[1]
+        return _data_set(found)
+
+    def largest_mixed_root(
+        self, n: int, log_delta: float, settings: Settings, best: DataSetBound, root: float
+    ) -> tuple[float, DataSetBound]:
+        """Return (eps, data set) with the largest estimated eps among the best one and what refines it."""
+        if not 0.0 < root < inf or self._in_vain >= _PATIENCE or is_spent():
+            return root, best
+        return self._told(best, self._refined(Level.of_float(root), n, best).root(n, log_delta, settings, root))
+
+    def largest_value(self, level: Level, n: int) -> tuple[float, DataSetBound]:
+        """Return (log divergence, data set) with the largest estimate among the simple data sets."""
+        return _largest(self._simple, level, n)
+
+    def largest_mixed_value(self, level: Level, n: int, best: DataSetBound) -> tuple[float, DataSetBound]:
+        """Return (log divergence, data set) with the largest estimate among the best one and what refines it."""
+        if self._in_vain >= _PATIENCE or is_spent():
+            return _largest(MaxOverPairs((best,)), level, n)
+        return self._told(best, _largest(self._refined(level, n, best), level, n))
+
+    def _refined(self, level: Level, n: int, best: DataSetBound) -> MaxOverPairs:
+        parts: list[PairBound] = [best]
+        for space in self._spaces:
+            if best.member in ("", space.member):
+                with suppress(UndecidedOrderError):  # entries too close to be ordered: the search goes without
+                    parts += _asked([space], level, n, best)
+        return MaxOverPairs.of(parts)
+
+    def _told(self, best: DataSetBound, found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:
+        """Remember whether a refinement has won: where several have not, further questions go without them."""
+        self._in_vain = 0 if found[1] is not best else self._in_vain + 1
+        return _data_set(found)
+
+    def attained_root(
+        self, n: int, log_delta: float, settings: Settings, worst: PairBound, root: float, best: PairBound, low: float
+    ) -> tuple[float, PairBound]:
+        """Return (eps, data set): that by which the upper bound itself is attained, if there is one and it is above."""
+        found = worst.attained(Level.of_float(root), n) if 0.0 < root < inf else None
+        if found is None:
+            return low, best
+        value = found.root(n, log_delta, settings, root)
+        return (value, found) if value > low or _is_truth(worst) else (low, best)
+
+    def attained_value(
+        self, level: Level, n: int, worst: PairBound, best: PairBound, low: float
+    ) -> tuple[float, PairBound]:
+        """Return (log divergence, data set) in the same way."""
+        found = worst.attained(level, n)
+        if found is None:
+            return low, best
+        value = found.log_estimate(level, n)
+        return (value, found) if value > low or _is_truth(worst) else (low, best)
+
+    def never_below(self, n: int, delta: fmpq) -> DataSetBound | None:
+        """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
+        with at_precision(256):
+            if n not in self._hopeless:
+                limits = ((p, p.limit(n)) for p in self._simple.proposed(None, n))
+                self._hopeless[n] = tuple((p, limit) for p, limit in limits if limit > 0)
+            return next((p for p, limit in self._hopeless[n] if limit > arb(delta)), None)
+
+
+def _is_truth(part: PairBound) -> bool:
+    """Return whether the bound is the largest divergence itself, and is known to any accuracy."""
+    return part.is_attained and part.estimate_error == 0.0
+
+
+def _data_set(found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:
+    value, part = found
+    return value, cast(DataSetBound, part)
+
+
+def _largest(bound: MaxOverPairs, level: Level, n: int) -> tuple[float, DataSetBound]:
+    part = bound.ranked(level, n)[0]
+    return _data_set((part.log_estimate(level, n, ROUGH), part))
