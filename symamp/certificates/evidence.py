@@ -46,11 +46,15 @@ def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, sp
     if isinstance(found.details, AllDataSetsEvidence):
         return {"kind": "all data sets"} | pair | {"plan": _all_data_sets_plan(found.details, split)}
     if isinstance(found.details, CountsEvidence):
-        boxes = [{"from": b.first, "to": b.last, "spread": b.spread, "sum": _sum_plan(b.plan)} for b in found.details.boxes]
+        boxes = [
+            {"from": b.first, "to": b.last, "spread": b.spread, "sum": _sum_plan(b.plan)} for b in found.details.boxes
+        ]
         return {"kind": "message counts"} | pair | {"boxes": boxes}
     triples = [t for t in part.fixed_background if is_triple(t)]
     if not triples or at.level is None:
-        raise ArgumentError("certificate", part.method, "an analysis of triples or laws, such as method='all_data_sets'")
+        raise ArgumentError(
+            "certificate", part.method, "an analysis of triples or laws, such as method='all_data_sets'"
+        )
     return {"kind": "envelope"} | pair | {"dominating": _dominating(triples, at, found)} | evaluation(found, n)
 
 
@@ -65,6 +69,8 @@ def below(known: Described, part: PairBound, at: At, found: Evidence, n: int) ->
         others = [[known.inputs.index(x), int(c)] for x, c in held]
         return {"kind": "message counts"} | pair | {"others": others, "sum": _sum_plan(found.details.boxes[0].plan)}
     how = {"evaluator": "limit", "plan": None} if at is LIMIT else evaluation(found, n)
+    if how["evaluator"] == ALONE[1]:
+        how = {"evaluator": "visible", "plan": None}
     return {"kind": "data set"} | pair | {"others": known.others(cast(Reduction, part).dataset)} | how
 
 
@@ -96,7 +102,9 @@ def evaluation(found: Any, n: int = 0) -> Data:
     """Return the evaluator of a sum with its plan; ArgumentError where the verifier cannot repeat it."""
     name, plan = found.evaluator.partition(",")[0], found.plan
     if name == LATTICE:
-        raise ArgumentError("certificate", "sums on a lattice", "an answer by binomial tails, enumeration or the kernel")
+        raise ArgumentError(
+            "certificate", "sums on a lattice", "an answer by binomial tails, enumeration or the kernel"
+        )
     if isinstance(plan, TailPlan):
         windows = [list(w) for w in plan.windows(n, _WIDER)]
         return {"evaluator": name, "plan": {"theta": exact_double(plan.theta), "windows": windows}}

@@ -119,16 +119,19 @@ class Texts:
 # --- kinds of mechanisms -----------------------------------------------------------------------------------------------
 
 
-def of_table(table: NumericTable, at: At | None, rounded: fmpq | None = None) -> Described:
-    """Return a table of numbers."""
+def of_table(
+    table: NumericTable, at: At | None, rounded: fmpq | None = None, messages: Sequence[str] | None = None
+) -> Described:
+    """Return a table of numbers, with the messages in the order of the table or in a given one."""
     text = Texts(table.numbers, at)
     texts = [text(x) for x in table.numbers]
+    order = [table.messages.index(y) for y in messages or table.messages]
     return Described(
         {
             "kind": "table",
             "inputs": list(table.inputs),
             "compared": [[i, j] for i, j in table.pairs if i < j] if table.is_restricted else None,
-            "rows": [[texts[r] for r in row] for row in table.ranks.tolist()],
+            "rows": [[texts[row[y]] for y in order] for row in table.ranks.tolist()],
             "rounded": None if rounded is None else fraction_text(rounded),
         },
         table.inputs,
@@ -196,7 +199,9 @@ def of_triples(above: Sequence[PairBound], below: Sequence[PairBound], at: At | 
             found.setdefault(part.pair, {})[mixture(t.dataset)] = t
     inputs = tuple(dict.fromkeys(x for pair, laws in found.items() for x in (*pair, *laws) if x))
     if not inputs:
-        raise ArgumentError("certificate", "no triples", "an analysis of triples or laws, such as method='all_data_sets'")
+        raise ArgumentError(
+            "certificate", "no triples", "an analysis of triples or laws, such as method='all_data_sets'"
+        )
     return Described(
         {
             "kind": "triples",

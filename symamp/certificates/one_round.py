@@ -90,7 +90,9 @@ def certificate(claim: Claim) -> Data:
     """
     question, is_epsilon = claim.question, claim.asked.quantity == "epsilon"
     stated, above, below = _epsilon(claim) if is_epsilon else _delta(claim)
-    known = described(question.subject, [] if above is None else [above], below, None if above is None else above.at)
+    known = described(
+        question.subject, [] if above is None else [above], [e for _, e in below], None if above is None else above.at
+    )
     sides: dict[str, Callable[[int], Data] | None] = {
         "above": None if above is None else lambda more: pieces(known, above, question.n, more),
         "below": None if not below else lambda more: _pieces_below(known, question, below, more),
@@ -119,7 +121,12 @@ def accepted(
 
 
 def setting(
-    name: str, groups: Iterable[tuple[int, bool, Data]], count: int = 1, rate: Any = 1, shuffled: str = "messages", kept: Any = 1
+    name: str,
+    groups: Iterable[tuple[int, bool, Data]],
+    count: int = 1,
+    rate: Any = 1,
+    shuffled: str = "messages",
+    kept: Any = 1,
 ) -> Data:
     """Return a kind of round as data: groups of users, whether the claim is about them, and what they run."""
     return {
@@ -171,11 +178,13 @@ def _epsilon(claim: Claim) -> tuple[dict[str, str], Above | None, Below]:
 
 def _delta(claim: Claim) -> tuple[dict[str, str], Above | None, Below]:
     at = At.of(claim.asked.given)
-    (low, lower), (high, upper) = _ends(claim)
+    (low, lower), (high, upper) = ends(claim)
     # The divergence decreases in eps: for a huge eps it is evaluated at a smaller one.
     there = At.of(sp.Integer(int(LARGEST_EPS))) if float(sp.N(claim.asked.given, 15)) > LARGEST_EPS else at
     above = proof_above(claim.question, claim.above, there, upper) if upper < 1 else None
-    below = [(LIMIT if e.eps == "inf" else at, e) for e in claim.below] if lower > 0 and _are_listed(claim.below) else []
+    below = (
+        [(LIMIT if e.eps == "inf" else at, e) for e in claim.below] if lower > 0 and _are_listed(claim.below) else []
+    )
     return {"eps": at.text, "lower": low if below else "0", "upper": high}, above, below
 
 
@@ -193,7 +202,7 @@ def _are_listed(found: tuple[Evidence, ...]) -> bool:
 # --- the mechanism -----------------------------------------------------------------------------------------------------
 
 
-def described(subject: Subject, above: Sequence[Above], below: Below, at: At | None) -> Described:
+def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence], at: At | None) -> Described:
     """Return the mechanism as data from which the verifier makes all laws of these evaluations."""
     parts = [e.part for side in above for e in side.found]
     methods, mechanism = {part.method for part in parts}, subject.mechanism
@@ -206,11 +215,11 @@ def described(subject: Subject, above: Sequence[Above], below: Below, at: At | N
     if methods and methods <= set(_OF_BUDGET):
         return of_budget(subject.local_ratio(), at)
     if mechanism is not None and methods <= set(_OF_DATA):
-        return of_mechanism(mechanism, at, parts, [e.part for _, e in below])
+        return of_mechanism(mechanism, at, parts, [e.part for e in below])
     known = subject.mechanism is None and not parts and subject.triple is None
     if known and subject.noise is None and subject.densities is None:
         return of_budget(subject.local_ratio(), at)
-    return of_triples(parts, [e.part for _, e in below], at, exact=subject.triple is not None)
+    return of_triples(parts, [e.part for e in below], at, exact=subject.triple is not None)
 
 
 def of_mechanism(
@@ -311,10 +320,10 @@ def pieces(known: Described, above: Above, n: int, more: int) -> Data:
         listed = [data for _, data in found if data is not None]
         listed += [] if above.tilt is None else [write.common_tilt(above.tilt)]
         listed += list(_repeated(known, [(e, data) for e, data in found if data is not None]))
-    return {"eps": above.at.text, "precision": _bits(above.found, more), "evidence": listed}
+    return {"eps": above.at.text, "precision": bits(above.found, more), "evidence": listed}
 
 
-def _bits(found: Iterable[Evidence], more: int) -> int:
+def bits(found: Iterable[Evidence], more: int) -> int:
     """Return the precision of the evaluations that are repeated, and not less than those of one user alone take."""
     guarded = [e.precision + (_GUARD if e.evaluator == HISTOGRAMS else 0) for e in found]
     return min(max([_LEAST_BITS, *guarded]) + more, MOST_PRECISION)
@@ -344,7 +353,7 @@ def _repeated(known: Described, found: Sequence[tuple[Evidence, Data]]) -> Itera
 def _pieces_below(known: Described, question: Question, below: Below, more: int) -> Data:
     at = below[0][0]
     listed = [piece_below(known, question.subject, at, e, question.n) for _, e in below]
-    return {"eps": at.text, "precision": _bits((e for _, e in below), more), "evidence": listed}
+    return {"eps": at.text, "precision": bits((e for _, e in below), more), "evidence": listed}
 
 
 def piece_below(known: Described, subject: Subject, at: At, found: Evidence, n: int) -> Data:
@@ -360,23 +369,23 @@ def piece_below(known: Described, subject: Subject, at: At, found: Evidence, n: 
 # --- ends --------------------------------------------------------------------------------------------------------------
 
 
-def _ends(claim: Claim) -> tuple[tuple[str, fmpq | arb], tuple[str, fmpq | arb]]:
+def ends(claim: Claim) -> tuple[tuple[str, fmpq | arb], tuple[str, fmpq | arb]]:
     """Return the bounds on delta as texts and exact numbers: the doubles, or more digits where doubles lose some.
 
     Each end has the digits of its own evaluation.
     """
     exact = (claim.least, claim.most)
     doubles = [Fraction(x) for x in (claim.least.below, claim.most.above)]
-    ends = [(fraction_text(x), fmpq_of(x)) for x in doubles]
+    found = [(fraction_text(x), fmpq_of(x)) for x in doubles]
     if not claim.above:
-        return ends[0], ends[1]
+        return found[0], found[1]
     for i, (x, double) in enumerate(zip(exact, doubles, strict=True)):
         shown = (claim.above if i else claim.below or claim.above)[0]
         gap = shown.relative_gap
-        bits = 24 + (int(-log2(gap)) if gap > 0.0 else shown.precision)
+        kept = 24 + (int(-log2(gap)) if gap > 0.0 else shown.precision)
         if x.mantissa > 0 and (gap < 1e-13 or double < Fraction(1, 10**290)):
-            ends[i] = _rounded(x, bits, up=i == 1)
-    return ends[0], ends[1]
+            found[i] = _rounded(x, kept, up=i == 1)
+    return found[0], found[1]
 
 
 def _rounded(x: Dyadic, bits: int, *, up: bool) -> tuple[str, arb]:

@@ -266,7 +266,7 @@ class Answer(Bracket):
         if self.question is None:  # answers are plain data, and it may have been taken out
             raise ArgumentError("certificate", "no question", "an answer with the question that it answers")
         claim = Claim(self.question, self.asked, self.least, self.most, self.evidence_above, self.evidence_below)
-        return certificate(claim, self.method, self.proof_status, self.source)
+        return certificate(claim)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer for machines: numbers and texts only, infinities as "inf"."""

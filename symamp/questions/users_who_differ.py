@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from math import inf, log10, nextafter
 from typing import Any, Protocol
 
@@ -12,17 +11,17 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.bounds.bound import DataSets
-from symamp.bounds.proof_status import ProofStatus
-from symamp.certificates.evidence import At, kernel_plan
-from symamp.certificates.one_round import FORMAT, MORE_BITS
-from symamp.certificates.text import exact_double, expression_text, fraction_text
-from symamp.decompositions.decomposition import Decomposition
+from symamp.certificates.evidence import evaluation
+from symamp.certificates.text import At
+from symamp.certificates.users_who_differ import GroupsClaim, GroupsEvidence, Piece, certificate, hidden_users, steps
+from symamp.certificates.users_who_differ import positions_above as all_positions
+from symamp.certificates.users_who_differ import positions_below as held_positions
 from symamp.decompositions.to_law import log_above
-from symamp.errors import ArgumentError, ContradictionError, PrecisionError
+from symamp.errors import ArgumentError, ContradictionError
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic, float_above, float_below
 from symamp.numbers.rationals import ball_of
-from symamp.numbers.reading import budget, failure_probability, sign_of_constant
+from symamp.numbers.reading import sign_of_constant
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
@@ -38,11 +37,9 @@ from symamp.settings.users_who_differ import (
     positions_below,
     victims,
 )
-from symamp.sums.divergence import LATTICE, Enclosure, Settings
-from symamp.sums.groups import Group, StepPlan, approximate_log_groups, enclose_groups, estimate_log_groups
+from symamp.sums.divergence import Enclosure, Settings
+from symamp.sums.groups import Group, approximate_log_groups, enclose_groups, estimate_log_groups
 from symamp.sums.inversion import LARGEST_EPS, estimate_root, log_of
-from symamp.sums.tilted import Plan
-from symamp.verifier import MOST_PRECISION, verify
 
 # ---------------------------------------------------- Evaluations for users who differ, with what repeats them, as data
 
@@ -57,46 +54,7 @@ class Found:
     value: arb
     name: DataSets | None = None
     precision: int = BITS
-    evidence: Callable[[], dict[str, Any]] = dict
-
-
-def evaluation(found: Enclosure) -> dict[str, Any]:
-    """Return what repeats the sum of an enclosure, as data."""
-    name = found.evaluator.partition(",")[0]
-    return {"evaluator": name, "plan": kernel_plan(found.plan) if isinstance(found.plan, Plan) else None}
-
-
-def positions_data(positions: Positions) -> dict[str, Any]:
-    """Return the laws of positions as data."""
-    laws: list[dict[str, Any]] = [
-        {"components": [[expression_text(e) for e in c] for c in x.components]}
-        if isinstance(x, Decomposition)
-        else {"ratio": expression_text(x)}
-        for x in positions.known
-    ]
-    return {"positions": laws}
-
-
-def victim_data(v: Victim) -> dict[str, Any]:
-    """Return which victim it is, and the chance that a message of another user arrives, as data."""
-    return {"victim": v.group, "pair": list(v.pair), "kept": expression_text(1 - v.crowd.dropout)}
-
-
-def columns_data(v: Victim) -> dict[str, Any]:
-    """Return the probabilities of the messages of all groups as data."""
-    return {
-        "columns": [
-            [
-                {
-                    "size": c.size,
-                    "on": [expression_text(x.expr) for x in (c.on_x0, c.on_x1)],
-                    "further": sorted({expression_text(x.expr) for x in c.further}),
-                }
-                for c in columns
-            ]
-            for columns in v.columns
-        ]
-    }
+    evidence: Piece = field(default=lambda _: {}, repr=False)
 
 
 # ------------------------------------ One victim among users who differ: the bound from above, and data sets from below
@@ -129,7 +87,8 @@ class TargetPair:
     above: Side
     below: _Below
     top: float
-    described: Callable[[], dict[str, Any]]
+    described: Callable[[dict[str, Any]], Piece]
+    name: str
     counted: Callable[[Level], arb | None] = lambda _: None
 
     def delta(self, level: Level, settings: Settings) -> tuple[float, float, DataSets | None]:
@@ -164,12 +123,12 @@ class TargetPair:
             mean = self.counted(level)
             if mean is not None:
                 told: dict[str, Any] = {"evaluator": "mean over counts", "plan": None}
-                return Found(mean.upper(), evidence=lambda: self.described() | told)
+                return Found(mean.upper(), evidence=self.described(told))
         groups, divisor, rest = self.above(level)
         found = enclose_groups(groups, settings) if groups else Enclosure(arb(0), arb(0), "no positive value", BITS)
         with at_precision(BITS):
             value = (found.upper.upper() / divisor() + rest()).upper()
-        return Found(value, precision=found.precision, evidence=lambda: self.described() | evaluation(found))
+        return Found(value, precision=found.precision, evidence=lambda users: self.described(evaluation(found))(users))
 
     def _lower(self, target: fmpq, upper: float, settings: Settings) -> tuple[float, DataSets | None]:
         """Return an eps below the guess at which some data set is certified to have more than delta."""
@@ -178,7 +137,7 @@ class TargetPair:
             above = self.below.found(Level.of_float(upper), settings)
             if above.value > ball_of(target):
                 told = f"eps <= {upper!r} and eps > {upper!r}"
-                raise ContradictionError(f"{self.described()}, delta = {target}", told, f"{above.name}")
+                raise ContradictionError(f"{self.name}, delta = {target}", told, f"{above.name}")
             guess = upper
         shift = 0.05 * settings.gap
         while guess > 0.0 and shift < 1.0:
@@ -247,7 +206,8 @@ class _Positions:
             return Found(arb(0))
         name, positions = self._worst(level)
         found = enclose_groups(positions(level), settings)
-        return Found(found.lower / self.n, name, found.precision, lambda: positions_data(positions) | evaluation(found))
+        piece: Piece = lambda users: held_positions(name, evaluation(found))(users)
+        return Found(found.lower / self.n, name, found.precision, piece)
 
     def guess(self, log_delta: float, settings: Settings, top: float) -> float:
         """Return the root for the data sets that are the worst at ``top``."""
@@ -275,7 +235,7 @@ class _Thresholds:
         plan = None if best is None else best.walk.plan(level)
         if best is None or plan is None:
             return Found(arb(0))
-        return Found(best.walk.below(level), best.name, plan.bits, lambda: self._evidence(best, plan))
+        return Found(best.walk.below(level), best.name, plan.bits, steps(self.victim, best, plan))
 
     def guess(self, log_delta: float, settings: Settings, top: float) -> float:
         """Return the root by bisection, in doubles, for the data set and sum that are worst near ``top``."""
@@ -303,23 +263,6 @@ class _Thresholds:
         with at_precision(BITS):
             return list(self.victim.tests(level))
 
-    def _evidence(self, test: StepTest, plan: StepPlan) -> dict[str, Any]:
-        v = self.victim
-        own = [[expression_text(c.size * x.expr) for x in (c.on_x0, c.on_x1)] for c in v.columns[v.group]]
-        return {
-            **victim_data(v),
-            "own": own,
-            "others": [[expression_text(c.sums[test.other].expr) for c in columns] for columns in v.columns],
-            "signs": [(i in test.up) - (i in test.down) for i in range(len(own))],
-            "evaluator": "steps",
-            "plan": {
-                "threshold": plan.threshold,
-                "theta": exact_double(plan.tilt),
-                "N": plan.nodes,
-                "last": plan.last,
-            },
-        }
-
 
 def parties(crowd: HeterogeneousUsers, wanted: Sequence[int]) -> dict[int, list[TargetPair]]:
     """Return the victims of these groups, with every pair of inputs; one for all where data are shuffled."""
@@ -340,110 +283,15 @@ def _data_party(crowd: HeterogeneousUsers, top: float) -> TargetPair:
     def above(level: Level) -> tuple[list[Group], Callable[[], arb], Callable[[], arb]]:
         return positions(level), lambda: arb(n), lambda: arb(0)
 
-    return TargetPair(above, below, top, lambda: positions_data(positions))
+    return TargetPair(above, below, top, lambda how: all_positions(positions, how), f"{crowd!r}")
 
 
 def _message_party(v: Victim, top: float) -> TargetPair:
-    described, counted = lambda: victim_data(v) | columns_data(v), lambda level: mean_of_counts(v, level)
-    return TargetPair(lambda level: v.sides(level, True), _Thresholds(v), top, described, counted)
+    def described(how: dict[str, Any]) -> Piece:
+        return hidden_users(v, how)
 
-
-# --- Certificates of users who differ: the claim of an answer, with all that is needed to check it without a search
-
-VERSION = 4
-
-Located = tuple[At, Found]
-"""An evaluation, and at which eps."""
-
-
-@dataclass(frozen=True)
-class HeterogeneousClaim:
-    """What is claimed: the quantity ("epsilon" or "delta"), what is given as text, and two ends."""
-
-    quantity: str
-    given: Mapping[str, str]
-    lower: float
-    upper: float
-    source: str
-
-
-def bracket_evidence(
-    claim: HeterogeneousClaim, parties: Mapping[int, Sequence[TargetPair]], settings: Settings
-) -> tuple[list[Located], list[Located]]:
-    """Return what proves a bracket: above, for all victims that were asked about; below, for one of them."""
-    everybody = [party for found in parties.values() for party in found]
-    if claim.quantity == "epsilon":
-        low, high = (At.of(sp.Rational(end)) for end in (claim.lower, claim.upper))  # doubles are exact numbers
-    else:
-        low = high = At.of(budget(claim.given["eps"]))
-    assert low.level is not None
-    assert high.level is not None
-    above, below = [], list[Located]()
-    if claim.quantity == "epsilon" or claim.upper < 1.0:
-        above = [(high, party.most(high.level, settings)) for party in everybody]
-    if claim.lower > 0.0:
-        below = [largest((low, party.below.found(low.level, settings)) for party in everybody)]
-    return above, below
-
-
-def largest(found: Iterable[Located]) -> Located:
-    """Return the evaluation with the largest lower end."""
-    return max(found, key=lambda item: float(item[1].value.lower()))
-
-
-def crowd_certificate(
-    crowd: HeterogeneousUsers,
-    claim: HeterogeneousClaim,
-    groups: Iterable[int],
-    above: Sequence[Located],
-    below: Sequence[Located],
-) -> dict[str, Any]:
-    """Return the certificate of a claim about these groups of victims, with its evidence.
-
-    The claim says whose guarantee it is: ``victims`` are the numbers of these groups.
-    Raises PrecisionError if the verifier accepts it at no precision.
-    """
-    name, given = ("delta", failure_probability) if claim.quantity == "epsilon" else ("eps", budget)
-    # Where data are shuffled, nobody's place is known: what holds for one holds for all.
-    value, victims = given(claim.given[name]), sorted(range(len(crowd.groups)) if crowd.shuffled == DATA else groups)
-    for more in MORE_BITS:
-        data: dict[str, Any] = {
-            "format": FORMAT,
-            "version": VERSION,
-            "mechanism": f"{crowd!r}, victims of groups {', '.join(map(str, victims))}",
-            "method": f"{crowd.shuffled}_shuffled",
-            "proof_status": ProofStatus.PROVED.value,
-            "source": claim.source,
-            "claim": {
-                "quantity": claim.quantity,
-                "n": crowd.n,
-                "victims": victims,
-                "lower": exact_double(claim.lower),
-                "upper": exact_double(claim.upper),
-                name: fraction_text(value) if name == "delta" else At.of(value).text,
-            },
-            "above": [_data(crowd, at, found, more) for at, found in above],
-            "below": [_data(crowd, at, found, more) for at, found in below],
-        }
-        verdict = verify(json.dumps(data))
-        if verdict.status == "valid":
-            return data
-    raise PrecisionError("certificate", verdict.reason, f"a claim that can be checked within {MOST_PRECISION} bits")
-
-
-def _data(crowd: HeterogeneousUsers, at: At, found: Found, more: int) -> dict[str, Any]:
-    told = found.evidence()
-    if told["evaluator"] == LATTICE:
-        raise ArgumentError("certificate", "sums on a lattice", "an answer by enumeration or the kernel")
-    return {
-        "method": f"{crowd.shuffled}_shuffled",
-        "proof_status": ProofStatus.PROVED.value,
-        "data": "all" if found.name is None else str(found.name),
-        "eps": at.text,
-        "precision": min(found.precision + more, MOST_PRECISION),
-        "groups": [count for count, _ in crowd.groups],
-        **told,
-    }
+    name, counted = f"{v.crowd!r}, victim {v.group}, {v.pair}", lambda level: mean_of_counts(v, level)
+    return TargetPair(lambda level: v.sides(level, True), _Thresholds(v), top, described, name, counted)
 
 
 # ----------------- Answers about users who differ: a certified bracket for each group of victims, and the worst of them
@@ -529,13 +377,26 @@ class HeterogeneousAnswer(Answer):
 
         >>> import symamp as sa
         >>> crowd = sa.heterogeneous([(3, sa.PureLDP(eps0=1)), (2, sa.PureLDP(eps0=2))], shuffled="data")
-        >>> sa.delta(crowd, eps="1/2").certificate()["above"][0]["positions"]
-        [{'ratio': 'E'}, {'ratio': 'exp(2)'}]
+        >>> sa.delta(crowd, eps="1/2").certificate()["settings"][0]["groups"][0]["mechanism"]
+        {'kind': 'budget', 'ratio': 'E'}
         """
-        claim = HeterogeneousClaim(self.quantity, self.given, self.lower, self.upper, self.source)
-        victims = tuple(group for group, _, _ in self.groups)
-        evidence = bracket_evidence(claim, parties(self.crowd, victims), Settings(gap=self.aimed))
-        return crowd_certificate(self.crowd, claim, victims, *evidence)
+        victims, settings = tuple(group for group, _, _ in self.groups), Settings(gap=self.aimed)
+        is_epsilon, given = self.quantity == "epsilon", self.asked.given
+        low, high = (
+            At.of(sp.Rational(x) if is_epsilon else given) for x in (self.lower, self.upper)
+        )  # doubles are exact
+        assert low.level is not None
+        assert high.level is not None
+        claim = GroupsClaim(self.quantity, given, self.lower, self.upper, victims, low, high)
+        everybody = [party for found in parties(self.crowd, victims).values() for party in found]
+        above, below = [], list[Found]()
+        if is_epsilon or self.upper < 1.0:
+            above = [party.most(high.level, settings) for party in everybody]
+        if self.lower > 0.0:
+            shown = (party.below.found(low.level, settings) for party in everybody)
+            below = [max(shown, key=lambda found: float(found.value.lower()))]
+        sides = ([GroupsEvidence(x.precision, x.evidence) for x in side] for side in (above, below))
+        return certificate(self.crowd, claim, *sides)
 
 
 _Ends = tuple[float, float, DataSets | None]

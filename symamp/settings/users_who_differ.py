@@ -498,7 +498,7 @@ def positions_above(crowd: HeterogeneousUsers) -> Positions:
 def positions_below(crowd: HeterogeneousUsers) -> Iterator[tuple[DataSets, Positions]]:
     """Yield (data sets, laws) whose sums are n times the divergence of one pair of data sets, exactly."""
     counts = tuple(count for count, _ in crowd.groups)
-    for name, mechanisms in _members(crowd):
+    for name, mechanisms in members(crowd):
         pair = mechanisms[0].pairs()[0]
         others = [(*m.further_inputs(pair), *pair) for m in mechanisms]
         for x in others[0]:
@@ -508,7 +508,8 @@ def positions_below(crowd: HeterogeneousUsers) -> Iterator[tuple[DataSets, Posit
                     yield DataSets(*pair, ((x, "1"),), name), Positions(counts, laws, complete=True)
 
 
-def _members(crowd: HeterogeneousUsers) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
+def members(crowd: HeterogeneousUsers) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
+    """Yield mechanisms that the groups may run, with a name: their own, or responses of their budgets."""
     known = crowd.mechanisms
     if known is None:
         for k in _MEMBERS:

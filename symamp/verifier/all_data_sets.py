@@ -28,9 +28,7 @@ def bound(check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str,
 class _AllDataSets:
     """Theorem G in balls, with the numbers of the certificate."""
 
-    def __init__(
-        self, check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str
-    ) -> None:
+    def __init__(self, check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str) -> None:
         self.check, self.laws, self.N, self.what = check, laws, n - 1, what
         self.mixed, self.most = len(gains) > 1, _largest(gains)
         self.gains = gains if self.mixed else gains * len(laws)

@@ -44,7 +44,9 @@ def verdict(data: Any) -> Verdict:
     for name, side in sides.items():
         _opened(side, name)
     check = Check(MOST_WORK * (1 if _is_direct(sides) else MANY))
-    require(sum(map(_planned, sides.values())) <= check.most, f"too large: more than {check.most} operations are announced")
+    require(
+        sum(map(_planned, sides.values())) <= check.most, f"too large: more than {check.most} operations are announced"
+    )
     with working(256):
         settings = [Setting(check, item, f"settings[{i}]") for i, item in enumerate(data["settings"])]
         lower, upper, at = (check.number(claim[x]) for x in ("lower", "upper", key))
@@ -88,22 +90,21 @@ def _prove(check: Check, claim: dict[str, str], settings: list[Setting], sides: 
         require(side is not None, f"nothing is listed {name}, and the bound is not trivial", "invalid")
         up, end = name == "above", claim["upper" if name == "above" else "lower"]
         there, bound = (end, claim["delta"]) if is_epsilon else (claim["eps"], end)
-        if "curves" in side:
-            curves[name] = rounds.curves(check, settings, side, up)
-            with working(side["precision"] + 64):
-                eps, value = check.number(there), check.number(bound)
+        with working(side["precision"] + 64 * ("curves" in side)):
+            eps, value = check.number(side.get("eps", there)), check.number(bound)
+            if "curves" in side:
                 require(eps < INFINITY, f"{name}: an eps without a limit", "invalid")
+                curves[name] = rounds.curves(check, settings, side, up)
                 found = rounds.divergence(check, settings, curves[name], side, eps, up)
-        else:
-            require(len(settings) == 1 and evidence.is_direct(settings[0]), f"{name}: no evidence about many rounds", "invalid")
-            with working(side["precision"]):
-                eps, value = check.number(side["eps"]), check.number(bound)
+            else:
+                direct = len(settings) == 1 and evidence.is_direct(settings[0])
+                require(direct, f"{name}: no evidence about many rounds", "invalid")
                 good = side["eps"] == there or (eps <= check.number(there) if up else eps >= check.number(there))
                 require(good and eps >= 0, f"{name}: eps is on the wrong side of the claim's", "invalid")
                 at = At(check, settings[0], side["eps"], value)
                 found = (evidence.above if up else evidence.below)(at, side["evidence"], name)
-        good = found <= value if up else found > value if is_epsilon else found >= value
-        require(good, f"{name}: the divergence is not proved to be as claimed", "invalid")
+            good = found <= value if up else found > value if is_epsilon else found >= value
+            require(good, f"{name}: the divergence is not proved to be as claimed", "invalid")
         proved[name] = eps, found
     if len(curves) == 2:
         for i, curve in curves["below"].items():
@@ -118,7 +119,9 @@ def _prove(check: Check, claim: dict[str, str], settings: list[Setting], sides: 
 # --- what is told ------------------------------------------------------------------------------------------------------
 
 
-def _told(check: Check, data: Any, settings: list[Setting], sides: Sides, ends: tuple[Number, Number, Number]) -> Verdict:
+def _told(
+    check: Check, data: Any, settings: list[Setting], sides: Sides, ends: tuple[Number, Number, Number]
+) -> Verdict:
     """Return the verdict: the whole claim with whose it is, what has been checked, and what is supposed."""
     claim, (lower, upper, at), several = data["claim"], ends, len(settings) > 1
     key, one = ("delta" if "delta" in claim else "eps"), settings[0]
@@ -147,7 +150,10 @@ def _told(check: Check, data: Any, settings: list[Setting], sides: Sides, ends: 
 
 def _listed(sides: Sides) -> str:
     kinds = {name: list(dict.fromkeys(e["kind"] for e in side["evidence"])) for name, side in sides.items()}
-    told = [f"{len(sides[name]['evidence'])} {name}" + f" ({', '.join(found)})" * bool(found) for name, found in kinds.items()]
+    told = [
+        f"{len(sides[name]['evidence'])} {name}" + f" ({', '.join(found)})" * bool(found)
+        for name, found in kinds.items()
+    ]
     return " and ".join(told) or "none is needed"
 
 

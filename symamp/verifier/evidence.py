@@ -148,7 +148,9 @@ def supposed(settings: Iterable[Setting], several: bool) -> Iterator[str]:
     for i, setting in enumerate(settings):
         kind = f"kind {i}: " if several else ""
         yield f"{kind}that the mechanism is {quoted(setting.name)}"
-        yield from dict.fromkeys(f"{kind}{g.mechanism.supposed}" for g in setting.groups if not isinstance(g.mechanism, Given))
+        yield from dict.fromkeys(
+            f"{kind}{g.mechanism.supposed}" for g in setting.groups if not isinstance(g.mechanism, Given)
+        )
         if any(g.mechanism.data.get("rounded") is not None for g in setting.groups):
             yield f"{kind}that the table is as near to the mechanism as it says"
 

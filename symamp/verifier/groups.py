@@ -84,7 +84,9 @@ def _of_ratio(check: Any, t: Number, e: Number, what: str) -> tuple[list[Any], N
 def _seen(at: At, data: dict[str, Any], what: str) -> tuple[list[View], tuple[int, int], list[int]]:
     """Return the messages of all groups, the same ones, where the pair stands, and how many others there are."""
     check, groups, pair, v = at.check, at.setting.groups, (data["pair"][0], data["pair"][1]), data["victim"]
-    check.require(at.setting.shuffled == MESSAGES and at.rate == 1, f"{what}: evidence about shuffled messages", "invalid")
+    check.require(
+        at.setting.shuffled == MESSAGES and at.rate == 1, f"{what}: evidence about shuffled messages", "invalid"
+    )
     check.require(v in at.setting.victims, f"{what}: a victim of whom nothing is claimed", "invalid")
     views = [g.mechanism.view(pair) for g in groups]
     same = all(view.inputs == views[0].inputs for view in views)
@@ -98,19 +100,25 @@ def key(at: At, victim: int, pair: Pair) -> Any:
     views = [g.mechanism.view(pair) for g in at.setting.groups]
     i, j = views[victim].places(pair)
     kinds = zip(*(view.kinds() for view in views), strict=True)
-    return victim, tuple(sorted((on[i], on[j], size, *k) for (size, on, _), k in zip(views[victim].texts, kinds, strict=True)))
+    return victim, tuple(
+        sorted((on[i], on[j], size, *k) for (size, on, _), k in zip(views[victim].texts, kinds, strict=True))
+    )
 
 
 def hidden(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return what Theorem D gives with the least probabilities as blanket; at most what her own message tells."""
     check, kept, e = at.check, at.setting.kept, at.check.number(f"exp({at.eps})")
     views, (i, j), others = _seen(at, data, what)
-    own = views[data["victim"]].columns
-    size = [c.size for c in own]
-    gains = [c.on[i] - e * c.on[j] for c in own]
+    victim, kinds = views[data["victim"]], zip(*(view.kinds() for view in views), strict=True)
+    alike: dict[Any, list[int]] = {}
+    for y, ((_, on, _), same) in enumerate(zip(victim.texts, kinds, strict=True)):
+        alike.setdefault((on[i], on[j], same), []).append(y)
+    size = [check.total(victim.columns[y].size for y in found) for found in alike.values()]
+    first = [found[0] for found in alike.values()]
+    gains = [victim.columns[y].on[i] - e * victim.columns[y].on[j] for y in first]
     alone = check.total(s * check.larger(g) for s, g in zip(size, gains, strict=True))
     present = [k for k, c in enumerate(others) if c]
-    least = [[c.low for c in views[k].columns] for k in present]
+    least = [[views[k].columns[y].low for y in first] for k in present]
     low = [reduce(lesser, column) for column in zip(*least, strict=True)]
     seen, whole = [y for y, x in enumerate(low) if x > 0], check.total(s * x for s, x in zip(size, low, strict=False))
     if not seen:
@@ -175,14 +183,24 @@ def steps(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
 
     All others hold the input ``other``; messages count 1, -1 or 0 by their ``signs``.
     """
-    check, signs, plan, kept, e = at.check, data["signs"], data["plan"], at.setting.kept, at.check.number(f"exp({at.eps})")
+    check, signs, plan, kept, e = (
+        at.check,
+        data["signs"],
+        data["plan"],
+        at.setting.kept,
+        at.check.number(f"exp({at.eps})"),
+    )
     views, (i, j), others = _seen(at, data, what)
     x, _ = views[0].places((data["other"], data["other"]))
     columns = [view.columns for view in views]
     good = len(signs) == len(columns[0]) and set(signs) <= {-1, 0, 1} and plan is not None
     check.require(good, f"{what}: signs of other messages, or no plan")
     own = columns[data["victim"]]
-    rows = [[c.size * c.on[i] for c in own], [c.size * c.on[j] for c in own], *([c.size * c.on[x] for c in g] for g in columns)]
+    rows = [
+        [c.size * c.on[i] for c in own],
+        [c.size * c.on[j] for c in own],
+        *([c.size * c.on[x] for c in g] for g in columns),
+    ]
     up_, down = (
         [arb(check.total(x for x, s in zip(r, signs, strict=True) if s == sign)) for r in rows] for sign in (1, -1)
     )

@@ -60,7 +60,9 @@ class Triple(NamedTuple):
         if rate == 1:
             return self
         rest = 1 - rate
-        found = [Component(_EQUAL * (s == _EQUAL), rest + rate * a, rest + rate * b, m) for s, a, b, m in self.components]
+        found = [
+            Component(_EQUAL * (s == _EQUAL), rest + rate * a, rest + rate * b, m) for s, a, b, m in self.components
+        ]
         return Triple(found, [(_EQUAL * (s == _EQUAL), rate * a, rate * b) for s, a, b in self.singular], self.null)
 
 
@@ -291,7 +293,10 @@ class Mechanism:
         view = self.view(pair)
         i, j = view.places(pair)
         held = [view.inputs.index(x) for x in others]
-        rows = [Counter((on[a], on[b], size, *(on[x] for x in held)) for size, on, _ in view.texts) for a, b in ((i, j), (j, i))]
+        rows = [
+            Counter((on[a], on[b], size, *(on[x] for x in held)) for size, on, _ in view.texts)
+            for a, b in ((i, j), (j, i))
+        ]
         return rows[0] == rows[1]
 
     def ratio(self, compared: bool) -> Number:
@@ -312,14 +317,21 @@ class Table(Mechanism):
     def __init__(self, check: Check, data: dict[str, Any], what: str) -> None:
         super().__init__(check, data, what)
         compared, rounded = data.get("compared"), data.get("rounded")
-        optional = {"compared": type(None) if compared is None else [(int, int)], "rounded": type(None) if rounded is None else str}
+        optional = {
+            "compared": type(None) if compared is None else [(int, int)],
+            "rounded": type(None) if rounded is None else str,
+        }
         shaped(data, {"kind": str, "inputs": [str], "rows": [[str]]} | optional, what)
         rows, size = data["rows"], len(data["rows"])
         good = 2 <= size == len(data["inputs"]) <= _MOST_INPUTS and len({len(row) for row in rows}) == 1
         require(good, f"{what}: too large: a table of 2 to {_MOST_INPUTS} rows of the same length")
         require(0 < size * len(rows[0]) <= _MOST_ENTRIES, f"{what}: too large: more than {_MOST_ENTRIES} entries")
         self.all_compared = compared is None
-        pairs = set(permutations(range(size), 2)) if compared is None else {x for i, j in compared for x in ((i, j), (j, i))}
+        pairs = (
+            set(permutations(range(size), 2))
+            if compared is None
+            else {x for i, j in compared for x in ((i, j), (j, i))}
+        )
         good = bool(pairs) and all(i != j and 0 <= i < size and 0 <= j < size for i, j in pairs)
         require(good, f"{what}: no pair of rows, or a row compared with itself", "invalid")
         self.pairs = sorted(pairs)
@@ -386,7 +398,9 @@ class Orbits(Mechanism):
             require(good, f"{what}: a pair of no two inputs, or inputs that are not listed")
             columns = [(c["size"], c["on"], c["rest"]) for c in entry["columns"]]
             good = bool(columns) and all(len(on) == len(inputs) for _, on, _ in columns)
-            require(good and len(columns) * len(inputs) <= _MOST_ENTRIES, f"{what}: columns of another length, or too large")
+            require(
+                good and len(columns) * len(inputs) <= _MOST_ENTRIES, f"{what}: columns of another length, or too large"
+            )
             found = View(check, inputs, columns)
             found.require_laws(what)
             if self.stands_for == ALL:
@@ -439,12 +453,19 @@ class Triples(Mechanism):
         self._found: dict[Pair, dict[int | None, Any]] = {}
         for entry in data["pairs"]:
             above = type(None) if entry.get("above") is None else _LAW
-            shaped(entry, {"pair": (int, int), "compared": bool, "above": above, "others": [{"input": int} | _LAW]}, f"{what}.pairs")
+            shaped(
+                entry,
+                {"pair": (int, int), "compared": bool, "above": above, "others": [{"input": int} | _LAW]},
+                f"{what}.pairs",
+            )
             laws = {x["input"]: x for x in entry["others"]} | ({} if entry["above"] is None else {None: entry["above"]})
             pair = (entry["pair"][0], entry["pair"][1])
             good = pair not in self._found and len(laws) == len(entry["others"]) + (entry["above"] is not None)
             good = good and all(0 <= x < len(data["inputs"]) for x in (*pair, *laws) if x is not None)
-            require(good and sum(len(x["components"]) for x in laws.values()) <= _MOST_ENTRIES, f"{what}: a pair or input twice, or too large")
+            require(
+                good and sum(len(x["components"]) for x in laws.values()) <= _MOST_ENTRIES,
+                f"{what}: a pair or input twice, or too large",
+            )
             self._found[pair] = laws
             for x in laws:
                 self._read(pair, x)
@@ -481,7 +502,11 @@ class Triples(Mechanism):
 
     def itself(self, pair: Pair) -> Triple:
         """Return the triple that the question is about."""
-        require(self.data["exact"], f"{self.what}: no input of other users, and the question is not about a triple", "invalid")
+        require(
+            self.data["exact"],
+            f"{self.what}: no input of other users, and the question is not about a triple",
+            "invalid",
+        )
         return self._read(pair, None)
 
     def laws(self, pair: Pair) -> list[tuple[int, Triple]]:
@@ -509,7 +534,7 @@ class Triples(Mechanism):
 class Budget(Mechanism):
     """Every randomizer with R(x) <= t R(x') for all inputs, t = ``ratio``."""
 
-    supposed = "that every user runs one and the same randomizer of this ratio"
+    supposed = "that every user runs a randomizer of this ratio, all the same one where messages are shuffled"
     whose = " of any randomizer R with R(x) <= t R(x') for all inputs"
 
     def __init__(self, check: Check, data: dict[str, Any], what: str) -> None:

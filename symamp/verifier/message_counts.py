@@ -53,7 +53,11 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     victim = _Victim(first - second - more * second, more, check, what)
     if not up:
         counts = [c for _, c in data["others"]]
-        check.require(at.rate == 1 and all(c >= 0 for c in counts) and sum(counts) == n - 1, f"{what}: not all other users", "invalid")
+        check.require(
+            at.rate == 1 and all(c >= 0 for c in counts) and sum(counts) == n - 1,
+            f"{what}: not all other users",
+            "invalid",
+        )
         if not victim.gain > 0 or n == 1:
             return victim.gain.max(_ZERO)
         return _value(victim, list(zip(ones, counts, strict=True)), data["sum"])[0]

@@ -107,7 +107,9 @@ def _below_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
     _require(not setting.is_given, "a point below of a round whose bounds are given")
     orders = []
     subject: Any = None
-    for turned, entries in enumerate((curve["first"], curve["second"]) if curve["second"] is not None else (curve["first"],)):
+    for turned, entries in enumerate(
+        (curve["first"], curve["second"]) if curve["second"] is not None else (curve["first"],)
+    ):
         _require(entries, "no points")
         points: list[Point] = []
         for p in entries:
@@ -130,12 +132,16 @@ def _below_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
         mechanism = setting.groups[0].mechanism
         owner = mechanism if held is None else next(iter(members(check, held, [mechanism], "a point below")))
         weights = [(x, check.number(w)) for x, w in others]
-        law = (owner.triple((x0, x1), weights) if weights else triples.itself(owner, (x0, x1), "a point below")).sampled(setting.rate)
+        law = (
+            owner.triple((x0, x1), weights) if weights else triples.itself(owner, (x0, x1), "a point below")
+        ).sampled(setting.rate)
         _require(len(orders) == 2 or owner.is_symmetric((x0, x1), [x for x, _ in others]), "the other order is missing")
     return _below(_known(check, setting, curve, orders[0], orders[-1], law))
 
 
-def _known(check: Check, setting: Setting, curve: Any, right: list[Point], second: list[Point], law: Any = None) -> list[Point]:
+def _known(
+    check: Check, setting: Setting, curve: Any, right: list[Point], second: list[Point], law: Any = None
+) -> list[Point]:
     """Return the points in the order of their levels, with those of the other order, and where the curve is known."""
     bottom, top = (None if curve[key] is None else check.fraction(curve[key]) for key in ("bottom", "top"))
     exact = [x for x in (top, bottom and 1 / bottom) if x is not None]

@@ -30,7 +30,9 @@ class Setting:
 
     def __init__(self, check: Check, data: Any, what: str) -> None:
         shaped(data, _SETTING, what)
-        require(1 <= data["count"] <= MOST_ROUNDS and data["shuffled"] in (MESSAGES, DATA), f"{what}: count or shuffled")
+        require(
+            1 <= data["count"] <= MOST_ROUNDS and data["shuffled"] in (MESSAGES, DATA), f"{what}: count or shuffled"
+        )
         self.name, self.count, self.shuffled, self.data = data["name"], data["count"], data["shuffled"], data
         self.rate, self.kept = (check.fraction(data[key]) for key in ("rate", "kept"))
         require(0 < self.rate <= 1 and 0 < self.kept <= 1, f"{what}: rate or kept is no probability", "invalid")

@@ -18,7 +18,8 @@ from .mechanisms import Mechanism, Pair, Triple, Triples, law
 from .refusals import require
 from .setting import At
 
-LIMIT = "limit"
+LIMIT, VISIBLE = "limit", "visible"
+"""Evaluators: of what is left for large eps; of what other users do not hide."""
 
 
 def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
@@ -35,7 +36,11 @@ def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose lower (upper) end bounds the divergence where others hold inputs with the given weights."""
     check, owner, pair = at.check, at.owner(data, what), (data["pair"][0], data["pair"][1])
     weights = [(x, check.number(w)) for x, w in data["others"]]
-    good = len(weights) <= 64 and all(w > 0 for _, w in weights) and check.total(w for _, w in weights) == (1 if weights else 0)
+    good = (
+        len(weights) <= 64
+        and all(w > 0 for _, w in weights)
+        and check.total(w for _, w in weights) == (1 if weights else 0)
+    )
     good = good and len({x for x, _ in weights}) == len(weights)
     check.require(good, f"{what}: weights are not those of a mean", "invalid")
     found = (owner.triple(pair, weights) if weights else itself(owner, pair, what)).sampled(at.rate)
@@ -57,6 +62,8 @@ def _of_triple(at: At, triple: Triple, how: dict[str, Any], up: bool, what: str)
     one, n = found.alone(at.check), at.n
     if n == 1 and how["evaluator"] in ("enumeration", "exact"):
         return one
+    if how["evaluator"] == VISIBLE:
+        return one if up else found.visible
     value = sums.evaluated(at.check, how, found.atoms, found.null, n, up, what) / n + found.visible
     if up:
         return -larger(-value, -one)
