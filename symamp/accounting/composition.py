@@ -11,7 +11,7 @@ from typing import Any, Self
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.accounting.curves import CurvePoint, CurvePoints, DominatingPair, Grid, optimistic, pessimistic, points_for
+from symamp.accounting.curves import CurvePoints, DominatingPair, Grid, optimistic, pessimistic, points_for
 from symamp.accounting.losses import (
     FloatProduct,
     Found,
@@ -41,13 +41,11 @@ from symamp.errors import ArgumentError, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import total
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic, float_above
-from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import budget, exact_number, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Bracket
-from symamp.settings.question import Query
 from symamp.sums.inversion import log_of
 from symamp.sums.tilted import Plan
 

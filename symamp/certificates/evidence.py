@@ -95,7 +95,7 @@ def common_tilt(theta: float) -> Data:
     return {"kind": "common tilt", "theta": exact_double(theta)}
 
 
-# --- evaluators with their plans ---------------------------------------------------------------------------------------
+# --- evaluators with their plans --------------------------------------------------------------------------------------
 
 
 def evaluation(found: Any, n: int = 0) -> Data:

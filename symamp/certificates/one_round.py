@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from math import log2
 from typing import Any
@@ -104,7 +104,7 @@ def certificate(claim: Claim) -> Data:
 def accepted(
     claim: Data, settings: list[Data], sides: dict[str, Callable[[int], Data] | None], supposed: list[str]
 ) -> Data:
-    """Return the first certificate that the verifier accepts, with more and more bits; PrecisionError if it does none."""
+    """Return the first certificate that the verifier accepts, with more and more bits, or raise PrecisionError."""
     for more in MORE_BITS:
         data = {
             "format": FORMAT,
@@ -146,12 +146,12 @@ def supposed(found: Iterable[Evidence]) -> list[str]:
     return list(dict.fromkeys(h.sentence for h in every if h.name not in _CHECKED))
 
 
-# --- the claim ---------------------------------------------------------------------------------------------------------
+# --- the claim --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Above:
-    """What proves an upper end at a level: evaluations of pairs, a tilt for all pairs of a table, or cells of patterns."""
+    """What proves an upper end at a level: evaluations of pairs, a tilt for all of a table, or cells of patterns."""
 
     at: At
     bound: fmpq | arb
@@ -199,7 +199,7 @@ def _are_listed(found: tuple[Evidence, ...]) -> bool:
     return bool(found) and all(map(is_listed, found))
 
 
-# --- the mechanism -----------------------------------------------------------------------------------------------------
+# --- the mechanism ----------------------------------------------------------------------------------------------------
 
 
 def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence], at: At | None) -> Described:
@@ -215,7 +215,7 @@ def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence
     if methods and methods <= set(_OF_BUDGET):
         return of_budget(subject.local_ratio(), at)
     if mechanism is not None and methods <= set(_OF_DATA):
-        return of_mechanism(mechanism, at, parts, [e.part for e in below])
+        return of_mechanism(mechanism, at, parts, [e.part for e in below], listed=methods == {"all_data_sets"})
     known = subject.mechanism is None and not parts and subject.triple is None
     if known and subject.noise is None and subject.densities is None:
         return of_budget(subject.local_ratio(), at)
@@ -223,19 +223,27 @@ def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence
 
 
 def of_mechanism(
-    mechanism: Mechanism, at: At | None, above: Sequence[PairBound] = (), below: Sequence[PairBound] = ()
+    mechanism: Mechanism,
+    at: At | None,
+    above: Sequence[PairBound] = (),
+    below: Sequence[PairBound] = (),
+    *,
+    listed: bool = False,
 ) -> Described:
-    """Return the data of one mechanism: its table, its orbits, or, of one made of others, the triples that are needed."""
-    listed = mechanism.listed
-    if listed.numeric is not None:
-        return of_table(listed.numeric, at)
+    """Return the data of one mechanism: its table, its orbits, or, of one made of others, the triples that are needed.
+
+    ``listed`` says that evaluations are about the table of all inputs of one that is made of others.
+    """
+    table = mechanism.listed.numeric if listed else mechanism.numeric
+    if table is not None:
+        return of_table(table, at)
     if mechanism.is_composed:
         return of_triples(above, below, at)
     further = [x for part in below if is_triple(part) for x, _ in part.dataset]
     return of_orbits(mechanism, at, further)
 
 
-# --- above -------------------------------------------------------------------------------------------------------------
+# --- above ------------------------------------------------------------------------------------------------------------
 
 
 def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: fmpq | arb) -> Above:
@@ -347,7 +355,7 @@ def _repeated(known: Described, found: Sequence[tuple[Evidence, Data]]) -> Itera
                 break
 
 
-# --- below -------------------------------------------------------------------------------------------------------------
+# --- below ------------------------------------------------------------------------------------------------------------
 
 
 def _pieces_below(known: Described, question: Question, below: Below, more: int) -> Data:
@@ -366,7 +374,7 @@ def piece_below(known: Described, subject: Subject, at: At, found: Evidence, n: 
     return write.below(owner, found.part, at, found, n) | {"members": [owner.data]}
 
 
-# --- ends --------------------------------------------------------------------------------------------------------------
+# --- ends -------------------------------------------------------------------------------------------------------------
 
 
 def ends(claim: Claim) -> tuple[tuple[str, fmpq | arb], tuple[str, fmpq | arb]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import sympy as sp
@@ -70,11 +71,8 @@ def certificate(claim: Data, rounds: Sequence[tuple[str, int]], above: Rounds | 
     data = {"format": FORMAT, "version": VERSION, "claim": claim, "settings": settings}
     data["below"] = None if below is None else _side(below, lambda c: _below(known[c.place], c))
     data["supposed"] = one_round.supposed(e for found in proofs.values() for p, _ in found for e in p.found)
-    for careful in (False, True):  # points that are checked one by one, too, take twice the time
-        bits = _each if careful else _same
-        made = (
-            None if above is None else _side(above, lambda c: _above(known[c.place], c, proofs.get(c.place, []), bits))
-        )
+    for point in (_same, _each):  # points that are checked one by one, too, take twice the time
+        made = None if above is None else _side(above, partial(_above, known, proofs, point))
         verdict = verify(json.dumps(data | {"above": made}))
         if verdict.status == "valid":
             return data | {"above": made}
@@ -120,18 +118,17 @@ def _ends(curve: Curve) -> Data:
     return {key: None if x is None else fraction_text(x) for key, x in ends.items()}
 
 
-def _above(known: Described, curve: Curve, proofs: Sequence[tuple[Above, str]], bits: Any) -> Data:
-    question = curve.question
-    if question is None:
-        return {"first": [], "second": None}
-    levels = [level for level, _ in curve.points]
-    points = [bits(known, question, level, *p) for level, p in zip(levels, proofs, strict=True)]
-    return {"first": points, "second": None}
+def _above(known: Sequence[Described], proofs: dict[int, list[tuple[Above, str]]], point: Any, curve: Curve) -> Data:
+    every = zip(curve.points, proofs.get(curve.place, []), strict=True)
+    return {
+        "first": [point(known[curve.place], curve.question, level, *proof) for (level, _), proof in every],
+        "second": None,
+    }
 
 
-def _same(known: Described, question: Question, level: fmpq, above: Above, high: str, more: int = _MORE) -> Data:
+def _same(known: Described, question: Question, level: fmpq, above: Above, high: str) -> Data:
     """Return a point above, each evaluation with the same number of further bits."""
-    made = one_round.pieces(known, above, question.n, more)
+    made = one_round.pieces(known, above, question.n, _MORE)
     return {"level": fraction_text(level), "low": "0", "high": high} | {k: made[k] for k in ("precision", "evidence")}
 
 

@@ -10,18 +10,18 @@ from typing import Any
 from flint import arb
 
 from symamp.bounds.blanket import SOURCE
+from symamp.bounds.bound import DataSets
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
+from symamp.certificates.evidence import evaluation
 from symamp.certificates.mechanisms import Described, of_budget, of_table
 from symamp.certificates.one_round import accepted, of_mechanism, setting
 from symamp.certificates.text import At, exact_double, fraction_text
-from symamp.bounds.reduction import dataset_reduction
 from symamp.decompositions.decomposition import Decomposition
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism
-from symamp.randomizers.mechanism import Mechanism
+from symamp.randomizers.mechanism import DATA, Mechanism
 from symamp.settings.users_who_differ import (
-    DATA,
     Constant,
     HeterogeneousUsers,
     Positions,
@@ -30,6 +30,7 @@ from symamp.settings.users_who_differ import (
     members,
 )
 from symamp.settings.users_who_differ import positions_above as positions_of
+from symamp.sums.divergence import Enclosure
 from symamp.sums.groups import StepPlan
 from symamp.verifier import MOST_PRECISION
 
@@ -82,70 +83,49 @@ class GroupsEvidence:
     piece: Piece
 
 
-def hidden_users(victim: Victim, how: Data) -> Piece:
+def hidden_users(users: Users, victim: Victim, how: Data) -> Data:
     """Return the evidence by Theorem D for a victim and a pair of inputs."""
-
-    def piece(users: Users) -> Data:
-        known = users.known[victim.group]
-        return {"kind": "hidden users", "victim": victim.group, "pair": known.pair(victim.pair), **how}
-
-    return piece
+    pair = users.known[victim.group].pair(victim.pair)
+    return {"kind": "hidden users", "victim": victim.group, "pair": pair, **how}
 
 
-def positions_above(positions: Positions, how: Data) -> Piece:
+def positions_above(users: Users, positions: Positions, how: Data) -> Data:
     """Return the evidence by the blankets of all positions, or by their ratios alone."""
-
-    def piece(users: Users) -> Data:
-        both = zip(users.known, positions.known, strict=True)
-        pairs = None if users.by_ratio else [m.pair(x.pair) for m, x in both if isinstance(x, Decomposition)]
-        return {"kind": "positions", "pairs": pairs, **how}
-
-    return piece
+    both = zip(users.known, positions.known, strict=True)
+    pairs = None if users.by_ratio else [m.pair(x.pair) for m, x in both if isinstance(x, Decomposition)]
+    return {"kind": "positions", "pairs": pairs, **how}
 
 
-def positions_below(name: Any, how: Data) -> Piece:
+def positions_below(users: Users, name: DataSets, found: Enclosure) -> Data:
     """Return the evidence of one pair of data sets where data are shuffled."""
-
-    def piece(users: Users) -> Data:
-        held = name.others[0][0]
-        known = users.known
-        if users.by_ratio:
-            known = [users.member(m) for m in dict(members(users.crowd))[name.member]]
-        data = {
-            "kind": "positions",
-            "pair": known[0].pair((name.x0, name.x1)),
-            "other": known[0].inputs.index(held),
-            **how,
-        }
-        return data | ({"members": [m.data for m in known]} if users.by_ratio else {})
-
-    return piece
+    known = users.known
+    if users.by_ratio:
+        known = [users.member(m) for m in dict(members(users.crowd))[name.member]]
+    pair, other = known[0].pair((name.x0, name.x1)), known[0].inputs.index(name.others[0][0])
+    data = {"kind": "positions", "pair": pair, "other": other, **evaluation(found)}
+    return data | ({"members": [m.data for m in known]} if users.by_ratio else {})
 
 
-def steps(victim: Victim, test: StepTest, plan: StepPlan) -> Piece:
+def steps(users: Users, victim: Victim, test: StepTest, plan: StepPlan) -> Data:
     """Return the evidence by a threshold for a sum of signs, where all others hold one input."""
+    known, own = users.known[victim.group], victim.columns[victim.group]
+    pair = known.pair(victim.pair)
+    view = known.as_read().view((pair[0], pair[1]))
+    i, j = view.places((pair[0], pair[1]))
 
-    def piece(users: Users) -> Data:
-        known, own = users.known[victim.group], victim.columns[victim.group]
-        pair = known.pair(victim.pair)
-        view = known.as_read().view((pair[0], pair[1]))
-        i, j = view.places((pair[0], pair[1]))
+    def is_same(on: Sequence[Any], x: Constant, y: Constant) -> bool:
+        return bool(arb(on[i]).overlaps(x()) and arb(on[j]).overlaps(y()))
 
-        def is_same(c: Any, x: Constant, y: Constant) -> bool:
-            return arb(c.on[i]).overlaps(x()) and arb(c.on[j]).overlaps(y())
-
-        with at_precision(_BITS):
-            place = [next(k for k, c in enumerate(own) if is_same(column, c.on_x0, c.on_x1)) for column in view.columns]
-        return {
-            "kind": "steps",
-            "victim": victim.group,
-            "pair": pair,
-            "other": known.inputs.index(test.name.others[0][0]),
-            "signs": [(k in test.up) - (k in test.down) for k in place],
-            "plan": {"threshold": plan.threshold, "theta": exact_double(plan.tilt), "N": plan.nodes, "last": plan.last},
-        }
-
-    return piece
+    with at_precision(_BITS):
+        place = [next(k for k, c in enumerate(own) if is_same(y.on, c.on_x0, c.on_x1)) for y in view.columns]
+    return {
+        "kind": "steps",
+        "victim": victim.group,
+        "pair": pair,
+        "other": known.inputs.index(test.name.others[0][0]),
+        "signs": [(k in test.up) - (k in test.down) for k in place],
+        "plan": {"threshold": plan.threshold, "theta": exact_double(plan.tilt), "N": plan.nodes, "last": plan.last},
+    }
 
 
 @dataclass(frozen=True)

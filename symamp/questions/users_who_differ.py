@@ -13,7 +13,15 @@ from flint import arb, fmpq
 from symamp.bounds.bound import DataSets
 from symamp.certificates.evidence import evaluation
 from symamp.certificates.text import At
-from symamp.certificates.users_who_differ import GroupsClaim, GroupsEvidence, Piece, certificate, hidden_users, steps
+from symamp.certificates.users_who_differ import (
+    GroupsClaim,
+    GroupsEvidence,
+    Piece,
+    Users,
+    certificate,
+    hidden_users,
+    steps,
+)
 from symamp.certificates.users_who_differ import positions_above as all_positions
 from symamp.certificates.users_who_differ import positions_below as held_positions
 from symamp.decompositions.to_law import log_above
@@ -87,7 +95,7 @@ class TargetPair:
     above: Side
     below: _Below
     top: float
-    described: Callable[[dict[str, Any]], Piece]
+    described: Callable[[Users, dict[str, Any]], dict[str, Any]]
     name: str
     counted: Callable[[Level], arb | None] = lambda _: None
 
@@ -123,12 +131,12 @@ class TargetPair:
             mean = self.counted(level)
             if mean is not None:
                 told: dict[str, Any] = {"evaluator": "mean over counts", "plan": None}
-                return Found(mean.upper(), evidence=self.described(told))
+                return Found(mean.upper(), evidence=lambda users: self.described(users, told))
         groups, divisor, rest = self.above(level)
         found = enclose_groups(groups, settings) if groups else Enclosure(arb(0), arb(0), "no positive value", BITS)
         with at_precision(BITS):
             value = (found.upper.upper() / divisor() + rest()).upper()
-        return Found(value, precision=found.precision, evidence=lambda users: self.described(evaluation(found))(users))
+        return Found(value, precision=found.precision, evidence=lambda users: self.described(users, evaluation(found)))
 
     def _lower(self, target: fmpq, upper: float, settings: Settings) -> tuple[float, DataSets | None]:
         """Return an eps below the guess at which some data set is certified to have more than delta."""
@@ -206,8 +214,7 @@ class _Positions:
             return Found(arb(0))
         name, positions = self._worst(level)
         found = enclose_groups(positions(level), settings)
-        piece: Piece = lambda users: held_positions(name, evaluation(found))(users)
-        return Found(found.lower / self.n, name, found.precision, piece)
+        return Found(found.lower / self.n, name, found.precision, lambda users: held_positions(users, name, found))
 
     def guess(self, log_delta: float, settings: Settings, top: float) -> float:
         """Return the root for the data sets that are the worst at ``top``."""
@@ -235,7 +242,7 @@ class _Thresholds:
         plan = None if best is None else best.walk.plan(level)
         if best is None or plan is None:
             return Found(arb(0))
-        return Found(best.walk.below(level), best.name, plan.bits, steps(self.victim, best, plan))
+        return Found(best.walk.below(level), best.name, plan.bits, lambda users: steps(users, self.victim, best, plan))
 
     def guess(self, log_delta: float, settings: Settings, top: float) -> float:
         """Return the root by bisection, in doubles, for the data set and sum that are worst near ``top``."""
@@ -283,12 +290,12 @@ def _data_party(crowd: HeterogeneousUsers, top: float) -> TargetPair:
     def above(level: Level) -> tuple[list[Group], Callable[[], arb], Callable[[], arb]]:
         return positions(level), lambda: arb(n), lambda: arb(0)
 
-    return TargetPair(above, below, top, lambda how: all_positions(positions, how), f"{crowd!r}")
+    return TargetPair(above, below, top, lambda users, how: all_positions(users, positions, how), f"{crowd!r}")
 
 
 def _message_party(v: Victim, top: float) -> TargetPair:
-    def described(how: dict[str, Any]) -> Piece:
-        return hidden_users(v, how)
+    def described(users: Users, how: dict[str, Any]) -> dict[str, Any]:
+        return hidden_users(users, v, how)
 
     name, counted = f"{v.crowd!r}, victim {v.group}, {v.pair}", lambda level: mean_of_counts(v, level)
     return TargetPair(lambda level: v.sides(level, True), _Thresholds(v), top, described, name, counted)

@@ -105,7 +105,8 @@ def _prove(check: Check, claim: dict[str, str], settings: list[Setting], sides: 
                 found = (evidence.above if up else evidence.below)(at, side["evidence"], name)
             good = found <= value if up else found > value if is_epsilon else found >= value
             require(good, f"{name}: the divergence is not proved to be as claimed", "invalid")
-        proved[name] = eps, found
+        settled = up and any(e["kind"] == evidence.TILT for e in side.get("evidence", ()))
+        proved[name] = eps, value if settled else found
     if len(curves) == 2:
         for i, curve in curves["below"].items():
             rounds.require_no_crossing(curves["above"][i], curve)
@@ -116,7 +117,7 @@ def _prove(check: Check, claim: dict[str, str], settings: list[Setting], sides: 
                 raise CrossedEnds("what is proved below is above what is proved above: different mechanisms")
 
 
-# --- what is told ------------------------------------------------------------------------------------------------------
+# --- what is told -----------------------------------------------------------------------------------------------------
 
 
 def _told(

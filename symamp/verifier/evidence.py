@@ -82,7 +82,8 @@ def below(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
 def above(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
     """Return a number whose upper end bounds the divergence of every pair that is compared, for all data sets.
 
-    What no piece of evidence covers is at most what is claimed: by one user alone, or by a common tilt.
+    What no piece of evidence covers is at most what is claimed: by one user alone, or by a common tilt, which says no
+    more of it.
     """
     check, setting, covered = at.check, at.setting, set[Any]()
     result, everything = ZERO, False
@@ -114,15 +115,13 @@ def _rest(at: At, pieces: list[dict[str, Any]], covered: set[Any], what: str) ->
                 if groups.key(at, v, pair) not in covered:
                     result = larger(result, _alone(at, groups.alone(at, v, pair), f"{what}: victim {v}, pair {pair}"))
         return result
-    mechanism = at.only(what)
+    mechanism, kinds = at.only(what), {kind for kind, *_ in covered}
     settled = [common_tilt.settled(at, data, f"{what}[{i}]") for i, data in enumerate(pieces) if data["kind"] == TILT]
     for pair in mechanism.pairs:
-        if {("pair", mechanism.key(pair)), ("laws", mechanism.key(pair, True))} & covered:
+        if any((kind, mechanism.key(pair, kind == "laws")) in covered for kind in kinds):
             continue
-        if settled and any(is_settled(pair) for is_settled in settled):
-            result = larger(result, at.value)  # at most what is claimed: no more is known
-            continue
-        result = larger(result, _alone(at, one_user(at, mechanism, pair), f"{what}: the pair {pair}"))
+        if not any(is_settled(pair) for is_settled in settled):
+            result = larger(result, _alone(at, one_user(at, mechanism, pair), f"{what}: the pair {pair}"))
     return result
 
 
@@ -155,7 +154,7 @@ def supposed(settings: Iterable[Setting], several: bool) -> Iterator[str]:
             yield f"{kind}that the table is as near to the mechanism as it says"
 
 
-# --- the work that evidence announces, counted before any of it is done ------------------------------------------------
+# --- the work that evidence announces, counted before any of it is done -----------------------------------------------
 
 _CAP = 10**12
 
@@ -177,9 +176,11 @@ def _objects(data: Any) -> Iterator[dict[str, Any]]:
 def _of_plan(plan: dict[str, Any]) -> int:
     """Return the operations of one object, if it is the plan of a sum."""
     if "evaluated" in plan:
-        return min(sum(max(b - a + 1, 0) for a, b in plan["evaluated"]), _CAP)
+        frequencies: int = sum(max(b - a + 1, 0) for a, b in plan["evaluated"])
+        return min(frequencies, _CAP)
     if "windows" in plan:
-        return min(prod(max(high - low + 1, 0) for low, high in plan["windows"][:64]), _CAP) * 30
+        counted: int = prod(max(high - low + 1, 0) for low, high in plan["windows"][:64])
+        return min(counted, _CAP) * 30
     if "last" in plan:
         return min(max(int(plan["last"]) + 1, 0), _CAP) * 12
     return len(plan["ends"]) if "ends" in plan else 0

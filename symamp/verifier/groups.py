@@ -15,8 +15,8 @@ from typing import Any
 from flint import acb, arb, arb_poly, fmpq
 
 from . import sums
-from .check import ZERO, Number, larger, lesser
-from .mechanisms import Budget, Mechanism, Pair, View, law, members
+from .check import ZERO, Number, lesser
+from .mechanisms import Mechanism, Pair, View, law, members
 from .setting import DATA, MESSAGES, At
 
 POSITIONS, HIDDEN, STEPS = "positions", "hidden users", "steps"

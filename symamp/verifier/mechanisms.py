@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from functools import reduce
 from itertools import permutations
+from operator import add
 from typing import Any, NamedTuple
 
 from flint import arb, ctx, fmpq
@@ -124,11 +125,11 @@ def _overlap(c: Component, d: Component) -> bool:
 
 
 def _joined(c: Component, d: Component) -> Component:
-    ratios = (x if isinstance(x, fmpq) else arb(x).union(arb(y)) for x, y in zip(c[1:3], d[1:3], strict=True))
-    return Component(c.mark if c.mark == d.mark else "", *ratios, c.mass + d.mass)
+    r0, r1 = (x if isinstance(x, fmpq) else arb(x).union(arb(y)) for x, y in zip(c[1:3], d[1:3], strict=True))
+    return Component(c.mark if c.mark == d.mark else "", r0, r1, c.mass + d.mass)
 
 
-# --- columns of messages as seen from some inputs ----------------------------------------------------------------------
+# --- columns of messages as seen from some inputs ---------------------------------------------------------------------
 
 
 class Column(NamedTuple):
@@ -146,6 +147,7 @@ class View:
         self.check, self.inputs, self.texts = check, inputs, columns
         self._known: dict[int, list[Column]] = {}
         self._keys: list[str] = []
+        self._numbered: list[list[int]] = []
 
     @property
     def columns(self) -> list[Column]:
@@ -224,10 +226,22 @@ class View:
     def key(self, pair: Pair, laws: bool) -> Hashable:
         """Return what pairs share only if their blankets are the same, or the sets of laws of other inputs."""
         i, j = self.places(pair)
-        sets = [[on[k] for _, on, _ in self.texts] for k in range(len(self.inputs))] if laws else [self.kinds()]
-        self.check.spend(len(self.texts) * len(sets))
-        size, ends = [s for s, *_ in self.texts], [(on[i], on[j]) for _, on, _ in self.texts]
-        return frozenset(frozenset(Counter(zip(ends, row, size, strict=True)).items()) for row in sets)
+        (rows, least), several = self._ids(), 1 + max(len(self.texts) * (len(self.inputs) + 2), 2)
+        ends = [several * (several * a + b) for a, b in zip(rows[i], rows[j], strict=True)]
+        self.check.spend(len(ends) * (len(rows) if laws else 1))
+        every = rows if laws else [least]
+        return self, frozenset(tuple(sorted(map(add, ends, row))) for row in every)
+
+    def _ids(self) -> tuple[list[list[int]], list[int]]:
+        """Return numbers for the texts of each input, and for those of the least probabilities, with those of sizes."""
+        if not self._numbered:
+            known: dict[Hashable, int] = {}
+            for k in range(len(self.inputs)):
+                row = [(size, on[k]) for size, on, _ in self.texts]
+                self._numbered.append([known.setdefault(x, len(known)) for x in row])
+            kinds = zip((size for size, *_ in self.texts), self.kinds(), strict=True)
+            self._numbered.append([known.setdefault(("least", x), len(known)) for x in kinds])
+        return self._numbered[:-1], self._numbered[-1]
 
     def ratio(self, pair: Pair | None) -> Number:
         """Return the largest ratio of two inputs, of the pair or of any; infinite if one message names its sender."""
@@ -246,7 +260,7 @@ class View:
         return result
 
 
-# --- kinds of mechanisms -----------------------------------------------------------------------------------------------
+# --- kinds of mechanisms ----------------------------------------------------------------------------------------------
 
 
 class Mechanism:

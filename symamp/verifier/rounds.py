@@ -41,7 +41,7 @@ def require_shape(side: Any, above: bool, what: str) -> None:
         ends = {key: type(None) if curve.get(key) is None else str for key in ("bottom", "top")}
         second = type(None) if curve.get("second") is None else [dict]
         shaped(curve, {"setting": int, "first": [dict], "second": second, **ends}, place)
-        require(not (above and second != type(None)), f"{place}: points above are those of both orders")
+        require(not (above and curve.get("second") is not None), f"{place}: points above are those of both orders")
         for entries in (curve["first"], curve["second"] or []):
             require(len(entries) <= _MOST_POINTS, f"too large: more than {_MOST_POINTS} points")
             for k, point in enumerate(entries):

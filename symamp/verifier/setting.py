@@ -70,7 +70,7 @@ class Setting:
 
 
 class At(NamedTuple):
-    """A setting at a level: ``value`` is what is claimed of delta there, ``rate`` the sampling that evidence has to make."""
+    """A setting at a level: ``value`` is the delta that is claimed there, ``rate`` the sampling that evidence makes."""
 
     check: Check
     setting: Setting

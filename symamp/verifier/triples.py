@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flint import arb, fmpq
+from flint import arb
 
 from . import sums
 from .check import ZERO, Number, larger
@@ -51,6 +51,7 @@ def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
 
 
 def itself(owner: Mechanism, pair: Pair, what: str) -> Triple:
+    """Return the triple that the question is about, where it is about one."""
     require(isinstance(owner, Triples), f"{what}: no input of other users")
     assert isinstance(owner, Triples)
     return owner.itself(pair)
