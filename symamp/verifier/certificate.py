@@ -127,7 +127,8 @@ def _told(
     claim, (lower, upper, at), several = data["claim"], ends, len(settings) > 1
     key, one = ("delta" if "delta" in claim else "eps"), settings[0]
     said, count = f"{claim['quantity']} in {between(lower, upper)}", sum(s.count for s in settings)
-    if not several and evidence.is_direct(one):
+    direct = _is_direct(sides) and not several and evidence.is_direct(one)
+    if direct:
         said += f", n = {one.n}, {key} = {given(claim[key], at)}, {one.whose()}"
         checked = [f"ends rounded outward; evidence: {_listed(sides)}"]
     else:
@@ -138,12 +139,12 @@ def _told(
         kind = f"kind {i}: " if several else ""
         with working(256):
             checked += [f"{kind}{line}" for line in _mechanisms(check, s)]
-        if several or not evidence.is_direct(s):
+        if not direct:
             (checked if _is_shown(i, sides) else supposed).append(_round(i, s, sides))
             supposed.append(f"kind {i}: that its users are sampled at that rate")
         if s.is_given:
             supposed += _given(i, s)
-    if not _is_direct(sides) or several:
+    if not direct:
         supposed.append("that rounds may be chosen one after another, which is a theorem")
     supposed += [f"stated: {quoted(sentence)}" for sentence in data["supposed"][:_MOST_SHOWN]]
     return Verdict("valid", said, tuple(checked), tuple(supposed))
@@ -172,7 +173,7 @@ def _is_shown(i: int, sides: Sides) -> bool:
 
 
 def _round(i: int, setting: Setting, sides: Sides) -> str:
-    users = "a given profile" if setting.is_given else f"n = {setting.n}"
+    users = "a given profile" if setting.is_given else f"n = {setting.n}, {setting.whose()}"
     told = f"rounds of kind {i}: {setting.count}, with {users}, sampling rate {setting.rate}"
     return told + ", without evidence" * (not _is_shown(i, sides))
 

@@ -60,13 +60,19 @@ class Setting:
     def whose(self) -> str:
         """Return for whom the claim holds."""
         sizes, many = ", ".join(str(g.users) for g in self.groups), len(self.groups)
+        pairs = list(dict.fromkeys(g.mechanism.whose for g in self.groups))
+        told = (
+            pairs[0]
+            if len(pairs) == 1
+            else "".join(f", group {i}{g.mechanism.whose}" for i, g in enumerate(self.groups))
+        )
         if many > 1 and len(self.victims) < many:
             users, listed = sum(self.groups[i].users for i in self.victims), ", ".join(map(str, self.victims))
             plural = "s" * (len(self.victims) > 1)
-            return f"for the {users} users of group{plural} {listed} only, of {many} groups of {sizes} users"
+            return f"for the {users} users of group{plural} {listed} only, of {many} groups of {sizes} users{told}"
         if many > 1:
-            return f"for every user of {many} groups of {sizes} users"
-        return f"for every user{self.groups[0].mechanism.whose}"
+            return f"for every user of {many} groups of {sizes} users{told}"
+        return f"for every user{told}"
 
 
 class At(NamedTuple):
