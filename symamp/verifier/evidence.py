@@ -60,7 +60,7 @@ def require_shape(data: Any, above: bool, what: str) -> None:
     kind = KINDS.get(data["kind"]) if type(data) is dict and type(data.get("kind")) is str else None
     require(kind is not None and above in kind.sides, f"{what}: no known kind of evidence on this side")
     assert kind is not None
-    known = {"members": [dict]} if "members" in data and not above else {}
+    known = {"members": [dict]} if "members" in data and not above and data["kind"] != groups.STEPS else {}
     shaped(data, {"kind": str} | kind.shape(data, above) | known, what)
 
 
@@ -75,6 +75,8 @@ def require_shapes(pieces: list[Any], precision: int, above: bool, what: str) ->
 def below(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
     """Return a number whose lower end bounds the divergence of some pair of data sets."""
     require(pieces, f"nothing is listed {what}, and the bound is not trivial", "invalid")
+    exact = all(g.mechanism.rounded == 0 for g in at.setting.groups)
+    require(exact, f"{what}: a table that is only near to the mechanism has no data sets of it", "invalid")
     found = [KINDS[data["kind"]].bound(at, data, False, f"{what}[{i}]") for i, data in enumerate(pieces)]
     return reduce(larger, found)
 

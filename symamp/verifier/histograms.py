@@ -1,8 +1,8 @@
 """Evidence by histograms of few reports: every data set of a table, or one.
 
 PROVED: above, that the divergence of each pair of rows that is compared is at most the number that is returned, for
-whatever inputs the other users hold; below, that it is at least that for the pair and the numbers of others that are listed
-(docs/proofs/histograms.md).
+whatever inputs the other users hold; below, that it is at least that for the pair and the numbers of others that are
+listed (docs/proofs/histograms.md).
 """
 
 from __future__ import annotations

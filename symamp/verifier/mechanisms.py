@@ -125,7 +125,10 @@ def _overlap(c: Component, d: Component) -> bool:
 
 
 def _joined(c: Component, d: Component) -> Component:
-    r0, r1 = (x if isinstance(x, fmpq) else arb(x).union(arb(y)) for x, y in zip(c[1:3], d[1:3], strict=True))
+    r0, r1 = (
+        x if isinstance(x, fmpq) and isinstance(y, fmpq) else arb(x).union(arb(y))
+        for x, y in zip(c[1:3], d[1:3], strict=True)
+    )
     return Component(c.mark if c.mark == d.mark else "", r0, r1, c.mass + d.mass)
 
 
@@ -535,7 +538,7 @@ class Triples(Mechanism):
 
     def ratio(self, compared: bool) -> Number:
         """Return the largest ratio of A0 and A1 in what is listed above; infinite where any inputs are asked for."""
-        result: Number = fmpq(1) if (compared or self.data["exact"]) and self.pairs else INFINITY
+        result: Number = fmpq(1) if compared and self.pairs else INFINITY
         for triple in map(self.triple, self.pairs):
             rows = [(c.ratio0, c.ratio1) for c in triple.components] + [(a, b) for _, a, b in triple.singular]
             for a, b in rows:

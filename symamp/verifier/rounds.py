@@ -104,7 +104,8 @@ def _point(check: Check, setting: Setting, p: Any) -> tuple[fmpq, fmpq]:
 
 
 def _below_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
-    _require(not setting.is_given, "a point below of a round whose bounds are given")
+    exact = not setting.is_given and setting.groups[0].mechanism.rounded == 0
+    _require(exact, "a point below of a round whose bounds are given, or whose table is rounded")
     orders = []
     subject: Any = None
     for turned, entries in enumerate(
@@ -165,9 +166,9 @@ def _known(
 
 def _largest_ratio(setting: Setting, law: Any) -> Number:
     """Return the largest ratio of two probabilities, of all pairs that are compared or of one data set."""
-    mechanism = setting.groups[0].mechanism
     if law is None:
-        ratio = mechanism.ratio(True)
+        found = [INFINITY if g.mechanism.rounded > 0 else g.mechanism.ratio(True) for g in setting.groups]
+        ratio = reduce(larger, found)
         return ratio if ratio == INFINITY else 1 + setting.rate * (ratio - 1)
     rows = [(c.ratio0, c.ratio1) for c in law.components] + [(a, b) for _, a, b in law.singular]
     if any((a == 0) != (b == 0) for a, b in rows):

@@ -8,7 +8,7 @@ from flint import fmpq
 
 from .check import Check, Number
 from .documents import shaped
-from .mechanisms import Given, Mechanism, members, read
+from .mechanisms import Given, Mechanism, Table, members, read
 from .refusals import require
 
 MESSAGES, DATA = "messages", "data"
@@ -49,6 +49,13 @@ class Setting:
         # Where data are shuffled nobody's place is known: what holds for one holds for all.
         everybody = len(self.victims) == len(self.groups)
         require(everybody or self.shuffled == MESSAGES, f"{what}: victims of data that are shuffled", "invalid")
+        require(
+            self.shuffled == MESSAGES or self.kept == 1,
+            f"{what}: where data are shuffled all positions are seen",
+            "invalid",
+        )
+        restricted = any(isinstance(g.mechanism, Table) and not g.mechanism.all_compared for g in self.groups)
+        require(self.rate == 1 or not restricted, f"{what}: sampling of inputs that are not all compared", "invalid")
         alone = len(self.groups) == 1 and self.kept == 1
         require(alone or (not self.is_given and self.rate == 1), f"{what}: users who differ are not given, nor sampled")
 
