@@ -187,17 +187,22 @@ def _held(rng: Random, size: int) -> list[list[Any]]:
     return [[i, str(w)], [j, str(1 - w)]]
 
 
+def _values(rng: Random, table: Any) -> int:
+    """How many values there may be: with more windows than that a plan is refused."""
+    return len(table[0]) - rng.choice((0, 0, 1))
+
+
 def triples(rng: Random) -> Data:
     """Blankets of all pairs of a table or of orbits above, now and then too few; one data set below."""
     n, E = rng.randint(1, 6), rng.choice(LEVELS)
     table = drawn(rng, rng.choice((2, 3)), rng.choice((2, 3, 3, 4)))
     data = mechanism(rng, table)
     pairs = [p for p in permutations(range(len(table)), 2) if rng.random() < 0.95]
-    above = [{"kind": "blanket", "pair": list(p)} | evaluation(rng, n, 4, "eektx") for p in pairs]
+    above = [{"kind": "blanket", "pair": list(p)} | evaluation(rng, n, _values(rng, table), "eekttx") for p in pairs]
     others = [[p, "1"] for p in rng.sample(range(2), 1)] if data.get("stand_for") == "blanket" else None
     pair = [0, 1] if others else rng.sample(range(len(table)), 2)
     below = {"kind": "data set", "pair": pair, "others": others or _held(rng, len(table))}
-    return certificate((n, data), E, *sides(rng, above, [below | evaluation(rng, n, 4, "ektxv")]))
+    return certificate((n, data), E, *sides(rng, above, [below | evaluation(rng, n, _values(rng, table), "ekttxv")]))
 
 
 def listed(rng: Random) -> Data:
@@ -205,10 +210,10 @@ def listed(rng: Random) -> Data:
     n, E = rng.randint(1, 6), rng.choice(LEVELS)
     table = drawn(rng, 3, rng.choice((2, 3)))
     i, j, k = rng.sample(range(3), 3)
-    least = [min(column) for column in zip(*table, strict=True)]
+    law = table[k] if rng.random() < 0.5 else [min(column) for column in zip(*table, strict=True)]
     exact = rng.random() < 0.5
-    data = of_triples([((i, j), (table[i], table[j], least), [(k, (table[i], table[j], table[k]))])], exact)
-    above = [{"kind": "blanket", "pair": [i, j]} | evaluation(rng, n, 3)]
+    data = of_triples([((i, j), (table[i], table[j], law), [(k, (table[i], table[j], table[k]))])], exact)
+    above = [{"kind": "blanket", "pair": [i, j]} | evaluation(rng, n, _values(rng, table), "ekttx")]
     others = [] if exact and rng.random() < 0.5 else [[k, "1"]]
     below = [{"kind": "data set", "pair": [i, j], "others": others} | evaluation(rng, n, 3, "ektxv")]
     return certificate((n, data), E, *sides(rng, above, below))

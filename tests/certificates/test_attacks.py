@@ -64,7 +64,7 @@ def test_a_mechanism_with_one_entry_moved_is_another_one(name):
         assert status(data) == "invalid"  # no law any more
     assert moved >= len(places) // 2
     for k, view in enumerate(views(base)):
-        for y in range(len(view["columns"])):
+        for y in range(len(view["columns"][:5])):
             data = copy.deepcopy(base)
             column = views(data)[k]["columns"][y]
             column["on"][0] = f"({column['on'][0]})*1001/1000"
@@ -76,7 +76,7 @@ def test_a_multiplicity_is_that_of_the_messages(name):
     base = certificate(name)
     for k, view in enumerate(views(base)):
         known = all(count != "any" for column in view["columns"] for _, count in column["rest"])
-        for y, column in enumerate(view["columns"]):
+        for y, column in enumerate(view["columns"][:5]):
             for size in (f"{column['size']} + 1", "0", "-1", f"({column['size']})/2"):
                 data = copy.deepcopy(base)
                 views(data)[k]["columns"][y]["size"] = size
