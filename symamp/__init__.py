@@ -60,7 +60,6 @@ from symamp.questions.inverse import Inverse, largest_eps0, least_n
 from symamp.questions.method_check import method_check
 from symamp.questions.sum_law import SumLaw, sum_law
 from symamp.questions.sweep import Sweep, curve, sweep
-from symamp.questions.users_who_differ import HeterogeneousAnswer
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
 from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
 from symamp.randomizers.finite import FiniteMechanism
@@ -97,7 +96,6 @@ __all__ = [
     "HadamardCountMeanSketch",
     "HadamardResponse",
     "Harmony",
-    "HeterogeneousAnswer",
     "HeterogeneousUsers",
     "Inverse",
     "Laplace",

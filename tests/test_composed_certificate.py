@@ -13,6 +13,7 @@ from symamp.accounting import composition as composed_certificate
 from symamp.accounting.round import ShuffledRound, level_at
 from symamp.bounds.search import CandidateBounds
 from symamp.command_line.cli import app
+from symamp.sums.divergence import Settings
 from symamp.verifier import main, many_rounds, one_round
 from symamp.verifier.many_rounds import verify
 
@@ -70,7 +71,7 @@ def test_pairs_that_another_bound_settles_are_listed_with_it():
     found = ShuffledRound(sa.profile(sa.FiniteMechanism(table), n=1000).question)
     # Which bounds a round takes is decided by estimates, that may tie.
     bounds = [CandidateBounds(found.question.subject, method).first for method in ("all_data_sets", "envelope")]
-    chosen = tuple((bound, bound.ranked(level_at(fmpq(11, 10)), 1000)[0]) for bound in bounds)
+    chosen = tuple((bound, bound.ranked(level_at(fmpq(11, 10)), 1000, Settings())[0]) for bound in bounds)
     vars(found)["_choice"] = chosen, 0.0
     point = composed_certificate._point_above(found, fmpq(11, 10), careful=False)
     assert {e["method"] for e in point["above"]} == {"all_data_sets", "envelope"}

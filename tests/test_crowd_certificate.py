@@ -63,7 +63,7 @@ def test_brackets_have_certificates(name):
     assert verdict.status == "valid", verdict
     ends = [float(F(data["claim"][end])) for end in ("lower", "upper")]
     assert ends == [answer.lower, answer.upper]
-    listed = 1 if answer.crowd.shuffled == "data" else len(answer.victims)
+    listed = 1 if answer.question.subject.shuffled == "data" else len(answer.victims)
     assert len(data["above"]) in (listed, 6 * listed)  # a table has six ordered pairs
     assert bool(data["below"]) == (answer.lower > 0)
 

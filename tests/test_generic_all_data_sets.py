@@ -14,7 +14,7 @@ from flint import arb
 from test_all_data_sets import binary_maximum
 
 import symamp as sa
-from symamp.bounds.generic_all_data_sets import PatternCell, _shares, above, below
+from symamp.bounds.all_data_sets.generic import PatternCell, _shares, above, below
 from symamp.bounds.registry import BOUNDS, by_default
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets, recomputed_bound

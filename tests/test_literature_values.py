@@ -480,7 +480,7 @@ def test_grids_on_the_command_line(capsys, monkeypatch, tmp_path):
 def test_a_grid_of_budgets_is_that_of_the_members():
     grid = sa.compare(sa.RandomizedResponse(k=10), eps0=["1/2", 1], n=10**4, delta="1e-6", names=["blanket"])
     assert grid.eps0 == ("1/2", "1")
-    with pytest.raises(ArgumentError, match="one question"):
+    with pytest.raises(ArgumentError, match="2 questions"):
         print(grid.truth)
     for point, budget in zip(grid, ("1/2", 1), strict=True):
         alone = sa.compare(krr(10, budget), n=10**4, delta="1e-6", names=["blanket"])

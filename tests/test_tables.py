@@ -34,6 +34,7 @@ from symamp.decompositions.pairs import distinct_pairs, pair_classes
 from symamp.decompositions.table_decomposition import orbit_table
 from symamp.decompositions.to_law import law_of, level_of
 from symamp.laws.law import Level, float_gparv
+from symamp.numbers.limits import NO_LIMITS
 from symamp.questions.solve import epsilon_above
 from symamp.settings.question import Query
 from symamp.sums.divergence import Settings
@@ -167,7 +168,7 @@ def test_a_pair_that_is_closed_lies_below_the_bound(seed):
                 assert all(exact[pair] <= bound for pair in pairs if pair not in left)
                 if left and worst:
                     law = mechanism_of(table).blanket(*(f"x{i}" for i in worst[0])).numeric_law
-                    fewer = narrowed(numeric, level, n, ball, left, law)
+                    fewer = narrowed(numeric, level, n, ball, left, law, NO_LIMITS)
                     assert set(fewer) <= set(left)
                     assert all(exact[pair] <= bound for pair in pairs if pair not in fewer)
 
@@ -245,7 +246,9 @@ def test_the_ranking_of_triples_finds_the_worst_constant_data_set(seed):
     mechanism, inputs, n = mechanism_of(table), range(len(table)), 1000
     level = level_at(1 + (ratio_of(table) - 1) / 20)
     every = {
-        (i, j, k): dataset_reduction(mechanism, (f"x{i}", f"x{j}"), ((f"x{k}", sp.Integer(1)),)).log_estimate(level, n)
+        (i, j, k): dataset_reduction(mechanism, (f"x{i}", f"x{j}"), ((f"x{k}", sp.Integer(1)),)).log_estimate(
+            level, n, Settings()
+        )
         for i, j in itertools.permutations(inputs, 2)
         for k in inputs
     }
@@ -370,7 +373,7 @@ def test_a_large_table_of_floats_is_ranked_and_settled():
     answer = sa.epsilon(mechanism, n=10**4, delta="1e-6", gap=1e-3, method="blanket")
     assert 0 < answer.lower < answer.upper
     level = Level.of_float(answer.upper)
-    worst = bound.ranked(level, 10**4)[0]
+    worst = bound.ranked(level, 10**4, Settings())[0]
     assert worst.pair == answer.pair
     assert all(e.is_at_most(fmpq(1, 10**6)) for e in bound.evidence(level, 10**4, Settings(gap=1e-3), fmpq(1, 10**6)))
     assert len(told) < 20
@@ -438,7 +441,7 @@ def test_a_proposal_is_asked_for_once_at_each_eps():
     asked = []
     of = MaxOverRows.proposed
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MaxOverRows, "proposed", lambda self, level, n: asked.append(level) or of(self, level, n))
+        patch.setattr(MaxOverRows, "proposed", lambda self, level, *rest: asked.append(level) or of(self, level, *rest))
         BLANKET.bound(geometric(8)).root(10**4, float(np.log(1e-6)), Settings(gap=1e-3))
     assert len(asked) == len(set(asked))
 

@@ -37,15 +37,17 @@ from symamp.bounds.reduction import Reduction
 from symamp.certificates.rounds import Curve, Rounds, certificate
 from symamp.certificates.text import exact_double, expression_text, fraction_text
 from symamp.decompositions.to_law import level_of
-from symamp.errors import ArgumentError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import total
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic, float_above
+from symamp.numbers.limits import checked_effort
 from symamp.numbers.reading import budget, exact_number, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Bracket
+from symamp.settings.question import Query
 from symamp.sums.inversion import log_of
 from symamp.sums.tilted import Plan
 
@@ -98,7 +100,7 @@ def _above(curve: RoundCurve) -> dict[str, Any]:
     if isinstance(base, GivenRound):
         return {"given": [(p.level, p.high) for p in base.points]}
     if not isinstance(base, ShuffledRound):
-        raise ArgumentError("certificate", curve.round.text, "rounds of shuffled users")
+        raise ArgumentError("certificate", Problem(f"{curve.round.text} has none"), "certify rounds of shuffled users")
     levels = [1 + (p.level - 1) / rate for p in curve.points.inside() if p.level >= 1]
     return {"points": [(e, base.evidence(e, far=base.is_cheap(e))) for e in levels]}
 
@@ -205,10 +207,12 @@ class ComposedAnswer(Bracket):
         if self.alone is not None:
             return self.alone.certificate()
         if self.above is None and self.below is None:
-            raise ArgumentError("certificate", str(self), "an answer about several rounds, with points behind it")
+            raise ArgumentError(
+                "certificate", Problem(f"{self} has no points behind it"), "ask for epsilon or delta of rounds"
+            )
         given = exact_number(self.given, self.quantity)
         if not given.is_Rational:
-            raise ArgumentError("certificate", self.given, "a rational eps")
+            raise ArgumentError("certificate", self.given, "a rational number")
         listed = self.below is not None and all(
             c.data_set is None or c.data_set[0].decomposition.is_listed for c in self.below.curves
         )
@@ -292,7 +296,7 @@ class Composition(PublicNames):
         return cls(tuple(counts.items()))
 
     @undisturbed()
-    def epsilon(self, delta: object, *, gap: float | None = None) -> ComposedAnswer:
+    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> ComposedAnswer:
         """Return a certified bracket of the least eps for delta after all rounds; ``gap`` is its relative width.
 
         delta may be far below the smallest double ("1e-1000"). A single round is answered as by ``symamp.epsilon``.
@@ -301,9 +305,8 @@ class Composition(PublicNames):
         1e-3 to 5e-3 for noise with a density, where it is about a fiftieth of the bracket of one round; and 1e-2 (8e-4
         from below) where the upper end is from bounds that cost much at each of the points ("all_data_sets",
         "two_messages"), which stand in for the others where they take 2% or more off eps, and for noise without a
-        local budget. Each end has as many points as some seconds of counted work allow: where large budgets, few users
-        or bounds over all data sets make points dear, it is some percent wider than with a ``gap``, which has all of
-        them, in up to minutes.
+        local budget. Each end has as many points as the ``effort`` allows ("quick", "default", "thorough"): where large
+        budgets, few users or bounds over all data sets make points dear, "thorough" may be some percent narrower.
 
         Raises ArgumentError for arguments out of range.
 
@@ -312,28 +315,29 @@ class Composition(PublicNames):
         All rounds together are (``upper``, delta)-private for adaptive queries, and for every eps < ``lower`` there are
         queries and data sets for which they are not (eps, delta)-private. Proof: docs/proofs/composition.md.
         """
-        target, width, kernel = failure_probability(delta), *_widths(gap)
-        alone = self._alone(delta, None)
+        width, kernel = _widths(gap)
+        query = Query.of_epsilon(delta, kernel, effort=effort)
+        alone = self._alone(delta, None, query.effort)
         if alone is not None:
-            return self._answer("epsilon", str(delta), alone.least, alone.most, alone=alone)
-        guess = gaussian_epsilon(self.mu, log_of(target))
-        above = self.pairs(True, guess, log_of(target), width)
-        high = epsilon_above(above.pairs, target, guess, kernel)
+            return self._answer("epsilon", query.written, alone.least, alone.most, alone=alone)
+        guess = gaussian_epsilon(self.mu, query.log_delta)
+        above = self.pairs(True, guess, query.log_delta, width, effort=effort)
+        high = epsilon_above(above.pairs, query, guess)
         if self._largest <= high[0]:
             high = self._largest, None, 0
-        below = self.pairs(False, guess, log_of(target), width)
+        below = self.pairs(False, guess, query.log_delta, width, effort=effort)
         low: Found = (0.0, None, 0)
         if below.pairs:
-            low = epsilon_below(below.pairs, target, min(guess, high[0]), kernel)
+            low = epsilon_below(below.pairs, query, min(guess, high[0]))
         proof = {
             name: _proved_side(pairs, found) if found[2] else None
             for name, pairs, found in (("above", above, high), ("below", below, low))
         }
         told = {"gaussian": guess, "aimed": width or max(found.gap for found, _ in self.rounds)}
-        return self._answer("epsilon", str(delta), _dyadic(low[0]), _dyadic(high[0]), **proof, **told)
+        return self._answer("epsilon", query.written, _dyadic(low[0]), _dyadic(high[0]), **proof, **told)
 
     @undisturbed()
-    def delta(self, eps: object, *, gap: float | None = None) -> ComposedAnswer:
+    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> ComposedAnswer:
         """Return a certified bracket of delta at ``eps`` after all rounds; ``gap`` is the width of eps, not of delta.
 
         A relative change of eps by g changes delta by about eps g/s relative, s^2 the variance of the loss times
@@ -347,7 +351,7 @@ class Composition(PublicNames):
         which they are not (eps, < ``lower``)-private. Proof: docs/proofs/composition.md.
         """
         exact, width, kernel = budget(eps), *_widths(gap)
-        alone = self._alone(None, eps)
+        alone = self._alone(None, eps, checked_effort(effort))
         if alone is not None:
             return self._answer("delta", str(eps), alone.least, alone.most, alone=alone)
         if self._exceeds_all(exact):
@@ -356,7 +360,7 @@ class Composition(PublicNames):
         log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
         ends, sides = [ZERO, Dyadic(1)], list[Side | None]()
         for i, up in enumerate((False, True)):
-            found = self.pairs(up, value, log_delta, width)
+            found = self.pairs(up, value, log_delta, width, effort=effort)
             if not found.pairs:
                 sides.append(None)
                 continue
@@ -394,7 +398,15 @@ class Composition(PublicNames):
 
     @undisturbed()
     def pairs(
-        self, up: bool, eps: float, log_delta: float, gap: float | None, tail: float = 0.0, *, even: bool = False
+        self,
+        up: bool,
+        eps: float,
+        log_delta: float,
+        gap: float | None,
+        tail: float = 0.0,
+        *,
+        even: bool = False,
+        effort: str = "default",
     ) -> Pairs:
         """Return points and pairs that dominate the rounds (up) or are dominated, good near eps and delta.
 
@@ -404,7 +416,15 @@ class Composition(PublicNames):
         """
         widest = max(r.deviation for r, _ in self.rounds)
         ratio = round(eps / self.mu**2 * widest * _CENTRES) / _CENTRES / widest
-        key = (up, ratio, _DECADES * floor(log_delta / _DECADES), composition_gap(gap), tail, even)
+        key = (
+            up,
+            ratio,
+            _DECADES * floor(log_delta / _DECADES),
+            composition_gap(gap),
+            tail,
+            even,
+            checked_effort(effort),
+        )
         if key not in self._made:
             self._made[key] = self._pairs(*key)
         return self._made[key]
@@ -413,7 +433,9 @@ class Composition(PublicNames):
     def _made(self) -> dict[Any, Pairs]:
         return {}
 
-    def _pairs(self, up: bool, ratio: float, log_delta: float, gap: float | None, tail: float, even: bool) -> Pairs:
+    def _pairs(
+        self, up: bool, ratio: float, log_delta: float, gap: float | None, tail: float, even: bool, effort: str
+    ) -> Pairs:
         curves: list[RoundCurve] = []
         bits = int(max(tail, -log_delta) / log(2.0)) + _SPARE_BITS
         for found, count in self.rounds:
@@ -436,9 +458,8 @@ class Composition(PublicNames):
                 for part in (grid.levels(), grid.tail(_TAIL if tail else 0, budget_))
             )
             bottom = None if top is None else 1 / top
-            sparing = gap is None  # a width that was asked for may take its time
             if up:
-                near, beyond = found.above(levels, sparing=sparing), found.above(tails, far=True, sparing=sparing)
+                near, beyond = found.above(levels, effort=effort), found.above(tails, far=True, effort=effort)
                 points = tuple(p.floored(bits) for p in (*near, *beyond))
                 if points and not tail:  # no digit shows that a finite loss beyond counts as infinite
                     last = max(points[0].level, 1 << ceil(far / log(2.0)))
@@ -448,7 +469,7 @@ class Composition(PublicNames):
                 continue
             worst = None if top == 1 else found.below(max(centre, s / 2.0))
             if worst is not None:
-                below = points_of(*worst, (*levels, *tails), top, bits, sparing=sparing)
+                below = points_of(*worst, (*levels, *tails), top, bits, effort=effort)
                 curves.append(RoundCurve(found, count, below, bits, worst))
         make = pessimistic if up else optimistic
         return Pairs(tuple(curves), tuple((make(c.points), c.count) for c in curves))
@@ -472,8 +493,8 @@ class Composition(PublicNames):
         except UndecidedOrderError:
             return False
 
-    def _alone(self, delta: object | None, eps: object | None) -> Any:
-        return self.rounds[0][0].alone(delta, eps) if self.count == 1 else None
+    def _alone(self, delta: object | None, eps: object | None, effort: str) -> Any:
+        return self.rounds[0][0].alone(delta, eps, effort) if self.count == 1 else None
 
     def _answer(self, quantity: str, given: str, low: Dyadic, high: Dyadic, **proof: Any) -> ComposedAnswer:
         return ComposedAnswer(quantity, given, low, high, tuple((r.text, c) for r, c in self.rounds), **proof)

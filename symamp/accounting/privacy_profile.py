@@ -26,7 +26,7 @@ from symamp.accounting.rounds import Composition
 from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
-from symamp.errors import ArgumentError, SupportMismatchError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError
 from symamp.numbers.reading import failure_probability, users
 from symamp.public_names import PublicNames
 from symamp.questions import profile as one_round
@@ -58,7 +58,9 @@ class RoundProfile(PublicNames):
         """
         return Composition.of([(self.round, round_count(count))])
 
-    def renyi(self, order: object | Sequence[object], *, gap: float | None = None) -> RenyiCurve:
+    def renyi(
+        self, order: object | Sequence[object], *, gap: float | None = None, effort: str = "default"
+    ) -> RenyiCurve:
         """Return certified brackets of the Renyi divergence of one round at an order, or at several.
 
         >>> import symamp as sa
@@ -67,9 +69,11 @@ class RoundProfile(PublicNames):
         order 2: [5.03...e-07, 5.04...e-07]
         order 64: [1.61...e-05, 1.61...e-05]
         """
-        return self.rounds(1).renyi(order, gap=gap)
+        return self.rounds(1).renyi(order, gap=gap, effort=effort)
 
-    def tradeoff(self, level: object | Sequence[object] = (), *, gap: float | None = None) -> TradeOff:
+    def tradeoff(
+        self, level: object | Sequence[object] = (), *, gap: float | None = None, effort: str = "default"
+    ) -> TradeOff:
         """Return the trade-off function of one round, bracketed, with its bounds at a level, or at several.
 
         >>> import symamp as sa
@@ -77,7 +81,7 @@ class RoundProfile(PublicNames):
         >>> 0.89 < f.lower[0] <= f.upper[0] < 0.9
         True
         """
-        return self.rounds(1).tradeoff(level, gap=gap)
+        return self.rounds(1).tradeoff(level, gap=gap, effort=effort)
 
     def to_dp_accounting(self, *, interval: float | None = None, delta: object = _EXPORT_DELTA) -> Any:
         """Return one round as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, both orders alike.
@@ -159,7 +163,7 @@ class Profile(one_round.Profile, RoundProfile):
         """
         drawn, people = users(n), users(of)
         if drawn >= people:
-            raise ArgumentError("n", n, f"fewer than {people}, the people they are drawn from")
+            raise ArgumentError("n", n, f"fewer users than the {people} people from whom they are drawn")
         Sample(self.subject, drawn, people)
         base = ShuffledRound(replace(_with_guarantee(self.question), n=drawn))
         return GivenProfile(SampledRound(base, drawn, people))
@@ -182,13 +186,13 @@ class GivenProfile(RoundProfile):
         """The round."""
         return self.found
 
-    def epsilon(self, delta: object, *, gap: float | None = None) -> ComposedAnswer:
+    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> ComposedAnswer:
         """Return a bracket of the least eps for delta: for a given profile, upper as far as that is."""
-        return self.rounds(1).epsilon(delta, gap=gap)
+        return self.rounds(1).epsilon(delta, gap=gap, effort=effort)
 
-    def delta(self, eps: object, *, gap: float | None = None) -> ComposedAnswer:
+    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> ComposedAnswer:
         """Return a bracket of delta at eps: for a given profile, upper as far as that is."""
-        return self.rounds(1).delta(eps, gap=gap)
+        return self.rounds(1).delta(eps, gap=gap, effort=effort)
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> GivenProfile:
@@ -199,8 +203,8 @@ class GivenProfile(RoundProfile):
 def _with_guarantee(question: Question) -> Question:
     """Return the question if its method is proved: rounds, exports and divergences take its values as upper ends."""
     if question.method is not None and not BOUNDS[question.method].proof_status.is_guarantee:
-        told = f"a proved method: {question.method} is {BOUNDS[question.method].proof_status.value}"
-        raise SupportMismatchError("method", question.method, told)
+        status = Problem(f"{question.method} is {BOUNDS[question.method].proof_status.value}, not proved")
+        raise SupportMismatchError("method", status, "take a proved method, or none")
     return question
 
 
@@ -240,7 +244,9 @@ def compose(compositions: Iterable[Composition]) -> Composition:
     """
     found = list(compositions)
     if not all(isinstance(c, Composition) for c in found):
-        raise ArgumentError("rounds", [type(c).__name__ for c in found], "compositions, such as profile.rounds(10)")
+        raise ArgumentError(
+            "rounds", [type(c).__name__ for c in found], "a list of compositions, such as profile.rounds(10)"
+        )
     return Composition.of(r for c in found for r in c.rounds)
 
 

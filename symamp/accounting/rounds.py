@@ -58,27 +58,31 @@ class Composition(composition.Composition):
     """
 
     @undisturbed()
-    def curve(self, eps: Iterable[object], *, gap: float | None = None) -> ComposedCurve:
+    def curve(self, eps: Iterable[object], *, gap: float | None = None, effort: str = "default") -> ComposedCurve:
         """Return certified brackets of delta at every eps of a grid; neighbouring ones share their points."""
         grid = tuple(eps)
-        answers = tuple(self.delta(x, gap=gap) for x in grid)
+        answers = tuple(self.delta(x, gap=gap, effort=effort) for x in grid)
         return ComposedCurve(answers, tuple(float(budget(x)) for x in grid), str(self))
 
     def plot(self, eps: Iterable[object], ax: Any = None) -> Any:
         """Draw the curve of delta over a grid of eps; return the matplotlib Axes."""
         return self.curve(eps).plot(ax)
 
-    def renyi(self, order: object | Sequence[object], *, gap: float | None = None) -> RenyiCurve:
+    def renyi(
+        self, order: object | Sequence[object], *, gap: float | None = None, effort: str = "default"
+    ) -> RenyiCurve:
         """Return certified brackets of the Renyi divergence at an order above 1, or at several.
 
         ``gap`` is about half of the relative width.
         """
-        return renyi_curve(self, list(order) if isinstance(order, list | tuple) else [order], gap)
+        return renyi_curve(self, list(order) if isinstance(order, list | tuple) else [order], gap, effort)
 
-    def renyi_epsilon(self, delta: object, *, gap: float | None = None) -> float:
+    def renyi_epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> float:
         """Return the eps that follows from a Renyi divergence: valid, and larger than that of ``epsilon``."""
-        return renyi_epsilon(self, delta, gap)
+        return renyi_epsilon(self, delta, gap, effort)
 
-    def tradeoff(self, level: object | Sequence[object] = (), *, gap: float | None = None) -> TradeOff:
+    def tradeoff(
+        self, level: object | Sequence[object] = (), *, gap: float | None = None, effort: str = "default"
+    ) -> TradeOff:
         """Return the trade-off function, bracketed, with its bounds at a level, or at several."""
-        return trade_off(self, tuple(level) if isinstance(level, list | tuple) else (level,), gap)
+        return trade_off(self, tuple(level) if isinstance(level, list | tuple) else (level,), gap, effort)

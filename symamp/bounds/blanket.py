@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import MaxOverPairs
+from symamp.bounds.bound import Bound, MaxOverPairs
 from symamp.bounds.hypotheses import PROBABILITIES, SHUFFLED
 from symamp.bounds.pairs_of_a_table import Pair
 from symamp.bounds.proof_status import ProofStatus

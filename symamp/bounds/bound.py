@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
-from typing import ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import sympy as sp
 from flint import arb, fmpq
 
+from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, Statement
 from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.subject import Setting, Subject
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic, float_above
 from symamp.numbers.rationals import ball_of
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import is_spent
 from symamp.sums.all_data_sets.bound import AllDataSetsEnclosure
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence
 from symamp.sums.binomial_tails import TailPlan
-from symamp.sums.divergence import Enclosure, Settings
+from symamp.sums.divergence import ROUGH, Enclosure, Settings
 from symamp.sums.inversion import log_of_ball
 from symamp.sums.tilted import Plan
 from symamp.sums.two_messages import CountsEnclosure, CountsEvidence
@@ -102,24 +104,24 @@ class PairBoundDefaults(Protocol):
         """Return the data sets by which the bound itself is nearly attained, None if none are known."""
         return None
 
-    def slope_proxy(self, level: Level, n: int) -> PairBound | None:
+    def slope_proxy(self, level: Level, n: int, settings: Settings) -> PairBound | None:
         """Return a part that falls alike as eps grows and is cheaper to estimate, None if there is none."""
         return None
 
 
 class PairBound(PairBoundDefaults, Protocol):
-    """What an analysis says of one class of ordered pairs of inputs: a divergence for every level and number of users.
+    """What a bound says of one class of ordered pairs of inputs: a divergence for every level and number of users.
 
     Parts are plain data. Two with equal ``signature`` have equal divergences. ``pair`` represents the class.
     """
 
     @property
     def method(self) -> str:
-        """The name of the analysis."""
+        """The name of the bound."""
 
     @property
     def proof_status(self) -> ProofStatus:
-        """What is known of the analysis."""
+        """What is known of it."""
 
     @property
     def source(self) -> str:
@@ -133,7 +135,7 @@ class PairBound(PairBoundDefaults, Protocol):
     def signature(self) -> Hashable:
         """What parts with the same divergence share."""
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
@@ -147,8 +149,8 @@ class DataSetBound(PairBound, Protocol):
     """A part of a lower bound: two neighbouring data sets."""
 
     @property
-    def data_sets(self) -> DataSets:
-        """The data sets."""
+    def data_sets(self) -> DataSets | None:
+        """The data sets, None where none are known and the divergence is 0."""
 
     @property
     def dataset(self) -> tuple[tuple[str, sp.Rational], ...]:
@@ -232,10 +234,8 @@ def gap_of_largest(evidence: Sequence[Evidence]) -> float:
     return replace(largest, lower=max(e.lower for e in evidence), exact=None).relative_gap
 
 
-# -------------------------------------------------------- The bound of an analysis: the largest divergence of its parts
+# ------------------------------------------------------ A bound without a name: the largest divergence of its parts
 
-ROUGH = Settings(gap=1e-3, most_frequencies=2_000)
-"""Accuracy at which parts are compared: only the largest is evaluated with care."""
 _GAPS = (0.05, 0.005)
 """Accuracies that may settle a part below the worst one, before it is evaluated with care."""
 
@@ -245,7 +245,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class MaxOverPairs:
-    """Parts that together cover everything that the analysis has to bound; those that repeat others are left out."""
+    """Parts that together cover everything that is to be bounded; those that repeat others are left out."""
 
     parts: tuple[PairBound, ...]
 
@@ -270,11 +270,11 @@ class MaxOverPairs:
         """Yield mixtures of data sets that may be worse than this one: none that are listed already."""
         return iter(())
 
-    def ranked(self, level: Level, n: int) -> tuple[PairBound, ...]:
+    def ranked(self, level: Level, n: int, settings: Settings) -> tuple[PairBound, ...]:
         """Return the parts, largest estimated divergence first."""
         if len(self.parts) == 1:
             return self.parts
-        value = {id(p): p.log_estimate(level, n, ROUGH) for p in self.parts}
+        value = {id(p): p.log_estimate(level, n, settings.rough) for p in self.parts}
         return tuple(sorted(self.parts, key=lambda p: -value[id(p)]))
 
     def root(
@@ -288,14 +288,16 @@ class MaxOverPairs:
         if first is not None:
             parts = tuple(sorted(parts, key=lambda part: part.signature != first.signature))
         elif start is not None and 0.0 < start < inf:
-            parts = self.ranked(Level.of_float(start), n)
+            parts = self.ranked(Level.of_float(start), n, settings)
         best, root = parts[0], parts[0].root(n, log_delta, settings, start)
         for other in parts[1:]:
             if root == inf:
                 break
             level, least = Level.of_float(root), log_delta - ROUGH.gap
             if all(
-                part.log_estimate(level, n, ROUGH) > least for part in (other.looser_proxy, other) if part is not None
+                part.log_estimate(level, n, settings.rough) > least
+                for part in (other.looser_proxy, other)
+                if part is not None
             ):
                 candidate = other.root(n, log_delta, settings, root)
                 if candidate > root:
@@ -342,11 +344,11 @@ def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, se
     rough = _GAPS[:1] if part.estimate_error > 0.0 else _GAPS
     whole = limit.ball if isinstance(limit, Dyadic) else ball_of(limit)
     cheap = part.looser_proxy
-    if cheap is not None and cheap.log_estimate(level, n, ROUGH) < log_of_ball(whole) - _GAPS[0]:
+    if cheap is not None and cheap.log_estimate(level, n, settings.rough) < log_of_ball(whole) - _GAPS[0]:
         found = Evidence.of(cheap, level, cheap.enclose(level, n, replace(settings, gap=max(settings.gap, _GAPS[0]))))
         if found.is_at_most(limit):
             return found
-    margin = log_of_ball(whole) - part.log_estimate(level, n, ROUGH)  # what is wider would prove nothing
+    margin = log_of_ball(whole) - part.log_estimate(level, n, settings.rough)  # what is wider would prove nothing
     is_hopeless = isinstance(limit, fmpq) and margin < -_GAPS[0]  # a given goal: how far above it does not matter
     for gap in (*(gap for gap in rough if settings.gap < gap < (-margin if is_hopeless else margin)), settings.gap):
         found = Evidence.of(part, level, part.enclose(level, n, replace(settings, gap=gap)))
@@ -373,7 +375,7 @@ class MaxOverSearchedPairs(MaxOverPairs):
         """Whether the laws have so many values that one evaluation may take long."""
         return False
 
-    def proposed(self, level: Level, n: int) -> Sequence[PairBound]:
+    def proposed(self, level: Level, n: int, settings: Settings) -> Sequence[PairBound]:
         """Return a few parts, among them those with the largest divergence by a rough ranking; at least one."""
         raise NotImplementedError
 
@@ -381,9 +383,9 @@ class MaxOverSearchedPairs(MaxOverPairs):
         """Return the part for the pair of inputs of another bound's part, if the search is to begin with it."""
         return None
 
-    def ranked(self, level: Level, n: int) -> tuple[PairBound, ...]:
+    def ranked(self, level: Level, n: int, settings: Settings) -> tuple[PairBound, ...]:
         """Return the proposed parts, largest estimated divergence first."""
-        return MaxOverPairs.of(self.proposed(level, n)).ranked(level, n)
+        return MaxOverPairs.of(self.proposed(level, n, settings)).ranked(level, n, settings)
 
     def root(
         self, n: int, log_delta: float, settings: Settings, start: float | None = None, first: PairBound | None = None
@@ -408,9 +410,9 @@ class MaxOverSearchedPairs(MaxOverPairs):
             tried[best.signature], root = best, best.root(n, log_delta, settings, start)
             best = best if 0.0 < root < inf else None
         while True:
-            if best is not None and is_spent():
+            if best is not None and settings.limits.is_spent():
                 return root, best
-            proposed = self.proposed(Level.of_float(root), n)
+            proposed = self.proposed(Level.of_float(root), n, settings)
             # Reversed: of parts that are alike the first is kept.
             new = {part.signature: part for part in reversed(proposed) if part.signature not in tried}
             new = dict(reversed(new.items()))
@@ -424,5 +426,58 @@ class MaxOverSearchedPairs(MaxOverPairs):
                 return root, best
             if root in (0.0, inf):
                 # At eps = 0 all candidates of the first ranking were compared.
-                value = {id(p): p.log_estimate(Level.of_float(0.0), n, ROUGH) for p in some}
+                value = {id(p): p.log_estimate(Level.of_float(0.0), n, settings.rough) for p in some}
                 return root, best if root == inf else max(some, key=lambda p: value[id(p)])
+
+
+# --------------------------------------------- A bound with a name: what it supposes, and what it says of such settings
+
+Parts = Callable[[Any], Iterable[PairBound] | MaxOverPairs]
+"""Of what all users run, a ``Subject``; once in a ``Bound``, of a ``Setting``, whose hypotheses are checked."""
+
+
+@dataclass(frozen=True)
+class Bound(Statement):
+    """A bound in the literature, or of this project, that a question can ask for by name.
+
+    ``hypotheses`` lists what its theorem supposes; a setting that fails one is refused, with the reason. ``parts``
+    gives the parts of the bound (triples, or anything else with the methods of ``PairBound``) for what all users run.
+    ``proof`` names its page in docs/proofs, "" where nothing is proved. ``rank`` places it in the search for the least
+    upper bound: cheap ones first, None if it is evaluated on request only; ``skip_by_default`` tells where another one
+    is known to be at least as good, or where it takes too long to be a default. ``floor`` gives parts that the bound is
+    not below: where they are cheap, the bound is made only where it can be the least. ``too_costly`` tells the levels
+    and numbers of users at which it takes too long to be a default.
+
+    >>> from symamp.bounds.registry import BOUNDS
+    >>> import symamp as sa
+    >>> print(BOUNDS["blanket"].unsupported_reason(sa.PureLDP(eps0=1)))
+    it supposes that the probability of every message is known on every input; here nothing is known but its budget: \
+give a table or a family
+    """
+
+    name: str
+    proof_status: ProofStatus
+    source: str
+    summary: str
+    proof: str
+    hypotheses: tuple[Hypothesis, ...]
+    parts: Parts = field(repr=False)
+    rank: int | None = None
+    skip_by_default: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
+    floor: Callable[[Subject], Iterable[PairBound]] | None = field(repr=False, default=None)
+    too_costly: Callable[[Subject, Level, int], bool] = field(repr=False, default=lambda subject, level, n: False)
+
+    def __post_init__(self) -> None:
+        # A bound that left these out would be built for users who differ.
+        missing = (h for h in SHUFFLED if h not in self.hypotheses)
+        object.__setattr__(self, "hypotheses", (*missing, *self.hypotheses))
+        object.__setattr__(self, "parts", partial(self._checked, self.parts))
+
+    def bound(self, setting: Setting) -> MaxOverPairs:
+        """Return the bound for a setting; SupportMismatchError with the reason if it fails a hypothesis."""
+        found = self.parts(setting)
+        return found if isinstance(found, MaxOverPairs) else MaxOverPairs.of(found)
+
+    def _checked(self, parts: Parts, setting: Setting) -> Iterable[PairBound] | MaxOverPairs:
+        self.check(setting)
+        return parts(setting.randomizers[0])

@@ -11,13 +11,12 @@ from typing import ClassVar
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.bounds.analysis import Bound
-from symamp.bounds.attained_root import attained_root
-from symamp.bounds.bound import DataSets, PairBoundDefaults
+from symamp.bounds.bound import Bound, DataSets, PairBoundDefaults
 from symamp.bounds.hypotheses import SHUFFLED, TABLE, table_of
+from symamp.bounds.pair_of_inputs import attained_root
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.exact.every_data_set import Counts, EveryDataSet, Pair, work
 from symamp.laws.law import Level
 from symamp.numbers.reading import exact_number
@@ -35,7 +34,7 @@ _BITS, _MOST_BITS = 192, 8192
 
 @dataclass(frozen=True)
 class RowsOfTable(PairBoundDefaults):
-    """What the analysis asks of an ordered pair of rows of a table, whose entries are numbers."""
+    """What is asked of an ordered pair of rows of a table, whose entries are numbers."""
 
     table: FiniteMechanism
     rows: Pair
@@ -54,7 +53,7 @@ class RowsOfTable(PairBoundDefaults):
         """Return bounds on the divergence to so many bits."""
         raise NotImplementedError
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         with at_precision(64):
             return log_of_ball(arb(self.ends(level, n, _BITS)[1]))
@@ -118,7 +117,7 @@ class CountedUsers(RowsOfTable):
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
-        value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n))
+        value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n, settings))
         return estimate_root(value, value, n, log_delta, settings, self._top, start)
 
 
@@ -151,8 +150,8 @@ class FewUsers(RowsOfTable):
     def _every(self, n: int, bits: int) -> EveryDataSet:
         asked = work(len(self.table.inputs), len(self.table.messages), n)
         if asked > _MOST_ON_REQUEST:
-            told = f"users, inputs and messages with at most {_MOST_ON_REQUEST} terms, not {asked}"
-            raise ArgumentError("n", f"{n} users for method={self.method!r}", told)
+            many = Problem(f"{self.method} has {asked} terms for {n} users, more than {_MOST_ON_REQUEST}")
+            raise ArgumentError("n", many, "take fewer users, inputs or messages, or another method")
         return EveryDataSet.of(self.table, n, bits)
 
 
@@ -168,9 +167,14 @@ def _parts(subject: Subject) -> Iterator[FewUsers]:
     return (FewUsers(table, rows) for rows in table.numeric.pairs)
 
 
+def are_few(table: FiniteMechanism, n: int) -> bool:
+    """Return whether all data sets of n users can be enumerated within a default question."""
+    return n <= _MOST_USERS and work(len(table.inputs), len(table.messages), n) <= _MOST_WORK
+
+
 def _is_dear(subject: Subject, level: Level, n: int) -> bool:
     table = table_of(subject)
-    return table is None or n > _MOST_USERS or work(len(table.inputs), len(table.messages), n) > _MOST_WORK
+    return table is None or not are_few(table, n)
 
 
 EVERY_DATA_SET = Bound(

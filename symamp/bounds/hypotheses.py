@@ -9,7 +9,7 @@ import sympy as sp
 
 from symamp.bounds.subject import Setting, Subject
 from symamp.decompositions.envelope import describes_all_inputs
-from symamp.errors import SupportMismatchError
+from symamp.errors import Problem, SupportMismatchError
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, MESSAGES, Mechanism
 
@@ -52,13 +52,14 @@ class Statement:
         """Return None if the setting meets all hypotheses, else the first one that it does not meet, and why."""
         for hypothesis in self.hypotheses:
             if (reason := hypothesis.fails(setting)) is not None:
-                return f"settings where {hypothesis.clause}; {reason}"
+                return f"it supposes that {hypothesis.clause}; {reason}"
         return None
 
     def check(self, setting: Setting, argument: str = "method") -> None:
         """Raise SupportMismatchError, with the name and the reason, unless the setting meets all hypotheses."""
-        if (reason := self.unsupported_reason(setting)) is not None:
-            raise SupportMismatchError(argument, self.name, reason)
+        for hypothesis in self.hypotheses:
+            if (reason := hypothesis.fails(setting)) is not None:
+                raise SupportMismatchError(argument, Problem(f"{self.name} supposes that {hypothesis.clause}"), reason)
 
 
 @dataclass(frozen=True)
@@ -96,12 +97,16 @@ def _shuffled(what: str) -> Callable[[Setting], str | None]:
 def _compares_all(setting: Setting) -> str | None:
     if setting.compares_all:
         return None
-    return "here only some pairs are: ask about all of them, whose bounds hold for some"
+    return "here only some pairs are: bounds of the mechanism without .near() hold for them, too"
 
 
 def _one_comparison(setting: Setting) -> str | None:
     told = {_compared(r) for r in setting.randomizers}
-    return None if len(told) == 1 else "here they differ: any one of them may be asked about the victim's data"
+    return (
+        None
+        if len(told) == 1
+        else "here they differ, and any of them may run on the victim's data: give all one .near(...)"
+    )
 
 
 def _compared(subject: Subject) -> object:
@@ -133,16 +138,18 @@ def _randomizer(setting: Setting) -> str | None:
 
 
 def _triple(subject: Subject) -> str | None:
-    return None if subject.triple is not None else "here randomizers are: give a decomposition or a list of atoms"
+    return (
+        None if subject.triple is not None else "here a mechanism is: give a decomposition, or its components in a list"
+    )
 
 
 def _finite_budget(setting: Setting) -> str | None:
     if setting.local_ratio() is not sp.oo:
         return None
     if len(setting.randomizers) > 1 or setting.shuffled == DATA:
-        return "here ratios of probabilities have no limit: give every group a mechanism with a finite budget"
+        return "here ratios of probabilities are unbounded: give every group a mechanism with a finite budget"
     if setting.randomizers[0].mechanism is None:
-        return "here ratios of densities have no limit: leave out the method"
+        return "here ratios of densities are unbounded: leave out the method"
     return "here a message has probability 0 on one input and not on another: method='blanket' needs no budget"
 
 
@@ -163,27 +170,26 @@ def _listed(subject: Subject) -> Mechanism | None:
 
 def _described(subject: Subject) -> str | None:
     mechanism = _listed(subject)
-    # A table has no other inputs.
-    if mechanism is None or mechanism.numeric is not None or describes_all_inputs(mechanism):
+    if mechanism is None or describes_all_inputs(mechanism):
         return None
-    return f"here {mechanism.name} shows its worst pair only: take method='blanket'"
+    return f"here {mechanism.name} describes its worst pair only: take method='blanket'"
 
 
 def _every_class(subject: Subject) -> str | None:
     mechanism = _listed(subject)
-    if mechanism is None or mechanism.lists_all_inputs:
+    if mechanism is None or (mechanism.lists_all_inputs and _described(subject) is None):
         return None
-    return f"here {mechanism.name} shows the worst ones only: give a table with all inputs, or take method='blanket'"
+    return f"here {mechanism.name} describes the worst only: give a table with all inputs, or take method='blanket'"
 
 
 def _table(subject: Subject) -> str | None:
     found = table_of(subject) is not None
-    return None if found else "here it is another: small families have a table, .table(), once parameters are numbers"
+    return None if found else "here it is none: small families have one, .table(), once parameters are numbers"
 
 
 def _no_listed(subject: Subject) -> str | None:
     found = subject.densities is not None and not subject.densities.is_interval
-    return None if found else "here they have not: leave out the method"
+    return None if found else "here they have none: leave out the method"
 
 
 def table_of(subject: Subject) -> FiniteMechanism | None:
@@ -192,7 +198,7 @@ def table_of(subject: Subject) -> FiniteMechanism | None:
     return mechanism if isinstance(mechanism, FiniteMechanism) and mechanism.numeric is not None else None
 
 
-RANDOMIZER = Hypothesis("randomizer", "What users run is a randomizer, or every one of a budget.", _randomizer)
+RANDOMIZER = Hypothesis("randomizer", "The question is about randomizers, not about a triple by itself.", _randomizer)
 TRIPLE = Hypothesis("triple", "The triple itself is given, whatever randomizer has it.", every(_triple))
 FINITE_BUDGET = Hypothesis(
     "finite_budget", "The budget e^eps0 of any two inputs, compared or not, is finite.", _finite_budget

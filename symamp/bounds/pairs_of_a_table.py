@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from symamp.bounds.bound import Progress
 from symamp.decompositions.numeric_table import Floats, NumericTable
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Law, Level, float_gparv
 from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
+from symamp.numbers.limits import FREQUENCY, RANKING, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT
-from symamp.numbers.work import spend
 from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.inversion import log_of_ball
 from symamp.sums.kernel import Kernel
@@ -31,7 +31,8 @@ from symamp.sums.tilted import Plan
 
 _AROUND, _MOST_TILTS = 4.0, 33
 """Tilts are sought this many octaves beyond the saddle points of normal laws, half an octave apart if they are few."""
-_CALL, _TERM, _EXPONENTIALS = 30.0, 0.0015, 20  # units of work; the third in terms
+_EXPONENTIALS = 20
+"""How many terms of a product of matrices take the time of the exponentials of an entry."""
 _LEAST_SHARE = 0.1
 """Of the pairs, those whose rows differ least: their saddle points are not looked for."""
 
@@ -57,7 +58,6 @@ def excesses(rows: Floats, e: float) -> Floats:
     >>> excesses(np.array([[0.75, 0.25], [0.25, 0.75]]), 1.0).tolist()
     [[0.0, 0.5], [0.5, 0.0]]
     """
-    spend(_TERM * rows.size * len(rows))
     return np.array([np.maximum(row - e * rows, 0.0).sum(axis=1) for row in rows])
 
 
@@ -123,7 +123,6 @@ def log_moments(rows: Floats, hidden: Floats, e_minus_one: float, theta: float) 
     Built from e^x - 1, so that nothing of the small logarithm cancels before n multiplies it, but for large tilts,
     where the terms of e^x - 1 would cancel themselves. What overflows is nan or inf.
     """
-    spend(_CALL + _TERM * rows.size * (_EXPONENTIALS + len(rows)))
     seen = hidden > 0.0
     weights, ratios = hidden[seen], theta * rows[:, seen] / hidden[seen]
     with np.errstate(all="ignore"):
@@ -137,6 +136,11 @@ def log_moments(rows: Floats, hidden: Floats, e_minus_one: float, theta: float) 
             rest = max(1.0 - float(weights.sum()), 0.0)
             found[~small] = np.log((weights * np.exp(ratios[~small])) @ np.exp(-(1.0 + e_minus_one) * ratios).T + rest)
         return found
+
+
+def ranking_work(table: NumericTable) -> float:
+    """Return the work of one ranking of all pairs of rows."""
+    return RANKING.of(table.floats.size * (len(table.inputs) + _EXPONENTIALS))
 
 
 def best(scores: Floats, most: int) -> list[tuple[int, int]]:
@@ -170,6 +174,11 @@ def worst_triples(
         found += [(scores[i, j] - 1e-9 * (other in (i, j)), (i, j, other)) for i, j in best(scores, most)]
     found.sort(key=lambda item: (-item[0], item[1]))
     return [triple for _, triple in found[:most]] or [(i, j, i) for i, j in table.pairs[:1]]
+
+
+def work_of_triples(table: NumericTable) -> float:
+    """Return the work of ranking all triples."""
+    return len(_hiding(table)) * ranking_work(table)
 
 
 def pairs_badly_hidden(table: NumericTable, level: Level, n: int, most: int) -> list[tuple[int, int]]:
@@ -218,7 +227,6 @@ def most_revealing(table: NumericTable) -> list[tuple[int, int]]:
 
 Pair = tuple[int, int]
 _ROUNDINGS = 2.0**-50
-_FREQUENCY, _PAIR, _TERM_OF_KERNEL = 50.0, 8.0, 0.002  # units of work
 _TINY = arb(2) ** -60
 _SMALLEST, _LARGEST = 1e-100, 1e100
 
@@ -242,7 +250,6 @@ def kernel_bounds(
     scale = moments.at_zero
     sums = [kernel.at_zero()[1] / 2 for _ in pairs]
     for j in range(1, plan.terms):
-        spend(_FREQUENCY + len(pairs) * (_PAIR + _TERM_OF_KERNEL * len(table.messages)))
         if progress is not None:
             progress(j, plan.terms)
         _, weight = kernel.at(kernel.step * j)
@@ -311,9 +318,11 @@ def _side(
         grown = [(tilt * r).exp() for r in ratios]
         circle = [(turn * r).sin_cos() for r in ratios]
         if any(g.rel_accuracy_bits() < 60 for g in grown) or any(s.rad() > _TINY for s, _ in circle):
-            raise PrecisionError("table", "entries with few digits", "at least 60 bits at the working precision")
+            raise PrecisionError(
+                "table", Problem("entries have less than 60 bits at this precision"), "take a higher one"
+            )
         if not all(g < _LARGEST for g in grown):
-            raise PrecisionError("table", "moments beyond doubles", "a tilt that keeps them below 1e100")
+            raise PrecisionError("table", Problem("moments are beyond 1e100"), "take a smaller tilt")
         sizes.append([float(g) if g > _SMALLEST else 0.0 for g in grown])
         turns.append([complex(float(c), float(s)) for s, c in circle])
     return np.array(sizes), np.array(turns)
@@ -323,7 +332,6 @@ def _side(
 
 MOMENTS = "moments"
 """The evaluator of what moments prove."""
-_ENTRY, _EXPONENTIALS_OF_BOUNDS = 0.15, 20  # units of work of one product of balls, and exponentials in these
 _KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
 
 
@@ -366,6 +374,7 @@ def narrowed(
     bound: arb,
     pairs: list[Pair],
     worst: Law,
+    limits: Limits,
     progress: Progress | None = None,
 ) -> list[Pair]:
     """Return those of the pairs that are still not proved to have a divergence of at most ``bound``.
@@ -386,6 +395,7 @@ def narrowed(
         plan = float_sum(rough, n, _KERNEL_GAP, _MOST_FREQUENCIES).plan
         if plan.terms > _MOST_TERMS:  # one pair by itself leaves most of them out
             return left
+        limits.charge(plan.terms * FREQUENCY.of(len(left)))
         try:
             bounds = kernel_bounds(table, level, n, left, plan, progress)
         except PrecisionError:  # then each pair is evaluated by itself
@@ -428,7 +438,6 @@ def _own_tilts(table: NumericTable, level: Level, n: int, pairs: Sequence[Pair])
 
 def _moment(table: NumericTable, level: Level, theta: arb, pair: Pair) -> arb:
     """Return M(theta) of one pair."""
-    spend(_ENTRY * _EXPONENTIALS_OF_BOUNDS * len(table.messages))
     e, found, seen = level.exponential(), arb(0), arb(0)
     for y, r in enumerate(table.least):
         if not table.is_null(int(r)):
@@ -445,7 +454,6 @@ def _root(x: arb, n: int) -> arb:
 
 def _moments(table: NumericTable, level: Level, theta: arb) -> tuple[arb_mat, arb]:
     """Return sum over y of m(y) e^(theta (r0 - E r1)) for all pairs, and the mass of the null symbol."""
-    spend(_ENTRY * table.floats.size * (_EXPONENTIALS_OF_BOUNDS + len(table.inputs)))
     e = level.exponential()
     hidden = [table.ball(int(r)) for r in table.least]
     seen = [y for y, r in enumerate(table.least) if not table.is_null(int(r))]
@@ -496,7 +504,6 @@ Booleans: TypeAlias = NDArray[np.bool_]
 
 _MOST, _CHUNK = 30_000_000, 500_000
 """So many triples (pair, x, y) take seconds; so many of them are in memory at once."""
-_TRIPLE, _WHOLE = 0.05, 3  # units of work, and terms
 _LEAST_ENTRY, _LARGEST_E, _LARGEST_EXPONENT = 1e-200, 1e12, 1e10
 _CENTRED, _BLURRED, _SLACK = 1e-6, 1e-9, 1.0 + 1e-4
 _BEYOND, _MOST_BEYOND = 12.0, 0.25
@@ -544,7 +551,6 @@ def common_bounds(
         return nothing
     with np.errstate(all="ignore"):  # what is no number proves nothing
         best = min(common, key=lambda c: float(np.nan_to_num(_bounds(rows, [worst], c), nan=inf)[0]))
-        spend(_TRIPLE * len(pairs) * rows.size * (_WHOLE + len(parameters.terms)))
         size = max(_CHUNK // rows.size, 1)
         parts = [_bounds(rows, pairs[i : i + size], best) for i in range(0, len(pairs), size)]
     return np.concatenate([np.empty(0), *parts])

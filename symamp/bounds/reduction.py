@@ -18,7 +18,7 @@ from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.to_law import law_of
 from symamp.laws.law import Law, Level, quick_gparv
-from symamp.numbers.work import is_spent, kept
+from symamp.numbers.limits import Limits, kept
 from symamp.sums.divergence import Enclosure, Settings, enclose_divergence, estimate_log_divergence
 from symamp.sums.inversion import approximate_log_law, estimate_epsilon, largest_epsilon, limit_divergence, plateau
 
@@ -62,11 +62,11 @@ class Reduction(PairBoundDefaults):
         """The component list, or what says as much."""
         return self.decomposition.fingerprint
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
-        if is_spent():
+        if settings.limits.is_spent():
             return approximate_log_law(quick_gparv(self.law, level), n)
-        return _estimated(self.decomposition, bool(self.dataset), level, n, settings or Settings())
+        return _estimated(settings.limits, self.decomposition, bool(self.dataset), level, n, settings)
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
@@ -90,7 +90,7 @@ class Reduction(PairBoundDefaults):
         ---------
         The divergence of the triple lies between the outer ends. Proof: docs/proofs/kernel_sandwich.md.
         """
-        return _enclosed(self.decomposition, bool(self.dataset), level, n, settings)
+        return _enclosed(settings.limits, self.decomposition, bool(self.dataset), level, n, settings)
 
     def dominates(self, other: PairBound, level: Level) -> bool:
         """Return whether convex order proves that ``other`` is not worse at this level, for every n.
@@ -122,12 +122,17 @@ def dataset_reduction(mechanism: LocalRandomizer, pair: tuple[str, str], others:
 
 # A search comes back to the same triple at the same level: nothing is evaluated twice.
 @kept(maxsize=8192)
-def _estimated(decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings) -> float:
-    return estimate_log_divergence(law_of(decomposition, complete), level, n, settings)
+def _estimated(
+    limits: Limits, decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings
+) -> float:
+    return estimate_log_divergence(law_of(decomposition, complete), level, n, settings.under(limits))
 
 
 @kept(maxsize=1024)
-def _enclosed(decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings) -> Enclosure:
+def _enclosed(
+    limits: Limits, decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings
+) -> Enclosure:
+    settings = settings.under(limits)
     around = decomposition.enclosing_laws
     if around is None:
         return enclose_divergence(law_of(decomposition, complete), level, n, settings)

@@ -7,12 +7,10 @@ from math import inf
 from operator import itemgetter
 from typing import TypeAlias
 
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import ROUGH, MaxOverPairs, PairBound, Progress
-from symamp.bounds.registry import analysis, by_default
+from symamp.bounds.bound import Bound, MaxOverPairs, PairBound, Progress
+from symamp.bounds.registry import by_default, named
 from symamp.bounds.subject import Subject
 from symamp.laws.law import Level
-from symamp.numbers.work import is_spent
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS
 
@@ -30,7 +28,7 @@ class CandidateBounds:
     """The upper bounds of a subject, made when they are needed: the named one, or all proved ones, cheap first."""
 
     def __init__(self, subject: Subject, method: str | None, progress: Progress | None = None) -> None:
-        self._analyses = by_default(subject) if method is None else (analysis(method, subject),)
+        self._analyses = by_default(subject) if method is None else (named(method, subject),)
         self._subject, self._progress = subject, progress
         self._made: dict[str, MaxOverPairs] = {}
         self._floors: dict[str, tuple[PairBound, ...]] = {}
@@ -47,7 +45,7 @@ class CandidateBounds:
         """The cheapest bound."""
         return self._bound(self._analyses[0])
 
-    def _is_hopeless(self, found: Bound, n: int, level: Level, log_delta: float) -> bool:
+    def _is_hopeless(self, found: Bound, n: int, level: Level, log_delta: float, settings: Settings) -> bool:
         """Return whether the bound takes too long for one of many, or its parts show that it is not below this."""
         if len(self._analyses) > 1 and found.too_costly(self._subject, level, n):
             return True
@@ -55,7 +53,7 @@ class CandidateBounds:
             return False
         if found.name not in self._floors:
             self._floors[found.name] = tuple(found.floor(self._subject))
-        return any(part.log_estimate(level, n, ROUGH) >= log_delta for part in self._floors[found.name])
+        return any(part.log_estimate(level, n, settings.rough) >= log_delta for part in self._floors[found.name])
 
     def roots(
         self,
@@ -73,9 +71,9 @@ class CandidateBounds:
         tried: list[Tried] = []
         for found in self._analyses:
             least = min((root for root, *_ in tried), default=inf)
-            if tried and is_spent():
+            if tried and settings.limits.is_spent():
                 break
-            if tried and self._is_hopeless(found, n, Level.of_float(min(least, LARGEST_EPS)), log_delta):
+            if tried and self._is_hopeless(found, n, Level.of_float(min(least, LARGEST_EPS)), log_delta, settings):
                 continue
             bound = self._bound(found)
             if exact and tried and bound.parts[0].estimate_error > 0.0:
@@ -89,7 +87,7 @@ class CandidateBounds:
                 break
         return sorted(tried, key=itemgetter(0))
 
-    def values(self, level: Level, n: int, low: float, exact: bool = False) -> list[Tried]:
+    def values(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> list[Tried]:
         """Return the bounds that were tried with the logarithms of their estimates, the least first, likewise.
 
         What was far above the least at a question near this one is not tried again.
@@ -100,31 +98,61 @@ class CandidateBounds:
         for found in self._analyses:
             if is_near and found.name in beaten:
                 continue
-            if tried and is_spent():
+            if tried and settings.limits.is_spent():
                 break
             least = min((value for value, *_ in tried), default=inf)
-            if self._is_hopeless(found, n, level, least):
+            if self._is_hopeless(found, n, level, least, settings):
                 continue
             bound = self._bound(found)
             if exact and tried and bound.parts[0].estimate_error > 0.0:
                 continue
-            part = bound.ranked(level, n)[0]
-            value = part.log_estimate(level, n)
+            part = bound.ranked(level, n, settings)[0]
+            value = part.log_estimate(level, n, settings.usual)
             tried.append((value, bound, part))
             if part.is_attained or min(value, least) <= low + LOOSE:
                 break
         if not tried:  # what is left takes too long at this level
             self._beaten = low, (n, exact), frozenset()
-            return self.values(level, n, low, exact)
+            return self.values(level, n, settings, low, exact)
         tried.sort(key=itemgetter(0))
         if not is_near:
             far = (part.method for value, _, part in tried if value > tried[0][0] + _FAR_ABOVE)
             self._beaten = low, (n, exact), frozenset(far)
         return tried
 
-    def least_value(self, level: Level, n: int, low: float, exact: bool = False) -> Tried:
+    def least_value(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> Tried:
         """Return (log divergence, bound, part) of the bound with the least estimate, down to about ``low``."""
-        return self.values(level, n, low, exact)[0]
+        return self.values(level, n, settings, low, exact)[0]
+
+
+class OnlyBound(CandidateBounds):
+    """One bound, where there is no other."""
+
+    def __init__(self, bound: MaxOverPairs) -> None:
+        self._only = bound
+
+    @property
+    def first(self) -> MaxOverPairs:
+        """The bound."""
+        return self._only
+
+    def roots(
+        self,
+        n: int,
+        log_delta: float,
+        settings: Settings,
+        low: float,
+        exact: bool = False,
+        lower: PairBound | None = None,
+    ) -> list[Tried]:
+        """Return the bound with its estimated eps."""
+        root, part = self._only.root(n, log_delta, settings, low)
+        return [(root, self._only, part)]
+
+    def values(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> list[Tried]:
+        """Return the bound with the logarithm of its estimate."""
+        part = self._only.ranked(level, n, settings)[0]
+        return [(part.log_estimate(level, n, settings.usual), self._only, part)]
 
 
 def attained_first(tried: Sequence[Tried], slack: float) -> Tried:

@@ -12,11 +12,11 @@ from flint import arb
 
 from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.few_users import HISTOGRAMS, CountedUsers
-from symamp.bounds.fixed_counts import FixedCounts
 from symamp.bounds.reduction import Reduction, is_triple
+from symamp.bounds.two_messages import FixedCounts
 from symamp.certificates.mechanisms import Described
 from symamp.certificates.text import LIMIT, At, dyadic_text, exact_double, fraction_text
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import at_precision
@@ -52,9 +52,7 @@ def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, sp
         return {"kind": "message counts"} | pair | {"boxes": boxes}
     triples = [t for t in part.fixed_background if is_triple(t)]
     if not triples or at.level is None:
-        raise ArgumentError(
-            "certificate", part.method, "an analysis of triples or laws, such as method='all_data_sets'"
-        )
+        raise ArgumentError("certificate", Problem(f"{part.method} has none"), "ask with method='all_data_sets'")
     return {"kind": "envelope"} | pair | {"dominating": _dominating(triples, at, found)} | evaluation(found, n)
 
 
@@ -102,9 +100,7 @@ def evaluation(found: Any, n: int = 0) -> Data:
     """Return the evaluator of a sum with its plan; ArgumentError where the verifier cannot repeat it."""
     name, plan = found.evaluator.partition(",")[0], found.plan
     if name == LATTICE:
-        raise ArgumentError(
-            "certificate", "sums on a lattice", "an answer by binomial tails, enumeration or the kernel"
-        )
+        raise ArgumentError("certificate", Problem("sums on a lattice have none"), "ask with another gap or n")
     if isinstance(plan, TailPlan):
         windows = [list(w) for w in plan.windows(n, _WIDER)]
         return {"evaluator": name, "plan": {"theta": exact_double(plan.theta), "windows": windows}}

@@ -17,7 +17,7 @@ from symamp.certificates.text import At, expression_text, fraction_text
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.to_law import number
-from symamp.errors import ArgumentError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, UndecidedOrderError
 from symamp.formulas.order import is_zero
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import at_precision
@@ -199,9 +199,7 @@ def of_triples(above: Sequence[PairBound], below: Sequence[PairBound], at: At | 
             found.setdefault(part.pair, {})[mixture(t.dataset)] = t
     inputs = tuple(dict.fromkeys(x for pair, laws in found.items() for x in (*pair, *laws) if x))
     if not inputs:
-        raise ArgumentError(
-            "certificate", "no triples", "an analysis of triples or laws, such as method='all_data_sets'"
-        )
+        raise ArgumentError("certificate", Problem("no triple is behind it"), "ask with method='all_data_sets'")
     return Described(
         {
             "kind": "triples",
@@ -223,8 +221,8 @@ def of_triples(above: Sequence[PairBound], below: Sequence[PairBound], at: At | 
 
 def _law(decomposition: Decomposition, at: At | None) -> dict[str, Any]:
     if decomposition.enclosing_laws is not None or not decomposition.is_listed:
-        told = "a mechanism whose components are listed: fewer parts, equal ones, or no noise among them"
-        raise ArgumentError("certificate", "components that were merged in balls", told)
+        merged = Problem("the mechanism has too many components to list, or noise among its parts")
+        raise ArgumentError("certificate", merged, "take fewer parts, or equal ones")
     rows = decomposition.components
     text = Texts((x for r0, r1, _ in rows for x in (r0, r1)), at)
     return {

@@ -12,17 +12,17 @@ from typing import Any
 import sympy as sp
 from flint import arb, fmpq
 
+from symamp.bounds.all_data_sets.generic import PatternCell
 from symamp.bounds.blanket import blanket_of_rows
 from symamp.bounds.bound import Evidence, PairBound
-from symamp.bounds.density_tables import AboveDensities
+from symamp.bounds.densities import AboveDensities
 from symamp.bounds.few_users import HISTOGRAMS
-from symamp.bounds.fixed_counts import FixedCounts
-from symamp.bounds.generic_all_data_sets import PatternCell
 from symamp.bounds.pairs_of_a_table import MOMENTS, common_tilt, open_pairs
 from symamp.bounds.reduction import is_triple
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.search import CandidateBounds
 from symamp.bounds.subject import Subject
+from symamp.bounds.two_messages import FixedCounts
 from symamp.certificates import evidence as write
 from symamp.certificates.mechanisms import Described, of_budget, of_orbits, of_table, of_triples
 from symamp.certificates.text import LIMIT, At, fraction_text, integer_text
@@ -30,7 +30,7 @@ from symamp.decompositions.blanket import blanket
 from symamp.decompositions.envelope import envelope
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.pairs import distinct_pairs
-from symamp.errors import ArgumentError, PrecisionError
+from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import fmpq_of, rational_of
@@ -117,7 +117,7 @@ def accepted(
         verdict = verify(json.dumps(data))
         if verdict.status == "valid":
             return data
-    raise PrecisionError("certificate", verdict.reason, f"a claim that can be checked within {MOST_PRECISION} bits")
+    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "ask with a larger gap")
 
 
 def setting(
@@ -258,7 +258,7 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
     whole = CandidateBounds(subject, method).first
     if whole.searched_table is not None:
         if method not in (None, "blanket"):
-            raise ArgumentError("certificate", f"{method} of a table", "an answer of method='blanket'")
+            raise ArgumentError("certificate", Problem(f"{method} of a table has none"), "ask with method='blanket'")
         # A bound of 0 is shown by one user alone: no tilt proves it.
         if len(whole.searched_table.inputs) > _FEW_INPUTS and not whole.searched_table.is_restricted and bound > 0:
             return _of_table(whole.searched_table, at, bound, n, evaluated)

@@ -17,7 +17,7 @@ from symamp.certificates.evidence import kernel_plan
 from symamp.certificates.mechanisms import Described
 from symamp.certificates.one_round import FORMAT, MORE_BITS, VERSION, Above, Claim, Data, described, setting
 from symamp.certificates.text import At, fraction_text
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import rational_of
 from symamp.settings.question import Query, Question
@@ -76,7 +76,7 @@ def certificate(claim: Data, rounds: Sequence[tuple[str, int]], above: Rounds | 
         verdict = verify(json.dumps(data | {"above": made}))
         if verdict.status == "valid":
             return data | {"above": made}
-    raise PrecisionError("certificate", verdict.reason, "a bracket with more room at its ends")
+    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "ask with a larger gap")
 
 
 def _curves(side: Rounds | None) -> Sequence[Curve]:

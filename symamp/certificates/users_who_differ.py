@@ -3,39 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from flint import arb
+import sympy as sp
+from flint import arb, fmpq
 
 from symamp.bounds.blanket import SOURCE
-from symamp.bounds.bound import DataSets
+from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.certificates.evidence import evaluation
 from symamp.certificates.mechanisms import Described, of_budget, of_table
-from symamp.certificates.one_round import accepted, of_mechanism, setting
+from symamp.certificates.one_round import Claim, Data, accepted, of_mechanism, setting
 from symamp.certificates.text import At, exact_double, fraction_text
+from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.decompositions.decomposition import Decomposition
+from symamp.laws.law import Level
+from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, Mechanism
-from symamp.settings.users_who_differ import (
-    Constant,
-    HeterogeneousUsers,
-    Positions,
-    StepTest,
-    Victim,
-    members,
-)
-from symamp.settings.users_who_differ import positions_above as positions_of
-from symamp.sums.divergence import Enclosure
-from symamp.sums.groups import StepPlan
+from symamp.settings.users_who_differ import Constant, HeterogeneousUsers, members_below, positions_above
+from symamp.settings.victims import CommonBlanket, ShuffledData, Victims
 from symamp.verifier import MOST_PRECISION
 
-Data = dict[str, Any]
 _BITS, _LEAST_BITS = 192, 160
+_GAPS = (1e-4, 1e-7, 1e-10)
+
+
+def crowd_certificate(claim: Claim, groups: Sequence[int]) -> Data:
+    """Return the certificate of a bracket for these groups of victims, by number.
+
+    Raises PrecisionError if the verifier accepts it at no precision.
+    """
+    crowd: HeterogeneousUsers = claim.question.subject
+    asked, lower, upper = claim.asked, claim.least.below, claim.most.above
+    found = [v for v in Victims.of(crowd, None) if v.number in groups]
+    is_epsilon = asked.quantity == "epsilon"
+    low, high = (At.of(sp.Rational(end) if is_epsilon else asked.given) for end in (lower, upper))  # doubles are exact
+    goal = asked.given if is_epsilon else Dyadic.of_float(upper).fraction
+    above, below = [], list[Evidence]()
+    if is_epsilon or upper < 1.0:
+        above = [_proved(part, high, claim, goal) for v in found for part in v.bound.parts]
+    if lower > 0.0:
+        below = [claim.below[0]]
+    by_ratio = crowd.shuffled == DATA and not all(isinstance(x, Decomposition) for x in positions_above(crowd).known)
+    users = Users(crowd, high, by_ratio)
+    # Where data are shuffled, nobody's place is known: what holds for one holds for all.
+    places = range(len(crowd.groups)) if crowd.shuffled == DATA else [v.group for v in found]
+    named = [(c, i in places, m.data) for i, ((c, _), m) in enumerate(zip(crowd.groups, users.known, strict=True))]
+    stated = {
+        "quantity": asked.quantity,
+        "delta" if is_epsilon else "eps": fraction_text(asked.given) if is_epsilon else high.text,
+        "lower": exact_double(lower),
+        "upper": exact_double(upper),
+    }
+    sides = {"above": _side(users, high, above), "below": _side(users, low, below)}
+    return accepted(stated, [setting(repr(crowd), named, shuffled=crowd.shuffled, kept=1 - crowd.dropout)], sides, [])
+
+
+def _proved(part: PairBound, at: At, claim: Claim, goal: fmpq) -> Evidence:
+    """Return an evaluation that proves the goal: one that is known, or one as close as it takes."""
+    assert at.level is not None
+    known = next((e for e in claim.above if e.part == part and e.eps == at.text), None)
+    if known is not None:
+        return known
+    for gap in (claim.asked.settings.gap, *_GAPS):
+        settings = replace(claim.asked.settings, gap=gap)
+        found = Evidence.of(part, at.level, part.enclose(at.level, claim.question.n, settings))
+        if found.is_at_most(goal):
+            break
+    return found
+
+
+def _side(users: Users, at: At, found: Sequence[Evidence]) -> Callable[[int], Data] | None:
+    if not found:
+        return None
+    assert at.level is not None
+    every = [_data(users, e, at.level) for e in found]
+    # What a victim's own message tells the verifier makes itself.
+    listed = [data for data in every if (data["kind"], data.get("evaluator")) != ("hidden users", "one user")]
+    bits = max(_LEAST_BITS, *(e.precision for e in found))
+    return lambda more: {"eps": at.text, "precision": min(bits + more, MOST_PRECISION), "evidence": listed}
 
 
 @dataclass(frozen=True)
@@ -71,45 +122,32 @@ class Users:
         return self._of(mechanism)
 
 
-Piece = Callable[[Users], Data]
-"""Returns the evidence of one evaluation as data."""
-
-
-@dataclass(frozen=True)
-class GroupsEvidence:
-    """One evaluation about users who differ: its precision, and what repeats it."""
-
-    precision: int
-    piece: Piece
-
-
-def hidden_users(users: Users, victim: Victim, how: Data) -> Data:
-    """Return the evidence by Theorem D for a victim and a pair of inputs."""
-    pair = users.known[victim.group].pair(victim.pair)
-    return {"kind": "hidden users", "victim": victim.group, "pair": pair, **how}
-
-
-def positions_above(users: Users, positions: Positions, how: Data) -> Data:
-    """Return the evidence by the blankets of all positions, or by their ratios alone."""
-    both = zip(users.known, positions.known, strict=True)
-    pairs = None if users.by_ratio else [m.pair(x.pair) for m, x in both if isinstance(x, Decomposition)]
-    return {"kind": "positions", "pairs": pairs, **how}
-
-
-def positions_below(users: Users, name: DataSets, found: Enclosure) -> Data:
-    """Return the evidence of one pair of data sets where data are shuffled."""
-    known = users.known
+def _data(users: Users, found: Evidence, level: Level) -> Data:
+    part, known = found.part, users.known
+    if isinstance(part, StepSums):
+        return _steps(users, part, level)
+    if isinstance(part, CommonBlanket):
+        pair = known[part.victim.group].pair(part.pair)
+        return {"kind": "hidden users", "victim": part.victim.group, "pair": pair, **evaluation(found)}
+    if isinstance(part, ShuffledData):
+        both = zip(known, part.positions.known, strict=True)
+        pairs = None if users.by_ratio else [m.pair(x.pair) for m, x in both if isinstance(x, Decomposition)]
+        return {"kind": "positions", "pairs": pairs, **evaluation(found)}
+    assert isinstance(part, DataOfPositions)
     if users.by_ratio:
-        known = [users.member(m) for m in dict(members(users.crowd))[name.member]]
-    pair, other = known[0].pair((name.x0, name.x1)), known[0].inputs.index(name.others[0][0])
-    data = {"kind": "positions", "pair": pair, "other": other, **evaluation(found)}
-    return data | ({"members": [m.data for m in known]} if users.by_ratio else {})
+        known = [users.member(m) for m in dict(members_below(users.crowd))[part.member]]
+    data = {"kind": "positions", "pair": known[0].pair(part.pair), "others": known[0].others(part.dataset)}
+    return data | evaluation(found) | ({"members": [m.data for m in known]} if users.by_ratio else {})
 
 
-def steps(users: Users, victim: Victim, test: StepTest, plan: StepPlan) -> Data:
-    """Return the evidence by a threshold for a sum of signs, where all others hold one input."""
+def _steps(users: Users, part: StepSums, level: Level) -> Data:
+    """Return the evidence by a threshold for a sum of signs, with what the others of each group hold."""
+    victim, test = part.victim, part.test(level)
+    plan = None if test is None else test.walk.plan(level)
+    assert test is not None
+    assert plan is not None
     known, own = users.known[victim.group], victim.columns[victim.group]
-    pair = known.pair(victim.pair)
+    pair = known.pair(part.pair)
     view = known.as_read().view((pair[0], pair[1]))
     i, j = view.places((pair[0], pair[1]))
 
@@ -122,54 +160,7 @@ def steps(users: Users, victim: Victim, test: StepTest, plan: StepPlan) -> Data:
         "kind": "steps",
         "victim": victim.group,
         "pair": pair,
-        "other": known.inputs.index(test.name.others[0][0]),
+        "others": [[[known.inputs.index(x), count] for x, count in held.items()] for held in part.held],
         "signs": [(k in test.up) - (k in test.down) for k in place],
         "plan": {"threshold": plan.threshold, "theta": exact_double(plan.tilt), "N": plan.nodes, "last": plan.last},
     }
-
-
-@dataclass(frozen=True)
-class GroupsClaim:
-    """What is claimed of some groups: the quantity, what is given, two doubles, and at which levels they are proved."""
-
-    quantity: str
-    given: Any
-    lower: float
-    upper: float
-    victims: Sequence[int]
-    low: At
-    high: At
-
-
-def certificate(
-    crowd: HeterogeneousUsers, claim: GroupsClaim, above: Sequence[GroupsEvidence], below: Sequence[GroupsEvidence]
-) -> Data:
-    """Return the certificate of a claim about groups of victims, with its evidence.
-
-    Raises PrecisionError if the verifier accepts it at no precision.
-    """
-    by_ratio = crowd.shuffled == DATA and not all(isinstance(x, Decomposition) for x in positions_of(crowd).known)
-    users, key = Users(crowd, claim.high, by_ratio), "delta" if claim.quantity == "epsilon" else "eps"
-    # Where data are shuffled, nobody's place is known: what holds for one holds for all.
-    named = [
-        (c, crowd.shuffled == DATA or i in claim.victims, m.data)
-        for i, ((c, _), m) in enumerate(zip(crowd.groups, users.known, strict=True))
-    ]
-    stated = {
-        "quantity": claim.quantity,
-        key: fraction_text(claim.given) if key == "delta" else claim.high.text,
-        "lower": exact_double(claim.lower),
-        "upper": exact_double(claim.upper),
-    }
-
-    def side(at: At, found: Sequence[GroupsEvidence]) -> Callable[[int], Data] | None:
-        if not found:
-            return None
-        listed = [
-            data for e in found if (data := e.piece(users))["kind"] != "hidden users" or data["evaluator"] != "one user"
-        ]
-        bits = max(_LEAST_BITS, *(e.precision for e in found))
-        return lambda more: {"eps": at.text, "precision": min(bits + more, MOST_PRECISION), "evidence": listed}
-
-    sides = {"above": side(claim.high, above), "below": side(claim.low, below)}
-    return accepted(stated, [setting(repr(crowd), named, shuffled=crowd.shuffled, kept=1 - crowd.dropout)], sides, [])

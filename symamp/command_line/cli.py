@@ -21,6 +21,7 @@ from symamp.command_line.options import (
     as_json,
     certificate,
     described,
+    effort,
     gap,
     method,
     neighbours,
@@ -52,6 +53,7 @@ question = together(
     method,
     neighbours,
     gap,
+    effort,
     certificate,
     as_json,
 )
@@ -89,7 +91,7 @@ def derive(found: Subject, pair: str | None, as_json: bool) -> None:
 @question
 def epsilon(delta: str, **asked: Any) -> None:
     """Certified bracket of the central epsilon of n shuffled users."""
-    _answer(lambda profile, gap: profile.epsilon(delta, gap=gap), **asked)
+    _answer(lambda profile, **fit: profile.epsilon(delta, **fit), **asked)
 
 
 @app.command(cls=MechanismCommand)
@@ -97,21 +99,23 @@ def epsilon(delta: str, **asked: Any) -> None:
 @question
 def delta(eps: str, **asked: Any) -> None:
     """Certified bracket of delta at a central epsilon."""
-    _answer(lambda profile, gap: profile.delta(eps, gap=gap), **asked)
+    _answer(lambda profile, **fit: profile.delta(eps, **fit), **asked)
 
 
 def _answer(
-    ask: Callable[[Profile, float], Answer],
+    ask: Callable[..., Answer],
     found: Subject,
     n: str,
     method: str | None,
     neighbours: str,
     gap: str,
+    effort: str,
     certificate: Path | None,
     as_json: bool,
 ) -> None:
     with bar_of_pairs() as progress:
-        answer = ask(Profile(Question.of(found, n, method, read_neighbours(neighbours)), progress), read_gap(gap))
+        profile = Profile(Question.of(found, n, method, read_neighbours(neighbours)), progress)
+        answer = ask(profile, gap=read_gap(gap), effort=effort)
     if not write_certificate(answer.certificate, certificate):
         print_answer(answer, as_json)
 

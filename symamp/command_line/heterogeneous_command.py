@@ -1,4 +1,4 @@
-"""The command crowd: users who differ, in groups that run mechanisms of their own."""
+"""The command ``symamp crowd``: users who differ, in groups that run mechanisms of their own."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import click
 import mpmath
 
 from symamp.bounds.subject import Subject
-from symamp.command_line.options import GroupWord, as_json, certificate, eps_or_delta, gap, numbers, read_gap
+from symamp.command_line.options import GroupWord, as_json, certificate, effort, eps_or_delta, gap, numbers, read_gap
 from symamp.command_line.output import print_json, print_line, write_certificate
 from symamp.numbers.reading import asked
 from symamp.questions.bracket import outward_decimal
-from symamp.questions.users_who_differ import HeterogeneousProfile
+from symamp.questions.profile import Profile
+from symamp.settings.question import Question
 from symamp.settings.users_who_differ import heterogeneous
 
 
@@ -24,6 +25,7 @@ from symamp.settings.users_who_differ import heterogeneous
 @click.option("--dropout", default="0", metavar="NUMBER", help="Chance that another user's message is lost unseen.")
 @click.option("--victim", type=int, metavar="GROUP", help="Only victims of this group: 0 is the first.")
 @gap
+@effort
 @certificate
 @as_json
 def crowd(
@@ -35,15 +37,16 @@ def crowd(
     dropout: str,
     victim: int | None,
     gap: str,
+    effort: str,
     certificate: Path | None,
     as_json: bool,
 ) -> None:
     """Certified bracket for users who differ. A GROUP is NUMBER:MECHANISM:PARAMETERS, such as 500:krr:k=10,eps0=1."""
     counts = None if honest is None else [0 if x == "0" else x for x in honest]
     found = heterogeneous(groups, shuffled=shuffled, honest=counts, dropout=dropout)
-    (quantity, given), profile = asked(delta, eps), HeterogeneousProfile(found, victim)
+    (quantity, given), profile = asked(delta, eps), Profile(Question.of_users(found, victim))
     ask = profile.epsilon if quantity == "epsilon" else profile.delta
-    answer = ask(given, gap=read_gap(gap))
+    answer = ask(given, gap=read_gap(gap), effort=effort)
     if write_certificate(answer.certificate, certificate):
         return
     if as_json:

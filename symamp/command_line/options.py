@@ -1,4 +1,4 @@
-"""What the words of a command mean: a mechanism and its parameters, options that several commands share, numbers."""
+"""Arguments of commands: mechanisms with parameters, groups of users, and the options that several commands share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from click.shell_completion import CompletionItem
 
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
-from symamp.errors import ArgumentError, FormatError
+from symamp.errors import ArgumentError, FormatError, Problem
+from symamp.numbers.limits import EFFORTS
 from symamp.numbers.reading import users
 from symamp.randomizers.catalogue import by_name, named
 from symamp.randomizers.files.load import load_mechanism
@@ -42,7 +43,7 @@ def mentioned(words: Sequence[str], flags: Collection[str]) -> tuple[str | None,
             name = name if name is not None or word.startswith("-") else word
         elif option not in flags:
             if not equals and (not rest or _OPTION.match(rest[0])):
-                raise ArgumentError(f"option {option}", "no value", "a value")
+                raise ArgumentError(f"option {option}", Problem("it has no value"), f"write {option} VALUE")
             value = value if equals else rest.pop(0)
             file = Path(value) if option == "--mechanism" else file
     return name, file
@@ -51,7 +52,7 @@ def mentioned(words: Sequence[str], flags: Collection[str]) -> tuple[str | None,
 def described(found: Subject) -> Mechanism:
     """Return the subject if it is a mechanism with a decomposition of its own."""
     if found.mechanism is None:
-        raise ArgumentError("mechanism", repr(found), "a mechanism with a decomposition, see `symamp mechanisms`")
+        raise ArgumentError("mechanism", Problem(f"{found!r} has no decomposition"), "see `symamp mechanisms`")
     return found.mechanism
 
 
@@ -60,7 +61,7 @@ def refuse_repeated(words: Sequence[str]) -> None:
     counts = Counter(word.partition("=")[0] for word in words if _OPTION.match(word))
     for option, count in counts.items():
         if count > 1:
-            raise ArgumentError("options", f"{option} twice", "each option once")
+            raise ArgumentError("options", Problem(f"{option} occurs twice"), "give it once")
 
 
 def read_neighbours(word: str) -> object:
@@ -119,6 +120,13 @@ certificate = click.option(
     "--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`; - prints it."
 )
 gap = click.option("--gap", default="1e-6", metavar="NUMBER", help="Relative width in delta to aim at.")
+effort = click.option(
+    "--effort",
+    default="default",
+    metavar="WORD",
+    shell_complete=starting(EFFORTS),
+    help=f"How long searches may go on: {', '.join(EFFORTS)}.",
+)
 method = click.option("--method", metavar="NAME", shell_complete=starting(BOUNDS), help=f"One of {', '.join(BOUNDS)}.")
 neighbours = click.option(
     "--neighbours",
@@ -155,7 +163,7 @@ class MechanismWord(click.ParamType):  # type: ignore[type-arg]
         values: dict[str, str] = {}
         for key, _, given in pairs:
             if key.strip() in values:
-                raise ArgumentError(self.name, f"{key.strip()} twice in {value}", "each parameter once")
+                raise ArgumentError(self.name, Problem(f"{key.strip()} occurs twice in {value}"), "give it once")
             values[key.strip()] = given.strip()
         return value, member(by_name(name), values)
 
@@ -179,7 +187,7 @@ class GroupWord(MechanismWord):
         """Return the number of users and their mechanism."""
         count, _, rest = value.partition(":")
         if not rest:
-            raise ArgumentError("group", value, "groups such as 500:krr:k=10,eps0=1 or 400:pure-ldp:eps0=2")
+            raise ArgumentError("group", value, "a number and a mechanism, such as 500:krr:k=10,eps0=1")
         return users(count), super().convert(rest, param, ctx)[1]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import sympy as sp
 
 from symamp.bounds.bound import DataSetBound, DataSets
+from symamp.bounds.densities import SmoothPairBound
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import DATA_SETS, Reduction
-from symamp.bounds.smooth_part import SmoothPairBound
 from symamp.data_sets.proposer import DataSpace, Pair
 from symamp.decompositions.blanket import Weights
 from symamp.decompositions.decomposition import LawTriple

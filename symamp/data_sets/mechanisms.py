@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import sympy as sp
+
 from symamp.bounds.bound import DataSetBound, has_many_messages
+from symamp.bounds.few_users import CountedUsers, are_few
 from symamp.bounds.own_law import own_parts
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
-from symamp.data_sets.proposer import DataSpace, Pair
+from symamp.bounds.two_messages import FixedCounts
+from symamp.data_sets.proposer import DataSpace, Pair, in_turn
 from symamp.decompositions.blanket import Weights
 from symamp.decompositions.pairs import pair_classes
+from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
 
 
@@ -40,6 +45,18 @@ class MechanismSpace(DataSpace):
             return None
         found = dataset_reduction(self.mechanism, pair, weights)
         return replace(found, member=self.member) if self.member else found
+
+    def held(self, pair: Pair, inputs: Sequence[str], n: int) -> DataSetBound | None:
+        """Return the triple of one input, or the divergence of a table's data sets where it can be had."""
+        counts, found = in_turn(inputs, n - 1), self.mechanism
+        if len(counts) > 1 and isinstance(found, FiniteMechanism) and found.numeric is not None:
+            x, y = (found.inputs.index(x) for x in pair)
+            if are_few(found, n):
+                return CountedUsers(found, (x, y), tuple(counts.get(z, 0) for z in found.inputs))
+            if len(found.messages) == len(counts) == 2:
+                triples = tuple(dataset_reduction(found, pair, ((z, sp.Integer(1)),)) for z in counts)
+                return FixedCounts.of(triples, counts)
+        return super().held(pair, inputs, n)
 
 
 class TripleSpace(DataSpace):

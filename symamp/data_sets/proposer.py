@@ -42,12 +42,16 @@ class DataSpace:
         """Return the inputs that other users may hold: at least one of each class."""
         raise NotImplementedError
 
-    def held(self, pair: Pair, shares: Weights, n: int) -> DataSetBound | None:
-        """Return the divergence of (x0, others) against (x1, others), in which such shares of the others hold inputs.
+    def held(self, pair: Pair, inputs: Sequence[str], n: int) -> DataSetBound | None:
+        """Return the divergence where the n - 1 other users hold these inputs in turn, again and again.
 
-        Where numbers of users cannot be evaluated the shares are probabilities: an average over data sets.
+        Where such data sets cannot be evaluated it is that where inputs are drawn in these proportions, which is an
+        average over data sets.
         """
-        return self.drawn(pair, shares)
+        counts = in_turn(inputs, n - 1)
+        if len(counts) == 1:
+            return self.constant(pair, inputs[0])
+        return self.drawn(pair, tuple((x, sp.Rational(count, n - 1)) for x, count in counts.items()))
 
     def drawn(self, pair: Pair, weights: Weights) -> DataSetBound | None:
         """Return the average divergence where every other user draws an input with these probabilities."""
@@ -56,6 +60,18 @@ class DataSpace:
     def constant(self, pair: Pair, other: str) -> DataSetBound | None:
         """Return the divergence where all other users hold the same input."""
         return self.drawn(pair, ((other, _ONE),))
+
+
+def in_turn(inputs: Sequence[str], users: int) -> dict[str, int]:
+    """Return how many users hold each input if they hold these in turn; without users, none hold the first.
+
+    >>> in_turn(["x", "y"], 5)
+    {'x': 3, 'y': 2}
+    """
+    counts = dict.fromkeys(inputs, 0)
+    for i, x in enumerate(inputs):
+        counts[x] += len(range(i, users, len(inputs)))
+    return {x: count for x, count in counts.items() if count} or {inputs[0]: 0}
 
 
 Propose: TypeAlias = Callable[[DataSpace, Level | None, int, DataSetBound | None], Proposals]

@@ -13,15 +13,18 @@ from typing import cast
 from flint import arb, fmpq
 
 from symamp import data_sets
-from symamp.bounds.bound import ROUGH, DataSetBound, MaxOverPairs, MaxOverSearchedPairs, PairBound
+from symamp.bounds.bound import DataSetBound, MaxOverPairs, MaxOverSearchedPairs, PairBound
+from symamp.bounds.pairs_of_a_table import work_of_triples
+from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.subject import Subject
-from symamp.data_sets.densities import DensitySpace, NoiseSpace
+from symamp.data_sets.densities import DensitySpace, NoiseSpace, SmoothDataSet
 from symamp.data_sets.mechanisms import MechanismSpace, TripleSpace
 from symamp.data_sets.proposer import DataSpace, Proposer
+from symamp.data_sets.users_who_differ import spaces_of_victims
 from symamp.errors import UndecidedOrderError
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import is_spent
+from symamp.settings.victims import Victims
 from symamp.sums.divergence import Settings
 
 
@@ -36,8 +39,10 @@ PROPOSERS = _found()
 """All ways to propose data sets, those that refine last: whatever the files of this folder define."""
 
 
-def spaces(subject: Subject) -> tuple[DataSpace, ...]:
+def spaces(subject: Subject | Victims) -> tuple[DataSpace, ...]:
     """Return the data sets of a subject: one space for each mechanism that it cannot be better protected than."""
+    if isinstance(subject, Victims):
+        return spaces_of_victims(subject)
     if subject.triple is not None:
         return (TripleSpace(subject),)
     if subject.noise is not None and subject.noise is subject:  # of neighbours at a distance only members are known
@@ -60,8 +65,9 @@ class _Proposed(MaxOverSearchedPairs):
         """Whether one evaluation may take long."""
         return any(space.is_dear for space in self.spaces)
 
-    def proposed(self, level: Level | None, n: int) -> Sequence[DataSetBound]:
+    def proposed(self, level: Level | None, n: int, settings: Settings) -> Sequence[DataSetBound]:
         """Return a few data sets for each space."""
+        settings.limits.charge(sum(work_of_triples(s.table) for s in self.spaces if s.table is not None))
         return list(_asked(self.spaces, level, n, None))
 
 
@@ -82,8 +88,8 @@ _PATIENCE = 3
 class DataSetSearch:
     """The lower bounds of a setting: data sets from all proposers, cheap ones first; the last winner comes first."""
 
-    def __init__(self, setting: Subject | DataSpace) -> None:
-        self._spaces = (setting,) if isinstance(setting, DataSpace) else spaces(setting)
+    def __init__(self, setting: Subject | Victims) -> None:
+        self._spaces = spaces(setting)
         self._simple = _Proposed(self._spaces)
         self._in_vain = 0
         self._winner: PairBound | None = None
@@ -101,19 +107,21 @@ class DataSetSearch:
         self, n: int, log_delta: float, settings: Settings, best: DataSetBound, root: float
     ) -> tuple[float, DataSetBound]:
         """Return (eps, data set) with the largest estimated eps among the best one and what refines it."""
-        if not 0.0 < root < inf or self._in_vain >= _PATIENCE or is_spent():
+        if not 0.0 < root < inf or self._in_vain >= _PATIENCE or settings.limits.is_spent():
             return root, best
         return self._told(best, self._refined(Level.of_float(root), n, best).root(n, log_delta, settings, root))
 
-    def largest_value(self, level: Level, n: int) -> tuple[float, DataSetBound]:
+    def largest_value(self, level: Level, n: int, settings: Settings) -> tuple[float, DataSetBound]:
         """Return (log divergence, data set) with the largest estimate among the simple data sets."""
-        return _largest(self._simple, level, n)
+        return _largest(self._simple, level, n, settings)
 
-    def largest_mixed_value(self, level: Level, n: int, best: DataSetBound) -> tuple[float, DataSetBound]:
+    def largest_mixed_value(
+        self, level: Level, n: int, settings: Settings, best: DataSetBound
+    ) -> tuple[float, DataSetBound]:
         """Return (log divergence, data set) with the largest estimate among the best one and what refines it."""
-        if self._in_vain >= _PATIENCE or is_spent():
-            return _largest(MaxOverPairs((best,)), level, n)
-        return self._told(best, _largest(self._refined(level, n, best), level, n))
+        if self._in_vain >= _PATIENCE or settings.limits.is_spent():
+            return _largest(MaxOverPairs((best,)), level, n, settings)
+        return self._told(best, _largest(self._refined(level, n, best), level, n, settings))
 
     def _refined(self, level: Level, n: int, best: DataSetBound) -> MaxOverPairs:
         parts: list[PairBound] = [best]
@@ -128,6 +136,17 @@ class DataSetSearch:
         self._in_vain = 0 if found[1] is not best else self._in_vain + 1
         return _data_set(found)
 
+    def repeatable(self, level: Level, n: int, settings: Settings) -> Reduction | None:
+        """Return the triple of the worst data sets that may be the same in many rounds, None if there is none.
+
+        There nobody draws an input anew. Messages with a density are told apart by cells only.
+        """
+        for part in self._simple.ranked(level, n, settings):
+            found = part.in_cells(level, n) if isinstance(part, SmoothDataSet) else part
+            if is_triple(found) and len(found.dataset) <= 1:
+                return found
+        return None
+
     def attained_root(
         self, n: int, log_delta: float, settings: Settings, worst: PairBound, root: float, best: PairBound, low: float
     ) -> tuple[float, PairBound]:
@@ -139,20 +158,20 @@ class DataSetSearch:
         return (value, found) if value > low or _is_truth(worst) else (low, best)
 
     def attained_value(
-        self, level: Level, n: int, worst: PairBound, best: PairBound, low: float
+        self, level: Level, n: int, settings: Settings, worst: PairBound, best: PairBound, low: float
     ) -> tuple[float, PairBound]:
         """Return (log divergence, data set) in the same way."""
         found = worst.attained(level, n)
         if found is None:
             return low, best
-        value = found.log_estimate(level, n)
+        value = found.log_estimate(level, n, settings.usual)
         return (value, found) if value > low or _is_truth(worst) else (low, best)
 
     def never_below(self, n: int, delta: fmpq) -> DataSetBound | None:
         """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
         with at_precision(256):
             if n not in self._hopeless:
-                limits = ((p, p.limit(n)) for p in self._simple.proposed(None, n))
+                limits = ((p, p.limit(n)) for p in self._simple.proposed(None, n, Settings()))
                 self._hopeless[n] = tuple((p, limit) for p, limit in limits if limit > 0)
             return next((p for p, limit in self._hopeless[n] if limit > arb(delta)), None)
 
@@ -167,6 +186,6 @@ def _data_set(found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:
     return value, cast(DataSetBound, part)
 
 
-def _largest(bound: MaxOverPairs, level: Level, n: int) -> tuple[float, DataSetBound]:
-    part = bound.ranked(level, n)[0]
-    return _data_set((part.log_estimate(level, n, ROUGH), part))
+def _largest(bound: MaxOverPairs, level: Level, n: int, settings: Settings) -> tuple[float, DataSetBound]:
+    part = bound.ranked(level, n, settings)[0]
+    return _data_set((part.log_estimate(level, n, settings.rough), part))

@@ -12,13 +12,13 @@ import sympy as sp
 from flint import arb
 
 from symamp.decompositions.printing import decomposition_latex, decomposition_text
-from symamp.errors import ArgumentError, SupportMismatchError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Number
 from symamp.numbers.reading import exact_number, printable_number
 from symamp.numbers.substitution import put
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import FLINT, MPMATH, NUMPY, NumberSystem, compile_expression
 from symamp.public_names import PublicNames
 
@@ -112,7 +112,7 @@ class Decomposition(PublicNames):
 
         def evaluate(**values: Any) -> list[tuple[Any, ...]]:
             if set(values) != set(symbols):
-                raise ArgumentError("parameters", sorted(values), f"exactly {sorted(symbols)}")
+                raise ArgumentError("parameters", sorted(values), f"a value for each of {sorted(symbols)} and no other")
             given = {name: _converted(name, value, numbers, name in counts) for name, value in values.items()}
             found = [tuple(_number(f(numbers, given), numbers) for f in fs) for fs in compiled]
             shape = np.broadcast_shapes(*(x.shape for x in given.values() if isinstance(x, np.ndarray)))
@@ -205,15 +205,13 @@ def _number(value: Any, numbers: NumberSystem) -> Any:
 
 # ------------- Triples without a finite list of formulas: those of a density, and those that are known by numbers alone
 
-_BITS = 256
-
 
 class EnclosedDecomposition(Decomposition):
     """A triple that has a law, or laws around it, and no components."""
 
     def _refused(self) -> Never:
-        told = "numbers: a law with a density has no finite list of components"
-        raise SupportMismatchError("decomposition", str(self), told)
+        wrong = Problem(f"{self} has no finite list of components")
+        raise SupportMismatchError("decomposition", wrong, "ask for epsilon or delta, which need none")
 
     @property
     def is_listed(self) -> bool:
@@ -266,7 +264,7 @@ class LawTriple(EnclosedDecomposition):
 
 
 def _fixed(law: Law) -> Law:
-    with at_precision(_BITS):
+    with at_precision(CAREFUL_BITS):
         atoms = tuple(
             Atom(_constant(a.ratio0()), _constant(a.ratio1()), _constant(a.mass()), a.equal_ratios) for a in law.atoms
         )

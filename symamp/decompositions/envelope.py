@@ -14,13 +14,13 @@ from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.printing import axes_for, triple_latex, triple_text
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.to_law import law_of
-from symamp.errors import ArgumentError, SupportMismatchError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Law, total
 from symamp.numbers.reading import printable_number
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import FLINT, compile_expression
 from symamp.public_names import PublicNames
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.axes import Axes
-
-_BITS = 256
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class Envelope(PublicNames):
 
     @property
     def laws(self) -> tuple[Law, ...]:
-        """The laws that cross to the evaluation; ArgumentError if a parameter is still a symbol."""
+        """The laws that are evaluated; ArgumentError if a parameter is still a symbol."""
         return tuple(law_of(t, complete=True) for t in self.triples)
 
     def lambdify(self, system: str = "numpy") -> Callable[..., dict[str, list[tuple[Any, ...]]]]:
@@ -114,7 +112,7 @@ class Envelope(PublicNames):
         """
         _refuse_symbols(self.parameters)
         e = sp.exp(printable_number(eps, "eps"))
-        with at_precision(_BITS):
+        with at_precision(CAREFUL_BITS):
             laws = [_exact(t, e) for t in self.triples]
             for x, law in zip(self.others, laws, strict=True):
                 if all(other is law or _at_least(law, other) for other in laws):
@@ -187,6 +185,8 @@ def describes_all_inputs(mechanism: LocalRandomizer) -> bool:
     >>> describes_all_inputs(sa.DBitFlip(k=5, d=2))
     True
     """
+    if mechanism.numeric is not None:  # a table has no other inputs
+        return True
     both_orders = (p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
     return all(mechanism.covering_inputs(pair) is not None for pair in both_orders)
 
@@ -323,4 +323,6 @@ def _transform(law: _Exact, u: _Value) -> _Value:
 def _refuse_symbols(parameters: tuple[Parameter, ...]) -> None:
     if parameters:
         missing = ", ".join(p.describe() for p in parameters)
-        raise ArgumentError("parameters", f"{missing} still free", "a number for each, e.g. mechanism.at(eps0=1)")
+        raise ArgumentError(
+            "parameters", Problem(f"no number is given for {missing}"), "give it by mechanism.at(eps0=1)"
+        )

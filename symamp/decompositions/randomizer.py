@@ -1,4 +1,4 @@
-"""What is asked of a local randomizer: orbits of messages, and nothing else."""
+"""A local randomizer as the derivation sees it: orbits of messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Orbit:
-    """Messages that a symmetry makes alike, seen from a few distinguished inputs.
+    """Messages that a symmetry exchanges, seen from a few distinguished inputs.
 
     ``measure`` is the reference measure of the orbit (for the counting measure, the number of its messages; it may be
     symbolic, such as ``k - 2``, and may vanish). ``density[i]`` is the density of R(x_i) against that measure on the
@@ -60,7 +60,7 @@ class Orbit:
         return f"Orbit({self.label!r}, {text(self.measure)}, density=[{density}], rest=[{rest}])"
 
 
-# --------------------- What is asked of a local randomizer: what every mechanism tells the derivation, and nothing else
+# --------------------------------------------------- A local randomizer: what every mechanism tells the derivation
 
 _MOST_SHOWN = 20
 """How many labels a refusal lists."""
@@ -196,7 +196,7 @@ def known_label(argument: str, given: object, known: Collection[str]) -> str:
     """
     try:
         label = str(given)
-    except Exception:  # Python refuses to print integers of more than 4300 digits, and this may be anyone's code
+    except Exception:  # Python does not print integers of more than 4300 digits, and repr may raise
         label = None
     if label is None or label not in known:
         told = repr(given) if isinstance(given, str) else given
@@ -213,7 +213,7 @@ def _of_known_inputs(orbits: Callable[[Any, tuple[str, ...]], tuple[Orbit, ...]]
         if not self.parameters:  # a family with sizes left open may be asked about all inputs that a member has
             labels = tuple(known_label("input", x, self.inputs) for x in labels)
         if len(set(map(str, labels))) < len(labels):
-            raise UnknownInputError("inputs", str(labels), "different inputs")
+            raise UnknownInputError("inputs", str(labels), "each input once")
         try:
             general, values = self.general()
             found = orbits(general, labels)

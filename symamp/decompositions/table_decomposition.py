@@ -1,4 +1,4 @@
-"""A decomposition of a table of numbers: its law at once, its formulas when somebody looks at them."""
+"""A decomposition of a table of numbers: its law directly from the entries, its formulas only when they are read."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 import sympy as sp
 from flint import arb
 
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero
 from symamp.numbers.surroundings import at_precision
@@ -62,7 +62,7 @@ def finite_table(mechanism: object) -> FiniteMechanism:
     """
     if isinstance(mechanism, Family | FiniteMechanism) and mechanism.parameters:
         free = ", ".join(p.name for p in mechanism.parameters)
-        raise ArgumentError("mech", f"{mechanism!r} with {free} free", "numbers for all parameters, see .at(...)")
+        raise ArgumentError("mech", Problem(f"{mechanism!r} has no number for {free}"), "give it by .at(...)")
     if isinstance(mechanism, FiniteMechanism):
         return mechanism
     if not isinstance(mechanism, Family):
@@ -70,7 +70,7 @@ def finite_table(mechanism: object) -> FiniteMechanism:
     for name, value in mechanism.values.items():
         most = int(math.log2(_MOST_MESSAGES)) if name in mechanism.exponents else _MOST_INPUTS
         if value.is_Integer and value > most:
-            raise ArgumentError(name, value, f"at most {most}: the table is written out")
+            raise ArgumentError(name, value, f"at most {most}, for a table that is written out")
     return _table(mechanism)
 
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import sympy as sp
 
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.exact.checkpoint import Case, State, load, save
 from symamp.exact.histograms import Divergence, as_divergence, check_size, divergence, excess_of_pair
 from symamp.exact.laws import HistogramLaw, HistogramLaws
@@ -103,8 +103,8 @@ def worst_dataset(
     check_size("n", number, weights, max(1, number * inputs // len(columns)))
     symmetries = Symmetries(columns)
     if symmetries.count(number - 1) * inputs * (inputs - 1) > _MOST_DATA_SETS:
-        accepted = f"at most {_MOST_DATA_SETS} pairs of data sets that differ by more than an exchange of inputs"
-        raise ArgumentError("n", f"{number} users with {inputs} inputs", accepted)
+        many = Problem(f"{number} users with {inputs} inputs have more than {_MOST_DATA_SETS} pairs of data sets")
+        raise ArgumentError("n", many, "take fewer users or inputs")
     search = _Search(columns, weights, symmetries, number, level)
     path = None if resume is None else Path(resume)
     question = repr((table.inputs, columns, number, level))

@@ -20,10 +20,14 @@ from symamp.laws.law import Law
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.surroundings import at_precision
 
-_BITS = 192
-_STEPS = 64
-_LARGEST_LOG10 = 10.0**12
-_MOST_PARTS = 64
+_BITS = 192  # of balls, beside those that n takes
+_BISECTIONS = 64  # of the interval in which a formula reaches delta
+_LARGEST_LOG10 = 10.0**12  # of 1/delta below which nothing is sought
+_MOST_PAIRS = 64  # of inputs: formulas with laws are evaluated for each
+_SMALLEST_EPS = 1e-300  # at which a formula is evaluated
+_MOST_TRIES = 200  # of smaller values, a quarter of a doubling each
+_TOPS = (-1e-3, -0.05, -0.31, -0.61, -1.0, -1.5, -2.001, -3.0, -4.0, -6.0, -9.0, -12.0, -20.0)
+"""log10 of the deltas from which a search starts: some theorems ask for a small delta, others for a large one."""
 
 
 class Provenance(Enum):
@@ -76,23 +80,25 @@ class Setting:
 
 def few_laws(subject: Subject, generic: bool = False) -> tuple[Law, ...] | None:
     """Return the laws of the blanket's parts, of binary response's where only a budget is known; None if too many."""
-    name = "generic" if generic or subject.mechanism is None else "blanket"
-    if name == "blanket" and subject.mechanism is not None and subject.mechanism.numeric is not None:
+    bound = BOUNDS["generic" if generic or subject.mechanism is None else "blanket"]
+    if bound.name == "blanket" and subject.mechanism is not None and subject.mechanism.numeric is not None:
         size = len(subject.mechanism.inputs)
-        if size * (size - 1) > _MOST_PARTS:
+        if size * (size - 1) > _MOST_PAIRS:
             return None
-    bound = BOUNDS[name].bound(subject)
-    laws = [part.law for part in MaxOverPairs.of(bound.parts).parts if is_triple(part)]
+    found = bound.bound(subject)
+    laws = [part.law for part in MaxOverPairs.of(found.parts).parts if is_triple(part)]
     return None if any(law.singular for law in laws) else tuple(laws)
 
 
 def _many_pairs(subject: Subject) -> str | None:
-    return "here there are more: take a bound of the package" if few_laws(subject) is None else None
+    if subject.mechanism is None or few_laws(subject) is not None:  # binary response stands for a budget
+        return None
+    return "here there are more, or a message names its sender: take a bound that is no closed form"
 
 
 FEW_PAIRS = Hypothesis(
     "few_pairs",
-    f"There are at most {_MOST_PARTS} pairs of inputs, and a blanket wherever a message has mass.",
+    f"There are at most {_MOST_PAIRS} pairs of inputs, and a blanket wherever a message has mass.",
     every(_many_pairs),
 )
 
@@ -189,11 +195,6 @@ class ClosedForm(Statement):
         return Reading(float_above(value), conditions)
 
 
-_SMALLEST_EPS, _TRIED = 1e-300, 200
-_TOPS = (-1e-3, -0.05, -0.31, -0.61, -1.0, -1.5, -2.001, -3.0, -4.0, -6.0, -9.0, -12.0, -20.0)
-"""log10 of the deltas from which a search starts: some theorems ask for a small delta, others for a large one."""
-
-
 def _bits(n: int) -> int:
     """Return a working precision at which n times a rounding error is harmless."""
     return _BITS + 2 * n.bit_length()
@@ -208,7 +209,7 @@ def _least(holds: Callable[[float], bool], low: float, high: float) -> float | N
 
     It need not be true at ``high``: bounds by inequalities for sums rise again with eps.
     """
-    at = next((x for k in range(_TRIED) if holds(x := high * 2.0 ** (-k / 4.0))), None)
+    at = next((x for k in range(_MOST_TRIES) if holds(x := high * 2.0 ** (-k / 4.0))), None)
     if at is None:
         return None
     while at / 2.0 > low and holds(at / 2.0):
@@ -217,7 +218,7 @@ def _least(holds: Callable[[float], bool], low: float, high: float) -> float | N
 
 
 def _bisected(holds: Callable[[float], bool], fails: float, good: float) -> float:
-    for _ in range(_STEPS):
+    for _ in range(_BISECTIONS):
         middle = 0.5 * (fails + good)
         if middle in (fails, good):
             break

@@ -97,7 +97,7 @@ def balls_into_bins(d: object, s: object) -> Protocol:
     """Return balls into d bins: a real ball falls into one of s bins of its input, two inputs sharing none."""
     bins, special = _count(d, "d", 2), _count(s, "s", 1)
     if 2 * special > bins:
-        raise ArgumentError("s", s, "at most d/2, so that two inputs share no bin")
+        raise ArgumentError("s", s, "at most d/2: two inputs share no bin")
     share = special / bins
     messages = [(sp.S.One, sp.S.Zero, share), (sp.S.Zero, sp.S.One, share), (sp.S.Zero, sp.S.Zero, 1 - 2 * share)]
     return _protocol("balls into bins", {"d": bins, "s": special}, messages, (sp.oo, sp.S.One, bins / special))

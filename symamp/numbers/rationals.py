@@ -10,9 +10,7 @@ import flint
 import sympy as sp
 from flint import fmpq
 
-from symamp.numbers.surroundings import at_precision
-
-_BALL_BITS = 256
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 
 
 def fmpq_of(number: sp.Rational | Fraction) -> flint.fmpq:
@@ -22,7 +20,7 @@ def fmpq_of(number: sp.Rational | Fraction) -> flint.fmpq:
 
 def ball_of(number: flint.fmpq) -> flint.arb:
     """Return a narrow ball around the number, the same at every precision that is set outside."""
-    with at_precision(_BALL_BITS):
+    with at_precision(CAREFUL_BITS):
         return flint.arb(number)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.errors import ArgumentError, ExpressionError
+from symamp.errors import ArgumentError, ExpressionError, Problem
 from symamp.numbers.rationals import fmpq_of, fraction_of, rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.unevaluated import MOST_FACTORS, PRINTABLE_BITS, binomial, power
@@ -107,7 +107,7 @@ def budget(eps: object, name: str = "eps") -> sp.Expr:
     if side < 0 or (side == 0 and number != 0):  # what 4096 bits do not tell from 0 may be negative
         raise ArgumentError(name, eps, accepted)
     if sign_of_constant(number - _LARGEST_EPS) > 0:
-        raise ArgumentError(name, eps, "a number of at most 10**6")
+        raise ArgumentError(name, eps, f"a number of at most {_LARGEST_EPS}")
     return number
 
 
@@ -118,7 +118,8 @@ def asked(delta: object, eps: object) -> tuple[str, object]:
     ('epsilon', '1e-6')
     """
     if (delta is None) == (eps is None):
-        raise ArgumentError("delta, eps", "none" if delta is None else "both", "exactly one of delta and eps")
+        given = Problem("neither is given" if delta is None else "both are given")
+        raise ArgumentError("delta, eps", given, "give exactly one of delta and eps")
     return ("epsilon", delta) if eps is None else ("delta", eps)
 
 
@@ -130,7 +131,7 @@ def failure_probability(delta: object) -> fmpq:
     """
     number = exact_number(delta, "delta")
     if not number.is_Rational:
-        raise ArgumentError("delta", delta, "a rational number in (0, 1): int, float, Fraction, Decimal, mpf or string")
+        raise ArgumentError("delta", delta, "a rational number in (0, 1), such as 1e-6 or '1/1000'")
     fraction = fmpq_of(number)
     if not 0 < fraction < 1:
         raise ArgumentError("delta", delta, "a number in (0, 1)")
@@ -158,7 +159,7 @@ def _check_printable(value: object, argument: str) -> None:
     try:
         str(value)
     except ValueError:
-        raise ArgumentError(argument, value, "text such as '1e-5000' for numbers of more than 4300 digits") from None
+        raise ArgumentError(argument, value, "text such as '1e-5000' for a number of more than 4300 digits") from None
 
 
 def digit_count(digits: object) -> int:
@@ -191,7 +192,7 @@ def exact_number(value: object, argument: str, *, accepted: str = _REAL) -> sp.E
     >>> exact_number(float("nan"), "delta")
     Traceback (most recent call last):
     ...
-    symamp.errors.ArgumentError: delta: got nan; accepted: a finite real number below 2**5000 (int, ...
+    symamp.errors.ArgumentError: delta: got nan, expected a finite real number below 2**5000 (int, ...
     """
     match value:
         case str():
@@ -217,7 +218,7 @@ def printable_number(value: object, argument: str) -> sp.Expr:
     """
     number = exact_number(value, argument)
     if any(r.q.bit_length() > PRINTABLE_BITS for r in number.atoms(sp.Rational)):
-        raise ArgumentError(argument, described(value), "numbers of at most 4000 digits")
+        raise ArgumentError(argument, described(value), "a number of at most 4000 digits")
     return number
 
 
@@ -290,7 +291,7 @@ def shown(text: str) -> str:
 
 
 def described(value: object) -> str:
-    """Return the value where that is short and safe: long integers refuse to be printed, repr may be anyone's code."""
+    """Return the value where its text is short, else its type: Python does not print long integers; repr may raise."""
     simple = isinstance(value, bool | float | complex | str | Decimal)
     if simple or (isinstance(value, sp.Atom) and not isinstance(value, sp.Rational | sp.Float)):
         return shown(str(value))
@@ -332,13 +333,15 @@ def parse_expression(
     >>> parse_expression("2^10", {})
     Traceback (most recent call last):
     ...
-    symamp.errors.ExpressionError: expression: got ^ in 2^10; accepted: ** for powers, not ^
+    symamp.errors.ExpressionError: expression: got ^ in 2^10, expected ** for powers, not ^
     """
     if not isinstance(text, str):
         raise ExpressionError(argument, type(text).__name__, "text")
     for name, symbol in symbols.items():
         if any(fact is not None for fact in (symbol.is_extended_positive, symbol.is_extended_negative, symbol.is_zero)):
-            raise ExpressionError(argument, f"the symbol {name} with a sign", "symbols as Parameter.symbol makes them")
+            raise ExpressionError(
+                argument, Problem(f"the symbol {name} has a sign"), "make it by Parameter(name).symbol"
+            )
     return _Reader(text, symbols, argument).expression(points, probes)
 
 
@@ -466,7 +469,7 @@ def read_formula(
     >>> read_formula(x ** (10**9), "entry", {x: x})
     Traceback (most recent call last):
     ...
-    symamp.errors.ExpressionError: entry: got x**1000000000; accepted: exponents of at most 10000 in size, ...
+    symamp.errors.ExpressionError: entry: got x**1000000000, expected exponents of at most 10000 in size, ...
     """
     places: dict[int, sp.Basic] = {}
 
@@ -489,7 +492,7 @@ def check_formula(expr: sp.Expr, argument: str) -> None:
     >>> check_formula(sp.sin(sp.Symbol("x")), "entry")
     Traceback (most recent call last):
     ...
-    symamp.errors.ExpressionError: entry: got sin(x); accepted: numbers, symbols, + - * /, powers, exp, ...
+    symamp.errors.ExpressionError: entry: got sin(x), expected numbers, symbols, + - * /, powers, exp, ...
     """
     read_formula(expr, argument, {s: s for s in expr.free_symbols})
 

@@ -8,7 +8,7 @@ from typing import Never
 
 import sympy as sp
 
-from symamp.errors import ExpressionError
+from symamp.errors import ExpressionError, Problem
 from symamp.numbers.reading import Formula, difference, from_sympy, generic_points
 from symamp.numbers.unevaluated import MOST_EXPONENT, binomial, is_large, power
 
@@ -103,4 +103,5 @@ def _compare(expr: sp.Expr, values: Mapping[sp.Symbol, sp.Expr], found: sp.Expr)
     points = generic_points(tuple((s.name, bool(s.is_integer)) for s in free)) if free else ({},)
     wrong = difference(written, _tree(found), points, least=0)
     if wrong:
-        raise ExpressionError("formula", f"{expr} at {values}", f"a formula that SymPy evaluates rightly ({wrong})")
+        differs = Problem(f"SymPy does not evaluate {expr} at {values} rightly: {wrong}")
+        raise ExpressionError("formula", differs, "write the formula in another form")

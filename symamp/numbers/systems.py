@@ -17,7 +17,7 @@ from flint import acb, acb_series, arb
 
 from symamp.errors import ExpressionError
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.unevaluated import MOST_FACTORS, power
 
 # ----------------------- The number systems in which one formula is evaluated: Arb balls, mpmath numbers, numpy doubles
@@ -131,7 +131,7 @@ _NAMED = {sp.erf: "erf", sp.erfc: "erfc", sp.atan: "atan"}
 
 
 def _no_exact(*_: Number) -> NoReturn:
-    raise ExpressionError("argument of binomial", "an irrational number", "integers")
+    raise ExpressionError("argument of binomial", "an irrational number", "an integer")
 
 
 _EXACT = replace(
@@ -160,7 +160,7 @@ def _binomial(n: Compiled, k: Compiled, k_expr: sp.Expr) -> Compiled:
         if whole:
             return ns.rational(math.comb(int(top), int(bottom)) if bottom >= 0 else 0, 1)
         if not k_expr.is_Integer:
-            raise ExpressionError("argument of binomial", str(k_expr), "integers (as Python int where it is a symbol)")
+            raise ExpressionError("argument of binomial", str(k_expr), "an integer (a Python int for a symbol)")
         x, result = n(ns, env), ns.rational(int(int(k_expr) >= 0), 1)
         for i in range(int(k_expr)):
             result = result * (x - i) / (i + 1)
@@ -366,7 +366,7 @@ def _varies(formula: sp.Expr, variable: str) -> bool:
 
 # ------------------ Formulas that were rewritten, compared in balls with what they were: no rewriting is trusted unseen
 
-_AGREEMENT_BITS, _NARROW = 256, 2.0**-40
+_NARROW = 2.0**-40
 
 
 def agree(found: sp.Expr, written: sp.Expr, variable: sp.Symbol, points: Iterable[sp.Rational]) -> bool:
@@ -379,7 +379,7 @@ def agree(found: sp.Expr, written: sp.Expr, variable: sp.Symbol, points: Iterabl
     False
     """
     both = Holomorphic(found, variable), Holomorphic(written, variable)
-    with at_precision(_AGREEMENT_BITS):
+    with at_precision(CAREFUL_BITS):
         return all(same(*(f(acb(arb(fmpq_of(p)))).real for f in both)) for p in points)
 
 

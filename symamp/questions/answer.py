@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log10
@@ -14,9 +15,10 @@ from symamp.bounds.pair_of_inputs import is_large_table
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import BOUNDS
 from symamp.certificates.one_round import Claim, certificate
+from symamp.certificates.users_who_differ import crowd_certificate
 from symamp.decompositions.envelope import envelope, envelope_classes
 from symamp.decompositions.randomizer import LocalRandomizer
-from symamp.errors import ArgumentError, PrecisionError, SymampError
+from symamp.errors import ArgumentError, ContradictionError, PrecisionError, Problem, SymampError
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.reading import printable_number
 from symamp.numbers.surroundings import undisturbed
@@ -39,8 +41,8 @@ class Answer(Bracket):
     digits of the least of the others, from ``evidence_of_digits``.
 
     An analysis that is no guarantee (``method="variation_ratio_2023"``) does not touch the bracket: ``claimed`` is
-    what it says, and may lie below ``lower``. ``limited`` says that a search ended because the question had taken the
-    work that one may take: where that is asked for by ``gap`` or ``digits``, there is no such limit.
+    what it says, and may lie below ``lower``. ``limited`` says that a search was capped, because the question had taken
+    what its ``effort`` allows: effort="thorough" may find a narrower bracket.
 
     Answers are plain data: they can be pickled, compared and hashed.
 
@@ -52,7 +54,9 @@ class Answer(Bracket):
     (('x0', 'x1'), '(x0, x2, ...) against (x1, x2, ...)', True)
     """
 
-    _internal_names = "asked checked evidence_above evidence_below evidence_of_digits narrowed question"
+    _internal_names = (
+        "asked checked evidence_above evidence_below evidence_of_digits narrowed of_victims question worst"
+    )
 
     question: Question
     asked: Query
@@ -64,6 +68,33 @@ class Answer(Bracket):
     claimed: Interval | None = None
     limited: bool = False
     evidence_of_digits: tuple[Evidence, ...] = ()
+    of_victims: tuple[tuple[int, Interval], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise ContradictionError for ends that cross, of any group of victims."""
+        super().__post_init__()
+        for victim, found in self.of_victims:
+            if not 0.0 <= found.lower <= found.upper:
+                raise ContradictionError(f"{self.asked_about}, victim {victim}", str(found), self.shown_evidence)
+
+    @staticmethod
+    def worst(victims: Mapping[int | None, Answer]) -> Answer:
+        """Return what holds for all victims: the largest upper end, with all evidence, and the largest lower one.
+
+        The victims are groups by number; where all users run one mechanism they are one, without a number.
+        """
+        first, *others = sorted(victims.values(), key=lambda answer: answer.most, reverse=True)
+        low = max(victims.values(), key=lambda answer: answer.least)
+        known = {v: Interval(answer.lower, answer.upper) for v, answer in victims.items() if v is not None}
+        return replace(
+            first,
+            least=low.least,
+            bound=Interval(max(answer.bound.lower for answer in victims.values()), first.bound.upper),
+            evidence_above=sum((answer.evidence_above for answer in others), first.evidence_above),
+            evidence_below=low.evidence_below,
+            limited=any(answer.limited for answer in victims.values()),
+            of_victims=tuple(known.items()),
+        )
 
     @property
     def quantity(self) -> str:
@@ -115,7 +146,7 @@ class Answer(Bracket):
     @property
     def victims(self) -> dict[int, tuple[float, float]]:
         """The bracket of every group of victims, by number; empty where all users run one mechanism."""
-        return {}
+        return {group: (found.lower, found.upper) for group, found in self.of_victims}
 
     @property
     def proof_status(self) -> ProofStatus:
@@ -132,7 +163,8 @@ class Answer(Bracket):
     @property
     def pair(self) -> tuple[str, str] | None:
         """The ordered pair of inputs that attains the upper bound; None where no evaluation was needed."""
-        return self.evidence_above[0].part.pair if self.evidence_above else None
+        pair = self.evidence_above[0].part.pair if self.evidence_above else ("", "")
+        return pair if any(pair) else None
 
     @property
     def dataset(self) -> DataSets | None:
@@ -218,10 +250,16 @@ class Answer(Bracket):
     @property
     def digits_limited_by(self) -> str:
         """What keeps ``digits`` from being more, in words."""
+        if self.limited:
+            return self._capped
         used = {e.evaluator for e in self.evidence_above}
         if "compact kernel" in used:
             return "the kernel's frequencies grow with 10**(digits/2), and the outcomes are too many to enumerate"
         return f"evaluated by {', '.join(sorted(used)) or self.method}"
+
+    @property
+    def _capped(self) -> str:
+        return "Search is capped" + ("" if self.asked.effort == "thorough" else "; ask for effort='thorough'")
 
     @property
     def gap_limited_by(self) -> str:
@@ -235,7 +273,7 @@ class Answer(Bracket):
         if self.question is None or self.upper <= self.lower * (1.0 + _APART):
             return ""
         if self.limited:
-            return "the work of one question: a gap other than the default, or digits, are sought without a limit"
+            return self._capped
         if self.bound.upper > self.bound.lower * (1.0 + _APART):
             return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
         listed = BOUNDS["all_data_sets"].unsupported_reason(self.question.subject) is None
@@ -264,8 +302,10 @@ class Answer(Bracket):
     def certificate(self) -> dict[str, Any]:
         """Return the claim and all that is needed to check it without a search, as JSON-ready data."""
         if self.question is None:  # answers are plain data, and it may have been taken out
-            raise ArgumentError("certificate", "no question", "an answer with the question that it answers")
+            raise ArgumentError("certificate", Problem("the answer has lost its question"), "ask again")
         claim = Claim(self.question, self.asked, self.least, self.most, self.evidence_above, self.evidence_below)
+        if self.of_victims:
+            return crowd_certificate(claim, tuple(self.victims))
         return certificate(claim)
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from math import inf, isfinite, nextafter
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from symamp.bounds.bound import ROUGH, Evidence, MaxOverPairs, PairBound
+from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound
 from symamp.bounds.pairs_of_a_table import MOMENTS
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import is_spent
 from symamp.settings.question import Query
 from symamp.sums.inversion import log_of_ball
 
@@ -50,8 +49,11 @@ class Side(Protocol[Proof]):
     the curve may lie from the estimates that the root is from.
     """
 
-    outward: ClassVar[int]
     root: float
+
+    @property
+    def outward(self) -> int:
+        """1 or -1."""
 
     @property
     def width(self) -> float:
@@ -155,11 +157,11 @@ class _Above:
     def trial(self, place: float) -> Trial[tuple[Evidence, ...]]:
         query, level = self._query, Level.of_float(place)
         found = self._bound.evidence(level, self._n, query.settings, query.given, self._worst)
-        miss = _miss(found[-1].upper, query)
+        miss = log_miss(found[-1].upper, query.log_delta)
         if all(e.is_at_most(query.given) for e in found):
-            return Trial(found, miss, self.error > 0.0 and len(found) == 1 and not is_spent())
+            return Trial(found, miss, self.error > 0.0 and len(found) == 1 and not query.settings.limits.is_spent())
         part = found[-1].part
-        if is_spent() and self.error > 0.0 and found[-1].evaluator == MOMENTS:
+        if query.settings.limits.is_spent() and self.error > 0.0 and found[-1].evaluator == MOMENTS:
             self.root = inf  # pairs are left to their blankets: another bound is as good
         elif part is not self._worst:  # it is the worse one here, and shows by itself where it is delta
             root = _at_tie(part, self._n, query, part.root(self._n, query.log_delta, query.settings, self.root))
@@ -188,7 +190,8 @@ class _Below:
     def trial(self, place: float) -> Trial[tuple[Evidence, ...]]:
         level = Level.of_float(place)
         found = Evidence.of(self._part, level, self._part.enclose(level, self._n, self._query.settings))
-        return Trial((found,) if found.is_above(self._query.given) else None, abs(_miss(found.lower, self._query)))
+        miss = abs(log_miss(found.lower, self._query.log_delta))
+        return Trial((found,) if found.is_above(self._query.given) else None, miss)
 
 
 def _at_tie(part: PairBound, n: int, query: Query, guess: float) -> float:
@@ -200,11 +203,11 @@ def _at_tie(part: PairBound, n: int, query: Query, guess: float) -> float:
         return plateau if part.limit(n).contains(query.given) else guess
 
 
-def _miss(value: Dyadic, query: Query) -> float:
+def log_miss(value: Dyadic, log_delta: float) -> float:
     """Return log(value / delta), -inf for 0 and 1 where it is not known."""
     if value.mantissa <= 0:
         return -inf
-    miss = log_of_ball(value.ball) - query.log_delta
+    miss = log_of_ball(value.ball) - log_delta
     return miss if isfinite(miss) else 1.0
 
 
@@ -213,19 +216,19 @@ _WIDE, _STEP_SIZES, _SMALL = 1e-2, (1e-4, 1e-7, 1e-10), 1e-3
 
 def _slope(part: PairBound, n: int, query: Query, eps: float) -> float:
     """Return a positive float near -d log D / d eps at the eps where D is delta, for choosing a first step."""
-    wide = _WIDE * eps
-    cheap = part.slope_proxy(Level.of_float(eps), n)
+    wide, settings = _WIDE * eps, query.settings.rough
+    cheap = part.slope_proxy(Level.of_float(eps), n, settings)
     if cheap is not None:
         part = cheap
     elif wide > 0.0:
-        slope = (query.log_delta - part.log_estimate(Level.of_float(eps + wide), n, ROUGH)) / wide
+        slope = (query.log_delta - part.log_estimate(Level.of_float(eps + wide), n, settings)) / wide
         if isfinite(slope) and slope > 0.0:
             return slope
-    b = part.log_estimate(Level.of_float(eps), n, ROUGH)
+    b = part.log_estimate(Level.of_float(eps), n, settings)
     for relative in _STEP_SIZES:
         # Near the local budget the divergence vanishes a short way on: then the next step is smaller.
         step = relative * (eps or _SMALL)
-        slope = (b - part.log_estimate(Level.of_float(eps + step), n, ROUGH)) / step
+        slope = (b - part.log_estimate(Level.of_float(eps + step), n, settings)) / step
         if isfinite(slope) and slope > 0.0:
             return slope
     return 1.0 / (eps or _SMALL)

@@ -14,7 +14,7 @@ from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.decompositions.to_law import level_of, number
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.formulas.order import sign
 from symamp.laws.law import Floats
 from symamp.numbers.dyadic import decimal_end, float_above, float_below
@@ -225,7 +225,9 @@ def sum_law(
     if not isinstance(context, str) or context not in ENGINES:
         raise ArgumentError("context", context, f"one of {', '.join(ENGINES)}")
     if digits is not None and context == "numpy":
-        raise ArgumentError("digits", digits, "none with context='numpy', whose numbers are doubles")
+        raise ArgumentError(
+            "digits", Problem("context='numpy' computes with doubles"), "leave it out, or take context='flint'"
+        )
     question, level = Question.of(mechanism, n, method), level_of(budget(eps))
     users_ = question.n
     kept = None if digits is None else digit_count(digits)

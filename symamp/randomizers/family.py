@@ -15,7 +15,7 @@ from symamp.decompositions.blanket import blanket, triple
 from symamp.decompositions.checks import check_probabilities
 from symamp.decompositions.decomposition import Decomposition, merged
 from symamp.decompositions.printing import text
-from symamp.errors import ArgumentError, VerificationError
+from symamp.errors import ArgumentError, Problem, VerificationError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter, check_range
 from symamp.numbers.reading import printable_number
@@ -44,7 +44,7 @@ def verify(family: Mechanism, member: Mechanism, table: FiniteMechanism, swap: M
             _compare(member, f"data set with {other}", triple(member, pair, weights), triple(table, pair, weights))
     budget, expected_budget = member.local_epsilon(), table.local_epsilon()
     if normal(sp.exp(budget)) != normal(sp.exp(expected_budget)):
-        raise VerificationError(f"{member!r} local epsilon", budget, str(expected_budget))
+        raise VerificationError(f"local epsilon of {member!r}", budget, f"{expected_budget}, from its table")
     first = blanket(member, member.pairs()[0])
     return f"{member!r}: {len(first.components)} components, gamma = {first.gamma}, local epsilon = {budget}"
 
@@ -63,7 +63,9 @@ def _at(family: Mechanism, swap: Mapping[sp.Expr, sp.Expr], pair: tuple[str, str
 
 def _compare(member: Mechanism, what: str, found: Decomposition, expected: Decomposition) -> None:
     if _positive(found) != _positive(expected):
-        raise VerificationError(f"{member!r} {what}", str(found.components), str(expected.components))
+        raise VerificationError(
+            f"{what} of {member!r}", str(found.components), f"{expected.components}, from its table"
+        )
 
 
 def _positive(decomposition: Decomposition) -> tuple[frozenset[object], frozenset[object]]:
@@ -110,7 +112,7 @@ class Parametrised:
         known_values = {p.symbol: self.values[p.name] for p in self.declared if not self.values[p.name].free_symbols}
         self.parameters = tuple(p.given(known_values) for p in free)
 
-    __iter__ = None  # values are found by name: without this, whoever tries to iterate would ask for 0, 1, ...
+    __iter__ = None  # values are found by name: without this, iteration would ask for 0, 1, ...
 
     def __getitem__(self, name: str) -> sp.Expr:
         return self.values[name]
@@ -127,7 +129,7 @@ class Parametrised:
         >>> sa.RandomizedResponse.check_names(["d"])
         Traceback (most recent call last):
         ...
-        symamp.errors.ArgumentError: parameter: got d; accepted: one of eps0, k
+        symamp.errors.ArgumentError: parameter: got d, expected one of eps0, k
         """
         for name in names:
             if name not in cls.names():
@@ -248,7 +250,7 @@ def _of_numbers(table: Callable[[Any], FiniteMechanism]) -> Callable[[Any], Fini
     def written_out(self: Family) -> FiniteMechanism:
         if self.parameters:
             free = ", ".join(p.name for p in self.parameters)
-            raise ArgumentError("table", f"{self!r} with {free} free", "numbers for all parameters")
+            raise ArgumentError("table", Problem(f"{self!r} has no number for {free}"), "give it by .at(...)")
         return table(self)
 
     return written_out

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from symamp.bounds.hypotheses import ANY_TWO, ONE_RANDOMIZER, RANDOMIZER, Theorem
+from symamp.bounds.hypotheses import ANY_TWO, ONE_RANDOMIZER, Theorem
 from symamp.bounds.subject import Subject
 
-SAMPLING = Theorem("sampling", "composition", (ONE_RANDOMIZER, RANDOMIZER, ANY_TWO))
+SAMPLING = Theorem("sampling", "composition", (ONE_RANDOMIZER, ANY_TWO))
 """The person who is drawn instead of the victim may hold any input: any two must be compared."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from html import escape
@@ -13,14 +13,12 @@ import flint
 import sympy as sp
 from flint import arb, arb_poly
 
-from symamp.bounds.bound import DataSets
 from symamp.bounds.hypotheses import (
     DATA_SHUFFLED,
     EVERYONE,
     FINITE_BUDGET,
     MESSAGES_SHUFFLED,
     ONE_COMPARISON,
-    PROBABILITIES,
     RANDOMIZER,
     Hypothesis,
     Theorem,
@@ -29,7 +27,7 @@ from symamp.bounds.subject import Setting, Subject
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.pairs import only_pair
 from symamp.decompositions.to_law import law_of, number
-from symamp.errors import ArgumentError, FormatError, SymampError
+from symamp.errors import ArgumentError, FormatError, Problem, SymampError
 from symamp.formulas.order import maximum, sign
 from symamp.laws.law import BallGparv, Law, Level, Number, ball_gparv, total
 from symamp.numbers.reading import exact_number, users
@@ -38,7 +36,8 @@ from symamp.randomizers.families.randomized_response import RandomizedResponse
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, MESSAGES, Mechanism
 from symamp.sums.enumeration import enumerated_sum
-from symamp.sums.groups import Group, Steps, Walk
+from symamp.sums.groups import Group
+from symamp.sums.sign_sums import Steps, Walk
 
 # ------------ Users who differ: groups that run mechanisms of their own, and what is shuffled, the messages or the data
 
@@ -83,6 +82,10 @@ class HeterogeneousUsers:
         return sum(count for count, _ in self.groups)
 
     @property
+    def mechanism(self) -> None:
+        """The one mechanism that all users run: there is none."""
+
+    @property
     def randomizers(self) -> tuple[Subject, ...]:
         """What users run, one entry for each group."""
         return tuple(subject for _, subject in self.groups)
@@ -114,18 +117,18 @@ class HeterogeneousUsers:
     def honest(self, counts: Sequence[object]) -> HeterogeneousUsers:
         """Return the crowd in which so many users of each group are honest: what the others do is known anyway."""
         if not isinstance(counts, Sequence) or len(counts) != len(self.groups):
-            raise ArgumentError("honest", counts, f"{len(self.groups)} numbers, one for each group")
+            raise ArgumentError("honest", counts, f"a list of {len(self.groups)} numbers, one for each group")
         kept, left_out = [], list(self.left_out)
         for group, (count, subject), left in zip(self.numbers, self.groups, counts, strict=True):
             number = 0 if left == 0 else users(left)
             if number > count:
-                raise ArgumentError("honest", left, f"at most the {count} users of the group")
+                raise ArgumentError("honest", left, f"at most {count}, the users of the group")
             if number:
                 kept.append((number, subject))
             else:
                 left_out.append(group)
         if not kept:
-            raise ArgumentError("honest", counts, "at least one honest user")
+            raise ArgumentError("honest", Problem("nobody is honest"), "give at least one honest user")
         return replace(self, groups=tuple(kept), left_out=tuple(sorted(left_out)))
 
     def __repr__(self) -> str:
@@ -176,9 +179,9 @@ def heterogeneous(
             raise FormatError("groups", row, _SHAPE)
         count, subject = row
         if isinstance(subject, type) or not hasattr(subject, "local_ratio"):
-            raise ArgumentError("groups", type(subject).__name__, "mechanisms of symamp")
+            raise ArgumentError("groups", type(subject).__name__, "a mechanism of symamp in each group")
         if subject.parameters:
-            raise ArgumentError("groups", repr(subject), "mechanisms with numbers for all parameters")
+            raise ArgumentError("groups", Problem(f"{subject!r} has free parameters"), "give numbers by .at(...)")
         read.append((users(count), subject))
     lost = exact_number(dropout, "dropout")
     if not lost.is_Rational or sign(lost) < 0 or sign(1 - lost) <= 0:
@@ -220,7 +223,7 @@ DATA_THEOREM = Theorem(
 MESSAGES_THEOREM = Theorem(
     "messages shuffled",
     "users_who_differ",
-    (MESSAGES_SHUFFLED, PROBABILITIES, FINITE_BUDGET, ONE_COMPARISON, MESSAGE_SPACE),
+    (MESSAGES_SHUFFLED, FINITE_BUDGET, ONE_COMPARISON, MESSAGE_SPACE),
 )
 _THEOREMS = {DATA: DATA_THEOREM, MESSAGES: MESSAGES_THEOREM}
 
@@ -269,12 +272,10 @@ class Column:
 
 @dataclass(frozen=True)
 class StepTest:
-    """A sum over messages and a data set: which columns count 1, which -1, and what all others hold."""
+    """A sum over messages: which columns count 1, which -1, and the steps of all users."""
 
-    name: DataSets
     up: tuple[int, ...]
     down: tuple[int, ...]
-    other: int
     walk: Walk
 
 
@@ -374,8 +375,8 @@ class Victim:
 
         return groups, divisor, lambda: found()[0].singular
 
-    def tests(self, level: Level) -> Iterator[StepTest]:
-        """Yield data sets with sums of steps: all others hold one input, and only a sum over messages counts.
+    def tests(self, level: Level, held: Sequence[Mapping[str, int]]) -> Iterator[StepTest]:
+        """Yield sums of steps: so many of the others of each group hold an input, and only a sum over messages counts.
 
         Messages that are likelier, by more than E, on x0 count 1, those that are so on x1 count -1, or nothing. To
         merge messages and to choose a threshold can only lose.
@@ -388,13 +389,13 @@ class Victim:
         for below in (down, ()) if len(up) + len(down) < len(own) else ((),):
             on_x0 = _steps([c.size * c.on_x0() for c in own], up, below)
             on_x1 = _steps([c.size * c.on_x1() for c in own], up, below)
-            for j, other in enumerate(self.others):
-                others = tuple(
-                    _steps([kept * c.sums[j]() for c in columns], up, below, count)
-                    for columns, count in zip(self.columns, self.counts, strict=True)
-                    if count
-                )
-                yield StepTest(DataSets(*self.pair, ((other, "1"),)), up, below, j, Walk(on_x0, on_x1, others))
+            others = tuple(
+                _steps([kept * c.sums[self.others.index(x)]() for c in columns], up, below, count)
+                for columns, counts in zip(self.columns, held, strict=True)
+                for x, count in counts.items()
+                if count
+            )
+            yield StepTest(up, below, Walk(on_x0, on_x1, others))
 
 
 def _steps(masses: list[arb], up: tuple[int, ...], down: tuple[int, ...], count: int = 1) -> Steps:
@@ -495,21 +496,8 @@ def positions_above(crowd: HeterogeneousUsers) -> Positions:
     return Positions(tuple(count for count, _ in crowd.groups), _blankets(crowd) or ratios)
 
 
-def positions_below(crowd: HeterogeneousUsers) -> Iterator[tuple[DataSets, Positions]]:
-    """Yield (data sets, laws) whose sums are n times the divergence of one pair of data sets, exactly."""
-    counts = tuple(count for count, _ in crowd.groups)
-    for name, mechanisms in members(crowd):
-        pair = mechanisms[0].pairs()[0]
-        others = [(*m.further_inputs(pair), *pair) for m in mechanisms]
-        for x in others[0]:
-            if all(x in found for found in others):
-                laws = tuple(m.dataset(*pair, x) for m in mechanisms)
-                if not any(law.singular for law in laws):
-                    yield DataSets(*pair, ((x, "1"),), name), Positions(counts, laws, complete=True)
-
-
-def members(crowd: HeterogeneousUsers) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
-    """Yield mechanisms that the groups may run, with a name: their own, or responses of their budgets."""
+def members_below(crowd: HeterogeneousUsers) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
+    """Yield (name, mechanisms of the positions) whose data sets bound the divergence from below."""
     known = crowd.mechanisms
     if known is None:
         for k in _MEMBERS:

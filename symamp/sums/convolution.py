@@ -12,8 +12,7 @@ from flint import arb
 
 from symamp.laws.law import BallGparv, FloatGparv, Floats
 from symamp.numbers.dyadic import float_above, float_below
-from symamp.numbers.work import spend
-from symamp.sums.tilted import TiltedLaw, saddle_tilt
+from symamp.sums.tilted import Power, saddle_tilt
 
 # ------------- Measures on graded lattices: near 0 on multiples of a small step, farther out of larger ones, in doubles
 
@@ -23,7 +22,6 @@ from symamp.sums.tilted import TiltedLaw, saddle_tilt
 
 UP, DOWN = 1.0 + 2.0**-50, 1.0 - 2.0**-50
 _SAFE = 1.0 - 1e-10
-_CONVOLUTION, _LEVEL, _PRODUCT = 60.0, 40.0, 0.0007  # units of work
 _PASSES, _PER_LEVEL, _JAGGED, _MOST_LONGER = 4, 32, 1.5, 1
 
 Row = tuple[int, Floats]
@@ -216,7 +214,6 @@ def convolved(a: Rows, b: Rows, grading: Grading) -> tuple[dict[int, Row], int]:
     if not a or not b:
         return {}, 0
     is_square, lowest = a is b, min(*a, *b, grading.base)
-    spend(_CONVOLUTION)
     a = raised(a, grading)
     b = a if is_square else raised(b, grading)
     found: dict[int, Row] = {}
@@ -229,7 +226,6 @@ def convolved(a: Rows, b: Rows, grading: Grading) -> tuple[dict[int, Row], int]:
     beyond: Row | None = None
     terms = 0
     while level <= top or beyond is not None:
-        spend(_LEVEL)
         of_a, of_b = a.get(level), b.get(level)
         here: Row | None = None
         if is_square:
@@ -238,7 +234,6 @@ def convolved(a: Rows, b: Rows, grading: Grading) -> tuple[dict[int, Row], int]:
             pairs = [(sum_of(of_a, carried_a), of_b), (of_a, carried_b)]
         for first, second in pairs:
             if first is not None and second is not None:
-                spend(_PRODUCT * len(first[1]) * len(second[1]))
                 # The sum as defined, not by transforms: that keeps the relative accuracy of every mass.
                 here = sum_of(here, (first[0] + second[0], np.convolve(first[1], second[1])))
                 terms = max(terms, min(len(first[1]), len(second[1])))
@@ -442,7 +437,7 @@ class _Scales:
 
 def _scales(g: FloatGparv, n: int) -> _Scales | None:
     """Return what a sum is about, in units of the floats; None if it has no positive value."""
-    tilted = TiltedLaw.of(g, saddle_tilt(g, n))
+    tilted = Power(g, n).tilted(saddle_tilt(Power(g, n)))
     most = n * float(g.masses @ np.maximum(g.values, 0.0))
     if not 0.0 < most < inf or not 0.0 < tilted.theta < inf:
         return None

@@ -25,6 +25,7 @@ from symamp.laws.law import (
     nearest_doubles,
     quick_gparv,
 )
+from symamp.numbers.limits import CERTIFIED_LATTICE_SUM, KERNEL_IN_BALLS, KERNEL_IN_DOUBLES, KERNEL_PLAN, LATTICE_SUM
 from symamp.numbers.optional import brentq
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.convolution import convolved_sum, estimated_log_sum
@@ -43,7 +44,7 @@ from symamp.sums.inversion import approximate_log_law, estimate_root, log_of_bal
 from symamp.sums.kernel import NEGLIGIBLE
 from symamp.sums.kernel_balls import RoughlyTiltedNodes, TiltedNodes, node_gparv, suits_doubles, tilted_sum
 from symamp.sums.kernel_floats import FloatSum, float_sum
-from symamp.sums.tilted import Plan, TiltedLaw, raised_tilt, relative_overshoot, saddle_tilt
+from symamp.sums.tilted import Plan, Power, TiltedLaw, normal_spread, raised_tilt, saddle_tilt
 
 # ----------------- The plan for a law with a density: found in floats, with nodes that are good for all its frequencies
 
@@ -69,16 +70,17 @@ def search(law: SmoothLaw, level: Level, n: int, gap: float, most: int) -> Searc
     g = rough_gparv(law, level, 0.0, 0.0, SEARCHED)
     if not g.is_positive:
         return Search(g, None, 0.0, 0.0, FlatCells(()))
-    saddle = saddle_tilt(g, n)
-    tilt, unit = raised_tilt(g, n, saddle), 2.0**g.exponent
+    transform = Power(g, n)
+    saddle = saddle_tilt(transform)
+    tilt, unit = raised_tilt(transform, saddle), 2.0**g.exponent
     flat = _flat(law, level, saddle / unit)
     g = replace(g, flat=flat.floats(g.exponent))
-    tilted = TiltedLaw.of(g, tilt)
+    tilted = TiltedLaw.of(g, n, tilt)
     # About what the search will ask for: with too few nodes phi would not fall, and it would ask for much more.
-    width = np.sqrt(n) * tilted.deviation * np.sqrt(_SHARE * gap * relative_overshoot(tilted, n))
+    width = np.sqrt(_SHARE * gap * normal_spread(tilted))
     if not width > 0.0:  # one value has all the mass of the tilted law
         return Search(g, None, 0.0, 0.0, flat)
-    reach = float(min(2.0 * np.pi / width, _far_from(tilted, n)))
+    reach = float(min(2.0 * np.pi / width, _far_from(tilted)))
     while True:
         try:
             g = replace(rough_gparv(law, level, tilt / unit, reach / unit, accuracy_of(n)), flat=g.flat)
@@ -96,21 +98,21 @@ def accuracy_of(n: int) -> int:
     return n.bit_length() + _BITS_OF_GAPS
 
 
-def _far_from(tilted: TiltedLaw, n: int) -> float:
+def _far_from(tilted: TiltedLaw) -> float:
     """Return a frequency from which on |phi|^n is negligible by the density of G alone, inf if there is none."""
     cells = tilted.g.flat
     if cells is None or not len(cells.width):
         return inf
     u = np.geomspace(2.0 / cells.width.max(), 1e4 / cells.width.min(), _STEPS)
-    enough = n * tilted.loss(u) > _LOSS
+    enough = tilted.n * tilted.loss(u) > _LOSS
     return float(u[enough.argmax()]) if enough.any() else inf
 
 
 def _needed(plan: Plan, g: FloatGparv, n: int) -> float:
     """Return the largest frequency at which nodes have to give phi, in units of the floats."""
     window, blocks = plan.window, plan.blocks
-    tilted = TiltedLaw.of(g, window.theta * 2.0**g.exponent)
-    far = _far_from(tilted, n)
+    tilted = TiltedLaw.of(g, n, window.theta * 2.0**g.exponent)
+    far = _far_from(tilted)
     step = 2.0 * np.pi / window.length * 2.0**g.exponent
     ends = [last * step for _, last in blocks.evaluated]
     return max(
@@ -179,12 +181,20 @@ def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings
     return _sandwich_estimate(law, level, n, settings) if found is None else found
 
 
+def _search(law: SmoothLaw, level: Level, n: int, gap: float, settings: Settings, most: int) -> Search:
+    most = min(settings.most_frequencies, most)
+    found = search(law, level, n, gap, most)
+    frequencies = most if found.sum is None else found.sum.plan.blocks.evaluations
+    settings.limits.charge(KERNEL_PLAN.of(len(found.g.values) * frequencies))
+    return found
+
+
 def _kernel_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -> float | None:
     """Return the same by a kernel, None for few users and where it takes too many frequencies."""
     if n <= _FEW_USERS:
         return None
     gap = _gap(min(_COARSER * settings.gap, max(settings.gap, _COARSEST)), n)
-    found = search(law, level, n, gap, min(settings.most_frequencies, _cheap(n)))
+    found = _search(law, level, n, gap, settings, _cheap(n))
     if found.g.is_positive and (found.sum is None or found.sum.gap > gap):
         return None
     singular = log(found.g.singular) if found.g.singular > 0.0 else -inf
@@ -199,6 +209,7 @@ def _kernel_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -
 def _sandwich_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -> float:
     below, above = _sandwich(law, n, settings)
     g = quick_gparv(above, level)
+    settings.limits.charge(LATTICE_SUM)
     value = -inf if not g.is_positive else g.log_gain if n == 1 else estimated_log_sum(g, n) - log(n)
     if value > -inf:
         return float(np.logaddexp(value, log(g.singular) if g.singular > 0.0 else -inf))
@@ -306,12 +317,15 @@ def _by_kernel(
 ) -> Enclosure | None:
     """Return the enclosure by the kernel; None if the gap, or a ``wide`` one, takes more than ``most`` frequencies."""
     gap = _gap(settings.gap, n)
-    found = search(law, level, n, gap, min(settings.most_frequencies, most))
+    found = _search(law, level, n, gap, settings, most)
     if found.sum is None or found.sum.gap > (wide or gap):
         return None
     first = starting_precision(n, settings.gap)
 
     def enclosed(bits: int, roughly: float | None = None) -> Enclosure:
+        assert found.sum is not None
+        work = KERNEL_IN_BALLS if roughly is None else KERNEL_IN_DOUBLES
+        settings.limits.charge(work.of(len(found.g.values) * found.sum.plan.blocks.evaluations))
         return _enclosed(law, level, n, found, bits, accuracy_of(n) * bits // first, roughly)
 
     with at_precision(first), suppress(PrecisionError):  # no double is known of some value
@@ -380,6 +394,7 @@ def _by_convolution(law: SmoothLaw, level: Level, n: int, settings: Settings, be
         low, high = (ball_gparv(x, level) for x in finite)
         lower, upper = positive_part(low), positive_part(high)
         if n > 1:
+            settings.limits.charge(CERTIFIED_LATTICE_SUM)
             found = convolved_sum(low, high, rough, n, settings.gap)
             if found is None:
                 return None

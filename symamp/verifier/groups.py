@@ -27,12 +27,12 @@ _MOST_COUNTS = 2**10
 def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
     """Return the shape of one piece of evidence."""
     if data["kind"] == STEPS:
-        return {"victim": int, "pair": (int, int), "other": int, "signs": [int], "plan": _PLAN}
+        return {"victim": int, "pair": (int, int), "others": [[(int, int)]], "signs": [int], "plan": _PLAN}
     if data["kind"] == HIDDEN:
         return {"victim": int, "pair": (int, int)} | sums.shape(None)
     if above:
         return {"pairs": type(None) if data.get("pairs") is None else [(int, int)]} | sums.shape(None)
-    return {"pair": (int, int), "other": int} | sums.shape(None)
+    return {"pair": (int, int), "others": [(int, str)]} | sums.shape(None)
 
 
 # --- data shuffled ---------------------------------------------------------------------------------------------------
@@ -42,7 +42,7 @@ def positions(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose upper end (above) or lower end (below) bounds the divergence where data are shuffled.
 
     Above, each position has the blanket that all pairs of its inputs share, or the law of its local ratio alone
-    (Theorem C); below, every user holds the same input.
+    (Theorem C); below, all others hold one input, or draw one with the given weights.
     """
     check, groups = at.check, at.setting.groups
     check.require(at.setting.shuffled == DATA, f"{what}: evidence about shuffled data", "invalid")
@@ -61,7 +61,11 @@ def positions(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
             if "members" in data:
                 check.require(len(data["members"]) == len(known), f"{what}: not one member for each group")
                 known = list(members(check, data["members"], known, what))
-            triples = [m.triple((data["pair"][0], data["pair"][1]), [(data["other"], fmpq(1))]) for m in known]
+            weights = [(x, check.number(w)) for x, w in data["others"]]
+            good = all(w > 0 for _, w in weights) and check.total(w for _, w in weights) == 1
+            good = good and len({x for x, _ in weights}) == len(weights) <= 64
+            check.require(good, f"{what}: weights are not those of a mean", "invalid")
+            triples = [m.triple((data["pair"][0], data["pair"][1]), weights) for m in known]
         found = [law(check, triple, at.eps) for triple in triples]
         check.require(all(x.visible == 0 for x in found), f"{what}: a singular part", "invalid")
         laws = [(x.atoms, x.null) for x in found]
@@ -181,7 +185,7 @@ def _has_null(null: Number) -> bool:
 def steps(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return the difference of the chances that the sum of all steps reaches the threshold, from below.
 
-    All others hold the input ``other``; messages count 1, -1 or 0 by their ``signs``.
+    ``others`` lists how many users of each group hold which input; messages count 1, -1 or 0 by their ``signs``.
     """
     check, signs, plan, kept, e = (
         at.check,
@@ -191,20 +195,22 @@ def steps(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
         at.check.number(f"exp({at.eps})"),
     )
     views, (i, j), others = _seen(at, data, what)
-    x, _ = views[0].places((data["other"], data["other"]))
+    held = [[(views[0].places((x, x))[0], c) for x, c in group] for group in data["others"]]
+    good = all(c >= 0 for group in held for _, c in group) and [sum(c for _, c in group) for group in held] == others
+    check.require(good and sum(map(len, held)) <= 4096, f"{what}: not all other users", "invalid")
     columns = [view.columns for view in views]
     good = len(signs) == len(columns[0]) and set(signs) <= {-1, 0, 1} and plan is not None
     check.require(good, f"{what}: signs of other messages, or no plan")
     own = columns[data["victim"]]
-    rows = [
-        [c.size * c.on[i] for c in own],
-        [c.size * c.on[j] for c in own],
-        *([c.size * c.on[x] for c in g] for g in columns),
+    seen = [
+        ([c.size * c.on[x] for c in g], count) for g, group in zip(columns, held, strict=True) for x, count in group
     ]
+    rows = [[c.size * c.on[i] for c in own], [c.size * c.on[j] for c in own], *(row for row, _ in seen)]
     up_, down = (
         [arb(check.total(x for x, s in zip(r, signs, strict=True) if s == sign)) for r in rows] for sign in (1, -1)
     )
-    laws = [(kept * u, kept * d, c) for u, d, c in zip(up_[2:], down[2:], others, strict=True) if c]
+    counts = [count for _, count in seen]
+    laws = [(kept * u, kept * d, c) for u, d, c in zip(up_[2:], down[2:], counts, strict=True) if c]
     theta, nodes, last, k = arb(check.number(plan["theta"])), plan["N"], plan["last"], plan["threshold"]
     check.require(0 < theta < 2**10 and 0 <= last <= nodes // 2 < 2**40 and abs(k) < 2**63, f"{what}: plan", "invalid")
     check.spend((last + 1) * (12 + 8 * len(laws)), hard=True)

@@ -8,7 +8,7 @@ from functools import reduce
 
 from flint import arb
 
-from symamp.bounds.hypotheses import BUDGET, PROBABILITIES, Hypothesis
+from symamp.bounds.hypotheses import BUDGET, FINITE_BUDGET, PROBABILITIES, SHUFFLED, Hypothesis
 from symamp.bounds.proof_status import ProofStatus
 from symamp.laws.law import Law, total
 from symamp.literature.closed_form import FEW_PAIRS, ClosedForm, Setting, few_laws
@@ -112,7 +112,7 @@ def _form(
     return ClosedForm(name, ProofStatus.PROVED, _SOURCE, summary, delta=delta, hypotheses=hypotheses)
 
 
-_KNOWN = (*BUDGET, PROBABILITIES, FEW_PAIRS)
+_KNOWN = (*SHUFFLED, PROBABILITIES, FINITE_BUDGET, FEW_PAIRS)
 FORMS = tuple(
     form
     for name, inequality in (("hoeffding", hoeffding), ("bennett", bennett))

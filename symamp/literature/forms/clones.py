@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 from flint import arb
 
-from symamp.bounds.hypotheses import BUDGET, Hypothesis, every
+from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, every
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.literature.closed_form import ClosedForm, Condition, Provenance, Setting, log_one_plus, root
@@ -46,7 +46,7 @@ def _not_binary(subject: Subject) -> str | None:
 
 
 BINARY_ONLY = (
-    *BUDGET,
+    *SHUFFLED,
     Hypothesis("binary_response", "All users run binary randomized response.", every(_not_binary)),
 )
 

@@ -93,7 +93,7 @@ class _EvenDimension(Family):
     def __init__(self, *, m: object = 2, eps0: object = None) -> None:
         super().__init__(m=m, eps0=eps0)
         if not self["m"].is_Integer:
-            raise ArgumentError("m", self["m"], "a number >= 1: closed forms in m are not known")
+            raise ArgumentError("m", self["m"], "a number >= 1, no symbol")
 
     def message_bits(self) -> sp.Expr:
         """Return one bit for each coordinate."""
@@ -161,7 +161,7 @@ class EvenDuchiVector(_EvenDimension):
     def __init__(self, *, m: object = 2, eps0: object = None) -> None:
         super().__init__(m=m, eps0=eps0)
         if self["m"] > _MOST_PAIRS:
-            raise ArgumentError("m", self["m"], f"a number of at most {_MOST_PAIRS}: all pairs of corners are listed")
+            raise ArgumentError("m", self["m"], f"a number of at most {_MOST_PAIRS}")
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ class Harmony(StateChannel):
         }
 
     def joint_counts(self) -> tuple[tuple[sp.Expr, Mapping[str, str]], ...]:
-        """All coordinates are alike."""
+        """Coordinates can be exchanged."""
         return ((self["d"], {"x0": "+1", "x1": "-1", "origin": "0"}),)
 
     def pairs(self) -> tuple[tuple[str, str], ...]:

@@ -43,11 +43,11 @@ class HadamardCountMeanSketch(Family):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Up to three inputs without collisions; any three rows are alike, four need not be."""
+        """Up to three inputs without collisions; any three rows have the same joint law, four need not."""
         return ("x0", "x1", "x2") if self.count("m") >= 3 else ("x0", "x1")
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Pairs without collisions are alike."""
+        """One pair without collisions: all such pairs have the same laws."""
         return (("x0", "x1"),)
 
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:

@@ -60,9 +60,9 @@ class SamplingRappor(Family):
     def __init__(self, *, s: object = 2, d: object = None, eps0: object = None) -> None:
         super().__init__(s=s, d=d, eps0=eps0)
         if not self["s"].is_Integer:
-            raise ArgumentError("s", self["s"], "a number >= 1: closed forms in s are not known")
+            raise ArgumentError("s", self["s"], "a number >= 1, no symbol")
         if self["s"] > _MOST_ITEMS:
-            raise ArgumentError("s", self["s"], f"a number of at most {_MOST_ITEMS}: closed forms list all counts")
+            raise ArgumentError("s", self["s"], f"a number of at most {_MOST_ITEMS}")
 
     def at(self, **values: object) -> Self:
         """Return the member of the family with the given parameters fixed; with another s, d has its full range."""

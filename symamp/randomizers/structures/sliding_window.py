@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.randomizers.structures.disjoint_cover import DisjointCover
 
 
@@ -30,5 +30,5 @@ class SlidingWindow(DisjointCover):
         1/8
         """
         if not length.is_Rational:
-            raise ArgumentError("table", f"{self!r} with a length {length}", "windows of rational length")
+            raise ArgumentError("table", Problem(f"{self!r} has the irrational length {length}"), "take a rational one")
         return sp.Rational(1, length.q)

@@ -12,6 +12,7 @@ import numpy as np
 from flint import arb
 
 from symamp.laws.law import BallGparv, Law, Level, ball_gparv, total
+from symamp.numbers.limits import CELL
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.floats import REACH, AllDataSetsEvidence, Cells, Parameters
 from symamp.sums.all_data_sets.integral import CellBound, TermBalls
@@ -65,11 +66,12 @@ def enclose_all_data_sets(
 
     Raises ArgumentError if the laws have a null symbol or cannot belong to one pair of inputs.
     """
-    gap = (settings or Settings()).gap
+    settings = settings or Settings()
+    gap, limits = settings.gap, settings.limits
     bits, slack = starting_precision(n, gap), min(max(_SLACK, 0.5 * gap), _MOST_SLACK)
     known = searches or Searches(laws, mixed)
     distinct, gains, loss = known.prepared(level, n, bits)
-    found = known.found(level, n, rough)
+    found = known.found(level, n, limits, rough)
     with at_precision(bits):
         everywhere = reduce(arb.max, gains).upper()
         if found is not None and found.log_value < float(everywhere.log()):
@@ -78,6 +80,7 @@ def enclose_all_data_sets(
                 # Cells need not be sharp where all parameters are poor.
                 slack = min(max(slack, _of_poor(found)), _MOST_SLACK)
                 upper, cells = _certified(distinct, gains, parameters, found, n, mixed, slack)
+                limits.charge(sum(len(c.ends) for c in cells) * CELL.of(sum(len(g.values) for g in distinct)))
                 if upper.upper() < everywhere:
                     evidence, name = AllDataSetsEvidence(parameters, cells), "all data sets"
                     return AllDataSetsEnclosure(arb(0), upper.upper(), name, bits, merging=arb(loss), evidence=evidence)
@@ -88,6 +91,7 @@ def estimate_log_all_data_sets(
     laws: Sequence[Law],
     level: Level,
     n: int,
+    settings: Settings | None = None,
     *,
     mixed: bool = False,
     searches: Searches | None = None,
@@ -96,7 +100,7 @@ def estimate_log_all_data_sets(
     """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
     known = searches or Searches(laws, mixed)
     _, gains, _ = known.prepared(level, n, 128)
-    found = known.found(level, n, rough)
+    found = known.found(level, n, (settings or Settings()).limits, rough)
     with at_precision(128):
         trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)
     return trivial if found is None else min(found.log_value + _of_poor(found), trivial)

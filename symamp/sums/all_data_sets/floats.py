@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symamp.laws.law import BallGparv, Floats
+from symamp.numbers.limits import TERM, Limits
 from symamp.numbers.optional import erfcx
-from symamp.numbers.work import spend
 from symamp.sums.tilted import exp_minus_linear, turned
 
 # --- The parameters of one evaluation of the bound over all data sets: plain doubles, from which it can be recomputed
@@ -65,7 +65,6 @@ Waves = NDArray[np.complex128]
 _STEPS, _STEADY, _ALONE = 14, 1e-3, 4.0
 _NEXT_TO_NOTHING = 1e-15 - 1.0
 _AT_ONCE = 2**15  # numbers that a cache holds
-_CALL, _TURN, _TERM, _CORNER = 50.0, 0.01, 0.001, 0.3  # units of work
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,6 @@ class FloatClasses:
     def log_mgf(self, s: Floats, lam: Floats) -> Floats:
         """Return log M_x(s) = log E[e^(s z - lam z+)] for arrays s, lam of one shape; the classes are the last axis."""
         s, lam = np.broadcast_arrays(s, lam)
-        spend(_CALL + _TURN * s.size * self.values.size)
         x = s[..., None, None] * self.values - lam[..., None, None] * np.maximum(self.values, 0.0)
         linear = s[..., None] * self.mean - lam[..., None] * self.gains
         below_one = linear + np.einsum("...xk,xk->...x", exp_minus_linear(x), self.masses)
@@ -134,7 +132,6 @@ class FloatClasses:
     def transforms(self, s: float, lam: float, sigma: float, p_lo: float, u: Floats) -> tuple[Floats, Floats]:
         """Return (log|M_x|, |A_x|) at s + iu, arrays of shape (frequencies, classes)."""
         rows = max(_AT_ONCE // max(len(self._shared[0]), 1), 1)
-        spend(_CALL + len(u) * len(self._shared[0]) * (_TURN + _TERM * len(self.values)))
         parts = [self._transforms(s, lam, sigma, p_lo, u[i : i + rows]) for i in range(0, max(len(u), 1), rows)]
         log_m, sizes = zip(*parts, strict=True)
         return np.concatenate(log_m), np.concatenate(sizes)
@@ -217,7 +214,6 @@ def log_integrands(g: FloatClasses, log_m: Floats, size: Floats, n: int, weights
     ``log_m`` and ``size`` are log|M| and |A|, of shape (frequencies, classes); c is the best one for the sum over the
     classes with the ``weights``.
     """
-    spend(_CORNER * log_m.size)
     top = log_m.max(axis=1, keepdims=True)
     floored = np.maximum(log_m, top - 80.0 / (n - 1))  # any larger value than |M| is allowed; zeros are not
     exponents, alphas = (n - 1) * floored, (n - 1) * np.maximum(size, 1e-300) * np.exp(-floored)
@@ -329,7 +325,6 @@ def bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[floa
 
 SMOOTHER, _FEW = 0.006, 150.0
 _FAR, _SCREEN = 30.0, 3
-_POINT = 0.03  # units of work
 _MOST_TERMS = 2e7
 """So many terms of a sum, widths of the main lobe times values of the laws, take seconds: a line that asks for more is
 not used."""
@@ -352,7 +347,6 @@ def best_lines(g: FloatClasses, n: int, rates: Floats, near: Sequence[float], we
     s = np.geomspace(0.3 * min(near), 3.0 * (max(near) + rates), 60).T
     for points in (60, 25, 25):
         lam = lam[:, :points]
-        spend(_POINT * s.size * g.values.size)
         heights = g.log_mgf(s, lam)
         x = s[..., None, None] * g.values - lam[..., None, None] * plus
         tilted = g.masses * np.exp(x - heights[..., None])
@@ -368,7 +362,9 @@ def best_lines(g: FloatClasses, n: int, rates: Floats, near: Sequence[float], we
     return [Term(1.0, float(rate), float(x), smooth / float(x)) for rate, x in zip(rates, best, strict=True)]
 
 
-def log_term(g: FloatClasses, n: int, term: Term, p_lo: float, weights: Floats, reach: float | None = None) -> Floats:
+def log_term(
+    g: FloatClasses, n: int, term: Term, p_lo: float, weights: Floats, limits: Limits, reach: float | None = None
+) -> Floats:
     """Return log of the integral of one term with a = 1 for each class, by the trapezoidal rule.
 
     ``reach`` restricts it to so many widths of the main lobe: enough for choosing parameters.
@@ -384,6 +380,8 @@ def log_term(g: FloatClasses, n: int, term: Term, p_lo: float, weights: Floats, 
     if not 0.0 < top / width < min(MOST_STEPS, _MOST_TERMS / g.values.size):
         return unusable
     steps = int(np.ceil(2.5 * top / width))
+    classes, messages = g.values.shape
+    limits.charge(TERM.of(steps * classes * (messages * (1.0 + classes / 10.0) + 30.0)))
     u = np.linspace(0.0, top, steps + 1)
     if len(g.values) > _SCREEN and reach is None:
         # Where the classes with the largest M(s) are negligible, the others are taken to be so too.

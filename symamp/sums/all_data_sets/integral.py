@@ -12,7 +12,6 @@ from flint import acb, acb_mat, acb_series, arb, arb_mat, arb_poly
 from numpy.polynomial.polynomial import polyval
 
 from symamp.laws.law import BallGparv, Floats, total
-from symamp.numbers.work import spend
 from symamp.sums.all_data_sets.floats import Term, best_inverse_scale
 
 # --- The transforms M_x, and P, Q, R of A_x = G+ P + Q R, of one term and one class of inputs, with derivatives in u
@@ -137,7 +136,6 @@ _FEWEST = 2.0
 _MOST_FAILED = 4
 """After so many refusals cells of this term are taken to be as long as panels."""
 
-_EXPANSION, _VALUE = 100.0, 10.0  # units of work
 
 Jet = tuple[arb, arb, arb]
 
@@ -246,7 +244,6 @@ class _Series:
     def _logarithms(self, u: arb) -> tuple[list[arb], list[arb]] | None:
         """Return the Taylor coefficients of log|M(u + t)| and log|A(u + t)| in t."""
         c, size = self._c, _ORDER + 1
-        spend(_EXPANSION + _VALUE * len(c.values))
         waves = [acb(0, u * z).exp() for z in c.values]
         columns = [[wave * x for x in row] for wave, row in zip(waves, self._powers, strict=True)]
         m, gained, slow, lost = (acb_series(row, prec=size) for row in (self._weights * acb_mat(columns)).tolist())
@@ -268,7 +265,6 @@ def _jet(polynomials: Sequence[arb_poly], t: arb) -> Jet:
 
 _FLOOR = 70.0  # |M|^N is not followed below e^-70 of its largest value
 _FAR = 60.0
-_CELL, _CLASS = 300.0, 60.0  # units of work
 _MOST_GROWTH, _MOST_EXPONENT = 50.0, 600.0
 _MANY_USERS = 10_000
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
@@ -367,7 +363,6 @@ class TermBalls:
 
         inf as soon as one class shows that it will be above ``most``.
         """
-        spend(_CLASS * len(self.classes))
         left, right = arb(lo), arb(hi)
         common = self._log_weight(left) - self.unit
         limit = log(most / (hi - lo)) - float(common)
@@ -393,7 +388,6 @@ class TermBalls:
 
         They are those of a panel that holds the cell, if there is one. ``c`` is (scale, slope).
         """
-        spend(_CELL + _CLASS * len(self.classes))
         left, right = arb(lo), arb(hi)
         middle, half = (left + right) / 2, (right - left) / 2
         across = left.union(right)

@@ -10,9 +10,9 @@ import numpy as np
 from flint import arb
 
 from symamp.laws.law import BallGparv, Floats, Law, Level
+from symamp.numbers.limits import LINES, PROGRAM, SADDLES, Limits
 from symamp.numbers.optional import linprog
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import is_spent
 from symamp.sums.all_data_sets.floats import (
     FEW_POSITIVE,
     SMOOTHER,
@@ -70,20 +70,21 @@ class Found:
     rests: Floats
 
 
-def search(g: FloatClasses, n: int) -> Found | None:
+def search(g: FloatClasses, n: int, limits: Limits) -> Found | None:
     """Return good parameters, None if there are none: too few positive messages are expected."""
     with np.errstate(all="ignore"):  # what overflows is no candidate
-        return _search(g, n)
+        return _search(g, n, limits)
 
 
-def _search(g: FloatClasses, n: int) -> Found | None:
+def _search(g: FloatClasses, n: int, limits: Limits) -> Found | None:
+    limits.charge(SADDLES.of(g.values.size))
     near = saddles(g, n)
     log_size = max(log_size_at(g.only([x]), n, v) for _, x, v in near)
     if not isfinite(log_size):
         return None
     are_few = positive_messages(g, n) < FEW_POSITIVE
     best: Found | None = None
-    columns = _Columns(g, n, near, log_size)
+    columns = _Columns(g, n, near, log_size, limits)
     for share in _BAD_SHARES if are_few else (_BAD_SHARE,):
         bads = [bad_part(g, n, v, log_size + log(share)) for _, _, v in near]
         bad = max((b for b in bads if b is not None), default=None)
@@ -93,31 +94,32 @@ def _search(g: FloatClasses, n: int) -> Found | None:
         if best is not None and found.log_value >= best.log_value:
             break
         best = found
-        if not SHARP <= best.excess <= _HOPELESS or is_spent():
+        if not SHARP <= best.excess <= _HOPELESS or limits.is_spent():
             break
-    if best is None or not are_few or best.excess > _HOPELESS or is_spent():
+    if best is None or not are_few or best.excess > _HOPELESS or limits.is_spent():
         return best
-    best = _thinned(g, n, best)
+    best = _thinned(g, n, best, limits)
     p, is_sharp = best.parameters, best.excess <= SHARP
     # Poor parameters bear more smoothing: they need fewer frequencies, and |M|^N returns less often.
     factor = sqrt(min(smoothing(n) / SMOOTHER, 1.0) if is_sharp else _SMOOTHEST / SMOOTHER)
     p = replace(p, terms=tuple(replace(t, sigma=t.sigma * factor) for t in p.terms))
-    other = _evaluated(g, n, p, best.weights, best.binding, best.saddle, log_size)
+    other = _evaluated(g, n, p, best.weights, best.binding, best.saddle, log_size, limits)
     is_better = other is not None and (is_sharp or other.log_value < best.log_value + _FEWER_TERMS[1])
     return other if is_better else best
 
 
-def _thinned(g: FloatClasses, n: int, found: Found) -> Found:
+def _thinned(g: FloatClasses, n: int, found: Found, limits: Limits) -> Found:
     """Return parameters with fewer terms, where the bound hardly grows without those that take most frequencies."""
     p, log_size = found.parameters, found.log_value - found.excess
     P = max((n - 1) * g.gain, p.p_lo)
     log_bads = log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
-    costs = np.array([log_term(g, n, t, p.p_lo, row) for t, row in zip(p.terms, found.weights, strict=True)])
+    costs = np.array([log_term(g, n, t, p.p_lo, row, limits) for t, row in zip(p.terms, found.weights, strict=True)])
     lam, kept = np.array([t.lam for t in p.terms]), list(range(len(p.terms)))
     weights = np.array([t.a for t in p.terms])
     spread = [(n - 1) * float(g.variance(t.s, t.lam).max()) + 2.0 / t.s**2 for t in p.terms]
     for k in sorted(kept, key=lambda k: -sqrt(spread[k]) / p.terms[k].sigma):
         fewer = [i for i in kept if i != k]
+        limits.charge(PROGRAM)
         solved = _majorant(p.p_lo, P, P * lam[fewer], costs[fewer], log_bads) if fewer else None
         if solved is not None:
             by_class = np.logaddexp.reduce([log_bads, *(np.log(solved[0])[:, None] + costs[fewer])])
@@ -126,7 +128,7 @@ def _thinned(g: FloatClasses, n: int, found: Found) -> Found:
     used = [(i, a) for i, a in zip(kept, weights.tolist(), strict=True) if a > 0.0]
     fewer_terms = replace(p, terms=tuple(replace(p.terms[i], a=a) for i, a in used))
     rows = found.weights[[i for i, _ in used]]
-    return _evaluated(g, n, fewer_terms, rows, found.binding, found.saddle, log_size) or found
+    return _evaluated(g, n, fewer_terms, rows, found.binding, found.saddle, log_size, limits) or found
 
 
 class _Columns:
@@ -137,8 +139,10 @@ class _Columns:
     offered by their main lobes; those that are chosen are asked for all they cost.
     """
 
-    def __init__(self, g: FloatClasses, n: int, near: Sequence[tuple[float, int, float]], log_size: float) -> None:
-        self._g, self._n, self._near, self._log_size = g, n, near, log_size
+    def __init__(
+        self, g: FloatClasses, n: int, near: Sequence[tuple[float, int, float]], log_size: float, limits: Limits
+    ) -> None:
+        self._g, self._n, self._near, self._log_size, self._limits = g, n, near, log_size, limits
         self._positive = positive_messages(g, n)
         self._lines, self._rows, self._lobes = list[Term](), list[Floats](), list[Floats]()
 
@@ -163,10 +167,11 @@ class _Columns:
             lines = [(self._lines[k], float(a[k]), wide) for k, wide in zip(used, wider, strict=True)]
             terms = tuple(replace(t, a=weight, sigma=t.sigma * wide) for t, weight, wide in lines)
             rows, saddle = np.array([self._rows[k] for k in used]), self._near[0][2]
-            found = _evaluated(g, n, Parameters(*bad, terms), rows, binding, saddle, self._log_size)
+            parameters = Parameters(*bad, terms)
+            found = _evaluated(g, n, parameters, rows, binding, saddle, self._log_size, self._limits)
             if found is not None and (best is None or found.log_value < best.log_value):
                 best = found
-            if best is None or not SHARP <= best.excess <= _HOPELESS or len(log_bads) == 1 or is_spent():
+            if best is None or not SHARP <= best.excess <= _HOPELESS or len(log_bads) == 1 or self._limits.is_spent():
                 break
             weights = np.ones(len(log_bads)) if i == 0 else np.maximum(binding / binding.max(), OTHERS)
         return best
@@ -175,19 +180,21 @@ class _Columns:
         g, n = self._g, self._n
         P = max((n - 1) * g.gain, p_lo)
         rates = _TWO_RATES if p_lo > _NARROW * P and self._positive > _MANY_POSITIVE else _RATES
+        self._limits.charge(LINES.of(len(rates) * g.values.size))
         new = best_lines(g, n, rates / P, [v for *_, v in self._near], weights)
         self._lines += new
         self._rows += [weights] * len(new)
         reach = _WIDER_LOBE if self._positive < FEW_POSITIVE else LOBE
-        self._lobes += [log_term(g, n, t, p_lo, weights, reach) for t in new]
+        self._lobes += [log_term(g, n, t, p_lo, weights, self._limits, reach) for t in new]
 
     def _solved(self, p_lo: float, log_bads: Floats) -> tuple[Floats, Floats, Floats] | None:
         """Return the weights a_i, what each class counts for, and the logarithms of the sizes of the terms."""
         costs, asked = np.array(self._lobes), set[int]()
         P, lam = max((self._n - 1) * self._g.gain, p_lo), np.array([t.lam for t in self._lines])
         for i in range(_SOLVED):
-            if i == _SOLVED - 1 or is_spent():  # of those that were asked
+            if i == _SOLVED - 1 or self._limits.is_spent():  # of those that were asked
                 costs[[k for k in range(len(lam)) if k not in asked]] = inf
+            self._limits.charge(PROGRAM)
             solved = _majorant(p_lo, P, lam * P, costs, log_bads)
             if solved is None:
                 return None
@@ -196,18 +203,25 @@ class _Columns:
             if self._positive > FEW_POSITIVE or not new:
                 break
             for k in new:
-                costs[k] = log_term(self._g, self._n, self._lines[k], p_lo, self._rows[k], _RETURNS)
+                costs[k] = log_term(self._g, self._n, self._lines[k], p_lo, self._rows[k], self._limits, _RETURNS)
             asked |= new
         return a, binding, np.log(a) + costs.max(axis=1)
 
 
 def _evaluated(
-    g: FloatClasses, n: int, p: Parameters, weights: Floats, binding: Floats, saddle: float, log_size: float
+    g: FloatClasses,
+    n: int,
+    p: Parameters,
+    weights: Floats,
+    binding: Floats,
+    saddle: float,
+    log_size: float,
+    limits: Limits,
 ) -> Found | None:
     """Return what parameters give; None where it is beyond the range of doubles."""
     logs = np.log([[t.a] for t in p.terms])
     integrals, lobes = (
-        np.array([log_term(g, n, t, p.p_lo, row, reach) for t, row in zip(p.terms, weights, strict=True)])
+        np.array([log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in zip(p.terms, weights, strict=True)])
         for reach in (None, LOBE)
     )
     log_bads = log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
@@ -267,12 +281,13 @@ _REACHED, _REACHED_POOR, _DRIFT, _DRIFT_POOR = 1.5, 1.0, 2e-3, 0.3
 _TILTS_NEAR = np.geomspace(0.5, 2.0, 9)
 
 
-def carried(found: Found, g: FloatClasses, n: int, gain: float | None = None) -> Found | None:
+def carried(found: Found, g: FloatClasses, n: int, limits: Limits, gain: float | None = None) -> Found | None:
     """Return the parameters of a level near by on lines that suit this one; None where they do not suit it.
 
     Their distance from the best constant data set may grow by ``_DRIFT``; p_lo and the majorant are the same. ``gain``
     is E[G_+] of another pair of inputs, if they are of one: then units and the choice of c are those of this pair.
     """
+    limits.charge(SADDLES.of(g.values.size))
     with np.errstate(all="ignore"):
         near = saddles(g, n)
         if gain is not None:
@@ -293,7 +308,7 @@ def carried(found: Found, g: FloatClasses, n: int, gain: float | None = None) ->
         # The share beyond the main lobe changes little, but for laws that return to it again and again.
         is_alike = is_good and gain is None
         reach, rests = (LOBE, found.rests) if is_alike else (None, np.zeros_like(found.weights))
-        integrals = [log_term(g, n, t, p.p_lo, row, reach) for t, row in zip(terms, found.weights, strict=True)]
+        integrals = [log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in zip(terms, found.weights, strict=True)]
         by_term = np.log([[t.a] for t in terms]) + np.array(integrals) + rests
         by_class = np.logaddexp.reduce([log_bads, *by_term])
         value = float(by_class.max())
@@ -355,18 +370,18 @@ class Searches:
             self._prepared = (level, n, bits), prepared_laws(self._laws, level, n, bits, self._mixed)
         return self._prepared[1]
 
-    def found(self, level: Level, n: int, rough: bool = False) -> Found | None:
+    def found(self, level: Level, n: int, limits: Limits, rough: bool = False) -> Found | None:
         """Return what is found, None if nothing; where it may be ``rough`` perhaps that of another pair."""
-        borrowed = self._borrowed_at(level, n) if rough and not self._searched else None
-        return borrowed or self._own(level, n)
+        borrowed = self._borrowed_at(level, n, limits) if rough and not self._searched else None
+        return borrowed or self._own(level, n, limits)
 
-    def _borrowed_at(self, level: Level, n: int) -> Found | None:
+    def _borrowed_at(self, level: Level, n: int, limits: Limits) -> Found | None:
         """Return the parameters of another pair that suit this one, None without any."""
-        if is_spent():
+        if limits.is_spent():
             return self._borrowed.get((level, n))
         g = self._floats(level, n) if self._others and (level, n) not in self._borrowed else None
         for users, gain, other in (self._others or [])[: -_MOST_BORROWED - 1 : -1]:
-            found = None if g is None or users != n else carried(other, g, n, gain)
+            found = None if g is None or users != n else carried(other, g, n, limits, gain)
             if found is not None:
                 self._borrowed[level, n] = found
                 break
@@ -380,24 +395,24 @@ class Searches:
         """Return whether something was searched for so many users, for other levels to take over."""
         return any(users == n for users, *_ in self._searched)
 
-    def _own(self, level: Level, n: int) -> Found | None:
+    def _own(self, level: Level, n: int, limits: Limits) -> Found | None:
         if (level, n) in self._found:
             return self._found[level, n]
         same = [searched for searched in self._searched if searched[0] == n]
-        g = self._floats(level, n) if same or not is_spent() else None
+        g = self._floats(level, n) if same or not limits.is_spent() else None
         if g is None:
             return None
         near = min(same, key=lambda searched: abs(searched[1] - g.mean), default=None)
         found = None
         # Laws that are merged may be more or fewer at another level.
         if near is not None and near[2] is not None and near[2].weights.shape[1] == len(g.values):
-            found = carried(near[2], g, n)
+            found = carried(near[2], g, n, limits)
         if found is None:
-            found = None if is_spent() else search(g, n)
+            found = None if limits.is_spent() else search(g, n, limits)
             if self._others is not None and found is not None:
                 self._others.append((n, g.gain, found))
                 del self._others[:-_MOST_SEARCHED]
-            if found is None and is_spent():  # other questions may ask for it again
+            if found is None and limits.is_spent():  # other questions may ask for it again
                 return None
             self._searched = [*self._searched[-_MOST_SEARCHED:], (n, g.mean, found)]
         if len(self._found) >= _MOST_KEPT:

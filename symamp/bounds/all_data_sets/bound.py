@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from symamp.bounds.all_data_sets_part import SOURCE, AllDataSetsPairBound
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import MaxOverPairs
-from symamp.bounds.hypotheses import DESCRIBED, EVERY_CLASS, PROBABILITIES, SHUFFLED
+from symamp.bounds.all_data_sets.pair import SOURCE, AllDataSetsPairBound
+from symamp.bounds.all_data_sets.tables import table_pairs
+from symamp.bounds.bound import Bound, MaxOverPairs
+from symamp.bounds.hypotheses import EVERY_CLASS, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
 from symamp.bounds.pairs_of_a_table import pairs_badly_hidden
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
-from symamp.bounds.table_pair import TablePair, table_pairs
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
 
@@ -28,7 +27,7 @@ _FEWEST, _ASKED = 8.0, 6
 def _bound(subject: Subject) -> MaxOverPairs:
     subject = listed(subject)
     if is_large_table(subject):
-        return table_pairs(subject, TablePair)
+        return table_pairs(subject)
     return MaxOverPairs.of(AllDataSetsPairBound(triples) for triples in pairs_of_inputs(subject))
 
 
@@ -63,7 +62,7 @@ ALL_DATA_SETS = Bound(
     SOURCE,
     "all data sets at once",
     "all_data_sets",
-    (*SHUFFLED, PROBABILITIES, EVERY_CLASS, DESCRIBED),
+    (*SHUFFLED, PROBABILITIES, EVERY_CLASS),
     _bound,
     rank=4,
     skip_by_default=_needless,

@@ -7,20 +7,18 @@ from functools import cached_property
 from math import inf
 from typing import ClassVar
 
-from symamp.bounds.bound import ROUGH
 from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.laws.law import Level
-from symamp.numbers.work import is_spent
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
 from symamp.sums.all_data_sets.search import Others, Searches
-from symamp.sums.divergence import Enclosure, Settings
+from symamp.sums.divergence import ROUGH, Enclosure, Settings
 
 SOURCE = "Theorem G (docs/proofs/all_data_sets.md)"
 
 
-def is_rough(settings: Settings | None) -> bool:
+def is_rough(settings: Settings) -> bool:
     """Return whether parameters of another pair are good enough."""
-    return settings is not None and settings.gap >= ROUGH.gap
+    return settings.gap >= ROUGH.gap
 
 
 @dataclass(frozen=True)
@@ -44,18 +42,18 @@ class AllDataSetsPairBound(PairOfInputs):
         """What was found at the levels asked before."""
         return Searches(self.laws, self.mixed, self.others)
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         found = self.searches
-        if is_spent() and not (found.knows(level, n) or found.are_for(n)):
+        if settings.limits.is_spent() and not (found.knows(level, n) or found.are_for(n)):
             return inf
         return estimate_log_all_data_sets(
-            self.laws, level, n, mixed=self.mixed, searches=found, rough=is_rough(settings)
+            self.laws, level, n, settings, mixed=self.mixed, searches=found, rough=is_rough(settings)
         )
 
-    def rough_estimate(self, level: Level, n: int) -> float:
+    def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of this bound alone, also where another one is at hand for the pair."""
-        return AllDataSetsPairBound.log_estimate(self, level, n)
+        return AllDataSetsPairBound.log_estimate(self, level, n, settings.usual)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
-from math import inf, isfinite, log, nan
+from functools import cache, cached_property
+from math import inf, nan
 
 import numpy as np
-import sympy as sp
 from flint import arb
 
-from symamp.bounds.all_data_sets_part import AllDataSetsPairBound, is_rough
-from symamp.bounds.blanket import blanket_of_rows
+from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound, is_rough
 from symamp.bounds.bound import PairBound
-from symamp.bounds.envelope_part import EnvelopePairBound
-from symamp.bounds.pair_of_inputs import PairOfInputs
-from symamp.bounds.pairs_of_a_table import MOMENTS, Pair, common_bounds, pairs_badly_hidden, worst_pairs
-from symamp.bounds.reduction import Reduction, dataset_reduction
+from symamp.bounds.envelope import EnvelopePairBound
+from symamp.bounds.pair_of_inputs import triples_of_rows
+from symamp.bounds.pairs_of_a_table import Pair, common_bounds, pairs_badly_hidden
 from symamp.bounds.subject import Subject
 from symamp.bounds.table_bound import MaxOverRows
 from symamp.decompositions.numeric_table import Floats, NumericTable
 from symamp.decompositions.pairs import pairs_with_equal_laws
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import float_below
+from symamp.numbers.limits import TRIPLES, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.laws import raised_to_majorant
-from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
 from symamp.sums.all_data_sets.search import SHARP, Others
 from symamp.sums.divergence import Enclosure, Settings
 from symamp.sums.envelope import enclose_envelope, estimate_envelope_epsilon, estimate_log_envelope
@@ -56,23 +53,25 @@ class TablePair(AllDataSetsPairBound):
         is_poor = self.others and (self.others[-1][2].excess > SHARP or len(self.others) > _OWN)
         return EnvelopePairBound(self.triples) if is_poor else None
 
-    def _estimates(self, level: Level, n: int, settings: Settings | None) -> tuple[float, float]:
+    def _estimates(self, level: Level, n: int, settings: Settings) -> tuple[float, float]:
         """Return estimates of the logarithms of both bounds; inf for what is not, or hardly, less than the other."""
         rough = is_rough(settings)
-        found = self.searches.found(level, n, rough)
+        found = self.searches.found(level, n, settings.limits, rough)
         if found is not None and found.excess < _SHARP:
             return super().log_estimate(level, n, settings), inf
-        envelope = estimate_log_envelope(self.laws, level, n)
+        envelope = estimate_log_envelope(self.laws, level, n, settings.usual)
         return (super().log_estimate(level, n, settings) if self.searches.are_met else inf), envelope
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         return min(self._estimates(level, n, settings))
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
         eps = super().root(n, log_delta, settings, start) if self.searches.are_met else inf
-        if (0.0 < eps < inf and not self._estimates(Level.of_float(eps), n, None)[1] < log_delta) or eps == 0.0:
+        if (
+            0.0 < eps < inf and not self._estimates(Level.of_float(eps), n, settings.usual)[1] < log_delta
+        ) or eps == 0.0:
             return eps
         return min(self.known_root(n, log_delta, settings, start if eps == inf else eps), eps)
 
@@ -108,114 +107,61 @@ class TablePair(AllDataSetsPairBound):
         return min(found, key=lambda e: e.upper.upper())
 
 
-@dataclass(frozen=True)
-class RoughPair(TablePair):
-    """One pair of rows: the less of what moments prove over all data sets and of the blanket."""
-
-    table: NumericTable
-
-    @property
-    def signature(self) -> Hashable:
-        """The pair, and that it is bounded roughly."""
-        return "rough", self.pair
-
-    def _blanket(self) -> PairBound:
-        return blanket_of_rows(self.table, rows_of(self, self.table))
-
-    def _bound(self, level: Level, n: int, log_unit: float) -> float:
-        """Return the bound by moments in units of e^log_unit; nan for none."""
-        rows = rows_of(self, self.table)
-        return float(common(self, self.table, level, n, [rows], log_unit)[0]) if isfinite(log_unit) else nan
-
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
-        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
-        blanket = self._blanket().log_estimate(level, n, settings)
-        bound = self._bound(level, n, blanket)
-        return blanket + log(bound) if 0.0 < bound < 1.0 else blanket
-
-    def rough_estimate(self, level: Level, n: int) -> float:
-        """Return the same."""
-        return self.log_estimate(level, n)
-
-    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
-        """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
-
-        Guarantee
-        ---------
-        The upper end is at least the divergence for this pair, whatever inputs the other users hold.
-        Proof: docs/proofs/all_pairs.md, docs/proofs/blanket_reduction.md.
-        """
-        blanket = self._blanket()
-        unit = blanket.log_estimate(level, n, settings)
-        bound = self._bound(level, n, unit)
-        if not bound < 1.0:
-            return replace(blanket.enclose(level, n, settings), lower=arb(0), exact=None)
-        with at_precision(128):
-            return Enclosure(arb(0), (arb(unit).exp() * arb(bound)).upper(), MOMENTS, 128)
-
-
 def rows_of(part: PairBound, table: NumericTable) -> Pair:
     """Return the pair of a part as rows of the table."""
     return table.inputs.index(part.pair[0]), table.inputs.index(part.pair[1])
 
 
 def common(
-    part: AllDataSetsPairBound, table: NumericTable, level: Level, n: int, pairs: Sequence[Pair], log_unit: float
+    part: AllDataSetsPairBound,
+    table: NumericTable,
+    level: Level,
+    n: int,
+    pairs: Sequence[Pair],
+    log_unit: float,
+    limits: Limits,
 ) -> Floats:
     """Return bounds on pairs of rows over all data sets, in units of e^log_unit, by the parameters of a part."""
-    found = part.searches.found(level, n, rough=True)
+    found = part.searches.found(level, n, limits, rough=True)
     with at_precision(128):
         parameters = None if found is None else raised_to_majorant(found.parameters)
     if parameters is None:
         return np.full(len(pairs), nan)
+    limits.charge(TRIPLES.of(len(pairs) * table.floats.size * (3 + len(parameters.terms))))
     return common_bounds(table, level, n, pairs, (rows_of(part, table), parameters), log_unit)
 
 
-def table_pairs(subject: Subject, kind: Callable[[tuple[Reduction, ...]], PairOfInputs]) -> MaxOverRows:
-    """Return the bound over all pairs of rows of a table, each a part of this kind; what blankets settle is left out.
-
-    Over all data sets, moments leave out more; with many inputs a few pairs are evaluated, and one of the others says
-    below what moments, or the blanket, leave the rest.
+def table_pairs(subject: Subject) -> MaxOverRows:
+    """Return the bound over all pairs of rows of a table; what blankets or moments prove to be smaller is left out.
 
     Guarantee
     ---------
     The largest divergence of the parts is at least that of the shuffled reports of every two neighbouring data sets.
-    Proof: docs/proofs/all_pairs.md, docs/proofs/all_data_sets.md, docs/proofs/envelope.md.
+    Proof: docs/proofs/all_pairs.md, docs/proofs/all_data_sets.md.
     """
     mechanism = subject.mechanism
     assert mechanism is not None
     assert mechanism.numeric is not None
-    table, inputs, one = mechanism.numeric, mechanism.inputs, sp.Integer(1)
-    others: Others = []
+    table, others = mechanism.numeric, Others()
 
     @cache
-    def part(rows: Pair) -> PairOfInputs:
-        return made(triples(rows))
+    def part(rows: Pair) -> TablePair:
+        return TablePair(triples_of_rows(mechanism, rows), others=others)
 
-    def triples(rows: Pair) -> tuple[Reduction, ...]:
-        pair = inputs[rows[0]], inputs[rows[1]]
-        return tuple(dataset_reduction(mechanism, pair, ((x, one),)) for x in inputs)
-
-    def closer(worst: PairBound, level: Level, n: int, bound: arb, pairs: list[Pair]) -> list[Pair]:
+    def closer(worst: PairBound, level: Level, n: int, bound: arb, pairs: list[Pair], limits: Limits) -> list[Pair]:
         if not isinstance(worst, AllDataSetsPairBound) or not bound > 0 or not worst.searches.knows(level, n):
             return pairs
         with at_precision(128):
             log_bound = float_below(bound.log())
-        bounds = common(worst, table, level, n, pairs, log_bound)
+        bounds = common(worst, table, level, n, pairs, log_bound, limits)
         return [pair for pair, found in zip(pairs, bounds.tolist(), strict=True) if not found <= 1.0]
-
-    def instead(rows: Pair) -> PairBound:
-        return RoughPair(triples(rows), table, others=others) if kind is TablePair else blanket_of_rows(table, rows)
 
     last: list[tuple[int, float, list[Pair]]] = []
 
     def badly_hidden(table: NumericTable, level: Level, n: int, most: int) -> list[Pair]:
         here = level.rough_minus_one()
         if not last or last[0][0] != n or not abs(here - last[0][1]) <= _ALIKE * here:
-            last[:] = [(n, here, pairs_badly_hidden(table, level, n, len(inputs) ** 2))]
+            last[:] = [(n, here, pairs_badly_hidden(table, level, n, len(table.inputs) ** 2))]
         return last[0][2][:most]
 
-    made = partial(TablePair, others=others) if kind is TablePair else kind
-    many = instead if len(inputs) > MANY_CLASSES else None
-    ranking = badly_hidden if kind is TablePair else worst_pairs
-    return MaxOverRows(table, part, None, pairs_with_equal_laws, many, closer, ranking)
+    return MaxOverRows(table, part, alike=pairs_with_equal_laws, closer=closer, ranking=badly_hidden)

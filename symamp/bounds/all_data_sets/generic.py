@@ -11,9 +11,8 @@ from typing import ClassVar
 
 import sympy as sp
 
-from symamp.bounds.all_data_sets_part import AllDataSetsPairBound
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import MaxOverPairs, PairBound
+from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound
+from symamp.bounds.bound import Bound, MaxOverPairs, PairBound
 from symamp.bounds.hypotheses import BUDGET
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
