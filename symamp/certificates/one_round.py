@@ -17,6 +17,7 @@ from symamp.bounds.blanket import blanket_of_rows
 from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.densities import AboveDensities
 from symamp.bounds.few_users import HISTOGRAMS
+from symamp.bounds.hypotheses import Hypothesis
 from symamp.bounds.pairs_of_a_table import MOMENTS, common_tilt, open_pairs
 from symamp.bounds.reduction import is_triple
 from symamp.bounds.registry import BOUNDS
@@ -56,7 +57,10 @@ _OF_DATA = ("blanket", "envelope", "all_data_sets", "two_messages", "every_data_
 """Analyses whose laws the verifier makes from the mechanism."""
 _OF_BUDGET = ("generic", "generic_all_data_sets")
 _OF_ROUNDED = ("density_envelope", "density_data_sets")
-_CHECKED = ("finite_budget", "any_two", "probabilities", "table", "triple", "described", "every_class")
+_CHECKED = (
+    "finite_budget", "any_two", "probabilities", "table", "triple", "described", "every_class", "one_comparison",
+    "message_space", "randomizer",
+)  # fmt: skip
 """Hypotheses that the verifier sees from the mechanism as data, or supposes of it itself."""
 _GAPS = (1e-2, 1e-4, 1e-7, 1e-10)
 """Relative gaps for triples that convex order or the local budget has settled, so that there is no evaluation yet."""
@@ -142,8 +146,12 @@ def setting(
 def supposed(found: Iterable[Evidence]) -> list[str]:
     """Return what the theorems suppose that stand behind some evaluations, and no data of a certificate show."""
     bounds = [BOUNDS[e.part.method] for e in found if e.part.method in BOUNDS]
-    every = [h for bound in bounds for h in getattr(bound, "hypotheses", ())]
-    return list(dict.fromkeys(h.sentence for h in every if h.name not in _CHECKED))
+    return sentences(h for bound in bounds for h in bound.hypotheses)
+
+
+def sentences(hypotheses: Iterable[Hypothesis]) -> list[str]:
+    """Return the sentences of those hypotheses that the verifier neither checks nor supposes by itself."""
+    return list(dict.fromkeys(h.sentence for h in hypotheses if h.name not in _CHECKED))
 
 
 # --- the claim --------------------------------------------------------------------------------------------------------

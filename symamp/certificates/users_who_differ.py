@@ -16,7 +16,7 @@ from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.certificates.evidence import evaluation
 from symamp.certificates.mechanisms import Described, of_budget, of_table
-from symamp.certificates.one_round import Claim, Data, accepted, of_mechanism, setting
+from symamp.certificates.one_round import Claim, Data, accepted, of_mechanism, sentences, setting
 from symamp.certificates.text import At, exact_double, fraction_text
 from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.decompositions.decomposition import Decomposition
@@ -25,7 +25,14 @@ from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, Mechanism
-from symamp.settings.users_who_differ import Constant, HeterogeneousUsers, members_below, positions_above
+from symamp.settings.users_who_differ import (
+    DATA_THEOREM,
+    MESSAGES_THEOREM,
+    Constant,
+    HeterogeneousUsers,
+    members_below,
+    positions_above,
+)
 from symamp.settings.victims import CommonBlanket, ShuffledData, Victims
 from symamp.verifier import MOST_PRECISION
 
@@ -61,7 +68,9 @@ def crowd_certificate(claim: Claim, groups: Sequence[int]) -> Data:
         "upper": exact_double(upper),
     }
     sides = {"above": _side(users, high, above), "below": _side(users, low, below)}
-    return accepted(stated, [setting(repr(crowd), named, shuffled=crowd.shuffled, kept=1 - crowd.dropout)], sides, [])
+    theorem = DATA_THEOREM if crowd.shuffled == DATA else MESSAGES_THEOREM
+    listed = [setting(repr(crowd), named, shuffled=crowd.shuffled, kept=1 - crowd.dropout)]
+    return accepted(stated, listed, sides, sentences(theorem.hypotheses))
 
 
 def _proved(part: PairBound, at: At, claim: Claim, goal: fmpq) -> Evidence:

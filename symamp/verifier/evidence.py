@@ -118,6 +118,9 @@ def _rest(at: At, pieces: list[dict[str, Any]], covered: set[Any], what: str) ->
                     result = larger(result, _alone(at, groups.alone(at, v, pair), f"{what}: victim {v}, pair {pair}"))
         return result
     mechanism, kinds = at.only(what), {kind for kind, *_ in covered}
+    pairs = [p for p in mechanism.pairs if any((k, mechanism.key(p, k == "laws")) in covered for k in kinds)]
+    if mechanism.is_between(pairs):
+        return result
     settled = [common_tilt.settled(at, data, f"{what}[{i}]") for i, data in enumerate(pieces) if data["kind"] == TILT]
     for pair in mechanism.pairs:
         if any((kind, mechanism.key(pair, kind == "laws")) in covered for kind in kinds):

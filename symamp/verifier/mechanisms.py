@@ -305,6 +305,10 @@ class Mechanism:
         require(False, f"{self.what}: of this mechanism no messages are listed")
         raise AssertionError
 
+    def is_between(self, pairs: list[Pair]) -> bool:
+        """Return whether the laws of every pair are between those of these pairs, so that no divergence is larger."""
+        return False
+
     def is_symmetric(self, pair: Pair, others: list[int]) -> bool:
         """Return whether both orders of the pair have, by their texts, the same law where others hold some inputs."""
         view = self.view(pair)
@@ -389,6 +393,20 @@ class Table(Mechanism):
     def view(self, pair: Pair) -> View:
         """Return the table."""
         return self._view
+
+    def is_between(self, pairs: list[Pair]) -> bool:
+        """Return whether there are two messages, and the inputs of least and largest probability are among the pairs.
+
+        The laws of any two inputs are mixtures of those two, and divergences are convex in both laws together.
+        """
+        if len(self._view.texts) != 2 or not self.all_compared:
+            return False
+        on, texts = self._view.columns[0].on, self._view.texts[0][1]
+
+        def is_least(i: int, sign: int) -> bool:
+            return all(s == texts[i] or sign * on[i] <= sign * x for x, s in zip(on, texts, strict=True))
+
+        return any((j, i) in pairs and is_least(i, 1) and is_least(j, -1) for i, j in pairs)
 
     def ratio(self, compared: bool) -> Number:
         """Return the ratio from the rows."""

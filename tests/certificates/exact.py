@@ -314,8 +314,8 @@ def _of_crowd(own: tuple, others: tuple, E: F) -> F:
 
 
 def below_of_groups(setting: dict, e: dict, n: int, E: F) -> F:
-    """The divergence of the data sets in which everybody else holds one input."""
-    groups, pair, other = setting["groups"], tuple(e["pair"]), e["other"]
+    """The divergence of the data sets that are listed."""
+    groups, pair = setting["groups"], tuple(e["pair"])
     if n > 8:
         raise NotComparedError
     owners = e.get("members") or [g["mechanism"] for g in groups]
@@ -327,17 +327,21 @@ def below_of_groups(setting: dict, e: dict, n: int, E: F) -> F:
     if e["kind"] == "positions":
         laws = []
         for g, owner in zip(groups, owners, strict=True):
-            laws += [_values(*held(owner, pair, [[other, "1"]]), E)] * g["users"]
+            laws += [_values(*held(owner, pair, e["others"]), E)] * g["users"]
         return oracle.expectation(laws) / n
     kept, v = fraction(setting["kept"]), e["victim"]
     if not groups[v]["victim"]:
         return F(-1)
     views = [next(view for view in seen(g["mechanism"] | {"compared": None}) if view.pair == pair) for g in groups]
     own = [(*views[v].rows[x], F(0)) for x in pair]
+    for k, (group, g) in enumerate(zip(e["others"], groups, strict=True)):
+        if sum(c for _, c in group) != g["users"] - (k == v) or min(c for _, c in group) < 0:
+            raise NoLawError
     rows = [
-        (*(p * kept for p in view.rows[other]), 1 - kept)
-        for k, (view, g) in enumerate(zip(views, groups, strict=True))
-        for _ in range(g["users"] - (k == v))
+        (*(p * kept for p in view.rows[x]), 1 - kept)
+        for view, group in zip(views, e["others"], strict=True)
+        for x, c in group
+        for _ in range(c)
     ]
     return histograms.divergence_of_users([own[0], *rows], [own[1], *rows], E)
 

@@ -392,7 +392,7 @@ def positions(rng: Random) -> Data:
     ]
     pairs = None if by_ratio or rng.random() < 0.1 else [[0, 1]] * len(groups)
     above = {"kind": "positions", "pairs": pairs} | evaluation(rng, n, 3, "ekn")
-    below = {"kind": "positions", "pair": [0, 1], "other": rng.randrange(2)} | evaluation(rng, n, 3, "ekn")
+    below = {"kind": "positions", "pair": [0, 1], "others": _held(rng, 2)} | evaluation(rng, n, 3, "ekn")
     below |= {"members": [of_table(m) for m in tables]} if by_ratio else {}
     setting = one([(c, True, m) for c, m in zip(groups, data, strict=True)], shuffled="data")
     return certificate([setting], E, *sides(rng, [above], [below]))
@@ -416,8 +416,12 @@ def messages(rng: Random) -> Data:
             above.append({"kind": "hidden users", "victim": victim, "pair": list(pair)} | how)
     victim = rng.choice(victims)
     nodes = rng.choice((5, 9, 13, 20))
+    held = []
+    for i, c in enumerate(groups):
+        first = rng.randint(0, c - (i == victim))
+        held.append([[rng.randrange(3), first], [rng.randrange(3), c - (i == victim) - first]])
     below = {
-        "kind": "steps", "victim": victim, "pair": rng.sample(range(3), 2), "other": rng.randrange(3),
+        "kind": "steps", "victim": victim, "pair": rng.sample(range(3), 2), "others": held,
         "signs": [rng.choice((-1, 0, 1)) for _ in tables[0][0]],
         "plan": {
             "threshold": rng.randint(1 - n, n), "theta": number(rng, 0.2, 5), "N": nodes,
