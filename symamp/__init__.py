@@ -1,7 +1,6 @@
 """symamp: privacy amplification by shuffling, derived as formulas and evaluated with a guarantee."""
 
 from symamp import describe, errors, exact, families
-from symamp.accounting.composition import ComposedAnswer
 from symamp.accounting.privacy_profile import (
     GivenProfile,
     Profile,
@@ -11,7 +10,7 @@ from symamp.accounting.privacy_profile import (
     profile,
 )
 from symamp.accounting.renyi import RenyiCurve
-from symamp.accounting.rounds import ComposedCurve, Composition
+from symamp.accounting.rounds import Composition
 from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.decomposition import Decomposition
@@ -77,8 +76,6 @@ __all__ = [
     "ClippedLaplace",
     "Collision",
     "Comparison",
-    "ComposedAnswer",
-    "ComposedCurve",
     "Composition",
     "CountMeanSketch",
     "Curve",

@@ -11,9 +11,9 @@ OF_MECHANISMS = """at blanket dataset degradation envelope inputs local_epsilon 
 OF_FAMILIES = f"{OF_MECHANISMS} source table values verify"
 OF_NOISE = """at degradation gamma local_epsilon mean_variance message_bits name parameters plot_distribution
     plot_ratios ratio_distribution source support_probabilities values variation_ratio worst_pair"""
-OF_ANSWERS = """as_mpf bound certificate claimed dataset decimals digits digits_limited_by gap gap_limited_by given
-    limited log10_lower log10_upper lower method n pair parameters proof_status quantity source subject tight to_dict
-    upper victims worst_data_set"""
+OF_ANSWERS = """as_mpf bound certificate claimed covered dataset decimals digits digits_limited_by gap gap_limited_by
+    gaussian gaussian_place given limited log10_lower log10_upper lower method n pair parameters proof_status quantity
+    rounds source subject tight to_dict upper victims worst_data_set"""
 OF_PROFILES = """curve delta epsilon n renyi rounds sampled subject to_callable to_dict to_dp_accounting to_dp_event
     to_opendp tradeoff"""
 

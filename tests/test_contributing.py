@@ -122,7 +122,7 @@ def test_one_file_adds_an_analysis(printed):
 
 
 def test_one_file_adds_a_bound_that_is_no_triple(printed):
-    assert printed["no-triple"].startswith("here ratios of densities are unbounded")
+    assert printed["no-triple"].startswith("it supposes that the budget e^eps0 of any two inputs")
 
 
 def test_one_file_adds_a_closed_form(printed):
@@ -142,4 +142,4 @@ def test_one_file_adds_a_kind_of_mechanism(printed):
 
 
 def test_one_file_adds_a_way_to_propose_data_sets(printed):
-    assert printed["proposers"] == "constant_background halves mixtures"
+    assert printed["proposers"] == "constant_background declared_inputs halves mixtures"

@@ -13,8 +13,8 @@ from typing import Any
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.accounting.composition import Composition
 from symamp.accounting.curves import CurvePoint, DominatingPair
+from symamp.accounting.pairs import RoundPairs
 from symamp.accounting.round import GivenRound
 from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, FormatError, Problem
@@ -117,7 +117,7 @@ _INSTALL = "symamp[export]"
 
 
 @undisturbed()
-def loss_distribution(rounds: Composition, interval: float | None, delta: object) -> Any:
+def loss_distribution(rounds: RoundPairs, interval: float | None, delta: object) -> Any:
     """Return one round of each kind in ``rounds``, composed by dp_accounting as often as they are run.
 
     ``interval`` is the step of its lattice, a twentieth of the least deviation if None. The masses dominate the round
@@ -175,7 +175,7 @@ def event_classes() -> tuple[Any, Any]:
     class ShuffledDpEvent(dp_accounting.DpEvent):  # type: ignore[misc, name-defined]
         """Rounds of shuffled users, for neighbours by replacement of one."""
 
-        rounds: Composition
+        rounds: RoundPairs
 
     class ShufflePLDAccountant(pld_privacy_accountant.PLDAccountant):  # type: ignore[misc, name-defined]
         """A PLDAccountant that composes events of rounds of shuffled users with all others it knows."""

@@ -8,7 +8,6 @@ from functools import cached_property
 from numbers import Integral
 from typing import Any
 
-from symamp.accounting.composition import LARGEST_ROUNDS, ComposedAnswer
 from symamp.accounting.curves import curve_above
 from symamp.accounting.exports import (
     event_classes,
@@ -20,6 +19,7 @@ from symamp.accounting.exports import (
     profile_callable,
     to_document,
 )
+from symamp.accounting.pairs import LARGEST_ROUNDS
 from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.round import Round, SampledRound, ShuffledRound
 from symamp.accounting.rounds import Composition
@@ -30,6 +30,7 @@ from symamp.errors import ArgumentError, Problem, SupportMismatchError
 from symamp.numbers.reading import failure_probability, users
 from symamp.public_names import PublicNames
 from symamp.questions import profile as one_round
+from symamp.questions.answer import Answer
 from symamp.randomizers.finite import ALL
 from symamp.settings.question import Question
 from symamp.settings.sample import Sample
@@ -41,7 +42,7 @@ _EXPORT_DELTA = "1e-12"
 class RoundProfile(PublicNames):
     """What can be asked of any round: many of them, Renyi divergences, trade-off functions, and exports."""
 
-    _internal_names = "question round"
+    _internal_names = "answer question round"
 
     @property
     def round(self) -> Round:
@@ -89,11 +90,11 @@ class RoundProfile(PublicNames):
         ``interval`` is the step of its lattice (None: a twentieth of the deviation of the loss), ``delta`` how small a
         probability matters after composition. Needs the package dp-accounting.
         """
-        return loss_distribution(self.rounds(1), interval, delta)
+        return loss_distribution(self.rounds(1).known, interval, delta)
 
     def to_dp_event(self) -> Any:
         """Return one round as a ``DpEvent`` of dp_accounting, for accountants made by ``symamp.pld_accountant``."""
-        return event_classes()[0](self.rounds(1))
+        return event_classes()[0](self.rounds(1).known)
 
     def to_callable(self, *, delta: object = _EXPORT_DELTA) -> Callable[[float], float]:
         """Return delta as a function of eps, an upper bound everywhere: chords of certified values, rounded up.
@@ -124,7 +125,9 @@ class RoundProfile(PublicNames):
         return to_document(self.round.text, points)
 
     def _exported(self, delta: object) -> Any:
-        return self.rounds(1).pairs(True, 0.0, log_of(failure_probability(delta)), None, even=True).curves[0].points
+        return (
+            self.rounds(1).known.pairs(True, 0.0, log_of(failure_probability(delta)), None, even=True).curves[0].points
+        )
 
 
 class Profile(one_round.Profile, RoundProfile):
@@ -186,11 +189,11 @@ class GivenProfile(RoundProfile):
         """The round."""
         return self.found
 
-    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> ComposedAnswer:
+    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a bracket of the least eps for delta: for a given profile, upper as far as that is."""
         return self.rounds(1).epsilon(delta, gap=gap, effort=effort)
 
-    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> ComposedAnswer:
+    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a bracket of delta at eps: for a given profile, upper as far as that is."""
         return self.rounds(1).delta(eps, gap=gap, effort=effort)
 

@@ -11,8 +11,8 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from symamp.accounting.composition import Composition
 from symamp.accounting.curves import DominatingPair
+from symamp.accounting.pairs import RoundPairs
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.laws.law import total
@@ -73,9 +73,7 @@ class RenyiCurve(ShownAsText):
 
 
 @undisturbed()
-def renyi_curve(
-    rounds: Composition, orders: Sequence[object], gap: float | None, effort: str = "default"
-) -> RenyiCurve:
+def renyi_curve(rounds: RoundPairs, orders: Sequence[object], gap: float | None, effort: str = "default") -> RenyiCurve:
     """Return brackets of the Renyi divergences of all rounds together, of relative width about twice ``gap``.
 
     Guarantee
@@ -89,7 +87,7 @@ def renyi_curve(
 
 
 @undisturbed()
-def renyi_epsilon(rounds: Composition, delta: object, gap: float | None, effort: str = "default") -> float:
+def renyi_epsilon(rounds: RoundPairs, delta: object, gap: float | None, effort: str = "default") -> float:
     """Return the eps that follows from one Renyi divergence, the order chosen by the Gaussian approximation.
 
     An upper bound like that of ``Composition.epsilon``, and a larger one: the price of the detour.
@@ -130,7 +128,7 @@ def _order(order: object) -> fmpq:
     return fmpq_of(number)
 
 
-def _bracket(rounds: Composition, order: fmpq, gap: float | None, effort: str) -> tuple[float, float]:
+def _bracket(rounds: RoundPairs, order: fmpq, gap: float | None, effort: str) -> tuple[float, float]:
     middle = float(order.p) / float(order.q) - 0.5
     # The grid is dense where the moment comes from, some deviations beyond its centre.
     reach = max(middle * r.deviation + _WIDE for r, _ in rounds.rounds)

@@ -33,7 +33,7 @@ from symamp.numbers.rationals import fmpq_of, rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
 from symamp.questions.profile import Profile
-from symamp.settings.question import Question
+from symamp.settings.question import Query, Question
 from symamp.sums.divergence import Settings, enclose_divergence
 
 # ---------------------------------------------- A round: what composition asks of it, and the round of n shuffled users
@@ -125,7 +125,7 @@ class Round:
         """Return a data set with one input x* for all others that is bad near eps, and n; None if none is known."""
         return None
 
-    def alone(self, delta: object | None, eps: object | None, effort: str = "default") -> Answer | None:
+    def alone(self, query: Query) -> Answer | None:
         """Return the answer for one round by itself, None where nothing better than composition is known."""
         return None
 
@@ -231,10 +231,9 @@ class ShuffledRound(Round):
         found = self._data_sets.repeatable(Level.of_float(eps), self.question.n, _search())
         return None if found is None else (found, self.question.n)
 
-    def alone(self, delta: object | None, eps: object | None, effort: str = "default") -> Answer | None:
+    def alone(self, query: Query) -> Answer | None:
         """Return the answer for one round, as ``symamp.epsilon`` or ``symamp.delta`` gives it."""
-        profile = Profile(self.question)
-        return profile.epsilon(delta, effort=effort) if delta is not None else profile.delta(eps, effort=effort)
+        return Profile(self.question).answer(query)
 
     @cached_property
     def _known(self) -> dict[tuple[fmpq, bool], tuple[tuple[Evidence, ...], float]]:

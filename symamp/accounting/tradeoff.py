@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from symamp.accounting.composition import Composition
 from symamp.accounting.curves import CurvePoint, CurvePoints, curve_above, curve_below, descend
 from symamp.accounting.losses import FloatProduct, Rounds, enclose_divergence, estimate_divergence, gaussian_log_delta
+from symamp.accounting.pairs import RoundPairs
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.numbers.dyadic import ZERO, Dyadic, float_above, float_below
@@ -102,7 +102,7 @@ class TradeOff(ShownAsText):
 
 
 @undisturbed()
-def trade_off(rounds: Composition, levels: tuple[object, ...], gap: float | None, effort: str = "default") -> TradeOff:
+def trade_off(rounds: RoundPairs, levels: tuple[object, ...], gap: float | None, effort: str = "default") -> TradeOff:
     """Return the trade-off function of all rounds together, from certified values of their curve."""
     for level in levels:
         _level(level)

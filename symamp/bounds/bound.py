@@ -274,7 +274,13 @@ class MaxOverPairs:
         """Return the parts, largest estimated divergence first."""
         if len(self.parts) == 1:
             return self.parts
-        value = {id(p): p.log_estimate(level, n, settings.rough) for p in self.parts}
+        value, largest = dict[int, float](), -inf
+        for p in self.parts:  # of one that is smaller by a cheaper bound no more need be known
+            cheap = p.looser_proxy
+            value[id(p)] = inf if cheap is None else cheap.log_estimate(level, n, settings.rough)
+            if not value[id(p)] <= largest:
+                value[id(p)] = p.log_estimate(level, n, settings.rough)
+            largest = max(largest, value[id(p)])
         return tuple(sorted(self.parts, key=lambda p: -value[id(p)]))
 
     def root(

@@ -9,6 +9,7 @@ import sympy as sp
 
 from symamp.bounds.subject import Setting, Subject
 from symamp.decompositions.envelope import describes_all_inputs
+from symamp.decompositions.randomizer import groups_of
 from symamp.errors import Problem, SupportMismatchError
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import DATA, MESSAGES, Mechanism
@@ -57,9 +58,8 @@ class Statement:
 
     def check(self, setting: Setting, argument: str = "method") -> None:
         """Raise SupportMismatchError, with the name and the reason, unless the setting meets all hypotheses."""
-        for hypothesis in self.hypotheses:
-            if (reason := hypothesis.fails(setting)) is not None:
-                raise SupportMismatchError(argument, Problem(f"{self.name} supposes that {hypothesis.clause}"), reason)
+        if (reason := self.unsupported_reason(setting)) is not None:
+            raise SupportMismatchError(argument, Problem(f"{self.name} does not apply"), reason)
 
 
 @dataclass(frozen=True)
@@ -182,6 +182,11 @@ def _every_class(subject: Subject) -> str | None:
     return f"here {mechanism.name} describes the worst only: give a table with all inputs, or take method='blanket'"
 
 
+def _covered(subject: Subject) -> str | None:
+    mechanism = subject.mechanism
+    return None if mechanism is not None and groups_of(mechanism) is not None else _every_class(subject)
+
+
 def _table(subject: Subject) -> str | None:
     found = table_of(subject) is not None
     return None if found else "here it is none: small families have one, .table(), once parameters are numbers"
@@ -211,6 +216,11 @@ PROBABILITIES = Hypothesis(
 DESCRIBED = Hypothesis("described", "Every input that another user may hold is described.", every(_described))
 EVERY_CLASS = Hypothesis(
     "every_class", "Every class of pairs of inputs, and of inputs of other users, is listed.", every(_every_class)
+)
+COVERED = Hypothesis(
+    "covered",
+    "Every class of pairs of inputs, and of inputs of other users, is listed, or laws above those of all inputs are.",
+    every(_covered),
 )
 TABLE = Hypothesis("table", "The randomizer is a table of numbers.", every(_table))
 LISTED_DENSITIES = Hypothesis(

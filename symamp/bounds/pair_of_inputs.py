@@ -86,7 +86,8 @@ class PairOfInputs(PairBoundDefaults):
     """A part of a bound that knows a pair of inputs by its laws under every other input, and nothing else.
 
     ``triples`` lists one data set (x0, x, ..., x) for each class of inputs x that another user may hold.
-    ``estimate_error`` is the relative distance of its estimates from its certified values.
+    ``estimate_error`` is the relative distance of its estimates from its certified values. ``mixed`` says that the laws
+    of other inputs may be below any mixtures of those of the triples, for one pair or for several.
     """
 
     triples: tuple[Reduction, ...]
@@ -94,6 +95,7 @@ class PairOfInputs(PairBoundDefaults):
     method: ClassVar[str]
     proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str]
+    mixed: ClassVar[bool] = False
 
     @property
     def pair(self) -> tuple[str, str]:

@@ -189,7 +189,9 @@ def of_budget(ratio: sp.Expr, at: At | None) -> Described:
     return Described({"kind": "budget", "ratio": text}, ("x0", "x1"))
 
 
-def of_triples(above: Sequence[PairBound], below: Sequence[PairBound], at: At | None, exact: bool = False) -> Described:
+def of_triples(
+    above: Sequence[PairBound], below: Sequence[PairBound], at: At | None, exact: bool = False, mixed: bool = False
+) -> Described:
     """Return the triples of some parts; ``exact`` ones are what the question is about."""
     found: dict[tuple[str, str], dict[str, Reduction]] = {}
     compared = {part.pair for part in above}
@@ -205,6 +207,7 @@ def of_triples(above: Sequence[PairBound], below: Sequence[PairBound], at: At | 
             "kind": "triples",
             "inputs": list(inputs),
             "exact": exact,
+            "mixed": mixed,
             "pairs": [
                 {
                     "pair": [inputs.index(x) for x in pair],

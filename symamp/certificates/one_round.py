@@ -18,6 +18,7 @@ from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.densities import AboveDensities
 from symamp.bounds.few_users import HISTOGRAMS
 from symamp.bounds.hypotheses import Hypothesis
+from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.pairs_of_a_table import MOMENTS, common_tilt, open_pairs
 from symamp.bounds.reduction import is_triple
 from symamp.bounds.registry import BOUNDS
@@ -222,6 +223,9 @@ def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence
         return of_table(table, at, rounded)
     if methods and methods <= set(_OF_BUDGET):
         return of_budget(subject.local_ratio(), at)
+    mixed = any(isinstance(part, PairOfInputs) and part.mixed for part in parts)
+    if mixed:
+        return of_triples(parts, [e.part for e in below], at, mixed=True)
     if mechanism is not None and methods <= set(_OF_DATA):
         return of_mechanism(mechanism, at, parts, [e.part for e in below], listed=methods == {"all_data_sets"})
     known = subject.mechanism is None and not parts and subject.triple is None

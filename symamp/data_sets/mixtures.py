@@ -87,8 +87,10 @@ def _propose(space: DataSpace, level: Level | None, n: int, best: DataSetBound |
     assert best.data_sets is not None
     table = space.table or orbit_table(space.mechanism, best.pair)
     place = {x: i for i, x in enumerate(table.inputs)}
+    if not place.keys() >= set(best.pair):  # a pair that is declared, and not among those shown
+        return
     rows = place[best.pair[0]], place[best.pair[1]]
-    for start in dict.fromkeys([place[best.data_sets.others[0][0]], *rows]):
+    for start in dict.fromkeys([*(place[x] for x, _ in best.data_sets.others[:1] if x in place), *rows]):
         weights = rounded(ascent(table.floats, rows, level.rough_minus_one(), n, start), _MOST_MIXED, _DENOMINATOR)
         yield space.drawn(best.pair, tuple((table.inputs[i], sp.Rational(w, _DENOMINATOR)) for i, w in weights.items()))
 

@@ -87,7 +87,7 @@ class Proposer:
 
     >>> from symamp.data_sets.search import PROPOSERS
     >>> [p.name for p in PROPOSERS]
-    ['constant_background', 'mixtures']
+    ['constant_background', 'declared_inputs', 'mixtures']
     """
 
     name: str

@@ -104,7 +104,7 @@ def only_pair(mechanism: LocalRandomizer) -> tuple[str, str]:
     """Return a pair that represents all ordered pairs; UnknownInputError if they differ."""
     classes = pair_classes(mechanism)
     if len(classes) > 1:
-        shown = "; ".join(f"{c.pairs[0]}" for c in classes[:6])
+        shown = " or ".join(f"{c.pairs[0]}" for c in classes[:6])
         raise UnknownInputError(
             "pair", Problem(f"there are {len(classes)} classes of pairs"), f"give one, such as {shown}"
         )

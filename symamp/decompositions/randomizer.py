@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import wraps
+from functools import lru_cache, wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,6 +20,7 @@ from symamp.public_names import PublicNames
 
 if TYPE_CHECKING:
     from symamp.decompositions.decomposition import Decomposition
+    from symamp.decompositions.pair_groups import PairGroup
 
 
 # --------- One orbit of messages: all messages on which the distinguished inputs, and the rest, have the same densities
@@ -117,6 +118,14 @@ class LocalRandomizer(PublicNames, ABC):
         """
         return True
 
+    def pair_groups(self) -> tuple[PairGroup, ...] | None:
+        """Return groups of pairs that contain all pairs of inputs, each with laws above those of all other inputs.
+
+        They are asked for where all parameters are numbers. None if the description does not say: then ``pairs`` and
+        ``further_inputs`` are all that is known. See docs/proofs/other_inputs.md.
+        """
+        return None
+
     @abstractmethod
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Orbits of messages with densities at the distinguished (different) inputs, and at the rest.
@@ -184,6 +193,12 @@ class LocalRandomizer(PublicNames, ABC):
         if first == second:
             raise UnknownInputError("pair", f"({first}, {second})", "two different inputs")
         return first, second
+
+
+@lru_cache(maxsize=256)
+def groups_of(mechanism: LocalRandomizer) -> tuple[PairGroup, ...] | None:
+    """Return the groups of pairs that a mechanism declares; None if there are none, or parameters are still symbols."""
+    return None if mechanism.parameters else mechanism.pair_groups()
 
 
 def known_label(argument: str, given: object, known: Collection[str]) -> str:

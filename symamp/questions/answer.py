@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import log10
-from typing import Any, Self, cast
+from math import inf, log10
+from typing import Any, Protocol, Self, cast
 
 import mpmath
 
@@ -24,9 +24,23 @@ from symamp.numbers.reading import printable_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.bracket import Bracket, Interval, json_number, outward_decimal
 from symamp.settings.question import Query, Question
+from symamp.settings.rounds import COVERED, Rounds
 
 _MOST_DIGITS, _APART = 1000, 0.01
-_LOCAL_BUDGET = "local budget"
+_LOCAL_BUDGET, _COMPOSITION = "local budget", "composition"
+_ABOUT = 1.5
+"""The number of points for a gap of many rounds is a rule of thumb."""
+
+
+class ProofOfRounds(Protocol):
+    """What proves both ends of a bracket about many rounds."""
+
+    @property
+    def shown(self) -> str:
+        """The evaluations behind both ends, in one line."""
+
+    def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
+        """Return the bracket and all that is needed to check it without a search."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +58,9 @@ class Answer(Bracket):
     what it says, and may lie below ``lower``. ``limited`` says that a search was capped, because the question had taken
     what its ``effort`` allows: effort="thorough" may find a narrower bracket.
 
+    Of many rounds ``rounds`` says which, and ``covered`` what may adapt; ``gaussian`` is what the approximation by a
+    normal loss says (mu-GDP): no bound, and ``gaussian_place`` tells its error.
+
     Answers are plain data: they can be pickled, compared and hashed.
 
     >>> import symamp as sa
@@ -55,7 +72,7 @@ class Answer(Bracket):
     """
 
     _internal_names = (
-        "asked checked evidence_above evidence_below evidence_of_digits narrowed of_victims question worst"
+        "aimed asked checked evidence_above evidence_below evidence_of_digits narrowed of_victims proof question worst"
     )
 
     question: Question
@@ -69,6 +86,9 @@ class Answer(Bracket):
     limited: bool = False
     evidence_of_digits: tuple[Evidence, ...] = ()
     of_victims: tuple[tuple[int, Interval], ...] = ()
+    gaussian: float | None = None
+    aimed: float | None = None
+    proof: ProofOfRounds | None = None
 
     def __post_init__(self) -> None:
         """Raise ContradictionError for ends that cross, of any group of victims."""
@@ -115,6 +135,8 @@ class Answer(Bracket):
     @property
     def shown_evidence(self) -> str:
         """The evaluations behind both ends, in one line."""
+        if self.proof is not None:
+            return self.proof.shown
         above, below = (
             ", ".join(f"{e.part.method} {e.part.pair} at {e.eps} by {e.evaluator} {e.plan}" for e in side)
             for side in (self.evidence_above, self.evidence_below)
@@ -123,8 +145,29 @@ class Answer(Bracket):
 
     @property
     def n(self) -> int:
-        """The number of users."""
+        """The number of users; 0 for many rounds, each of which has its own."""
         return self.question.n
+
+    @property
+    def rounds(self) -> tuple[tuple[str, int], ...]:
+        """The rounds, in words, with how often each is run; empty for one round."""
+        subject = self.question.subject if self.question is not None else None
+        return subject.listed if isinstance(subject, Rounds) else ()
+
+    @property
+    def covered(self) -> str:
+        """What the upper end of many rounds covers, and what it does not; "" for one round."""
+        return COVERED if self.rounds else ""
+
+    @property
+    def gaussian_place(self) -> str:
+        """Where the Gaussian approximation lies: how far below or above the certified bracket."""
+        if self.gaussian is None or self.gaussian == self.upper:
+            return "inside the bracket"
+        if self.gaussian < self.lower:
+            return f"{1.0 - self.gaussian / self.lower:.2g} relative below the bracket"
+        above = self.gaussian / self.upper - 1.0 if self.upper > 0.0 else inf
+        return f"{above:.2g} relative above the bracket" if above > 0.0 else "inside the bracket"
 
     @property
     def given(self) -> dict[str, str]:
@@ -141,7 +184,8 @@ class Answer(Bracket):
         """The analysis that was asked for or, where none was, the one that gives the upper bound."""
         if self.question.method is not None:
             return self.question.method
-        return self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET
+        without = _COMPOSITION if self.rounds else _LOCAL_BUDGET
+        return self.evidence_above[0].part.method if self.evidence_above else without
 
     @property
     def victims(self) -> dict[int, tuple[float, float]]:
@@ -158,7 +202,8 @@ class Answer(Bracket):
         """Where the analysis is stated."""
         if self.method in BOUNDS:
             return BOUNDS[self.method].source
-        return self.evidence_above[0].part.source if self.evidence_above else "definition of the local budget"
+        without = "docs/proofs/composition.md" if self.rounds else "definition of the local budget"
+        return self.evidence_above[0].part.source if self.evidence_above else without
 
     @property
     def pair(self) -> tuple[str, str] | None:
@@ -265,12 +310,21 @@ class Answer(Bracket):
     def gap_limited_by(self) -> str:
         """What keeps the ends apart by more than a percent, in words; "" where nothing does.
 
+        For many rounds: by more than the ``gap`` that was aimed at.
+
         >>> import symamp as sa
         >>> joint = sa.joint([sa.RandomizedResponse(k=10, eps0="1/8")] * 8)
         >>> print(sa.delta(joint, n=10**6, eps="0.0008").gap_limited_by)
         no data set found attains the bound blanket; the one over all data sets needs a list of all inputs and messages
         """
-        if self.question is None or self.upper <= self.lower * (1.0 + _APART):
+        if self.question is None:
+            return ""
+        if self.rounds:
+            if self.aimed is None or self.upper <= self.lower * (1.0 + _ABOUT * self.aimed):
+                return ""
+            width = self.upper / self.lower - 1.0 if self.lower > 0.0 else inf
+            return f"the bounds of one round are apart: the width is {width:.2g}, aimed at was {self.aimed:.2g}"
+        if self.upper <= self.lower * (1.0 + _APART):
             return ""
         if self.limited:
             return self._capped
@@ -300,9 +354,17 @@ class Answer(Bracket):
 
     @undisturbed()
     def certificate(self) -> dict[str, Any]:
-        """Return the claim and all that is needed to check it without a search, as JSON-ready data."""
+        """Return the claim and all that is needed to check it without a search, as JSON-ready data.
+
+        Each point of each curve of many rounds has a certificate of its own, as the numbers of one round have; their
+        ends are wider by a part in 10^9, for roundings, and a lower end from cells of messages is not claimed.
+
+        Raises ArgumentError for what no certificate can carry, PrecisionError if ``verify`` accepts it at no precision.
+        """
         if self.question is None:  # answers are plain data, and it may have been taken out
             raise ArgumentError("certificate", Problem("the answer has lost its question"), "ask again")
+        if self.proof is not None:
+            return self.proof.certificate(self.asked, self.least, self.most, self.question.subject)
         claim = Claim(self.question, self.asked, self.least, self.most, self.evidence_above, self.evidence_below)
         if self.of_victims:
             return crowd_certificate(claim, tuple(self.victims))
@@ -310,14 +372,17 @@ class Answer(Bracket):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer for machines: numbers and texts only, infinities as "inf"."""
+        low, high = self.decimals()
         return {
             "quantity": self.quantity,
             **self.ends_json(),
+            "lower_text": low,
+            "upper_text": high,
             "bound": [json_number(self.bound.lower), json_number(self.bound.upper)],
             "claimed": None
             if self.claimed is None
             else [json_number(self.claimed.lower), json_number(self.claimed.upper)],
-            "n": self.n,
+            "n": None if self.rounds else self.n,
             **self.given,
             "method": self.method,
             "proof_status": self.proof_status.value,
@@ -328,6 +393,11 @@ class Answer(Bracket):
             "dataset": None if self.dataset is None else str(self.dataset),
             "victims": {str(group): [json_number(x) for x in ends] for group, ends in self.victims.items()},
             "parameters": self.parameters,
+            "rounds": [{"round": text, "count": count} for text, count in self.rounds],
+            "covered": self.covered,
+            "gaussian": self.gaussian,
+            "gaussian_place": None if self.gaussian is None else self.gaussian_place,
+            "gap_limited_by": self.gap_limited_by,
         }
 
     def __str__(self) -> str:
@@ -337,9 +407,12 @@ class Answer(Bracket):
         return f"{self._claim(' ∈ ')} for {self._question()} (*{self._said()}*)"
 
     def _question(self) -> str:
-        return ", ".join([f"n = {self.n:,}", *(f"{k} = {v}" for k, v in self.given.items())])
+        users = [] if self.rounds else [f"n = {self.n:,}"]
+        return ", ".join([*users, *(f"{k} = {v}" for k, v in self.given.items())])
 
     def _said(self) -> str:
+        if self.rounds:
+            return self.subject
         if self.claimed is None:
             return f"{self.method}, {self.proof_status.value}"
         proved = self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET

@@ -51,8 +51,7 @@ class Profile:
         For all neighbouring data sets of n users D_{e^eps} <= ``upper``, and for some pair of them it is >= ``lower``.
         Proof: docs/proofs/blanket_reduction.md, with docs/proofs/kernel_sandwich.md for the numbers.
         """
-        query = Query.of_delta(eps, gap, digits, effort)
-        return Answer.worst({v: found.answer(query) for v, found in self._victims.items()})
+        return self.answer(Query.of_delta(eps, gap, digits, effort))
 
     @undisturbed()
     def epsilon(
@@ -65,7 +64,10 @@ class Profile:
         The shuffled mechanism is (``upper``, delta)-private, and for every eps < ``lower`` it is not
         (eps, delta)-private. Proof: docs/proofs/inversion.md, with docs/proofs/blanket_reduction.md.
         """
-        query = Query.of_epsilon(delta, gap, digits, effort)
+        return self.answer(Query.of_epsilon(delta, gap, digits, effort))
+
+    def answer(self, query: Query) -> Answer:
+        """Return the answer to a question that is read already, about all victims."""
         return Answer.worst({v: found.answer(query) for v, found in self._victims.items()})
 
     def curve(self, eps: Iterable[object], *, gap: float = 1e-4, effort: str = "default") -> Curve:

@@ -269,7 +269,7 @@ def different_pairs(part: LocalRandomizer) -> list[tuple[str, str]]:
         return [best]
     if not part.lists_all_inputs and not part.is_composed:
         partial = Problem(f"{part!r} does not describe all its pairs of inputs")
-        raise SupportMismatchError("mechanism", partial, "use its .table()")
+        raise SupportMismatchError("mechanism", partial, "take its .table(), or another part")
     return [c.pairs[0] for c in pair_classes(part)]
 
 
@@ -279,7 +279,7 @@ def equal_pairs(part: Mechanism) -> list[tuple[str, str]]:
         return [(part.inputs[0],) * 2]
     if not part.lists_all_inputs and dominating_pair(part) is None:
         raise SupportMismatchError(
-            "mechanism", Problem(f"{part!r} does not describe all its inputs"), "use its .table()"
+            "mechanism", Problem(f"{part!r} does not describe all its inputs"), "take its .table(), or another part"
         )
     found = {part_triple(part, x, x, None).signature(): (x, x) for x in part.inputs[::-1]}
     return list(found.values())
@@ -537,9 +537,7 @@ class Combined(Mechanism):
         found: dict[Mechanism, FiniteMechanism] = {}
         for part in dict.fromkeys(self.parts):
             if not isinstance(part, FiniteMechanism | Family | Combined):
-                raise SupportMismatchError(
-                    "table", Problem(f"{part!r} has no table"), "take parts with finitely many messages"
-                )
+                raise SupportMismatchError("table", Problem(f"{part!r} has no table"), "take parts that have tables")
             found[part] = part if isinstance(part, FiniteMechanism) else part.table()
         return [found[part] for part in self.parts]
 

@@ -14,10 +14,13 @@ import sympy as sp
 from symamp.decompositions.blanket import blanket, triple
 from symamp.decompositions.checks import check_probabilities
 from symamp.decompositions.decomposition import Decomposition, merged
+from symamp.decompositions.listed_laws import check_groups
 from symamp.decompositions.printing import text
+from symamp.decompositions.randomizer import groups_of
 from symamp.errors import ArgumentError, Problem, VerificationError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter, check_range
+from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import printable_number
 from symamp.numbers.substitution import put as substituted
 from symamp.randomizers.finite import FiniteMechanism
@@ -76,6 +79,7 @@ def _positive(decomposition: Decomposition) -> tuple[frozenset[object], frozense
 # ------------------------------------------------------------- Mechanism families: randomizers with declared parameters
 
 _LARGEST_EXPANDED, _LARGEST_EXPONENT = 24, 10**18
+_MOST_CHECKED = 20_000
 
 
 class Parametrised:
@@ -229,6 +233,8 @@ class Family(Parametrised, Mechanism):
         """Check the description against the explicit table at each of the given parameter values.
 
         Components for the representative pairs, gamma, local epsilon and the lower-bound triples must agree exactly.
+        Where the table is small and rational, and the family declares ``pair_groups``, the law of every input at every
+        pair must be below a mixture of what is declared, by weights that are fractions.
         Returns one line per size. Raises VerificationError with both values at the first disagreement.
 
         >>> import symamp as sa
@@ -239,8 +245,20 @@ class Family(Parametrised, Mechanism):
         for size in sizes:
             member = self.at(**dict(size))
             swap = {self.values[name]: member.values[name] for name in self.values}
-            lines.append(verify(self, member, member.table(), swap))
+            table = member.table()
+            lines.append(verify(self, member, table, swap))
+            _verify_groups(member, table)
         return tuple(lines)
+
+
+def _verify_groups(member: Family, table: FiniteMechanism) -> None:
+    """Check what a member declares of all inputs against its table, where that is small and has rational entries."""
+    groups, orbits = groups_of(member), table.orbits(table.inputs)
+    entries = [[normal(orbit.mass(i)) for orbit in orbits] for i in range(len(table.inputs))]
+    is_rational = all(p.is_Rational for row in entries for p in row)
+    if groups is not None and is_rational and len(entries) ** 3 * len(orbits) <= _MOST_CHECKED:
+        rows = {x: list(map(fmpq_of, row)) for x, row in zip(table.inputs, entries, strict=True)}
+        check_groups(rows, groups, fmpq_of(normal(sp.exp(member.local_epsilon()))), repr(member))
 
 
 def _of_numbers(table: Callable[[Any], FiniteMechanism]) -> Callable[[Any], FiniteMechanism]:

@@ -134,7 +134,8 @@ def one_user(at: At, mechanism: Mechanism, pair: Pair) -> Number:
     """Return the divergence of the victim's own message, which what others send can only hide."""
     if isinstance(mechanism, Budget) and mechanism.ratio(False) <= at.check.number(f"exp({at.eps})"):
         return ZERO
-    return law(at.check, mechanism.triple(pair), at.eps).alone(at.check)
+    found = [x for _, x in mechanism.laws(pair)] if mechanism.mixed else [mechanism.triple(pair)]
+    return reduce(larger, (law(at.check, x, at.eps).alone(at.check) for x in found), ZERO)
 
 
 def _alone(at: At, found: Number, what: str) -> Number:

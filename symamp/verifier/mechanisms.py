@@ -273,6 +273,8 @@ class Mechanism:
     whose = ""
     """For which of its users, or pairs of inputs, a claim holds; empty for all."""
     stands_for = ALL
+    mixed = False
+    """Whether the laws of other inputs are below mixtures of those that are listed, for one pair or for several."""
 
     def __init__(self, check: Check, data: dict[str, Any], what: str) -> None:
         self.check, self.data, self.what, self.pairs = check, data, what, list[Pair]()
@@ -479,12 +481,15 @@ class Triples(Mechanism):
     """
 
     _above = "that its triples are those of the mechanism, or above them, for pairs and inputs that stand for all"
+    _mixtures = "that the law of each input of the other users, at each pair, is below a mixture of its triples"
     _of_question = "that the question is about its triples"
 
     def __init__(self, check: Check, data: dict[str, Any], what: str) -> None:
         super().__init__(check, data, what)
-        shaped(data, {"kind": str, "inputs": [str], "exact": bool, "pairs": [dict]}, what)
-        self.supposed = self._of_question if data["exact"] else self._above
+        shaped(data, {"kind": str, "inputs": [str], "exact": bool, "mixed": bool, "pairs": [dict]}, what)
+        self.mixed = data["mixed"]
+        self.supposed = self._of_question if data["exact"] else self._mixtures if self.mixed else self._above
+        require(not (data["exact"] and self.mixed), f"{what}: a question about mixtures")
         self._found: dict[Pair, dict[int | None, Any]] = {}
         for entry in data["pairs"]:
             above = type(None) if entry.get("above") is None else _LAW

@@ -8,6 +8,7 @@ all of theirs in increasing convex order (docs/proofs/envelope.md), or by the in
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from operator import itemgetter
 from typing import Any
 
@@ -40,7 +41,7 @@ def laws(at: At, pair: tuple[int, int], needed: tuple[str, ...], what: str) -> l
     at.check.require(0 < len(found) <= _MOST_LAWS, f"{what}: no laws, or more than {_MOST_LAWS}")
     ones = [x.alone(at.check) for x in found]
     same = all(arb(x).overlaps(arb(ones[0])) and arb(x - ones[0]).rad() < arb(2) ** -80 for x in ones)
-    at.check.require(same, f"{what}: the laws do not belong to one pair of inputs", "invalid")
+    at.check.require(same or mechanism.mixed, f"{what}: the laws do not belong to one pair of inputs", "invalid")
     return found
 
 
@@ -49,13 +50,14 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     check, pair, of_integrals = at.check, (data["pair"][0], data["pair"][1]), data["kind"] == DATA_SETS
     found = laws(at, pair, (ALL,) if of_integrals else (ALL, ORDER), what)
     if of_integrals:
-        one = arb(found[0].alone(check))
+        ones = [arb(x.alone(check)) for x in (found if at.only(what).mixed else found[:1])]
+        one = reduce(larger, ones)
         if at.n == 1 or not one > 0:
             return one
         good = all(x.visible == 0 for x in found) and not any(arb(v).contains(0) for x in found for v, _ in x.atoms)
         check.require(good, f"{what}: a singular part, or a value that may be 0", "invalid")
         balls = [([(arb(v), arb(m)) for v, m in x.atoms], arb(x.null)) for x in found]
-        return all_data_sets.bound(check, balls, [one], at.n, data["plan"], what)
+        return all_data_sets.bound(check, balls, ones, at.n, data["plan"], what)
     atoms, null, singular = _dominating(check, found, data["dominating"], what)
     return sums.evaluated(check, data, atoms, null, at.n, True, what) / at.n + singular
 

@@ -73,7 +73,7 @@ def of_triples(laws: list[tuple[tuple[int, int], Any, list[tuple[int, Any]]]], e
         }
         for pair, above, others in laws
     ]  # fmt: skip
-    return {"kind": "triples", "inputs": ["a", "b", "c"], "exact": exact, "pairs": pairs}
+    return {"kind": "triples", "inputs": ["a", "b", "c"], "exact": exact, "mixed": False, "pairs": pairs}
 
 
 def mechanism(rng: Random, table: Any) -> Data:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from symamp.bounds.all_data_sets.pair import SOURCE, AllDataSetsPairBound
+from symamp.bounds.all_data_sets.pair import SOURCE, AllDataSetsPairBound, PairGroupBound
 from symamp.bounds.all_data_sets.tables import table_pairs
 from symamp.bounds.bound import Bound, MaxOverPairs
-from symamp.bounds.hypotheses import EVERY_CLASS, PROBABILITIES, SHUFFLED
+from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
 from symamp.bounds.pairs_of_a_table import pairs_badly_hidden
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
+from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
 
 _MOST_INPUTS = 64
 """Up to so many inputs of a table a default takes seconds."""
+_MOST_LISTED = 33
+"""The same where the inputs are listed for this bound only."""
 _MOST_MESSAGES = 64
 """Up to so many messages one evaluation takes seconds."""
 
@@ -25,6 +28,9 @@ _FEWEST, _ASKED = 8.0, 6
 
 
 def _bound(subject: Subject) -> MaxOverPairs:
+    groups = None if subject.mechanism is None else groups_of(subject.mechanism)
+    if groups is not None:
+        return MaxOverPairs.of(PairGroupBound.of(group) for group in groups)
     subject = listed(subject)
     if is_large_table(subject):
         return table_pairs(subject)
@@ -51,9 +57,9 @@ def _needless(subject: Subject) -> bool:
     if mechanism is None or mechanism.numeric is None or not is_large_table(found):
         return False
     # A combination of others takes seconds on request only.
-    return (
-        found is not subject or len(mechanism.inputs) > _MOST_INPUTS or len(mechanism.numeric.messages) > _MOST_MESSAGES
-    )
+    most = _MOST_INPUTS if found is subject else _MOST_LISTED
+    is_combination = subject.mechanism is not None and subject.mechanism.is_composed
+    return is_combination or len(mechanism.inputs) > most or len(mechanism.numeric.messages) > _MOST_MESSAGES
 
 
 ALL_DATA_SETS = Bound(
@@ -62,7 +68,7 @@ ALL_DATA_SETS = Bound(
     SOURCE,
     "all data sets at once",
     "all_data_sets",
-    (*SHUFFLED, PROBABILITIES, EVERY_CLASS),
+    (*SHUFFLED, PROBABILITIES, COVERED),
     _bound,
     rank=4,
     skip_by_default=_needless,
