@@ -17,6 +17,7 @@ from symamp.bounds.search import CandidateBounds
 from symamp.certificates import one_round
 from symamp.certificates.text import At
 from symamp.command_line.cli import app
+from symamp.sums.divergence import Settings
 from symamp.verifier import main, verify
 
 PROFILE = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=1000, method="blanket")
@@ -76,7 +77,7 @@ def test_pairs_that_another_bound_settles_are_listed_with_it():
     found = ShuffledRound(sa.profile(sa.FiniteMechanism(table), n=1000).question)
     # Which bounds a round takes is decided by estimates, that may tie.
     bounds = [CandidateBounds(found.question.subject, method).first for method in ("all_data_sets", "envelope")]
-    chosen = tuple((bound, bound.ranked(level_at(fmpq(11, 10)), 1000)[0]) for bound in bounds)
+    chosen = tuple((bound, bound.ranked(level_at(fmpq(11, 10)), 1000, Settings())[0]) for bound in bounds)
     vars(found)["_choice"] = chosen, 0.0
     evidence, at = found.evidence(fmpq(11, 10)), At.of(sp.log(sp.Rational(11, 10)))
     bound = max(e.upper for e in evidence).fraction * fmpq(1001, 1000)

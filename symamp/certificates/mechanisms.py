@@ -141,7 +141,7 @@ def of_table(
 def of_orbits(mechanism: Mechanism, at: At | None, further: Iterable[str] = ()) -> Described:
     """Return the orbits of a mechanism as seen from each class of pairs, and from all inputs that others may hold."""
     pairs = list({frozenset(pair): pair for pair in reversed(mechanism.pairs())}.values())[::-1]
-    covering = [mechanism.covering_inputs(pair) for pair in pairs]
+    covering = [_listed(mechanism, pair) for pair in pairs]
     inputs = tuple(dict.fromkeys([*(x for pair in pairs for x in pair), *mechanism.inputs]))
     entries, numbers = [], list[Any]()
     for pair, listed in zip(pairs, covering, strict=True):
@@ -179,6 +179,17 @@ def of_orbits(mechanism: Mechanism, at: At | None, further: Iterable[str] = ()) 
         inputs,
         mechanism,
     )
+
+
+def _listed(mechanism: Mechanism, pair: tuple[str, str]) -> tuple[str, ...] | None:
+    """Return the inputs that stand for all others, None where they are no inputs of the description."""
+    found = mechanism.covering_inputs(pair)
+    return found if found is not None and all(x in mechanism.inputs for x in found) else None
+
+
+def lists_others(mechanism: Mechanism) -> bool:
+    """Return whether the description has the inputs that stand for all those of other users, for every pair."""
+    return all(_listed(mechanism, pair) is not None for pair in mechanism.pairs())
 
 
 def of_budget(ratio: sp.Expr, at: At | None) -> Described:

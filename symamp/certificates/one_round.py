@@ -26,7 +26,7 @@ from symamp.bounds.search import CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.bounds.two_messages import FixedCounts
 from symamp.certificates import evidence as write
-from symamp.certificates.mechanisms import Described, of_budget, of_orbits, of_table, of_triples
+from symamp.certificates.mechanisms import Described, lists_others, of_budget, of_orbits, of_table, of_triples
 from symamp.certificates.text import LIMIT, At, fraction_text, integer_text
 from symamp.decompositions.blanket import blanket
 from symamp.decompositions.envelope import envelope
@@ -224,8 +224,13 @@ def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence
     if methods and methods <= set(_OF_BUDGET):
         return of_budget(subject.local_ratio(), at)
     mixed = any(isinstance(part, PairOfInputs) and part.mixed for part in parts)
-    if mixed:
-        return of_triples(parts, [e.part for e in below], at, mixed=True)
+    every = [t for part in parts for t in (part, *part.fixed_background)] + [e.part for e in below]
+    named = {x for t in every if is_triple(t) for x, _ in t.dataset}
+    if mechanism is not None and mechanism.numeric is None and not mechanism.is_composed:
+        # Laws that stand for those of inputs are listed themselves.
+        others = all(map(is_triple, parts)) or lists_others(mechanism)
+        if mixed or not others or not named <= set(mechanism.inputs):
+            return of_triples(parts, [e.part for e in below], at, mixed=mixed)
     if mechanism is not None and methods <= set(_OF_DATA):
         return of_mechanism(mechanism, at, parts, [e.part for e in below], listed=methods == {"all_data_sets"})
     known = subject.mechanism is None and not parts and subject.triple is None
