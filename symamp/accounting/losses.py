@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from math import exp, expm1, fsum, inf, log, log1p, sqrt
 from typing import ClassVar
 
@@ -224,31 +224,23 @@ _TOLERANCE = 0.05
 _FAR = 1e6
 
 
-def epsilon_above(rounds: Rounds, query: Query, start: float) -> Found:
-    """Return an eps at which the divergence of all rounds together is proved to be at most delta; inf if none is.
+def certified_bracket(above: Rounds, below: Rounds, query: Query, start: float) -> tuple[Found, Found]:
+    """Return (above, below): an eps at which all rounds are proved to have at most delta, and one at which more.
+
+    The first rounds dominate what is asked about, the second are dominated by it. Above, inf if none is proved; below,
+    0 if none is, and inf if it is proved to be above delta at all of them. ``start`` is an eps near both.
 
     Guarantee
     ---------
-    D_E <= delta at the returned eps, and at all larger ones. Proof: docs/proofs/composition.md, section 3.
+    D_E of the first is <= delta at the first eps and at all larger ones; that of the second is > delta at the second
+    eps > 0 and at all smaller ones. Proof: docs/proofs/composition.md, section 3.
     """
-    eps, (plan, bits) = step_out(_Above(rounds, query, start)) or (inf, (None, 0))
-    return eps, plan, bits
-
-
-def epsilon_below(rounds: Rounds, query: Query, start: float) -> Found:
-    """Return an eps at which the divergence of all rounds together is proved to be above delta; 0 if none is.
-
-    inf if it is proved to be above delta at all of them.
-
-    Guarantee
-    ---------
-    D_E > delta at the returned eps > 0, and at all smaller ones. Proof: docs/proofs/composition.md, section 3.
-    """
-    side = _Below(rounds, query, start)
-    if side.never_falls is not None:
-        return inf, None, side.never_falls
-    eps, (plan, bits) = (step_out(side) if side.root > 0.0 else None) or (0.0, (None, 0))
-    return eps, plan, bits
+    high, low = _Above(above, query, start), _Below(below, query, start) if below else None
+    first, (plan, bits) = step_out(high) or (inf, (None, 0))
+    if low is None or low.never_falls is not None:
+        return (first, plan, bits), (0.0, None, 0) if low is None else (inf, None, low.never_falls or 0)
+    second, (other, more) = (step_out(low) if low.root > 0.0 else None) or (0.0, (None, 0))
+    return (first, plan, bits), (second, other, more)
 
 
 class _RoundsSide:
@@ -307,7 +299,7 @@ class _Above(_RoundsSide):
 class _Below(_RoundsSide):
     outward: ClassVar[int] = -1
 
-    @property
+    @cached_property
     def never_falls(self) -> int | None:
         """The precision at which the divergence is proved to be above delta for every eps, None if it is not."""
         is_infinite = self._product.log_infinite >= self._query.log_delta

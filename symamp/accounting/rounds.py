@@ -14,9 +14,8 @@ from symamp.accounting.composition import RoundsProof, Side
 from symamp.accounting.losses import (
     FloatProduct,
     Found,
+    certified_bracket,
     enclose_divergence,
-    epsilon_above,
-    epsilon_below,
     estimate_divergence,
     gaussian_epsilon,
     gaussian_log_delta,
@@ -105,16 +104,15 @@ class Composition(PublicNames):
             return alone
         guess = gaussian_epsilon(self.mu, query.log_delta)
         above = self.known.pairs(True, guess, query.log_delta, width, effort=effort)
-        high = epsilon_above(above.pairs, query, guess)
+        below = self.known.pairs(False, guess, query.log_delta, width, effort=effort)
+        high, low = certified_bracket(above.pairs, below.pairs, query, guess)
         if self.known.largest <= high[0]:
             high = self.known.largest, None, 0
-        below = self.known.pairs(False, guess, query.log_delta, width, effort=effort)
-        low: Found = (0.0, None, 0)
-        if below.pairs:
-            low = epsilon_below(below.pairs, query, min(guess, high[0]))
         proof = RoundsProof(*(_proved(*side) for side in ((above, high), (below, low))))
         aimed = width or max(found.gap for found, _ in self.rounds)
-        return self._answer(query, _dyadic(low[0]), _dyadic(high[0]), proof, guess, aimed)
+        least, most = (INFINITE if x == inf else Dyadic.of_float(x) for x in (low[0], high[0]))
+        own = Interval(least.below, most.above)
+        return Answer(self._question, query, least, most, own, gaussian=guess, aimed=aimed, proof=proof)
 
     @undisturbed()
     def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
@@ -136,7 +134,7 @@ class Composition(PublicNames):
         if alone is not None:
             return alone
         if self.known.exceeds_all(query.given):
-            return self._answer(query, ZERO, ZERO, RoundsProof(None, None))
+            return Answer(self._question, query, ZERO, ZERO, Interval(0.0, 0.0), proof=RoundsProof(None, None))
         value = float(sp.N(query.given, 17))
         log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
         ends, sides = [ZERO, Dyadic(1)], list[Side | None]()
@@ -152,9 +150,10 @@ class Composition(PublicNames):
             with at_precision(64):
                 ends[i] = Dyadic.of((upper * 1).upper() if up else (lower * 1).lower())
             sides.append(Side(found.curves, expression_text(query.given), plan, bits))
-        low = ends[0] if ends[0].mantissa > 0 else ZERO
+        least, most = ends[0] if ends[0].mantissa > 0 else ZERO, min(ends[1], Dyadic(1))
         gaussian = exp(gaussian_log_delta(self.mu, value))
-        return self._answer(query, low, min(ends[1], Dyadic(1)), RoundsProof(sides[1], sides[0]), gaussian)
+        own, proof = Interval(least.below, most.above), RoundsProof(sides[1], sides[0])
+        return Answer(self._question, query, least, most, own, gaussian=gaussian, proof=proof)
 
     @undisturbed()
     def gaussian_epsilon(self, delta: object) -> float:
@@ -197,18 +196,9 @@ class Composition(PublicNames):
     def _alone(self, query: Query) -> Answer | None:
         return self.rounds[0][0].alone(query.usual) if self.count == 1 else None
 
-    def _answer(
-        self,
-        query: Query,
-        low: Dyadic,
-        high: Dyadic,
-        proof: RoundsProof,
-        gaussian: float | None = None,
-        aimed: float | None = None,
-    ) -> Answer:
-        question = Question(Rounds(tuple((r.text, c) for r, c in self.rounds)), 0)
-        own = Interval(low.below, high.above)
-        return Answer(question, query, low, high, own, gaussian=gaussian, aimed=aimed, proof=proof)
+    @property
+    def _question(self) -> Question:
+        return Question(Rounds(tuple((found.text, count) for found, count in self.rounds)), 0)
 
     def __str__(self) -> str:
         return str(self.known)
@@ -218,10 +208,6 @@ def _widths(gap: object) -> tuple[float | None, float]:
     """Return the width, and that of delta which the sums over frequencies aim at."""
     width = composition_gap(gap)
     return width, min(_KERNEL_GAP, _PER_GAP * (width or USUAL_GAP))
-
-
-def _dyadic(x: float) -> Dyadic:
-    return INFINITE if x == inf else Dyadic.of_float(x)
 
 
 def _proved(found: Pairs, proved: Found) -> Side | None:

@@ -54,7 +54,7 @@ class SmoothPairBound(PairBoundDefaults):
 
     @property
     def signature(self) -> Hashable:
-        """The noise, and what it is asked."""
+        """The noise, and which bound it is."""
         return self.method, self.noise
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:

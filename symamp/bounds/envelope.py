@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import ClassVar
 
-from symamp.bounds.blanket import blanket_of_rows
 from symamp.bounds.bound import Bound, MaxOverPairs
 from symamp.bounds.hypotheses import DESCRIBED, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import PairOfInputs, is_large_table, listed, pairs_of_inputs, triples_of_rows
@@ -18,7 +17,6 @@ from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.pairs import pairs_with_equal_laws
 from symamp.laws.law import Level
 from symamp.randomizers.mechanism import Mechanism
-from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
 from symamp.sums.divergence import Enclosure, Settings
 from symamp.sums.envelope import enclose_envelope, estimate_envelope_epsilon, estimate_log_envelope
 
@@ -39,9 +37,6 @@ class EnvelopePairBound(PairOfInputs):
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
         return estimate_envelope_epsilon(self.laws, n, log_delta, settings, start)
-
-    def slope_proxy(self, level: Level, n: int, settings: Settings) -> None:
-        """Return None: the part itself is cheap to estimate, and data sets may fall faster."""
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the bound of the dominating law.
@@ -67,8 +62,6 @@ def _bound(subject: Subject) -> MaxOverPairs:
 def envelope_of_rows(mechanism: Mechanism, table: NumericTable) -> MaxOverRows:
     """Return the bound over all pairs of rows of a table; what blankets prove to be smaller is left out.
 
-    With many inputs a few pairs are evaluated, and one of the others says below what the blanket leaves the rest.
-
     Guarantee
     ---------
     The largest divergence of the parts is at least that of the shuffled reports of every two neighbouring data sets.
@@ -79,8 +72,7 @@ def envelope_of_rows(mechanism: Mechanism, table: NumericTable) -> MaxOverRows:
     def part(rows: Pair) -> EnvelopePairBound:
         return EnvelopePairBound(triples_of_rows(mechanism, rows))
 
-    instead = partial(blanket_of_rows, table) if len(table.inputs) > MANY_CLASSES else None
-    return MaxOverRows(table, part, None, pairs_with_equal_laws, instead)
+    return MaxOverRows(table, part, groups=pairs_with_equal_laws)
 
 
 ENVELOPE = Bound(

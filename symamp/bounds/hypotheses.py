@@ -73,7 +73,7 @@ class Theorem(Statement):
 
 def every(test: Callable[[Subject], str | None]) -> Callable[[Setting], str | None]:
     """Return the test of a setting that asks each of the randomizers in it, and answers for the first that fails."""
-    return lambda setting: next((told for r in setting.randomizers if (told := test(r)) is not None), None)
+    return lambda setting: next((reason for r in setting.randomizers if (reason := test(r)) is not None), None)
 
 
 # --------------------------------------------------------- Who runs what, who takes part, what is seen, who is compared
@@ -101,10 +101,10 @@ def _compares_all(setting: Setting) -> str | None:
 
 
 def _one_comparison(setting: Setting) -> str | None:
-    told = {_compared(r) for r in setting.randomizers}
+    known = {_compared(r) for r in setting.randomizers}
     return (
         None
-        if len(told) == 1
+        if len(known) == 1
         else "here they differ, and any of them may run on the victim's data: give all one .near(...)"
     )
 

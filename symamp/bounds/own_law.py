@@ -28,7 +28,7 @@ _SHAPE = "a Decomposition, or a list of (ratio0, ratio1, mass) with numbers"
 class OwnLaw(SubjectBase):
     """A triple (A0, A1, A2) given by its components: one user has A0 or A1, all others A2 or the null symbol.
 
-    What is asked of it is the divergence of this triple, so both ends of an answer are for it. The upper end holds for
+    What is answered is the divergence of this triple, so both ends of an answer are for it. The upper end holds for
     every mechanism that the triple dominates: one with this blanket, for example. The lower end says nothing of such
     a mechanism, unless A2 is what some input sends.
     """

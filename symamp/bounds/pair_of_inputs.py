@@ -11,7 +11,8 @@ from typing import ClassVar
 
 import sympy as sp
 
-from symamp.bounds.bound import PairBound, PairBoundDefaults
+from symamp.bounds.bound import COARSE, PairBoundDefaults
+from symamp.bounds.pairs_of_a_table import ESTIMATED, is_small
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
@@ -19,15 +20,10 @@ from symamp.decompositions.envelope import envelope_classes
 from symamp.laws.law import Law, Level, quick_gparv
 from symamp.randomizers.mechanism import Mechanism
 from symamp.sums.divergence import Enclosure, Settings
-from symamp.sums.inversion import LARGEST_EPS, approximate_log_law, falling_root, largest_epsilon
+from symamp.sums.inversion import approximate_log_law, falling_root, largest_epsilon
 
-_MOST_INPUTS, _MOST_ENTRIES = 6, 256
 _FAR, _CLOSE = 1e6, 1e-3
-_PLACE = 0.05
-"""The gap to which the place is known from which the search starts."""
-_ROUNDS, _INSIDE = 6, 0.999
-_COMPARED = 6
-"""How many of the data sets of a pair are compared by more than their saddle points."""
+"""-log of what counts as no divergence; the relative distance of the two places that give a first slope."""
 
 
 def pairs_of_inputs(subject: Subject) -> Iterator[tuple[Reduction, ...]]:
@@ -55,30 +51,7 @@ def is_large_table(subject: Subject) -> bool:
     """Return whether the subject is a table so large that one evaluation for each pair of inputs takes long."""
     mechanism = subject.mechanism
     table = None if mechanism is None else mechanism.numeric
-    if table is None:
-        return False
-    return len(table.inputs) > _MOST_INPUTS or len(table.inputs) * len(table.messages) > _MOST_ENTRIES
-
-
-def attained_root(
-    part: PairBound, largest: float, n: int, log_delta: float, settings: Settings, start: float | None
-) -> float:
-    """Return an estimate of the eps at which the part is delta: 0 if it is smaller at 0, inf if never.
-
-    ``largest`` is about the eps from which on it is 0, inf if there is none.
-    """
-    top = min(largest, LARGEST_EPS)
-    if top == LARGEST_EPS and part.log_estimate(Level.of_float(top), n, settings) > log_delta:
-        return inf
-    root = start if start is not None and 0.0 < start < top else 0.0
-    seen: dict[Hashable, float] = {}
-    for _ in range(_ROUNDS):
-        worst = part.attained(Level.of_float(min(root, _INSIDE * top)), n)
-        if worst is None or worst.signature in seen:
-            break
-        seen[worst.signature] = worst.root(n, log_delta, settings, root or None)
-        root = max(seen.values())
-    return root
+    return table is not None and not is_small(table)
 
 
 @dataclass(frozen=True)
@@ -121,7 +94,7 @@ class PairOfInputs(PairBoundDefaults):
         triples = self.triples
         if start is not None and 0.0 < start < inf:
             triples = (self.worst_triple(Level.of_float(start), n, settings),)
-        place = replace(settings.rough, gap=_PLACE)
+        place = replace(settings.rough, gap=COARSE)
         lowest, worst = max(((t.root(n, log_delta, place, start), t) for t in triples), key=lambda found: found[0])
         if lowest in (0.0, inf):  # no data set says where to look
             return start if start is not None and lowest == 0.0 else lowest
@@ -146,9 +119,9 @@ class PairOfInputs(PairBoundDefaults):
     def worst_triple(self, level: Level, n: int, settings: Settings) -> Reduction:
         """Return the triple with the largest estimated divergence."""
         triples: Iterable[Reduction] = self.triples
-        if len(self.triples) > _COMPARED:  # saddle points say which are worth a better estimate
+        if len(self.triples) > ESTIMATED:  # saddle points say which are worth a better estimate
             scores = [approximate_log_law(quick_gparv(law, level), n) for law in self.laws]
-            triples = (self.triples[i] for i in nlargest(_COMPARED, range(len(scores)), key=scores.__getitem__))
+            triples = (self.triples[i] for i in nlargest(ESTIMATED, range(len(scores)), key=scores.__getitem__))
         return max(triples, key=lambda t: t.log_estimate(level, n, settings.rough))
 
     @property
@@ -159,10 +132,6 @@ class PairOfInputs(PairBoundDefaults):
     def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate that the search for a root may ask for often."""
         return self.log_estimate(level, n, settings.usual)
-
-    def slope_proxy(self, level: Level, n: int, settings: Settings) -> Reduction | None:
-        """Return a data set of the same pair."""
-        return self.worst_triple(level, n, settings)
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""

@@ -27,14 +27,44 @@ from symamp.sums.kernel_balls import power
 from symamp.sums.kernel_floats import float_sum
 from symamp.sums.tilted import Plan
 
-# --- Which pairs of rows of a table are worst: a saddle-point score of all of them at once, in doubles. Not a bound
+# ------------------------- What trades time against width: any values are valid. Chosen by the tables of tests/golden
 
+FEW_INPUTS, FEW_ENTRIES = 6, 256
+"""Up to this size every pair is estimated by itself. Rankings are quicker, but for few users not to be trusted."""
+ESTIMATED = 8
+"""How many of a ranking are estimated one by one. Of 89 random tables the worst was among these for 86."""
+_MOST_HIDING = 100
+"""Up to so many inputs each is tried for the other users; of more, those with the largest chi-square."""
 _AROUND, _MOST_TILTS = 4.0, 33
 """Tilts are sought this many octaves beyond the saddle points of normal laws, half an octave apart if they are few."""
-_EXPONENTIALS = 20
-"""How many terms of a product of matrices take the time of the exponentials of an entry."""
 _LEAST_SHARE = 0.1
 """Of the pairs, those whose rows differ least: their saddle points are not looked for."""
+_KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
+"""The gap of bounds on many pairs at once. With more terms than that, one pair by itself rules out most others."""
+_MOST, _CHUNK = 30_000_000, 500_000
+"""So many triples (pair, x, y) take seconds; so many of them are in memory at once."""
+_SMOOTHINGS = np.array([0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
+"""Values of sigma s that are tried, in units of the tilted spread: what is smoothed more decays sooner."""
+_BEYOND, _MOST_BEYOND = 12.0, 0.25
+"""J and the largest eta of docs/proofs/all_pairs.md: a larger J is a sharper shape, on a shorter part of the line."""
+
+# ----------------------- The range in which doubles, with their error bounds, are of use: beyond it nothing is returned
+
+_EXPONENTIALS = 20
+"""How many terms of a product of matrices take the time of the exponentials of an entry."""
+_ROUNDINGS = 2.0**-50
+_TINY = arb(2) ** -60
+_SMALLEST, _LARGEST = 1e-100, 1e100
+_LEAST_ENTRY, _LARGEST_E, _LARGEST_EXPONENT = 1e-200, 1e12, 1e10
+_CENTRED, _BLURRED, _SLACK = 1e-6, 1e-9, 1.0 + 1e-4
+
+
+def is_small(table: NumericTable) -> bool:
+    """Return whether every pair of rows of a table is estimated by itself, without any ranking."""
+    return len(table.inputs) <= FEW_INPUTS and len(table.inputs) * len(table.messages) <= FEW_ENTRIES
+
+
+# --- Which pairs of rows of a table are worst: a saddle-point score of all of them at once, in doubles. Not a bound
 
 
 def chi_squares(rows: Floats, hidden: Floats) -> Floats:
@@ -45,7 +75,7 @@ def chi_squares(rows: Floats, hidden: Floats) -> Floats:
     """
     seen = hidden > 0.0
     scaled = rows[:, seen] / np.sqrt(hidden[seen])
-    # Centred: differences of rows that are nearly alike must not cancel.
+    # Centred: differences of rows that are nearly equal must not cancel.
     scaled = scaled - scaled.mean(axis=0)
     gram = scaled @ scaled.T
     norms = np.diagonal(gram)
@@ -151,10 +181,6 @@ def best(scores: Floats, most: int) -> list[tuple[int, int]]:
     return [(int(i // len(scores)), int(i % len(scores))) for i in order if flat[i] > -np.inf]
 
 
-_MOST_HIDING = 100
-"""Up to so many inputs each is tried for the other users; of more, those with the largest chi-square."""
-
-
 def worst_triples(
     table: NumericTable, level: Level, n: int, most: int, hiding: Sequence[int] | None = None
 ) -> list[tuple[int, int, int]]:
@@ -226,9 +252,6 @@ def most_revealing(table: NumericTable) -> list[tuple[int, int]]:
 # --------- Upper bounds for many pairs of rows of a table at once: one plan, one product of matrices for each frequency
 
 Pair = tuple[int, int]
-_ROUNDINGS = 2.0**-50
-_TINY = arb(2) ** -60
-_SMALLEST, _LARGEST = 1e-100, 1e100
 
 
 def kernel_bounds(
@@ -332,7 +355,6 @@ def _side(
 
 MOMENTS = "moments"
 """The evaluator of what moments prove."""
-_KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
 
 
 def worst_pairs(table: NumericTable, level: Level, n: int, most: int) -> list[Pair]:
@@ -380,7 +402,7 @@ def narrowed(
     """Return those of the pairs that are still not proved to have a divergence of at most ``bound``.
 
     The divergence of one user alone is tried first, as it bounds that of n; then the compact kernel with the plan that
-    suits ``worst``, the law of one of the worst pairs; ``progress`` is told (done, all) of its terms.
+    suits ``worst``, the law of one of the worst pairs; ``progress`` is called with (done, all) of its terms.
 
     Guarantee
     ---------
@@ -502,14 +524,6 @@ def _e(level: Level) -> float:
 Mean: TypeAlias = Callable[[Floats], Floats]
 Booleans: TypeAlias = NDArray[np.bool_]
 
-_MOST, _CHUNK = 30_000_000, 500_000
-"""So many triples (pair, x, y) take seconds; so many of them are in memory at once."""
-_LEAST_ENTRY, _LARGEST_E, _LARGEST_EXPONENT = 1e-200, 1e12, 1e10
-_CENTRED, _BLURRED, _SLACK = 1e-6, 1e-9, 1.0 + 1e-4
-_BEYOND, _MOST_BEYOND = 12.0, 0.25
-_SMOOTHINGS = np.array([0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
-"""Values of sigma s that are tried, in units of the tilted spread: what is smoothed more decays sooner."""
-
 
 @dataclass(frozen=True)
 class _Common:
@@ -613,7 +627,7 @@ def _bounds(rows: Floats, pairs: Sequence[Pair], c: _Common) -> Floats:
 
 
 def _raised(exponent: Floats) -> Floats:
-    """Return e^exponent or more; what is far below 1 is not told apart, what is far above it is inf."""
+    """Return e^exponent or more; what is far below 1 is rounded up to one value, what is far above it is inf."""
     return np.where(exponent < LARGEST, exponentials(np.clip(exponent, -LARGEST, LARGEST)), inf)
 
 

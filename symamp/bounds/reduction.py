@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, TypeGuard
+from typing import TypeGuard
 
 import sympy as sp
 from flint import arb
@@ -20,7 +20,7 @@ from symamp.decompositions.to_law import law_of
 from symamp.laws.law import Law, Level, quick_gparv
 from symamp.numbers.limits import Limits, kept
 from symamp.sums.divergence import Enclosure, Settings, enclose_divergence, estimate_log_divergence
-from symamp.sums.inversion import approximate_log_law, estimate_epsilon, largest_epsilon, limit_divergence, plateau
+from symamp.sums.inversion import approximate_log_law, estimate_epsilon, largest_epsilon, limit_divergence
 
 DATA_SETS = "Su, Cheng, Wang 2025, Theorem 14"
 
@@ -38,8 +38,6 @@ class Reduction(PairBoundDefaults):
     decomposition: Decomposition
     dataset: tuple[tuple[str, sp.Rational], ...] = ()
     member: str = ""
-
-    is_triple: ClassVar[bool] = True
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -78,11 +76,6 @@ class Reduction(PairBoundDefaults):
         """Return a ball around the limit of the divergence as eps grows."""
         return limit_divergence(self.law, n) if largest_epsilon(self.law) == inf else arb(0)
 
-    @property
-    def plateau(self) -> float:
-        """An eps from which on the divergence is positive and does not fall any more; inf if there is none."""
-        return plateau(self.law)
-
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the divergence.
 
@@ -105,7 +98,7 @@ class Reduction(PairBoundDefaults):
 
 def is_triple(part: PairBound) -> TypeGuard[Reduction]:
     """Return whether the part is a triple: then it has a law, and a certificate can carry it."""
-    return part.is_triple
+    return isinstance(part, Reduction)
 
 
 def dataset_reduction(mechanism: LocalRandomizer, pair: tuple[str, str], others: Weights) -> Reduction:

@@ -7,7 +7,7 @@ from math import inf
 from operator import itemgetter
 from typing import TypeAlias
 
-from symamp.bounds.bound import Bound, MaxOverPairs, PairBound, Progress
+from symamp.bounds.bound import AttainedBound, Bound, MaxOverPairs, PairBound, Progress
 from symamp.bounds.registry import by_default, named
 from symamp.bounds.subject import Subject
 from symamp.laws.law import Level
@@ -15,7 +15,7 @@ from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS
 
 LOOSE = 1e-3
-"""Relative distance of the bounds from which on more is tried: dearer analyses above, mixtures of inputs below."""
+"""Relative distance of the bounds from which on more is tried: costlier bounds above, mixtures of inputs below."""
 
 Tried: TypeAlias = tuple[float, MaxOverPairs, PairBound]
 """An estimate of a bound at a question, the bound, and its part with the largest value."""
@@ -83,7 +83,7 @@ class CandidateBounds:
                 start, first = low, lower
             root, part = bound.root(n, log_delta, settings, start, first)
             tried.append((root, bound, part))
-            if part.is_attained or min(root, least) <= low * (1.0 + LOOSE):
+            if isinstance(part, AttainedBound) or min(root, least) <= low * (1.0 + LOOSE):
                 break
         return sorted(tried, key=itemgetter(0))
 
@@ -109,7 +109,7 @@ class CandidateBounds:
             part = bound.ranked(level, n, settings)[0]
             value = part.log_estimate(level, n, settings.usual)
             tried.append((value, bound, part))
-            if part.is_attained or min(value, least) <= low + LOOSE:
+            if isinstance(part, AttainedBound) or min(value, least) <= low + LOOSE:
                 break
         if not tried:  # what is left takes too long at this level
             self._beaten = low, (n, exact), frozenset()
@@ -158,4 +158,4 @@ class OnlyBound(CandidateBounds):
 def attained_first(tried: Sequence[Tried], slack: float) -> Tried:
     """Return the least bound, or one as low within the slack that is known to be attained: its data set is worst."""
     least = tried[0]
-    return next((t for t in tried if t[2].is_attained and t[0] <= least[0] + slack), least)
+    return next((t for t in tried if isinstance(t[2], AttainedBound) and t[0] <= least[0] + slack), least)

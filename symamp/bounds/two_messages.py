@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import sympy as sp
 from flint import arb
 
-from symamp.bounds.bound import Bound, DataSets, PairBoundDefaults
+from symamp.bounds.bound import AttainedBound, Bound, DataSets, PairBoundDefaults
 from symamp.bounds.hypotheses import ANY_TWO, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, every
-from symamp.bounds.pair_of_inputs import PairOfInputs, attained_root, listed, pairs_of_inputs
+from symamp.bounds.pair_of_inputs import PairOfInputs, listed, pairs_of_inputs
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
@@ -53,8 +53,6 @@ class FixedCounts(PairBoundDefaults):
     method: ClassVar[str] = "data set"
     proof_status: ClassVar[ProofStatus] = ProofStatus.LOWER
     source: ClassVar[str] = "docs/proofs/two_messages.md"
-    member: ClassVar[str] = ""
-    dataset: ClassVar[tuple[()]] = ()
 
     @staticmethod
     def of(triples: tuple[Reduction, ...], held: Mapping[str, int]) -> FixedCounts | None:
@@ -146,7 +144,7 @@ def reports_of(laws: Sequence[Law]) -> TwoMessages:
 def _likelier(law: Law) -> tuple[Number, Number, Number]:
     """Return (R(x0), R(x1), R(x)) of the message that is likelier under x0 than under x1.
 
-    Raises PrecisionError if balls do not tell the two inputs apart.
+    Raises PrecisionError if balls do not distinguish the two inputs.
     """
     seen = [(_product(a.ratio0, a.mass), _product(a.ratio1, a.mass), a.mass) for a in law.atoms]
     seen += [(a, b, lambda: arb(0)) for a, b in law.singular]
@@ -156,7 +154,9 @@ def _likelier(law: Law) -> tuple[Number, Number, Number]:
         for found, rest in ((one, other), (other, one)):
             if found[0]() > found[1]() or rest[0]() < rest[1]():
                 return found
-    raise PrecisionError("mechanism", Problem(f"{_BITS} bits do not tell two inputs apart"), "change an entry a little")
+    raise PrecisionError(
+        "mechanism", Problem(f"{_BITS} bits do not distinguish two inputs"), "change an entry a little"
+    )
 
 
 def _product(ratio: Number, mass: Number) -> Number:
@@ -173,11 +173,10 @@ SOURCE = "Theorem T (docs/proofs/two_messages.md)"
 
 
 @dataclass(frozen=True)
-class TwoMessagesPairBound(PairOfInputs):
+class TwoMessagesPairBound(AttainedBound, PairOfInputs):
     """The largest divergence of one pair of inputs over all data sets, where there are two messages."""
 
     method: ClassVar[str] = "two_messages"
-    is_attained: ClassVar[bool] = True
     source: ClassVar[str] = SOURCE
     estimate_error: ClassVar[float] = 1e-4
 
@@ -194,9 +193,9 @@ class TwoMessagesPairBound(PairOfInputs):
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         return worst_counts(self.reports, level, n)[1]
 
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
-        return attained_root(self, largest_epsilon(self.laws[0]), n, log_delta, settings, start)
+    def largest_eps(self) -> float:
+        """Return about the eps from which on the divergence is 0, inf if there is none."""
+        return largest_epsilon(self.laws[0])
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the largest divergence over all data sets, for this pair.
@@ -212,7 +211,7 @@ class TwoMessagesPairBound(PairOfInputs):
 def _not_two(subject: Subject) -> str | None:
     mechanism = listed(subject).mechanism
     if mechanism is None or not describes_all_inputs(mechanism) or _has_two(mechanism):
-        return None  # of the first two the hypotheses before this one tell
+        return None  # the hypotheses before this one refuse the first two
     return "here there are more: take method='all_data_sets'"
 
 
@@ -220,7 +219,7 @@ def _has_two(mechanism: Mechanism) -> bool:
     table = mechanism.numeric
     if table is not None:
         return len(table.messages) == 2 and bool((table.ranks != table.ranks[0]).any())
-    # Messages that no triple tells apart are not told apart by the blanket, which is at hand.
+    # Messages that no triple distinguishes are one message in the blanket, which is at hand.
     if any(len(c.decomposition.components) > 2 for c in pair_classes(mechanism)):
         return False
     triples = (t for found in envelope_classes(mechanism) for t in found.triples)

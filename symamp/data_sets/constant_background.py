@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from symamp.bounds.bound import DataSetBound
-from symamp.bounds.pairs_of_a_table import has_many_inputs, most_revealing, worst_triples
+from symamp.bounds.pairs_of_a_table import ESTIMATED, has_many_inputs, is_small, most_revealing, worst_triples
 from symamp.data_sets.proposer import DataSpace, Pair, Proposals, Proposer
 from symamp.laws.law import Level
 
-_REFINED = 8
-"""How many triples of the ranking are estimated one by one."""
 _RANKED, _NEAR = 16, 0.1
 """How many of them say which x* are tried again at levels that differ by no more than this part."""
-_FEW_INPUTS, _FEW_MESSAGES = 6, 64
-"""Up to so many inputs all triples are estimated one by one: for few users no ranking is to be trusted."""
 
 
 def _propose(space: DataSpace, level: Level | None, n: int, best: DataSetBound | None) -> Proposals:
@@ -23,9 +19,7 @@ def _propose(space: DataSpace, level: Level | None, n: int, best: DataSetBound |
 
 def _chosen(space: DataSpace, level: Level | None, n: int) -> Iterator[tuple[Pair, str]]:
     table = space.table
-    if table is None or (
-        level is not None and len(table.inputs) <= _FEW_INPUTS and len(table.messages) <= _FEW_MESSAGES
-    ):
+    if table is None or (level is not None and is_small(table)):
         yield from ((pair, other) for pair in space.pairs for other in space.others(pair))
         return
     x = table.inputs
@@ -37,7 +31,7 @@ def _chosen(space: DataSpace, level: Level | None, n: int) -> Iterator[tuple[Pai
     found = worst_triples(table, level, n, _RANKED, some if is_near else None)
     if has_many_inputs(table) and level.double is not None:  # those that hide worst at one level do so near to it
         space.hiding = level.double, list(dict.fromkeys(other for *_, other in found))
-    yield from (((x[i], x[j]), x[other]) for i, j, other in found[:_REFINED])
+    yield from (((x[i], x[j]), x[other]) for i, j, other in found[:ESTIMATED])
 
 
 CONSTANT_BACKGROUND = Proposer("constant_background", _propose)

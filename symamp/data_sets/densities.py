@@ -22,7 +22,7 @@ from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.randomizers.noise.densities import Densities
 
 _CELLS, _FEWEST_CELLS, _BITS = 160, 16, 256
-"""How many cells of messages are told apart in all, and at least in one piece."""
+"""How many cells of messages are distinguished in all, and at least in one piece: more cells, closer data sets."""
 
 
 @lru_cache(maxsize=64)
@@ -40,8 +40,6 @@ class SmoothDataSet(SmoothPairBound):
     method: ClassVar[str] = "data set"
     proof_status: ClassVar[ProofStatus] = ProofStatus.LOWER
     source: ClassVar[str] = DATA_SETS
-    member: ClassVar[str] = ""
-    dataset: ClassVar[tuple[()]] = ()
 
     @property
     def data_sets(self) -> DataSets:
@@ -54,7 +52,7 @@ class SmoothDataSet(SmoothPairBound):
         return self.method, self.noise, self.pair, self.other
 
     def in_cells(self, level: Level, n: int) -> Reduction:
-        """Return the triple of messages that are told apart by cells only, chosen for this level and n.
+        """Return the triple of messages of which only the cell is seen, chosen for this level and n.
 
         Guarantee
         ---------

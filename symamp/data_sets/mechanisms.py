@@ -25,7 +25,7 @@ class MechanismSpace(DataSpace):
 
     def __init__(self, mechanism: Mechanism, member: str = "") -> None:
         self.mechanism, self.member, self.table = mechanism, member, mechanism.numeric
-        self.is_dear = self.table is not None and has_many_messages(self.table)
+        self.is_costly = self.table is not None and has_many_messages(self.table)
 
     @property
     def pairs(self) -> Sequence[Pair]:

@@ -67,7 +67,7 @@ def _score(rows: Floats, g: Floats, weights: Floats, e_minus_one: float, n: int)
     seen = hidden > 0.0
     value = g[seen] / hidden[seen]
     square = float((g[seen] * value).sum())
-    if not square > 0.0:  # doubles do not tell the two inputs apart
+    if not square > 0.0:  # doubles do not distinguish the two inputs
         return -np.inf, np.zeros(len(rows))
     middle = (e_minus_one + np.sqrt(e_minus_one**2 + 8.0 * square / n)) / (2.0 * square)
     with np.errstate(all="ignore"):

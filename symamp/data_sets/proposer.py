@@ -1,4 +1,4 @@
-"""What proposes data sets, and what it is told: who is compared, what others may hold, what a data set is worth."""
+"""What proposes data sets, and what it is given: who is compared, what others may hold, what a data set is worth."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class DataSpace:
     """The neighbouring data sets of one setting: every setting gives its own, and every proposer works on all.
 
     ``member`` names the mechanism where a question is about many. ``table`` has the probabilities of all inputs, where
-    they are listed. ``is_dear`` says that one evaluation may take long.
+    they are listed. ``is_costly`` says that one evaluation may take long.
     """
 
     member = ""
     table: NumericTable | None = None
-    is_dear = False
+    is_costly = False
     hiding: tuple[float, list[int] | None] = 0.0, None
     """At which level which rows of a large table were found to hide worst."""
 
@@ -81,7 +81,7 @@ Propose: TypeAlias = Callable[[DataSpace, Level | None, int, DataSetBound | None
 class Proposer:
     """A way to propose data sets, found by its folder and asked for every lower end.
 
-    ``propose`` is told the space of data sets, the level (None: for every eps, however large), the number of users and
+    ``propose`` is given the space of data sets, the level (None: for every eps, however large), the number of users and
     the best data set so far. Any data set is a true lower bound, so a poor proposal costs time only. What ``refines``
     is asked only where the upper bound is not reached, for the pair of the best data set.
 

@@ -13,7 +13,7 @@ from typing import cast
 from flint import arb, fmpq
 
 from symamp import data_sets
-from symamp.bounds.bound import DataSetBound, MaxOverPairs, MaxOverSearchedPairs, PairBound
+from symamp.bounds.bound import AttainedBound, DataSetBound, MaxOverPairs, MaxOverSearchedPairs, PairBound
 from symamp.bounds.pairs_of_a_table import work_of_triples
 from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.subject import Subject
@@ -61,9 +61,9 @@ class _Proposed(MaxOverSearchedPairs):
     parts: tuple[PairBound, ...] = field(init=False, compare=False, default=())
 
     @property
-    def is_dear(self) -> bool:
+    def is_costly(self) -> bool:
         """Whether one evaluation may take long."""
-        return any(space.is_dear for space in self.spaces)
+        return any(space.is_costly for space in self.spaces)
 
     def proposed(self, level: Level | None, n: int, settings: Settings) -> Sequence[DataSetBound]:
         """Return a few data sets for each space."""
@@ -91,7 +91,7 @@ class DataSetSearch:
     def __init__(self, setting: Subject | Victims) -> None:
         self._spaces = spaces(setting)
         self._simple = _Proposed(self._spaces)
-        self._in_vain = 0
+        self._without_gain = 0
         self._winner: PairBound | None = None
         self._hopeless: dict[int, tuple[tuple[DataSetBound, arb], ...]] = {}
 
@@ -107,9 +107,9 @@ class DataSetSearch:
         self, n: int, log_delta: float, settings: Settings, best: DataSetBound, root: float
     ) -> tuple[float, DataSetBound]:
         """Return (eps, data set) with the largest estimated eps among the best one and what refines it."""
-        if not 0.0 < root < inf or self._in_vain >= _PATIENCE or settings.limits.is_spent():
+        if not 0.0 < root < inf or self._without_gain >= _PATIENCE or settings.limits.is_spent():
             return root, best
-        return self._told(best, self._refined(Level.of_float(root), n, best).root(n, log_delta, settings, root))
+        return self._remembered(best, self._refined(Level.of_float(root), n, best).root(n, log_delta, settings, root))
 
     def largest_value(self, level: Level, n: int, settings: Settings) -> tuple[float, DataSetBound]:
         """Return (log divergence, data set) with the largest estimate among the simple data sets."""
@@ -119,27 +119,27 @@ class DataSetSearch:
         self, level: Level, n: int, settings: Settings, best: DataSetBound
     ) -> tuple[float, DataSetBound]:
         """Return (log divergence, data set) with the largest estimate among the best one and what refines it."""
-        if self._in_vain >= _PATIENCE or settings.limits.is_spent():
+        if self._without_gain >= _PATIENCE or settings.limits.is_spent():
             return _largest(MaxOverPairs((best,)), level, n, settings)
-        return self._told(best, _largest(self._refined(level, n, best), level, n, settings))
+        return self._remembered(best, _largest(self._refined(level, n, best), level, n, settings))
 
     def _refined(self, level: Level, n: int, best: DataSetBound) -> MaxOverPairs:
         parts: list[PairBound] = [best]
         for space in self._spaces:
-            if best.member in ("", space.member):
+            if best.data_sets is None or best.data_sets.member in ("", space.member):
                 with suppress(UndecidedOrderError):  # entries too close to be ordered: the search goes without
                     parts += _asked([space], level, n, best)
         return MaxOverPairs.of(parts)
 
-    def _told(self, best: DataSetBound, found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:
+    def _remembered(self, best: DataSetBound, found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:
         """Remember whether a refinement has won: where several have not, further questions go without them."""
-        self._in_vain = 0 if found[1] is not best else self._in_vain + 1
+        self._without_gain = 0 if found[1] is not best else self._without_gain + 1
         return _data_set(found)
 
     def repeatable(self, level: Level, n: int, settings: Settings) -> Reduction | None:
         """Return the triple of the worst data sets that may be the same in many rounds, None if there is none.
 
-        There nobody draws an input anew. Messages with a density are told apart by cells only.
+        There nobody draws an input anew. Messages with a density are seen by their cells only.
         """
         for part in self._simple.ranked(level, n, settings):
             found = part.in_cells(level, n) if isinstance(part, SmoothDataSet) else part
@@ -151,21 +151,22 @@ class DataSetSearch:
         self, n: int, log_delta: float, settings: Settings, worst: PairBound, root: float, best: PairBound, low: float
     ) -> tuple[float, PairBound]:
         """Return (eps, data set): that by which the upper bound itself is attained, if there is one and it is above."""
-        found = worst.attained(Level.of_float(root), n) if 0.0 < root < inf else None
-        if found is None:
+        if not isinstance(worst, AttainedBound) or not 0.0 < root < inf:
             return low, best
+        found = worst.attained(Level.of_float(root), n)
         value = found.root(n, log_delta, settings, root)
-        return (value, found) if value > low or _is_truth(worst) else (low, best)
+        # What is known to any accuracy is the truth, so that no estimate of another data set counts against it.
+        return (value, found) if value > low or worst.estimate_error == 0.0 else (low, best)
 
     def attained_value(
         self, level: Level, n: int, settings: Settings, worst: PairBound, best: PairBound, low: float
     ) -> tuple[float, PairBound]:
         """Return (log divergence, data set) in the same way."""
-        found = worst.attained(level, n)
-        if found is None:
+        if not isinstance(worst, AttainedBound):
             return low, best
+        found = worst.attained(level, n)
         value = found.log_estimate(level, n, settings.usual)
-        return (value, found) if value > low or _is_truth(worst) else (low, best)
+        return (value, found) if value > low or worst.estimate_error == 0.0 else (low, best)
 
     def never_below(self, n: int, delta: fmpq) -> DataSetBound | None:
         """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
@@ -174,11 +175,6 @@ class DataSetSearch:
                 limits = ((p, p.limit(n)) for p in self._simple.proposed(None, n, Settings()))
                 self._hopeless[n] = tuple((p, limit) for p, limit in limits if limit > 0)
             return next((p for p, limit in self._hopeless[n] if limit > arb(delta)), None)
-
-
-def _is_truth(part: PairBound) -> bool:
-    """Return whether the bound is the largest divergence itself, and is known to any accuracy."""
-    return part.is_attained and part.estimate_error == 0.0
 
 
 def _data_set(found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
-from typing import ClassVar
 
-import sympy as sp
 from flint import arb
 
 from symamp.bounds.bound import DataSets
@@ -31,7 +29,7 @@ def spaces_of_victims(victims: Victims) -> tuple[DataSpace, ...]:
     return (MessageSpace(victims),)
 
 
-# ------------------------------------------- Data shuffled: the divergence is a sum over positions if inputs are alike
+# ------------------------------------ Data shuffled: the divergence is a sum over positions if all know the same inputs
 
 
 class PositionSpace(DataSpace):
@@ -98,7 +96,7 @@ class DataOfPositions(GroupSum):
         return self.positions(level) if self.positions else (), lambda: arb(self.crowd.n), lambda: arb(0)
 
 
-# ------------------------------------------------ Messages shuffled: what is summed is how messages tell the pair apart
+# ----------------------------------------------- Messages shuffled: what is summed is how messages distinguish the pair
 
 
 class MessageSpace(DataSpace):
@@ -132,9 +130,6 @@ class StepSums(OfVictims):
     compared: Pair
     inputs: tuple[str, ...]
 
-    dataset: ClassVar[tuple[tuple[str, sp.Rational], ...]] = ()
-    member: ClassVar[str] = ""
-
     @property
     def pair(self) -> Pair:
         """The ordered pair of inputs that is compared."""
@@ -164,7 +159,7 @@ class StepSums(OfVictims):
         return DataSets(*self.compared, tuple((x, str(count)) for x, count in counts.items()), counted=True)
 
     def test(self, level: Level) -> StepTest | None:
-        """Return the sum over messages that tells most at a level, None if none does."""
+        """Return the sum over messages that distinguishes most at a level, None if none does."""
         with at_precision(BITS):
             tests = list(self.victim.tests(level, self.held))
         best = max(tests, key=lambda test: test.walk.log_estimate(level), default=None)

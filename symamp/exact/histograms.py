@@ -14,6 +14,7 @@ from symamp.decompositions.randomizer import known_label
 from symamp.errors import ArgumentError, Problem
 from symamp.exact.laws import HistogramLaw, HistogramLaws
 from symamp.exact.weights import (
+    BITS,
     Column,
     ScaledLevel,
     Weights,
@@ -31,7 +32,7 @@ from symamp.randomizers.finite import FiniteMechanism
 MOST_HISTOGRAMS = 2_000_000
 _MOST_BITS, _BITS_OF_COUNT = 1_000_000_000, 8
 _MANY_USERS = 500  # from here on a second, larger precision would cost too much memory
-_PRECISIONS = (192, 384, 768, 1536)
+_PRECISIONS = tuple(BITS << k for k in range(4))
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ def divergence(mech: object, data0: Sequence[object], data1: Sequence[object], e
     as ``eps="log(3/2)"``) the result is exact; otherwise it is enclosed.
 
     Raises ArgumentError for free parameters, sizes that differ or are too large, and eps out of range;
-    UnknownInputError for a label that the mechanism does not have; UndecidedOrderError if the algebra cannot tell a
-    difference of probabilities from 0.
+    UnknownInputError for a label that the mechanism does not have; UndecidedOrderError if the algebra cannot separate
+    a difference of probabilities from 0.
 
     Guarantee
     ---------

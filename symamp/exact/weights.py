@@ -21,7 +21,10 @@ from symamp.randomizers.finite import FiniteMechanism
 Column = tuple[sp.Expr, ...]
 Bounds = tuple[int, int]
 
+BITS = 192
+"""Binary places of irrational entries at first. More cost time in proportion, and are taken where ends are apart."""
 _MOST_INPUTS, _MOST_MESSAGES = 400, 4000
+"""Larger members of families are refused: every entry of their tables is a formula."""
 _LARGEST_EPS = 3000
 
 
@@ -135,7 +138,7 @@ def linear_excess(
 ) -> tuple[list[int], list[int]]:
     """Return bounds on ``R(x0)(y) - E R(x1)(y)`` for each message, times ``weights.scale * level.scale``.
 
-    Differences that the bounds cannot tell from 0 are decided by algebra. Raises UndecidedOrderError if that fails.
+    Differences that the bounds cannot separate from 0 are decided by algebra. Raises UndecidedOrderError if that fails.
     """
     x0, x1 = pair
     lower = [a * level.scale - b * level.upper for a, b in zip(weights.lower[x0], weights.upper[x1], strict=True)]

@@ -17,14 +17,13 @@ from symamp.exact.checkpoint import Case, State, load, save
 from symamp.exact.histograms import Divergence, as_divergence, check_size, divergence, excess_of_pair
 from symamp.exact.laws import HistogramLaw, HistogramLaws
 from symamp.exact.symmetry import Counts, Symmetries
-from symamp.exact.weights import Column, Weights, finite_table, level_of_budget, merged_columns, weights_of
+from symamp.exact.weights import BITS, Column, Weights, finite_table, level_of_budget, merged_columns, weights_of
 from symamp.numbers.reading import budget, users
 from symamp.numbers.surroundings import undisturbed
 
 Progress: TypeAlias = Callable[[int, int], None] | bool | None
 
 _MOST_DATA_SETS = 20_000_000
-_BITS = 192
 _SECONDS_BETWEEN_CHECKPOINTS = 2.0
 
 
@@ -99,7 +98,7 @@ def worst_dataset(
     columns = merged_columns(table, table.inputs)
     inputs = len(table.inputs)
     total = comb(number + inputs - 2, inputs - 1) * inputs * (inputs - 1)
-    weights = weights_of(columns, _BITS)
+    weights = weights_of(columns, BITS)
     check_size("n", number, weights, max(1, number * inputs // len(columns)))
     symmetries = Symmetries(columns)
     if symmetries.count(number - 1) * inputs * (inputs - 1) > _MOST_DATA_SETS:
@@ -137,7 +136,7 @@ class _Search:
     def __init__(
         self, columns: Sequence[Column], weights: Weights, symmetries: Symmetries, n: int, eps: sp.Expr
     ) -> None:
-        self.columns, self.weights, self.level = columns, weights, level_of_budget(eps, _BITS)
+        self.columns, self.weights, self.level = columns, weights, level_of_budget(eps, BITS)
         self.is_exact = weights.is_exact and self.level.is_exact
         self.scale = weights.scale**n * self.level.scale
         self.laws = HistogramLaws(weights)
@@ -199,7 +198,7 @@ def _neighbours(inputs: Sequence[str], case: Case) -> Neighbours:
 
 @contextmanager
 def _reporter(progress: Progress) -> Iterator[Callable[[int, int], None]]:
-    """Give the function that is told how much is finished."""
+    """Give the function that is called with how much is finished."""
     if progress is None or progress is False:
         yield lambda done, every: None
     elif callable(progress):

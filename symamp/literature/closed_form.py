@@ -19,6 +19,7 @@ from symamp.decompositions.to_law import number
 from symamp.laws.law import Law
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.surroundings import at_precision
+from symamp.questions.solve import bisected
 
 _BITS = 192  # of balls, beside those that n takes
 _BISECTIONS = 64  # of the interval in which a formula reaches delta
@@ -185,7 +186,7 @@ class ClosedForm(Statement):
             low = top - 1.0
             while holds(low) and low > -_LARGEST_LOG10:
                 top, low = low, 2.0 * low
-            found = arb(10) ** arb(_bisected(holds, low, top))
+            found = arb(10) ** arb(bisected(holds, low, top))
             return Reading(float_above(found), tuple(self.conditions(setting, found)))
 
     def _stated(self, formula: Formula, setting: Setting, given: arb) -> Reading:
@@ -214,19 +215,7 @@ def _least(holds: Callable[[float], bool], low: float, high: float) -> float | N
         return None
     while at / 2.0 > low and holds(at / 2.0):
         at /= 2.0
-    return at if at / 2.0 <= low else _bisected(holds, at / 2.0, at)
-
-
-def _bisected(holds: Callable[[float], bool], fails: float, good: float) -> float:
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (fails + good)
-        if middle in (fails, good):
-            break
-        if holds(middle):
-            good = middle
-        else:
-            fails = middle
-    return good
+    return at if at / 2.0 <= low else bisected(holds, at / 2.0, at)
 
 
 def log_one_plus(x: arb) -> arb:

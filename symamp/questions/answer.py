@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self, cast
 
 import mpmath
 
-from symamp.bounds.bound import DataSetBound, DataSets, Evidence, gap_of_largest
+from symamp.bounds.bound import AttainedBound, DataSetBound, DataSets, Evidence, gap_of_largest
 from symamp.bounds.pair_of_inputs import is_large_table
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import BOUNDS
@@ -232,7 +232,7 @@ class Answer(Bracket):
         known = self.evidence_below[0].fraction if self.evidence_below and self.quantity == "delta" else None
         if (
             known is not None
-            and self.evidence_above[0].part.is_attained
+            and isinstance(self.evidence_above[0].part, AttainedBound)
             and all(e.is_at_most(known) for e in self.evidence_above)
         ):
             return self.dataset
@@ -260,7 +260,7 @@ class Answer(Bracket):
         """Whether the upper bound is proved to be the truth, so that the width of the bracket is numerical only."""
         part = self.evidence_above[0].part if self.evidence_above else None
         return part is not None and (
-            part.is_attained or (part.method == "envelope" and self.worst_data_set is not None)
+            isinstance(part, AttainedBound) or (part.method == "envelope" and self.worst_data_set is not None)
         )
 
     @property
@@ -274,6 +274,11 @@ class Answer(Bracket):
         if self.claimed is not None:
             worst = max(worst, self.claimed.gap)
         return _MOST_DIGITS if worst <= 0.0 else max(0, min(_MOST_DIGITS, int(-log10(worst))))
+
+    @property
+    def gap_of_evidence(self) -> float:
+        """The relative width of what is proved of the largest divergence behind ``upper``; inf without evidence."""
+        return gap_of_largest(self.evidence_above) if self.evidence_above else inf
 
     def narrowed(self, other: Answer) -> Self:
         """Return the answer with the ends of another to the same question where these are nearer to each other."""

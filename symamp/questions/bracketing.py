@@ -11,7 +11,7 @@ from operator import itemgetter
 import sympy as sp
 from flint import fmpq
 
-from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, gap_of_largest, largest_upper
+from symamp.bounds.bound import Evidence, PairBound, largest_upper
 from symamp.bounds.search import (
     LOOSE,
     CandidateBounds,
@@ -28,7 +28,7 @@ from symamp.numbers.limits import Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
-from symamp.questions.solve import epsilon_above, epsilon_below
+from symamp.questions.solve import epsilon_above, epsilon_below, own_bracket
 from symamp.settings.question import Query, Question
 from symamp.sums.divergence import KERNEL_GAP, ROUGH, Enclosure, Settings
 from symamp.sums.inversion import LARGEST_EPS, log_of_ball
@@ -115,7 +115,7 @@ class Bracketing:
         answer = self._to_gap(query, query.to_gap(gap))
         for _ in range(_FINER):
             missing = (query.digits or _USUAL_DIGITS) - answer.digits
-            if missing <= 0 or not answer.evidence_above or gap_of_largest(answer.evidence_above) > gap:
+            if missing <= 0 or answer.gap_of_evidence > gap:
                 break
             if query.digits is None and answer.bound.lower <= 0.0:  # no accuracy of delta tells eps from 0
                 break
@@ -135,9 +135,9 @@ class Bracketing:
         """Return the bracket that certified evaluations to the accuracy of ``query`` give."""
         n = self.n
         log_delta, settings, limits = query.log_delta, query.settings, query.settings.limits
-        claimed = None if self._claimed is None else self._own_epsilon(self._claimed.first, query)
         if self._no_user_exceeds(query):
-            return Answer(self.question, asked, ZERO, ZERO, Interval(0.0, 0.0), (), (), claimed, limits.was_met)
+            exact, claimed = Interval(0.0, 0.0), self._said_by_claim(query)
+            return Answer(self.question, asked, ZERO, ZERO, exact, (), (), claimed, limits.was_met)
         # Between answers of one profile eps grows about as the root of log(1/delta) does.
         start = None if self._last is None else self._last[0] * sqrt(log_delta / self._last[1])
         hopeless = self._below.never_below(n, query.given)
@@ -160,6 +160,7 @@ class Bracketing:
             with suppress(PrecisionError):
                 own, _ = epsilon_below(worst, n, query, guess)
         lower, below = (inf, (self._limit(hopeless),)) if hopeless else epsilon_below(attained, n, query, low)
+        claimed = self._said_by_claim(query)
         self._last = (guess, log_delta)
         least, most = (INFINITE if x == inf else Dyadic.of_float(x) for x in (lower, upper))
         enclosed = Interval(max(own, min(lower, upper)), upper)
@@ -223,12 +224,8 @@ class Bracketing:
                 upper, above = min((upper, above), epsilon_above(bound, worst, self.n, query, root), key=itemgetter(0))
         return upper, above
 
-    def _own_epsilon(self, bound: MaxOverPairs, query: Query) -> Interval:
-        """Return an enclosure of the eps that an analysis gives by itself."""
-        root, worst = bound.root(self.n, query.log_delta, query.settings)
-        high, _ = epsilon_above(bound, worst, self.n, query, root)
-        low, _ = epsilon_below(worst, self.n, query, root)
-        return Interval(low, high)
+    def _said_by_claim(self, query: Query) -> Interval | None:
+        return None if self._claimed is None else Interval(*own_bracket(self._claimed.first, self.n, query))
 
     def _limit(self, reduction: PairBound) -> Evidence:
         return Evidence.of(reduction, "inf", self._at_limit(reduction))

@@ -15,22 +15,21 @@ from flint import fmpq
 from symamp.bounds.search import LOOSE, CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.data_sets.search import DataSetSearch
-from symamp.decompositions.to_law import level_of, log_above
+from symamp.decompositions.to_law import log_above
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.formulas.order import sign
-from symamp.laws.law import Level
 from symamp.numbers.dyadic import decimal_end
-from symamp.numbers.limits import Limits, checked_effort
+from symamp.numbers.limits import Limits
 from symamp.numbers.optional import brentq
-from symamp.numbers.reading import LARGEST_N, budget, failure_probability, users
+from symamp.numbers.reading import LARGEST_N, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval, ShownAsText, json_number, write_csv
 from symamp.questions.profile import Profile
 from symamp.questions.solve import Trial, log_miss, step_out
-from symamp.settings.question import Question, checked_subject
+from symamp.settings.question import Query, Question, checked_subject
 from symamp.sums.divergence import Settings
-from symamp.sums.inversion import LARGEST_EPS, log_of
+from symamp.sums.inversion import LARGEST_EPS
 
 # --- The answer to a question asked backwards: a bracket of eps0, or of n, with the two answers that prove its ends
 
@@ -143,19 +142,19 @@ def largest_eps0(
     >>> print(found)
     largest eps0 in [2.0904..., 2.0904...]  (RandomizedResponse(k=10, eps0=eps0), n = 1000000, eps = 0.01, ...)
     """
-    count, level, target = users(n), budget(eps), failure_probability(delta)
+    count, at, goal = users(n), Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
     free = [p.name for p in getattr(family, "parameters", ())]
     if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
         shown = f"{family!r} with {', '.join(free) or 'nothing'} free"
         raise ArgumentError("family", shown, "a family with eps0 free and all other parameters fixed")
     checked_subject(family.at(eps0=1))
     reason = family.degradation()
-    floor_ = _private_unshuffled(family, level)
-    asked = (("n", str(count)), ("eps", str(eps)), ("delta", str(delta)))
+    floor_ = _private_unshuffled(family, at.given)
+    asked = (("n", str(count)), ("eps", at.written), ("delta", goal.written))
     ends = max(floor_, _LEAST_EPS0), LARGEST_EPS
     if floor_ >= LARGEST_EPS:
         raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS:g}")
-    search = _Search(lambda x: family.at(eps0=x), lambda _: count, level, target, method, ends, effort)
+    search = _Search(lambda x: family.at(eps0=x), lambda _: count, at, goal, method, ends)
     high, low = search.roots(rising=True)
     private, violated = step_out(_Private(search, high, -1)), step_out(_Violated(search, low, +1))
     lower, safe = (floor_, None) if private is None else (private[1].x, private[1].answer)
@@ -181,12 +180,12 @@ def least_n(
     >>> print(sa.least_n(sa.RandomizedResponse(k=10, eps0=1), eps="0.0027292", delta="1e-8"))
     least n in [999,9..., 1,000,...]  (RandomizedResponse(k=10, eps0=1), eps = 0.0027292, delta = 1e-8; private at ...)
     """
-    level, target = budget(eps), failure_probability(delta)
+    at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
     subject = Question.of(mechanism, 1, method).subject
-    search = _Search(lambda _: subject, round, level, target, method, (1.0, float(LARGEST_N)), effort)
-    asked = (("eps", str(eps)), ("delta", str(delta)))
-    found = Profile(Question(subject, 1, method)).delta(level, effort=effort)
-    if found.most.at_most(target):
+    search = _Search(lambda _: subject, round, at, goal, method, (1.0, float(LARGEST_N)))
+    asked = (("eps", at.written), ("delta", goal.written))
+    found = search.answer(1.0, method)
+    if found.most.at_most(goal.given):
         return Inverse("n", repr(subject), asked, 1, 1, found, None, _FEWER_USERS)
     high, low = search.roots(rising=False)
     private = search.fewer(step_out(_Private(search, high, +1, ceil)))
@@ -214,17 +213,16 @@ class _Search:
         self,
         subject: Callable[[float], Subject],
         users: Callable[[float], int],
-        eps: sp.Expr,
-        target: fmpq,
+        at: Query,
+        goal: Query,
         method: str | None,
         ends: tuple[float, float],
-        effort: str,
     ) -> None:
-        self.subject, self.users, self.eps, self.target, self.method = subject, users, eps, target, method
+        self.subject, self.users, self.method = subject, users, method
         self.least, self.most = ends
-        self._effort = checked_effort(effort)
-        self.level: Level = level_of(eps)
-        self.log_delta = log_of(target)
+        self._at, self.level = at, at.level
+        self.target: fmpq = goal.given
+        self.log_delta = goal.log_delta
         self.shift = _FIRST_SHIFT
         self.cheapest = method
         self._member: int | None = None
@@ -273,11 +271,11 @@ class _Search:
 
     def answer(self, x: float, method: str | None) -> Answer:
         """Return the answer for delta."""
-        return Profile(Question.of(self.subject(x), self.users(x), method)).delta(self.eps, effort=self._effort)
+        return Profile(Question.of(self.subject(x), self.users(x), method)).answer(self._at)
 
     def _limited(self) -> Settings:
         """Return what one estimate in floats aims at, with limits of its own."""
-        return Settings(limits=Limits.of(self._effort))
+        return Settings(limits=Limits.of(self._at.effort))
 
     def _above(self, x: float, *, cheap: bool) -> float:
         n, settings = self.users(x), self._limited()
@@ -299,7 +297,8 @@ class _Search:
             subject = members[self._member]
         value, found = DataSetSearch(subject).largest_value(self.level, self.users(x), self._limited())
         if self._member is None and len(members) > 1:
-            self._member = [repr(m) for m in members].index(found.member)
+            assert found.data_sets is not None
+            self._member = [repr(m) for m in members].index(found.data_sets.member)
         return max(value, -_FAR)
 
 

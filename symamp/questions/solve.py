@@ -6,23 +6,25 @@ there certified evaluations step outward to a place at which the curve is proved
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, isfinite, nextafter
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound
 from symamp.bounds.pairs_of_a_table import MOMENTS
+from symamp.bounds.reduction import is_triple
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.surroundings import at_precision
 from symamp.settings.question import Query
-from symamp.sums.inversion import log_of_ball
+from symamp.sums.inversion import log_of_ball, plateau
 
 # ----------------------------------- One side of a falling curve, and the first place from its root on that proves it
 
 Proof = TypeVar("Proof")
 
-_STEPS = 40
+_STEPS, _HALVES = 40, 64
 _LEAST = 2e-16
 _WORTH = 3e-4
 """So much less of a place is worth another evaluation."""
@@ -103,6 +105,23 @@ def step_out(side: Side[Proof]) -> tuple[float, Proof] | None:
     return None
 
 
+def bisected(holds: Callable[[float], bool], fails: float, good: float) -> float:
+    """Return a place next to one where a statement is not seen to hold, from ``fails``; it holds at the result.
+
+    >>> bisected(lambda x: x * x >= 2.0, 1.0, 2.0)
+    1.4142135623730951
+    """
+    for _ in range(_HALVES):
+        middle = 0.5 * (fails + good)
+        if middle in (fails, good):
+            break
+        if holds(middle):
+            good = middle
+        else:
+            fails = middle
+    return good
+
+
 # ----------------------------------- The sides of one question: an upper bound over all pairs of inputs, and a data set
 
 
@@ -132,6 +151,12 @@ def epsilon_below(part: PairBound, n: int, query: Query, guess: float) -> tuple[
     if side.root in (0.0, inf) or part.estimate_error > 0.0:  # inf: not proved; error: the part has no lower end
         return 0.0, ()
     return step_out(side) or (0.0, ())
+
+
+def own_bracket(bound: MaxOverPairs, n: int, query: Query) -> tuple[float, float]:
+    """Return an enclosure of the eps that a bound gives by itself."""
+    root, worst = bound.root(n, query.log_delta, query.settings)
+    return epsilon_below(worst, n, query, root)[0], epsilon_above(bound, worst, n, query, root)[0]
 
 
 class _Above:
@@ -196,11 +221,11 @@ class _Below:
 
 def _at_tie(part: PairBound, n: int, query: Query, guess: float) -> float:
     """Return the guess, or where the divergence comes down to delta, if delta is what is left of it for large eps."""
-    plateau = part.plateau
-    if plateau == inf:
+    last = plateau(part.law) if is_triple(part) else inf
+    if last == inf:
         return guess
     with at_precision(256):
-        return plateau if part.limit(n).contains(query.given) else guess
+        return last if part.limit(n).contains(query.given) else guess
 
 
 def log_miss(value: Dyadic, log_delta: float) -> float:
@@ -217,10 +242,7 @@ _WIDE, _STEP_SIZES, _SMALL = 1e-2, (1e-4, 1e-7, 1e-10), 1e-3
 def _slope(part: PairBound, n: int, query: Query, eps: float) -> float:
     """Return a positive float near -d log D / d eps at the eps where D is delta, for choosing a first step."""
     wide, settings = _WIDE * eps, query.settings.rough
-    cheap = part.slope_proxy(Level.of_float(eps), n, settings)
-    if cheap is not None:
-        part = cheap
-    elif wide > 0.0:
+    if wide > 0.0:
         slope = (query.log_delta - part.log_estimate(Level.of_float(eps + wide), n, settings)) / wide
         if isfinite(slope) and slope > 0.0:
             return slope

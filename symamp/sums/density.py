@@ -30,7 +30,9 @@ from symamp.numbers.optional import brentq
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.convolution import convolved_sum, estimated_log_sum
 from symamp.sums.divergence import (
+    AS_SHARP,
     KERNEL_GAP,
+    ROUGH_GAP,
     Enclosure,
     Settings,
     enclose_divergence,
@@ -46,12 +48,30 @@ from symamp.sums.kernel_balls import RoughlyTiltedNodes, TiltedNodes, node_gparv
 from symamp.sums.kernel_floats import FloatSum, float_sum
 from symamp.sums.tilted import Plan, Power, TiltedLaw, normal_spread, raised_tilt, saddle_tilt
 
-# ----------------- The plan for a law with a density: found in floats, with nodes that are good for all its frequencies
-
-SEARCHED = 64
-"""Bits of nodes that say where to look."""
-_BITS, _BITS_OF_GAPS, _SLACK, _SHARE = 128, 40, 1.05, 4.0
+# What is tuned. Every plan and every sandwich gives a bound; these trade time against width, and were chosen on the
+# noise of the catalogue with 2 to 10^9 users.
+SEARCHED, _BITS, _BITS_OF_GAPS, _LARGEST_PRECISION = 64, 128, 40, 1024
+"""Bits of nodes that say where to look, of those of a search, how far below n errors of nodes are, and the most."""
+_SLACK, _SHARE = 1.05, 4.0
+"""A search asks for nodes up to a frequency that it guesses by the second, and again where it needs the first more."""
 _LOSS, _STEPS = -log(NEGLIGIBLE), 400
+"""From which loss of |phi|^n on the density of G says enough, and the frequencies at which that is looked for."""
+_FEW_USERS, _MANY_USERS = 12, 1_000
+"""Up to the first no kernel is tried; from the second on it is asked for the least gap."""
+_GAP_OF_MANY, _FREQUENCIES_OF_FEW, _FREQUENCIES_OF_MANY, _MOST_FREQUENCIES = 5e-7, 300, 500, 3_000
+"""That gap, the frequencies a kernel may take before sums on a lattice are preferred, and where those are too wide."""
+_WIDE, _WIDE_SHARE = 0.22, 5e-3
+"""The ratio of the ends, as a logarithm, from which on a long kernel is tried: the larger of a number and a share of
+that of the divergence itself. The latter moves eps by about half of that share."""
+_COARSER, _COARSEST = 32.0, 1e-3
+"""Estimates aim at a gap so much larger than the enclosure's, up to the second."""
+_CELLS, _FEW_CELLS, _FEW_ATOMS, _GAP_OF_SANDWICH = 200, 24, 8, 5e-4
+"""Cells of a piece of a sandwich, those for one user, how many atoms alone are summed exactly, and the gap of its sums:
+as close as other evaluations come with few users."""
+_DIVERGENCE_BITS, _ACCURACY, _SHIFTED = 128, 0.1, 1.0
+"""Bits of sums on a lattice; the part of the gap to which a root is sought; how far rough values may be from others."""
+
+# ----------------- The plan for a law with a density: found in floats, with nodes that are good for all its frequencies
 
 
 @dataclass(frozen=True)
@@ -158,20 +178,6 @@ def _above(x: float) -> float:
 # -------- The divergence of a law with a density at n users: estimates in floats, enclosures without any discretisation
 
 EVALUATOR = "compact kernel over pieces"
-_LARGEST_PRECISION = 1024
-_CELLS, _FEW_CELLS, _ROUGH, _FEW_USERS = 200, 24, 1e-3, 12
-_COARSER, _COARSEST = 32.0, 1e-3
-_MOST_FREQUENCIES = 3_000
-_SHIFTED = 1.0
-_DIVERGENCE_BITS, _ACCURACY = 128, 0.1
-_WIDE, _WIDE_SHARE = 0.22, 5e-3
-"""The ratio of the ends, as a logarithm, from which on a long kernel is tried: the larger of a number and a share of
-that of the divergence itself. The latter moves eps by about half of that share."""
-_FREQUENCIES_OF_FEW, _FREQUENCIES_OF_MANY = 300, 500
-_FEW_ATOMS = 8
-_GAP_OF_SANDWICH = 5e-4  # as close as other evaluations come with few users
-_GAP_OF_MANY, _MANY_USERS = 5e-7, 1_000
-_AS_SHARP = 2.0
 
 
 def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | None = None) -> float:
@@ -331,7 +337,7 @@ def _by_kernel(
     with at_precision(first), suppress(PrecisionError):  # no double is known of some value
         aimed = max(settings.gap, found.sum.gap)
         quick = enclosed(first, aimed)
-        if is_settled(quick, settings.gap) and quick.relative_gap <= _AS_SHARP * aimed:
+        if is_settled(quick, settings.gap) and quick.relative_gap <= AS_SHARP * aimed:
             return quick
     return settled(enclosed, first, settings.gap, _LARGEST_PRECISION)
 
@@ -368,7 +374,7 @@ def _enclosed(
 
 def _sandwich(law: SmoothLaw, n: int, settings: Settings) -> tuple[Law, Law]:
     # One user has no sums: cells on which G has one sign are exact.
-    return _finite(law, _FEW_CELLS if n == 1 and settings.gap >= _ROUGH else _CELLS)
+    return _finite(law, _FEW_CELLS if n == 1 and settings.gap >= ROUGH_GAP else _CELLS)
 
 
 @lru_cache(maxsize=32)

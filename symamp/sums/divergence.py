@@ -40,19 +40,33 @@ from symamp.sums.tilted import Plan, Power, gaussian_estimate, saddle_tilt
 
 # --- Which evaluator suits a law at a level, chosen in doubles: enumeration, binomial tails or a kernel and its plan
 
-ENUMERATE_AT_ONCE = 1_500
-ENUMERATE_AT_MOST = 300_000
-ENUMERATE_FOR_DIGITS = 3_000_000
+# What is tuned of the choice. Every evaluator gives a bound; these trade time against width, and were chosen by the
+# times of evaluators at equal gaps on the catalogue and on random tables.
 KERNEL_GAP = 1e-10
 """The least relative gap that the kernels aim at: the number of frequencies grows with its inverse square root."""
-_STEPS_FOR_DIGITS = 3_000_000
+ENUMERATE_AT_ONCE, ENUMERATE_AT_MOST, ENUMERATE_FOR_DIGITS = 1_500, 300_000, 3_000_000
+"""Outcomes that are enumerated before anything else is tried, where nothing else meets the gap, and for digits."""
+_STEPS_FOR_DIGITS, _STEPS_PER_FREQUENCY = 3_000_000, 12
+"""Steps of binomial tails for digits, and how many of them take the time of one frequency in balls."""
 _CHEAP_FREQUENCIES, _FEW_VALUES, _MOST_DEAR = 400, 128, 4_000
-_STEPS_PER_FREQUENCY = 12
-"""How many steps of a binomial tail take the time of one frequency in balls."""
-_POORER = 1.2
-"""How much wider what a plan of a neighbour gives may be where even the neighbour misses the gap."""
-_NEIGHBOURS = 2**4, 2**12
-"""Levels that differ by less than about these fractions share the plan of a kernel: the wider one where it does."""
+"""Frequencies of a kernel that is tried first; up to so many values of G a frequency is cheap, of more so many may be
+asked for at the usual gap."""
+_NEIGHBOURS, _POORER = (2**4, 2**12), 1.2
+"""Levels that differ by less than about these fractions share the plan of a kernel: the wider one where it does; where
+even a neighbour misses the gap its plan may be so much wider."""
+AS_SHARP = 2.0
+"""A plan of a neighbour, or a sum in doubles, may come out so much wider than it was estimated."""
+_EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
+"""Up to so many users, with up to so many values, rational laws are summed exactly."""
+ROUGH_GAP, _FEW_USERS, _MANY_VALUES = 1e-3, 2_000, 64
+"""Estimates so rough are made on lattices, for up to so many users and from so many values on."""
+_WIDE, _FEW_VALUES_TO_ENUMERATE = 0.5, 12
+"""A kernel with a relative gap beyond this hardly says where its middle is; with fewer values lattices are quick."""
+_LARGEST_PRECISION, _LARGEST_FOR_TAILS, _MOST_LOST = 8192, 2048, 128
+"""Bits up to which precision is doubled, those of tails, and what tails are first given beyond the usual."""
+_WIDER = 3
+"""How often the counts that binomial tails list are widened until the gap is met."""
+
 NO_POSITIVE_VALUE, ENUMERATION = "no positive value", "enumeration"
 TAILS, KERNEL, LATTICE = "binomial tails", "compact kernel", "convolution"
 
@@ -100,7 +114,7 @@ class Settings:
         return Settings(gap, 60_000, ENUMERATE_FOR_DIGITS, _STEPS_FOR_DIGITS)
 
 
-ROUGH = Settings(gap=1e-3, most_frequencies=2_000)
+ROUGH = Settings(gap=ROUGH_GAP, most_frequencies=2_000)
 """The accuracy of ``Settings.rough``, where no question has limits."""
 
 
@@ -232,18 +246,6 @@ def _charge(limits: Limits, g: FloatGparv, found: FloatSum | None, most: int) ->
 
 # --------------------------- The divergence of a law at n users: which evaluator answers, in floats or with a guarantee
 
-_LARGEST_PRECISION, _LARGEST_FOR_TAILS = 8192, 2048
-_EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
-_AS_SHARP = 2.0
-_FEW_USERS, _MANY_VALUES, _ROUGH = 2_000, 64, 1e-3
-"""Laws of so many values and so few users are added up on lattices where an estimate so rough will do."""
-_WIDE, _FEW_VALUES_TO_ENUMERATE = 0.5, 12
-"""A kernel with a relative gap beyond this hardly says where its middle is."""
-_MOST_LOST = 128
-"""Tails are first tried with up to so many bits more: far out they may lose none."""
-_WIDER = 3
-"""How often the counts that binomial tails list are widened until the gap is met."""
-
 
 @dataclass(frozen=True)
 class Enclosure:
@@ -323,7 +325,7 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
     with at_precision(found.precision):
         settings.limits.charge(CERTIFIED_LATTICE_SUM)
         balls = law.balls(level)
-        sums = convolved_sum(balls, balls, law.floats(level), n, _ROUGH)
+        sums = convolved_sum(balls, balls, law.floats(level), n, ROUGH_GAP)
         if sums is None:
             return found
         lower, upper = (balls.singular + arb(x) / n for x in sums)
@@ -338,7 +340,7 @@ def _by_choice(law: Leveled, level: Level, n: int, settings: Settings) -> Enclos
     near = shared_sum(law, g, level, n, settings) if matched is g else None
     if near is not None:
         found = _enclosed(lambda: law.balls(level), n, settings, near, bits)
-        if found.relative_gap <= max(settings.gap, _AS_SHARP * near.gap):
+        if found.relative_gap <= max(settings.gap, AS_SHARP * near.gap):
             return found
     return _enclosed(lambda: law.balls(level), n, settings, choose(matched, n, settings), bits)
 
@@ -359,14 +361,14 @@ def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -
     g = law.floats(level)
     settings.limits.charge(LAW.of(len(g.values)))
     on_lattice = 1 < n <= _FEW_USERS and len(g.values) >= _MANY_VALUES and g.is_positive
-    if on_lattice and settings.gap >= _ROUGH and (log_value := _on_lattice(g, n, settings.limits)) > -inf:
+    if on_lattice and settings.gap >= ROUGH_GAP and (log_value := _on_lattice(g, n, settings.limits)) > -inf:
         return _log_of_sum(g, n, log_value)
     choice: Choice | None = shared_sum(law, g, level, n, settings)
     if choice is None:
         choice = choose(g, n, settings)
     if isinstance(choice, FloatSum):
         # Of laws of some dozen values there may be hundreds to compare.
-        enough = _ROUGH if on_lattice else _WIDE if len(g.values) <= _FEW_VALUES_TO_ENUMERATE else inf
+        enough = ROUGH_GAP if on_lattice else _WIDE if len(g.values) <= _FEW_VALUES_TO_ENUMERATE else inf
         if not choice.gap <= enough and (log_value := _on_lattice(g, n, settings.limits)) > -inf:
             return _log_of_sum(g, n, log_value)
         return _log_of_sum(g, n, choice.log_value)
@@ -418,7 +420,7 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
                     raise
                 bits *= 2
                 continue
-            if not is_settled(found, settings.gap) or (roughly and found.relative_gap > _AS_SHARP * aimed):
+            if not is_settled(found, settings.gap) or (roughly and found.relative_gap > AS_SHARP * aimed):
                 bits, roughly = bits if roughly else 2 * bits, False
             elif isinstance(choice, TailPlan) and found.relative_gap > settings.gap and wider:
                 choice, wider = choice.widened(found._width(above=False) / settings.gap), wider - 1

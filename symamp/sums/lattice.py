@@ -33,14 +33,20 @@ from symamp.numbers.surroundings import at_precision, mpmath_at
 from symamp.sums.kernel_balls import TiltedBalls, power
 from symamp.sums.tilted import Power, TiltedLaw, gaussian_estimate, log_mgf, saddle_tilt
 
+# What is tuned. Every lattice and window gives a bound; these trade points against width.
+_MOST_CANDIDATES, _SAME_POINT = 1 << 17, 1e-14
+"""Steps that are tried for the coarsest lattice, and how near to a point a value is taken to be one in that search."""
+_ROUNDS = 6
+"""How often a lattice is made finer until the gap is met."""
+_DEVIATIONS, _REACH = 20, 60
+"""A rational law keeps its own lattice if so many standard deviations of the sum fit into the engine's window; a step
+that is asked for may be so many powers of two from the largest value."""
+
 # ----------------------------- A finite law of G moved to a lattice, upward and downward in the increasing convex order
 
 # Upward every atom is split between its two neighbours with its mean kept: that costs a variance of order step^2 a
 # draw, where rounding the values up costs a shift of order step. Downward, atoms are merged into conditional means
 # (docs/proofs/fft.md). The mass is exactly 1 throughout.
-
-_MOST_CANDIDATES = 1 << 17
-_SAME_POINT = 1e-14
 
 
 @dataclass(frozen=True)
@@ -658,11 +664,6 @@ ENGINES: dict[str, tuple[Engine, int]] = {
     "mpmath": (wrap_mpmath, 1 << 13),
 }
 """The engines with the largest window that each takes, in lattice points."""
-
-_ROUNDS = 6
-_DEVIATIONS = 20
-_REACH = 60
-"""A rational law keeps its own lattice if so many standard deviations of the sum fit into the engine's window."""
 
 
 @dataclass(frozen=True)

@@ -284,8 +284,12 @@ class TiltedLaw(TiltedFloats):
 
 # --- The parameters of one evaluation, chosen in floats. Any choice gives valid bounds; a good one gives narrow ones
 
-_STEPS, _FAR, _CLOSE, _LARGEST_PLAN, _LEAST_TILT, _LARGEST_TILT = 60, 3.0, 1e-3, 1e100, 1e-150, 1e150
+_STEPS, _FAR, _CLOSE = 60, 3.0, 1e-3
+"""Newton's steps for a saddle point, how far one may go in the logarithm, and how near is enough."""
+_LARGEST_PLAN, _LEAST_TILT, _LARGEST_TILT = 1e100, 1e-150, 1e150
+"""Tilts beyond which doubles overflow."""
 _ABOVE, _BELOW = np.geomspace(0.1, 10.0, 33), np.linspace(0.02, 0.98, 33)
+"""Further tilts that are tried for the window: in units of the normal one, and as parts of the tilt."""
 
 
 @dataclass(frozen=True)

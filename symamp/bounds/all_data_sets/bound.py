@@ -1,4 +1,4 @@
-"""The bound over all data sets at once: nearly the truth where many messages tell the two inputs apart."""
+"""The bound over all data sets at once: nearly the truth where many messages distinguish the two inputs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from symamp.bounds.all_data_sets.tables import table_pairs
 from symamp.bounds.bound import Bound, MaxOverPairs
 from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
-from symamp.bounds.pairs_of_a_table import pairs_badly_hidden
+from symamp.bounds.pairs_of_a_table import ESTIMATED, pairs_badly_hidden
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.decompositions.randomizer import groups_of
@@ -23,7 +23,7 @@ _MOST_LISTED = 33
 _MOST_MESSAGES = 64
 """Up to so many messages one evaluation takes seconds."""
 
-_FEWEST, _ASKED = 8.0, 6
+_FEWEST = 8.0
 """With fewer positive messages parameters are poor, and those of one pair do not suit another."""
 
 
@@ -37,13 +37,13 @@ def _bound(subject: Subject) -> MaxOverPairs:
     return MaxOverPairs.of(AllDataSetsPairBound(triples) for triples in pairs_of_inputs(subject))
 
 
-def _is_dear(subject: Subject, level: Level, n: int) -> bool:
+def _has_poor_parameters(subject: Subject, level: Level, n: int) -> bool:
     """Return whether there are many inputs, and few messages that are positive for one of the bad pairs."""
     mechanism = subject.mechanism
     table = None if mechanism is None else mechanism.numeric
     if table is None or len(table.inputs) <= MANY_CLASSES:
         return False
-    asked = pairs_badly_hidden(table, level, n, _ASKED) or table.pairs[:1]
+    asked = pairs_badly_hidden(table, level, n, ESTIMATED) or table.pairs[:1]
     first, second = (table.floats[list(rows)] for rows in zip(*asked, strict=True))
     excess = np.maximum(first - (1.0 + level.rough_minus_one()) * second, 0.0)
     with np.errstate(all="ignore"):
@@ -51,7 +51,7 @@ def _is_dear(subject: Subject, level: Level, n: int) -> bool:
         return not ((n - 1) * excess.sum(axis=1) ** 2 / squares).min() > _FEWEST
 
 
-def _needless(subject: Subject) -> bool:
+def _takes_long(subject: Subject) -> bool:
     found = listed(subject)
     mechanism = found.mechanism
     if mechanism is None or mechanism.numeric is None or not is_large_table(found):
@@ -71,6 +71,6 @@ ALL_DATA_SETS = Bound(
     (*SHUFFLED, PROBABILITIES, COVERED),
     _bound,
     rank=4,
-    skip_by_default=_needless,
-    too_costly=_is_dear,
+    skip_by_default=_takes_long,
+    too_costly=_has_poor_parameters,
 )

@@ -49,7 +49,7 @@ class TablePair(AllDataSetsPairBound):
 
     @property
     def looser_proxy(self) -> EnvelopePairBound | None:
-        """The envelope, where parameters of the pairs evaluated before were far from sharp, or did not suit others."""
+        """The envelope, where parameters of the pairs evaluated before left a wide bound, or did not suit others."""
         is_poor = self.others and (self.others[-1][2].excess > SHARP or len(self.others) > _OWN)
         return EnvelopePairBound(self.triples) if is_poor else None
 
@@ -164,4 +164,4 @@ def table_pairs(subject: Subject) -> MaxOverRows:
             last[:] = [(n, here, pairs_badly_hidden(table, level, n, len(table.inputs) ** 2))]
         return last[0][2][:most]
 
-    return MaxOverRows(table, part, alike=pairs_with_equal_laws, closer=closer, ranking=badly_hidden)
+    return MaxOverRows(table, part, groups=pairs_with_equal_laws, closer=closer, ranking=badly_hidden)
