@@ -128,15 +128,15 @@ def test_finite_laws_above_densities_have_certificates(density, inputs):
 def test_the_table_above_densities_has_a_certificate_with_its_roundings(method):
     found = sa.delta(sa.DensityMechanism(LAPLACE, inputs=[0, 1]), n=1000, eps="1/8", method=method).certificate()
     assert verify(json.dumps(found)).status == "valid"
-    for law in found["above"][0]["laws"]:
-        numbers = [[Fraction(x) for x in row] for row in law["components"]]
-        assert all(sum(m * x for *r, m in numbers for x in [[*r, 1][k]]) == 1 for k in range(3))
-        common = sum(m * min(r) for *r, m in numbers)  # at most 1 - TV of the densities
-        assert -1e-3 < float(common) - np.exp(-0.5) < 1e-15
+    table = found["settings"][0]["groups"][0]["mechanism"]
+    rows = [[Fraction(x) for x in row] for row in table["rows"]]
+    assert all(sum(row) == 1 for row in rows)
+    common = sum(map(min, *rows))  # at most 1 - TV of the densities
+    assert -1e-3 < float(common) - np.exp(-0.5) < 1e-15
     upper = Fraction(found["claim"]["upper"])
     found["claim"]["upper"] = str(upper * Fraction(101, 100))
     for rounded, status in ((0, "valid"), (upper / 10**6, "valid"), (upper / 10**3, "invalid"), (-1, "invalid")):
-        found["above"][0]["rounded"] = str(rounded)
+        table["rounded"] = str(rounded)
         assert verify(json.dumps(found)).status == status
 
 

@@ -136,9 +136,9 @@ def test_a_finite_law_above_the_noise_is_what_a_certificate_carries():
     assert exact.upper < answer.bound.lower < answer.upper < exact.lower * 1.0005
     found = answer.certificate()
     assert verify(json.dumps(found)).status == "valid"
-    (evidence,) = found["above"]
+    (law,) = (pair["above"] for pair in found["settings"][0]["groups"][0]["mechanism"]["pairs"])
     # Only rational numbers: no formula of the noise is left.
-    assert all(set(x) <= set("0123456789/*-()+ ") for row in evidence["components"] for x in row)
+    assert all(set(x) <= set("0123456789/*-()+ ") for row in law["components"] for x in row)
     assert sa.estimate(sa.Laplace(eps0=1), n=10**6, eps="0.00446", method="finite_sandwich").method == "finite_sandwich"
 
 

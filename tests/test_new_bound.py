@@ -48,7 +48,8 @@ def test_the_page(added):
 def test_one_file_adds_an_analysis(added):
     answer = sa.epsilon(sa.RandomizedResponse(k=3, eps0=1), n=1000, delta="1e-6", method="two_parameters", gap=1e-2)
     assert (answer.method, answer.proof_status, answer.source) == (added.name, added.proof_status, added.source)
-    assert answer.certificate()["above"][0]["method"] == "two_parameters"
+    mechanism = answer.certificate()["settings"][0]["groups"][0]["mechanism"]
+    assert (mechanism["kind"], len(mechanism["pairs"])) == ("triples", 1)
     table = sa.FiniteMechanism({"a": {"0": "1/2", "1": "1/2"}, "b": {"0": 1}})
     with pytest.raises(SupportMismatchError, match="two_parameters"):
         sa.delta(table, n=10, eps=1, method="two_parameters")

@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import sympy as sp
 from flint import fmpq
 
-from symamp.accounting.curves import CurvePoint
 from symamp.accounting.pairs import RoundCurve
-from symamp.accounting.round import (
-    GivenRound,
-    Round,
-    SampledRound,
-    ShuffledRound,
-    evidence_below,
-    is_symmetric,
-    level_at,
-    swapped,
-)
-from symamp.bounds.bound import largest_upper
-from symamp.bounds.reduction import Reduction
-from symamp.certificates.evidence import At, evidence_data, kernel_plan
-from symamp.certificates.one_round import Claim, certificate, unchecked
+from symamp.accounting.round import GivenRound, SampledRound, ShuffledRound, evidence_below, level_at, swapped
+from symamp.certificates.rounds import Curve, certificate
+from symamp.certificates.rounds import Rounds as OfRounds
 from symamp.certificates.text import fraction_text
-from symamp.errors import ArgumentError, PrecisionError, Problem
-from symamp.numbers.dyadic import ZERO, Dyadic
-from symamp.numbers.rationals import rational_of
+from symamp.errors import ArgumentError, Problem
+from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.reading import exact_number
 from symamp.settings.question import Query
 from symamp.settings.rounds import Rounds
 from symamp.sums.tilted import Plan
-from symamp.verifier import verify
-from symamp.verifier.many_rounds import FORMAT
 
 # ---------------------------------------------------- What proves one end of a bracket about many rounds, as plain data
 
@@ -51,129 +33,43 @@ class Side:
     precision: int
 
 
-# --------------- A certificate about many rounds: a certificate for each point of each curve, and one plan for each end
-
-_MORE_BITS = 32
+# -------------------------------------------------- What certificates repeat of it: evaluations at the levels of points
 
 
-def composed_certificate(
-    claim: dict[str, str], rounds: tuple[tuple[str, int], ...], above: Side | None, below: Side | None
-) -> dict[str, Any]:
-    """Return the certificate of a bracket; an end without a side claims nothing. ``verify`` has accepted the result.
-
-    Raises ArgumentError for rounds whose values have no certificate, PrecisionError if it is not accepted.
-    """
-    sides = tuple(side for side in (above, below) if side is not None)
-    data = {
-        "format": FORMAT,
-        "version": 2,
-        "claim": claim,
-        "rounds": [_stated(text, count, sides) for text, count in rounds],
-        "below": None if below is None else _side(below, rounds, _below),
-    }
-    for careful in (False, True):  # points that are checked one by one, too, take twice the time
-        found = None if above is None else _side(above, rounds, partial(_above, careful=careful))
-        verdict = verify(json.dumps(data | {"above": found}))
-        if verdict.status == "valid":
-            return data | {"above": found}
-    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "ask with a larger gap")
-
-
-def _stated(text: str, count: int, sides: Sequence[Side]) -> dict[str, Any]:
-    """Return what the claim says of a round: nothing that it is proved from may say less."""
-    found = next((c.round for side in sides for c in side.curves if c.round.text == text), None)
-    base, rate = _unsampled(found)
-    return {
-        "round": text,
-        "count": count,
-        "n": base.question.n if isinstance(base, ShuffledRound) else None,
-        "rate": fraction_text(rate),
-        "given": isinstance(base, GivenRound),
-        "top": None if found is None or found.top is None else fraction_text(found.top),
-    }
-
-
-def _unsampled(found: Round | None) -> tuple[Round | None, fmpq]:
-    return (found.base, found.rate) if isinstance(found, SampledRound) else (found, fmpq(1))
-
-
-def _side(
-    side: Side, rounds: Sequence[tuple[str, int]], made: Callable[[RoundCurve], dict[str, Any]]
-) -> dict[str, Any]:
-    plan, free, curves = side.plan, list(enumerate(rounds)), list[dict[str, Any]]()
+def _proof(
+    side: Side | None, rounds: Sequence[tuple[str, int]], made: Callable[[RoundCurve], dict[str, Any]]
+) -> OfRounds | None:
+    """Return the side with the evaluations behind its points, each curve at its place among the rounds."""
+    if side is None:
+        return None
+    free, curves = list(enumerate(rounds)), list[Curve]()
     for c in side.curves:
         place = next(found for found in free if found[1] == (c.round.text, c.count))
         free.remove(place)
-        curves.append({"round": place[0], **made(c)})
-    return {
-        "rounds": curves,
-        "floor": max(c.floor for c in side.curves),
-        "precision": side.precision,
-        "plan": None if plan is None else kernel_plan(plan),
-    }
+        base, rate = (c.round.base, c.round.rate) if isinstance(c.round, SampledRound) else (c.round, fmpq(1))
+        question = base.question if isinstance(base, ShuffledRound) else None
+        curves.append(Curve(place[0], question, rate, c.points.bottom, c.points.top, **made(c)))
+    return OfRounds(curves, max(c.floor for c in side.curves), side.precision, side.plan)
 
 
-def _ends(curve: RoundCurve) -> dict[str, Any]:
-    known = curve.points
-    return {
-        "bottom": None if known.bottom is None else fraction_text(known.bottom),
-        "top": None if known.top is None else fraction_text(known.top),
-    }
-
-
-def _right(curve: RoundCurve) -> Iterator[CurvePoint]:
-    return (p for p in curve.points.inside() if p.level >= 1)
-
-
-def _above(curve: RoundCurve, careful: bool) -> dict[str, Any]:
-    found, rate = _unsampled(curve.round)
-    ends = {**_ends(curve), "second": None}
-    if isinstance(found, GivenRound):
-        return ends | {"first": [[fraction_text(p.level), fraction_text(p.high)] for p in _right(curve)]}
-    if not isinstance(found, ShuffledRound):
+def _above(curve: RoundCurve) -> dict[str, Any]:
+    sampled = curve.round if isinstance(curve.round, SampledRound) else None
+    base, rate = (sampled.base, sampled.rate) if sampled else (curve.round, fmpq(1))
+    if isinstance(base, GivenRound):
+        return {"given": [(p.level, p.high) for p in base.points]}
+    if not isinstance(base, ShuffledRound):
         raise ArgumentError("certificate", Problem(f"{curve.round.text} has none"), "certify rounds of shuffled users")
-    return ends | {"first": [_point_above(found, 1 + (p.level - 1) / rate, careful) for p in _right(curve)]}
-
-
-def _point_above(found: ShuffledRound, level: fmpq, careful: bool) -> dict[str, Any]:
-    evidence = found.evidence(level, far=found.is_cheap(level))
-    part = evidence[0].part
-    asked = Query("delta", sp.log(rational_of(level)), f"log({level})")
-    claim = Claim(found.question, asked, ZERO, largest_upper(evidence), evidence, ())
-    if careful:
-        return certificate(claim, part.method, part.proof_status, part.source)
-    return unchecked(claim, part.method, part.proof_status, part.source)(_MORE_BITS)
+    levels = [1 + (p.level - 1) / rate for p in curve.points.inside() if p.level >= 1]
+    return {"points": [(e, base.evidence(e, far=base.is_cheap(e))) for e in levels]}
 
 
 def _below(curve: RoundCurve) -> dict[str, Any]:
     assert curve.data_set is not None
     reduction, n = curve.data_set
-    levels = [p.level for p in _right(curve)]
-    orders = {"first": [_point_below(reduction, n, e, curve) for e in levels], "second": None}
-    if not is_symmetric(reduction):
-        other = swapped(reduction)
-        orders["second"] = [_point_below(other, n, e, curve) for e in levels]
-    return {**_ends(curve), **orders}
-
-
-def _point_below(reduction: Reduction, n: int, level: fmpq, curve: RoundCurve) -> dict[str, Any]:
-    at = At.of(sp.log(rational_of(level)))
-    found = evidence_below(reduction, level_at(level), n)
-    data = evidence_data(reduction, at, found, n, _MORE_BITS)
-    # Rounded outward to what doubles carry: the evaluation is repeated with other roundings.
-    low, high = (Dyadic.of_float(x).fraction for x in (found.lower.below, found.upper.above))
-    ends = {"lower": fraction_text(max(low, fmpq(0))), "upper": fraction_text(min(high, fmpq(1)))}
-    return {
-        "format": "symamp-certificate",
-        "version": 2,
-        "mechanism": curve.round.text,
-        "method": reduction.method,
-        "proof_status": reduction.proof_status.value,
-        "source": reduction.source,
-        "claim": {"quantity": "delta", "n": n, "eps": at.text, **ends},
-        "above": [data],
-        "below": [data],
-    }
+    levels = [p.level for p in curve.points.inside() if p.level >= 1]
+    orders = (reduction, swapped(reduction))
+    first, second = ([(e, (evidence_below(order, level_at(e), n),)) for e in levels] for order in orders)
+    return {"points": first, "second": second}
 
 
 # --------------------------------------------------------------- What proves both ends, and its certificate
@@ -222,4 +118,7 @@ class RoundsProof:
             "lower": "0" if low is None else fraction_text(low),
             "upper": ("inf" if asked.quantity == "epsilon" else "1") if high is None else fraction_text(high),
         }
-        return composed_certificate(claim, rounds.listed, self.above, self.below if low else None)
+        listed_rounds = rounds.listed
+        above = _proof(self.above, listed_rounds, _above)
+        below = _proof(self.below if low else None, listed_rounds, _below)
+        return certificate(claim, listed_rounds, above, below)

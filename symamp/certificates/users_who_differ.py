@@ -1,83 +1,76 @@
-"""Certificates of users who differ: the claim of an answer, with all that is needed to check it without a search."""
+"""The certificate of users who differ: the mechanism of every group as data, and evidence for every victim and pair."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import sympy as sp
-from flint import fmpq
+from flint import arb, fmpq
 
+from symamp.bounds.blanket import SOURCE
 from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.proof_status import ProofStatus
-from symamp.certificates.evidence import At, kernel_plan
-from symamp.certificates.one_round import FORMAT, MORE_BITS, Claim
-from symamp.certificates.text import exact_double, expression_text, fraction_text
+from symamp.bounds.reduction import Reduction, dataset_reduction
+from symamp.certificates.evidence import evaluation
+from symamp.certificates.mechanisms import Described, of_budget, of_table
+from symamp.certificates.one_round import Claim, Data, accepted, of_mechanism, sentences, setting
+from symamp.certificates.text import At, exact_double, fraction_text
 from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.decompositions.decomposition import Decomposition
-from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
-from symamp.randomizers.mechanism import DATA
-from symamp.settings.users_who_differ import HeterogeneousUsers, Positions, Victim
-from symamp.settings.victims import STEPS, CommonBlanket, ShuffledData, Victims
-from symamp.sums.divergence import LATTICE
-from symamp.sums.tilted import Plan
-from symamp.verifier import MOST_PRECISION, verify
+from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.finite import FiniteMechanism
+from symamp.randomizers.mechanism import DATA, Mechanism
+from symamp.settings.users_who_differ import (
+    DATA_THEOREM,
+    MESSAGES_THEOREM,
+    Constant,
+    HeterogeneousUsers,
+    members_below,
+    positions_above,
+)
+from symamp.settings.victims import CommonBlanket, ShuffledData, Victims
+from symamp.verifier import MOST_PRECISION
 
-VERSION = 4
+_BITS, _LEAST_BITS = 192, 160
 _GAPS = (1e-4, 1e-7, 1e-10)
 
 
-def crowd_certificate(claim: Claim, groups: Sequence[int]) -> dict[str, Any]:
+def crowd_certificate(claim: Claim, groups: Sequence[int]) -> Data:
     """Return the certificate of a bracket for these groups of victims, by number.
 
-    The claim says whose guarantee it is: ``victims`` are the places of these groups.
     Raises PrecisionError if the verifier accepts it at no precision.
     """
     crowd: HeterogeneousUsers = claim.question.subject
     asked, lower, upper = claim.asked, claim.least.below, claim.most.above
     found = [v for v in Victims.of(crowd, None) if v.number in groups]
-    if asked.quantity == "epsilon":
-        low, high = (At.of(sp.Rational(end)) for end in (lower, upper))  # doubles are exact numbers
-        goal = asked.given
-    else:
-        low = high = At.of(asked.given)
-        goal = Dyadic.of_float(upper).fraction
-    above, below = [], list[tuple[At, Evidence]]()
-    if asked.quantity == "epsilon" or upper < 1.0:
-        above = [(high, _proved(part, high, claim, goal)) for v in found for part in v.bound.parts]
+    is_epsilon = asked.quantity == "epsilon"
+    low, high = (At.of(sp.Rational(end) if is_epsilon else asked.given) for end in (lower, upper))  # doubles are exact
+    goal = asked.given if is_epsilon else Dyadic.of_float(upper).fraction
+    above, below = [], list[Evidence]()
+    if is_epsilon or upper < 1.0:
+        above = [_proved(part, high, claim, goal) for v in found for part in v.bound.parts]
     if lower > 0.0:
-        below = [(low, claim.below[0])]
+        below = [claim.below[0]]
+    by_ratio = crowd.shuffled == DATA and not all(isinstance(x, Decomposition) for x in positions_above(crowd).known)
+    users = Users(crowd, high, by_ratio)
     # Where data are shuffled, nobody's place is known: what holds for one holds for all.
-    places = list(range(len(crowd.groups))) if crowd.shuffled == DATA else [v.group for v in found]
-    name = "delta" if asked.quantity == "epsilon" else "eps"
-    part = found[0].bound.parts[0]
-    for more in MORE_BITS:
-        data: dict[str, Any] = {
-            "format": FORMAT,
-            "version": VERSION,
-            "mechanism": f"{crowd!r}, victims of groups {', '.join(map(str, places))}",
-            "method": f"{crowd.shuffled}_shuffled",
-            "proof_status": ProofStatus.PROVED.value,
-            "source": part.source,
-            "claim": {
-                "quantity": asked.quantity,
-                "n": crowd.n,
-                "victims": places,
-                "lower": exact_double(lower),
-                "upper": exact_double(upper),
-                name: fraction_text(asked.given) if name == "delta" else At.of(asked.given).text,
-            },
-            "above": [_data(crowd, at, e, None, more) for at, e in above],
-            "below": [_data(crowd, at, e, e.part, more) for at, e in below],
-        }
-        verdict = verify(json.dumps(data))
-        if verdict.status == "valid":
-            return data
-    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "ask with a larger gap")
+    places = range(len(crowd.groups)) if crowd.shuffled == DATA else [v.group for v in found]
+    named = [(c, i in places, m.data) for i, ((c, _), m) in enumerate(zip(crowd.groups, users.known, strict=True))]
+    stated = {
+        "quantity": asked.quantity,
+        "delta" if is_epsilon else "eps": fraction_text(asked.given) if is_epsilon else high.text,
+        "lower": exact_double(lower),
+        "upper": exact_double(upper),
+    }
+    sides = {"above": _side(users, high, above), "below": _side(users, low, below)}
+    theorem = DATA_THEOREM if crowd.shuffled == DATA else MESSAGES_THEOREM
+    listed = [setting(repr(crowd), named, shuffled=crowd.shuffled, kept=1 - crowd.dropout)]
+    return accepted(stated, listed, sides, sentences(theorem.hypotheses))
 
 
 def _proved(part: PairBound, at: At, claim: Claim, goal: fmpq) -> Evidence:
@@ -94,88 +87,89 @@ def _proved(part: PairBound, at: At, claim: Claim, goal: fmpq) -> Evidence:
     return found
 
 
-def _data(crowd: HeterogeneousUsers, at: At, found: Evidence, below: Any, more: int) -> dict[str, Any]:
-    if found.evaluator == LATTICE:
-        raise ArgumentError("certificate", Problem("sums on a lattice have none"), "ask with another gap")
-    part, level = found.part, at.level
-    assert level is not None
+def _side(users: Users, at: At, found: Sequence[Evidence]) -> Callable[[int], Data] | None:
+    if not found:
+        return None
+    assert at.level is not None
+    every = [_data(users, e, at.level) for e in found]
+    # What a victim's own message tells the verifier makes itself.
+    listed = [data for data in every if (data["kind"], data.get("evaluator")) != ("hidden users", "one user")]
+    bits = max(_LEAST_BITS, *(e.precision for e in found))
+    return lambda more: {"eps": at.text, "precision": min(bits + more, MOST_PRECISION), "evidence": listed}
+
+
+@dataclass(frozen=True)
+class Users:
+    """The groups of users with their mechanisms as data, at the level of the upper end."""
+
+    crowd: HeterogeneousUsers
+    at: At
+    by_ratio: bool
+
+    @cached_property
+    def known(self) -> list[Described]:
+        """The mechanisms of the groups: where data are shuffled and not all blankets are known, their ratios."""
+        if self.by_ratio:
+            return [of_budget(subject.local_ratio(), self.at) for _, subject in self.crowd.groups]
+        assert self.crowd.mechanisms is not None
+        return [self._of(m) for m in self.crowd.mechanisms]
+
+    def _of(self, mechanism: Mechanism, parts: Sequence[Reduction] = ()) -> Described:
+        if isinstance(mechanism, FiniteMechanism) and mechanism.numeric is not None and self.crowd.shuffled != DATA:
+            first = self.crowd.mechanisms
+            assert first is not None
+            return of_table(mechanism.numeric, self.at, messages=getattr(first[0], "messages", None))
+        if not mechanism.is_composed:
+            return of_mechanism(mechanism, self.at)
+        pair = mechanism.pairs()[0]
+        blankets = [Reduction("blanket", ProofStatus.PROVED, SOURCE, mechanism.blanket(*pair))]
+        held = [dataset_reduction(mechanism, pair, ((x, 1),)) for x in (*mechanism.further_inputs(pair), *pair)]
+        return of_mechanism(mechanism, self.at, blankets, held)
+
+    def member(self, mechanism: Mechanism) -> Described:
+        """Return a member of a budget as data."""
+        return self._of(mechanism)
+
+
+def _data(users: Users, found: Evidence, level: Level) -> Data:
+    part, known = found.part, users.known
     if isinstance(part, StepSums):
-        told = _step_data(part, level)
-    elif isinstance(part, ShuffledData | DataOfPositions):
-        assert part.positions is not None
-        told = positions_data(part.positions) | _evaluation(found)
-    else:
-        assert isinstance(part, CommonBlanket)
-        told = victim_data(part.victim) | columns_data(part.victim) | _evaluation(found)
-    return {
-        "method": f"{crowd.shuffled}_shuffled",
-        "proof_status": ProofStatus.PROVED.value,
-        "data": "all" if below is None else str(below.data_sets),
-        "eps": at.text,
-        "precision": min(found.precision + more, MOST_PRECISION),
-        "groups": [count for count, _ in crowd.groups],
-        **told,
-    }
+        return _steps(users, part, level)
+    if isinstance(part, CommonBlanket):
+        pair = known[part.victim.group].pair(part.pair)
+        return {"kind": "hidden users", "victim": part.victim.group, "pair": pair, **evaluation(found)}
+    if isinstance(part, ShuffledData):
+        both = zip(known, part.positions.known, strict=True)
+        pairs = None if users.by_ratio else [m.pair(x.pair) for m, x in both if isinstance(x, Decomposition)]
+        return {"kind": "positions", "pairs": pairs, **evaluation(found)}
+    assert isinstance(part, DataOfPositions)
+    if users.by_ratio:
+        known = [users.member(m) for m in dict(members_below(users.crowd))[part.member]]
+    data = {"kind": "positions", "pair": known[0].pair(part.pair), "others": known[0].others(part.dataset)}
+    return data | evaluation(found) | ({"members": [m.data for m in known]} if users.by_ratio else {})
 
 
-def _evaluation(found: Evidence) -> dict[str, Any]:
-    """Return what repeats a sum, as data."""
-    name = found.evaluator.partition(",")[0]
-    return {"evaluator": name, "plan": kernel_plan(found.plan) if isinstance(found.plan, Plan) else None}
-
-
-def _step_data(part: StepSums, level: Level) -> dict[str, Any]:
-    test, v = part.test(level), part.victim
+def _steps(users: Users, part: StepSums, level: Level) -> Data:
+    """Return the evidence by a threshold for a sum of signs, with what the others of each group hold."""
+    victim, test = part.victim, part.test(level)
+    plan = None if test is None else test.walk.plan(level)
     assert test is not None
-    plan = test.walk.plan(level)
     assert plan is not None
-    if len(part.inputs) > 1:
-        raise ArgumentError("certificate", Problem(f"{part.data_sets} has none"), "all others must hold one input")
-    other = v.others.index(part.inputs[0])
-    own = [[expression_text(c.size * x.expr) for x in (c.on_x0, c.on_x1)] for c in v.columns[v.group]]
+    known, own = users.known[victim.group], victim.columns[victim.group]
+    pair = known.pair(part.pair)
+    view = known.as_read().view((pair[0], pair[1]))
+    i, j = view.places((pair[0], pair[1]))
+
+    def is_same(on: Sequence[Any], x: Constant, y: Constant) -> bool:
+        return bool(arb(on[i]).overlaps(x()) and arb(on[j]).overlaps(y()))
+
+    with at_precision(_BITS):
+        place = [next(k for k, c in enumerate(own) if is_same(y.on, c.on_x0, c.on_x1)) for y in view.columns]
     return {
-        **victim_data(v),
-        "own": own,
-        "others": [[expression_text(c.sums[other].expr) for c in columns] for columns in v.columns],
-        "signs": [(i in test.up) - (i in test.down) for i in range(len(own))],
-        "evaluator": STEPS,
-        "plan": {
-            "threshold": plan.threshold,
-            "theta": exact_double(plan.tilt),
-            "N": plan.nodes,
-            "last": plan.last,
-        },
-    }
-
-
-def positions_data(positions: Positions) -> dict[str, Any]:
-    """Return the laws of positions as data."""
-    laws: list[dict[str, Any]] = [
-        {"components": [[expression_text(e) for e in c] for c in x.components]}
-        if isinstance(x, Decomposition)
-        else {"ratio": expression_text(x)}
-        for x in positions.known
-    ]
-    return {"positions": laws}
-
-
-def victim_data(v: Victim) -> dict[str, Any]:
-    """Return which victim it is, and the chance that a message of another user arrives, as data."""
-    return {"victim": v.group, "pair": list(v.pair), "kept": expression_text(1 - v.crowd.dropout)}
-
-
-def columns_data(v: Victim) -> dict[str, Any]:
-    """Return the probabilities of the messages of all groups as data."""
-    return {
-        "columns": [
-            [
-                {
-                    "size": c.size,
-                    "on": [expression_text(x.expr) for x in (c.on_x0, c.on_x1)],
-                    "further": sorted({expression_text(x.expr) for x in c.further}),
-                }
-                for c in columns
-            ]
-            for columns in v.columns
-        ]
+        "kind": "steps",
+        "victim": victim.group,
+        "pair": pair,
+        "others": [[[known.inputs.index(x), count] for x, count in held.items()] for held in part.held],
+        "signs": [(k in test.up) - (k in test.down) for k in place],
+        "plan": {"threshold": plan.threshold, "theta": exact_double(plan.tilt), "N": plan.nodes, "last": plan.last},
     }

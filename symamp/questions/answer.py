@@ -373,7 +373,7 @@ class Answer(Bracket):
         claim = Claim(self.question, self.asked, self.least, self.most, self.evidence_above, self.evidence_below)
         if self.of_victims:
             return crowd_certificate(claim, tuple(self.victims))
-        return certificate(claim, self.method, self.proof_status, self.source)
+        return certificate(claim)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer for machines: numbers and texts only, infinities as "inf"."""

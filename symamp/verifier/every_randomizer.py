@@ -8,31 +8,31 @@ neighbouring data sets have a larger divergence than the number that is compared
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any
 
 from flint import arb, fmpq
 
-from . import data_set_integrals, laws_of_inputs
+from . import all_data_sets, sums
+from .check import Number, larger, lesser
+from .mechanisms import Budget
+from .other_inputs import PLAN
+from .setting import At
 
-EVALUATOR = "all randomizers"
+ONE_USER = "one user"
 _MOST_CELLS = 256
-
-Number = Any
 _ZERO = fmpq(0)
 
 
-def shape(data: dict[str, Any], triple: Any) -> dict[str, Any]:
-    """Return the shape of the evidence for a local budget."""
-    common = {key: triple(data)[key] for key in ("method", "proof_status", "eps", "evaluator", "precision")}
-    cells, plan = data.get("cells"), laws_of_inputs.PLAN
-    plans = tuple(type(None) if cell is None else plan for cell in cells) if type(cells) is list else ()
-    low = {"evaluator": str, "plan": triple(data.get("low"))["plan"]}
-    return common | {"ratio": str, "shares": [str], "cells": plans or [dict], "low": low}
+def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
+    """Return the shape of the evidence."""
+    cells = data.get("cells")
+    plans = tuple(type(None) if cell is None else PLAN for cell in cells) if type(cells) is list else ()
+    return {"shares": [str], "cells": plans or [dict], "low": sums.shape(data.get("low"))}
 
 
-def bound(check: Any, data: dict[str, Any], n: int, what: str) -> Number:
+def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose upper end bounds the divergence of every randomizer and of all data sets.
 
     The pair is told apart by messages of mass p, for the pattern (t, 1) and for (1, t) alike: either p is at most the
@@ -40,18 +40,19 @@ def bound(check: Any, data: dict[str, Any], n: int, what: str) -> Number:
     and the law of any third input is below a mixture of those at both ends. An end is p = 1/(t + 2) + share d, with
     d = 1/(t + 1) - 1/(t + 2), or 1/(t + 2) for shares below 0.
     """
-    require, t, e = check.require, check.number(data["ratio"]), check.number(f"exp({data['eps']})")
-    minus = 1 - e if isinstance(e, fmpq) else -arb(check.number(data["eps"])).expm1()
-    require(data["evaluator"] == EVALUATOR, f"{what}: an unknown evaluator {data['evaluator'][:40]!a}")
+    check, mechanism, n = at.check, at.only(what), at.n
+    require = check.require
+    require(isinstance(mechanism, Budget), f"{what}: no budget")
+    t, (e, minus) = mechanism.ratio(False), check.exponential(at.eps)
     require(t > 1 and e >= 1, f"{what}: not a ratio above 1, or an eps below 0", "invalid")
     if e >= t:
         return _ZERO
     require(e < t, f"{what}: eps and the local budget are too close to tell apart", "invalid")
-    shares = [check.number(x) for x in data["shares"]]
-    good = all(isinstance(x, fmpq) for x in shares) and 1 < len(shares) == len(data["cells"]) + 1 <= _MOST_CELLS
+    shares = [check.fraction(x) for x in data["shares"]]
+    good = 1 < len(shares) == len(data["cells"]) + 1 <= _MOST_CELLS
     good = good and -1 < shares[0] <= 0 and 0 in shares and shares[-1] == 1 and all(x < y for x, y in pairwise(shares))
     require(good, f"{what}: the cells do not cover all randomizers", "invalid")
-    parts = [_low(check, data["low"], t, minus, _mass(t, shares[0])[0], n, what)]
+    parts = [_low(at, data["low"], t, minus, _mass(t, shares[0])[0], what)]
     for ends, plan in zip(pairwise(shares), data["cells"], strict=True):
         gains = [_mass(t, x)[0] * (t - 1 + minus) for x in ends]
         if plan is None:
@@ -66,11 +67,8 @@ def bound(check: Any, data: dict[str, Any], n: int, what: str) -> Number:
         require(
             all(v > 0 or v < 0 for atoms, _ in balls for v, _ in atoms), f"{what}: a value that may be 0", "invalid"
         )
-        parts.append(data_set_integrals.bound(check, balls, [g for _, g in laws], n, plan, what))
-    result = parts[0]
-    for part in parts[1:]:
-        result = check.larger(result, part)
-    return result
+        parts.append(all_data_sets.bound(check, balls, [g for _, g in laws], n, plan, what))
+    return reduce(larger, parts)
 
 
 def _law(t: Number, minus: Number, masses: list[Number]) -> tuple[list[Any], Number]:
@@ -108,12 +106,11 @@ def _laws(t: Number, minus: Number, share: fmpq, below: bool) -> Iterator[tuple[
         yield law([p, _ZERO, rho, some, _ZERO, _ZERO, t * rho])
 
 
-def _low(check: Any, data: dict[str, Any], t: Number, minus: Number, p: Number, n: int, what: str) -> Number:
+def _low(at: At, data: dict[str, Any], t: Number, minus: Number, p: Number, what: str) -> Number:
     """Return a bound where the mass is at most p: the blanket with the patterns (t, 1), (1, t) and (t, t)."""
     third = (1 - (t + 1) * p) / t
     atoms, null = _law(t, minus, [p, _ZERO, p, _ZERO, third, _ZERO, _ZERO])
     null, alone = null + 1 - 2 * p - third, p * (t - 1 + minus)
-    if data["evaluator"] == "no positive value":
+    if data["evaluator"] == ONE_USER:
         return alone
-    value = check.evaluated(data["evaluator"], data["plan"], atoms, null, n, True, what) / n
-    return -check.larger(-value, -alone)
+    return lesser(sums.evaluated(at.check, data, atoms, null, at.n, True, what) / at.n, alone)

@@ -1,9 +1,8 @@
 """Evidence by histograms of few reports: every data set of a table, or one.
 
-PROVED: above, that the divergence of each pair of rows that is listed is at most the number that is returned, whatever
-inputs the other users hold; below, that it is at least that for the pair and the numbers of others that are listed
-(docs/proofs/histograms.md).
-NOT CHECKED: that the rows are those of the mechanism, and the pairs all that are to be compared.
+PROVED: above, that the divergence of each pair of rows that is compared is at most the number that is returned, for
+whatever inputs the other users hold; below, that it is at least that for the pair and the numbers of others that are
+listed (docs/proofs/histograms.md).
 """
 
 from __future__ import annotations
@@ -15,7 +14,10 @@ from typing import Any
 
 from flint import arb, fmpq
 
-_MOST_ROWS, _MOST_ENTRIES, _MOST_USERS, _MOST_BITS = 400, 10**4, 10**4, 2**16
+from .mechanisms import Table
+from .setting import At
+
+_MOST_USERS, _MOST_BITS = 10**4, 2**16
 _ZERO = fmpq(0)
 
 Number = Any  # a whole number, a fraction or a ball
@@ -24,34 +26,24 @@ Law = dict[tuple[int, ...], Number]
 
 
 def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
-    """Return the shape of the evidence: numbers of users are for one data set, below."""
-    texts = dict.fromkeys(("method", "proof_status", "eps", "evaluator"), str)
-    others = type(None) if above else [int]
-    return texts | {"precision": int, "rows": [[str]], "compared": [(int, int)], "others": others}
+    """Return the shape of the evidence: below a pair, and how many of the others hold each input."""
+    return {} if above else {"pair": (int, int), "others": [int]}
 
 
-def bound(check: Any, data: dict[str, Any], n: int, up: bool, what: str) -> Number:
-    """Return a number whose upper end (above) or lower end (below) bounds the divergence."""
-    require, texts, size = check.require, data["rows"], len(data["rows"])
-    require(data["evaluator"] == "histograms" and n <= _MOST_USERS, f"{what}: unknown evaluator, or too many users")
-    good = 2 <= size <= _MOST_ROWS and len({len(row) for row in texts}) == 1
-    require(good and 0 < size * len(texts[0]) <= _MOST_ENTRIES, f"{what}: too large, or rows of different length")
-    pairs = data["compared"]
-    known = {(i, j) for i, j in pairs}
-    good = 0 < len(pairs) == len(known) <= size * size and all(0 <= x < size for pair in pairs for x in pair)
-    require(good and (up or len(pairs) == 1), f"{what}: no pair of rows, one twice, or more than one for one data set")
-    require(all(i != j for i, j in known), f"{what}: a row is compared with itself", "invalid")
-    require(not up or all((j, i) in known for i, j in known), f"{what}: a pair in one order only", "invalid")
-    rows = [[check.number(text) for text in row] for row in texts]
-    good = all(0 <= x < arb("inf") for row in rows for x in row)
-    require(good, f"{what}: an entry is not proved to be finite and >= 0", "invalid")
-    for total in (check.total(row) for row in rows):
-        good = total == 1 if isinstance(total, fmpq) else total.contains(1) and total.rad() < arb(2) ** -99
-        require(good, f"{what}: a row does not sum to 1", "invalid")
-    e, scale = check.number(f"exp({data['eps']})"), 1
+def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
+    """Return a number whose upper end (above) or lower end (below) bounds the divergence, of all pairs or of one."""
+    mechanism, check, n = at.owner(data, what), at.check, at.n
+    check.require(
+        isinstance(mechanism, Table) and n <= _MOST_USERS and at.rate == 1, f"{what}: no table, or too many users"
+    )
+    view, pairs = mechanism.view((0, 1)), mechanism.pairs if up else [(data["pair"][0], data["pair"][1])]
+    size = len(view.inputs)
+    check.require(all(0 <= x < size for pair in pairs for x in pair), f"{what}: no such pair")
+    rows = [list(row) for row in zip(*(c.on for c in view.columns), strict=True)]
+    e, scale = check.number(f"exp({at.eps})"), 1
     if all(isinstance(x, fmpq) for row in rows for x in row):  # whole numbers over one denominator
         scale = lcm(*(int(x.q) for row in rows for x in row))
-        require(n * scale.bit_length() <= _MOST_BITS, f"{what}: too large: denominators")
+        check.require(n * scale.bit_length() <= _MOST_BITS, f"{what}: too large: denominators")
         rows = [[int((x * scale).p) for x in row] for row in rows]
     else:
         rows = [[arb(x) for x in row] for row in rows]
@@ -65,7 +57,7 @@ def bound(check: Any, data: dict[str, Any], n: int, up: bool, what: str) -> Numb
     else:
         counts = data["others"]
         good = len(counts) == size and all(c >= 0 for c in counts) and sum(counts) == n - 1
-        require(good, f"{what}: not one number of users for each row, or not of all others", "invalid")
+        check.require(good, f"{what}: not one number of users for each row, or not of all others", "invalid")
         check.spend(n * histograms * messages * wide, hard=True)
         laws = iter([_of_counts(rows, counts)])
     gains = [[q * a - p * b for a, b in zip(rows[i], rows[j], strict=True)] for i, j in pairs]
