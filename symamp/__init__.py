@@ -1,7 +1,6 @@
 """symamp: privacy amplification by shuffling, derived as formulas and evaluated with a guarantee."""
 
-from symamp import describe, errors, exact
-from symamp.accounting.composition import ComposedAnswer
+from symamp import describe, errors, exact, families
 from symamp.accounting.privacy_profile import (
     GivenProfile,
     Profile,
@@ -11,10 +10,44 @@ from symamp.accounting.privacy_profile import (
     profile,
 )
 from symamp.accounting.renyi import RenyiCurve
-from symamp.accounting.rounds import ComposedCurve, Composition
+from symamp.accounting.rounds import Composition
 from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.decomposition import Decomposition
+from symamp.families import (
+    PCKVGRR,
+    BlockHadamardResponse,
+    Cauchy,
+    ClippedLaplace,
+    Collision,
+    CountMeanSketch,
+    DBitFlip,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    DuchiVector,
+    ExponentialMechanism,
+    Gaussian,
+    HadamardCountMeanSketch,
+    HadamardResponse,
+    Harmony,
+    Laplace,
+    LocalHashing,
+    Logistic,
+    OneBitMean,
+    PiecewiseMechanism,
+    PlanarLaplace,
+    PrivKV,
+    PrivUnit,
+    PureLDP,
+    RandomizedResponse,
+    SamplingRappor,
+    SquareWave,
+    Staircase,
+    SubsetExponential,
+    SubsetSelection,
+    UnaryEncoding,
+    Wheel,
+)
 from symamp.formulas.parameter import Parameter
 from symamp.literature.compare import Comparison, compare
 from symamp.questions.answer import Answer
@@ -26,43 +59,10 @@ from symamp.questions.inverse import Inverse, largest_eps0, least_n
 from symamp.questions.method_check import method_check
 from symamp.questions.sum_law import SumLaw, sum_law
 from symamp.questions.sweep import Sweep, curve, sweep
-from symamp.questions.users_who_differ import HeterogeneousAnswer
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
-from symamp.randomizers.discrete_laplace import DiscreteLaplace
-from symamp.randomizers.families.block_hadamard import BlockHadamardResponse
-from symamp.randomizers.families.cms import CountMeanSketch
-from symamp.randomizers.families.collision import Collision
-from symamp.randomizers.families.d_bit_flip import DBitFlip
-from symamp.randomizers.families.duchi_vector import DuchiVector
-from symamp.randomizers.families.exponential import ExponentialMechanism
-from symamp.randomizers.families.hadamard_response import HadamardResponse
-from symamp.randomizers.families.harmony import Harmony
-from symamp.randomizers.families.hcms import HadamardCountMeanSketch
-from symamp.randomizers.families.local_hashing import LocalHashing
-from symamp.randomizers.families.one_bit_mean import OneBitMean
-from symamp.randomizers.families.pckv_grr import PCKVGRR
-from symamp.randomizers.families.piecewise import PiecewiseMechanism
-from symamp.randomizers.families.priv_kv import PrivKV
-from symamp.randomizers.families.priv_unit import PrivUnit
-from symamp.randomizers.families.randomized_response import RandomizedResponse
-from symamp.randomizers.families.sampling_rappor import SamplingRappor
-from symamp.randomizers.families.square_wave import SquareWave
-from symamp.randomizers.families.staircase import Staircase
-from symamp.randomizers.families.subset_exponential import SubsetExponential
-from symamp.randomizers.families.subset_selection import SubsetSelection
-from symamp.randomizers.families.unary_encoding import UnaryEncoding
-from symamp.randomizers.families.wheel import Wheel
 from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
 from symamp.randomizers.finite import FiniteMechanism
-from symamp.randomizers.noise.cauchy import Cauchy
-from symamp.randomizers.noise.clipped_laplace import ClippedLaplace
 from symamp.randomizers.noise.density_mechanism import DensityMechanism
-from symamp.randomizers.noise.discrete_gaussian import DiscreteGaussian
-from symamp.randomizers.noise.gaussian import Gaussian
-from symamp.randomizers.noise.laplace import Laplace
-from symamp.randomizers.noise.logistic import Logistic
-from symamp.randomizers.noise.planar_laplace import PlanarLaplace
-from symamp.randomizers.pure_ldp import PureLDP
 from symamp.settings.users_who_differ import HeterogeneousUsers, heterogeneous
 
 __version__ = "0.1.0"
@@ -76,8 +76,6 @@ __all__ = [
     "ClippedLaplace",
     "Collision",
     "Comparison",
-    "ComposedAnswer",
-    "ComposedCurve",
     "Composition",
     "CountMeanSketch",
     "Curve",
@@ -95,7 +93,6 @@ __all__ = [
     "HadamardCountMeanSketch",
     "HadamardResponse",
     "Harmony",
-    "HeterogeneousAnswer",
     "HeterogeneousUsers",
     "Inverse",
     "Laplace",
@@ -133,6 +130,7 @@ __all__ = [
     "errors",
     "estimate",
     "exact",
+    "families",
     "from_privacy_profile",
     "heterogeneous",
     "joint",
@@ -148,3 +146,7 @@ __all__ = [
     "sum_law",
     "sweep",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

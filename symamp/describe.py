@@ -1,19 +1,31 @@
-"""The words in which mechanisms and analyses are described: what a family or an analysis of one's own needs.
+"""The words in which mechanisms, bounds and data sets are described: what a family or a bound of one's own needs.
 
 >>> from symamp import describe
 >>> describe.Orbit("y = x0", 1, (1,)).label
 'y = x0'
 """
 
-from symamp.bounds.analysis import Bound, finite_budget, one_mechanism
-from symamp.bounds.bound import Evidence, PairBound
+from symamp.bounds.bound import Bound, Evidence, PairBound, PairBoundDefaults
+from symamp.bounds.hypotheses import (
+    ANY_TWO,
+    BUDGET,
+    FINITE_BUDGET,
+    PROBABILITIES,
+    SHUFFLED,
+    Hypothesis,
+    every,
+)
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
-from symamp.bounds.subject import Subject
+from symamp.bounds.subject import Setting, Subject
+from symamp.data_sets.proposer import DataSpace, Proposals, Proposer
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.randomizer import Orbit
+from symamp.decompositions.to_law import number
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
+from symamp.laws.law import Level
+from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.described import DescribedFamily, Description, described_family
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism
@@ -22,32 +34,48 @@ from symamp.randomizers.structures.disjoint_cover import DisjointCover
 from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share
 from symamp.randomizers.structures.one_hot import Letter, OneHot
 from symamp.randomizers.structures.state_channel import StateChannel
+from symamp.sums.divergence import Enclosure, Settings
 
 __all__ = [
+    "ANY_TWO",
+    "BUDGET",
     "EPS0",
+    "FINITE_BUDGET",
+    "PROBABILITIES",
+    "SHUFFLED",
     "Bound",
     "Component",
+    "DataSpace",
     "Decomposition",
     "DescribedFamily",
     "Description",
     "DisjointCover",
+    "Enclosure",
     "Evidence",
     "ExchangeableSets",
     "Family",
     "FiniteMechanism",
+    "Hypothesis",
     "Letter",
+    "Level",
     "Mechanism",
     "OneHot",
     "Orbit",
     "PairBound",
+    "PairBoundDefaults",
     "Parameter",
     "ProofStatus",
+    "Proposals",
+    "Proposer",
     "Reduction",
+    "Setting",
+    "Settings",
     "Share",
     "StateChannel",
     "Subject",
+    "at_precision",
     "described_family",
-    "finite_budget",
+    "every",
     "normal",
-    "one_mechanism",
+    "number",
 ]

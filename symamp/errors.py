@@ -1,4 +1,4 @@
-"""Every refusal of symamp: one typed error that names the argument, what it was and what is accepted.
+"""Every refusal of symamp: one typed error that names the argument, what is wrong with it and what to do.
 
 And the one error that is a fault of symamp itself: certified numbers that contradict each other.
 
@@ -7,22 +7,34 @@ And the one error that is a fault of symamp itself: certified numbers that contr
 ...     sa.RandomizedResponse(k=1)
 ... except sa.errors.SymampError as error:
 ...     print(type(error).__name__, error.argument, error.value, error.accepted, sep=" | ")
-ArgumentError | k | 1 | integer k >= 2
+ArgumentError | k | 1 | an integer k >= 2
 """
 
 from __future__ import annotations
 
-_SHOWN = 200
-_PARTS = 1000
+_SHOWN = 200  # characters of a value
+_PARTS = 1000  # of a formula that is printed
+
+
+class Problem(str):
+    """What is wrong, in words of its own; a refusal shows it as it is, followed by what to do."""
+
+    __slots__ = ()
 
 
 class SymampError(ValueError):
     """Base of all refusals; carries ``argument``, ``value`` and ``accepted``.
 
-    >>> raise SymampError("n", 0, "an integer from 1 to 10**15")
+    ``value`` is what was given and ``accepted`` what would be, or a ``Problem`` and what to do about it.
+
+    >>> raise SymampError("n", 0, "an integer from 1 to 10**18")
     Traceback (most recent call last):
     ...
-    symamp.errors.SymampError: n: got 0; accepted: an integer from 1 to 10**15
+    symamp.errors.SymampError: n: got 0, expected an integer from 1 to 10**18
+    >>> raise SymampError("round", Problem("missing key 'n'"), "give n, rounds, and one of mechanism and file")
+    Traceback (most recent call last):
+    ...
+    symamp.errors.SymampError: round: missing key 'n'; give n, rounds, and one of mechanism and file
     """
 
     argument: str
@@ -30,11 +42,14 @@ class SymampError(ValueError):
     accepted: str
 
     def __init__(self, argument: str, value: object, accepted: str) -> None:
-        text = value if isinstance(value, str) else shown(value)
         self.argument = argument
         self.value = value
         self.accepted = accepted
-        super().__init__(f"{_short(argument)}: got {_short(text)}; accepted: {_short(accepted, 10 * _SHOWN)}")
+        text, wanted = value if isinstance(value, str) else shown(value), _short(accepted, 10 * _SHOWN)
+        if isinstance(value, Problem):
+            super().__init__(f"{_short(argument)}: {_short(text, 10 * _SHOWN)}{'; ' * bool(wanted)}{wanted}")
+        else:
+            super().__init__(f"{_short(argument)}: got {_short(text)}, expected {wanted}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.argument, self.value, self.accepted)
@@ -44,7 +59,7 @@ def shown(value: object) -> str:
     """Return the representation of anything, or its type where Python does not print it or a formula is long."""
     try:
         return f"a formula of more than {_PARTS} parts" if _is_long(value) else repr(value)
-    except Exception:  # Python refuses to print integers of more than 4300 digits, and repr may be anyone's code
+    except Exception:  # Python does not print integers of more than 4300 digits, and repr may raise
         return f"a value of type {type(value).__name__} that cannot be printed"
 
 

@@ -7,12 +7,12 @@ from unittest import mock
 
 from symamp.bounds import reduction
 from symamp.laws.law import Law
-from symamp.sums.all_data_sets import search as all_data_sets_regions
+from symamp.sums.all_data_sets import search as all_data_sets_search
 
 _EVALUATORS = (
     (reduction, "estimate_log_divergence"),
     (reduction, "enclose_divergence"),
-    (all_data_sets_regions, "search"),
+    (all_data_sets_search, "search"),
 )
 
 

@@ -17,7 +17,6 @@ from symamp.bounds.reduction import law_of
 from symamp.decompositions.blanket import triple
 from symamp.errors import ArgumentError
 from symamp.laws.law import Atom, Law, Level
-from symamp.sums.all_data_sets import search as all_data_sets_regions
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets, recomputed_bound
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence, Parameters, Term
 from symamp.sums.all_data_sets.laws import missing_factor, raised_to_majorant
@@ -246,43 +245,6 @@ def test_three_messages_against_all_data_sets(table, n, E, ratios):
         assert maxima[pair] < upper < 1.1 * ratio * maxima[pair]
 
 
-@pytest.mark.slow
-def test_each_region_bounds_its_data_sets(monkeypatch):
-    monkeypatch.setattr(all_data_sets_regions, "_FEWEST_USERS", 2)
-    E, n, table = Fraction(13, 10), 8, TABLES[0]
-    laws, pair = laws_of(table, (0, 1)), (0, 1)
-    enclosure = enclose_all_data_sets(laws, level_of(E), n)
-    regions = enclosure.evidence.regions
-    assert len(regions) > 1
-    exact, total = multiset_laws(table, n), int(np.lcm.reduce([p.denominator for row in table for p in row])) ** n
-    inside = [0] * len(regions)
-    bounds, corners = [], []
-    for r in regions:
-        with flint.ctx.workprec(128):
-            bounds.append(float(recomputed_bound(laws, level_of(E), n, AllDataSetsEvidence((r,))).upper()))
-        corners.append(np.array(r.region.corners(3)).T)
-    assert max(bounds) <= upper_of(enclosure) * (1 + 1e-9)
-    for rest in itertools.combinations_with_replacement(range(3), n - 1):
-        worst = _hockey_stick(*(exact[tuple(sorted((x, *rest)))] for x in pair), E, total)
-        shares = np.bincount(rest, minlength=3) / (n - 1)
-        holds = [(np.linalg.solve(c, shares) > -1e-9).all() for c in corners]
-        assert any(holds)
-        for k in np.flatnonzero(holds):
-            assert worst < bounds[k]
-            inside[k] += 1
-    assert min(inside) > 0
-
-
-def test_regions_make_the_bound_smaller():
-    laws, level, n = laws_of_mechanism(sa.LocalHashing(l=2, D=4, eps0=4)), Level.of_float(0.7), 1_000
-    lower = max(float(enclose_divergence(law, level, n).lower.lower()) for law in laws)
-    enclosure = enclose_all_data_sets(laws, level, n)
-    assert len(enclosure.evidence.regions) > 1
-    assert lower < upper_of(enclosure) < 1.2 * lower
-    whole = exp(estimate_log_all_data_sets(laws, level, n, halved=False))
-    assert upper_of(enclosure) < 0.9 * whole
-
-
 def test_other_parameters_also_bound_every_data_set():
     """Whatever was searched: poor parameters give poor bounds, never wrong ones."""
     E, n = Fraction(11, 10), 12
@@ -293,14 +255,14 @@ def test_other_parameters_also_bound_every_data_set():
         enclosure = enclose_all_data_sets(laws, level_of(E), n)
         for _ in range(2):
             factors = rng.uniform(0.7, 1.4, 6)
-            old = enclosure.evidence.regions[0].parameters
+            old = enclosure.evidence.parameters
             terms = tuple(
                 replace(t, s=t.s * factors[0], sigma=t.sigma * factors[1], lam=t.lam * factors[2]) for t in old.terms
             )
             parameters = Parameters(old.p_lo * factors[3], old.tilt_a * factors[4], old.tilt_b * factors[5], terms)
             with flint.ctx.workprec(128):
                 parameters = raised_to_majorant(parameters)
-                moved = AllDataSetsEvidence((replace(enclosure.evidence.regions[0], parameters=parameters),))
+                moved = AllDataSetsEvidence(parameters, enclosure.evidence.cells)
                 other = float(recomputed_bound(laws, level_of(E), n, moved).upper())
             assert not other <= maximum  # inf where the cells no longer fit
 
@@ -319,7 +281,7 @@ def test_other_parameters_also_bound_every_data_set():
 def test_evaluation_in_balls_against_quadrature(table, pair, E, n):
     laws = laws_of(table, pair)
     enclosure = enclose_all_data_sets(laws, level_of(E), n)
-    plain = full_bound(float_laws(table, pair, float(E)), n, enclosure.evidence.regions[0])
+    plain = full_bound(float_laws(table, pair, float(E)), n, enclosure.evidence)
     assert plain * (1 - 1e-6) < upper_of(enclosure) < plain * 1.002
     with flint.ctx.workprec(160):
         again = recomputed_bound(laws, level_of(E), n, enclosure.evidence)
@@ -341,7 +303,7 @@ def test_two_classes_that_are_nearly_as_bad_with_few_positive_messages():
     """About twelve messages tell the inputs apart: others at x0 and at a third input are nearly as bad."""
     laws, level, n = laws_of_mechanism(sa.LocalHashing(l=2, D=16, eps0=6)), Level.of_float(0.62), 10_000
     lower = max(float(enclose_divergence(law, level, n).lower.lower()) for law in laws)
-    assert lower < exp(estimate_log_all_data_sets(laws, level, n, halved=False)) < 2.1 * lower
+    assert lower < exp(estimate_log_all_data_sets(laws, level, n)) < 2.1 * lower
 
 
 def test_transforms_beyond_the_range_of_doubles_are_no_reason_to_fail():

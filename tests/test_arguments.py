@@ -13,8 +13,7 @@ import sympy as sp
 import symamp as sa
 from symamp import errors
 from symamp.command_line import cli
-from symamp.numbers.arguments import relative_gap, users
-from symamp.numbers.reading import check_formula
+from symamp.numbers.reading import check_formula, relative_gap, users
 
 x, y = sp.Symbol("x", positive=True), sp.Symbol("y")
 D = sp.Symbol("D", integer=True, positive=True)
@@ -107,7 +106,7 @@ def test_refusals_of_values_that_cannot_be_printed():
             raise RuntimeError
 
     error = errors.ArgumentError("argument", Broken(), "a value")
-    assert str(error) == "argument: got a value of type Broken that cannot be printed; accepted: a value"
+    assert str(error) == "argument: got a value of type Broken that cannot be printed, expected a value"
     assert len(str(errors.ArgumentError("a" * 10**6, "b" * 10**6, "c" * 10**6))) < 5000
 
 

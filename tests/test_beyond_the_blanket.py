@@ -20,7 +20,7 @@ SLOW = pytest.mark.slow
 
 
 def applicable(mechanism):
-    return [name for name in PROVED if BOUNDS[name].supports(mechanism) is None]
+    return [name for name in PROVED if BOUNDS[name].unsupported_reason(mechanism) is None]
 
 
 def check_delta(mechanism, n, eps):
@@ -132,8 +132,8 @@ def test_bounds_that_cannot_help_are_not_made():
     mechanism = sa.RandomizedResponse(k=10, eps0=1)
     floor, bound = generic.floor(mechanism), generic.bound(mechanism)
     level = Level.of_float(0.03)
-    least = max(part.log_estimate(level, 10**4) for part in floor)
-    assert least <= max(part.log_estimate(level, 10**4) for part in bound.parts)
+    least = max(part.log_estimate(level, 10**4, Settings()) for part in floor)
+    assert least <= max(part.log_estimate(level, 10**4, Settings()) for part in bound.parts)
     assert least > sa.delta(mechanism, n=10**4, eps=0.03, method="blanket").log10_upper / log10(e)
 
 

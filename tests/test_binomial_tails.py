@@ -15,7 +15,7 @@ import symamp as sa
 from symamp.laws.law import Atom, Law, Level, RationalLaw, ball_gparv, float_gparv
 from symamp.sums.binomial_tails import TailPlan, plan_tails, tail_sum, tail_work
 from symamp.sums.divergence import Settings, enclose_divergence
-from symamp.sums.tilted import TiltedLaw, saddle_tilt
+from symamp.sums.tilted import Power, saddle_tilt
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -27,7 +27,7 @@ def test_sums_contain_the_exact_value(seed, allowance):
     rough = float_gparv(law, level)
     if not rough.is_positive:
         return
-    plan = plan_tails(TiltedLaw.of(rough, saddle_tilt(rough, n)), n, math.log(allowance))
+    plan = plan_tails(Power(rough, n).tilted(saddle_tilt(Power(rough, n))), n, math.log(allowance))
     if plan is None:
         return
     with flint.ctx.workprec(128):
@@ -179,6 +179,6 @@ def test_near_what_is_left_for_large_eps_the_bracket_is_narrow(n):
 def test_a_plan_may_leave_out_less_than_the_smallest_double():
     """50 digits of a sum of size 1e-277 were a domain error."""
     rough = float_gparv(krr(2, fmpq(3)), Level.of_float(0.1))
-    tilted = TiltedLaw.of(rough, saddle_tilt(rough, 10**4))
+    tilted = Power(rough, 10**4).tilted(saddle_tilt(Power(rough, 10**4)))
     plan, finer = (plan_tails(tilted, 10**4, -allowance * math.log(10)) for allowance in (50, 327))
     assert finer.radius - plan.radius == pytest.approx(277 * math.log(10))

@@ -77,4 +77,4 @@ def test_the_law_of_the_sum_is_no_method(command, monkeypatch, capsys):
     with pytest.raises(SystemExit) as end:
         cli.main()
     assert end.value.code == 2
-    assert capsys.readouterr().err.startswith("symamp: method: got fft; accepted: ")
+    assert capsys.readouterr().err.startswith("symamp: method: got fft, expected ")

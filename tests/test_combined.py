@@ -163,8 +163,8 @@ def test_reference_numbers_of_32_attributes(m, eps0, eps, low, high):
 def coarse(monkeypatch):
     """Products are merged from a few components on, to some dozen lattice points."""
     monkeypatch.setattr(merged_cells, "MOST_CELLS", 5)
-    monkeypatch.setattr(coarse_laws, "_MOST_ATOMS", 60)
-    monkeypatch.setattr(composed, "_MOST_IN_GROUP", 5)
+    monkeypatch.setattr(coarse_laws, "_LATTICE_ATOMS", 60)
+    monkeypatch.setattr(composed, "_MOST_CELLS_IN_GROUP", 5)
 
 
 def parts_of(seed):
@@ -216,7 +216,7 @@ def test_the_truth_lies_inside_where_components_are_merged(coarse, seed):
 
 def test_unequal_parts_are_merged_to_a_bounded_number_of_atoms(monkeypatch):
     """Against 12 parts on a common lattice, which need no merging: budgets that differ from theirs by a millionth."""
-    monkeypatch.setattr(coarse_laws, "_MOST_ATOMS", 1500)
+    monkeypatch.setattr(coarse_laws, "_LATTICE_ATOMS", 1500)
     sizes = [1, 2, 3, 2] * 3
     near = sa.joint([sa.RandomizedResponse(k=10, eps0=f"{k / 16 + i * 1e-7:.7f}") for i, k in enumerate(sizes)])
     exact = sa.joint([sa.RandomizedResponse(k=10, eps0=f"{k}/16") for k in sizes])
@@ -376,13 +376,13 @@ def test_shown_and_sent():
         (lambda: sa.joint(RR2, RR2, neighbours="some"), "all, one_attribute"),
         (lambda: sa.parallel([("1/2", RR2)]), "sum to exactly 1"),
         (lambda: sa.parallel([("-1/2", RR2), ("3/2", RR2)]), ">= 0"),
-        (lambda: sa.parallel([RR2]), "pairs"),
+        (lambda: sa.parallel([RR2]), "a pair"),
         (lambda: sa.poisson_subsample(RR2, 0), r"\(0, 1\]"),
         (
             lambda: sa.joint(
                 sa.RandomizedResponse(k=2), sa.RandomizedResponse(k=sa.Parameter("k", lower=3, integer=True))
             ).at(d=2),
-            "one of",
+            "free are",
         ),
         (
             lambda: sa.joint(
@@ -415,7 +415,7 @@ def test_files(tmp_path):
     [
         ({"sampled": {"rate": 1, "part": {"family": "krr"}}}, "joint, sampled"),
         ({"joint": [{}]}, "family or mechanism"),
-        ({"joint": [{"family": "krr", "mechanism": {}}]}, "one of family and mechanism"),
+        ({"joint": [{"family": "krr", "mechanism": {}}]}, "one of the keys family and mechanism"),
         ({"joint": [{"family": "krr", "times": 0}]}, "1 to 1000"),
     ],
 )

@@ -12,12 +12,14 @@ import pytest
 from flint import arb, fmpq
 
 import symamp as sa
-from symamp.accounting.curves import CurvePoint, CurvePoints, DominatingPair, Grid, Share, descend, optimistic
-from symamp.accounting.losses import FloatProduct, HockeyStickKernel, enclose_divergence, estimate_divergence
+from symamp.accounting.curves import CurvePoint, CurvePoints, DominatingPair, Grid, descend, optimistic
+from symamp.accounting.losses import FloatProduct, enclose_divergence, estimate_divergence
 from symamp.laws.law import Level
+from symamp.numbers.limits import Limits
 from symamp.numbers.systems import FLINT, NUMPY
 from symamp.sums.divergence import Settings
 from symamp.sums.divergence import enclose_divergence as enclose_one_round
+from symamp.sums.hockey_stick import HockeyStickKernel
 from symamp.sums.kernel import Blocks
 from symamp.sums.tilted import Plan, Window
 from tests.oracle import composition as oracle
@@ -363,7 +365,7 @@ def test_noise_with_a_density_has_a_lower_end():
     one, (found, _) = profile.epsilon("1e-6"), profile.rounds(2).rounds[0]
     reduction, n = found.below(one.lower)
     cells = reduction.enclose(Level.of_float(one.lower), n, Settings())
-    whole = found._data_sets.largest_value(Level.of_float(one.lower), n)[1].enclose(
+    whole = found._data_sets.largest_value(Level.of_float(one.lower), n, Settings())[1].enclose(
         Level.of_float(one.lower), n, Settings()
     )
     assert whole.upper * 0.99 <= cells.lower <= cells.upper <= whole.upper
@@ -389,21 +391,20 @@ def test_dear_bounds_at_some_levels_only(monkeypatch):
 
 def test_dear_levels_are_spread_evenly_and_counted():
     """In the middle of the longest interval first; none after the work is done, and no level at all is fine."""
-    levels, asked = [fmpq(i) for i in range(1, 10)], []
+    levels, asked, limits = [fmpq(i) for i in range(1, 10)], [], Limits(4.0)
 
     def point(e):
         asked.append(int(e.p))
+        limits.charge(1.0)
         return CurvePoint(e, fmpq(0), 1 / e)
 
     assert [p.level for p in descend(levels, point, 1e-5)] == levels
     assert asked == [1, 9, 8, 4, 2, 6, 3, 5, 7]
-    asked.clear()
-    some = descend(levels, point, 1e-5, lambda: len(asked) < 4)
+    limits = Limits(4.0)
+    some = descend(levels, point, 1e-5, limits)
     assert [p.level for p in some] == [1, 4, 8, 9]
     assert not descend((), point, 1e-5)
     assert len(descend(levels[:1], point, 1e-5)) == 1
-    assert Share(1.0).is_left()
-    assert not Share(0.0).is_left()
 
 
 def test_nothing_is_evaluated_where_the_curve_is_flat():

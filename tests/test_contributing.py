@@ -13,9 +13,19 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 DIFF = re.compile(r"^```diff\n--- /dev/null\n\+\+\+ b/(\S+)\n@@ -0,0 \+1,(\d+) @@\n((?:\+.*\n)+)```$", re.MULTILINE)
 QUESTIONS = """
+import math
+from fractions import Fraction
+
+from flint import arb
+
 import symamp as sa
+from symamp.data_sets.search import PROPOSERS
 from symamp.randomizers.catalogue import catalogue
 from symamp.randomizers.two_inputs import TwoInputs
+from symamp.laws.law import BallGparv
+from symamp.sums.divergence import Settings
+from symamp.sums.groups import Group, enclose_payoff
+from symamp.sums.positive import Positive
 
 contrary = catalogue()["contrary"]
 for values in contrary.small:
@@ -29,8 +39,35 @@ half = sa.delta(responses, n=1000, eps="0.2", method="halved_blanket")
 assert (half.method, half.proof_status) == ("halved_blanket", whole.proof_status) and half.upper >= whole.lower
 print("analysis", half.method)
 
+for eps in ("0.2", "0.9", "1.5"):
+    alone = sa.delta(responses, n=1000, eps=eps, method="unshuffled")
+    known = max((math.e - math.exp(float(eps))) / (math.e + 1), 0.0)
+    assert known <= alone.upper <= known * (1 + 1e-12), eps
+end = sa.epsilon(responses, n=1000, delta="0.1", method="unshuffled").upper
+assert abs(end - math.log(math.e - 0.1 * (math.e + 1))) < 1e-2
+try:
+    sa.delta(sa.Gaussian(sigma=1), n=10, eps=1, method="unshuffled")
+except sa.errors.SupportMismatchError as refusal:
+    print("no-triple", refusal.accepted)
+
 row = sa.compare(responses, n=1000, delta="1e-6", names=["local_budget"])["local_budget"]
 print("form", round(row.value, 9), row.verdict)
+
+values, masses = (Fraction(3, 2), Fraction(-1, 3)), (Fraction(1, 6), Fraction(1, 2))
+def source():
+    atoms = (tuple(arb(x.numerator) / x.denominator for x in numbers) for numbers in (values, masses))
+    return BallGparv(*atoms, arb(1) / 3, arb(0))
+n, above, reached = 25, Fraction(0), Fraction(0)
+for a in range(n + 1):
+    for b in range(n + 1 - a):
+        ways = math.comb(n, a) * math.comb(n - a, b)
+        chance = ways * masses[0] ** a * masses[1] ** b * Fraction(1, 3) ** (n - a - b)
+        total = a * values[0] + b * values[1]
+        above, reached = above + chance * (total > 0), reached + chance * (total >= 0)
+found = enclose_payoff([Group(n - 5, source), Group(5, source)], Positive, Settings(1e-3))
+low, high = float(found.lower.lower()), float(found.upper.upper())
+assert 0.97 * above < low <= above < reached <= high < 1.03 * reached, (low, float(above), float(reached), high)
+print("payoff", found.evaluator)
 
 print("evaluator", *sa.method_check(sa.RandomizedResponse(k=2, eps0="log(3)"), n=8, eps="log(3/2)"))
 
@@ -40,6 +77,21 @@ answers = [sa.epsilon(m, n=1000, delta="1e-4") for m in (kind, table)]
 assert kind.blanket("no", "yes").gamma == table.blanket("x0", "x1").gamma
 assert max(a.lower for a in answers) <= min(a.upper for a in answers)
 print("kind", kind.local_epsilon())
+
+response, asked = sa.RandomizedResponse(k=2, eps0="log(3)").table(), {"eps": "0.01", "method": "blanket"}
+half = "(x0, 1 user at x0 and 1 user at x1) against (x1, 1 user at x0 and 1 user at x1)"
+assert str(sa.delta(response, n=3, **asked).dataset) == half
+assert sa.least_n(response, delta="0.2", **asked).lower == 6  # 5 by data sets in which all others hold one input
+rows = [[30, 2, 1, 1], [30, 1, 100, 2], [1, 100, 1, 1], [30, 5, 1, 30], [100, 2, 1, 1], [2, 1, 1, 1], [100, 2, 1, 1]]
+rows.append([2, 5, 100, 1])
+crowded = sa.FiniteMechanism([[str(Fraction(x, sum(row))) for x in row] for row in rows])
+rounds = sa.profile(crowded, n=4, method="blanket").rounds(3).epsilon("0.3")
+assert rounds.lower > 14  # 12.94 by the ranking of triples
+crowd = sa.heterogeneous([(3, sa.RandomizedResponse(k=2, eps0=1)), (2, sa.RandomizedResponse(k=2, eps0=2))],
+                         shuffled="messages")
+differ = sa.delta(crowd, eps="0.01")
+assert differ.lower > 0.358 and "2 users at x0 and 2 users at x1" in str(differ.dataset)  # 0.322 by one input
+print("proposers", *(p.name for p in PROPOSERS))
 """
 
 
@@ -49,7 +101,7 @@ def printed(tmp_path_factory):
     copy = tmp_path_factory.mktemp("copy")
     shutil.copytree(ROOT / "symamp", copy / "symamp", ignore=shutil.ignore_patterns("__pycache__"))
     found = DIFF.findall(PAGE)
-    assert len(found) == PAGE.count("```diff") == 5
+    assert len(found) == PAGE.count("```diff") == 8
     for path, count, lines in found:
         assert not (copy / path).exists(), f"{path} is there already"
         assert len(lines.splitlines()) == int(count), path
@@ -69,6 +121,10 @@ def test_one_file_adds_an_analysis(printed):
     assert printed["analysis"] == "halved_blanket"
 
 
+def test_one_file_adds_a_bound_that_is_no_triple(printed):
+    assert printed["no-triple"].startswith("it supposes that the budget e^eps0 of any two inputs")
+
+
 def test_one_file_adds_a_closed_form(printed):
     assert printed["form"] == "1.0 proved"
 
@@ -77,5 +133,13 @@ def test_one_file_adds_an_evaluator(printed):
     assert printed["evaluator"] == "compact kernel enumeration exact gaussian kernel two means"
 
 
+def test_one_file_adds_a_payoff(printed):
+    assert printed["payoff"] == "compact kernel, groups"
+
+
 def test_one_file_adds_a_kind_of_mechanism(printed):
     assert printed["kind"] == "log(2)"
+
+
+def test_one_file_adds_a_way_to_propose_data_sets(printed):
+    assert printed["proposers"] == "constant_background declared_inputs halves mixtures"

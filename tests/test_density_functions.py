@@ -10,9 +10,8 @@ from flint import acb, arb
 import symamp as sa
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero
-from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.substitution import put
-from symamp.numbers.systems import FLINT, MPMATH, NUMPY, compile_expression
+from symamp.numbers.systems import FLINT, MPMATH, NUMPY, Holomorphic, compile_expression
 
 X, Y = sp.symbols("x y", real=True)
 GAUSSIAN = sp.exp(-((Y - X) ** 2) / 2) * sp.sqrt(2 / sp.pi) / (sp.erf((1 - X) / sp.sqrt(2)) + sp.erf(X / sp.sqrt(2)))

@@ -237,7 +237,7 @@ SETS = ("structure", "exchangeable-sets", "shares")
         (changed("version", to=2), FormatError, "version"),
         (changed("name", to=""), FormatError, "name"),
         (changed("inputs", to=["a"]), FormatError, "document"),
-        (without("orbits"), FormatError, "no orbits"),
+        (without("orbits"), FormatError, "missing key 'orbits'"),
         (changed("structure", to=DOCUMENTED["local hashing"]["structure"]), FormatError, "either orbits"),
         (changed("structure", to={}), FormatError, "structure"),
         ({**family({}), "structure": {}}, FormatError, "structure"),
@@ -265,7 +265,7 @@ SETS = ("structure", "exchangeable-sets", "shares")
         (changed("third", 0, "density", to=[LOW, LOW, LOW]), FormatError, "third"),
         (changed("third", 3, "rest", to=[[LOW, "k - 3"]]), RowSumError, "further inputs"),
         (changed(*SETS, "2,2", to=[], document=RESPONSE_SETS), FormatError, "shares"),
-        (changed(*SETS, to={}, document=RESPONSE_SETS), FormatError, "no 1,1"),
+        (changed(*SETS, to={}, document=RESPONSE_SETS), FormatError, "missing key '1,1'"),
         (changed(*SETS, "1,1", to=[], document=RESPONSE_SETS), FormatError, r'\["1,1"\]'),
         (changed(*SETS, "0,3", 0, "measure", to="k - 2", document=RESPONSE_SETS), RowSumError, "further inputs"),
         (changed(*SETS, "1,1", 0, "inside", to=1, document=RESPONSE_SETS), FormatError, "rest of"),
@@ -420,7 +420,7 @@ def test_further_inputs_that_may_not_exist_leave_the_infimum_undecided():
     document = json.loads(json.dumps(document).replace(LOW, "1/(exp(-eps0)+k-1)"))
     assert family_from_json(document).blanket().gamma is not None
     document["orbits"][2]["rest"] = [[far, None], ["1/(exp(-eps0)+k-1)", None]]
-    with pytest.raises(UndecidedOrderError, match="such inputs exist"):
+    with pytest.raises(UndecidedOrderError, match="not proved to exist"):
         family_from_json(document).blanket()
 
 
@@ -493,7 +493,7 @@ def test_command_line_round_trip(tmp_path, monkeypatch, capsys):
     for arguments, said in [
         (["epsilon", *named, "--n", "1e4", "--delta", "1e-6"], "k, eps0 free"),
         (["derive", *named, "--k", "1"], "integer k >= 2"),
-        (["derive", *named, "--m", "1"], "--m; accepted: one of --eps0"),
+        (["derive", *named, "--m", "1"], "--m, expected one of --eps0"),
     ]:
         code, out, err = run(monkeypatch, capsys, *arguments)
         assert (code, out) == (2, "")

@@ -61,7 +61,7 @@ def test_digits_are_met_or_refused_with_what_can_be_had(kind, digits):
         try:
             answer = ask(subject, **given, **level, digits=digits)
         except sa.errors.PrecisionError as refused:
-            (fewer,) = re.findall(r"digits: got \d+; accepted: at most (\d+) here: ", str(refused))
+            (fewer,) = re.findall(r"digits: got \d+, expected at most (\d+) here: ", str(refused))
             assert int(fewer) < digits
             if fewer == "0":
                 continue

@@ -273,7 +273,7 @@ def test_tilts_raise_masses_that_are_nearly_0():
     g = FloatGparv(values, masses, 0.0, float(masses @ values), 0.0)
     for theta in (360.0, 400.0, 760.0):
         with np.errstate(all="raise", under="ignore"):
-            tilted = TiltedLaw.of(g, theta)
+            tilted = TiltedLaw.of(g, 1, theta)
             logs = log_mgf(g, np.array([theta]))
         assert tilted.probabilities.sum() == pytest.approx(1.0, rel=1e-9)
         assert logs[0] == pytest.approx(tilted.cumulants.k0, rel=1e-12)
@@ -287,7 +287,7 @@ def test_values_small_at_all_frequencies_enter_by_their_moments() -> None:
         values = np.exp(rng.uniform(-30.0, 5.0, 20)) * rng.choice([-1.0, 1.0], 20)
         masses = rng.dirichlet(np.ones(20))
         top = float(np.abs(values).max())
-        tilted = TiltedLaw.of(FloatGparv(values, masses, 0.0, float(values @ masses), 0.0), 1e-3 / top)
+        tilted = TiltedLaw.of(FloatGparv(values, masses, 0.0, float(values @ masses), 0.0), 1, 1e-3 / top)
         u = np.sort(rng.uniform(1e-3, 1.0, 3)) * 10.0 ** rng.uniform(-4.0, 2.0) / top
         with mpmath.workdps(40):
             for frequency, modulus, phase in zip(u.tolist(), *tilted.log_phi(u), strict=True):

@@ -398,7 +398,7 @@ def test_a_checkpoint_of_another_question_is_refused(tmp_path):
     file = tmp_path / "worst.json"
     sa.exact.worst_dataset(sa.RandomizedResponse(k=2, eps0="log(3)"), 4, 0, resume=file)
     for k, t, n, eps in ((3, 3, 4, 0), (2, 2, 4, 0), (2, 3, 5, 0), (2, 3, 4, "log(2)")):
-        with pytest.raises(FormatError, match="the same mechanism"):
+        with pytest.raises(FormatError, match="another question"):
             sa.exact.worst_dataset(sa.RandomizedResponse(k=k, eps0=f"log({t})"), n, eps, resume=file)
 
 

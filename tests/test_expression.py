@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from symamp.errors import ArgumentError, ExpressionError, SymampError
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.arguments import exact_number
-from symamp.numbers.formula import binomial
-from symamp.numbers.reading import parse_expression
+from symamp.numbers.reading import exact_number, parse_expression
+from symamp.numbers.unevaluated import binomial
 
 REAL = {name: Parameter(name).symbol for name in ("x", "y", "p")}
 WHOLE = {name: Parameter(name, integer=True).symbol for name in ("D", "k")}
@@ -121,13 +120,11 @@ def test_refusals_are_typed_and_fast(text):
 
 
 def test_refusals_show_the_part_and_the_remedy():
-    with pytest.raises(
-        ExpressionError, match=r"^here: got 1 - 1 in x/\(1 - 1\); accepted: a denominator other than 0$"
-    ):
+    with pytest.raises(ExpressionError, match=r"^here: got 1 - 1 in x/\(1 - 1\), expected a denominator other than 0$"):
         parse("x/(1 - 1)")
     with pytest.raises(ExpressionError, match=r"\*\* for powers"):
         parse("x^2")
-    with pytest.raises(ExpressionError, match=r"got z in x \+ z; accepted: the names x, y"):
+    with pytest.raises(ExpressionError, match=r"got z in x \+ z, expected the names x, y"):
         parse("x + z")
     with pytest.raises(ExpressionError, match="text"):
         parse(b"1")
@@ -135,7 +132,7 @@ def test_refusals_show_the_part_and_the_remedy():
 
 def test_symbols_with_a_sign_are_refused():
     """With them SymPy isolates roots of polynomials on its own account, and a degree of 999 takes minutes."""
-    with pytest.raises(ExpressionError, match="with a sign"):
+    with pytest.raises(ExpressionError, match="has a sign"):
         parse_expression("x", {"x": sp.Symbol("x", positive=True)})
 
 
@@ -370,7 +367,7 @@ def test_exact_number_refuses_text(text):
 
 
 def test_exact_number_says_what_the_caller_accepts():
-    with pytest.raises(ArgumentError, match="accepted: a number in "):
+    with pytest.raises(ArgumentError, match="expected a number in "):
         exact_number(None, "delta", accepted="a number in (0, 1)")
 
 

@@ -80,7 +80,8 @@ def test_both_collisions_agree_where_their_ranges_meet():
 
 def test_a_third_set_if_it_fits():
     assert Collision(s=2, l=6, eps0=1).further_inputs(("x0", "x1")) == ("x2",)
-    assert Collision(s=2, l=5, eps0=1).further_inputs(("x0", "x1")) == ("average",)
+    assert Collision(s=2, l=5, eps0=1).further_inputs(("x0", "x1")) == ("x2", "x3")
+    assert Collision(s=2, l=4, eps0=1).further_inputs(("x0", "x1")) == ("average",)
     assert PrivUnit(c="1/10", eps0=1).further_inputs(("x0", "x1")) == ("average",)
 
 

@@ -86,11 +86,13 @@ def test_the_first_pair_is_the_worst_of_the_table(member):
 
 
 def test_priv_kv_third_set_of_keys_if_there_is_room():
-    assert PrivKV(s=2, d=6, eps0=1).further_inputs(DISJOINT) == ("opposite", "x2")
-    assert PrivKV(s=2, d=5, eps0=1).further_inputs(DISJOINT) == ("opposite",)
-    assert PrivKV().further_inputs(OPPOSITE) == ("x1",)
+    assert PrivKV(s=2, d=6, eps0=1).further_inputs(DISJOINT) == ("opposite", "opposite1", "x2")
+    assert PrivKV(s=2, d=5, eps0=1).further_inputs(DISJOINT) == ("opposite", "opposite1")
+    assert PrivKV().further_inputs(OPPOSITE) == ("x1", "opposite1")
 
 
 def test_large_sizes():
-    one, two = (sa.epsilon(PrivKV(s=s, d=64 * s, eps0=1), n=10**6, delta="1e-8", gap=1e-3) for s in (1, 1000))
+    one, two = (
+        sa.epsilon(PrivKV(s=s, d=64 * s, eps0=1), n=10**6, delta="1e-8", gap=1e-3, method="blanket") for s in (1, 1000)
+    )
     assert one.upper == two.upper > 0

@@ -103,7 +103,7 @@ def test_certificates_hold_and_falsehoods_do_not():
     mechanism = sa.FiniteMechanism(table_of(MIXED))
     for answer in (sa.delta(mechanism, n=5, eps="log(2)"), sa.epsilon(mechanism, n=6, delta="1e-2")):
         data = checked(answer)
-        assert {e["evaluator"] for e in data["above"]} == {"histograms"}
+        assert {e["kind"] for e in data["above"]["evidence"]} == {"histograms"}
         for end, factor in (("upper", Fraction(999, 1000)), ("lower", Fraction(1001, 1000))):
             changed = copy.deepcopy(data)
             changed["claim"][end] = f"({data['claim'][end]})*{factor}"
@@ -112,26 +112,24 @@ def test_certificates_hold_and_falsehoods_do_not():
             (("rows", 0, 0), "9/14"),
             (("rows", 0, 0), "-1/2"),
             (("compared",), []),
-            (("compared", 0), [0, 9]),
+            (("compared",), [[0, 9]]),
             (("rows", 0), ["1"]),
-            (("evaluator",), "all data sets"),
-            (("others",), [1, 1, 1, 1]),
         ):
             changed = copy.deepcopy(data)
-            place = changed["above"][0]
+            place = changed["settings"][0]["groups"][0]["mechanism"]
             for key in path[:-1]:
                 place = place[key]
             place[path[-1]] = value
             assert verify(json.dumps(changed)).status in ("invalid", "malformed")
     huge = copy.deepcopy(data)
-    huge["claim"]["n"] = 10**4
+    huge["settings"][0]["groups"][0]["users"] = 10**4
     assert "too large" in verify(json.dumps(huge)).reason
 
 
 def test_a_data_set_below_is_counted_in_its_certificate():
     data = checked(sa.delta(sa.FiniteMechanism(table_of(MIXED)), n=6, eps="log(2)"))
-    assert sum(data["below"][0]["others"]) == 5
-    data["below"][0]["others"] = [6, 0, 0, 0]
+    assert sum(data["below"]["evidence"][0]["others"]) == 5
+    data["below"]["evidence"][0]["others"] = [6, 0, 0, 0]
     assert verify(json.dumps(data)).status == "invalid"
 
 
@@ -140,7 +138,7 @@ def test_restricted_tables_compare_their_pairs():
     answer = sa.delta(table, n=4, eps="1/10", method="every_data_set")
     assert {e.part.pair for e in answer.evidence_above} == {("x0", "x1"), ("x1", "x0")}
     assert answer.upper <= sa.delta(table, n=4, eps="1/10", method="blanket").upper
-    assert checked(answer)["above"][0]["compared"] == [[0, 1], [1, 0]]
+    assert checked(answer)["settings"][0]["groups"][0]["mechanism"]["compared"] == [[0, 1]]
 
 
 def test_what_takes_too_long_is_refused_or_left_to_others():

@@ -154,7 +154,7 @@ def test_refusals_name_the_place(members, place):
 
 @pytest.mark.parametrize("key", ["format", "version", "name", "inputs", "messages", "table"])
 def test_a_missing_member_is_named(key):
-    with pytest.raises(FormatError, match=f"no {key}"):
+    with pytest.raises(FormatError, match=f"missing key .{key}"):
         mechanism_from_json({k: v for k, v in COIN.items() if k != key})
 
 

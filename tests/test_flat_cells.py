@@ -9,7 +9,7 @@ from flint import acb, acb_series, arb
 import symamp as sa
 from symamp.laws.density import flat_cells
 from symamp.laws.law import Level
-from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.systems import Holomorphic
 from symamp.sums.density import enclose_smooth
 from symamp.sums.tilted import TiltedLaw
 

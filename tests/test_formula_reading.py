@@ -18,11 +18,11 @@ from symamp.errors import ArgumentError, ExpressionError, SymampError, Verificat
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign
 from symamp.formulas.parameter import Parameter, admissible_points, check_range
-from symamp.numbers import formula, reading
-from symamp.numbers.formula import binomial, power
+from symamp.numbers import reading
 from symamp.numbers.reading import parse_expression
-from symamp.numbers.substitution import long_power, put
+from symamp.numbers.substitution import put
 from symamp.numbers.systems import arb_value
+from symamp.numbers.unevaluated import binomial, long_power, power
 from symamp.randomizers.families.duchi_vector import CorrectedDuchiVector, EvenDuchiVector
 from symamp.randomizers.families.sampling_rappor import SamplingRappor
 
@@ -72,15 +72,15 @@ def test_whatever_sympy_rewrites_wrongly_is_refused(monkeypatch, text):
     parse_expression(text, SYMBOLS)
     lying = type("Lying", (), {n: getattr(sp, n) for n in ("Rational", "Add", "Mul", "Pow", "Abs")})
     lying.exp, lying.log = staticmethod(_lies(sp.exp)), staticmethod(_lies(sp.log))
-    original = formula.sp
-    build = formula.to_sympy
+    original = reading.sp
+    build = reading.to_sympy
 
     def built(*args):
-        monkeypatch.setattr(formula, "sp", lying)
+        monkeypatch.setattr(reading, "sp", lying)
         try:
             return build(*args)
         finally:
-            monkeypatch.setattr(formula, "sp", original)
+            monkeypatch.setattr(reading, "sp", original)
 
     monkeypatch.setattr(reading, "to_sympy", built)
     with pytest.raises(ExpressionError, match="reads as it is written"):

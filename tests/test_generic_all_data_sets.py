@@ -14,7 +14,7 @@ from flint import arb
 from test_all_data_sets import binary_maximum
 
 import symamp as sa
-from symamp.bounds.generic_all_data_sets import PatternCell, _shares, above, below
+from symamp.bounds.all_data_sets.generic import PatternCell, _shares, above, below
 from symamp.bounds.registry import BOUNDS, by_default
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets, recomputed_bound
@@ -263,8 +263,7 @@ def test_the_evaluation_is_that_of_the_pairs(eps0, n, eps):
             laws.append(tuple(np.array(x) for x in zip(*atoms, strict=True)))
         again = recomputed_bound(part.laws, level, n, found.evidence, mixed=True)
     gains = [float(m @ np.maximum(z, 0.0)) for z, m in laws]
-    (region,) = found.evidence.regions
-    value = pair_bound(laws, gains, n, region.parameters)
+    value = pair_bound(laws, gains, n, found.evidence.parameters)
     assert value * (1 - 1e-9) <= float(found.upper) <= value * 1.015
     assert float(again) == pytest.approx(float(found.upper), rel=2e-3)
 

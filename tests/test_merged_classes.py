@@ -15,6 +15,7 @@ from symamp.laws.law import BallGparv
 from symamp.sums.all_data_sets import merged_classes as module
 from symamp.sums.all_data_sets.bound import enclose_all_data_sets
 from symamp.sums.all_data_sets.merged_classes import merged_classes
+from symamp.sums.divergence import Settings
 
 
 @pytest.fixture
@@ -112,7 +113,7 @@ def test_the_envelope_of_many_inputs():
     table = line_of_inputs(9)
     bound = BOUNDS["envelope"].bound(table)
     assert bound.instead is None
-    assert {p.method for p in bound.proposed(level_of(Fraction(21, 20)), 500)} == {"envelope"}
+    assert {p.method for p in bound.proposed(level_of(Fraction(21, 20)), 500, Settings())} == {"envelope"}
     ends = [sa.delta(table, n=500, eps="0.05", method=m, gap=1e-4).upper for m in ("envelope", "blanket")]
     assert ends[0] <= ends[1] * (1 + 1e-3)
     assert BOUNDS["envelope"].bound(line_of_inputs(24)).instead is not None

@@ -11,7 +11,7 @@ from flint import acb, arb
 import symamp as sa
 from symamp.laws.density import finite_sandwich
 from symamp.laws.law import Level
-from symamp.numbers.holomorphic import Holomorphic
+from symamp.numbers.systems import Holomorphic
 from symamp.sums.density import enclose_smooth
 from symamp.sums.divergence import Settings, enclose_divergence
 

@@ -18,7 +18,7 @@ NOISE, EVEN = sa.Laplace(eps0=1), sa.RandomizedResponse(k=3, eps0="1/2")
 
 @pytest.fixture(autouse=True)
 def _few_atoms(monkeypatch):
-    monkeypatch.setattr(coarse_laws, "_MOST_ATOMS", 400)
+    monkeypatch.setattr(coarse_laws, "_LATTICE_ATOMS", 400)
 
 
 def below(y):

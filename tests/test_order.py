@@ -15,13 +15,7 @@ from symamp.errors import ArgumentError, ExpressionError, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import compare, constant_sign, is_zero, maximum, minimum, sign, strictly_positive
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.systems import (
-    FLINT,
-    MPMATH,
-    NUMPY,
-    arb_value,
-    compile_expression,
-)
+from symamp.numbers.systems import FLINT, MPMATH, NUMPY, arb_value, compile_expression
 
 R = sp.Rational
 K = Parameter("k", sp.Integer(2), integer=True)
@@ -203,7 +197,7 @@ UNDECIDED = [
     (2 * p - 1, [Q, P], r"2\*p > 1", [Parameter("p", R(1, 2))], 1),
     (2**d - 8, [D], r"2\*\*D > 8", [Parameter("D", sp.Integer(3), integer=True)], 1),
     (t - k, [EPS0, K], r"exp\(eps0\) > k", [K, Parameter("eps0", sp.log(k))], 1),
-    (sp.log(p), [Parameter("p", sp.S.Zero)], "accepted", [Parameter("p", sp.S.Zero, sp.S.One)], -1),
+    (sp.log(p), [Parameter("p", sp.S.Zero)], "tighten", [Parameter("p", sp.S.Zero, sp.S.One)], -1),
     (t - 1 - e, [EPS0], r"eps0 \+ 1 > exp\(eps0\)|exp\(eps0\) > eps0 \+ 1", None, 1),
 ]
 

@@ -1,7 +1,7 @@
 """Pairs of rows settled over all data sets by moments, and tables of one's own with many inputs."""
 
 from fractions import Fraction
-from math import exp, log
+from math import log
 
 import flint
 import numpy as np
@@ -9,9 +9,10 @@ import pytest
 from flint import arb
 
 import symamp as sa
-from symamp.bounds.table_pair import RoughPair, TablePair, common, table_pairs
+from symamp.bounds.all_data_sets.tables import common, table_pairs
 from symamp.laws.law import Level
 from symamp.numbers.disks import UNIT, exponentials, logarithms_above
+from symamp.numbers.limits import NO_LIMITS
 from symamp.sums.divergence import Settings
 
 
@@ -53,14 +54,14 @@ def test_the_common_bound_is_above_all_constant_data_sets(seed):
     rng = np.random.default_rng(seed)
     mechanism = table_of(rng, int(rng.integers(2, 6)), int(rng.integers(2, 9)), float(rng.choice([0.1, 1.0, 3.0])))
     table, n = mechanism.numeric, int(10 ** rng.uniform(2.0, 10.0))
-    bound = table_pairs(mechanism, TablePair)
+    bound = table_pairs(mechanism)
     of = bound.part(table.pairs[0])
     eps = of.triples[0].root(n, -rng.uniform(3.0, 30.0), Settings())
     level = Level.of_float(eps)
-    found = common(of, table, level, n, table.pairs, 0.0)
+    found = common(of, table, level, n, table.pairs, 0.0, NO_LIMITS)
     assert found[0] > 0.0
     for pair, upper in zip(table.pairs, found.tolist(), strict=True):
-        least = max(t.log_estimate(level, n) for t in bound.part(pair).triples)
+        least = max(t.log_estimate(level, n, Settings()) for t in bound.part(pair).triples)
         assert not log(upper) < least + 1e-3
 
 
@@ -70,10 +71,10 @@ def test_the_common_bound_is_above_the_truth_of_two_messages(seed):
     rng = np.random.default_rng(100 + seed)
     mechanism, n = table_of(rng, 2, 2, 1.5), 2000
     truth = sa.epsilon(mechanism, n=n, delta="1e-5", method="two_messages")
-    part = table_pairs(mechanism, TablePair)
+    part = table_pairs(mechanism)
     level, pairs = Level.of_float(truth.lower), mechanism.numeric.pairs
-    own = [common(part.part(p), mechanism.numeric, level, n, [p], log(1e-5))[0] for p in pairs]
-    every = [common(part.part(p), mechanism.numeric, level, n, pairs, log(1e-5)) for p in pairs]
+    own = [common(part.part(p), mechanism.numeric, level, n, [p], log(1e-5), NO_LIMITS)[0] for p in pairs]
+    every = [common(part.part(p), mechanism.numeric, level, n, pairs, log(1e-5), NO_LIMITS) for p in pairs]
     assert 0.999 < max(own) < 1.6
     assert all(found.max() > 0.999 for found in every)
 
@@ -82,8 +83,8 @@ def test_the_common_bound_is_above_the_worst_of_all_data_sets():
     rng = np.random.default_rng(5)
     mechanism = table_of(rng, 3, 3, 0.7)
     truth = sa.exact.worst_dataset(mechanism, 6, "1/20").value
-    pairs, part = mechanism.numeric.pairs, table_pairs(mechanism, TablePair).part
-    found = [common(part(p), mechanism.numeric, Level.of_float(0.05), 6, [p], 0.0)[0] for p in pairs]
+    pairs, part = mechanism.numeric.pairs, table_pairs(mechanism).part
+    found = [common(part(p), mechanism.numeric, Level.of_float(0.05), 6, [p], 0.0, NO_LIMITS)[0] for p in pairs]
     assert not max(np.nan_to_num(found, nan=np.inf)) < float(truth.lower)
 
 
@@ -91,19 +92,10 @@ def test_nothing_is_claimed_where_a_message_names_its_sender():
     rows = [[0, "1/2", "1/2"], ["1/4", "1/4", "1/2"], ["1/2", "1/4", "1/4"]]
     mechanism = sa.FiniteMechanism({f"x{i}": {f"y{j}": p for j, p in enumerate(row)} for i, row in enumerate(rows)})
     other = sa.FiniteMechanism([["1/3", "1/6", "1/2"], ["1/4", "1/4", "1/2"], ["1/2", "1/4", "1/4"]])
-    of = table_pairs(other, TablePair).part((0, 1))
-    assert np.isnan(common(of, mechanism.numeric, Level.of_float(0.01), 10**4, mechanism.numeric.pairs, 0.0)).all()
-
-
-def test_a_rough_pair_is_the_less_of_blanket_and_moments():
-    mechanism, level = geometric(8, 2.0), Level.of_float(0.05)
-    triples = table_pairs(mechanism, TablePair).part((0, 7)).triples
-    rough, sharp = RoughPair(triples, mechanism.numeric), TablePair(triples)
-    found = [float(part.enclose(level, 10**4, Settings()).upper) for part in (rough, sharp)]
-    assert found[1] < found[0] < 1.2 * found[1]
-    assert exp(rough.log_estimate(level, 10**4)) == pytest.approx(found[0], rel=1e-3)
-    few = rough.enclose(level, 2, Settings())
-    assert float(few.upper) <= 1.0
+    of = table_pairs(other).part((0, 1))
+    assert np.isnan(
+        common(of, mechanism.numeric, Level.of_float(0.01), 10**4, mechanism.numeric.pairs, 0.0, NO_LIMITS)
+    ).all()
 
 
 @pytest.mark.parametrize("method", [None, "all_data_sets"])

@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.bounds.variation_ratio import corrected_reduction
+from symamp.bounds.budget import corrected_reduction
 from symamp.decompositions.budget import VariationRatio
 from tests.oracle.users_who_differ import messages_shuffled, response
 

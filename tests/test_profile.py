@@ -110,7 +110,7 @@ def test_digits_are_had_or_refused():
     two = sa.RandomizedResponse(k=2, eps0=1)
     assert sa.delta(two, n=1000, eps="0.1", digits=20, method="blanket").digits >= 20
     assert sa.epsilon(two, n=1000, delta="1e-6", digits=9, method="blanket").digits >= 9
-    with pytest.raises(sa.errors.PrecisionError, match="digits: got 16; accepted: at most 15"):
+    with pytest.raises(sa.errors.PrecisionError, match="digits: got 16, expected at most 15"):
         sa.epsilon(two, n=1000, delta="1e-6", digits=16)
 
 

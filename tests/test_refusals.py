@@ -40,7 +40,7 @@ def test_a_table_that_is_too_large_is_refused_before_it_is_written(slug):
             member = catalogue()[slug](**values)
         except sa.errors.ArgumentError:  # sizes that do not fit together
             continue
-        with pytest.raises(sa.errors.FormatError, match=r"table: got .*; accepted: "):
+        with pytest.raises(sa.errors.FormatError, match=r"table: got .*, expected "):
             member.table()
 
 
@@ -57,7 +57,7 @@ def test_a_table_that_is_too_large_is_refused_before_it_is_written(slug):
     ids=repr,
 )
 def test_a_table_of_windows_without_few_equal_cells_is_refused(member):
-    with pytest.raises(sa.errors.SymampError, match=r"table: got .*; accepted: "):
+    with pytest.raises(sa.errors.SymampError, match=r"table: (got .*, expected|.* irrational length .*;) "):
         member.table()
     assert member.blanket()
 

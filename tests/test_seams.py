@@ -63,7 +63,7 @@ def test_one_attribute_is_bounded_by_what_others_may_hold():
     truth = Fraction("0.331237792")  # rounded down; by enumeration in tests/worlds
     for method in (None, "generic", "variation_ratio", "standard_clone", "generic_all_data_sets", "envelope"):
         assert Fraction(sa.delta(ATTRIBUTE, n=4, eps=0, method=method).upper) >= truth
-    with pytest.raises(SupportMismatchError, match="any two of whose inputs"):
+    with pytest.raises(SupportMismatchError, match="any two inputs are compared"):
         sa.delta(ATTRIBUTE, n=4, eps=0, method="two_level")
 
 
@@ -77,9 +77,9 @@ def test_parts_that_compare_some_inputs_stand_alone():
     thinned = sa.poisson_subsample(ATTRIBUTE, "1/2")
     assert (thinned.compared_ratio(), thinned.local_ratio()) == (3, 9)
     assert sa.poisson_subsample(ATTRIBUTE, 1) is ATTRIBUTE
-    with pytest.raises(sa.errors.ArgumentError, match="all of whose inputs are compared"):
+    with pytest.raises(sa.errors.ArgumentError, match="compares some of its inputs only"):
         sa.joint([ATTRIBUTE, RR3])
-    with pytest.raises(sa.errors.ArgumentError, match="all of whose inputs are compared"):
+    with pytest.raises(sa.errors.ArgumentError, match="compares some of its inputs only"):
         sa.parallel([("1/2", ATTRIBUTE), ("1/2", RR3)])
 
 
@@ -88,13 +88,13 @@ def test_a_table_compares_what_its_mechanism_compares():
     assert len(table.pairs()) == 8  # four squares' sides in both orders, no diagonal
     assert sa.joint([RR3] * 2).table().compares_all
     part = sa.FiniteMechanism([["p", "1 - p"], ["1 - p", "p"]], parameters=[sa.Parameter("p", lower="1/2", upper=1)])
-    with pytest.raises(SupportMismatchError, match="numbers for all parameters"):
+    with pytest.raises(SupportMismatchError, match="has free parameters"):
         sa.joint([part] * 2, neighbours="one_attribute").table()
 
 
 @pytest.mark.parametrize("subject", [NEAR.near(1), ATTRIBUTE, [(3, 1, "1/4"), (1, 3, "1/4")]])
 def test_sampling_needs_all_pairs(subject):
-    with pytest.raises(SupportMismatchError, match="drawn instead of the victim"):
+    with pytest.raises(SupportMismatchError, match="any two inputs are compared"):
         sa.profile(subject, n=2).sampled(n=2, of=4)
 
 
@@ -111,7 +111,7 @@ def test_a_triple_is_bounded_by_itself_alone():
 
 def test_positions_that_compare_different_inputs_are_refused():
     other = table(x0="25 50 25", x1="25 50 25", x9="50 25 25")
-    with pytest.raises(SupportMismatchError, match="compare the same inputs"):
+    with pytest.raises(SupportMismatchError, match="compare the same pairs"):
         sa.heterogeneous([(2, NEAR.near(1)), (2, other)], shuffled="data")
     assert sa.heterogeneous([(2, NEAR.near(1)), (2, other.near(1))], shuffled="data").n == 4
 
@@ -127,7 +127,6 @@ def test_a_victim_keeps_the_number_of_the_group():
     assert every.victims[1][1] < every.victims[2][0]
     named = sa.delta(crowd, eps="1/10", victim=1)
     assert named.victims == {1: every.victims[1]}
-    assert set(named.theorem_d()) == {1}
     with pytest.raises(sa.errors.ArgumentError, match="with an honest user"):
         sa.delta(crowd, eps="1/10", victim=0)
 
@@ -224,7 +223,7 @@ def test_rounds_users_who_differ_and_inverse_questions_check_themselves():
         replace(composed, least=composed.most, most=composed.least)
     crowd = sa.delta(sa.heterogeneous([(3, RR3), (2, RR3)], shuffled="messages"), eps="1/10")
     with pytest.raises(ContradictionError, match="victim 1"):
-        replace(crowd, groups=((0, 0.0, 1.0), (1, 0.5, 0.25)))
+        replace(crowd, of_victims=((0, Interval(0.0, 1.0)), (1, Interval(0.5, 0.25))))
     inverse = sa.least_n(RR3, eps="1/2", delta="1/100")
     with pytest.raises(ContradictionError, match="n of"):
         replace(inverse, lower=inverse.upper + 1)

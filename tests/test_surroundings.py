@@ -31,7 +31,7 @@ QUESTIONS = USUAL | {
     "sweep": lambda: sa.sweep([KRR], n=[100, 1000], delta=["1e-6"], progress=False).upper.tolist(),
     "sampled": lambda: sa.profile(KRR, n=100).sampled(n=100, of=1000).delta("0.1", gap="0.01"),
     "certificate": lambda: sa.epsilon(TABLE, n=100, delta="1e-3").certificate(),
-    "theorem d": lambda: sa.delta(CROWD, eps="0.1").theorem_d(),
+    "users who differ": lambda: sa.delta(CROWD, eps="0.1"),
     "worst data set": lambda: sa.exact.worst_dataset(TABLE, n=3, eps="0.1"),
     "gaussian law": lambda: sa.epsilon(sa.Gaussian(sigma=2), n=1000, delta="1e-6"),
 }

@@ -13,10 +13,7 @@ from flint import arb, fmpq
 
 import symamp as sa
 from symamp import errors
-from symamp.bounds.background_mixtures import ascent
 from symamp.bounds.blanket import BLANKET
-from symamp.bounds.data_sets import dataset_reduction
-from symamp.bounds.lower_bounds import worst_triples
 from symamp.bounds.own_law import own_law
 from symamp.bounds.pairs_of_a_table import (
     chi_squares,
@@ -27,15 +24,19 @@ from symamp.bounds.pairs_of_a_table import (
     open_pairs,
     singular_above,
     worst_pairs,
+    worst_triples,
 )
-from symamp.bounds.reduction import Reduction
-from symamp.bounds.search import epsilon_above
+from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.table_bound import MaxOverRows
+from symamp.data_sets.mixtures import ascent
 from symamp.decompositions.decomposition import Decomposition, merged
 from symamp.decompositions.pairs import distinct_pairs, pair_classes
-from symamp.decompositions.seen_table import seen_table
+from symamp.decompositions.table_decomposition import orbit_table
 from symamp.decompositions.to_law import law_of, level_of
 from symamp.laws.law import Level, float_gparv
+from symamp.numbers.limits import NO_LIMITS
+from symamp.questions.solve import epsilon_above
+from symamp.settings.question import Query
 from symamp.sums.divergence import Settings
 from symamp.sums.kernel_floats import float_sum
 from tests.oracle import histograms as oracle
@@ -167,7 +168,7 @@ def test_a_pair_that_is_closed_lies_below_the_bound(seed):
                 assert all(exact[pair] <= bound for pair in pairs if pair not in left)
                 if left and worst:
                     law = mechanism_of(table).blanket(*(f"x{i}" for i in worst[0])).numeric_law
-                    fewer = narrowed(numeric, level, n, ball, left, law)
+                    fewer = narrowed(numeric, level, n, ball, left, law, NO_LIMITS)
                     assert set(fewer) <= set(left)
                     assert all(exact[pair] <= bound for pair in pairs if pair not in fewer)
 
@@ -245,7 +246,9 @@ def test_the_ranking_of_triples_finds_the_worst_constant_data_set(seed):
     mechanism, inputs, n = mechanism_of(table), range(len(table)), 1000
     level = level_at(1 + (ratio_of(table) - 1) / 20)
     every = {
-        (i, j, k): dataset_reduction(mechanism, (f"x{i}", f"x{j}"), ((f"x{k}", sp.Integer(1)),)).log_estimate(level, n)
+        (i, j, k): dataset_reduction(mechanism, (f"x{i}", f"x{j}"), ((f"x{k}", sp.Integer(1)),)).log_estimate(
+            level, n, Settings()
+        )
         for i, j in itertools.permutations(inputs, 2)
         for k in inputs
     }
@@ -273,7 +276,7 @@ def test_an_ascent_stays_at_the_best_input():
 
 def test_a_family_is_seen_as_a_table():
     family = sa.LocalHashing(l=2, D=100, eps0=4)
-    table = seen_table(family, ("x0", "x1"))
+    table = orbit_table(family, ("x0", "x1"))
     assert np.allclose(table.floats.sum(axis=1), 1.0)
     others = ((table.inputs[2], sp.Integer(1)),)
     expected = law_of(family.dataset("x0", "x1", dict(others)), True)
@@ -370,7 +373,7 @@ def test_a_large_table_of_floats_is_ranked_and_settled():
     answer = sa.epsilon(mechanism, n=10**4, delta="1e-6", gap=1e-3, method="blanket")
     assert 0 < answer.lower < answer.upper
     level = Level.of_float(answer.upper)
-    worst = bound.ranked(level, 10**4)[0]
+    worst = bound.ranked(level, 10**4, Settings())[0]
     assert worst.pair == answer.pair
     assert all(e.is_at_most(fmpq(1, 10**6)) for e in bound.evidence(level, 10**4, Settings(gap=1e-3), fmpq(1, 10**6)))
     assert len(told) < 20
@@ -409,8 +412,8 @@ def test_a_table_with_a_large_budget_takes_few_evaluations(monkeypatch):
 
 def test_a_part_that_misses_delta_shows_where_it_is_delta():
     """A search that starts from a pair that is not the worst does not creep along."""
-    mechanism, target = geometric(12), fmpq(1, 10**6)
-    bound, settings = BLANKET.bound(mechanism), Settings(gap=1e-4)
+    mechanism, query = geometric(12), Query.of_epsilon("1e-6", 1e-4)
+    bound, settings = BLANKET.bound(mechanism), query.settings
     part = bound.part((5, 6))
     guess = part.root(10**4, float(np.log(1e-6)), settings)
     levels = []
@@ -419,7 +422,7 @@ def test_a_part_that_misses_delta_shows_where_it_is_delta():
         patch.setattr(
             MaxOverRows, "evidence", lambda self, level, *args: levels.append(level) or of(self, level, *args)
         )
-        eps, found = epsilon_above(bound, part, 10**4, target, guess, settings)
+        eps, found = epsilon_above(bound, part, 10**4, query, guess)
     assert found[0].part.pair in {("x0", "x11"), ("x11", "x0")}
     assert len(levels) < 4
     assert eps == pytest.approx(bound.part((0, 11)).root(10**4, float(np.log(1e-6)), settings), rel=1e-4)
@@ -438,7 +441,7 @@ def test_a_proposal_is_asked_for_once_at_each_eps():
     asked = []
     of = MaxOverRows.proposed
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MaxOverRows, "proposed", lambda self, level, n: asked.append(level) or of(self, level, n))
+        patch.setattr(MaxOverRows, "proposed", lambda self, level, *rest: asked.append(level) or of(self, level, *rest))
         BLANKET.bound(geometric(8)).root(10**4, float(np.log(1e-6)), Settings(gap=1e-3))
     assert len(asked) == len(set(asked))
 

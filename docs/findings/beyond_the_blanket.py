@@ -30,7 +30,6 @@ BUDGETS, USERS, DELTAS = ("1/2", "1", "2", "4", "8"), (10**4, 10**3, 10**6, 10**
 FIELDS = ("mechanism", "sizes", "eps0", "n", "delta", "blanket", "envelope", "all_data_sets", "two_messages")
 FIELDS += ("any_randomizer", "upper", "method", "lower", "data_set", "seconds")
 METHODS = FIELDS[5:9]
-BY_NAME = {"all_data_sets": "all_data_sets_by_regions"}
 GAP, MOST_SECONDS = 1e-5, 120
 ANY = "any_randomizer"
 LOCAL = "local-hashing"
@@ -116,8 +115,7 @@ def computed(cell):
     for method in METHODS:
         try:
             with at_most(MOST_SECONDS):
-                name = BY_NAME.get(method, method)
-                found[method] = sa.epsilon(mechanism, n=cell.n, delta=cell.delta, method=name, gap=GAP)
+                found[method] = sa.epsilon(mechanism, n=cell.n, delta=cell.delta, method=method, gap=GAP)
         except (SymampError, TimeoutError):
             found[method] = None
     given = {m: a for m, a in found.items() if a is not None}

@@ -14,7 +14,7 @@ import sympy as sp
 from flint import fmpq
 
 import symamp as sa
-from symamp.bounds.generic import generic_reduction
+from symamp.bounds.budget import generic_reduction
 from symamp.decompositions.budget import largest_ratio
 from symamp.decompositions.pairs import pair_classes
 from symamp.errors import UndecidedOrderError

@@ -13,7 +13,7 @@ import sympy as sp
 
 import symamp as sa
 from symamp.bounds.bound import MaxOverPairs
-from symamp.bounds.data_sets import pure_datasets
+from symamp.data_sets.mechanisms import MechanismSpace
 from symamp.decompositions.pairs import pair_classes
 from symamp.sums.divergence import Settings
 
@@ -48,7 +48,8 @@ def first_pairs(mechanism, n, delta):
     pairs = [c.pairs[0] for c in pair_classes(mechanism)[:12]]
     if mechanism.numeric is not None:  # a table has no symmetry that would put several pairs into one class
         pairs = [p for x, z in mechanism.pairs()[:6] for p in ((x, z), (z, x))]
-    parts = [r for pair in pairs for r in pure_datasets(mechanism, pair)]
+    space = MechanismSpace(mechanism)
+    parts = [space.constant(pair, x) for pair in pairs for x in space.others(pair)]
     return MaxOverPairs.of(parts).root(n, float(np.log(delta)), Settings(gap=1e-3))[0]
 
 

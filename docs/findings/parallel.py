@@ -8,7 +8,7 @@ from pathlib import Path
 import sympy as sp
 
 import symamp as sa
-from symamp.bounds.variation_ratio import corrected_reduction, printed_reduction
+from symamp.bounds.budget import corrected_reduction, printed_reduction
 from symamp.decompositions.budget import VariationRatio
 
 HERE = Path(__file__).parent

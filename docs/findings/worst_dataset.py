@@ -17,7 +17,7 @@ import sympy as sp
 from flint import arb
 
 import symamp as sa
-from symamp.bounds.data_sets import dataset_reduction
+from symamp.bounds.reduction import dataset_reduction
 from symamp.laws.law import Level
 from symamp.sums.divergence import Settings, enclose_divergence
 

@@ -15,9 +15,9 @@ from symamp.formulas.normal_form import coefficients, normal, quotient
 from symamp.formulas.order import is_zero, strictly_positive
 from symamp.formulas.parameter import Parameter
 from symamp.literature.multi_message import audit_table_three
-from symamp.numbers.formula import power
 from symamp.numbers.reading import parse_expression
 from symamp.numbers.substitution import put
+from symamp.numbers.unevaluated import power
 from symamp.randomizers.family import Family
 
 _VARIATION = {"beta": "beta", "ratio": "p"}

@@ -12,7 +12,7 @@ from itertools import combinations_with_replacement, product
 
 import sympy as sp
 
-from symamp.bounds.variation_ratio import printed_reduction
+from symamp.bounds.budget import printed_reduction
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.to_law import law_of
 from symamp.exact.histograms import divergence

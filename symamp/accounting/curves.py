@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import exp, expm1, inf, sqrt
 from typing import TypeVar
 
 from flint import fmpq
 
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.limits import NO_LIMITS, Limits
 from symamp.numbers.rationals import Vertex, lower_hull
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import spent
 
 # ----------------------------- Certified values of the curve E -> D_E of a round at finitely many levels, as plain data
 
@@ -65,7 +65,9 @@ class CurvePoints:
         good = all(a < b for a, b in zip([fmpq(0), *levels], levels, strict=False))
         good = good and (self.bottom is None or 0 < self.bottom <= 1) and (self.top is None or self.top >= 1)
         if not good or any(p.high < max(1 - p.level, fmpq(0)) or p.low > p.high for p in self.points):
-            raise ArgumentError("points", "no curve", "levels E > 0 that increase, with bounds of at least 1 - E")
+            raise ArgumentError(
+                "points", Problem("they form no curve"), "give increasing levels E > 0 and bounds >= 1 - E"
+            )
 
     @staticmethod
     def symmetric(points: tuple[CurvePoint, ...], bottom: fmpq | None = None, top: fmpq | None = None) -> CurvePoints:
@@ -95,12 +97,13 @@ def descend(
     levels: Sequence[Place],
     point: Callable[[Place], CurvePoint],
     tolerance: float,
-    goes_on: Callable[[], bool] = lambda: True,
+    limits: Limits = NO_LIMITS,
 ) -> tuple[CurvePoint, ...]:
     """Return points at the first and the last two levels, and in the middle of intervals, longer ones first.
 
     Between levels whose upper ends differ by less than ``tolerance``, relative, none are needed: chords are as close
-    there. The last two say how the curve goes on. ``goes_on`` is asked before each point.
+    there. The last two say how the curve goes on. None is evaluated where
+    ``limits`` are spent.
 
     >>> curve = {e: CurvePoint(fmpq(e), fmpq(0), fmpq(1, max(e, 5))) for e in range(1, 10)}
     >>> [int(p.level.p) for p in descend(list(curve), curve.__getitem__, 1e-5)]
@@ -109,12 +112,12 @@ def descend(
     found: dict[int, CurvePoint] = {}
     last = len(levels) - 1
     for i in dict.fromkeys(max(i, 0) for i in (0, last, last - 1)) if levels else ():
-        if goes_on():
+        if not limits.is_spent():
             found[i] = point(levels[i])
     intervals = [(0, last - 1)]
     for start, end in intervals:
         middle = (start + end) // 2
-        if middle <= start or not goes_on():
+        if middle <= start or limits.is_spent():
             continue
         if not _agree(found[start].high, found[end].high, tolerance):
             found[middle] = point(levels[middle])
@@ -124,25 +127,6 @@ def descend(
 
 def _agree(a: fmpq, b: fmpq, tolerance: float) -> bool:
     return bool(abs(a - b) <= max(a, b) * fmpq(*tolerance.as_integer_ratio()))
-
-
-# --------------- How many values a curve of a round has: as many as some work allows, which is counted and not measured
-
-NEAR, FAR, CHEAP, BELOW, TRADE_OFF = 3e6, 5e5, 1e6, 2e6, 6e5
-"""For the levels that matter and for those far out, for cheap bounds where dear ones take too long, for a lower end,
-and for each curve behind a trade-off function."""
-
-
-@dataclass
-class Share:
-    """Work that may be spent on one list of levels."""
-
-    most: float
-    before: float = field(default_factory=spent, init=False)
-
-    def is_left(self) -> bool:
-        """Return whether another value may be evaluated."""
-        return spent() - self.before < self.most
 
 
 # --- At which levels the curve of a round is evaluated: few points, dense where the losses of many rounds come from

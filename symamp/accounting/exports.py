@@ -13,15 +13,15 @@ from typing import Any
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.accounting.composition import Composition
 from symamp.accounting.curves import CurvePoint, DominatingPair
+from symamp.accounting.pairs import RoundPairs
 from symamp.accounting.round import GivenRound
 from symamp.decompositions.to_law import number
-from symamp.errors import ArgumentError, FormatError
-from symamp.numbers.arguments import budget, exact_number, failure_probability
+from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.numbers.dyadic import Dyadic, float_above
 from symamp.numbers.optional import optional
 from symamp.numbers.rationals import Vertex, fmpq_of
+from symamp.numbers.reading import budget, exact_number, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.sums.inversion import log_of
 
@@ -52,12 +52,16 @@ def from_document(data: Mapping[str, Any]) -> GivenRound:
         VERSION,
         16,
     ):
-        raise FormatError("profile", "a document of another kind", f"format {FORMAT}, version {VERSION}, base 16")
+        raise FormatError(
+            "profile", Problem("it is another document"), f"give format {FORMAT}, version {VERSION}, base 16"
+        )
     pairs, text = data.get("points"), data.get("round")
     if not isinstance(pairs, list) or not 0 < len(pairs) <= _MOST or not isinstance(text, str):
-        raise FormatError("profile", "no points", f"a name, and 1 to {_MOST} points [E, bound]")
+        raise FormatError(
+            "profile", Problem("its name or points are missing"), f"give a name, and 1 to {_MOST} points [E, bound]"
+        )
     if not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
-        raise FormatError("profile", "a point of another shape", "pairs [E, bound]")
+        raise FormatError("profile", Problem("a point is no pair"), "give pairs [E, bound]")
     return given_round([(_fraction(e), _fraction(d)) for e, d in pairs], text)
 
 
@@ -66,7 +70,9 @@ def given_round(values: Iterable[tuple[fmpq, fmpq]], text: str) -> GivenRound:
     points = tuple(CurvePoint(e, fmpq(0), min(d, fmpq(1))) for e, d in sorted(values))
     good = all(a.level < b.level for a, b in pairwise(points))
     if not (points and good and points[0].level >= 1 and all(p.high >= 0 for p in points)):
-        raise FormatError("profile", "no profile", "different levels eps >= 0, with bounds in [0, 1]")
+        raise FormatError(
+            "profile", Problem("it is no privacy profile"), "give different eps >= 0, with bounds in [0, 1]"
+        )
     return GivenRound(points, text)
 
 
@@ -99,7 +105,7 @@ def _fraction(text: object) -> fmpq:
     match = re.fullmatch(r"([0-9a-f]+)(?:/([0-9a-f]+))?", text) if isinstance(text, str) else None
     q = int(match[2], 16) if match and match[2] else 1
     if match is None or q == 0:
-        raise FormatError("profile", text, "fractions in base 16, such as 3/2")
+        raise FormatError("profile", text, "a fraction in base 16, such as 3/2")
     return fmpq(int(match[1], 16), q)
 
 
@@ -111,7 +117,7 @@ _INSTALL = "symamp[export]"
 
 
 @undisturbed()
-def loss_distribution(rounds: Composition, interval: float | None, delta: object) -> Any:
+def loss_distribution(rounds: RoundPairs, interval: float | None, delta: object) -> Any:
     """Return one round of each kind in ``rounds``, composed by dp_accounting as often as they are run.
 
     ``interval`` is the step of its lattice, a twentieth of the least deviation if None. The masses dominate the round
@@ -140,7 +146,7 @@ def _masses(pair: DominatingPair, step: float) -> Any:
         furthest = min(float(arb(max(e for e, _ in pair.atoms)).log()), _FURTHEST)
     last = ceil(furthest / step)
     if 2 * last > _MOST_CELLS:
-        raise ArgumentError("interval", step, f"a step for which {_MOST_CELLS} suffice")
+        raise ArgumentError("interval", Problem(f"{step} needs more than {_MOST_CELLS} cells"), "take a larger one")
     levels = range(-last, last + 1)
     deltas = [_bound_of_event(pair, exp(j * step)) for j in levels]
     for i in range(1, len(deltas)):
@@ -169,7 +175,7 @@ def event_classes() -> tuple[Any, Any]:
     class ShuffledDpEvent(dp_accounting.DpEvent):  # type: ignore[misc, name-defined]
         """Rounds of shuffled users, for neighbours by replacement of one."""
 
-        rounds: Composition
+        rounds: RoundPairs
 
     class ShufflePLDAccountant(pld_privacy_accountant.PLDAccountant):  # type: ignore[misc, name-defined]
         """A PLDAccountant that composes events of rounds of shuffled users with all others it knows."""

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from math import ceil, exp, expm1, fsum, inf, isnan, log, log1p, nextafter, pi, sqrt
+from functools import cache, cached_property
+from math import exp, expm1, fsum, inf, log, log1p, sqrt
+from typing import ClassVar
 
 import flint
 import numpy as np
-from flint import arb, fmpq
+from flint import arb
 
 from symamp.accounting.curves import DominatingPair
-from symamp.bounds.pair_of_inputs import falling_root
-from symamp.errors import PrecisionError
-from symamp.laws.law import BallGparv, Floats, total
-from symamp.numbers.optional import brentq, erfcx, log_ndtr
+from symamp.errors import PrecisionError, Problem
+from symamp.laws.law import BallGparv, FloatGparv, total
+from symamp.numbers.optional import brentq, log_ndtr
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.systems import NUMPY, Number, NumberSystem
-from symamp.sums.groups import TiltedGroups
-from symamp.sums.inversion import log_of
-from symamp.sums.kernel import TwoSided, partition
+from symamp.questions.solve import Trial, step_out
+from symamp.settings.question import Query
+from symamp.sums.groups import Product, TiltedGroups
+from symamp.sums.hockey_stick import HockeyStickKernel
+from symamp.sums.inversion import falling_root
 from symamp.sums.kernel_balls import tilted_sum
-from symamp.sums.tilted import Plan, Window, versine_and_sine
+from symamp.sums.kernel_floats import two_sided_sum
+from symamp.sums.tilted import Plan
 
 # ---------------------------------------- The Gaussian approximation of many rounds: mu-GDP. Not a bound on either side
 
@@ -50,88 +52,49 @@ def gaussian_epsilon(mu: float, log_delta: float) -> float:
     return brentq(lambda eps: max(gaussian_log_delta(mu, eps), -1e300) - log_delta, 0.0, high, rtol=1e-13)
 
 
-# ---------------------------------- The compact-support kernel for (1 - e^(-x))_+: one formula for floats and for balls
+# -- The loss of all rounds in floats: the transform of a product of pairs, and the plan of a certified evaluation
 
-# With smoothing length d, Om = 2 pi/d and s = theta + iu, the functions B+ and B- on |u| < Om are the Fourier
-# transforms of the extremal majorant and minorant of (1 - e^(-x))_+ e^(-theta x) of exponential type Om
-# (docs/proofs/composition.md, section 3). They vanish for |u| >= Om: a sum over frequencies has no truncation error.
-
-_SMALL, _SERIES = 1e-5, 1e-3
-"""Below these lengths doubles take derivatives for differences, and series for derivatives."""
-
-
-class HockeyStickKernel(TwoSided):
-    """The kernel of f(x) = (1 - e^(-x))_+."""
-
-    def __init__(self, numbers: NumberSystem, theta: Number, window: Number, terms: int) -> None:
-        super().__init__(numbers, theta, window, terms)
-        lam = theta * self.d
-        if numbers.name == "numpy" and self.d < _SMALL:
-            middle = lam + self.d / 2
-            slope = (
-                -0.5 - middle / 12 + middle**3 / 720 if middle < _SERIES else 1 / middle + 1 / numbers.expm1(-middle)
-            )
-            self.alpha, self.c = 1 + slope, -self.d * slope * self._gam(middle)
-            return
-        further = lam + self.d
-        self.alpha = 1 - numbers.log(self._gam(lam) / self._gam(further)) / self.d
-        self.c = self._gam(lam) - self._gam(further)
-
-    def at_zero(self) -> tuple[Number, Number]:
-        """Return B-(0) and B+(0)."""
-        above = self._z(self.alpha, self.theta) - self._z(self.alpha, self.theta + 1)
-        return self.d * (self._z(1, self.theta) - self._z(1, self.theta + 1)), self.d * above
-
-    def at(self, u: Number) -> tuple[Number, Number]:
-        """Return B-(u) and B+(u) for 0 < u < Om."""
-        i = self.numbers.complex(0 * self.theta, self.numbers.rational(1, 1))
-        s = self.numbers.complex(self.theta, u)
-        bend, further = 1 + i * s / self.top, 1 + i * (s + 1) / self.top
-        above = bend * self._z(self.alpha, s) - further * self._z(self.alpha, s + 1)
-        below = bend * self._z(1, s) - further * self._z(1, s + 1)
-        return self.d * (below - i * (self.c / (2 * self.numbers.pi()))), self.d * above
-
-    def modulus(self, u: Number) -> Number:
-        """Return |1/(s (s + 1))|, s = theta + iu."""
-        return 1 / self.numbers.sqrt((self.theta**2 + u**2) * ((self.theta + 1) ** 2 + u**2))
-
-    def peak(self, tilt: Number) -> Number:
-        """Return the largest (1 - e^(-x)) e^(-tilt x) over x >= 0, tilt >= 0."""
-        share = tilt / (1 + tilt)
-        return self.numbers.exp(tilt * self.numbers.log(share)) / (1 + tilt) if tilt > 0 else 1 / (1 + tilt)
-
-    def _z(self, a: Number, s: Number) -> Number:
-        return self.numbers.exp(-s * (a * self.d)) / -self.numbers.expm1(-s * self.d)
-
-    def _gam(self, x: Number) -> Number:
-        """Return x/(e^x - 1)."""
-        return x * self.numbers.exp(-x) / -self.numbers.expm1(-x)
-
-
-# --------------- The loss of all rounds in floats: cumulants and characteristic function of a product of discrete pairs
-
-_CHUNK, _TINY = 2**15, -40.0
+_TINY, _MOST = -40.0, 40_000
 
 
 @dataclass(frozen=True)
-class FloatFactor:
-    """``count`` rounds with the same losses log dP/dQ; ``logs`` are the logarithms of their P-masses.
+class FloatProduct:
+    """All rounds: their finite losses log dP/dQ under P, given that they are finite, and how likely that is."""
 
-    ``log_infinite`` is that of the mass at an infinite loss.
-    """
-
-    losses: Floats
-    logs: Floats
-    count: int
+    losses: tuple[tuple[FloatGparv, int], ...]
     log_infinite: float
+    """The logarithm of the P-mass of an infinite loss in some round."""
+    log_finite: float
 
     @staticmethod
-    def of(pair: DominatingPair, count: int) -> FloatFactor:
-        """Return a pair in doubles; masses far below the smallest double keep their logarithms."""
+    def of(rounds: Sequence[tuple[DominatingPair, int]]) -> FloatProduct:
+        """Return the product of pairs, each taken so many times; masses far below the smallest double are kept."""
         with at_precision(64):
-            losses = np.array([_log(e) for e, _ in pair.atoms])
-            logs = np.array([_log(p) for _, p in pair.atoms])
-            return FloatFactor(losses, logs, count, _log(pair.infinite) if pair.infinite > 0 else -inf)
+            infinite = [(_log(pair.infinite) if pair.infinite > 0 else -inf, count) for pair, count in rounds]
+            losses = tuple((_finite(pair), count) for pair, count in rounds)
+        if any(x >= 0.0 for x, _ in infinite):
+            return FloatProduct(losses, 0.0, -inf)
+        finite = fsum(count * _log_rest(x) for x, count in infinite)
+        # The probability that all losses are finite is 1 for doubles where the others are small.
+        most = float(np.logaddexp.reduce([x + log(count) for x, count in infinite]))
+        return FloatProduct(losses, most if most < _TINY else log(-expm1(finite)), finite)
+
+    @property
+    def largest(self) -> float:
+        """The largest finite loss of all rounds together."""
+        return fsum(count * float(g.values.max(initial=-inf)) for g, count in self.losses)
+
+    def beyond(self, eps: float) -> Product:
+        """Return the sum of all losses less eps."""
+        return Product(self.losses, -eps)
+
+
+def _finite(pair: DominatingPair) -> FloatGparv:
+    losses = np.array([_log(e) for e, _ in pair.atoms])
+    logs = np.array([_log(p) for _, p in pair.atoms])
+    logs -= float(np.logaddexp.reduce(logs)) if len(logs) else 0.0
+    masses = np.exp(logs)
+    return FloatGparv(losses, masses, 0.0, float(masses @ losses), 0.0, logs=logs)
 
 
 def _log(x: flint.fmpq) -> float:
@@ -139,111 +102,9 @@ def _log(x: flint.fmpq) -> float:
     return float((ball - 1).log1p() if abs(ball - 1) < 0.5 else ball.log())
 
 
-@dataclass(frozen=True)
-class FloatProduct:
-    """All rounds."""
-
-    factors: tuple[FloatFactor, ...]
-
-    @staticmethod
-    def of(rounds: Sequence[tuple[DominatingPair, int]]) -> FloatProduct:
-        """Return the product of pairs, each taken so many times."""
-        return FloatProduct(tuple(FloatFactor.of(pair, count) for pair, count in rounds))
-
-    @property
-    def log_infinite(self) -> float:
-        """The logarithm of the P-mass of an infinite loss in some round."""
-        if any(f.log_infinite >= 0.0 for f in self.factors):
-            return 0.0
-        # The probability that all losses are finite is 1 for doubles where the others are small.
-        most = float(np.logaddexp.reduce([f.log_infinite + log(f.count) for f in self.factors]))
-        if most < _TINY:
-            return most
-        return log(-expm1(fsum(f.count * _log_rest(f.log_infinite) for f in self.factors)))
-
-    @property
-    def largest(self) -> float:
-        """The largest finite loss of all rounds together."""
-        return fsum(f.count * float(f.losses.max(initial=-inf)) for f in self.factors)
-
-    def log_mgf(self, theta: float) -> float:
-        """Return K(theta) = log E_P[e^(theta L)] over finite losses."""
-        return fsum(f.count * _log_sum(f.logs + theta * f.losses) for f in self.factors)
-
-    def tilted(self, theta: float) -> TiltedProduct:
-        """Return the product under the tilt theta."""
-        tilted = [f.logs + theta * f.losses for f in self.factors]
-        return TiltedProduct(self, theta, tuple(np.exp(x - _log_sum(x)) for x in tilted))
-
-
-@dataclass(frozen=True)
-class TiltedProduct:
-    """All rounds under the tilt theta, with the tilted masses of each factor."""
-
-    product: FloatProduct
-    theta: float
-    masses: tuple[Floats, ...]
-
-    @cached_property
-    def means(self) -> list[float]:
-        """The mean loss of one round of each factor."""
-        return [float(p @ f.losses) for p, f in zip(self.masses, self.product.factors, strict=True)]
-
-    @property
-    def mean(self) -> float:
-        """The mean of the loss of all rounds."""
-        return fsum(f.count * m for f, m in zip(self.product.factors, self.means, strict=True))
-
-    @cached_property
-    def deviations(self) -> list[float]:
-        """The standard deviation of the loss of one round of each factor."""
-        parts = zip(self.masses, self.product.factors, self.means, strict=True)
-        return [float(np.sqrt(p @ (f.losses - m) ** 2)) for p, f, m in parts]
-
-    @property
-    def variance(self) -> float:
-        """The variance of the loss of all rounds."""
-        return fsum(f.count * s * s for f, s in zip(self.product.factors, self.deviations, strict=True))
-
-    def log_phi(self, u: Floats) -> tuple[list[Floats], Floats]:
-        """Return (log |phi| of one round of each factor, argument of the product), losses taken from their means."""
-        moduli, phase = [], np.zeros_like(u)
-        for p, f, m in zip(self.masses, self.product.factors, self.means, strict=True):
-            size = max(1, _CHUNK // len(p))
-            turns = (versine_and_sine(np.outer(u[i : i + size], f.losses - m)) for i in range(0, len(u), size))
-            parts = [p.sum() - versine @ p + 1j * (sine @ p) for versine, sine in turns]
-            phi = np.concatenate(parts) if parts else np.empty(0, dtype=complex)
-            with np.errstate(divide="ignore"):
-                moduli.append(np.minimum(np.log(np.abs(phi)), 0.0))
-            phase = phase + f.count * np.angle(phi)
-        return moduli, phase
-
-    def decay(self, middle: Floats, half: Floats) -> Floats:
-        """Return bounds on the modulus of the product over blocks of frequencies."""
-        log_bound = np.zeros_like(middle)
-        moduli, _ = self.log_phi(middle)
-        for f, s, modulus in zip(self.product.factors, self.deviations, moduli, strict=True):
-            distance = np.clip(np.sqrt(-np.expm1(2.0 * modulus)) - s * half, 0.0, 1.0)
-            with np.errstate(divide="ignore"):
-                log_bound += 0.5 * f.count * np.log1p(-(distance**2))
-        return np.asarray(np.exp(log_bound))
-
-
 def _log_rest(x: float) -> float:
     """Return log(1 - e^x) for x < 0, however near to 0."""
     return log(-expm1(x)) if x > -1.0 else log1p(-exp(x))
-
-
-def _log_sum(logs: Floats) -> float:
-    top = float(logs.max(initial=-inf))
-    return top + float(np.log(np.exp(logs - top).sum())) if top > -inf else -inf
-
-
-# ----------- The divergence of all rounds in floats: the search for the plan of a certified evaluation, and an estimate
-
-_ROUNDS, _MOST = 12, 40_000
-_SHARE = 0.01
-"""The part of the gap that aliasing may take."""
 
 
 @dataclass(frozen=True)
@@ -268,116 +129,11 @@ def estimate_divergence(product: FloatProduct, eps: float, gap: float) -> FloatD
     infinite = product.log_infinite
     if not product.largest > eps:
         return FloatDivergence(infinite, infinite, None)
-    with np.errstate(all="ignore"):
-        theta = _tilt(product, eps)
-        tilted = product.tilted(theta)
-        scale = product.log_mgf(theta) - theta * eps
-        estimate, density = _normal(tilted, eps)
-        window = _window(product, tilted, eps, -log(_SHARE * gap * estimate))
-        d = min(sqrt(6.4 * gap * estimate / density), window.length)
-        best: tuple[float, float, Plan] | None = None
-        for _ in range(_ROUNDS):
-            found = _sums(product, tilted, eps, window, d, gap * estimate)
-            if found is None:
-                break
-            # Windows of many hundreds overflow while there are few terms.
-            if not isnan(found[1] - found[0]) and (best is None or found[1] - found[0] < best[1] - best[0]):
-                best = found
-            reached = (found[1] - found[0]) / found[1] if found[1] > 0.0 else inf
-            if reached <= gap:
-                break
-            estimate = min(estimate, found[1]) if found[1] > 0.0 else estimate
-            d *= float(np.clip(0.95 * sqrt(gap / reached), 0.25, 0.9))
-        best = best or _sums(product, tilted, eps, window, window.length, gap * estimate)
-    assert best is not None
-    low = scale + log(best[0]) if best[0] > 0.0 else -inf
-    high = scale + log(best[1]) if best[1] > 0.0 else inf
-    return FloatDivergence(float(np.logaddexp(low, infinite)), float(np.logaddexp(high, infinite)), best[2])
-
-
-def _tilt(product: FloatProduct, eps: float) -> float:
-    """Return the saddle point, raised a little: a larger tilt needs a shorter window."""
-
-    def excess(log_theta: float) -> float:
-        theta = float(np.exp(log_theta))
-        return product.tilted(theta).mean - eps - 1.0 / theta - 1.0 / (1.0 + theta)
-
-    first = product.tilted(0.0)
-    variance = max(first.variance, (1e-6 * (product.largest - eps)) ** 2)  # one loss alone has none
-    low = high = log(max((eps - first.mean) / variance, 1.0 / sqrt(variance)))
-    step = 0.25
-    while excess(high) < 0.0 and high < 700.0:
-        high, step = high + step, 2.0 * step
-    step = 0.25
-    while excess(low) > 0.0 and low > -700.0:
-        low, step = low - step, 2.0 * step
-    theta = float(np.exp(brentq(excess, low, high, xtol=1e-3, rtol=1e-3))) if low < high else float(np.exp(low))
-    curvature = product.tilted(theta).variance + theta**-2 + (1.0 + theta) ** -2
-    return theta + sqrt(1.2 / curvature)
-
-
-def _normal(tilted: TiltedProduct, eps: float) -> tuple[float, float]:
-    """Return the normal approximations of E[f(X)] and of the density of X at 0, X the tilted loss beyond eps."""
-    mean = tilted.mean - eps
-    deviation = max(sqrt(tilted.variance), 1e-6 * abs(mean))
-    density = float(np.exp(-0.5 * (mean / deviation) ** 2)) / (deviation * sqrt(2.0 * pi))
-    a, b = ((theta * deviation - mean / deviation) / sqrt(2.0) for theta in (tilted.theta, tilted.theta + 1.0))
-    value = density * deviation * sqrt(pi / 2.0) * float(erfcx(a) - erfcx(b))
-    if value > 1e-280 and density > 1e-280:
-        return value, density
-    peak = 1.0 / (tilted.theta * (tilted.theta + 1.0))  # the integral of f
-    return peak / max(deviation, 1.0 / tilted.theta), 1.0 / max(deviation, 1.0 / tilted.theta)
-
-
-def log_kappa(a: float) -> float:
-    """Return the logarithm of the largest (1 - e^(-x)) e^(-ax) over x >= 0."""
-    return (a * log(a) if a > 0.0 else 0.0) - (1.0 + a) * log1p(a)
-
-
-def _window(product: FloatProduct, tilted: TiltedProduct, eps: float, allowance: float) -> Window:
-    """Return the window that keeps each side of the aliasing below e^(-allowance) in units of e^K."""
-    theta, k0 = tilted.theta, product.log_mgf(tilted.theta)
-
-    def length(other: float) -> float:
-        growth = product.log_mgf(other) - k0 - (other - theta) * eps
-        return (growth + allowance + log_kappa(other)) / abs(other - theta)
-
-    deviation = max(sqrt(tilted.variance), 1e-3 / theta)
-    shifts = sqrt(2.0 * max(allowance, 1.0)) / deviation * np.geomspace(0.1, 10.0, 25)
-    above = min((length(theta + float(x)), theta + float(x)) for x in shifts)
-    lesser = {theta - float(x) for x in shifts if x < theta} | {theta * float(x) for x in np.linspace(0.0, 0.98, 12)}
-    below = min((length(x), x) for x in lesser)
-    return Window(theta, max(above[0], below[0], 1.0 / theta), above[1], below[1])
-
-
-def _sums(
-    product: FloatProduct, tilted: TiltedProduct, eps: float, window: Window, d: float, allowance: float
-) -> tuple[float, float, Plan] | None:
-    """Return the two sums in units of e^K with the plan, None if it would need too many frequencies."""
-    theta, w = window.theta, window.length
-    if not d > w * 2.0**-40:
-        return None
-    terms, step = ceil(w / d), 2.0 * pi / w
-
-    def modulus(u: Floats) -> Floats:
-        return np.asarray(1.0 / np.sqrt((theta**2 + u**2) * ((theta + 1.0) ** 2 + u**2)))
-
-    cut = partition(tilted.decay, modulus, step, terms - 1, 1e-4 * allowance, _MOST)
-    if cut is None:
-        return None
-    u = step * cut.indices.astype(np.float64)
-    moduli, phase = tilted.log_phi(u)
-    log_phi = sum((f.count * m for f, m in zip(product.factors, moduli, strict=True)), np.zeros_like(u))
-    power = np.exp(log_phi + 1j * (phase + u * (tilted.mean - eps)))
-    kernel = HockeyStickKernel(NUMPY, theta, w, terms)
-    (below, above), (low, high) = kernel.at(u), kernel.at_zero()
-    lower = 2.0 / w * (low / 2.0 + float((below * power).real.sum())) - cut.spent
-    upper = 2.0 / w * (high / 2.0 + float((above * power).real.sum())) + cut.spent
-    for other in (window.theta_above, window.theta_below):
-        shift = abs(other - theta) * w
-        growth = product.log_mgf(other) - product.log_mgf(theta) - (other - theta) * eps
-        lower -= float(np.exp(growth + log_kappa(other) - shift)) / -np.expm1(-shift)
-    return lower, upper, Plan(window, terms, cut.blocks())
+    found = two_sided_sum(product.beyond(eps), gap, _MOST, HockeyStickKernel)
+    scale = found.log_scale + product.log_finite
+    low = scale + log(found.lower) if found.lower > 0.0 else -inf
+    high = scale + log(found.upper) if found.upper > 0.0 else inf
+    return FloatDivergence(float(np.logaddexp(low, infinite)), float(np.logaddexp(high, infinite)), found.plan)
 
 
 # ---------------------------------------------- The divergence of all rounds in balls: no search, every number enclosed
@@ -413,7 +169,7 @@ def enclose_divergence(rounds: Rounds, eps: arb, plan: Plan | None) -> tuple[arb
             if top == 0 or is_tie or (lower.rad() <= _NOISE * top and upper.rad() <= _NOISE * top):
                 return lower, upper, bits
         bits *= 2
-    raise PrecisionError("precision", bits, f"at most {_MOST_BITS} bits")
+    raise PrecisionError("precision", Problem(f"{_MOST_BITS} bits do not certify this value"), "take a larger gap")
 
 
 def _enclosed(rounds: Rounds, eps: arb, plan: Plan | None) -> tuple[arb, arb]:
@@ -460,84 +216,91 @@ def _losses(pair: DominatingPair) -> BallGparv:
     return BallGparv(losses, tuple(arb(p) for _, p in pair.atoms), arb(0), arb(0))
 
 
-# -------------------- eps from delta for many rounds, certified: floats find a guess, one evaluation in balls proves it
+# -------------------- eps from delta for many rounds: a curve that the one solver proves on either side of delta
 
 Found = tuple[float, Plan | None, int]
 """A certified eps with the plan of the evaluation that proves it, and its precision."""
-_STEPS, _RELATIVE, _TOLERANCE = 30, 1e-8, 0.05
+_TOLERANCE = 0.05
 _FAR = 1e6
 
 
-def epsilon_above(rounds: Rounds, delta: fmpq, start: float, gap: float) -> Found:
-    """Return an eps at which the divergence of all rounds together is proved to be at most delta; inf if none is.
+def certified_bracket(above: Rounds, below: Rounds, query: Query, start: float) -> tuple[Found, Found]:
+    """Return (above, below): an eps at which all rounds are proved to have at most delta, and one at which more.
+
+    The first rounds dominate what is asked about, the second are dominated by it. Above, inf if none is proved; below,
+    0 if none is, and inf if it is proved to be above delta at all of them. ``start`` is an eps near both.
 
     Guarantee
     ---------
-    D_E <= delta at the returned eps, and at all larger ones. Proof: docs/proofs/composition.md, section 3.
+    D_E of the first is <= delta at the first eps and at all larger ones; that of the second is > delta at the second
+    eps > 0 and at all smaller ones. Proof: docs/proofs/composition.md, section 3.
     """
-    return _certified(rounds, delta, start, gap, up=True)
+    high, low = _Above(above, query, start), _Below(below, query, start) if below else None
+    first, (plan, bits) = step_out(high) or (inf, (None, 0))
+    if low is None or low.never_falls is not None:
+        return (first, plan, bits), (0.0, None, 0) if low is None else (inf, None, low.never_falls or 0)
+    second, (other, more) = (step_out(low) if low.root > 0.0 else None) or (0.0, (None, 0))
+    return (first, plan, bits), (second, other, more)
 
 
-def epsilon_below(rounds: Rounds, delta: fmpq, start: float, gap: float) -> Found:
-    """Return an eps at which the divergence of all rounds together is proved to be above delta; 0 if none is.
+class _RoundsSide:
+    """The divergence of all rounds on one side of delta: floats find the plan of an evaluation, balls repeat it."""
 
-    inf if it is proved to be above delta at all of them.
+    outward: ClassVar[int]
 
-    Guarantee
-    ---------
-    D_E > delta at the returned eps > 0, and at all smaller ones. Proof: docs/proofs/composition.md, section 3.
-    """
-    return _certified(rounds, delta, start, gap, up=False)
+    def __init__(self, rounds: Rounds, query: Query, start: float) -> None:
+        self._rounds, self._query, self._gap = rounds, query, query.settings.gap
+        self._product = FloatProduct.of(rounds)
+        self._at = cache(self._estimate)
+        self.width = self.error = _TOLERANCE * self._gap
+        self.root = self._root(start)
 
+    def _root(self, start: float) -> float:
+        largest = self._product.largest
+        if self._product.log_infinite >= self._query.log_delta:
+            return inf
+        if self._miss(0.0) <= 0.0 or largest <= 0.0:
+            return 0.0
+        start = min(max(start, 1e-3 * largest / (1.0 + sum(count for _, count in self._rounds))), 0.9 * largest)
+        slope = self.slope(start)
+        return falling_root(lambda eps: max(self._miss(eps), -_FAR), start, slope, largest, self.width, furthest=inf)
 
-def _certified(rounds: Rounds, delta: fmpq, start: float, gap: float, up: bool) -> Found:
-    product, log_delta = FloatProduct.of(rounds), log_of(delta)
-    if up and product.log_infinite >= log_delta:
-        return inf, None, 0
-    if not up and product.log_infinite >= log_delta:
-        bits = _proved(rounds, 0.0, None, delta, up)
-        if bits is not None:
-            return inf, None, bits
+    def _estimate(self, eps: float) -> FloatDivergence:
+        return estimate_divergence(self._product, eps, self._gap)
 
-    def ends(eps: float) -> tuple[float, FloatDivergence]:
-        found = estimate_divergence(product, eps, gap)
-        return (found.log_upper if up else found.log_lower) - log_delta, found
+    def _miss(self, eps: float) -> float:
+        """Return by how much the end that is to be proved is above delta, in the logarithm."""
+        found = self._at(eps)
+        return (found.log_upper if self.outward > 0 else found.log_lower) - self._query.log_delta
 
-    at_zero, found = ends(0.0)
-    if at_zero <= 0.0:
-        bits = _proved(rounds, 0.0, found.plan, delta, up) if up else 0
-        if bits is not None:
-            return 0.0, found.plan if up else None, bits
-    largest = product.largest
-    if largest <= 0.0:
-        return (inf if up else 0.0), None, 0
-    start = min(max(start, 1e-3 * largest / (1.0 + sum(count for _, count in rounds))), 0.9 * largest)
-    first = estimate_divergence(product, start, gap)
-    slope = first.plan.window.theta if first.plan is not None else 1.0 / largest
-    tolerance = _TOLERANCE * gap
-    root = 0.0
-    if at_zero > 0.0:
-        root = falling_root(lambda e: max(ends(e)[0], -_FAR), start, slope, largest, tolerance, furthest=inf)
-    shift = 0.0
-    for _ in range(_STEPS):
-        eps = nextafter(root + shift, inf) if up else nextafter(root - shift, -inf)
-        if eps <= 0.0:
-            return 0.0, None, 0
-        miss, found = ends(eps)
-        if found.plan is not None:
-            slope = found.plan.window.theta
-        if miss < 0.0 if up else miss > 0.0:
-            bits = _proved(rounds, eps, found.plan, delta, up)
-            if bits is not None:
-                return eps, found.plan, bits
-        step = min(abs(miss), 50.0) + tolerance
-        shift = max(2.0 * shift, shift + step / slope, _RELATIVE * root)
-    return (inf if up else 0.0), None, 0
+    def slope(self, place: float) -> float:
+        """Return the tilt, which is -d log delta / d eps; something where no finite loss exceeds eps."""
+        plan = self._at(place).plan
+        return plan.window.theta if plan is not None else 1.0 / max(self._product.largest, 1e-300)
+
+    def trial(self, place: float) -> Trial[tuple[Plan | None, int]]:
+        """Return what balls prove with the plan that floats have found, if floats say that it is worth it."""
+        miss, plan = self.outward * self._miss(place), self._at(place).plan
+        bits = self.proved(place, plan) if miss <= 0.0 else None
+        return Trial(None if bits is None else (plan, bits), miss)
+
+    def proved(self, eps: float, plan: Plan | None) -> int | None:
+        """Return the precision at which balls prove the claim at eps, None if they do not."""
+        lower, upper, bits = enclose_divergence(self._rounds, arb(eps), plan)
+        with at_precision(bits):
+            proved = upper <= arb(self._query.given) if self.outward > 0 else lower > arb(self._query.given)
+        return bits if proved else None
 
 
-def _proved(rounds: Rounds, eps: float, plan: Plan | None, delta: fmpq, up: bool) -> int | None:
-    """Return the precision at which balls prove the claim at eps, None if they do not."""
-    lower, upper, bits = enclose_divergence(rounds, arb(eps), plan)
-    with at_precision(bits):
-        proved = upper <= arb(delta) if up else lower > arb(delta)
-    return bits if proved else None
+class _Above(_RoundsSide):
+    outward: ClassVar[int] = 1
+
+
+class _Below(_RoundsSide):
+    outward: ClassVar[int] = -1
+
+    @cached_property
+    def never_falls(self) -> int | None:
+        """The precision at which the divergence is proved to be above delta for every eps, None if it is not."""
+        is_infinite = self._product.log_infinite >= self._query.log_delta
+        return self.proved(0.0, None) if is_infinite else None

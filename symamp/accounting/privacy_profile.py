@@ -8,7 +8,6 @@ from functools import cached_property
 from numbers import Integral
 from typing import Any
 
-from symamp.accounting.composition import LARGEST_ROUNDS, ComposedAnswer
 from symamp.accounting.curves import curve_above
 from symamp.accounting.exports import (
     event_classes,
@@ -20,24 +19,30 @@ from symamp.accounting.exports import (
     profile_callable,
     to_document,
 )
+from symamp.accounting.pairs import LARGEST_ROUNDS
 from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.round import Round, SampledRound, ShuffledRound
 from symamp.accounting.rounds import Composition
 from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
-from symamp.errors import ArgumentError, SupportMismatchError
-from symamp.numbers.arguments import failure_probability, users
+from symamp.errors import ArgumentError, Problem, SupportMismatchError
+from symamp.numbers.reading import failure_probability, users
+from symamp.public_names import PublicNames
 from symamp.questions import profile as one_round
+from symamp.questions.answer import Answer
 from symamp.randomizers.finite import ALL
 from symamp.settings.question import Question
+from symamp.settings.sample import Sample
 from symamp.sums.inversion import log_of
 
 _EXPORT_DELTA = "1e-12"
 
 
-class RoundProfile:
+class RoundProfile(PublicNames):
     """What can be asked of any round: many of them, Renyi divergences, trade-off functions, and exports."""
+
+    _internal_names = "answer question round"
 
     @property
     def round(self) -> Round:
@@ -54,7 +59,9 @@ class RoundProfile:
         """
         return Composition.of([(self.round, round_count(count))])
 
-    def renyi(self, order: object | Sequence[object], *, gap: float | None = None) -> RenyiCurve:
+    def renyi(
+        self, order: object | Sequence[object], *, gap: float | None = None, effort: str = "default"
+    ) -> RenyiCurve:
         """Return certified brackets of the Renyi divergence of one round at an order, or at several.
 
         >>> import symamp as sa
@@ -63,9 +70,11 @@ class RoundProfile:
         order 2: [5.03...e-07, 5.04...e-07]
         order 64: [1.61...e-05, 1.61...e-05]
         """
-        return self.rounds(1).renyi(order, gap=gap)
+        return self.rounds(1).renyi(order, gap=gap, effort=effort)
 
-    def tradeoff(self, level: object | Sequence[object] = (), *, gap: float | None = None) -> TradeOff:
+    def tradeoff(
+        self, level: object | Sequence[object] = (), *, gap: float | None = None, effort: str = "default"
+    ) -> TradeOff:
         """Return the trade-off function of one round, bracketed, with its bounds at a level, or at several.
 
         >>> import symamp as sa
@@ -73,7 +82,7 @@ class RoundProfile:
         >>> 0.89 < f.lower[0] <= f.upper[0] < 0.9
         True
         """
-        return self.rounds(1).tradeoff(level, gap=gap)
+        return self.rounds(1).tradeoff(level, gap=gap, effort=effort)
 
     def to_dp_accounting(self, *, interval: float | None = None, delta: object = _EXPORT_DELTA) -> Any:
         """Return one round as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, both orders alike.
@@ -81,11 +90,11 @@ class RoundProfile:
         ``interval`` is the step of its lattice (None: a twentieth of the deviation of the loss), ``delta`` how small a
         probability matters after composition. Needs the package dp-accounting.
         """
-        return loss_distribution(self.rounds(1), interval, delta)
+        return loss_distribution(self.rounds(1).known, interval, delta)
 
     def to_dp_event(self) -> Any:
         """Return one round as a ``DpEvent`` of dp_accounting, for accountants made by ``symamp.pld_accountant``."""
-        return event_classes()[0](self.rounds(1))
+        return event_classes()[0](self.rounds(1).known)
 
     def to_callable(self, *, delta: object = _EXPORT_DELTA) -> Callable[[float], float]:
         """Return delta as a function of eps, an upper bound everywhere: chords of certified values, rounded up.
@@ -116,7 +125,9 @@ class RoundProfile:
         return to_document(self.round.text, points)
 
     def _exported(self, delta: object) -> Any:
-        return self.rounds(1).pairs(True, 0.0, log_of(failure_probability(delta)), None, even=True).curves[0].points
+        return (
+            self.rounds(1).known.pairs(True, 0.0, log_of(failure_probability(delta)), None, even=True).curves[0].points
+        )
 
 
 class Profile(one_round.Profile, RoundProfile):
@@ -155,10 +166,8 @@ class Profile(one_round.Profile, RoundProfile):
         """
         drawn, people = users(n), users(of)
         if drawn >= people:
-            raise ArgumentError("n", n, f"fewer than {people}, the people they are drawn from")
-        if not self.subject.compares_all:
-            told = "a mechanism any two of whose inputs are compared: who is drawn instead of the victim may hold any"
-            raise SupportMismatchError("sampled", repr(self.subject), told)
+            raise ArgumentError("n", n, f"fewer users than the {people} people from whom they are drawn")
+        Sample(self.subject, drawn, people)
         base = ShuffledRound(replace(_with_guarantee(self.question), n=drawn))
         return GivenProfile(SampledRound(base, drawn, people))
 
@@ -180,13 +189,13 @@ class GivenProfile(RoundProfile):
         """The round."""
         return self.found
 
-    def epsilon(self, delta: object, *, gap: float | None = None) -> ComposedAnswer:
+    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a bracket of the least eps for delta: for a given profile, upper as far as that is."""
-        return self.rounds(1).epsilon(delta, gap=gap)
+        return self.rounds(1).epsilon(delta, gap=gap, effort=effort)
 
-    def delta(self, eps: object, *, gap: float | None = None) -> ComposedAnswer:
+    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a bracket of delta at eps: for a given profile, upper as far as that is."""
-        return self.rounds(1).delta(eps, gap=gap)
+        return self.rounds(1).delta(eps, gap=gap, effort=effort)
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> GivenProfile:
@@ -197,8 +206,8 @@ class GivenProfile(RoundProfile):
 def _with_guarantee(question: Question) -> Question:
     """Return the question if its method is proved: rounds, exports and divergences take its values as upper ends."""
     if question.method is not None and not BOUNDS[question.method].proof_status.is_guarantee:
-        told = f"a proved method: {question.method} is {BOUNDS[question.method].proof_status.value}"
-        raise SupportMismatchError("method", question.method, told)
+        status = Problem(f"{question.method} is {BOUNDS[question.method].proof_status.value}, not proved")
+        raise SupportMismatchError("method", status, "take a proved method, or none")
     return question
 
 
@@ -238,7 +247,9 @@ def compose(compositions: Iterable[Composition]) -> Composition:
     """
     found = list(compositions)
     if not all(isinstance(c, Composition) for c in found):
-        raise ArgumentError("rounds", [type(c).__name__ for c in found], "compositions, such as profile.rounds(10)")
+        raise ArgumentError(
+            "rounds", [type(c).__name__ for c in found], "a list of compositions, such as profile.rounds(10)"
+        )
     return Composition.of(r for c in found for r in c.rounds)
 
 

@@ -11,15 +11,15 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from symamp.accounting.composition import Composition
 from symamp.accounting.curves import DominatingPair
+from symamp.accounting.pairs import RoundPairs
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.laws.law import total
-from symamp.numbers.arguments import exact_number, failure_probability
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.optional import minimize_scalar
 from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.reading import exact_number, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.bracket import ShownAsText
 from symamp.sums.inversion import log_of
@@ -73,7 +73,7 @@ class RenyiCurve(ShownAsText):
 
 
 @undisturbed()
-def renyi_curve(rounds: Composition, orders: Sequence[object], gap: float | None) -> RenyiCurve:
+def renyi_curve(rounds: RoundPairs, orders: Sequence[object], gap: float | None, effort: str = "default") -> RenyiCurve:
     """Return brackets of the Renyi divergences of all rounds together, of relative width about twice ``gap``.
 
     Guarantee
@@ -82,12 +82,12 @@ def renyi_curve(rounds: Composition, orders: Sequence[object], gap: float | None
     sets it is at least ``lower``. Proof: docs/proofs/composition.md, section 5.
     """
     exact = tuple(_order(a) for a in orders)
-    ends = [_bracket(rounds, a, gap) for a in exact]
+    ends = [_bracket(rounds, a, gap, effort) for a in exact]
     return RenyiCurve(exact, tuple(x for x, _ in ends), tuple(y for _, y in ends), str(rounds))
 
 
 @undisturbed()
-def renyi_epsilon(rounds: Composition, delta: object, gap: float | None) -> float:
+def renyi_epsilon(rounds: RoundPairs, delta: object, gap: float | None, effort: str = "default") -> float:
     """Return the eps that follows from one Renyi divergence, the order chosen by the Gaussian approximation.
 
     An upper bound like that of ``Composition.epsilon``, and a larger one: the price of the detour.
@@ -113,7 +113,7 @@ def renyi_epsilon(rounds: Composition, delta: object, gap: float | None) -> floa
     bounds = (guess - 3.0, min(guess + 3.0, most))
     best = float(np.exp(minimize_scalar(epsilon, bounds=bounds, method="bounded").x))
     order = 1 + fmpq(*best.as_integer_ratio())
-    upper = _bracket(rounds, order, gap)[1]
+    upper = _bracket(rounds, order, gap, effort)[1]
     if upper == inf:
         return inf
     with at_precision(_BITS):
@@ -128,7 +128,7 @@ def _order(order: object) -> fmpq:
     return fmpq_of(number)
 
 
-def _bracket(rounds: Composition, order: fmpq, gap: float | None) -> tuple[float, float]:
+def _bracket(rounds: RoundPairs, order: fmpq, gap: float | None, effort: str) -> tuple[float, float]:
     middle = float(order.p) / float(order.q) - 0.5
     # The grid is dense where the moment comes from, some deviations beyond its centre.
     reach = max(middle * r.deviation + _WIDE for r, _ in rounds.rounds)
@@ -137,7 +137,7 @@ def _bracket(rounds: Composition, order: fmpq, gap: float | None) -> tuple[float
     tail = (middle + 1.0) * max((b for b in budgets if b < inf), default=0.0) + 100.0
     ends = []
     for up in (False, True):
-        found = rounds.pairs(up, middle * rounds.mu**2, log_reach, gap, tail)
+        found = rounds.pairs(up, middle * rounds.mu**2, log_reach, gap, tail, effort=effort)
         infinite = any(pair.infinite > 0 for pair, _ in found.pairs)
         with at_precision(_BITS):
             value = arb(0) if infinite else total([count * _divergence(p, order) for p, count in found.pairs])

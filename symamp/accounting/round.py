@@ -12,32 +12,28 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symamp.accounting.curves import (
-    BELOW,
-    CHEAP,
-    FAR,
     LEAST_BITS,
-    NEAR,
     CurvePoint,
     CurvePoints,
-    Share,
     descend,
     pessimistic,
 )
-from symamp.bounds.bound import ROUGH, Evidence, MaxOverPairs, PairBound, largest_upper
-from symamp.bounds.reduction import Reduction, is_triple
-from symamp.bounds.search import CandidateBounds, DataSetSearch
-from symamp.bounds.smooth_part import SmoothDataSet, SmoothPairBound
+from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, largest_upper
+from symamp.bounds.densities import SmoothPairBound
+from symamp.bounds.reduction import Reduction
+from symamp.bounds.search import CandidateBounds
+from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import number
 from symamp.errors import PrecisionError
 from symamp.laws.law import Law, Level
 from symamp.numbers.dyadic import ZERO, Dyadic, float_above
+from symamp.numbers.limits import BELOW, CHEAP, FAR, NEAR, Limits
 from symamp.numbers.rationals import fmpq_of, rational_of
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import spend, spent
 from symamp.questions.answer import Answer
 from symamp.questions.profile import Profile
-from symamp.settings.question import Question
+from symamp.settings.question import Query, Question
 from symamp.sums.divergence import Settings, enclose_divergence
 
 # ---------------------------------------------- A round: what composition asks of it, and the round of n shuffled users
@@ -117,11 +113,11 @@ class Round:
         """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
         raise NotImplementedError
 
-    def above(self, levels: Iterable[fmpq], *, far: bool = False, sparing: bool = False) -> tuple[CurvePoint, ...]:
+    def above(self, levels: Iterable[fmpq], *, far: bool = False, effort: str = "default") -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
-        ``far`` says that they matter little, so that cheap ones will do; ``sparing`` that it shall take seconds: then
-        some levels may have cheap ones, or be left out.
+        ``far`` says that they matter little, so that cheap ones will do. Where the ``effort`` is spent some levels have
+        cheap ones, or are left out.
         """
         raise NotImplementedError
 
@@ -129,7 +125,7 @@ class Round:
         """Return a data set with one input x* for all others that is bad near eps, and n; None if none is known."""
         return None
 
-    def alone(self, delta: object | None, eps: object | None) -> Answer | None:
+    def alone(self, query: Query) -> Answer | None:
         """Return the answer for one round by itself, None where nothing better than composition is known."""
         return None
 
@@ -176,11 +172,13 @@ class ShuffledRound(Round):
     def end(self, log_delta: float) -> float:
         """Return an estimate of the eps at which the bound is delta; inf if there is none."""
         try:
-            return self._chosen[-1][0].root(self.question.n, log_delta, ROUGH)[0]  # farther than that of a dear bound
+            return self._chosen[-1][0].root(self.question.n, log_delta, _search().rough)[
+                0
+            ]  # farther than that of a dear bound
         except PrecisionError:  # a root next to the local budget, where floats see no difference
             return inf
 
-    def above(self, levels: Iterable[fmpq], *, far: bool = False, sparing: bool = False) -> tuple[CurvePoint, ...]:
+    def above(self, levels: Iterable[fmpq], *, far: bool = False, effort: str = "default") -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
         Guarantee
@@ -189,16 +187,18 @@ class ShuffledRound(Round):
         Proof: docs/proofs/blanket_reduction.md, docs/proofs/all_data_sets.md, docs/proofs/kernel_sandwich.md.
         """
         levels, tolerance = tuple(levels), _settings(self.question.n).gap
-        share = Share((FAR if far else NEAR) if sparing else inf)
 
-        def point(level: fmpq, *, far: bool = far) -> CurvePoint:
-            return CurvePoint.of_ends(level, ZERO, largest_upper(self.evidence(level, far=far)))
+        def point(level: fmpq, limits: Limits, *, far: bool) -> CurvePoint:
+            found, work = self._evaluated(level, far=far)
+            limits.charge(work)
+            return CurvePoint.of_ends(level, ZERO, largest_upper(found))
 
-        found = descend(levels, point, tolerance, share.is_left)
-        if far or len(self._chosen) == 1 or share.is_left():
+        limits = Limits.of(effort, FAR if far else NEAR)
+        found = descend(levels, lambda e: point(e, limits, far=far), tolerance, limits)
+        if far or len(self._chosen) == 1 or not limits.is_spent():
             return found
-        known, share = {p.level: p for p in found}, Share(CHEAP)
-        cheap = descend(levels, lambda e: known.get(e) or point(e, far=True), tolerance, share.is_left)
+        known, more = {p.level: p for p in found}, Limits.of(effort, CHEAP)
+        cheap = descend(levels, lambda e: known.get(e) or point(e, more, far=True), tolerance, more)
         return tuple(sorted({*found, *cheap}, key=lambda p: p.level))
 
     def is_cheap(self, level: fmpq) -> bool:
@@ -207,35 +207,33 @@ class ShuffledRound(Round):
 
     def evidence(self, level: fmpq, *, far: bool = False) -> tuple[Evidence, ...]:
         """Return certified evaluations of the least bound at a level E >= 1; the largest upper end bounds all pairs."""
+        return self._evaluated(level, far=far)[0]
+
+    def _evaluated(self, level: fmpq, *, far: bool) -> tuple[tuple[Evidence, ...], float]:
+        """Return evidence with the work it took, the first time: levels do not depend on what was asked before."""
         if (level, far) in self._known:
-            best, taken = self._known[level, far]
-            spend(taken)  # levels do not depend on what was asked before
-            return best
-        before = spent()
+            return self._known[level, far]
+        settings = _settings(self.question.n).under(Limits())
         at, best = level_at(level), tuple[Evidence, ...]()
         for bound, part in self._chosen[::-1][: 1 if far else None]:
             first = part if part in bound.parts else None
             with suppress(PrecisionError) if best else nullcontext():
-                found = tuple(bound.evidence(at, self.question.n, _settings(self.question.n), None, first, best))
+                found = tuple(bound.evidence(at, self.question.n, settings, None, first, best))
                 best = min((e for e in (found, best) if e), key=largest_upper)
-        self._known[level, far] = best, spent() - before
-        return best
+        self._known[level, far] = best, settings.limits.spent
+        return self._known[level, far]
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:
         """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n.
 
         For noise with a density it is that of a finite post-processing: messages are told apart by cells only.
         """
-        level, n = Level.of_float(eps), self.question.n
-        found = self._data_sets.largest_value(level, n)[1]
-        if isinstance(found, SmoothDataSet):
-            found = found.in_cells(level, n)
-        return (found, n) if is_triple(found) else None
+        found = self._data_sets.repeatable(Level.of_float(eps), self.question.n, _search())
+        return None if found is None else (found, self.question.n)
 
-    def alone(self, delta: object | None, eps: object | None) -> Answer | None:
+    def alone(self, query: Query) -> Answer | None:
         """Return the answer for one round, as ``symamp.epsilon`` or ``symamp.delta`` gives it."""
-        profile = Profile(self.question)
-        return profile.epsilon(delta) if delta is not None else profile.delta(eps)
+        return Profile(self.question).answer(query)
 
     @cached_property
     def _known(self) -> dict[tuple[fmpq, bool], tuple[tuple[Evidence, ...], float]]:
@@ -262,18 +260,24 @@ class ShuffledRound(Round):
         the logarithm of delta is larger there than that of the data sets that are the worst.
         """
         ladder, n = CandidateBounds(self.question.subject, self.question.method), self.question.n
-        deviation = self._deviation(ladder.first.ranked(Level.of_float(0.0), n)[0])
+        settings = _search()
+        deviation = self._deviation(ladder.first.ranked(Level.of_float(0.0), n, settings)[0])
         level = Level.of_float(min(2.0 * deviation, self.budget / 2.0))
-        low, _ = self._data_sets.largest_value(level, n)
-        value, bound, part = ladder.least_value(level, n, low, exact=True)
+        low, _ = self._data_sets.largest_value(level, n, settings)
+        value, bound, part = ladder.least_value(level, n, settings, low, exact=True)
         if value > low + _PAYS:
-            least, dear, dear_part = ladder.least_value(level, n, low)
+            least, dear, dear_part = ladder.least_value(level, n, settings, low)
             if least < value - _PAYS:
                 return ((dear, dear_part), (bound, part)), least - low
         return ((bound, part),), value - low if value > low else 0.0
 
     def _deviation(self, part: PairBound) -> float:
-        return deviation_of(exp(part.log_estimate(Level.of_float(0.0), self.question.n, ROUGH)))
+        return deviation_of(exp(part.log_estimate(Level.of_float(0.0), self.question.n, _search().rough)))
+
+
+def _search() -> Settings:
+    """Return the accuracy and the limits of a search in floats, of which a round makes few, whatever it is asked."""
+    return Settings(limits=Limits.of("default"))
 
 
 def deviation_of(variation: float) -> float:
@@ -306,17 +310,16 @@ def is_symmetric(reduction: Reduction) -> bool:
 
 
 def points_of(
-    reduction: Reduction, n: int, levels: Iterable[fmpq], top: fmpq | None, bits: int, *, sparing: bool = False
+    reduction: Reduction, n: int, levels: Iterable[fmpq], top: fmpq | None, bits: int, *, effort: str = "default"
 ) -> CurvePoints:
     """Return enclosures of the divergence of a data set of n users at E >= 1 and, from the other order, at 1/E.
 
-    Ends below 2^-bits are moved outward. ``sparing`` as for upper bounds: it shall take seconds.
+    Ends below 2^-bits are moved outward. Where the ``effort`` is spent levels are left out.
     """
     levels, orders = tuple(levels), [reduction.law]
     if not is_symmetric(reduction):
         orders.append(reduction.law.swapped())
-    most = BELOW / len(orders) if sparing else inf
-    right, *left = (_descended(law, levels, n, bits, Share(most)) for law in orders)
+    right, *left = (_descended(law, levels, n, bits, Limits.of(effort, BELOW / len(orders))) for law in orders)
     points = (*(p.reflected() for p in (left[0] if left else right)[::-1] if p.level > 1), *right)
     return CurvePoints(points, None if top is None else 1 / top, top)
 
@@ -330,14 +333,16 @@ def _settings(n: int) -> Settings:
     return _LESS_CLOSE if n <= _FEW_USERS else _CLOSE
 
 
-def _descended(law: Law, levels: tuple[fmpq, ...], n: int, bits: int, share: Share) -> tuple[CurvePoint, ...]:
+def _descended(law: Law, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits) -> tuple[CurvePoint, ...]:
+    settings = _settings(n).under(limits)
+
     def point(e: fmpq) -> CurvePoint:
-        found = enclose_divergence(law, level_at(e), n, _settings(n))
+        found = enclose_divergence(law, level_at(e), n, settings)
         with at_precision(found.precision + 64):
             ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
         return CurvePoint.of_ends(e, *ends).floored(bits)
 
-    return descend(levels, point, _settings(n).gap, share.is_left)
+    return descend(levels, point, settings.gap, limits)
 
 
 # -------------------- A round that was analysed elsewhere: upper bounds on its privacy profile, taken as they are given
@@ -375,7 +380,7 @@ class GivenRound(Round):
                     return float(arb(p.level).log())
         return inf
 
-    def above(self, levels: Iterable[fmpq], *, far: bool = False, sparing: bool = False) -> tuple[CurvePoint, ...]:
+    def above(self, levels: Iterable[fmpq], *, far: bool = False, effort: str = "default") -> tuple[CurvePoint, ...]:
         """Return the points that were given, whatever the levels; none of them is far."""
         return () if far else self.points
 
@@ -426,7 +431,7 @@ class SampledRound(Round):
         inner = self.base.end(log_delta - log(self.n / self.of))
         return inner if inner == inf else log1p(self.n / self.of * expm1(inner))
 
-    def above(self, levels: Iterable[fmpq], *, far: bool = False, sparing: bool = False) -> tuple[CurvePoint, ...]:
+    def above(self, levels: Iterable[fmpq], *, far: bool = False, effort: str = "default") -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
         Guarantee
@@ -434,7 +439,7 @@ class SampledRound(Round):
         ``high`` is at least D_E of the outputs of every two neighbouring data sets, in both orders: it is the rate
         times the bound of the unsampled round at 1 + (E - 1)/rate. Proof: docs/proofs/composition.md, section 4.
         """
-        inner = self.base.above([1 + (e - 1) / self.rate for e in levels], far=far, sparing=sparing)
+        inner = self.base.above([1 + (e - 1) / self.rate for e in levels], far=far, effort=effort)
         return tuple(CurvePoint(self._outside(p.level), fmpq(0), self.rate * p.high) for p in inner)
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:

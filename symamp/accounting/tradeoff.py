@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil
 from typing import Any
 
 import numpy as np
 from flint import arb, fmpq
 
-from symamp.accounting.composition import Composition
-from symamp.accounting.curves import TRADE_OFF, CurvePoint, CurvePoints, Share, curve_above, curve_below, descend
+from symamp.accounting.curves import CurvePoint, CurvePoints, curve_above, curve_below, descend
 from symamp.accounting.losses import FloatProduct, Rounds, enclose_divergence, estimate_divergence, gaussian_log_delta
+from symamp.accounting.pairs import RoundPairs
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError
-from symamp.numbers.arguments import exact_number
 from symamp.numbers.dyadic import ZERO, Dyadic, float_above, float_below
+from symamp.numbers.limits import ROUNDS, TRADE_OFF, Limits
 from symamp.numbers.optional import ndtr, ndtri
 from symamp.numbers.rationals import Vertex, fmpq_of
+from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.bracket import ShownAsText
 
@@ -101,7 +102,7 @@ class TradeOff(ShownAsText):
 
 
 @undisturbed()
-def trade_off(rounds: Composition, levels: tuple[object, ...], gap: float | None) -> TradeOff:
+def trade_off(rounds: RoundPairs, levels: tuple[object, ...], gap: float | None, effort: str = "default") -> TradeOff:
     """Return the trade-off function of all rounds together, from certified values of their curve."""
     for level in levels:
         _level(level)
@@ -110,14 +111,14 @@ def trade_off(rounds: Composition, levels: tuple[object, ...], gap: float | None
     grid = [x for x in losses if x <= _FURTHEST]
     middle = rounds.mu * (1.0 + rounds.mu / 2.0)
     log_delta = max(gaussian_log_delta(rounds.mu, grid[-1]), -1e5)
-    above, below = (rounds.pairs(up, middle, log_delta, gap).pairs for up in (True, False))
-    most = inf if gap is not None else TRADE_OFF
-    dominating = CurvePoints.symmetric(_points(above, grid, Share(most)))
+    above, below = (rounds.pairs(up, middle, log_delta, gap, effort=effort).pairs for up in (True, False))
+    dominating = CurvePoints.symmetric(_points(above, grid, Limits.of(effort, TRADE_OFF)))
     known: tuple[Vertex, ...] = ((fmpq(0), fmpq(1)), (fmpq(1), fmpq(0)))
     if below:
-        left = _points([(pair.swapped(), count) for pair, count in below], grid, Share(most))
+        left = _points([(pair.swapped(), count) for pair, count in below], grid, Limits.of(effort, TRADE_OFF))
         reflected = tuple(p.reflected() for p in left[::-1] if p.level > 1)
-        known = tuple(curve_below(CurvePoints((*reflected, *_points(below, grid, Share(most))))))
+        right = _points(below, grid, Limits.of(effort, TRADE_OFF))
+        known = tuple(curve_below(CurvePoints((*reflected, *right))))
     pure = all(found.top is not None for found, _ in rounds.rounds)
     return TradeOff(tuple(curve_above(dominating)), known, str(rounds), rounds.mu, levels, pure)
 
@@ -129,26 +130,27 @@ def _level(level: object) -> fmpq:
     return fmpq_of(number)
 
 
-def _points(rounds: Rounds, grid: list[float], share: Share) -> tuple[CurvePoint, ...]:
+def _points(rounds: Rounds, grid: list[float], limits: Limits) -> tuple[CurvePoint, ...]:
     """Return enclosures of the curve of a product at levels near e^eps, as many as the work allows."""
     product = FloatProduct.of(rounds)
 
     def point(eps: float) -> CurvePoint:
         with at_precision(64):
             level = 1 + Dyadic.of(arb(eps).expm1()).fraction
-        low, high, bits = _enclosed(rounds, product, eps, level)
+        low, high, bits = _enclosed(rounds, product, eps, level, limits)
         with at_precision(bits):
             low_end = Dyadic.of(low.lower()) if low > 0 else ZERO
             return CurvePoint.of_ends(level, low_end, Dyadic.of(high.upper()))
 
-    return descend(grid, point, _AGREE, share.is_left)
+    return descend(grid, point, _AGREE, limits)
 
 
-def _enclosed(rounds: Rounds, product: FloatProduct, eps: float, level: fmpq) -> tuple[arb, arb, int]:
+def _enclosed(rounds: Rounds, product: FloatProduct, eps: float, level: fmpq, limits: Limits) -> tuple[arb, arb, int]:
     """Return balls around the divergence at a level, about e^eps, and their precision: a sum for one round alone."""
     with at_precision(256):
         if sum(count for _, count in rounds) == 1:
             value = arb(rounds[0][0].divergence(level))
             return value, value, 256
         exact = arb(level - 1).log1p()
+    limits.charge(ROUNDS.of(sum(len(pair.atoms) for pair, _ in rounds)))
     return enclose_divergence(rounds, exact, estimate_divergence(product, eps, _KERNEL_GAP).plan)

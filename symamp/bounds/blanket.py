@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from symamp.bounds.analysis import Bound, one_mechanism
-from symamp.bounds.bound import MaxOverPairs
+from symamp.bounds.bound import Bound, MaxOverPairs
+from symamp.bounds.hypotheses import PROBABILITIES, SHUFFLED
 from symamp.bounds.pairs_of_a_table import Pair
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
@@ -43,10 +43,13 @@ def _reduction(decomposition: Decomposition) -> Reduction:
     return Reduction("blanket", ProofStatus.PROVED, SOURCE, decomposition)
 
 
-def _lacks(subject: Subject) -> str | None:
-    if subject.noise is not None:
-        return "method='worst_pair' for noise with a density, method='finite_sandwich' where a triple is asked for"
-    return one_mechanism(subject)
-
-
-BLANKET = Bound("blanket", ProofStatus.PROVED, SOURCE, "optimal decomposition", blanket_bound, lacks=_lacks, rank=0)
+BLANKET = Bound(
+    "blanket",
+    ProofStatus.PROVED,
+    SOURCE,
+    "optimal decomposition",
+    "blanket_reduction",
+    (*SHUFFLED, PROBABILITIES),
+    blanket_bound,
+    rank=0,
+)

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
-from typing import ClassVar, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-import sympy as sp
 from flint import arb, fmpq
 
+from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, Statement
 from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.subject import Setting, Subject
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic, float_above
 from symamp.numbers.rationals import ball_of
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import is_spent
 from symamp.sums.all_data_sets.bound import AllDataSetsEnclosure
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence
 from symamp.sums.binomial_tails import TailPlan
-from symamp.sums.divergence import Enclosure, Settings
-from symamp.sums.inversion import log_of_ball
+from symamp.sums.divergence import ROUGH, Enclosure, Settings
+from symamp.sums.inversion import LARGEST_EPS, log_of_ball
 from symamp.sums.tilted import Plan
 from symamp.sums.two_messages import CountsEnclosure, CountsEvidence
 
 # -------------------------------------------------- A part of a bound, and one certified evaluation of it as plain data
 
+COARSE, CLOSER = 0.05, 0.005
+"""The gaps of first evaluations: most parts are shown to be smaller by these, at a fraction of the time."""
+_MANY_MESSAGES = 32
+"""With more messages one evaluation may take long: only the part that is left is then evaluated with care."""
+_MOST_STEPS, _INSIDE = 6, 0.999
+"""At most so many steps from worst data sets to worst data sets; how near to the last eps they go."""
 _GUARD = 64
+"""Bits beyond the precision of an evaluation, with which its ends are taken over."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +64,7 @@ class DataSets:
 
 
 class PairBoundDefaults(Protocol):
-    """What a part is unless its class says otherwise: no triple, known by no data sets, in no relation to others."""
-
-    is_triple: ClassVar[bool] = False
-    """Whether the part is the divergence of a triple."""
-    is_attained: ClassVar[bool] = False
-    """Whether the bound is the largest divergence of all data sets itself: no other bound is less."""
-    rounded: ClassVar[sp.Rational] = sp.Integer(0)
-    """Total variation, at most, between the laws of one message in ``constant`` and those they stand for."""
+    """What a part is unless its class says otherwise: known by no data sets, and in no relation to others."""
 
     @property
     def estimate_error(self) -> float:
@@ -93,33 +94,20 @@ class PairBoundDefaults(Protocol):
         """Return a ball around the limit of the divergence as eps grows, or 0 where none is known."""
         return arb(0)
 
-    @property
-    def plateau(self) -> float:
-        """An eps from which on the divergence is positive and does not fall any more; inf where none is known."""
-        return inf
-
-    def attained(self, level: Level, n: int) -> DataSetBound | None:
-        """Return the data sets by which the bound itself is nearly attained, None if none are known."""
-        return None
-
-    def slope_proxy(self, level: Level, n: int) -> PairBound | None:
-        """Return a part that falls alike as eps grows and is cheaper to estimate, None if there is none."""
-        return None
-
 
 class PairBound(PairBoundDefaults, Protocol):
-    """What an analysis says of one class of ordered pairs of inputs: a divergence for every level and number of users.
+    """What a bound says of one class of ordered pairs of inputs: a divergence for every level and number of users.
 
     Parts are plain data. Two with equal ``signature`` have equal divergences. ``pair`` represents the class.
     """
 
     @property
     def method(self) -> str:
-        """The name of the analysis."""
+        """The name of the bound."""
 
     @property
     def proof_status(self) -> ProofStatus:
-        """What is known of the analysis."""
+        """What is known of it."""
 
     @property
     def source(self) -> str:
@@ -133,7 +121,7 @@ class PairBound(PairBoundDefaults, Protocol):
     def signature(self) -> Hashable:
         """What parts with the same divergence share."""
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
@@ -147,16 +135,42 @@ class DataSetBound(PairBound, Protocol):
     """A part of a lower bound: two neighbouring data sets."""
 
     @property
-    def data_sets(self) -> DataSets:
-        """The data sets."""
+    def data_sets(self) -> DataSets | None:
+        """The data sets, None where none are known and the divergence is 0."""
 
-    @property
-    def dataset(self) -> tuple[tuple[str, sp.Rational], ...]:
-        """The inputs that the other users draw, with their weights; empty where it is not drawn what they hold."""
 
-    @property
-    def member(self) -> str:
-        """Which mechanism it is of where the question was about many, else empty."""
+class AttainedBound(PairBoundDefaults):
+    """A bound that is the largest divergence of all data sets itself: no other bound is less."""
+
+    def attained(self, level: Level, n: int) -> DataSetBound:
+        """Return the data sets by which it is attained, or nearly."""
+        raise NotImplementedError
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+        raise NotImplementedError
+
+    def largest_eps(self) -> float:
+        """Return about the eps from which on the divergence is 0, inf if there is none."""
+        raise NotImplementedError
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never.
+
+        It goes from the worst data sets at one level to those at the next.
+        """
+        top = min(self.largest_eps(), LARGEST_EPS)
+        if top == LARGEST_EPS and self.log_estimate(Level.of_float(top), n, settings) > log_delta:
+            return inf
+        root = start if start is not None and 0.0 < start < top else 0.0
+        seen: dict[Hashable, float] = {}
+        for _ in range(_MOST_STEPS):
+            worst = self.attained(Level.of_float(min(root, _INSIDE * top)), n)
+            if worst.signature in seen:
+                break
+            seen[worst.signature] = worst.root(n, log_delta, settings, root or None)
+            root = max(seen.values())
+        return root
 
 
 @dataclass(frozen=True)
@@ -232,20 +246,15 @@ def gap_of_largest(evidence: Sequence[Evidence]) -> float:
     return replace(largest, lower=max(e.lower for e in evidence), exact=None).relative_gap
 
 
-# -------------------------------------------------------- The bound of an analysis: the largest divergence of its parts
-
-ROUGH = Settings(gap=1e-3, most_frequencies=2_000)
-"""Accuracy at which parts are compared: only the largest is evaluated with care."""
-_GAPS = (0.05, 0.005)
-"""Accuracies that may settle a part below the worst one, before it is evaluated with care."""
+# ------------------------------------------------------ A bound without a name: the largest divergence of its parts
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""A function that is told how much is done, and of how much."""
+"""A function that is called with how much is done, and with how much there is to do."""
 
 
 @dataclass(frozen=True)
 class MaxOverPairs:
-    """Parts that together cover everything that the analysis has to bound; those that repeat others are left out."""
+    """Parts that together cover everything that is to be bounded; those that repeat others are left out."""
 
     parts: tuple[PairBound, ...]
 
@@ -263,18 +272,20 @@ class MaxOverPairs:
         return None
 
     def watched(self, progress: Progress) -> MaxOverPairs:
-        """Return the bound that tells of its progress where an evaluation may take long."""
+        """Return the bound that reports its progress where an evaluation may take long."""
         return self
 
-    def mixtures(self, part: DataSetBound, level: Level, n: int) -> Iterator[PairBound]:
-        """Yield mixtures of data sets that may be worse than this one: none that are listed already."""
-        return iter(())
-
-    def ranked(self, level: Level, n: int) -> tuple[PairBound, ...]:
+    def ranked(self, level: Level, n: int, settings: Settings) -> tuple[PairBound, ...]:
         """Return the parts, largest estimated divergence first."""
         if len(self.parts) == 1:
             return self.parts
-        value = {id(p): p.log_estimate(level, n, ROUGH) for p in self.parts}
+        value, largest = dict[int, float](), -inf
+        for p in self.parts:  # of one that is smaller by a cheaper bound no more need be known
+            cheap = p.looser_proxy
+            value[id(p)] = inf if cheap is None else cheap.log_estimate(level, n, settings.rough)
+            if not value[id(p)] <= largest:
+                value[id(p)] = p.log_estimate(level, n, settings.rough)
+            largest = max(largest, value[id(p)])
         return tuple(sorted(self.parts, key=lambda p: -value[id(p)]))
 
     def root(
@@ -288,14 +299,16 @@ class MaxOverPairs:
         if first is not None:
             parts = tuple(sorted(parts, key=lambda part: part.signature != first.signature))
         elif start is not None and 0.0 < start < inf:
-            parts = self.ranked(Level.of_float(start), n)
+            parts = self.ranked(Level.of_float(start), n, settings)
         best, root = parts[0], parts[0].root(n, log_delta, settings, start)
         for other in parts[1:]:
             if root == inf:
                 break
             level, least = Level.of_float(root), log_delta - ROUGH.gap
             if all(
-                part.log_estimate(level, n, ROUGH) > least for part in (other.looser_proxy, other) if part is not None
+                part.log_estimate(level, n, settings.rough) > least
+                for part in (other.looser_proxy, other)
+                if part is not None
             ):
                 candidate = other.root(n, log_delta, settings, root)
                 if candidate > root:
@@ -313,10 +326,10 @@ class MaxOverPairs:
     ) -> tuple[Evidence, ...]:
         """Return certified evaluations whose largest upper end bounds every part at this level.
 
-        Parts that the first one settles by convex order, for every n, are not evaluated, and the others only as
+        Parts that the first one dominates by convex order, for every n, are not evaluated, and the others only as
         sharply as it takes to see that they are not above the first one, or the goal. With a ``goal`` the search
         ends at the first evaluation that is not proved to be at most the goal. ``first`` is evaluated first. ``known``
-        are evaluations, at this level, of another bound on the same pairs: what one settles is not evaluated.
+        are evaluations, at this level, of another bound on the same pairs: they are used where they prove the limit.
 
         Guarantee
         ---------
@@ -326,12 +339,12 @@ class MaxOverPairs:
         worst, *others = self.parts if first is None else (first, *(p for p in self.parts if p is not first))
         found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]
         limit = found[0].upper if goal is None else goal
-        settled = {e.part.pair: e for e in known if e.is_at_most(limit)}
+        bounded = {e.part.pair: e for e in known if e.is_at_most(limit)}
         for other in others:
             if goal is not None and not found[-1].is_at_most(goal):
                 break
-            if other.pair in settled:
-                found.append(settled[other.pair])
+            if other.pair in bounded:
+                found.append(bounded[other.pair])
             elif not worst.dominates(other, level):
                 found.append(sharp_enough(other, level, n, limit, settings))
         return tuple(found)
@@ -339,15 +352,15 @@ class MaxOverPairs:
 
 def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, settings: Settings) -> Evidence:
     """Return an evaluation, as rough as it may be, that proves the limit, else the careful one."""
-    rough = _GAPS[:1] if part.estimate_error > 0.0 else _GAPS
+    rough = (COARSE,) if part.estimate_error > 0.0 else (COARSE, CLOSER)
     whole = limit.ball if isinstance(limit, Dyadic) else ball_of(limit)
-    cheap = part.looser_proxy
-    if cheap is not None and cheap.log_estimate(level, n, ROUGH) < log_of_ball(whole) - _GAPS[0]:
-        found = Evidence.of(cheap, level, cheap.enclose(level, n, replace(settings, gap=max(settings.gap, _GAPS[0]))))
+    looser = part.looser_proxy
+    if looser is not None and looser.log_estimate(level, n, settings.rough) < log_of_ball(whole) - COARSE:
+        found = Evidence.of(looser, level, looser.enclose(level, n, replace(settings, gap=max(settings.gap, COARSE))))
         if found.is_at_most(limit):
             return found
-    margin = log_of_ball(whole) - part.log_estimate(level, n, ROUGH)  # what is wider would prove nothing
-    is_hopeless = isinstance(limit, fmpq) and margin < -_GAPS[0]  # a given goal: how far above it does not matter
+    margin = log_of_ball(whole) - part.log_estimate(level, n, settings.rough)  # what is wider would prove nothing
+    is_hopeless = isinstance(limit, fmpq) and margin < -COARSE  # a given goal: how far above it does not matter
     for gap in (*(gap for gap in rough if settings.gap < gap < (-margin if is_hopeless else margin)), settings.gap):
         found = Evidence.of(part, level, part.enclose(level, n, replace(settings, gap=gap)))
         if found.is_at_most(limit) or is_hopeless:
@@ -356,8 +369,6 @@ def sharp_enough(part: PairBound, level: Level, n: int, limit: fmpq | Dyadic, se
 
 
 # ------------- A bound whose parts are too many to be evaluated one by one: a common ranking proposes the worst of them
-
-_MANY_MESSAGES = 32
 
 
 def has_many_messages(table: NumericTable) -> bool:
@@ -369,11 +380,11 @@ class MaxOverSearchedPairs(MaxOverPairs):
     """A bound with ``proposed`` parts for each level and number of users in place of a list of all."""
 
     @property
-    def is_dear(self) -> bool:
+    def is_costly(self) -> bool:
         """Whether the laws have so many values that one evaluation may take long."""
         return False
 
-    def proposed(self, level: Level, n: int) -> Sequence[PairBound]:
+    def proposed(self, level: Level, n: int, settings: Settings) -> Sequence[PairBound]:
         """Return a few parts, among them those with the largest divergence by a rough ranking; at least one."""
         raise NotImplementedError
 
@@ -381,19 +392,19 @@ class MaxOverSearchedPairs(MaxOverPairs):
         """Return the part for the pair of inputs of another bound's part, if the search is to begin with it."""
         return None
 
-    def ranked(self, level: Level, n: int) -> tuple[PairBound, ...]:
+    def ranked(self, level: Level, n: int, settings: Settings) -> tuple[PairBound, ...]:
         """Return the proposed parts, largest estimated divergence first."""
-        return MaxOverPairs.of(self.proposed(level, n)).ranked(level, n)
+        return MaxOverPairs.of(self.proposed(level, n, settings)).ranked(level, n, settings)
 
     def root(
         self, n: int, log_delta: float, settings: Settings, start: float | None = None, first: PairBound | None = None
     ) -> tuple[float, PairBound]:
         """Return (eps, part) with the largest estimated eps at which a part has divergence delta.
 
-        What is proposed depends on eps: it is asked for again at each eps that is found. Where evaluations are dear
+        What is proposed depends on eps: it is asked for again at each eps that is found. Where evaluations are costly
         only the one that is left is evaluated with more care than it takes to compare them.
         """
-        if not self.is_dear:
+        if not self.is_costly:
             return self._compared(n, log_delta, settings, start, first)
         root, best = self._compared(n, log_delta, replace(settings, gap=max(settings.gap, ROUGH.gap)), start, first)
         return (best.root(n, log_delta, settings, root) if 0.0 < root < inf else root), best
@@ -408,10 +419,10 @@ class MaxOverSearchedPairs(MaxOverPairs):
             tried[best.signature], root = best, best.root(n, log_delta, settings, start)
             best = best if 0.0 < root < inf else None
         while True:
-            if best is not None and is_spent():
+            if best is not None and settings.limits.is_spent():
                 return root, best
-            proposed = self.proposed(Level.of_float(root), n)
-            # Reversed: of parts that are alike the first is kept.
+            proposed = self.proposed(Level.of_float(root), n, settings)
+            # Reversed: of parts with one signature the first is kept.
             new = {part.signature: part for part in reversed(proposed) if part.signature not in tried}
             new = dict(reversed(new.items()))
             if best is not None and (proposed[0].signature in tried or not new):
@@ -424,5 +435,58 @@ class MaxOverSearchedPairs(MaxOverPairs):
                 return root, best
             if root in (0.0, inf):
                 # At eps = 0 all candidates of the first ranking were compared.
-                value = {id(p): p.log_estimate(Level.of_float(0.0), n, ROUGH) for p in some}
+                value = {id(p): p.log_estimate(Level.of_float(0.0), n, settings.rough) for p in some}
                 return root, best if root == inf else max(some, key=lambda p: value[id(p)])
+
+
+# --------------------------------------------- A bound with a name: what it supposes, and what it says of such settings
+
+Parts = Callable[[Any], Iterable[PairBound] | MaxOverPairs]
+"""Of what all users run, a ``Subject``; once in a ``Bound``, of a ``Setting``, whose hypotheses are checked."""
+
+
+@dataclass(frozen=True)
+class Bound(Statement):
+    """A bound in the literature, or of this project, that a question can ask for by name.
+
+    ``hypotheses`` lists what its theorem supposes; a setting that fails one is refused, with the reason. ``parts``
+    gives the parts of the bound (triples, or anything else with the methods of ``PairBound``) for what all users run.
+    ``proof`` names its page in docs/proofs, "" where nothing is proved. ``rank`` places it in the search for the least
+    upper bound: cheap ones first, None if it is evaluated on request only. ``skip_by_default`` says where another one
+    is known to be at least as good, or where it takes too long to be a default; ``too_costly`` says the same of a level
+    and a number of users. ``floor`` gives parts that the bound is not below: where they are cheap, the bound is made
+    only where it can be the least.
+
+    >>> from symamp.bounds.registry import BOUNDS
+    >>> import symamp as sa
+    >>> print(BOUNDS["blanket"].unsupported_reason(sa.PureLDP(eps0=1)))
+    it supposes that the probability of every message is known on every input; here nothing is known but its budget: \
+give a table or a family
+    """
+
+    name: str
+    proof_status: ProofStatus
+    source: str
+    summary: str
+    proof: str
+    hypotheses: tuple[Hypothesis, ...]
+    parts: Parts = field(repr=False)
+    rank: int | None = None
+    skip_by_default: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
+    floor: Callable[[Subject], Iterable[PairBound]] | None = field(repr=False, default=None)
+    too_costly: Callable[[Subject, Level, int], bool] = field(repr=False, default=lambda subject, level, n: False)
+
+    def __post_init__(self) -> None:
+        # A bound that left these out would be built for users who differ.
+        missing = (h for h in SHUFFLED if h not in self.hypotheses)
+        object.__setattr__(self, "hypotheses", (*missing, *self.hypotheses))
+        object.__setattr__(self, "parts", partial(self._checked, self.parts))
+
+    def bound(self, setting: Setting) -> MaxOverPairs:
+        """Return the bound for a setting; SupportMismatchError with the reason if it fails a hypothesis."""
+        found = self.parts(setting)
+        return found if isinstance(found, MaxOverPairs) else MaxOverPairs.of(found)
+
+    def _checked(self, parts: Parts, setting: Setting) -> Iterable[PairBound] | MaxOverPairs:
+        self.check(setting)
+        return parts(setting.randomizers[0])

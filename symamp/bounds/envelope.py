@@ -2,20 +2,77 @@
 
 from __future__ import annotations
 
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import MaxOverPairs
-from symamp.bounds.envelope_part import SOURCE, EnvelopePairBound
-from symamp.bounds.pair_of_inputs import all_inputs_described, is_large_table, listed, pairs_of_inputs
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+from symamp.bounds.bound import Bound, MaxOverPairs
+from symamp.bounds.hypotheses import DESCRIBED, PROBABILITIES, SHUFFLED
+from symamp.bounds.pair_of_inputs import PairOfInputs, is_large_table, listed, pairs_of_inputs, triples_of_rows
+from symamp.bounds.pairs_of_a_table import Pair
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
-from symamp.bounds.table_pair import table_pairs
+from symamp.bounds.table_bound import MaxOverRows
+from symamp.decompositions.numeric_table import NumericTable
+from symamp.decompositions.pairs import pairs_with_equal_laws
+from symamp.laws.law import Level
+from symamp.randomizers.mechanism import Mechanism
+from symamp.sums.divergence import Enclosure, Settings
+from symamp.sums.envelope import enclose_envelope, estimate_envelope_epsilon, estimate_log_envelope
+
+SOURCE = "Theorem E (docs/proofs/envelope.md)"
+
+
+@dataclass(frozen=True)
+class EnvelopePairBound(PairOfInputs):
+    """The envelope of one pair of inputs."""
+
+    method: ClassVar[str] = "envelope"
+    source: ClassVar[str] = SOURCE
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        return estimate_log_envelope(self.laws, level, n, settings)
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
+        return estimate_envelope_epsilon(self.laws, n, log_delta, settings, start)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the bound of the dominating law.
+
+        Guarantee
+        ---------
+        The upper end is at least the divergence for this pair, whatever inputs the other users hold.
+        Proof: docs/proofs/envelope.md.
+        """
+        return enclose_envelope(self.laws, level, n, settings)
 
 
 def _bound(subject: Subject) -> MaxOverPairs:
     subject = listed(subject)
     if is_large_table(subject):
-        return table_pairs(subject, EnvelopePairBound)
+        mechanism = subject.mechanism
+        assert mechanism is not None
+        assert mechanism.numeric is not None
+        return envelope_of_rows(mechanism, mechanism.numeric)
     return MaxOverPairs.of(EnvelopePairBound(triples) for triples in pairs_of_inputs(subject))
+
+
+def envelope_of_rows(mechanism: Mechanism, table: NumericTable) -> MaxOverRows:
+    """Return the bound over all pairs of rows of a table; what blankets prove to be smaller is left out.
+
+    Guarantee
+    ---------
+    The largest divergence of the parts is at least that of the shuffled reports of every two neighbouring data sets.
+    Proof: docs/proofs/all_pairs.md, docs/proofs/envelope.md.
+    """
+
+    @cache
+    def part(rows: Pair) -> EnvelopePairBound:
+        return EnvelopePairBound(triples_of_rows(mechanism, rows))
+
+    return MaxOverRows(table, part, groups=pairs_with_equal_laws)
 
 
 ENVELOPE = Bound(
@@ -23,8 +80,9 @@ ENVELOPE = Bound(
     ProofStatus.PROVED,
     SOURCE,
     "a law above those of all other inputs",
+    "envelope",
+    (*SHUFFLED, PROBABILITIES, DESCRIBED),
     _bound,
-    lambda subject: all_inputs_described(listed(subject)),
     rank=2,
     skip_by_default=lambda subject: is_large_table(listed(subject)),
 )

@@ -11,15 +11,15 @@ from typing import ClassVar
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.bounds.analysis import Bound
-from symamp.bounds.attained_root import attained_root
-from symamp.bounds.bound import DataSets, PairBoundDefaults
+from symamp.bounds.bound import AttainedBound, Bound, DataSets, PairBoundDefaults
+from symamp.bounds.hypotheses import SHUFFLED, TABLE, table_of
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.exact.every_data_set import Counts, EveryDataSet, Pair, work
+from symamp.exact.weights import BITS
 from symamp.laws.law import Level
-from symamp.numbers.arguments import exact_number
+from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.sums.divergence import Enclosure, Settings
@@ -29,12 +29,14 @@ SOURCE = "enumeration (docs/proofs/histograms.md)"
 HISTOGRAMS = "histograms"
 """The name of the evaluator."""
 _MOST_WORK, _MOST_ON_REQUEST, _MOST_USERS = 3_000_000, 50_000_000, 64
-_BITS, _MOST_BITS = 192, 8192
+"""Terms of all divergences in a default question, a fraction of a second; on request, some seconds. Users likewise."""
+_MOST_BITS = 8192
+"""Ends that are still apart with so many bits are returned as they are."""
 
 
 @dataclass(frozen=True)
 class RowsOfTable(PairBoundDefaults):
-    """What the analysis asks of an ordered pair of rows of a table, whose entries are numbers."""
+    """The divergences of an ordered pair of rows of a table, whose entries are numbers."""
 
     table: FiniteMechanism
     rows: Pair
@@ -53,10 +55,10 @@ class RowsOfTable(PairBoundDefaults):
         """Return bounds on the divergence to so many bits."""
         raise NotImplementedError
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         with at_precision(64):
-            return log_of_ball(arb(self.ends(level, n, _BITS)[1]))
+            return log_of_ball(arb(self.ends(level, n, BITS)[1]))
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the divergence, as narrow as asked.
@@ -65,7 +67,7 @@ class RowsOfTable(PairBoundDefaults):
         ---------
         The divergence lies between the outer ends. Proof: docs/proofs/histograms.md.
         """
-        bits = _BITS
+        bits = BITS
         while True:
             low, high = self.ends(level, n, bits)
             with at_precision(bits):
@@ -75,9 +77,8 @@ class RowsOfTable(PairBoundDefaults):
                 return found
             bits *= 2
 
-    @property
-    def _top(self) -> float:
-        """About the eps from which on the divergence is 0, inf if there is none."""
+    def largest_eps(self) -> float:
+        """Return about the eps from which on the divergence is 0, inf if there is none."""
         assert self.table.numeric is not None
         first, second = self.table.numeric.floats[list(self.rows)].tolist()
         return log(max(a / b if b > 0.0 else inf for a, b in zip(first, second, strict=True) if a > 0.0))
@@ -92,8 +93,6 @@ class CountedUsers(RowsOfTable):
     method: ClassVar[str] = "data set"
     proof_status: ClassVar[ProofStatus] = ProofStatus.LOWER
     source: ClassVar[str] = SOURCE
-    member: ClassVar[str] = ""
-    dataset: ClassVar[tuple[()]] = ()
 
     @property
     def held(self) -> Counts:
@@ -117,16 +116,15 @@ class CountedUsers(RowsOfTable):
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
-        value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n))
-        return estimate_root(value, value, n, log_delta, settings, self._top, start)
+        value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n, settings))
+        return estimate_root(value, value, n, log_delta, settings, self.largest_eps(), start)
 
 
 @dataclass(frozen=True)
-class FewUsers(RowsOfTable):
+class FewUsers(RowsOfTable, AttainedBound):
     """The largest divergence of an ordered pair of rows over all data sets of the other users."""
 
     method: ClassVar[str] = "every_data_set"
-    is_attained: ClassVar[bool] = True
     proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str] = SOURCE
 
@@ -141,17 +139,13 @@ class FewUsers(RowsOfTable):
 
     def attained(self, level: Level, n: int) -> CountedUsers:
         """Return the data sets that are the worst."""
-        return CountedUsers(self.table, self.rows, self._every(n, _BITS).extreme(self.rows, _eps(level)).counts)
-
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
-        return attained_root(self, self._top, n, log_delta, settings, start)
+        return CountedUsers(self.table, self.rows, self._every(n, BITS).extreme(self.rows, _eps(level)).counts)
 
     def _every(self, n: int, bits: int) -> EveryDataSet:
         asked = work(len(self.table.inputs), len(self.table.messages), n)
         if asked > _MOST_ON_REQUEST:
-            told = f"users, inputs and messages with at most {_MOST_ON_REQUEST} terms, not {asked}"
-            raise ArgumentError("n", f"{n} users for method={self.method!r}", told)
+            many = Problem(f"{self.method} has {asked} terms for {n} users, more than {_MOST_ON_REQUEST}")
+            raise ArgumentError("n", many, "take fewer users, inputs or messages, or another method")
         return EveryDataSet.of(self.table, n, bits)
 
 
@@ -160,25 +154,21 @@ def _eps(level: Level) -> sp.Expr:
     return exact_number(level.text, "eps")
 
 
-def _table(subject: Subject) -> FiniteMechanism | None:
-    mechanism = subject.mechanism
-    return mechanism if isinstance(mechanism, FiniteMechanism) and mechanism.numeric is not None else None
-
-
 def _parts(subject: Subject) -> Iterator[FewUsers]:
-    table = _table(subject)
+    table = table_of(subject)
     assert table is not None
     assert table.numeric is not None
     return (FewUsers(table, rows) for rows in table.numeric.pairs)
 
 
-def _lacks(subject: Subject) -> str | None:
-    return None if _table(subject) is not None else "a table of numbers, and few users"
+def are_few(table: FiniteMechanism, n: int) -> bool:
+    """Return whether all data sets of n users can be enumerated within a default question."""
+    return n <= _MOST_USERS and work(len(table.inputs), len(table.messages), n) <= _MOST_WORK
 
 
-def _is_dear(subject: Subject, level: Level, n: int) -> bool:
-    table = _table(subject)
-    return table is None or n > _MOST_USERS or work(len(table.inputs), len(table.messages), n) > _MOST_WORK
+def _has_many_users(subject: Subject, level: Level, n: int) -> bool:
+    table = table_of(subject)
+    return table is None or not are_few(table, n)
 
 
 EVERY_DATA_SET = Bound(
@@ -186,8 +176,9 @@ EVERY_DATA_SET = Bound(
     ProofStatus.PROVED,
     SOURCE,
     "every data set of few users",
+    "histograms",
+    (*SHUFFLED, TABLE),
     _parts,
-    _lacks,
     rank=1,
-    too_costly=_is_dear,
+    too_costly=_has_many_users,
 )

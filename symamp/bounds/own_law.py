@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from symamp.bounds.analysis import Bound
+from symamp.bounds.bound import Bound
+from symamp.bounds.hypotheses import SHUFFLED, TRIPLE
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.decomposition import Component, Decomposition
-from symamp.errors import ArgumentError, FormatError
+from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.formulas.order import is_zero, maximum, sign
 from symamp.formulas.parameter import Parameter
-from symamp.numbers.arguments import printable_number
+from symamp.numbers.reading import printable_number
 from symamp.randomizers.mechanism import SubjectBase
 
 SOURCE = "Su, Cheng, Wang 2025, Theorem 12"
@@ -27,7 +28,7 @@ _SHAPE = "a Decomposition, or a list of (ratio0, ratio1, mass) with numbers"
 class OwnLaw(SubjectBase):
     """A triple (A0, A1, A2) given by its components: one user has A0 or A1, all others A2 or the null symbol.
 
-    What is asked of it is the divergence of this triple, so both ends of an answer are for it. The upper end holds for
+    What is answered is the divergence of this triple, so both ends of an answer are for it. The upper end holds for
     every mechanism that the triple dominates: one with this blanket, for example. The lower end says nothing of such
     a mechanism, unless A2 is what some input sends.
     """
@@ -60,7 +61,7 @@ class OwnLaw(SubjectBase):
 
     def variation_ratio(self) -> VariationRatio:
         """Refuse: parameters of a mechanism do not follow from a triple."""
-        raise ArgumentError("method", "variation_ratio", "a mechanism: a law of one's own has no such parameters")
+        raise ArgumentError("method", Problem("variation_ratio needs a mechanism, not a triple"), "leave it out")
 
     def _repr_latex_(self) -> str:
         return self.decomposition._repr_latex_()
@@ -90,15 +91,15 @@ def own_law(given: object, singular: Sequence[tuple[object, object]] = ()) -> Ow
     alone = [_numbers(row, 2) for row in singular]
     for number in (n for row in (*components, *alone) for n in row):
         if sign(number) < 0:
-            raise ArgumentError("law", number, "ratios and masses >= 0")
+            raise ArgumentError("law", number, "a ratio or mass >= 0")
     for k, name in enumerate(("A0", "A1")):
         whole = sp.Add(*(c[k] * c.mass for c in components), *(row[k] for row in alone))
         if not is_zero(whole - 1):
-            told = f"{name} of mass 1: the sum of ratio{k} * mass, and of the singular masses"
-            raise ArgumentError("law", f"{name} of mass {whole}", told)
+            wrong = Problem(f"{name} has the mass {whole}, the sum of ratio{k} * mass and of the singular masses")
+            raise ArgumentError("law", wrong, "make it 1")
     hidden = sp.Add(*(c.mass for c in components))
     if sign(1 - hidden) < 0:
-        raise ArgumentError("law", f"masses that sum to {hidden}", "masses of at most 1 in all")
+        raise ArgumentError("law", Problem(f"the masses sum to {hidden}"), "make them sum to at most 1")
     kept = tuple(c for c in components if c.mass != 0)
     return OwnLaw(Decomposition(kept, tuple((a, b) for a, b in alone)))
 
@@ -109,10 +110,6 @@ def _numbers(row: object, length: int) -> list[sp.Expr]:
     return [printable_number(value, "law") for value in row]
 
 
-def _is_own(subject: Subject) -> str | None:
-    return None if subject.triple is not None else "a decomposition or a law of one's own"
-
-
 def own_parts(subject: Subject) -> tuple[Reduction, ...]:
     """Return the triple in both orders of the pair, the bound being the larger divergence."""
     assert subject.triple is not None
@@ -120,4 +117,13 @@ def own_parts(subject: Subject) -> tuple[Reduction, ...]:
     return tuple(Reduction("own_law", ProofStatus.PROVED, SOURCE, d) for d in orders)
 
 
-OWN_LAW = Bound("own_law", ProofStatus.PROVED, SOURCE, "a law of one's own", own_parts, lacks=_is_own, rank=0)
+OWN_LAW = Bound(
+    "own_law",
+    ProofStatus.PROVED,
+    SOURCE,
+    "a law of one's own",
+    "identity",
+    (*SHUFFLED, TRIPLE),
+    own_parts,
+    rank=0,
+)

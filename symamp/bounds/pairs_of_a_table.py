@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, reduce
 from math import inf, log, pi, sqrt
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from flint import acb, arb, arb_mat
@@ -13,12 +14,12 @@ from numpy.typing import NDArray
 
 from symamp.bounds.bound import Progress
 from symamp.decompositions.numeric_table import Floats, NumericTable
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Law, Level, float_gparv
 from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
+from symamp.numbers.limits import FREQUENCY, RANKING, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT
-from symamp.numbers.work import spend
 from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.inversion import log_of_ball
 from symamp.sums.kernel import Kernel
@@ -26,13 +27,44 @@ from symamp.sums.kernel_balls import power
 from symamp.sums.kernel_floats import float_sum
 from symamp.sums.tilted import Plan
 
-# --- Which pairs of rows of a table are worst: a saddle-point score of all of them at once, in doubles. Not a bound
+# ------------------------- What trades time against width: any values are valid. Chosen by the tables of tests/golden
 
+FEW_INPUTS, FEW_ENTRIES = 6, 256
+"""Up to this size every pair is estimated by itself. Rankings are quicker, but for few users not to be trusted."""
+ESTIMATED = 8
+"""How many of a ranking are estimated one by one. Of 89 random tables the worst was among these for 86."""
+_MOST_HIDING = 100
+"""Up to so many inputs each is tried for the other users; of more, those with the largest chi-square."""
 _AROUND, _MOST_TILTS = 4.0, 33
 """Tilts are sought this many octaves beyond the saddle points of normal laws, half an octave apart if they are few."""
-_CALL, _TERM, _EXPONENTIALS = 30.0, 0.0015, 20  # units of work; the third in terms
 _LEAST_SHARE = 0.1
 """Of the pairs, those whose rows differ least: their saddle points are not looked for."""
+_KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
+"""The gap of bounds on many pairs at once. With more terms than that, one pair by itself rules out most others."""
+_MOST, _CHUNK = 30_000_000, 500_000
+"""So many triples (pair, x, y) take seconds; so many of them are in memory at once."""
+_SMOOTHINGS = np.array([0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
+"""Values of sigma s that are tried, in units of the tilted spread: what is smoothed more decays sooner."""
+_BEYOND, _MOST_BEYOND = 12.0, 0.25
+"""J and the largest eta of docs/proofs/all_pairs.md: a larger J is a sharper shape, on a shorter part of the line."""
+
+# ----------------------- The range in which doubles, with their error bounds, are of use: beyond it nothing is returned
+
+_EXPONENTIALS = 20
+"""How many terms of a product of matrices take the time of the exponentials of an entry."""
+_ROUNDINGS = 2.0**-50
+_TINY = arb(2) ** -60
+_SMALLEST, _LARGEST = 1e-100, 1e100
+_LEAST_ENTRY, _LARGEST_E, _LARGEST_EXPONENT = 1e-200, 1e12, 1e10
+_CENTRED, _BLURRED, _SLACK = 1e-6, 1e-9, 1.0 + 1e-4
+
+
+def is_small(table: NumericTable) -> bool:
+    """Return whether every pair of rows of a table is estimated by itself, without any ranking."""
+    return len(table.inputs) <= FEW_INPUTS and len(table.inputs) * len(table.messages) <= FEW_ENTRIES
+
+
+# --- Which pairs of rows of a table are worst: a saddle-point score of all of them at once, in doubles. Not a bound
 
 
 def chi_squares(rows: Floats, hidden: Floats) -> Floats:
@@ -43,7 +75,7 @@ def chi_squares(rows: Floats, hidden: Floats) -> Floats:
     """
     seen = hidden > 0.0
     scaled = rows[:, seen] / np.sqrt(hidden[seen])
-    # Centred: differences of rows that are nearly alike must not cancel.
+    # Centred: differences of rows that are nearly equal must not cancel.
     scaled = scaled - scaled.mean(axis=0)
     gram = scaled @ scaled.T
     norms = np.diagonal(gram)
@@ -56,7 +88,6 @@ def excesses(rows: Floats, e: float) -> Floats:
     >>> excesses(np.array([[0.75, 0.25], [0.25, 0.75]]), 1.0).tolist()
     [[0.0, 0.5], [0.5, 0.0]]
     """
-    spend(_TERM * rows.size * len(rows))
     return np.array([np.maximum(row - e * rows, 0.0).sum(axis=1) for row in rows])
 
 
@@ -122,7 +153,6 @@ def log_moments(rows: Floats, hidden: Floats, e_minus_one: float, theta: float) 
     Built from e^x - 1, so that nothing of the small logarithm cancels before n multiplies it, but for large tilts,
     where the terms of e^x - 1 would cancel themselves. What overflows is nan or inf.
     """
-    spend(_CALL + _TERM * rows.size * (_EXPONENTIALS + len(rows)))
     seen = hidden > 0.0
     weights, ratios = hidden[seen], theta * rows[:, seen] / hidden[seen]
     with np.errstate(all="ignore"):
@@ -138,6 +168,11 @@ def log_moments(rows: Floats, hidden: Floats, e_minus_one: float, theta: float) 
         return found
 
 
+def ranking_work(table: NumericTable) -> float:
+    """Return the work of one ranking of all pairs of rows."""
+    return RANKING.of(table.floats.size * (len(table.inputs) + _EXPONENTIALS))
+
+
 def best(scores: Floats, most: int) -> list[tuple[int, int]]:
     """Return the positions of the largest entries, largest first; -inf is left out."""
     flat = scores.ravel()
@@ -146,13 +181,77 @@ def best(scores: Floats, most: int) -> list[tuple[int, int]]:
     return [(int(i // len(scores)), int(i % len(scores))) for i in order if flat[i] > -np.inf]
 
 
+def worst_triples(
+    table: NumericTable, level: Level, n: int, most: int, hiding: Sequence[int] | None = None
+) -> list[tuple[int, int, int]]:
+    """Return triples (x0, x1, x*) of rows with a large divergence of (x0, x*, ...) against (x1, x*, ...), by estimates.
+
+    All of them are ranked: the chi-square sum over messages of (R(x0) - R(x1))^2/R(x*) chooses x* where there are many
+    inputs, saddle points choose among the triples. ``hiding`` are the x* that are tried, if they are known.
+
+    >>> import symamp as sa
+    >>> [found] = worst_triples(sa.RandomizedResponse(k=3, eps0=1).table().numeric, Level.of_float(0.01), 1000, 1)
+    >>> sorted(found)
+    [0, 1, 2]
+    """
+    found = list[tuple[float, tuple[int, int, int]]]()
+    for other, scores in _scores(table, level, n, hiding):
+        # A tie goes to an input outside the pair: that is the data set that papers name.
+        found += [(scores[i, j] - 1e-9 * (other in (i, j)), (i, j, other)) for i, j in best(scores, most)]
+    found.sort(key=lambda item: (-item[0], item[1]))
+    return [triple for _, triple in found[:most]] or [(i, j, i) for i, j in table.pairs[:1]]
+
+
+def work_of_triples(table: NumericTable) -> float:
+    """Return the work of ranking all triples."""
+    return len(_hiding(table)) * ranking_work(table)
+
+
+def pairs_badly_hidden(table: NumericTable, level: Level, n: int, most: int) -> list[tuple[int, int]]:
+    """Return the ordered pairs of rows with the largest divergence where all others hold the same input, by estimates.
+
+    >>> import symamp as sa
+    >>> len(pairs_badly_hidden(sa.RandomizedResponse(k=3, eps0=1).table().numeric, Level.of_float(0.01), 1000, 9))
+    6
+    """
+    return best(reduce(np.maximum, (scores for _, scores in _scores(table, level, n))), most)
+
+
+def _scores(
+    table: NumericTable, level: Level, n: int, hiding: Sequence[int] | None = None
+) -> Iterator[tuple[int, Any]]:
+    """Yield inputs x* of the others with estimates of log D for all pairs."""
+    rows, minus_one = table.floats, level.rough_minus_one()
+    alone = excesses(rows, 1.0 + minus_one)
+    for other in _hiding(table) if hiding is None else hiding:
+        yield other, np.where(table.admissible, log_divergences(rows, rows[other], minus_one, n, alone), -np.inf)
+
+
+def has_many_inputs(table: NumericTable) -> bool:
+    """Return whether not every input is tried for the other users."""
+    return len(table.inputs) > _MOST_HIDING
+
+
+@lru_cache(maxsize=8)
+def _hiding(table: NumericTable) -> list[int]:
+    rows = table.floats
+    if not has_many_inputs(table):
+        return list(range(len(rows)))
+    with np.errstate(all="ignore"):
+        largest = [float(chi_squares(rows, row).max()) for row in rows]
+    return [int(i) for i in np.argsort(largest)[::-1][: _MOST_HIDING // 4]]
+
+
+def most_revealing(table: NumericTable) -> list[tuple[int, int]]:
+    """Return the pairs where x0 has most mass on messages that x1 never sends: there others at x1 hide nothing."""
+    never = table.floats == 0.0
+    masses = table.floats @ never.T
+    return best(np.where((masses > 0.0) & table.admissible, masses, -np.inf), 2)
+
+
 # --------- Upper bounds for many pairs of rows of a table at once: one plan, one product of matrices for each frequency
 
 Pair = tuple[int, int]
-_ROUNDINGS = 2.0**-50
-_FREQUENCY, _PAIR, _TERM_OF_KERNEL = 50.0, 8.0, 0.002  # units of work
-_TINY = arb(2) ** -60
-_SMALLEST, _LARGEST = 1e-100, 1e100
 
 
 def kernel_bounds(
@@ -174,7 +273,6 @@ def kernel_bounds(
     scale = moments.at_zero
     sums = [kernel.at_zero()[1] / 2 for _ in pairs]
     for j in range(1, plan.terms):
-        spend(_FREQUENCY + len(pairs) * (_PAIR + _TERM_OF_KERNEL * len(table.messages)))
         if progress is not None:
             progress(j, plan.terms)
         _, weight = kernel.at(kernel.step * j)
@@ -243,9 +341,11 @@ def _side(
         grown = [(tilt * r).exp() for r in ratios]
         circle = [(turn * r).sin_cos() for r in ratios]
         if any(g.rel_accuracy_bits() < 60 for g in grown) or any(s.rad() > _TINY for s, _ in circle):
-            raise PrecisionError("table", "entries with few digits", "at least 60 bits at the working precision")
+            raise PrecisionError(
+                "table", Problem("entries have less than 60 bits at this precision"), "take a higher one"
+            )
         if not all(g < _LARGEST for g in grown):
-            raise PrecisionError("table", "moments beyond doubles", "a tilt that keeps them below 1e100")
+            raise PrecisionError("table", Problem("moments are beyond 1e100"), "take a smaller tilt")
         sizes.append([float(g) if g > _SMALLEST else 0.0 for g in grown])
         turns.append([complex(float(c), float(s)) for s, c in circle])
     return np.array(sizes), np.array(turns)
@@ -255,8 +355,6 @@ def _side(
 
 MOMENTS = "moments"
 """The evaluator of what moments prove."""
-_ENTRY, _EXPONENTIALS_OF_BOUNDS = 0.15, 20  # units of work of one product of balls, and exponentials in these
-_KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
 
 
 def worst_pairs(table: NumericTable, level: Level, n: int, most: int) -> list[Pair]:
@@ -298,12 +396,13 @@ def narrowed(
     bound: arb,
     pairs: list[Pair],
     worst: Law,
+    limits: Limits,
     progress: Progress | None = None,
 ) -> list[Pair]:
     """Return those of the pairs that are still not proved to have a divergence of at most ``bound``.
 
     The divergence of one user alone is tried first, as it bounds that of n; then the compact kernel with the plan that
-    suits ``worst``, the law of one of the worst pairs; ``progress`` is told (done, all) of its terms.
+    suits ``worst``, the law of one of the worst pairs; ``progress`` is called with (done, all) of its terms.
 
     Guarantee
     ---------
@@ -318,6 +417,7 @@ def narrowed(
         plan = float_sum(rough, n, _KERNEL_GAP, _MOST_FREQUENCIES).plan
         if plan.terms > _MOST_TERMS:  # one pair by itself leaves most of them out
             return left
+        limits.charge(plan.terms * FREQUENCY.of(len(left)))
         try:
             bounds = kernel_bounds(table, level, n, left, plan, progress)
         except PrecisionError:  # then each pair is evaluated by itself
@@ -360,7 +460,6 @@ def _own_tilts(table: NumericTable, level: Level, n: int, pairs: Sequence[Pair])
 
 def _moment(table: NumericTable, level: Level, theta: arb, pair: Pair) -> arb:
     """Return M(theta) of one pair."""
-    spend(_ENTRY * _EXPONENTIALS_OF_BOUNDS * len(table.messages))
     e, found, seen = level.exponential(), arb(0), arb(0)
     for y, r in enumerate(table.least):
         if not table.is_null(int(r)):
@@ -377,7 +476,6 @@ def _root(x: arb, n: int) -> arb:
 
 def _moments(table: NumericTable, level: Level, theta: arb) -> tuple[arb_mat, arb]:
     """Return sum over y of m(y) e^(theta (r0 - E r1)) for all pairs, and the mass of the null symbol."""
-    spend(_ENTRY * table.floats.size * (_EXPONENTIALS_OF_BOUNDS + len(table.inputs)))
     e = level.exponential()
     hidden = [table.ball(int(r)) for r in table.least]
     seen = [y for y, r in enumerate(table.least) if not table.is_null(int(r))]
@@ -426,15 +524,6 @@ def _e(level: Level) -> float:
 Mean: TypeAlias = Callable[[Floats], Floats]
 Booleans: TypeAlias = NDArray[np.bool_]
 
-_MOST, _CHUNK = 30_000_000, 500_000
-"""So many triples (pair, x, y) take seconds; so many of them are in memory at once."""
-_TRIPLE, _WHOLE = 0.05, 3  # units of work, and terms
-_LEAST_ENTRY, _LARGEST_E, _LARGEST_EXPONENT = 1e-200, 1e12, 1e10
-_CENTRED, _BLURRED, _SLACK = 1e-6, 1e-9, 1.0 + 1e-4
-_BEYOND, _MOST_BEYOND = 12.0, 0.25
-_SMOOTHINGS = np.array([0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
-"""Values of sigma s that are tried, in units of the tilted spread: what is smoothed more decays sooner."""
-
 
 @dataclass(frozen=True)
 class _Common:
@@ -476,7 +565,6 @@ def common_bounds(
         return nothing
     with np.errstate(all="ignore"):  # what is no number proves nothing
         best = min(common, key=lambda c: float(np.nan_to_num(_bounds(rows, [worst], c), nan=inf)[0]))
-        spend(_TRIPLE * len(pairs) * rows.size * (_WHOLE + len(parameters.terms)))
         size = max(_CHUNK // rows.size, 1)
         parts = [_bounds(rows, pairs[i : i + size], best) for i in range(0, len(pairs), size)]
     return np.concatenate([np.empty(0), *parts])
@@ -539,7 +627,7 @@ def _bounds(rows: Floats, pairs: Sequence[Pair], c: _Common) -> Floats:
 
 
 def _raised(exponent: Floats) -> Floats:
-    """Return e^exponent or more; what is far below 1 is not told apart, what is far above it is inf."""
+    """Return e^exponent or more; what is far below 1 is rounded up to one value, what is far above it is inf."""
     return np.where(exponent < LARGEST, exponentials(np.clip(exponent, -LARGEST, LARGEST)), inf)
 
 

@@ -1,4 +1,4 @@
-"""What is known of an analysis: a proved bound and an unproved one never look alike."""
+"""What is known of a bound: a proved bound and an unproved one never look the same."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""A reduction: a triple (A0, A1, A2) with a name, a proof status and a source."""
+"""A reduction: a triple (A0, A1, A2) with a name, a proof status and a source; the triple of data sets among them."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, TypeGuard
+from typing import TypeGuard
 
 import sympy as sp
 from flint import arb
@@ -13,12 +13,16 @@ from flint import arb
 from symamp.bounds.bound import DataSets, PairBound, PairBoundDefaults
 from symamp.bounds.convex_order import is_worse
 from symamp.bounds.proof_status import ProofStatus
+from symamp.decompositions.blanket import Weights, triple
 from symamp.decompositions.decomposition import Decomposition
+from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.to_law import law_of
 from symamp.laws.law import Law, Level, quick_gparv
-from symamp.numbers.work import is_spent, kept
+from symamp.numbers.limits import Limits, kept
 from symamp.sums.divergence import Enclosure, Settings, enclose_divergence, estimate_log_divergence
-from symamp.sums.inversion import approximate_log_law, estimate_epsilon, largest_epsilon, limit_divergence, plateau
+from symamp.sums.inversion import approximate_log_law, estimate_epsilon, largest_epsilon, limit_divergence
+
+DATA_SETS = "Su, Cheng, Wang 2025, Theorem 14"
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,6 @@ class Reduction(PairBoundDefaults):
     decomposition: Decomposition
     dataset: tuple[tuple[str, sp.Rational], ...] = ()
     member: str = ""
-
-    is_triple: ClassVar[bool] = True
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -58,11 +60,11 @@ class Reduction(PairBoundDefaults):
         """The component list, or what says as much."""
         return self.decomposition.fingerprint
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
-        if is_spent():
+        if settings.limits.is_spent():
             return approximate_log_law(quick_gparv(self.law, level), n)
-        return _estimated(self.decomposition, bool(self.dataset), level, n, settings or Settings())
+        return _estimated(settings.limits, self.decomposition, bool(self.dataset), level, n, settings)
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
@@ -74,11 +76,6 @@ class Reduction(PairBoundDefaults):
         """Return a ball around the limit of the divergence as eps grows."""
         return limit_divergence(self.law, n) if largest_epsilon(self.law) == inf else arb(0)
 
-    @property
-    def plateau(self) -> float:
-        """An eps from which on the divergence is positive and does not fall any more; inf if there is none."""
-        return plateau(self.law)
-
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the divergence.
 
@@ -86,7 +83,7 @@ class Reduction(PairBoundDefaults):
         ---------
         The divergence of the triple lies between the outer ends. Proof: docs/proofs/kernel_sandwich.md.
         """
-        return _enclosed(self.decomposition, bool(self.dataset), level, n, settings)
+        return _enclosed(settings.limits, self.decomposition, bool(self.dataset), level, n, settings)
 
     def dominates(self, other: PairBound, level: Level) -> bool:
         """Return whether convex order proves that ``other`` is not worse at this level, for every n.
@@ -101,17 +98,34 @@ class Reduction(PairBoundDefaults):
 
 def is_triple(part: PairBound) -> TypeGuard[Reduction]:
     """Return whether the part is a triple: then it has a law, and a certificate can carry it."""
-    return part.is_triple
+    return isinstance(part, Reduction)
+
+
+def dataset_reduction(mechanism: LocalRandomizer, pair: tuple[str, str], others: Weights) -> Reduction:
+    """Return the triple A0 = R(x0), A1 = R(x1), A2 = sum of w R(x*) over the weighted inputs of the other users.
+
+    Guarantee
+    ---------
+    Its divergence is at most that of the shuffled reports for the worst pair of neighbouring data sets: equal to one
+    of them if a single input has weight 1, and an average over some of them otherwise.
+    Proof: docs/proofs/blanket_reduction.md.
+    """
+    return Reduction("data set", ProofStatus.LOWER, DATA_SETS, triple(mechanism, pair, others), others)
 
 
 # A search comes back to the same triple at the same level: nothing is evaluated twice.
 @kept(maxsize=8192)
-def _estimated(decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings) -> float:
-    return estimate_log_divergence(law_of(decomposition, complete), level, n, settings)
+def _estimated(
+    limits: Limits, decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings
+) -> float:
+    return estimate_log_divergence(law_of(decomposition, complete), level, n, settings.under(limits))
 
 
 @kept(maxsize=1024)
-def _enclosed(decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings) -> Enclosure:
+def _enclosed(
+    limits: Limits, decomposition: Decomposition, complete: bool, level: Level, n: int, settings: Settings
+) -> Enclosure:
+    settings = settings.under(limits)
     around = decomposition.enclosing_laws
     if around is None:
         return enclose_divergence(law_of(decomposition, complete), level, n, settings)

@@ -1,21 +1,24 @@
-"""The analyses by name: whatever the files of this folder define, found and not listed."""
+"""The bounds by name: whatever the files of this folder, and of folders in it, define, found and not listed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from types import MappingProxyType
 
-from symamp import bounds as analyses
-from symamp.bounds.analysis import Bound
-from symamp.bounds.subject import Subject
-from symamp.errors import ArgumentError, SupportMismatchError
+from symamp import bounds
+from symamp.bounds.bound import Bound
+from symamp.bounds.subject import Setting, Subject
+from symamp.errors import ArgumentError, Problem, SupportMismatchError
+
+_ABOVE = (__name__, f"{bounds.__name__}.search")
+"""The files of this folder that read the bounds from here."""
 
 
 def _found() -> Mapping[str, Bound]:
-    modules = (m.name for m in iter_modules(analyses.__path__) if m.name != "registry")
-    values = [v for name in modules for v in vars(import_module(f"{analyses.__name__}.{name}")).values()]
+    modules = (m.name for m in walk_packages(bounds.__path__, f"{bounds.__name__}.") if m.name not in _ABOVE)
+    values = [v for name in modules for v in vars(import_module(name)).values()]
     found = {v.name: v for v in values if isinstance(v, Bound)}
     last = max((a.rank for a in found.values() if a.rank is not None), default=0) + 1
 
@@ -27,30 +30,28 @@ def _found() -> Mapping[str, Bound]:
 
 
 BOUNDS = _found()
-"""All analyses by name, cheap defaults first, what is no guarantee last."""
+"""All bounds by name, cheap defaults first, what is no guarantee last."""
 
 
-def analysis(name: object, subject: Subject) -> Bound:
-    """Return the analysis of that name, after checking that it supports the subject.
+def named(name: object, setting: Setting) -> Bound:
+    """Return the bound of that name, after checking that the setting meets its hypotheses.
 
-    Raises ArgumentError for an unknown name, SupportMismatchError with the reason if it does not apply.
+    Raises ArgumentError for an unknown name, SupportMismatchError with the reason if the setting does not.
     """
     if not isinstance(name, str) or name not in BOUNDS:
         raise ArgumentError("method", name, f"one of {', '.join(BOUNDS)}")
-    reason = BOUNDS[name].supports(subject)
-    if reason is not None:
-        raise SupportMismatchError("method", name, reason)
+    BOUNDS[name].check(setting)
     return BOUNDS[name]
 
 
 def by_default(subject: Subject) -> tuple[Bound, ...]:
-    """Return the proved analyses among whose bounds the least is taken, cheap ones first.
+    """Return the proved bounds of which the least is taken, cheap ones first.
 
     Raises SupportMismatchError if none applies.
     """
     ranked = [a for a in BOUNDS.values() if a.rank is not None and a.proof_status.is_guarantee]
-    found = tuple(a for a in ranked if not a.skip_by_default(subject) and a.supports(subject) is None)
+    found = tuple(a for a in ranked if not a.skip_by_default(subject) and a.unsupported_reason(subject) is None)
     if not found:
-        reasons = "; ".join(f"{a.name}: {a.supports(subject)}" for a in ranked)
-        raise SupportMismatchError("mechanism", repr(subject), reasons)
+        reasons = "; ".join(f"{a.name}: {a.unsupported_reason(subject)}" for a in ranked)
+        raise SupportMismatchError("mechanism", Problem(f"no bound applies to {subject!r}"), reasons)
     return found

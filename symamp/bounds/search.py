@@ -1,46 +1,34 @@
-"""From floats to a guarantee: which upper bound is least, which data set is worst, and eps from delta on both sides."""
+"""The search in floats: which upper bound is the least at a question."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, isfinite, nextafter
+from math import inf
 from operator import itemgetter
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
-from flint import arb, fmpq
-
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import ROUGH, DataSetBound, Evidence, MaxOverPairs, PairBound, Progress
-from symamp.bounds.lower_bounds import lower_bound
-from symamp.bounds.pairs_of_a_table import MOMENTS
-from symamp.bounds.registry import analysis, by_default
+from symamp.bounds.bound import AttainedBound, Bound, MaxOverPairs, PairBound, Progress
+from symamp.bounds.registry import by_default, named
 from symamp.bounds.subject import Subject
 from symamp.laws.law import Level
-from symamp.numbers.dyadic import Dyadic
-from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import is_spent
 from symamp.sums.divergence import Settings
-from symamp.sums.inversion import LARGEST_EPS, log_of, log_of_ball
-
-# ------------------ The search in floats: which upper bound is the least at a question, and which data set is the worst
+from symamp.sums.inversion import LARGEST_EPS
 
 LOOSE = 1e-3
-"""Relative distance of the bounds from which on more is tried: dearer analyses above, mixtures of inputs below."""
+"""Relative distance of the bounds from which on more is tried: costlier bounds above, mixtures of inputs below."""
 
 Tried: TypeAlias = tuple[float, MaxOverPairs, PairBound]
 """An estimate of a bound at a question, the bound, and its part with the largest value."""
 
 _NEAR, _FAR_ABOVE = 1.0, 0.1
 """A bound that was so far above the least in log delta is left out where the lower bound has changed by less."""
-_PATIENCE = 3
-"""How often mixtures are tried by one profile before it does without."""
 
 
 class CandidateBounds:
     """The upper bounds of a subject, made when they are needed: the named one, or all proved ones, cheap first."""
 
     def __init__(self, subject: Subject, method: str | None, progress: Progress | None = None) -> None:
-        self._analyses = by_default(subject) if method is None else (analysis(method, subject),)
+        self._analyses = by_default(subject) if method is None else (named(method, subject),)
         self._subject, self._progress = subject, progress
         self._made: dict[str, MaxOverPairs] = {}
         self._floors: dict[str, tuple[PairBound, ...]] = {}
@@ -57,7 +45,7 @@ class CandidateBounds:
         """The cheapest bound."""
         return self._bound(self._analyses[0])
 
-    def _is_hopeless(self, found: Bound, n: int, level: Level, log_delta: float) -> bool:
+    def _is_hopeless(self, found: Bound, n: int, level: Level, log_delta: float, settings: Settings) -> bool:
         """Return whether the bound takes too long for one of many, or its parts show that it is not below this."""
         if len(self._analyses) > 1 and found.too_costly(self._subject, level, n):
             return True
@@ -65,7 +53,7 @@ class CandidateBounds:
             return False
         if found.name not in self._floors:
             self._floors[found.name] = tuple(found.floor(self._subject))
-        return any(part.log_estimate(level, n, ROUGH) >= log_delta for part in self._floors[found.name])
+        return any(part.log_estimate(level, n, settings.rough) >= log_delta for part in self._floors[found.name])
 
     def roots(
         self,
@@ -83,9 +71,9 @@ class CandidateBounds:
         tried: list[Tried] = []
         for found in self._analyses:
             least = min((root for root, *_ in tried), default=inf)
-            if tried and is_spent():
+            if tried and settings.limits.is_spent():
                 break
-            if tried and self._is_hopeless(found, n, Level.of_float(min(least, LARGEST_EPS)), log_delta):
+            if tried and self._is_hopeless(found, n, Level.of_float(min(least, LARGEST_EPS)), log_delta, settings):
                 continue
             bound = self._bound(found)
             if exact and tried and bound.parts[0].estimate_error > 0.0:
@@ -95,11 +83,11 @@ class CandidateBounds:
                 start, first = low, lower
             root, part = bound.root(n, log_delta, settings, start, first)
             tried.append((root, bound, part))
-            if part.is_attained or min(root, least) <= low * (1.0 + LOOSE):
+            if isinstance(part, AttainedBound) or min(root, least) <= low * (1.0 + LOOSE):
                 break
         return sorted(tried, key=itemgetter(0))
 
-    def values(self, level: Level, n: int, low: float, exact: bool = False) -> list[Tried]:
+    def values(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> list[Tried]:
         """Return the bounds that were tried with the logarithms of their estimates, the least first, likewise.
 
         What was far above the least at a question near this one is not tried again.
@@ -110,255 +98,64 @@ class CandidateBounds:
         for found in self._analyses:
             if is_near and found.name in beaten:
                 continue
-            if tried and is_spent():
+            if tried and settings.limits.is_spent():
                 break
             least = min((value for value, *_ in tried), default=inf)
-            if self._is_hopeless(found, n, level, least):
+            if self._is_hopeless(found, n, level, least, settings):
                 continue
             bound = self._bound(found)
             if exact and tried and bound.parts[0].estimate_error > 0.0:
                 continue
-            part = bound.ranked(level, n)[0]
-            value = part.log_estimate(level, n)
+            part = bound.ranked(level, n, settings)[0]
+            value = part.log_estimate(level, n, settings.usual)
             tried.append((value, bound, part))
-            if part.is_attained or min(value, least) <= low + LOOSE:
+            if isinstance(part, AttainedBound) or min(value, least) <= low + LOOSE:
                 break
         if not tried:  # what is left takes too long at this level
             self._beaten = low, (n, exact), frozenset()
-            return self.values(level, n, low, exact)
+            return self.values(level, n, settings, low, exact)
         tried.sort(key=itemgetter(0))
         if not is_near:
             far = (part.method for value, _, part in tried if value > tried[0][0] + _FAR_ABOVE)
             self._beaten = low, (n, exact), frozenset(far)
         return tried
 
-    def least_value(self, level: Level, n: int, low: float, exact: bool = False) -> Tried:
+    def least_value(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> Tried:
         """Return (log divergence, bound, part) of the bound with the least estimate, down to about ``low``."""
-        return self.values(level, n, low, exact)[0]
+        return self.values(level, n, settings, low, exact)[0]
 
 
-class DataSetSearch:
-    """The lower bounds of a subject: data sets, tried from the simple to the mixed; the last winners come first."""
+class OnlyBound(CandidateBounds):
+    """One bound, where there is no other."""
 
-    def __init__(self, subject: Subject) -> None:
-        self._simple = lower_bound(subject)
-        self._in_vain = 0
-        self._winner: PairBound | None = None
-        self._hopeless: dict[int, tuple[tuple[DataSetBound, arb], ...]] = {}
+    def __init__(self, bound: MaxOverPairs) -> None:
+        self._only = bound
 
-    def largest_root(
-        self, n: int, log_delta: float, settings: Settings, start: float | None = None
-    ) -> tuple[float, DataSetBound]:
-        """Return (eps, data set) with the largest estimated eps among the simple data sets."""
-        found = self._simple.root(n, log_delta, settings, start, self._winner)
-        self._winner = found[1]
-        return _reduction(found)
+    @property
+    def first(self) -> MaxOverPairs:
+        """The bound."""
+        return self._only
 
-    def largest_mixed_root(
-        self, n: int, log_delta: float, settings: Settings, best: DataSetBound, root: float
-    ) -> tuple[float, DataSetBound]:
-        """Return (eps, data set) with the largest estimated eps among the mixtures for the pair of the best one."""
-        if not 0.0 < root < inf or self._in_vain >= _PATIENCE or is_spent():
-            return root, best
-        mixed = MaxOverPairs.of((best, *self._simple.mixtures(best, Level.of_float(root), n)))
-        return self._told(_reduction(mixed.root(n, log_delta, settings, root)))
+    def roots(
+        self,
+        n: int,
+        log_delta: float,
+        settings: Settings,
+        low: float,
+        exact: bool = False,
+        lower: PairBound | None = None,
+    ) -> list[Tried]:
+        """Return the bound with its estimated eps."""
+        root, part = self._only.root(n, log_delta, settings, low)
+        return [(root, self._only, part)]
 
-    def largest_value(self, level: Level, n: int) -> tuple[float, DataSetBound]:
-        """Return (log divergence, data set) with the largest estimate among the simple data sets."""
-        return _largest(self._simple, level, n)
-
-    def largest_mixed_value(self, level: Level, n: int, best: DataSetBound) -> tuple[float, DataSetBound]:
-        """Return (log divergence, data set) with the largest estimate among the mixtures for the pair of the best."""
-        if self._in_vain >= _PATIENCE or is_spent():
-            return _largest(MaxOverPairs((best,)), level, n)
-        return self._told(_largest(MaxOverPairs.of((best, *self._simple.mixtures(best, level, n))), level, n))
-
-    def _told(self, found: tuple[float, DataSetBound]) -> tuple[float, DataSetBound]:
-        """Remember whether a mixture has won: where several have not, further questions go without them."""
-        self._in_vain = 0 if len(found[1].dataset) > 1 else self._in_vain + 1
-        return found
-
-    def attained_root(
-        self, n: int, log_delta: float, settings: Settings, worst: PairBound, root: float, best: PairBound, low: float
-    ) -> tuple[float, PairBound]:
-        """Return (eps, data set): that by which the upper bound itself is attained, if there is one and it is above."""
-        found = worst.attained(Level.of_float(root), n) if 0.0 < root < inf else None
-        if found is None:
-            return low, best
-        value = found.root(n, log_delta, settings, root)
-        return (value, found) if value > low or _is_truth(worst) else (low, best)
-
-    def attained_value(
-        self, level: Level, n: int, worst: PairBound, best: PairBound, low: float
-    ) -> tuple[float, PairBound]:
-        """Return (log divergence, data set) in the same way."""
-        found = worst.attained(level, n)
-        if found is None:
-            return low, best
-        value = found.log_estimate(level, n)
-        return (value, found) if value > low or _is_truth(worst) else (low, best)
-
-    def never_below(self, n: int, delta: fmpq) -> DataSetBound | None:
-        """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
-        if n not in self._hopeless:
-            with at_precision(256):
-                parts = (_reduction((0.0, p))[1] for p in self._simple.parts)
-                limits = ((p, p.limit(n)) for p in parts)
-                self._hopeless[n] = tuple((p, limit) for p, limit in limits if limit > 0)
-        with at_precision(256):
-            return next((p for p, limit in self._hopeless[n] if limit > arb(delta)), None)
+    def values(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> list[Tried]:
+        """Return the bound with the logarithm of its estimate."""
+        part = self._only.ranked(level, n, settings)[0]
+        return [(part.log_estimate(level, n, settings.usual), self._only, part)]
 
 
 def attained_first(tried: Sequence[Tried], slack: float) -> Tried:
     """Return the least bound, or one as low within the slack that is known to be attained: its data set is worst."""
     least = tried[0]
-    return next((t for t in tried if t[2].is_attained and t[0] <= least[0] + slack), least)
-
-
-def _is_truth(part: PairBound) -> bool:
-    """Return whether the bound is the largest divergence itself, and is known to any accuracy."""
-    return part.is_attained and part.estimate_error == 0.0
-
-
-def _reduction(found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:
-    value, part = found
-    return value, cast(DataSetBound, part)
-
-
-def _largest(bound: MaxOverPairs, level: Level, n: int) -> tuple[float, DataSetBound]:
-    part = bound.ranked(level, n)[0]
-    return _reduction((part.log_estimate(level, n, ROUGH), part))
-
-
-# ----------------------------- eps from delta, certified: one evaluation on each side of a guess that floats have found
-
-_STEPS = 40
-_LEAST = 2e-16
-_WORTH = 3e-4
-"""So much less of eps is worth another evaluation."""
-_WIDE, _STEP_SIZES, _SMALL = 1e-2, (1e-4, 1e-7, 1e-10), 1e-3
-
-
-def epsilon_above(
-    bound: MaxOverPairs, worst: PairBound, n: int, delta: fmpq, guess: float, settings: Settings
-) -> tuple[float, tuple[Evidence, ...]]:
-    """Return a double eps >= guess, as close as can be certified, at which all parts have divergence <= delta.
-
-    Guarantee
-    ---------
-    Every evaluation of the evidence is proved to be at most delta at the returned eps, and together they cover the
-    bound; divergences decrease in eps, so this holds for all larger eps. (inf, ()) if no eps is certified.
-    Proof: docs/proofs/inversion.md.
-    """
-    guess = _at_tie(worst, n, delta, guess)
-    if guess == inf:
-        return inf, ()
-    slope, shift = _first_step(worst, guess, n, delta, settings)
-    missed: tuple[float, float] | None = None
-    for _ in range(_STEPS):
-        eps = guess if guess == shift == 0.0 else nextafter(guess + shift, inf)
-        found = bound.evidence(Level.of_float(eps), n, settings, delta, worst)
-        miss = _miss(found[-1].upper, delta)
-        if missed is not None and missed[1] > miss:
-            slope = (missed[1] - miss) / (shift - missed[0])
-        if all(e.is_at_most(delta) for e in found):
-            closer = eps + (miss + 0.25 * worst.estimate_error) / slope
-            if (
-                worst.estimate_error > 0.0
-                and len(found) == 1
-                and not is_spent()
-                and 0.0 < closer < eps * (1.0 - _WORTH)
-            ):
-                again = bound.evidence(Level.of_float(closer), n, settings, delta, worst)
-                if all(e.is_at_most(delta) for e in again):
-                    return closer, again
-            return eps, found
-        if is_spent() and worst.estimate_error > 0.0 and found[-1].evaluator == MOMENTS:
-            return inf, ()  # pairs are left to their blankets: another bound is as good
-        part = found[-1].part
-        if part is not worst:  # it is the worse one here, and shows by itself where it is delta
-            root = _at_tie(part, n, delta, part.root(n, log_of(delta), settings, guess))
-            if guess < root < inf:
-                worst, guess = part, root
-                slope, shift = _first_step(worst, guess, n, delta, settings)
-                missed = None
-                continue
-        missed = shift, miss
-        shift = _further(shift, miss + worst.estimate_error, slope, guess, settings)
-    return inf, ()
-
-
-def _first_step(worst: PairBound, guess: float, n: int, delta: fmpq, settings: Settings) -> tuple[float, float]:
-    """Return the slope at a guess, and how far beyond it the divergence is likely to be proved."""
-    slope = _slope(worst, guess, n, delta)
-    return slope, 0.0 if guess == 0.0 else max(0.6 * max(settings.gap, worst.gap_floor), worst.estimate_error) / slope
-
-
-def epsilon_below(
-    part: PairBound, n: int, delta: fmpq, guess: float, settings: Settings
-) -> tuple[float, tuple[Evidence, ...]]:
-    """Return a double eps <= guess, as close as can be certified, at which the part has divergence > delta.
-
-    Guarantee
-    ---------
-    At the returned eps > 0 the left end of the evidence is > delta, and so for all smaller eps; (0, ()) if none is
-    certified. Proof: docs/proofs/inversion.md.
-    """
-    guess = _at_tie(part, n, delta, guess)
-    if guess in (0.0, inf) or part.estimate_error > 0.0:  # inf: not proved; accuracy: the part has no lower end
-        return 0.0, ()
-    slope = _slope(part, guess, n, delta)
-    shift = 0.6 * max(settings.gap, part.gap_floor) / slope
-    for _ in range(_STEPS):
-        eps = nextafter(guess - shift, -inf)
-        if eps <= 0.0:
-            return 0.0, ()
-        level = Level.of_float(eps)
-        found = Evidence.of(part, level, part.enclose(level, n, settings))
-        if found.is_above(delta):  # strictly: on a plateau at delta itself every eps is private
-            return eps, (found,)
-        shift = _further(shift, abs(_miss(found.lower, delta)), slope, guess, settings)
-    return 0.0, ()
-
-
-def _at_tie(part: PairBound, n: int, delta: fmpq, guess: float) -> float:
-    """Return the guess, or where the divergence comes down to delta, if delta is what is left of it for large eps."""
-    plateau = part.plateau
-    if plateau == inf:
-        return guess
-    with at_precision(256):
-        return plateau if part.limit(n).contains(delta) else guess
-
-
-def _further(shift: float, miss: float, slope: float, guess: float, settings: Settings) -> float:
-    """Return a larger shift after an evaluation whose end missed delta by ``miss`` in the logarithm."""
-    miss = min(miss, 50.0)
-    return max(2.0 * shift, shift + 1.1 * miss / slope, abs(guess) * _LEAST, 0.6 * settings.gap / slope)
-
-
-def _miss(value: Dyadic, delta: fmpq) -> float:
-    """Return log(value / delta), -inf for 0 and 1 where it is not known."""
-    if value.mantissa <= 0:
-        return -inf
-    miss = log_of_ball(value.ball) - log_of(delta)
-    return miss if isfinite(miss) else 1.0
-
-
-def _slope(part: PairBound, eps: float, n: int, delta: fmpq) -> float:
-    """Return a positive float near -d log D / d eps at the eps where D is delta, for choosing a first step."""
-    wide = _WIDE * eps
-    cheap = part.slope_proxy(Level.of_float(eps), n)
-    if cheap is not None:
-        part = cheap
-    elif wide > 0.0:
-        slope = (log_of(delta) - part.log_estimate(Level.of_float(eps + wide), n, ROUGH)) / wide
-        if isfinite(slope) and slope > 0.0:
-            return slope
-    b = part.log_estimate(Level.of_float(eps), n, ROUGH)
-    for relative in _STEP_SIZES:
-        # Near the local budget the divergence vanishes a short way on: then the next step is smaller.
-        step = relative * (eps or _SMALL)
-        slope = (b - part.log_estimate(Level.of_float(eps + step), n, ROUGH)) / step
-        if isfinite(slope) and slope > 0.0:
-            return slope
-    return 1.0 / (eps or _SMALL)
+    return next((t for t in tried if isinstance(t[2], AttainedBound) and t[0] <= least[0] + slack), least)

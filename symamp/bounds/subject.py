@@ -1,4 +1,4 @@
-"""What a question can be about: one mechanism, or everything that shares a property."""
+"""A setting, as theorems ask for it: who runs what, who is compared, who takes part, what is seen. And a subject."""
 
 from __future__ import annotations
 
@@ -14,8 +14,38 @@ from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.randomizers.noise.densities import Densities
 
 
-class Subject(Protocol):
-    """What analyses ask of the subject of a question; mechanisms and ``PureLDP`` are subjects.
+class Setting(Protocol):
+    """The facts that hypotheses of theorems ask for; each has one name, and the setting alone answers it.
+
+    Mechanisms, noise and ``PureLDP`` are settings in which all users run the same and take part; users who differ and
+    samples are others.
+    """
+
+    @property
+    def randomizers(self) -> tuple[Subject, ...]:
+        """What users run: one entry for each group of users."""
+
+    @property
+    def takes_part(self) -> sp.Rational:
+        """The probability with which another user's message is there."""
+
+    @property
+    def shuffled(self) -> str:
+        """What the shuffler permutes: "messages", or "data", whose positions then publish their outputs in order."""
+
+    @property
+    def compares_all(self) -> bool:
+        """Whether any two inputs are compared."""
+
+    def local_ratio(self) -> sp.Expr:
+        """Return e^eps0 for any two inputs, compared or not; ``oo`` if there is no finite local budget."""
+
+    def compared_ratio(self) -> sp.Expr:
+        """Return the same for two inputs that are compared."""
+
+
+class Subject(Setting, Protocol):
+    """What bounds ask of what all users run; mechanisms and ``PureLDP`` are subjects.
 
     ``mechanism`` is the mechanism itself, None where the question is about many at once; ``members`` are mechanisms
     whose lower bounds hold for the subject. ``SubjectBase`` answers where nothing more is known.
@@ -40,18 +70,8 @@ class Subject(Protocol):
     def triple(self) -> Decomposition | None:
         """The triple that the question is about, whatever mechanism has it; None for everything else."""
 
-    @property
-    def compares_all(self) -> bool:
-        """Whether any two inputs are compared."""
-
     def members(self) -> tuple[Mechanism, ...]:
         """Mechanisms that the subject cannot be better protected than."""
-
-    def local_ratio(self) -> sp.Expr:
-        """Return e^eps0 for any two inputs, compared or not; ``oo`` if there is no finite local budget."""
-
-    def compared_ratio(self) -> sp.Expr:
-        """Return the same for two inputs that are compared."""
 
     def degradation(self) -> str | None:
         """Return why privacy can only fall as the parameter eps0, still free, grows; None where it is not proved."""

@@ -1,4 +1,4 @@
-"""The largest divergence over all pairs of rows of a table: the worst one evaluated, the others settled together."""
+"""The largest divergence over all pairs of rows of a table: the worst one evaluated, the others ruled out together."""
 
 from __future__ import annotations
 
@@ -10,47 +10,52 @@ from typing import TypeAlias
 from flint import arb, fmpq
 
 from symamp.bounds.bound import Evidence, MaxOverSearchedPairs, PairBound, Progress, has_many_messages, sharp_enough
-from symamp.bounds.pairs_of_a_table import MOMENTS, Pair, moment_bounds, narrowed, open_pairs, worst_pairs
+from symamp.bounds.pairs_of_a_table import (
+    ESTIMATED,
+    MOMENTS,
+    Pair,
+    is_small,
+    moment_bounds,
+    narrowed,
+    open_pairs,
+    ranking_work,
+    worst_pairs,
+)
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.pairs import distinct_pairs
 from symamp.decompositions.table_decomposition import table_blanket
 from symamp.decompositions.to_law import law_of
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.limits import MOMENT, Limits
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import is_spent
 from symamp.sums.divergence import Enclosure, Settings
 
-Closer: TypeAlias = Callable[[PairBound, Level, int, arb, list[Pair]], list[Pair]]
+Closer: TypeAlias = Callable[[PairBound, Level, int, arb, list[Pair], Limits], list[Pair]]
 """Returns those of some pairs that it does not prove to lie below a bound, given the worst part; worst first."""
 Ranking: TypeAlias = Callable[[NumericTable, Level, int, int], list[Pair]]
 """Returns so many ordered pairs with the largest divergence, by estimates, worst first."""
 Groups: TypeAlias = Callable[[NumericTable, Sequence[Pair]], list[list[Pair]]]
 
-_FEW_INPUTS, _FEW_MESSAGES = 5, 64
-"""Up to so many inputs all pairs are estimated one by one: for few users no ranking is to be trusted."""
-_DEAR = 12
-"""How many pairs besides the worst are evaluated where one evaluation takes long."""
-_REFINED = 6
-"""How many pairs of the ranking are estimated one by one."""
+_RULING_OUT = 6
+"""The work of ruling out pairs by one tilt and putting the rest in order, in rankings."""
 
 
 @dataclass(frozen=True, init=False)
 class MaxOverRows(MaxOverSearchedPairs):
-    """The bound of an analysis over all compared pairs of rows of a table, whose parts are made when they are needed.
+    """A bound over all compared pairs of rows of a table, whose parts are made when they are needed.
 
     ``part`` makes the part of a pair of rows; its divergence must be at most that of the blanket of the pair, since
-    pairs are ranked and settled by their blankets. ``alike`` puts pairs in groups with the same divergence of their
-    parts: those with equal blankets, unless the part is another bound. ``instead`` makes a cheap part, for all but a
-    few pairs where evaluations are dear; ``closer`` settles more pairs at once. ``ranking`` proposes pairs: by their
-    blankets, unless the part is another bound. ``progress`` is told (settled, all) of the ordered pairs.
+    pairs are ranked and ruled out by their blankets. ``groups`` puts pairs in groups with the same divergence of their
+    parts: those with equal blankets, unless the part is another bound. ``closer`` rules out more pairs at once.
+    ``ranking`` proposes pairs: by their blankets, unless the part is another bound. ``progress`` is called with how
+    many ordered pairs are ruled out, and with how many there are.
     """
 
     table: NumericTable
     part: Callable[[Pair], PairBound]
     progress: Progress | None = None
-    alike: Groups = distinct_pairs
-    instead: Callable[[Pair], PairBound] | None = None
+    groups: Groups = distinct_pairs
     closer: Closer | None = None
     ranking: Ranking = worst_pairs
     _left: dict[tuple[int, fmpq | Dyadic], tuple[float, list[Pair]]] = field(
@@ -62,17 +67,16 @@ class MaxOverRows(MaxOverSearchedPairs):
         table: NumericTable,
         part: Callable[[Pair], PairBound],
         progress: Progress | None = None,
-        alike: Groups = distinct_pairs,
-        instead: Callable[[Pair], PairBound] | None = None,
+        groups: Groups = distinct_pairs,
         closer: Closer | None = None,
         ranking: Ranking = worst_pairs,
     ) -> None:
-        vars(self).update(table=table, part=part, progress=progress, alike=alike, instead=instead)
+        vars(self).update(table=table, part=part, progress=progress, groups=groups)
         vars(self).update(closer=closer, ranking=ranking, _left={})
 
     def watched(self, progress: Progress) -> MaxOverRows:
-        """Return the bound that tells how many pairs are settled."""
-        return MaxOverRows(self.table, self.part, progress, self.alike, self.instead, self.closer, self.ranking)
+        """Return the bound that reports how many pairs are ruled out."""
+        return MaxOverRows(self.table, self.part, progress, self.groups, self.closer, self.ranking)
 
     @property
     def searched_table(self) -> NumericTable:
@@ -80,7 +84,7 @@ class MaxOverRows(MaxOverSearchedPairs):
         return self.table
 
     @property
-    def is_dear(self) -> bool:
+    def is_costly(self) -> bool:
         """Whether there are many messages."""
         return has_many_messages(self.table)
 
@@ -92,13 +96,14 @@ class MaxOverRows(MaxOverSearchedPairs):
     @property  # type: ignore[misc]
     def parts(self) -> tuple[PairBound, ...]:
         """One part for each class of pairs: all of them, which may be many."""
-        return tuple(self.part(group[0]) for group in self.alike(self.table, self.table.pairs))
+        return tuple(self.part(group[0]) for group in self.groups(self.table, self.table.pairs))
 
-    def proposed(self, level: Level, n: int) -> list[PairBound]:
+    def proposed(self, level: Level, n: int, settings: Settings) -> list[PairBound]:
         """Return the parts of the pairs that a common ranking finds worst."""
-        if len(self.table.inputs) <= _FEW_INPUTS and len(self.table.messages) <= _FEW_MESSAGES:
+        if is_small(self.table):
             return [self.part(pair) for pair in self.table.pairs]
-        return [self.part(pair) for pair in self.ranking(self.table, level, n, _REFINED) or self.table.pairs[:1]]
+        settings.limits.charge(ranking_work(self.table))
+        return [self.part(pair) for pair in self.ranking(self.table, level, n, ESTIMATED) or self.table.pairs[:1]]
 
     def own(self, part: PairBound | None) -> PairBound | None:
         """Return the part for the pair of inputs of another bound's part."""
@@ -126,26 +131,20 @@ class MaxOverRows(MaxOverSearchedPairs):
         Every ordered pair of inputs that are compared has a divergence of at most the largest ``upper`` of the result,
         or of the goal if that is larger, unless the last of them is above the goal. Proof: docs/proofs/all_pairs.md.
         """
-        worst = self.ranked(level, n)[0] if first is None else first
+        limits = settings.limits
+        worst = self.ranked(level, n, settings)[0] if first is None else first
         found = [Evidence.of(worst, level, worst.enclose(level, n, settings))]
         if goal is not None and not found[0].is_at_most(goal):
             return tuple(found)
         limit: fmpq | Dyadic = found[0].upper if goal is None else goal
-        groups = self._others(level, n, limit, worst)
-        while self.instead is not None and len(groups) > _DEAR and not is_spent():
-            # The worst ones are evaluated; the next one says below what the rest can be left.
-            tried = sharp_enough(self.instead(groups.pop(_DEAR)[0]), level, n, limit, settings)
-            if not tried.is_at_most(limit):
-                found.append(tried)
-                if goal is not None:
-                    return tuple(found)
-                limit = tried.upper
-                groups = self._others(level, n, limit, worst)
-        every, tell = self._every, self.progress or _silent
+        groups = self._others(level, n, limit, worst, limits)
+        every, report = self._every, self.progress or _no_progress
         while groups:
-            tell(every - len(groups), every)
-            if is_spent():
-                found.append(self._by_moments([group[0] for group in groups], level, n))
+            report(every - len(groups), every)
+            if limits.is_spent():
+                left_over = [group[0] for group in groups]
+                limits.charge(ranking_work(self.table) + MOMENT * len(left_over) * len(self.table.messages))
+                found.append(self._by_moments(left_over, level, n))
                 break
             group = groups.pop(0)
             part = self.part(group[0])
@@ -158,9 +157,9 @@ class MaxOverRows(MaxOverSearchedPairs):
             elif (n, limit) in self._left and self._left[n, limit][0] == level.double:
                 self._left[n, limit][1][:] = [pair for pair in self._left[n, limit][1] if pair not in group]
             if self.closer is not None and groups:  # parameters of this one may suit some of the others better
-                left = set(self.closer(part, level, n, _ball(limit), [group[0] for group in groups]))
+                left = set(self.closer(part, level, n, _ball(limit), [group[0] for group in groups], limits))
                 groups = [group for group in groups if group[0] in left]
-        tell(every, every)
+        report(every, every)
         return tuple(sorted(found, key=lambda e: e.upper, reverse=True) if goal is None else found)
 
     def _by_moments(self, pairs: Sequence[Pair], level: Level, n: int) -> Evidence:
@@ -175,33 +174,35 @@ class MaxOverRows(MaxOverSearchedPairs):
             worst = max(range(len(pairs)), key=lambda k: bounds[k])
             return Evidence.of(self.part(pairs[worst]), level, Enclosure(arb(0), bounds[worst], MOMENTS, 256))
 
-    def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: PairBound) -> list[list[Pair]]:
-        """Return the pairs that no common bound settles, worst first, in groups of which one stands for all."""
+    def _others(self, level: Level, n: int, limit: fmpq | Dyadic, worst: PairBound, limits: Limits) -> list[list[Pair]]:
+        """Return the pairs that no common bound rules out, worst first, in groups of which one stands for all."""
         first = self._rows(worst)
-        every, tell = self._every, self.progress or _silent
-        tell(0, every)
-        # What is settled below a goal at some eps is settled at every larger one.
+        every, report = self._every, self.progress or _no_progress
+        report(0, every)
+        # What is at most a goal at some eps is so at every larger one.
         least, left_there = self._left.get((n, limit), (inf, []))
         is_beyond = level.double is not None and level.double >= least
         with at_precision(256):
             ball = _ball(limit)
+            if not is_beyond:
+                limits.charge(_RULING_OUT * ranking_work(self.table))
             rest = left_there if is_beyond else open_pairs(self.table, level, n, ball)
             if len(rest) > 1:
                 left = len(rest)
 
                 def of_sums(done: int, terms: int) -> None:
                     if left * done // terms > left * (done - 1) // terms:
-                        tell(every - left + left * done // terms, every)
+                        report(every - left + left * done // terms, every)
 
                 law = law_of(table_blanket(self.table, first))
-                rest = narrowed(self.table, level, n, ball, rest, law, of_sums)
+                rest = narrowed(self.table, level, n, ball, rest, law, limits, of_sums)
             rest = self._worst_first([pair for pair in rest if pair != first], level, n)
             if self.closer is not None and rest:
-                rest = self.closer(worst, level, n, ball, rest)
+                rest = self.closer(worst, level, n, ball, rest, limits)
         if isinstance(limit, fmpq) and level.double is not None:
             self._left.clear()  # of one search, not of all questions
             self._left[n, limit] = level.double, rest
-        return [group for group in self.alike(self.table, [first, *rest]) if first not in group]
+        return [group for group in self.groups(self.table, [first, *rest]) if first not in group]
 
     def _worst_first(self, pairs: list[Pair], level: Level, n: int) -> list[Pair]:
         if len(pairs) < 2:
@@ -215,5 +216,5 @@ def _ball(limit: fmpq | Dyadic) -> arb:
         return limit.ball if isinstance(limit, Dyadic) else arb(limit)
 
 
-def _silent(done: int, every: int) -> None:
-    """Tell nobody."""
+def _no_progress(done: int, every: int) -> None:
+    """Report nothing."""

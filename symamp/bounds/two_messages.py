@@ -1,39 +1,182 @@
-"""Reports of two messages: the truth over all data sets, by boxes of counts."""
+"""Reports of two messages: the truth over all data sets, by boxes of counts, and the data sets that attain it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, reduce
 from typing import Any, ClassVar
 
 import sympy as sp
+from flint import arb
 
-from symamp.bounds.analysis import Bound
-from symamp.bounds.attained_root import attained_root
-from symamp.bounds.data_sets import dataset_reduction
-from symamp.bounds.fixed_counts import FixedCounts, reports_of
-from symamp.bounds.pair_of_inputs import PairOfInputs, all_inputs_listed, pairs_of_inputs
+from symamp.bounds.bound import AttainedBound, Bound, DataSets, PairBoundDefaults
+from symamp.bounds.hypotheses import ANY_TWO, EVERY_CLASS, PROBABILITIES, SHUFFLED, Hypothesis, every
+from symamp.bounds.pair_of_inputs import PairOfInputs, listed, pairs_of_inputs
 from symamp.bounds.proof_status import ProofStatus
-from symamp.bounds.reduction import Reduction
+from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.bounds.subject import Subject
-from symamp.decompositions.envelope import envelope_classes
-from symamp.decompositions.numeric_table import NumericTable
+from symamp.decompositions.envelope import describes_all_inputs, envelope_classes
 from symamp.decompositions.pairs import pair_classes
-from symamp.laws.law import Level
+from symamp.errors import PrecisionError, Problem
+from symamp.laws.law import Law, Level, Number
+from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.mechanism import Mechanism
 from symamp.sums.divergence import Enclosure, Settings
-from symamp.sums.inversion import largest_epsilon
-from symamp.sums.two_messages import TwoMessages, enclose_two_messages, worst_counts
+from symamp.sums.inversion import estimate_root, largest_epsilon
+from symamp.sums.two_messages import (
+    Counts,
+    TwoMessages,
+    enclose_counts,
+    enclose_two_messages,
+    log_divergence_of_counts,
+    worst_counts,
+)
+
+# -------------------------- Lower bounds: data sets in which fixed numbers of the other users hold one input or another
+
+_BITS = 4096
+"""Two inputs may differ in the last of very many digits."""
+
+
+@dataclass(frozen=True)
+class FixedCounts(PairBoundDefaults):
+    """The data sets (x0, others) and (x1, others), with ``counts`` of the others at each of two inputs.
+
+    There are two messages. ``triples`` lists one constant data set for each class of inputs; the two that count are
+    those under which the message that is likelier under x0 is most and least probable.
+    """
+
+    triples: tuple[Reduction, ...]
+    counts: Counts
+
+    method: ClassVar[str] = "data set"
+    proof_status: ClassVar[ProofStatus] = ProofStatus.LOWER
+    source: ClassVar[str] = "docs/proofs/two_messages.md"
+
+    @staticmethod
+    def of(triples: tuple[Reduction, ...], held: Mapping[str, int]) -> FixedCounts | None:
+        """Return the data sets with so many of the others at each of two inputs; None if these send the same."""
+        most, least = FixedCounts(triples, (0, 0)).inputs
+        return None if most == least else FixedCounts(triples, (held[most], held[least]))
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The ordered pair of inputs (x0, x1) that is compared."""
+        return self.triples[0].pair
+
+    @cached_property
+    def reports(self) -> TwoMessages:
+        """The probabilities of the messages."""
+        return reports_of([t.law for t in self.triples])
+
+    @cached_property
+    def _extremes(self) -> tuple[Reduction, Reduction]:
+        with at_precision(_BITS):
+            shares = [(_own(t.law)(), t) for t in self.triples]
+        most = reduce(lambda one, other: other if other[0] > one[0] else one, shares)
+        least = reduce(lambda one, other: other if other[0] < one[0] else one, shares)
+        return most[1], least[1]
+
+    @property
+    def fixed_background(self) -> tuple[Reduction, ...]:
+        """The constant data sets of the inputs that others hold."""
+        return tuple(t for t, c in zip(self._extremes, self.counts, strict=True) if c) or self._extremes[:1]
+
+    @property
+    def inputs(self) -> tuple[str, str]:
+        """The inputs of the others: the one with the largest, and the one with the least probability."""
+        most, least = (t.dataset[0][0] for t in self._extremes)
+        return most, least
+
+    @property
+    def data_sets(self) -> DataSets:
+        """The data sets, with numbers of users."""
+        held = tuple((x, str(c)) for x, c in zip(self.inputs, self.counts, strict=True) if c)
+        return DataSets(*self.pair, held, counted=True)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what travels: laws are functions, and are made again where they are needed."""
+        return {"triples": self.triples, "counts": self.counts}
+
+    @property
+    def signature(self) -> Hashable:
+        """Who holds what."""
+        return self.method, self.pair, self.inputs, self.counts
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+        return log_divergence_of_counts(self.reports, level, self.counts)
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
+        value = lru_cache(lambda eps: self.log_estimate(Level.of_float(eps), n, settings))
+        with at_precision(64):
+            ratio = self.reports.first() / self.reports.second()
+            top = float(ratio.log()) if ratio.is_finite() else float("inf")
+        return estimate_root(value, value, n, log_delta, settings, top, start)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the divergence.
+
+        Guarantee
+        ---------
+        The divergence lies between the outer ends. Proof: docs/proofs/two_messages.md.
+        """
+        return enclose_counts(self.reports, level, n, self.counts)
+
+
+def reports_of(laws: Sequence[Law]) -> TwoMessages:
+    """Return the probabilities of the message that is likelier under x0 than under x1, from a pair's laws.
+
+    Each law has two messages, after messages with equal ratios are merged.
+    """
+    first, second, _ = _likelier(laws[0])
+    ones = [_own(law) for law in laws]
+    return TwoMessages(
+        first,
+        second,
+        lambda: reduce(arb.max, (p() for p in ones)),
+        lambda: reduce(arb.min, (p() for p in ones)),
+    )
+
+
+def _likelier(law: Law) -> tuple[Number, Number, Number]:
+    """Return (R(x0), R(x1), R(x)) of the message that is likelier under x0 than under x1.
+
+    Raises PrecisionError if balls do not distinguish the two inputs.
+    """
+    seen = [(_product(a.ratio0, a.mass), _product(a.ratio1, a.mass), a.mass) for a in law.atoms]
+    seen += [(a, b, lambda: arb(0)) for a, b in law.singular]
+    one, other = seen
+    with at_precision(_BITS):
+        # One of two messages may be rare, and the other nearly certain under both inputs.
+        for found, rest in ((one, other), (other, one)):
+            if found[0]() > found[1]() or rest[0]() < rest[1]():
+                return found
+    raise PrecisionError(
+        "mechanism", Problem(f"{_BITS} bits do not distinguish two inputs"), "change an entry a little"
+    )
+
+
+def _product(ratio: Number, mass: Number) -> Number:
+    return lambda: ratio() * mass()
+
+
+def _own(law: Law) -> Number:
+    return _likelier(law)[2]
+
+
+# ----------------------------------------------------------- The upper bound: the largest divergence over all data sets
 
 SOURCE = "Theorem T (docs/proofs/two_messages.md)"
 
 
 @dataclass(frozen=True)
-class TwoMessagesPairBound(PairOfInputs):
+class TwoMessagesPairBound(AttainedBound, PairOfInputs):
     """The largest divergence of one pair of inputs over all data sets, where there are two messages."""
 
     method: ClassVar[str] = "two_messages"
-    is_attained: ClassVar[bool] = True
     source: ClassVar[str] = SOURCE
     estimate_error: ClassVar[float] = 1e-4
 
@@ -46,13 +189,13 @@ class TwoMessagesPairBound(PairOfInputs):
         """Return the worst data set that is found: so many users at the one extreme input, all others at the other."""
         return FixedCounts(self.triples, worst_counts(self.reports, level, n)[0])
 
-    def log_estimate(self, level: Level, n: int, settings: Settings | None = None) -> float:
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
         return worst_counts(self.reports, level, n)[1]
 
-    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
-        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
-        return attained_root(self, largest_epsilon(self.laws[0]), n, log_delta, settings, start)
+    def largest_eps(self) -> float:
+        """Return about the eps from which on the divergence is 0, inf if there is none."""
+        return largest_epsilon(self.laws[0])
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the largest divergence over all data sets, for this pair.
@@ -65,29 +208,29 @@ class TwoMessagesPairBound(PairOfInputs):
         return enclose_two_messages(self.reports, level, n, settings)
 
 
-def _lacks(subject: Subject) -> str | None:
-    mechanism, needed = subject.mechanism, "a mechanism with two messages, all of whose inputs are compared"
-    if mechanism is not None and mechanism.numeric is not None:
-        return None if _has_two(mechanism.numeric) else needed
-    if reason := all_inputs_listed(subject):
-        return reason
-    assert mechanism is not None
-    # Messages that no triple tells apart are not told apart by the blanket, which is at hand.
+def _not_two(subject: Subject) -> str | None:
+    mechanism = listed(subject).mechanism
+    if mechanism is None or not describes_all_inputs(mechanism) or _has_two(mechanism):
+        return None  # the hypotheses before this one refuse the first two
+    return "here there are more: take method='all_data_sets'"
+
+
+def _has_two(mechanism: Mechanism) -> bool:
+    table = mechanism.numeric
+    if table is not None:
+        return len(table.messages) == 2 and bool((table.ranks != table.ranks[0]).any())
+    # Messages that no triple distinguishes are one message in the blanket, which is at hand.
     if any(len(c.decomposition.components) > 2 for c in pair_classes(mechanism)):
-        return needed
+        return False
     triples = (t for found in envelope_classes(mechanism) for t in found.triples)
-    return None if all(len(t.components) + len(t.singular) == 2 for t in triples) else needed
-
-
-def _has_two(table: NumericTable) -> bool:
-    return len(table.messages) == 2 and bool((table.ranks != table.ranks[0]).any()) and not table.is_restricted
+    return all(len(t.components) + len(t.singular) == 2 for t in triples)
 
 
 def _parts(subject: Subject) -> Iterator[TwoMessagesPairBound]:
-    mechanism = subject.mechanism
+    mechanism = listed(subject).mechanism
     assert mechanism is not None
     if mechanism.numeric is None:
-        return (TwoMessagesPairBound(triples) for triples in pairs_of_inputs(subject))
+        return (TwoMessagesPairBound(triples) for triples in pairs_of_inputs(mechanism))
     ends = [
         mechanism.inputs[int(i)] for ranks in [mechanism.numeric.ranks[:, 0]] for i in (ranks.argmax(), ranks.argmin())
     ]
@@ -98,6 +241,16 @@ def _triple(mechanism: Any, pair: list[str], other: str) -> Reduction:
     return dataset_reduction(mechanism, (pair[0], pair[1]), ((other, sp.Integer(1)),))
 
 
+TWO_KINDS = Hypothesis(
+    "two_messages", "There are two messages, up to equal ratios, and some two inputs differ.", every(_not_two)
+)
 TWO_MESSAGES = Bound(
-    "two_messages", ProofStatus.PROVED, SOURCE, "all compositions of two messages", _parts, _lacks, rank=3
+    "two_messages",
+    ProofStatus.PROVED,
+    SOURCE,
+    "all compositions of two messages",
+    "two_messages",
+    (*SHUFFLED, PROBABILITIES, EVERY_CLASS, ANY_TWO, TWO_KINDS),
+    _parts,
+    rank=3,
 )

@@ -1,53 +1,72 @@
-"""A certificate: the claim of an answer, with all that is needed to check it without any search."""
+"""The certificate of one round: its mechanism as data, and evidence for every pair of inputs that is compared."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from math import log2
 from typing import Any
 
 import sympy as sp
 from flint import arb, fmpq
 
+from symamp.bounds.all_data_sets.generic import PatternCell
 from symamp.bounds.blanket import blanket_of_rows
 from symamp.bounds.bound import Evidence, PairBound
+from symamp.bounds.densities import AboveDensities
 from symamp.bounds.few_users import HISTOGRAMS
-from symamp.bounds.generic_all_data_sets import PatternCell
+from symamp.bounds.hypotheses import Hypothesis
+from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.pairs_of_a_table import MOMENTS, common_tilt, open_pairs
-from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import is_triple
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.search import CandidateBounds
 from symamp.bounds.subject import Subject
-from symamp.certificates.evidence import LIMIT, At, evidence_data, is_of_version_1, patterns_data, table_data
-from symamp.certificates.text import fraction_text, integer_text
+from symamp.bounds.two_messages import FixedCounts
+from symamp.certificates import evidence as write
+from symamp.certificates.mechanisms import Described, lists_others, of_budget, of_orbits, of_table, of_triples
+from symamp.certificates.text import LIMIT, At, fraction_text, integer_text
+from symamp.decompositions.blanket import blanket
+from symamp.decompositions.envelope import envelope
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.pairs import distinct_pairs
-from symamp.errors import ArgumentError, PrecisionError
+from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import fmpq_of, rational_of
 from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.mechanism import Mechanism
+from symamp.randomizers.noise.densities import dominating_table
 from symamp.settings.question import Query, Question
 from symamp.sums.divergence import LATTICE, Enclosure, Settings, one_user_divergence
 from symamp.sums.inversion import LARGEST_EPS
 from symamp.verifier import MOST_PRECISION, verify
 
-FORMAT = "symamp-certificate"
+FORMAT, VERSION = "symamp-certificate", 5
 MORE_BITS = (0, 32, 512, 4096)
 """How many bits a certificate has beyond the evaluation that it repeats: the first for which it is accepted."""
+_LEAST_BITS, _GUARD = 160, 64
 _FEW_INPUTS, _MOST_INPUTS = 4, 64
 """Up to so many inputs of a table every class of pairs is listed; beyond the second number there is no certificate."""
 _OF_DENSITIES = ("worst_pair", "density_pairs")
 """Analyses whose evaluations the verifier cannot repeat."""
 _IN_FINITE_LAWS = ("finite_sandwich", "fallback_law")
 """Analyses for the same questions that it can repeat."""
+_OF_DATA = ("blanket", "envelope", "all_data_sets", "two_messages", "every_data_set")
+"""Analyses whose laws the verifier makes from the mechanism."""
+_OF_BUDGET = ("generic", "generic_all_data_sets")
+_OF_ROUNDED = ("density_envelope", "density_data_sets")
+_CHECKED = (
+    "finite_budget", "any_two", "probabilities", "table", "triple", "described", "every_class", "one_comparison",
+    "message_space", "randomizer",
+)  # fmt: skip
+"""Hypotheses that the verifier sees from the mechanism as data, or supposes of it itself."""
 _GAPS = (1e-2, 1e-4, 1e-7, 1e-10)
 """Relative gaps for triples that convex order or the local budget has settled, so that there is no evaluation yet."""
+
+Data = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -62,129 +81,218 @@ class Claim:
     below: tuple[Evidence, ...]
 
 
-def certificate(claim: Claim, method: str, proof_status: ProofStatus, source: str) -> dict[str, Any]:
+def certificate(claim: Claim) -> Data:
     """Return the certificate of a claim as JSON-ready data (documented in docs/certificates.md).
 
-    Every number is exact: doubles as fractions, laws and levels as expressions. All classes of pairs of the method
-    are listed; those that convex order has settled are evaluated here. ``verify`` has accepted the result. Raises
-    PrecisionError if no precision suffices for that.
+    Every number is exact: doubles as fractions, probabilities and levels as expressions. All classes of pairs of the
+    method are covered; those that convex order has settled are evaluated here. ``verify`` has accepted the result.
+    Raises PrecisionError if no precision suffices for that.
 
     >>> import symamp as sa
     >>> found = sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps="0.1", method="blanket").certificate()
-    >>> found["claim"]["eps"], sorted(found["above"][0]["components"])[0]
-    ('1/10', ['1', 'E', '1/(1 + E)'])
+    >>> found["claim"]["eps"], found["settings"][0]["groups"][0]["mechanism"]["pairs"][0]["columns"][0]["on"]
+    ('1/10', ['E/(1 + E)', '1/(1 + E)'])
     """
-    made = unchecked(claim, method, proof_status, source)
+    question, is_epsilon = claim.question, claim.asked.quantity == "epsilon"
+    stated, above, below = _epsilon(claim) if is_epsilon else _delta(claim)
+    known = described(
+        question.subject, [] if above is None else [above], [e for _, e in below], None if above is None else above.at
+    )
+    sides: dict[str, Callable[[int], Data] | None] = {
+        "above": None if above is None else lambda more: pieces(known, above, question.n, more),
+        "below": None if not below else lambda more: _pieces_below(known, question, below, more),
+    }
+    settings = [setting(repr(question.subject), [(question.n, True, known.data)])]
+    return accepted({"quantity": claim.asked.quantity, **stated}, settings, sides, supposed(claim.above))
+
+
+def accepted(
+    claim: Data, settings: list[Data], sides: dict[str, Callable[[int], Data] | None], supposed: list[str]
+) -> Data:
+    """Return the first certificate that the verifier accepts, with more and more bits, or raise PrecisionError."""
     for more in MORE_BITS:
-        data = made(more)
+        data = {
+            "format": FORMAT,
+            "version": VERSION,
+            "claim": claim,
+            "settings": settings,
+            **{name: None if made is None else made(more) for name, made in sides.items()},
+            "supposed": supposed,
+        }
         verdict = verify(json.dumps(data))
         if verdict.status == "valid":
             return data
-    raise PrecisionError("certificate", verdict.reason, f"a claim that can be checked within {MOST_PRECISION} bits")
+    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "ask with a larger gap")
 
 
-_Found = Callable[[int], dict[str, Any]]
-"""Returns data with so many bits beyond the evaluations that it repeats."""
+def setting(
+    name: str,
+    groups: Iterable[tuple[int, bool, Data]],
+    count: int = 1,
+    rate: Any = 1,
+    shuffled: str = "messages",
+    kept: Any = 1,
+) -> Data:
+    """Return a kind of round as data: groups of users, whether the claim is about them, and what they run."""
+    return {
+        "name": name,
+        "count": count,
+        "rate": str(rate),
+        "shuffled": shuffled,
+        "kept": str(kept),
+        "groups": [{"users": users, "victim": victim, "mechanism": data} for users, victim, data in groups],
+    }
 
 
-def unchecked(claim: Claim, method: str, proof_status: ProofStatus, source: str) -> _Found:
-    """Return what makes the certificate of a claim, which ``verify`` has not seen."""
-    quantity = claim.asked.quantity
-    stated, sides = _epsilon(claim) if quantity == "epsilon" else _delta(claim)
-
-    def made(more: int) -> dict[str, Any]:
-        above, below = ([found(more) for found in side] for side in sides)
-        return {
-            "format": FORMAT,
-            "version": 1 if all(is_of_version_1(e) for e in (*above, *below)) else 2,
-            "mechanism": repr(claim.question.subject),
-            "method": method,
-            "proof_status": proof_status.value,
-            "source": source,
-            "claim": {"quantity": quantity, "n": claim.question.n, **stated},
-            "above": above,
-            "below": below,
-        }
-
-    return made
+def supposed(found: Iterable[Evidence]) -> list[str]:
+    """Return what the theorems suppose that stand behind some evaluations, and no data of a certificate show."""
+    bounds = [BOUNDS[e.part.method] for e in found if e.part.method in BOUNDS]
+    return sentences(h for bound in bounds for h in bound.hypotheses)
 
 
-def _epsilon(claim: Claim) -> tuple[dict[str, str], tuple[list[_Found], list[_Found]]]:
+def sentences(hypotheses: Iterable[Hypothesis]) -> list[str]:
+    """Return the sentences of those hypotheses that the verifier neither checks nor supposes by itself."""
+    return list(dict.fromkeys(h.sentence for h in hypotheses if h.name not in _CHECKED))
+
+
+# --- the claim --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Above:
+    """What proves an upper end at a level: evaluations of pairs, a tilt for all of a table, or cells of patterns."""
+
+    at: At
+    bound: fmpq | arb
+    found: tuple[Evidence, ...]
+    tilt: float | None = None
+    shares: tuple[sp.Rational, ...] = ()
+
+
+Below = list[tuple[At, Evidence]]
+
+
+def _epsilon(claim: Claim) -> tuple[dict[str, str], Above | None, Below]:
     delta, lower, upper = claim.asked.given, claim.least, claim.most
-    above: list[_Found] = []
-    below: list[_Found] = []
+    above, below = None, Below()
     if upper.exponent is not None:
-        above = list(_above(claim, At.of(rational_of(upper.fraction)), delta))
-    if not _are_listed(claim.below):
-        below = []
-    elif lower.exponent is None:
-        below = list(_below(claim, LIMIT))
-    elif lower.mantissa > 0:
-        below = list(_below(claim, At.of(rational_of(lower.fraction))))
+        above = proof_above(claim.question, claim.above, At.of(rational_of(upper.fraction)), delta)
+    if _are_listed(claim.below) and (lower.exponent is None or lower.mantissa > 0):
+        at = LIMIT if lower.exponent is None else At.of(rational_of(lower.fraction))
+        below = [(LIMIT if e.eps == "inf" else at, e) for e in claim.below]
     lower = lower if below else ZERO
     ends = (fraction_text(x.fraction) if x.exponent is not None else "inf" for x in (lower, upper))
-    return {"delta": fraction_text(delta), **dict(zip(("lower", "upper"), ends, strict=True))}, (above, below)
+    return {"delta": fraction_text(delta), **dict(zip(("lower", "upper"), ends, strict=True))}, above, below
 
 
-def _delta(claim: Claim) -> tuple[dict[str, str], tuple[list[_Found], list[_Found]]]:
+def _delta(claim: Claim) -> tuple[dict[str, str], Above | None, Below]:
     at = At.of(claim.asked.given)
-    (low, lower), (high, upper) = _ends(claim)
+    (low, lower), (high, upper) = ends(claim)
     # The divergence decreases in eps: for a huge eps it is evaluated at a smaller one.
     there = At.of(sp.Integer(int(LARGEST_EPS))) if float(sp.N(claim.asked.given, 15)) > LARGEST_EPS else at
-    above = list(_above(claim, there, upper)) if upper < 1 else []
-    below = list(_below(claim, at)) if lower > 0 and _are_listed(claim.below) else []
-    low = low if below else "0"
-    return {"eps": at.text, "lower": low, "upper": high}, (above, below)
+    above = proof_above(claim.question, claim.above, there, upper) if upper < 1 else None
+    below = (
+        [(LIMIT if e.eps == "inf" else at, e) for e in claim.below] if lower > 0 and _are_listed(claim.below) else []
+    )
+    return {"eps": at.text, "lower": low if below else "0", "upper": high}, above, below
 
 
-def _are_listed(evidence: tuple[Evidence, ...]) -> bool:
+def _are_listed(found: tuple[Evidence, ...]) -> bool:
     """Return whether the verifier can repeat the evaluations of the data sets below: else their end is not claimed."""
-    repeated = (is_triple(e.part) or e.details is not None or e.evaluator == HISTOGRAMS for e in evidence)
-    return all(repeated) and all(e.evaluator != LATTICE for e in evidence)
+
+    def is_listed(e: Evidence) -> bool:
+        if is_triple(e.part):
+            return e.part.decomposition.is_listed and e.evaluator != LATTICE
+        return e.evaluator == HISTOGRAMS or (isinstance(e.part, FixedCounts) and e.details is not None)
+
+    return bool(found) and all(map(is_listed, found))
 
 
-def _below(claim: Claim, at: At) -> Iterator[_Found]:
-    for e in claim.below:
-        yield partial(evidence_data, e.part, LIMIT if e.eps == "inf" else at, e, claim.question.n)
+# --- the mechanism ----------------------------------------------------------------------------------------------------
 
 
-def _above(claim: Claim, at: At, bound: fmpq | arb) -> Iterator[_Found]:
-    """Yield an evaluation at ``at`` of every class of pairs, or of those of a table that no common bound settles."""
-    known = {e.part.signature: e for e in claim.above if e.evaluator != MOMENTS}
-    n = claim.question.n
-    method = claim.above[0].part.method if claim.above else None
+def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence], at: At | None) -> Described:
+    """Return the mechanism as data from which the verifier makes all laws of these evaluations."""
+    parts = [e.part for side in above for e in side.found]
+    methods, mechanism = {part.method for part in parts}, subject.mechanism
+    if methods & set(_OF_ROUNDED):
+        assert subject.densities is not None
+        (rounded,) = {fmpq_of(part.rounded) for part in parts if isinstance(part, AboveDensities)}
+        table = dominating_table(subject.densities).numeric
+        assert table is not None
+        return of_table(table, at, rounded)
+    if methods and methods <= set(_OF_BUDGET):
+        return of_budget(subject.local_ratio(), at)
+    mixed = any(isinstance(part, PairOfInputs) and part.mixed for part in parts)
+    every = [t for part in parts for t in (part, *part.fixed_background)] + [e.part for e in below]
+    named = {x for t in every if is_triple(t) for x, _ in t.dataset}
+    if mechanism is not None and mechanism.numeric is None and not mechanism.is_composed:
+        # Laws that stand for those of inputs are listed themselves.
+        others = all(map(is_triple, parts)) or lists_others(mechanism)
+        if mixed or not others or not named <= set(mechanism.inputs):
+            return of_triples(parts, [e.part for e in below], at, mixed=mixed)
+    if mechanism is not None and methods <= set(_OF_DATA):
+        return of_mechanism(mechanism, at, parts, [e.part for e in below], listed=methods == {"all_data_sets"})
+    known = subject.mechanism is None and not parts and subject.triple is None
+    if known and subject.noise is None and subject.densities is None:
+        return of_budget(subject.local_ratio(), at)
+    return of_triples(parts, [e.part for e in below], at, exact=subject.triple is not None)
+
+
+def of_mechanism(
+    mechanism: Mechanism,
+    at: At | None,
+    above: Sequence[PairBound] = (),
+    below: Sequence[PairBound] = (),
+    *,
+    listed: bool = False,
+) -> Described:
+    """Return the data of one mechanism: its table, its orbits, or, of one made of others, the triples that are needed.
+
+    ``listed`` says that evaluations are about the table of all inputs of one that is made of others.
+    """
+    table = mechanism.listed.numeric if listed else mechanism.numeric
+    if table is not None:
+        return of_table(table, at)
+    if mechanism.is_composed:
+        return of_triples(above, below, at)
+    further = [x for part in below if is_triple(part) for x, _ in part.dataset]
+    return of_orbits(mechanism, at, further)
+
+
+# --- above ------------------------------------------------------------------------------------------------------------
+
+
+def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: fmpq | arb) -> Above:
+    """Return evaluations at ``at`` of every class of pairs, or of those of a table that no common bound settles."""
+    subject, n = question.subject, question.n
+    evaluated = {e.part.signature: e for e in known if e.evaluator != MOMENTS}
+    method = known[0].part.method if known else None
     if method in _OF_DENSITIES:
-        raise ArgumentError("certificate", method, _instead(claim.question.subject))
-    if claim.above and claim.above[0].evaluator == HISTOGRAMS:  # of all pairs at once
-        yield partial(evidence_data, claim.above[0].part, at, max(claim.above, key=lambda e: e.precision), n)
-        return
-    whole = CandidateBounds(claim.question.subject, method).first
+        raise ArgumentError("certificate", method, _instead(subject))
+    if known and known[0].evaluator == HISTOGRAMS:  # of all pairs at once
+        return Above(at, bound, (max(known, key=lambda e: e.precision),))
+    whole = CandidateBounds(subject, method).first
     if whole.searched_table is not None:
         if method not in (None, "blanket"):
-            raise ArgumentError("certificate", f"{method} of a table", "an answer of method='blanket'")
-        # A bound of 0 is shown pair by pair: no tilt proves it.
-        if bound > 0 and len(whole.searched_table.inputs) > _FEW_INPUTS and not whole.searched_table.is_restricted:
-            yield _table(whole.searched_table, at, bound, n, known)
-            return
-    settled = {e.part.pair: e for e in claim.above if e.part.method != method}  # by another bound on the same pair
-    found = [
-        known.get(part.signature) or settled.get(part.pair) or _evaluated(part, at.level, n, bound)
-        for part in whole.parts
-    ]
+            raise ArgumentError("certificate", Problem(f"{method} of a table has none"), "ask with method='blanket'")
+        # A bound of 0 is shown by one user alone: no tilt proves it.
+        if len(whole.searched_table.inputs) > _FEW_INPUTS and not whole.searched_table.is_restricted and bound > 0:
+            return _of_table(whole.searched_table, at, bound, n, evaluated)
+    settled = {e.part.pair: e for e in known if e.part.method != method}  # by another bound on the same pair
     cells = [part.shares for part in whole.parts if isinstance(part, PatternCell)]
     if cells and settled:
-        found = list(settled.values())
-    elif cells:
-        shares = [cells[0][0], *(right for _, right in cells)]
-        yield partial(patterns_data, claim.question.subject.local_ratio(), shares, at, found, n)
-        return
-    for e in found:
-        yield partial(evidence_data, e.part, at, e, n)
+        return Above(at, bound, tuple(settled.values()))
+    found = tuple(
+        evaluated.get(part.signature) or settled.get(part.pair) or _evaluated(part, at.level, n, bound)
+        for part in whole.parts
+    )
+    return Above(at, bound, found, shares=(cells[0][0], *(right for _, right in cells)) if cells else ())
 
 
 def _instead(subject: Subject) -> str:
     """Return which analysis of a density has certificates, or what the density would have to be."""
-    lacks = {name: BOUNDS[name].supports(subject) for name in _IN_FINITE_LAWS}
+    lacks = {name: BOUNDS[name].unsupported_reason(subject) for name in _IN_FINITE_LAWS}
     for name, lack in lacks.items():
         if lack is None:
             return f"an answer of method={name!r}, a finite law above the density"
@@ -192,7 +300,7 @@ def _instead(subject: Subject) -> str:
     return f"for method={name!r}, which has certificates, {lack}"
 
 
-def _table(table: NumericTable, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence]) -> _Found:
+def _of_table(table: NumericTable, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence]) -> Above:
     """Return the evidence for all pairs of rows: a common tilt, and those pairs that it leaves open."""
     assert at.level is not None
     size = len(table.inputs)
@@ -200,13 +308,11 @@ def _table(table: NumericTable, at: At, bound: fmpq | arb, n: int, known: dict[A
         raise ArgumentError("certificate", f"a table of {size} inputs", f"at most {_MOST_INPUTS} inputs")
     with at_precision(128):
         theta = common_tilt(table, at.level, n, arb(bound)) or 1.0
-    found = {}
+    found = []
     for group in distinct_pairs(table, open_pairs(table, at.level, n, arb(bound), theta)):
         part = blanket_of_rows(table, group[0])
-        evaluated = known.get(part.signature) or _evaluated(part, at.level, n, bound)
-        if evaluated.evaluator != "no positive value":
-            found[group[0]] = evaluated
-    return partial(table_data, table, at, blanket_of_rows(table, (0, 1)), theta, found, n)
+        found.append(known.get(part.signature) or _evaluated(part, at.level, n, bound))
+    return Above(at, bound, tuple(found) or (_evaluated(blanket_of_rows(table, (0, 1)), at.level, n, bound),), theta)
 
 
 def _evaluated(part: PairBound, level: Level | None, n: int, bound: fmpq | arb) -> Evidence:
@@ -229,23 +335,82 @@ def _is_tie(part: PairBound, level: Level, bound: fmpq | arb) -> bool:
     return bool(part.enclose(level, 1, Settings(gap=_GAPS[0])).exact == bound)
 
 
-def _ends(claim: Claim) -> tuple[tuple[str, fmpq | arb], tuple[str, fmpq | arb]]:
+def pieces(known: Described, above: Above, n: int, more: int) -> Data:
+    """Return the evidence of an upper end as data, each class of pairs covered."""
+    split = 2 if more else 1
+    if above.shares:
+        listed: list[Data] = [write.every_randomizer(above.shares, above.found, n, split)]
+    else:
+        found = [(e, write.above(known, e.part, above.at, e, n, split)) for e in above.found]
+        listed = [data for _, data in found if data is not None]
+        listed += [] if above.tilt is None else [write.common_tilt(above.tilt)]
+        listed += list(_repeated(known, [(e, data) for e, data in found if data is not None]))
+    return {"eps": above.at.text, "precision": bits(above.found, more), "evidence": listed}
+
+
+def bits(found: Iterable[Evidence], more: int) -> int:
+    """Return the precision of the evaluations that are repeated, and not less than those of one user alone take."""
+    guarded = [e.precision + (_GUARD if e.evaluator == HISTOGRAMS else 0) for e in found]
+    return min(max([_LEAST_BITS, *guarded]) + more, MOST_PRECISION)
+
+
+def _repeated(known: Described, found: Sequence[tuple[Evidence, Data]]) -> Iterable[Data]:
+    """Yield the evidence of a class of pairs for those of its pairs that are not the same by their texts alone."""
+    if known.data["kind"] != "orbits" or known.mechanism is None:
+        return
+    read, mechanism = known.as_read(), known.mechanism
+    done = {(of, read.key(tuple(data["pair"]), of)) for e, data in found for of in [not is_triple(e.part)]}
+    for pair in read.pairs:
+        if (True, read.key(pair, True)) in done or (False, read.key(pair)) in done:
+            continue
+        names = known.inputs[pair[0]], known.inputs[pair[1]]
+        for e, data in found:
+            own = blanket(mechanism, names).fingerprint if is_triple(e.part) else e.part.signature[1]  # type: ignore[index]
+            if own == (e.part.signature if is_triple(e.part) else envelope(mechanism, names).signature()):
+                done.add((not is_triple(e.part), read.key(pair, not is_triple(e.part))))
+                yield data | {"pair": list(pair)}
+                break
+
+
+# --- below ------------------------------------------------------------------------------------------------------------
+
+
+def _pieces_below(known: Described, question: Question, below: Below, more: int) -> Data:
+    at = below[0][0]
+    listed = [piece_below(known, question.subject, at, e, question.n) for _, e in below]
+    return {"eps": at.text, "precision": bits((e for _, e in below), more), "evidence": listed}
+
+
+def piece_below(known: Described, subject: Subject, at: At, found: Evidence, n: int) -> Data:
+    """Return the evidence of a pair of data sets, with the member of the budget that it is about."""
+    if known.data["kind"] != "budget":
+        return write.below(known, found.part, at, found, n)
+    named = getattr(found.part, "member", "")
+    member = next(m for m in subject.members() if named in ("", repr(m)))
+    owner = of_mechanism(member, at, (), [found.part])
+    return write.below(owner, found.part, at, found, n) | {"members": [owner.data]}
+
+
+# --- ends -------------------------------------------------------------------------------------------------------------
+
+
+def ends(claim: Claim) -> tuple[tuple[str, fmpq | arb], tuple[str, fmpq | arb]]:
     """Return the bounds on delta as texts and exact numbers: the doubles, or more digits where doubles lose some.
 
     Each end has the digits of its own evaluation.
     """
     exact = (claim.least, claim.most)
     doubles = [Fraction(x) for x in (claim.least.below, claim.most.above)]
-    ends = [(fraction_text(x), fmpq_of(x)) for x in doubles]
+    found = [(fraction_text(x), fmpq_of(x)) for x in doubles]
     if not claim.above:
-        return ends[0], ends[1]
+        return found[0], found[1]
     for i, (x, double) in enumerate(zip(exact, doubles, strict=True)):
         shown = (claim.above if i else claim.below or claim.above)[0]
         gap = shown.relative_gap
-        bits = 24 + (int(-log2(gap)) if gap > 0.0 else shown.precision)
+        kept = 24 + (int(-log2(gap)) if gap > 0.0 else shown.precision)
         if x.mantissa > 0 and (gap < 1e-13 or double < Fraction(1, 10**290)):
-            ends[i] = _rounded(x, bits, up=i == 1)
-    return ends[0], ends[1]
+            found[i] = _rounded(x, kept, up=i == 1)
+    return found[0], found[1]
 
 
 def _rounded(x: Dyadic, bits: int, *, up: bool) -> tuple[str, arb]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import sympy as sp
 from sympy.printing.str import StrPrinter
 
+from symamp.decompositions.to_law import level_of
+from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 
 _LONG_INTEGER = 10**4000
@@ -58,3 +61,23 @@ def dyadic_text(x: Dyadic) -> str:
 def integer_text(x: int) -> str:
     """Return an integer: decimal, or in base 16 where Python would not read it otherwise."""
     return str(x) if abs(x) < _LONG_INTEGER else hex(x)
+
+
+@dataclass(frozen=True)
+class At:
+    """A level of evaluation: as a law sees it, as an expression (None for the limit of large eps) and as text."""
+
+    level: Level | None
+    eps: sp.Expr | None
+    text: str
+
+    @staticmethod
+    def of(eps: sp.Expr) -> At:
+        """Return the level of an exact eps."""
+        level = level_of(eps)
+        # exp(log(q)) is the one exponential that the verifier knows as a fraction.
+        exact = level.rational is not None and level.rational != 1
+        return At(level, eps, f"log({fraction_text(level.rational)})" if exact else expression_text(eps))
+
+
+LIMIT = At(None, None, "inf")

@@ -1,1 +1,1 @@
-"""The parts of the command line: what its words mean, how answers are printed, how it fails."""
+"""The parts of the command line: what its arguments mean, how answers are printed, how it fails."""

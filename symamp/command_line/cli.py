@@ -17,19 +17,11 @@ from symamp.command_line.curves import COMMANDS
 from symamp.command_line.failure import guarded
 from symamp.command_line.heterogeneous_command import crowd
 from symamp.command_line.mechanism_command import MechanismCommand
-from symamp.command_line.output import (
-    bar_of_pairs,
-    print_answer,
-    print_decompositions,
-    print_json,
-    print_pieces,
-    print_table,
-    write_certificate,
-)
-from symamp.command_line.words import (
+from symamp.command_line.options import (
     as_json,
     certificate,
     described,
+    effort,
     gap,
     method,
     neighbours,
@@ -38,6 +30,15 @@ from symamp.command_line.words import (
     refuse_repeated,
     separated,
     together,
+)
+from symamp.command_line.output import (
+    bar_of_pairs,
+    print_answer,
+    print_decompositions,
+    print_json,
+    print_pieces,
+    print_table,
+    write_certificate,
 )
 from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError
@@ -52,6 +53,7 @@ question = together(
     method,
     neighbours,
     gap,
+    effort,
     certificate,
     as_json,
 )
@@ -89,7 +91,7 @@ def derive(found: Subject, pair: str | None, as_json: bool) -> None:
 @question
 def epsilon(delta: str, **asked: Any) -> None:
     """Certified bracket of the central epsilon of n shuffled users."""
-    _answer(lambda profile, gap: profile.epsilon(delta, gap=gap), **asked)
+    _answer(lambda profile, **fit: profile.epsilon(delta, **fit), **asked)
 
 
 @app.command(cls=MechanismCommand)
@@ -97,21 +99,23 @@ def epsilon(delta: str, **asked: Any) -> None:
 @question
 def delta(eps: str, **asked: Any) -> None:
     """Certified bracket of delta at a central epsilon."""
-    _answer(lambda profile, gap: profile.delta(eps, gap=gap), **asked)
+    _answer(lambda profile, **fit: profile.delta(eps, **fit), **asked)
 
 
 def _answer(
-    ask: Callable[[Profile, float], Answer],
+    ask: Callable[..., Answer],
     found: Subject,
     n: str,
     method: str | None,
     neighbours: str,
     gap: str,
+    effort: str,
     certificate: Path | None,
     as_json: bool,
 ) -> None:
     with bar_of_pairs() as progress:
-        answer = ask(Profile(Question.of(found, n, method, read_neighbours(neighbours)), progress), read_gap(gap))
+        profile = Profile(Question.of(found, n, method, read_neighbours(neighbours)), progress)
+        answer = ask(profile, gap=read_gap(gap), effort=effort)
     if not write_certificate(answer.certificate, certificate):
         print_answer(answer, as_json)
 

@@ -9,8 +9,8 @@ import click
 
 from symamp.bounds.subject import Subject
 from symamp.command_line.mechanism_command import MechanismCommand
+from symamp.command_line.options import effort, neighbours, numbers, read_neighbours, written
 from symamp.command_line.output import print_json, print_line, save_plot, write_points
-from symamp.command_line.words import neighbours, numbers, read_neighbours, written
 from symamp.literature.compare import Comparison
 from symamp.literature.compare import compare as compared
 
@@ -22,6 +22,7 @@ from symamp.literature.compare import compare as compared
 @numbers("--eps", help=">= 0: values of delta are compared.")
 @numbers("--names", metavar="NAMES", help="Only these bounds, separated by commas.")
 @neighbours
+@effort
 @written
 def compare(found: Subject, neighbours: str, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any) -> None:
     """Every bound of the literature at one question, or over a grid of them, beside the certified truth."""

@@ -14,10 +14,10 @@ from symamp.accounting.privacy_profile import compose as composed
 from symamp.accounting.privacy_profile import profile
 from symamp.accounting.rounds import Composition
 from symamp.command_line.mechanism_command import MechanismCommand
-from symamp.command_line.output import print_json, print_line, save_plot, write_certificate
-from symamp.command_line.words import (
+from symamp.command_line.options import (
     as_json,
     certificate,
+    effort,
     eps_or_delta,
     listed_member,
     mentioned,
@@ -28,8 +28,9 @@ from symamp.command_line.words import (
     read_toml,
     together,
 )
-from symamp.errors import ArgumentError, FormatError
-from symamp.numbers.arguments import asked, budget
+from symamp.command_line.output import print_json, print_line, save_plot, write_certificate
+from symamp.errors import ArgumentError, FormatError, Problem
+from symamp.numbers.reading import asked, budget
 
 _OWN = ("n", "rounds", "method", "sampled_from")
 
@@ -44,7 +45,7 @@ class RoundsCommand(MechanismCommand):
             return super().parse_args(ctx, args)
         rest = click.Command.parse_args(self, ctx, args)
         if ctx.params.pop("name") != file or ctx.params.pop("mechanism") is not None:
-            raise ArgumentError("mechanism", file, "a TOML file as the only mechanism")
+            raise ArgumentError("mechanism", Problem(f"{file} already names the mechanisms"), "name no other")
         ctx.params["found"] = read_rounds(Path(file))
         return rest
 
@@ -57,13 +58,14 @@ def read_rounds(file: Path) -> Composition:
     data = read_toml(file)
     tables = data.get("round")
     if set(data) != {"round"} or not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
-        raise FormatError("file", str(file), "tables [[round]] and nothing else")
+        raise FormatError("file", Problem(f"{file} has other content than tables [[round]]"), "remove it")
     return composed([_rounds(table, file.parent) for table in tables])
 
 
 def _rounds(table: dict[str, Any], folder: Path) -> Composition:
     if "n" not in table or "rounds" not in table:
-        raise FormatError("round", table, "n, rounds, and one of mechanism and file")
+        missing = Problem(f"missing key {'n' if 'n' not in table else 'rounds'!r}")
+        raise FormatError("round", missing, "give n, rounds, and one of mechanism and file")
     found = listed_member(table, folder, "mechanism", _OWN)
     return _composition(found, table["n"], table["rounds"], table.get("method"), table.get("sampled_from"))
 
@@ -106,6 +108,7 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
         method,
         click.option("--sampled-from", metavar="NUMBER", help="People that the n users are drawn from in each round."),
         click.option("--gap", metavar="NUMBER", help="Relative width in eps to aim at."),
+        effort,
         plot,
         as_json,
     )
@@ -115,12 +118,11 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
 def _all(found: Any, n: str | None, rounds: str, method: str | None, sampled_from: str | None) -> Composition:
     if isinstance(found, Composition):
         if n is not None or rounds != "1" or method is not None or sampled_from is not None:
-            raise ArgumentError(
-                "options", "n, rounds, method or sampled-from", "what the file says, and nothing beside it"
-            )
+            given = Problem("the file already says n, rounds, method and sampled_from")
+            raise ArgumentError("options", given, "leave these options out")
         return found
     if n is None:
-        raise ArgumentError("option --n", "no value", "the number of users")
+        raise ArgumentError("option --n", Problem("it is missing"), "give the number of users")
     return _composition(found, n, rounds, method, sampled_from)
 
 
@@ -131,6 +133,7 @@ def _all(found: Any, n: str | None, rounds: str, method: str | None, sampled_fro
 def compose(
     whole: Composition,
     gap: float | None,
+    effort: str,
     delta: str | None,
     eps: str | None,
     certificate: Path | None,
@@ -139,7 +142,8 @@ def compose(
 ) -> None:
     """Certified bracket of eps, or of delta, after many adaptive rounds of a mechanism, or those of a TOML file."""
     asked(delta, eps)
-    answer = whole.epsilon(delta, gap=gap) if delta is not None else whole.delta(eps, gap=gap)
+    fit: dict[str, Any] = {"gap": gap, "effort": effort}
+    answer = whole.epsilon(delta, **fit) if delta is not None else whole.delta(eps, **fit)
     middle = answer.upper if delta is not None else float(sp.N(budget(eps)))
     save_plot(lambda: whole.plot([middle * k / 8 for k in range(4, 13)]), plot)
     if write_certificate(answer.certificate, certificate):
@@ -158,9 +162,11 @@ def compose(
 @click.command(cls=RoundsCommand)
 @numbers("--order", required=True, help="Orders above 1, separated by commas.")
 @_asked
-def renyi(whole: Composition, gap: float | None, order: list[str], plot: Path | None, as_json: bool) -> None:
+def renyi(
+    whole: Composition, gap: float | None, effort: str, order: list[str], plot: Path | None, as_json: bool
+) -> None:
     """Certified brackets of the Renyi divergence after one or many rounds."""
-    curve = whole.renyi(order, gap=gap)
+    curve = whole.renyi(order, gap=gap, effort=effort)
     save_plot(curve.plot, plot)
     if as_json:
         orders = [str(a) for a in curve.orders]
@@ -173,9 +179,11 @@ def renyi(whole: Composition, gap: float | None, order: list[str], plot: Path | 
 @click.command(cls=RoundsCommand)
 @numbers("--level", required=True, help="Errors of the first kind, separated by commas.")
 @_asked
-def tradeoff(whole: Composition, gap: float | None, level: list[str], plot: Path | None, as_json: bool) -> None:
+def tradeoff(
+    whole: Composition, gap: float | None, effort: str, level: list[str], plot: Path | None, as_json: bool
+) -> None:
     """Certified brackets of the trade-off function (f-DP) after one or many rounds."""
-    found = whole.tradeoff(level, gap=gap)
+    found = whole.tradeoff(level, gap=gap, effort=effort)
     save_plot(found.plot, plot)
     if as_json:
         data = {"level": found.levels, "lower": found.lower, "upper": found.upper, "rounds": found.text}

@@ -13,16 +13,25 @@ from rich.console import Console
 
 from symamp.bounds.subject import Subject
 from symamp.command_line.mechanism_command import MechanismCommand
+from symamp.command_line.options import (
+    MechanismWord,
+    effort,
+    listed_member,
+    method,
+    numbers,
+    read_gap,
+    read_toml,
+    written,
+)
 from symamp.command_line.output import print_json, print_line, save_plot, write_points
-from symamp.command_line.words import MechanismWord, listed_member, method, numbers, read_gap, read_toml, written
-from symamp.errors import FormatError
-from symamp.numbers.arguments import exact_number
+from symamp.errors import FormatError, Problem
+from symamp.numbers.reading import exact_number
 from symamp.questions.choose import choose
 from symamp.questions.inverse import Inverse, largest_eps0, least_n
 from symamp.questions.sweep import Sweep, curve, sweep
 from symamp.randomizers.mechanism import UTILITIES
 
-_AXES = ("n", "eps0", "delta", "eps", "method", "gap")
+_AXES = ("n", "eps0", "delta", "eps", "method", "gap", "effort")
 
 
 @click.command("curve", cls=MechanismCommand)
@@ -30,6 +39,7 @@ _AXES = ("n", "eps0", "delta", "eps", "method", "gap")
 @numbers("--eps", help="Central budgets, separated by commas: brackets of delta.")
 @numbers("--delta", help="Deltas, separated by commas: brackets of epsilon.")
 @method
+@effort
 @written
 def curve_command(found: Subject, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any) -> None:
     """Certified brackets of delta over eps, or of epsilon over delta, for each number of users."""
@@ -46,8 +56,8 @@ def sweep_command(
 ) -> None:
     """Certified brackets for all combinations that a TOML file lists.
 
-    The file has n and delta (or eps), and if wanted eps0, method and gap; and a table [mechanisms.NAME] for each
-    mechanism, with `family` and its parameters, or with `file`, a mechanism file.
+    The file has n and delta (or eps), and if wanted eps0, method, gap and effort; and a table [mechanisms.NAME] for
+    each mechanism, with `family` and its parameters, or with `file`, a mechanism file.
     """
     data = _read(file)
     listed = data.pop("mechanisms").items()
@@ -61,12 +71,21 @@ def sweep_command(
 @click.option("--eps", required=True, metavar="NUMBER", help="The central budget that is wanted.")
 @click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1).")
 @click.option("--n", metavar="NUMBER", help="Number of users; left out, the least one is sought.")
+@effort
 @written
 def plan_command(
-    found: Subject, eps: str, delta: str, n: str | None, csv: Path | None, plot: Path | None, as_json: bool
+    found: Subject,
+    eps: str,
+    delta: str,
+    n: str | None,
+    effort: str,
+    csv: Path | None,
+    plot: Path | None,
+    as_json: bool,
 ) -> None:
     """How large eps0 may be for n users, or how many users it takes (without --n)."""
-    answer = least_n(found, eps=eps, delta=delta) if n is None else largest_eps0(found, n=n, eps=eps, delta=delta)
+    asked: dict[str, Any] = {"eps": eps, "delta": delta, "effort": effort}
+    answer = least_n(found, **asked) if n is None else largest_eps0(found, n=n, **asked)
     write_points(csv, answer.to_csv)
     save_plot(lambda: _around(answer, found, eps, n), plot)
     if as_json:
@@ -83,6 +102,7 @@ def plan_command(
 @click.option("--eps", required=True, metavar="NUMBER", help="The central budget.")
 @click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1).")
 @click.option("--utility", type=click.Choice(UTILITIES), default="frequency", help="What is estimated.")
+@effort
 @written
 def choose_command(
     mechanisms: tuple[tuple[str, Subject], ...], csv: Path | None, plot: Path | None, as_json: bool, **asked: Any
@@ -104,9 +124,9 @@ def _read(file: Path) -> dict[str, Any]:
     data = read_toml(file)
     unknown = set(data) - {*_AXES, "mechanisms"}
     if unknown or not isinstance(data.get("mechanisms"), dict) or "n" not in data:
-        raise FormatError(
-            "file", ", ".join(sorted(unknown)) or "incomplete", f"mechanisms, n, and {', '.join(_AXES[1:])}"
-        )
+        known = f"the keys are mechanisms, n, and optionally {', '.join(_AXES[1:])}"
+        missing = Problem(f"missing {'key n' if 'n' not in data else 'tables [mechanisms.NAME]'}")
+        raise FormatError("file", Problem(f"unknown key {', '.join(sorted(unknown))}") if unknown else missing, known)
     if "gap" in data:
         data["gap"] = read_gap(str(data["gap"]))
     return data

@@ -1,4 +1,4 @@
-"""The command crowd: users who differ, in groups that run mechanisms of their own."""
+"""The command ``symamp crowd``: users who differ, in groups that run mechanisms of their own."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import click
 import mpmath
 
 from symamp.bounds.subject import Subject
+from symamp.command_line.options import GroupWord, as_json, certificate, effort, eps_or_delta, gap, numbers, read_gap
 from symamp.command_line.output import print_json, print_line, write_certificate
-from symamp.command_line.words import GroupWord, as_json, certificate, eps_or_delta, gap, numbers, read_gap
-from symamp.numbers.arguments import asked
+from symamp.numbers.reading import asked
 from symamp.questions.bracket import outward_decimal
-from symamp.questions.users_who_differ import HeterogeneousProfile
+from symamp.questions.profile import Profile
+from symamp.settings.question import Question
 from symamp.settings.users_who_differ import heterogeneous
 
 
@@ -23,8 +24,8 @@ from symamp.settings.users_who_differ import heterogeneous
 @numbers("--honest", help="How many users of each group do not collude, such as 400,100.")
 @click.option("--dropout", default="0", metavar="NUMBER", help="Chance that another user's message is lost unseen.")
 @click.option("--victim", type=int, metavar="GROUP", help="Only victims of this group: 0 is the first.")
-@click.option("--theorem-d", is_flag=True, help="The value of Theorem D itself (messages), a delta, by two rules.")
 @gap
+@effort
 @certificate
 @as_json
 def crowd(
@@ -35,26 +36,23 @@ def crowd(
     honest: list[str] | None,
     dropout: str,
     victim: int | None,
-    theorem_d: bool,
     gap: str,
+    effort: str,
     certificate: Path | None,
     as_json: bool,
 ) -> None:
     """Certified bracket for users who differ. A GROUP is NUMBER:MECHANISM:PARAMETERS, such as 500:krr:k=10,eps0=1."""
     counts = None if honest is None else [0 if x == "0" else x for x in honest]
     found = heterogeneous(groups, shuffled=shuffled, honest=counts, dropout=dropout)
-    (quantity, given), profile = asked(delta, eps), HeterogeneousProfile(found, victim)
+    (quantity, given), profile = asked(delta, eps), Profile(Question.of_users(found, victim))
     ask = profile.epsilon if quantity == "epsilon" else profile.delta
-    answer = ask(given, gap=read_gap(gap))
-    if write_certificate(answer.theorem_d_certificate if theorem_d else answer.certificate, certificate):
+    answer = ask(given, gap=read_gap(gap), effort=effort)
+    if write_certificate(answer.certificate, certificate):
         return
-    means = answer.theorem_d() if theorem_d else {}
     if as_json:
-        print_json(answer.to_dict() | ({"theorem_d": means} if theorem_d else {}))
+        print_json(answer.to_dict())
         return
     print_line(str(answer))
-    for group, ends in means.items():
-        print_line(f"Theorem D for victims of group {group}: delta in {_shown(ends)}")
     if shuffled == "messages":
         for group, ends in answer.victims.items():
             print_line(f"victims of group {group}: {_shown(ends)}")

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from symamp.command_line.words import NAMES, member, mentioned, starting
-from symamp.errors import ArgumentError, SymampError
+from symamp.command_line.options import NAMES, member, mentioned, starting
+from symamp.errors import ArgumentError, Problem, SymampError
 from symamp.formulas.parameter import Parameter
 from symamp.randomizers.catalogue import by_name
 from symamp.randomizers.files.load import load_mechanism
@@ -55,9 +55,8 @@ class MechanismCommand(click.Command):
         if ctx.resilient_parsing:
             return rest
         if family is None or (name is not None and file is not None):
-            raise ArgumentError(
-                "mechanism", "both" if name else "none", "a name from `symamp mechanisms`, or --mechanism"
-            )
+            wrong = Problem("a name and --mechanism are given" if name else "none is given")
+            raise ArgumentError("mechanism", wrong, "give a name from `symamp mechanisms`, or --mechanism FILE")
         values = {k.removeprefix(_PREFIX): ctx.params.pop(k) for k in list(ctx.params) if k.startswith(_PREFIX)}
         given = {k: v for k, v in values.items() if v is not None}
         del ctx.params["name"], ctx.params["mechanism"]

@@ -15,12 +15,12 @@ from rich.table import Table
 from symamp.bounds import bound
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.printing import decomposition_table, gamma_line, text
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.questions.answer import Answer
 from symamp.randomizers.mechanism import Mechanism
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, joined
 
-# ----------------------- A bar on standard error while the pairs of a large table are settled, where that is a terminal
+# ----------------------- A bar on standard error, if it is a terminal, while the pairs of a large table are compared
 
 
 @contextmanager
@@ -108,7 +108,9 @@ def write_certificate(certificate: Callable[[], dict[str, Any]], file: Path | No
         try:
             file.write_text(text + "\n", encoding="utf-8")
         except OSError as error:
-            raise ArgumentError("certificate", str(file), f"a file that can be written ({error.strerror})") from None
+            raise ArgumentError(
+                "certificate", Problem(f"{file} cannot be written: {error.strerror}"), "name another file"
+            ) from None
     return False
 
 
@@ -118,7 +120,9 @@ def write_points(csv: Path | None, to_csv: Callable[[Path], None]) -> None:
         try:
             to_csv(csv)
         except OSError as error:
-            raise ArgumentError("csv", str(csv), f"a file that can be written ({error})") from None
+            raise ArgumentError(
+                "csv", Problem(f"{csv} cannot be written: {error.strerror}"), "name another file"
+            ) from None
 
 
 def save_plot(draw: Callable[[], Any], file: Path | None) -> None:
@@ -135,11 +139,11 @@ def save_plot(draw: Callable[[], Any], file: Path | None) -> None:
             raise ArgumentError("plot", str(file), f"a file whose name ends in one of {', '.join(sorted(known))}")
         figure.savefig(file)
     except ModuleNotFoundError:
-        raise ArgumentError("plot", str(file), "an installation with matplotlib: pip install symamp[plot]") from None
+        raise ArgumentError("plot", Problem("matplotlib is not installed"), "pip install symamp[plot]") from None
     except ArgumentError:
         raise
     except (OSError, ValueError) as error:
-        raise ArgumentError("plot", str(file), f"a file that can be written ({error})") from None
+        raise ArgumentError("plot", Problem(f"{file} cannot be written: {error}"), "name another file") from None
 
 
 def _decomposition_json(decomposition: Decomposition) -> dict[str, Any]:

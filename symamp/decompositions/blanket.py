@@ -12,12 +12,12 @@ from symamp.decompositions.decomposition import Decomposition, merged
 from symamp.decompositions.derived import derived
 from symamp.decompositions.randomizer import LocalRandomizer, Orbit, known_label
 from symamp.decompositions.table_decomposition import TableDecomposition, table_blanket
-from symamp.errors import ArgumentError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import maximum, minimum, sign
 from symamp.formulas.parameter import Parameter
-from symamp.numbers.arguments import exact_number
 from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.reading import exact_number
 
 # ---------------------- Infimum and supremum over inputs of the density on one orbit of messages, by proved comparisons
 
@@ -35,9 +35,8 @@ def infimum(orbit: Orbit, parameters: Sequence[Parameter]) -> sp.Expr:
         number = {normal(d): number for d, number in orbit.rest}[least]
         raise UndecidedOrderError(
             f"infimum on the messages '{orbit.label}'",
-            f"the least density {least} is that of {'some' if number is None else number} further inputs",
-            f"parameters under which {'such inputs exist' if number is None else f'{number} >= 1'} can be proved: "
-            "assume a lower bound",
+            Problem(f"the least density {least} belongs to further inputs, which are not proved to exist"),
+            f"assume lower bounds of the sizes{'' if number is None else f' such that {number} >= 1'}",
         )
     return least
 
@@ -71,7 +70,8 @@ def _at_least_one(number: sp.Expr, parameters: Sequence[Parameter]) -> bool:
 def blanket(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Decomposition:
     """Return the triple A0 = R(x0), A1 = R(x1), A2 = m (and a null symbol of mass 1 - gamma), merged.
 
-    It dominates every decomposition bound (000, Theorems 5 and 6); components with equal ratios merge (Theorem 7).
+    No decomposition gives a smaller bound; components with equal ratios are merged (Su, Cheng, Wang 2025, Theorems 5
+    to 7).
 
     Guarantee
     ---------
@@ -110,7 +110,9 @@ def triple(mechanism: LocalRandomizer, pair: tuple[str, str], others: Weights) -
         return TableDecomposition(mechanism.numeric, (index[pair[0]], index[pair[1]]), share)
     if mechanism.is_composed:
         if len(others) > 1:
-            raise ArgumentError("others", f"{len(others)} inputs", "one input, for a mechanism made of others")
+            raise ArgumentError(
+                "others", f"{len(others)} inputs", "one input for a joint, parallel or sampled mechanism"
+            )
         found = mechanism.decomposed(pair, others[0][0])
         assert found is not None
         return found
@@ -135,7 +137,7 @@ def checked_weights(mechanism: LocalRandomizer, others: object) -> Weights:
         raise ArgumentError("others", others, "an input, or a mapping {input: weight}")
     labels = [known_label("others", x, mechanism.inputs) for x in given]
     if len(set(labels)) < len(labels):
-        raise ArgumentError("others", others, "different inputs")
+        raise ArgumentError("others", others, "each input once")
     weights = tuple((x, exact_number(w, f"weight of {x}")) for x, w in zip(labels, given.values(), strict=True))
     for x, weight in weights:
         if not weight.is_Rational or weight < 0:

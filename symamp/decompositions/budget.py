@@ -1,4 +1,4 @@
-"""What one number says of a mechanism: local budget, variation-ratio parameters, shuffle index."""
+"""Local budget, variation-ratio parameters and shuffle index of a mechanism, as formulas."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from symamp.decompositions.derived import derived
 from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.same_value import compared, inverse_root, log
-from symamp.errors import UndecidedOrderError
+from symamp.errors import Problem, UndecidedOrderError
 from symamp.formulas.arrangement import arranged
 from symamp.formulas.normal_form import normal, quotient
 from symamp.formulas.order import maximum, sign
 from symamp.formulas.parameter import Parameter
 
-# --------------------------------------------------------------------------- The exact local budget eps0 of a mechanism
+_LONG_FRACTION = 1000  # bits from which SymPy is not asked for powers in a fraction: it looks for them in doubles
 
-_LONG = 1000
-"""Bits of a fraction from which on SymPy does not look for powers: it does so in doubles."""
+# --------------------------------------------------------------------------- The exact local budget eps0 of a mechanism
 
 
 @derived
@@ -60,7 +59,8 @@ def largest_ratio(mechanism: LocalRandomizer) -> sp.Expr:
             raise
         return sp.Max(*sure, evaluate=False)  # SymPy would drop some by its own view of their order
     if best >= len(sure):
-        raise UndecidedOrderError("local epsilon", extra[best - len(sure)], "parameters under which it is attained")
+        unknown = Problem(f"it is not proved that inputs with the ratio {extra[best - len(sure)]} exist")
+        raise UndecidedOrderError("local epsilon", unknown, "assume lower bounds of the sizes")
     return sure[best]
 
 
@@ -80,7 +80,7 @@ def local_epsilon(mechanism: LocalRandomizer) -> sp.Expr:
     ratio = largest_ratio(mechanism)
     if ratio is sp.oo:
         return sp.oo
-    plain = ratio.has(sp.Max) or (ratio.is_Rational and ratio.p.bit_length() > _LONG)
+    plain = ratio.has(sp.Max) or (ratio.is_Rational and ratio.p.bit_length() > _LONG_FRACTION)
     budget = sp.log(ratio) if plain else sp.expand_log(sp.log(sp.powsimp(ratio)), force=False)
     return compared(arranged(budget, mechanism.parameters), ratio, mechanism.parameters, log)
 

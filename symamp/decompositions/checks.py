@@ -1,4 +1,4 @@
-"""What is derived, checked: once for a family, in balls against what it was derived from, rows that sum to 1."""
+"""Checks of a decomposition, in balls, against the densities behind it; and that probabilities are probabilities."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from symamp.decompositions.randomizer import LocalRandomizer, Orbit
 from symamp.errors import (
     ExpressionError,
     NegativeProbabilityError,
+    Problem,
     RowSumError,
     UndecidedOrderError,
     VerificationError,
@@ -24,16 +25,17 @@ from symamp.errors import (
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.formulas.parameter import admissible_points
-from symamp.numbers.formula import Formula, Point, balls, from_sympy
+from symamp.numbers.reading import Formula, Point, balls, from_sympy
 from symamp.numbers.surroundings import at_precision
+
+_CHECK_BITS = 160  # at which a decomposition is compared with what is described
+_CHECK_POINTS = 3  # admissible values of the parameters at which that is done
 
 # ---------------------- A derived decomposition against the densities that it comes from, in balls at admissible points
 
 # Nothing of the derivation is used: no normal form, no proof of order, no formula that SymPy made on the way. Merging
 # keeps the sum of h(A0, A1, A2) over the messages for every h with h(c a) = c h(a); four such sums are compared.
 
-_BITS = 160
-_POINTS = 3
 Value = Callable[[sp.Expr], arb]
 Row = tuple[arb, arb, arb]
 
@@ -46,22 +48,21 @@ def checked(found: Decomposition, orbits: Sequence[Orbit], hidden: Callable[[Orb
     entries = [e for orbit in orbits for e in (orbit.measure, *orbit.density, *(d for d, _ in orbit.rest))]
     if all(e.is_Rational for e in entries):
         return found  # exact arithmetic, without SymPy
-    for point in admissible_points(found.parameters, _POINTS):
+    for point in admissible_points(found.parameters, _CHECK_POINTS):
         key = tuple(point.items())
 
         def value(expr: sp.Expr, key: tuple[tuple[str, object], ...] = key) -> arb:
             return _value(expr, key)
 
-        with at_precision(_BITS):
+        with at_precision(_CHECK_BITS):
             try:
                 pairs = zip(_sums(_raw(orbits, hidden, value)), _sums(_merged(found, value)), strict=True)
             except ExpressionError:  # a part that has no value in balls, such as a maximum
                 continue
             if any(a.is_finite() and b.is_finite() and not a.overlaps(b) for a, b in pairs):
                 where = ", ".join(f"{k} = {v}" for k, v in point.items())
-                raise VerificationError(
-                    f"decomposition for {found.pair}", str(found.components), f"its value at {where}"
-                )
+                wrong = Problem(f"the components {found.components} differ from what is described at {where}")
+                raise VerificationError(f"decomposition for {found.pair}", wrong, "please report this")
     return found
 
 
@@ -107,11 +108,11 @@ def _tree(expr: sp.Expr) -> Formula:
 @lru_cache(maxsize=65536)
 def _value(expr: sp.Expr, point: tuple[tuple[str, object], ...]) -> arb:
     known: Point = dict(point)  # type: ignore[arg-type]
-    return balls(_tree(expr), known, _BITS)
+    return balls(_tree(expr), known, _CHECK_BITS)
 
 
 def _unknown(part: sp.Basic) -> Never:
-    raise ExpressionError("formula", part, "parts that have values in balls")
+    raise ExpressionError("formula", part, "numbers, symbols, + - * /, powers, exp, log, sqrt, binomial")
 
 
 # ------------------------------- Proof that a description is a local randomizer: rows sum to 1 and no entry is negative
@@ -138,14 +139,16 @@ def check_probabilities(mechanism: LocalRandomizer) -> None:
                 _check_nonnegative(what, mechanism, x, orbit.label, signs)
         row = normal(sp.Add(*(normal(orbit.mass(0)) for orbit in orbits)))
         if not is_zero(row - 1):
-            raise RowSumError(f'row of input "{x}"', f"sum {shown(row)}", f"probabilities that sum to 1{_hint(row)}")
+            raise RowSumError(
+                f'row of input "{x}"', Problem(f"the probabilities sum to {shown(row)}, not to 1"), _hint(row)
+            )
 
 
 def _check_table(table: NumericTable) -> None:
     if table.ball(0) < 0:
         row, column = (int(i) for i in np.argwhere(table.ranks == 0)[0])
         place = f'table["{table.inputs[row]}"]["{table.messages[column]}"]'
-        raise NegativeProbabilityError(place, expression(table.numbers[0]), "probabilities >= 0")
+        raise NegativeProbabilityError(place, expression(table.numbers[0]), "a probability >= 0")
     right: set[bytes] = set()
     for i, x in enumerate(table.inputs):
         key = np.sort(table.ranks[i]).tobytes()
@@ -153,8 +156,8 @@ def _check_table(table: NumericTable) -> None:
             continue
         if not table.sums_to_one(i):
             whole = normal(expression(table.row_sum(i)))
-            accepted = f"probabilities that sum to 1{_hint(whole)}"
-            raise RowSumError(f'row of input "{x}"', f"sum {shown(whole)}", accepted)
+            wrong = Problem(f"the probabilities sum to {shown(whole)}, not to 1")
+            raise RowSumError(f'row of input "{x}"', wrong, _hint(whole))
         right.add(key)
 
 
@@ -162,10 +165,10 @@ def _hint(row: sp.Expr) -> str:
     """Return what to do about floats: their sum is a binary fraction close to 1."""
     if row.is_Rational and abs(row - 1) < sp.Rational(1, 10**9) and int(row.q).bit_count() == 1:
         return (
-            '; floats count as the binary fractions they are: write decimals as text, "0.3", use Fraction(3, 10), or '
+            'floats count as the binary fractions they are: write decimals as text, "0.3", use Fraction(3, 10), or '
             "normalise=True, which divides each row by its exact sum"
         )
-    return ""
+    return "make them sum to 1"
 
 
 def _check_nonnegative(
@@ -175,6 +178,7 @@ def _check_nonnegative(
         try:
             signs[what] = sign(what, mechanism.parameters)
         except UndecidedOrderError as error:
-            raise UndecidedOrderError(f'table["{x}"]["{label}"]', what, error.accepted) from error
+            unknown = Problem(f"it is not proved that {shown(what)} >= 0")
+            raise UndecidedOrderError(f'table["{x}"]["{label}"]', unknown, error.accepted) from error
     if signs[what] < 0:
-        raise NegativeProbabilityError(f'table["{x}"]["{label}"]', what, "probabilities >= 0")
+        raise NegativeProbabilityError(f'table["{x}"]["{label}"]', what, "a probability >= 0")

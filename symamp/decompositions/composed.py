@@ -18,19 +18,33 @@ from numpy.typing import NDArray
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.printing import text
 from symamp.decompositions.to_law import law_of, number
-from symamp.errors import ArgumentError, SupportMismatchError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError
 from symamp.formulas.normal_form import normal, normal_product
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Number, RationalLaw, total
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import at_precision
 
+# What products may take: time and memory against exact merging. Beyond it laws around the product are used.
+_LARGEST_FACTORED = 10**12  # numerators and denominators of ratios that are factored
+_LARGEST_EXPONENT = 2**48  # of a common base of all ratios
+_LARGEST_ROW_CODE = 2**62  # rows that fit into one integer are sorted ten times as fast
+MOST_CELLS = 60_000  # components after merging
+_MOST_CELL_PAIRS = 6_000_000  # that one product multiplies
+_MOST_CELL_PAIRS_IN_ALL = 30_000_000  # that all products of a mechanism multiply
+_LARGEST_POWER_GRID = 50_000  # places of a power that is taken as that of a polynomial
+_MOST_RATIONAL_CELLS = 400  # components of which fractions are made
+_LATTICE_ATOMS = 6_000  # about, of the laws around a product (half of them where one ratio is 1): width against time
+_LARGEST_PRECISION = 16_384  # bits of masses of large powers
+_SPARE_BITS = 256  # beyond twice the wanted ones, at first
+_MOST_SHOWN_CELLS = 40  # components that are printed
+_MOST_CELLS_IN_GROUP = 800  # components of equal parts that are multiplied first
+_MOST_FORMULAS = 1_000  # components that are written as formulas
+
 # ------------- Products of many ratios, keyed by the exponents of what they are made of: equal keys mean equal products
 
 Powers: TypeAlias = Mapping[sp.Expr, sp.Rational]
 Integers: TypeAlias = NDArray[np.int64]
-_LARGEST_FACTORED = 10**12
-_LARGEST_EXPONENT, _LARGEST_CODE = 2**48, 2**62
 FLAGS = 3
 """Columns of a key before the exponents: no hiding mass; A0 vanishes; A1 vanishes."""
 
@@ -72,7 +86,7 @@ def _is_short(c: sp.Expr) -> bool:
 
 @dataclass(frozen=True)
 class Cell:
-    """Messages alike: A0 = ratio0 * mass and A1 = ratio1 * mass, with A2 = mass, or 0 if ``singular``."""
+    """Messages with equal ratios: A0 = ratio0 * mass and A1 = ratio1 * mass, with A2 = mass, or 0 if ``singular``."""
 
     ratio0: sp.Expr
     ratio1: sp.Expr
@@ -123,8 +137,9 @@ class Basis:
                 ]
             rows.append([int(cell.singular), int(cell.ratio0 == 0), int(cell.ratio1 == 0), *exponents])
         if max((abs(x) for row in rows for x in row), default=0) > _LARGEST_EXPONENT:
-            told = f"budgets whose common denominator has at most {len(str(_LARGEST_EXPONENT)) - 1} digits"
-            raise SupportMismatchError("mechanism", ", ".join(map(str, self.bases))[:99], told)
+            most = len(str(_LARGEST_EXPONENT)) - 1
+            wrong = Problem(f"the budgets of the parts have a common denominator of more than {most} digits")
+            raise SupportMismatchError("mechanism", wrong, "round the budgets, such as 0.1 to 1/10")
         return np.array(rows, dtype=np.int64).reshape(len(rows), FLAGS + 2 * self.size)
 
     def multiplied(self, a: Integers, b: Integers) -> tuple[Integers, Integers]:
@@ -146,7 +161,7 @@ def distinct(rows: Integers) -> tuple[Integers, Integers]:
     if len(rows):
         low = rows.min(axis=0)
         widths = [int(w) for w in rows.max(axis=0) - low + 1]
-        if prod(widths) < _LARGEST_CODE:  # one number for each row: sorted ten times as fast
+        if prod(widths) < _LARGEST_ROW_CODE:  # one number for each row: sorted ten times as fast
             strides = np.array([prod(widths[i + 1 :]) for i in range(len(widths))], dtype=np.int64)
             _, first, place = np.unique((rows - low) @ strides, return_index=True, return_inverse=True)
             return rows[first], place.reshape(-1)
@@ -156,10 +171,6 @@ def distinct(rows: Integers) -> tuple[Integers, Integers]:
 
 # --- Which components of the parts make which component of a product or a union: found once, for all kinds of numbers
 
-MOST_CELLS = 60_000
-"""How many components a product may have after merging."""
-_MOST_PAIRS, _MOST_PAIRS_OF_ALL = 6_000_000, 30_000_000
-_LONGEST_POWER = 50_000
 Convert = Callable[[sp.Expr], Any]
 
 
@@ -222,7 +233,7 @@ class MergedCells:
 
     def _multiplied(self, a: Integers, b: Integers) -> tuple[Integers, Integers]:
         self._pairs += len(a) * len(b)
-        if len(a) * len(b) > _MOST_PAIRS or self._pairs > _MOST_PAIRS_OF_ALL:
+        if len(a) * len(b) > _MOST_CELL_PAIRS or self._pairs > _MOST_CELL_PAIRS_IN_ALL:
             raise _too_many(self._pairs)
         keys, places = self.basis.multiplied(a, b)
         if len(keys) > MOST_CELLS:
@@ -304,7 +315,7 @@ def _codes(part: Integers, group: Integers, power: int) -> tuple[Integers, Integ
         return None
     low = part.min(axis=0)
     widths = [int(w) * power + 1 for w in part.max(axis=0) - low]
-    if prod(widths) > _LONGEST_POWER:
+    if prod(widths) > _LARGEST_POWER_GRID:
         return None
     strides = np.array([prod(widths[:i]) for i in range(len(widths))], dtype=np.int64)
     return (part - low) @ strides, (group - power * low) @ strides
@@ -324,12 +335,11 @@ def _gathered(values: Sequence[Any], places: Integers, size: int) -> list[Any]:
 
 
 def _too_many(count: int) -> ArgumentError:
-    return ArgumentError("mechanism", f"a product of {count:,} components", f"at most {MOST_CELLS:,} after merging")
+    wrong = Problem(f"the product has {count:,} components, more than {MOST_CELLS:,}")
+    return ArgumentError("mechanism", wrong, "take fewer parts, or equal ones")
 
 
 # --- The law of merged components in balls and, where everything is rational, in rationals: no formula of it is made
-
-_MOST_RATIONAL = 400
 
 
 class _Balls:
@@ -388,7 +398,7 @@ def merged_law(structure: MergedCells, complete: bool) -> Law:
 
 def _rational(structure: MergedCells) -> RationalLaw | None:
     basis = structure.basis
-    if len(structure.keys) > _MOST_RATIONAL or any(d != 1 for d in basis.denominators):
+    if len(structure.keys) > _MOST_RATIONAL_CELLS or any(d != 1 for d in basis.denominators):
         return None
     if not all(e.is_Rational for e in (*basis.bases, *structure.given())):
         return None
@@ -415,9 +425,6 @@ def _power(values: Sequence[fmpq], exponents: tuple[int, ...] | None) -> fmpq:
 
 # -------- Two laws of a bounded number of atoms around a product of many parts: where the exact one would have too many
 
-_MOST_ATOMS = 6_000
-"""About how many lattice points there are; products of parts of which one ratio is 1 lie on half of them."""
-_LARGEST_PRECISION, _SPARE_BITS = 16_384, 256
 LatticeCell = tuple[int, int, int]
 """Which atom of a part, and the place of what is made of it on the lattice of the logarithms of both ratios."""
 _Places = dict[Decomposition, list[tuple[float, float]]]
@@ -463,12 +470,12 @@ class _Lattice:
                     if any(not r > 0 for pair in ratios for r in pair):
                         raise ArgumentError(
                             "mechanism",
-                            "more components than can be merged exactly, some of them with a ratio of 0",
-                            "parts whose messages all inputs may send, or fewer parts",
+                            Problem("there are too many components to merge exactly, and some have a ratio of 0"),
+                            "take parts all of whose inputs may send every message, or fewer parts",
                         )
                     places[leaf] = [(float(a.log()), float(b.log())) for a, b in ratios]
         widths = [high - low for low, high in (_range(whole, e) for e in _extents(self.places[1]))]
-        self.step = max(widths) / _MOST_ATOMS if min(widths) == 0.0 else sqrt(widths[0] * widths[1] / _MOST_ATOMS)
+        self.step = max(widths) / _LATTICE_ATOMS if min(widths) == 0.0 else sqrt(widths[0] * widths[1] / _LATTICE_ATOMS)
         # A number in general position: no ratio but 1 lies on the lattice.
         self.step = float(f"{self.step:.6g}") + 1e-11 * self.step
 
@@ -516,7 +523,7 @@ class _Lattice:
         else:
             share = one - ups[0].max(ups[1])
         if not share > 0:
-            raise ArgumentError("mechanism", "a ratio on the lattice of merged components", "another budget")
+            raise ArgumentError("mechanism", Problem("a ratio lies on the lattice of merged components"), "change eps0")
         return share
 
     def _up(self, ratio: arb) -> tuple[int, arb]:
@@ -681,16 +688,13 @@ def _range(node: Decomposition, extents: dict[Decomposition, tuple[Any, Any]]) -
 
 # -------- Decompositions of several mechanisms at once: products and weighted unions of components, merged by exponents
 
-_MOST_SHOWN, _MOST_IN_GROUP = 40, 800
-_MOST_WRITTEN = 1_000
-
 
 class Composed(Parts):
     """The decomposition of mechanisms that a user runs together: all of them, or one of them drawn by weight.
 
     ``weights`` is empty for a product, in which ``powers`` counts equal parts; for a union the masses of part i are
     multiplied by weights[i]. Components are merged by the exponents of their ratios, so that m equal parts of two
-    levels have at most (m + 1)^2; formulas are made when somebody looks at them, numbers without them.
+    levels have at most (m + 1)^2; formulas are made when they are read, numbers without them.
     """
 
     complete: bool
@@ -757,10 +761,10 @@ class Composed(Parts):
         group: list[Decomposition] = []
         count = 1
         for part in (p for p, power in zip(self.parts, self.powers, strict=True) for _ in range(power)):
-            own = _MOST_IN_GROUP + 1  # alone in its group
+            own = _MOST_CELLS_IN_GROUP + 1  # alone in its group
             if not isinstance(part, Composed) and part.is_listed:
                 own = len(part.components) + len(part.singular)
-            if group and count * own > _MOST_IN_GROUP:
+            if group and count * own > _MOST_CELLS_IN_GROUP:
                 made.append(_grouped(self._product(group)))
                 group, count = [], 1
             group.append(part)
@@ -789,9 +793,11 @@ class Composed(Parts):
     @cached_property
     def _formulas(self) -> tuple[tuple[Component, ...], tuple[tuple[sp.Expr, sp.Expr], ...]]:
         found = self._merged
-        if len(found.keys) > _MOST_WRITTEN:
-            size = f"{len(found.keys):,} components"
-            raise ArgumentError("mechanism", size, f"at most {_MOST_WRITTEN:,} where they are written as formulas")
+        if len(found.keys) > _MOST_FORMULAS:
+            many = Problem(f"{len(found.keys):,} components are too many to write as formulas")
+            raise ArgumentError(
+                "mechanism", many, f"take parts with at most {_MOST_FORMULAS:,}; answers need no formulas"
+            )
         masses = found.masses(lambda formula: formula)
         components: list[Component] = []
         singular: dict[sp.Expr, list[tuple[sp.Expr, sp.Expr]]] = {}
@@ -823,7 +829,7 @@ class Composed(Parts):
     @property
     def is_large(self) -> bool:
         """Whether there are too many components to show them one by one."""
-        return self._has_too_many or self.size > _MOST_SHOWN
+        return self._has_too_many or self.size > _MOST_SHOWN_CELLS
 
     def swapped(self) -> Composed:
         """Return the decomposition for the other order of the pair."""

@@ -12,14 +12,15 @@ import sympy as sp
 from flint import arb
 
 from symamp.decompositions.printing import decomposition_latex, decomposition_text
-from symamp.errors import ArgumentError, SupportMismatchError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Number
-from symamp.numbers.arguments import exact_number, printable_number
+from symamp.numbers.reading import exact_number, printable_number
 from symamp.numbers.substitution import put
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import FLINT, MPMATH, NUMPY, NumberSystem, compile_expression
+from symamp.public_names import PublicNames
 
 # ------------------------------------------ A decomposition as formulas: the merged components of a triple (A0, A1, A2)
 
@@ -35,7 +36,7 @@ class Component(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Decomposition:
+class Decomposition(PublicNames):
     """The components of a triple (A0, A1, A2), in formulas that no longer depend on the message space.
 
     For the blanket, A0 = R(x0), A1 = R(x1) and A2 = inf_x R(x), so that ``gamma`` is the total mass of the blanket
@@ -47,6 +48,8 @@ class Decomposition:
     >>> d.components[0], d.gamma
     (Component(ratio0=exp(eps0), ratio1=1, mass=1/(exp(eps0) + 2)), 3/(exp(eps0) + 2))
     """
+
+    _internal_names = "enclosing_laws fingerprint is_listed numeric_law put signature"
 
     components: tuple[Component, ...]
     singular: tuple[tuple[sp.Expr, sp.Expr], ...] = ()
@@ -109,7 +112,7 @@ class Decomposition:
 
         def evaluate(**values: Any) -> list[tuple[Any, ...]]:
             if set(values) != set(symbols):
-                raise ArgumentError("parameters", sorted(values), f"exactly {sorted(symbols)}")
+                raise ArgumentError("parameters", sorted(values), f"a value for each of {sorted(symbols)} and no other")
             given = {name: _converted(name, value, numbers, name in counts) for name, value in values.items()}
             found = [tuple(_number(f(numbers, given), numbers) for f in fs) for fs in compiled]
             shape = np.broadcast_shapes(*(x.shape for x in given.values() if isinstance(x, np.ndarray)))
@@ -202,15 +205,13 @@ def _number(value: Any, numbers: NumberSystem) -> Any:
 
 # ------------- Triples without a finite list of formulas: those of a density, and those that are known by numbers alone
 
-_BITS = 256
 
-
-class Unlisted(Decomposition):
+class EnclosedDecomposition(Decomposition):
     """A triple that has a law, or laws around it, and no components."""
 
     def _refused(self) -> Never:
-        told = "numbers: a law with a density has no finite list of components"
-        raise SupportMismatchError("decomposition", str(self), told)
+        wrong = Problem(f"{self} has no finite list of components")
+        raise SupportMismatchError("decomposition", wrong, "ask for epsilon or delta, which need none")
 
     @property
     def is_listed(self) -> bool:
@@ -231,7 +232,7 @@ class Unlisted(Decomposition):
         return str(self)
 
 
-class LawTriple(Unlisted):
+class LawTriple(EnclosedDecomposition):
     """A triple known by a finite law, whose numbers are balls of 256 bits that are made once."""
 
     law: Law
@@ -263,7 +264,7 @@ class LawTriple(Unlisted):
 
 
 def _fixed(law: Law) -> Law:
-    with at_precision(_BITS):
+    with at_precision(CAREFUL_BITS):
         atoms = tuple(
             Atom(_constant(a.ratio0()), _constant(a.ratio1()), _constant(a.mass()), a.equal_ratios) for a in law.atoms
         )

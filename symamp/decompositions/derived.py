@@ -1,4 +1,4 @@
-"""What is derived once for a family and put in for its members: one decorator for every step of the derivation."""
+"""A decorator for steps of the derivation: done once for a family, then numbers are put in for its members."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 def derived(step: Callable[[LocalRandomizer, *Ts], R]) -> Callable[[LocalRandomizer, *Ts], R]:
-    """Return the step with a memory, done for ``mechanism.general()`` with its values put in where there are any.
+    """Return the step with a memory: done for ``mechanism.general()``, then with its values put in.
 
     Powers with large exponents are so never multiplied out. Results are expressions, tuples of them, decompositions.
     """

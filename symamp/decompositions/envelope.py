@@ -14,25 +14,24 @@ from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.printing import axes_for, triple_latex, triple_text
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.to_law import law_of
-from symamp.errors import ArgumentError, SupportMismatchError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Law, total
-from symamp.numbers.arguments import printable_number
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.reading import printable_number
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import FLINT, compile_expression
+from symamp.public_names import PublicNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.axes import Axes
 
-_BITS = 256
-
 
 @dataclass(frozen=True)
-class Envelope:
+class Envelope(PublicNames):
     """The triples (R(x0), R(x1), R(x)) of a pair, one for each class of inputs x that another user may hold.
 
     The law whose stop-loss transform is the largest of theirs bounds the divergence for every data set; it is never
@@ -46,6 +45,8 @@ class Envelope:
     >>> e.triples[1].components[0]
     Component(ratio0=exp(eps0), ratio1=1, mass=1/(exp(eps0) + 2))
     """
+
+    _internal_names = "attained_by laws mechanism others signature"
 
     mechanism: LocalRandomizer
     pair: tuple[str, str]
@@ -64,7 +65,7 @@ class Envelope:
 
     @property
     def laws(self) -> tuple[Law, ...]:
-        """The laws that cross to the evaluation; ArgumentError if a parameter is still a symbol."""
+        """The laws that are evaluated; ArgumentError if a parameter is still a symbol."""
         return tuple(law_of(t, complete=True) for t in self.triples)
 
     def lambdify(self, system: str = "numpy") -> Callable[..., dict[str, list[tuple[Any, ...]]]]:
@@ -111,7 +112,7 @@ class Envelope:
         """
         _refuse_symbols(self.parameters)
         e = sp.exp(printable_number(eps, "eps"))
-        with at_precision(_BITS):
+        with at_precision(CAREFUL_BITS):
             laws = [_exact(t, e) for t in self.triples]
             for x, law in zip(self.others, laws, strict=True):
                 if all(other is law or _at_least(law, other) for other in laws):
@@ -177,16 +178,17 @@ def envelope(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Envelope:
     return Envelope(mechanism, pair, tuple(x for x, _ in found.values()), tuple(t for _, t in found.values()))
 
 
-def inputs_not_described(mechanism: LocalRandomizer) -> str | None:
-    """Return what a mechanism would have to be where ``envelope_classes`` refuses; nothing is derived.
+def describes_all_inputs(mechanism: LocalRandomizer) -> bool:
+    """Return whether every input that another user may hold is described, for every pair; nothing is derived.
 
     >>> import symamp as sa
-    >>> inputs_not_described(sa.DBitFlip(k=5, d=2)) is None
+    >>> describes_all_inputs(sa.DBitFlip(k=5, d=2))
     True
     """
+    if mechanism.numeric is not None:  # a table has no other inputs
+        return True
     both_orders = (p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
-    is_described = all(mechanism.covering_inputs(pair) is not None for pair in both_orders)
-    return None if is_described else _not_described(mechanism)
+    return all(mechanism.covering_inputs(pair) is not None for pair in both_orders)
 
 
 def _not_described(mechanism: LocalRandomizer) -> str:
@@ -321,4 +323,6 @@ def _transform(law: _Exact, u: _Value) -> _Value:
 def _refuse_symbols(parameters: tuple[Parameter, ...]) -> None:
     if parameters:
         missing = ", ".join(p.describe() for p in parameters)
-        raise ArgumentError("parameters", f"{missing} still free", "a number for each, e.g. mechanism.at(eps0=1)")
+        raise ArgumentError(
+            "parameters", Problem(f"no number is given for {missing}"), "give it by mechanism.at(eps0=1)"
+        )

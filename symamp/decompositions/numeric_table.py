@@ -14,11 +14,11 @@ import sympy as sp
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from symamp.errors import UndecidedOrderError
+from symamp.errors import Problem, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.laws.law import Atom, Law, Number, RationalLaw, total
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import FLINT, compile_expression
 
 Exact: TypeAlias = fmpq | sp.Expr
@@ -29,7 +29,6 @@ Share: TypeAlias = tuple[tuple[int, fmpq], ...]
 Parts: TypeAlias = tuple[tuple[int, fmpq], ...]
 """Entries by rank with weights: what hides the report."""
 
-_BITS = 256
 _ONE = fmpq(1)
 
 
@@ -126,7 +125,7 @@ class NumericTable:
         """Return whether a row sums to exactly 1, proved either way."""
         if self.is_rational:
             return bool(self.row_sum(x) == 1)
-        with at_precision(_BITS):
+        with at_precision(CAREFUL_BITS):
             near = total([self.ball(int(r)) for r in self.ranks[x]]).contains(1)
         return near and is_zero(self.row_sum(x) - 1)
 
@@ -230,7 +229,7 @@ class NumericTable:
         """Return the first known (rank, hiding entries) with the same quotient, if that is proved."""
         key = rank, parts
         if key not in self._ratios:
-            with at_precision(_BITS):
+            with at_precision(CAREFUL_BITS):
                 middle = self._quotient(rank, parts)().mid()
                 bucket = self._buckets.setdefault(_rounded(middle), [])
             known = (k for k in bucket if is_zero(self._formula(*k) - self._formula(*key)))
@@ -292,14 +291,14 @@ def _sum(masses: list[Number]) -> Number:
 def _rounded(x: arb) -> tuple[int, int]:
     """Return a key that equal numbers share, but for those few that a rounding boundary parts."""
     mantissa, exponent = (int(part) for part in x.man_exp())
-    excess = mantissa.bit_length() - _BITS // 2
+    excess = mantissa.bit_length() - CAREFUL_BITS // 2
     return (mantissa >> excess if excess > 0 else mantissa << -excess), exponent + excess
 
 
 def _double(number: Exact) -> float:
     """Return the nearest double of a rational, a near one of a constant."""
     if not isinstance(number, fmpq):
-        with at_precision(_BITS):
+        with at_precision(CAREFUL_BITS):
             return float(value_of(number)())
     try:
         return int(number.p) / int(number.q)
@@ -325,7 +324,7 @@ def _ordered(flat: list[fmpq]) -> tuple[list[Exact], list[int]]:
 
 def _ordered_constants(flat: list[Exact]) -> tuple[list[Exact], list[int]]:
     """Sort by balls; what these cannot tell apart is proved equal by algebra, or refused."""
-    with at_precision(_BITS):
+    with at_precision(CAREFUL_BITS):
         balls = {entry: value_of(entry)() for entry in flat}
         numbers: list[Exact] = []
         position: dict[Exact, int] = {}
@@ -336,7 +335,8 @@ def _ordered_constants(flat: list[Exact]) -> tuple[list[Exact], list[int]]:
                 near = arb(0)
             if numbers and not last < near:
                 if not is_zero(expression(entry) - expression(numbers[-1])):
-                    raise UndecidedOrderError("table", str(entry), f"an entry that differs visibly from {numbers[-1]}")
+                    close = Problem(f"{CAREFUL_BITS} bits do not tell {entry} from {numbers[-1]}")
+                    raise UndecidedOrderError("table", close, "write equal entries alike, or round them")
             else:
                 numbers.append(fmpq(0) if near.is_zero() else entry)
                 last = near

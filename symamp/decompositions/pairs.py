@@ -12,10 +12,9 @@ from symamp.decompositions.blanket import blanket
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.numeric_table import NumericTable
 from symamp.decompositions.randomizer import LocalRandomizer
-from symamp.errors import UnknownInputError
+from symamp.errors import Problem, UnknownInputError
 
-_FEW = 64
-"""Up to so many groups of pairs are compared by their merged components, too."""
+_MOST_MERGED_GROUPS = 64  # groups of pairs up to this number are compared by their merged components, too
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,8 @@ def _table_classes(mechanism: LocalRandomizer, table: NumericTable) -> tuple[Pai
     groups = distinct_pairs(table, table.pairs)
     merged: dict[object, list[list[tuple[int, int]]]] = {}
     for group in groups:
-        key = blanket(mechanism, (x[group[0][0]], x[group[0][1]])).signature() if len(groups) <= _FEW else group[0]
+        first, is_merged = (x[group[0][0]], x[group[0][1]]), len(groups) <= _MOST_MERGED_GROUPS
+        key = blanket(mechanism, first).signature() if is_merged else group[0]
         merged.setdefault(key, []).append(group)
     return tuple(
         PairClass(blanket(mechanism, pairs[0]), pairs)
@@ -66,8 +66,8 @@ def _table_classes(mechanism: LocalRandomizer, table: NumericTable) -> tuple[Pai
 def distinct_pairs(table: NumericTable, pairs: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     """Return the ordered pairs of rows in groups: those of a group have the same blanket, exactly.
 
-    Each message stands for (R(i), R(j), m) by ranks, so that pairs are alike if these triples are a rearrangement of
-    each other. Pairs whose components agree only after merging may be in different groups.
+    Each message stands for (R(i), R(j), m) by ranks: two pairs are in one group if their triples are the same up to
+    their order. Pairs whose components agree only after merging may be in different groups.
 
     >>> import symamp as sa
     >>> distinct_pairs(sa.RandomizedResponse(k=3, eps0="log(2)").table().numeric, [(0, 1), (1, 0), (1, 2)])
@@ -85,8 +85,8 @@ def distinct_pairs(table: NumericTable, pairs: Sequence[tuple[int, int]]) -> lis
 def pairs_with_equal_laws(table: NumericTable, pairs: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     """Return the ordered pairs of rows in groups: those of a group have the same set of laws of other users, exactly.
 
-    For each row x the messages stand for (R(i), R(j), R(x)) by ranks; pairs are alike if the sets of these lists, each
-    up to a rearrangement of messages, are the same. Pairs with equal blankets need not be.
+    For each row x the messages stand for (R(i), R(j), R(x)) by ranks; two pairs are in one group if the sets of these
+    lists, each up to its order, are the same. Pairs with equal blankets need not be.
 
     >>> import symamp as sa
     >>> pairs_with_equal_laws(sa.RandomizedResponse(k=3, eps0="log(2)").table().numeric, [(0, 1), (1, 0), (1, 2)])
@@ -104,6 +104,8 @@ def only_pair(mechanism: LocalRandomizer) -> tuple[str, str]:
     """Return a pair that represents all ordered pairs; UnknownInputError if they differ."""
     classes = pair_classes(mechanism)
     if len(classes) > 1:
-        shown = "; ".join(f"{c.pairs[0]}" for c in classes[:6])
-        raise UnknownInputError("pair", "none", f"a pair: they fall into {len(classes)} classes, such as {shown}")
+        shown = " or ".join(f"{c.pairs[0]}" for c in classes[:6])
+        raise UnknownInputError(
+            "pair", Problem(f"there are {len(classes)} classes of pairs"), f"give one, such as {shown}"
+        )
     return classes[0].pairs[0]

@@ -1,11 +1,11 @@
-"""What is asked of a local randomizer: orbits of messages, and nothing else."""
+"""A local randomizer as the derivation sees it: orbits of messages."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import wraps
+from functools import lru_cache, wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,9 +16,11 @@ from symamp.decompositions.printing import text
 from symamp.errors import SymampError, UnknownInputError
 from symamp.formulas.parameter import Parameter
 from symamp.numbers.substitution import put
+from symamp.public_names import PublicNames
 
 if TYPE_CHECKING:
     from symamp.decompositions.decomposition import Decomposition
+    from symamp.decompositions.pair_groups import PairGroup
 
 
 # --------- One orbit of messages: all messages on which the distinguished inputs, and the rest, have the same densities
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Orbit:
-    """Messages that a symmetry makes alike, seen from a few distinguished inputs.
+    """Messages that a symmetry exchanges, seen from a few distinguished inputs.
 
     ``measure`` is the reference measure of the orbit (for the counting measure, the number of its messages; it may be
     symbolic, such as ``k - 2``, and may vanish). ``density[i]`` is the density of R(x_i) against that measure on the
@@ -59,19 +61,24 @@ class Orbit:
         return f"Orbit({self.label!r}, {text(self.measure)}, density=[{density}], rest=[{rest}])"
 
 
-# --------------------- What is asked of a local randomizer: what every mechanism tells the derivation, and nothing else
+# --------------------------------------------------- A local randomizer: what every mechanism tells the derivation
 
 _MOST_SHOWN = 20
 """How many labels a refusal lists."""
 
 
-class LocalRandomizer(ABC):
+class LocalRandomizer(PublicNames, ABC):
     """A local randomizer R, described by orbits of messages as seen from a few distinguished inputs.
 
     A subclass says which inputs can be told apart (``inputs``), which ordered pairs and which further inputs
     represent all others by symmetry (``pairs``, ``further_inputs``), and what the messages look like from some of
     them (``orbits``). Everything else is derived. ``parameters`` are the parameters that are still symbols.
     """
+
+    _internal_names = (
+        "are_compared checked_pair compares_all composed_compared_ratio composed_ratio covering_inputs decomposed "
+        "dominating further_inputs general is_composed key lists_all_inputs numeric orbits pairs"
+    )
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -110,6 +117,14 @@ class LocalRandomizer(ABC):
         is no function of stop-loss transforms may then not be read off from them.
         """
         return True
+
+    def pair_groups(self) -> tuple[PairGroup, ...] | None:
+        """Return groups of pairs that contain all pairs of inputs, each with laws above those of all other inputs.
+
+        They are asked for where all parameters are numbers. None if the description does not say: then ``pairs`` and
+        ``further_inputs`` are all that is known. See docs/proofs/other_inputs.md.
+        """
+        return None
 
     @abstractmethod
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
@@ -180,6 +195,12 @@ class LocalRandomizer(ABC):
         return first, second
 
 
+@lru_cache(maxsize=256)
+def groups_of(mechanism: LocalRandomizer) -> tuple[PairGroup, ...] | None:
+    """Return the groups of pairs that a mechanism declares; None if there are none, or parameters are still symbols."""
+    return None if mechanism.parameters else mechanism.pair_groups()
+
+
 def known_label(argument: str, given: object, known: Collection[str]) -> str:
     """Return the label that stands for an input: itself, or as tables write what is no text, such as a number.
 
@@ -190,7 +211,7 @@ def known_label(argument: str, given: object, known: Collection[str]) -> str:
     """
     try:
         label = str(given)
-    except Exception:  # Python refuses to print integers of more than 4300 digits, and this may be anyone's code
+    except Exception:  # Python does not print integers of more than 4300 digits, and repr may raise
         label = None
     if label is None or label not in known:
         told = repr(given) if isinstance(given, str) else given
@@ -207,7 +228,7 @@ def _of_known_inputs(orbits: Callable[[Any, tuple[str, ...]], tuple[Orbit, ...]]
         if not self.parameters:  # a family with sizes left open may be asked about all inputs that a member has
             labels = tuple(known_label("input", x, self.inputs) for x in labels)
         if len(set(map(str, labels))) < len(labels):
-            raise UnknownInputError("inputs", str(labels), "different inputs")
+            raise UnknownInputError("inputs", str(labels), "each input once")
         try:
             general, values = self.general()
             found = orbits(general, labels)

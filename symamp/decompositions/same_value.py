@@ -1,4 +1,4 @@
-"""A formula that leaves, compared in balls with what it was derived from: SymPy's rewriting decides no value."""
+"""Formulas that users get, compared in balls with what they were derived from: no rewriting by SymPy is trusted."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Never
 
 import sympy as sp
 
-from symamp.errors import VerificationError
+from symamp.errors import Problem, VerificationError
 from symamp.formulas.parameter import Parameter, admissible_points
-from symamp.numbers.formula import Formula, difference, from_sympy
+from symamp.numbers.reading import Formula, difference, from_sympy
 
-_POINTS = 3
+_CHECK_POINTS = 3  # admissible values of the parameters at which formulas are compared
 
 
 class _NoValueError(Exception):
@@ -43,16 +43,17 @@ def compared(
     >>> compared(sp.log(x.symbol), x.symbol**2, [x], log)
     Traceback (most recent call last):
     ...
-    symamp.errors.VerificationError: formula: got log(x); accepted: the value of log of x**2 (another value at x = ...)
+    symamp.errors.VerificationError: formula: log(x) differs from log of x**2: another ...; please report this
     """
     try:
         read, written = (from_sympy(e, _refuse) for e in (found, derived))
     except (_NoValueError, RecursionError):
         return found
-    points = admissible_points(parameters, _POINTS) if parameters else [{}]
+    points = admissible_points(parameters, _CHECK_POINTS) if parameters else [{}]
     wrong = difference(function(written), read, points, least=0)
     if wrong:
-        raise VerificationError("formula", str(found), f"the value of {function.__name__} of {derived} ({wrong})")
+        differs = Problem(f"{found} differs from {function.__name__} of {derived}: {wrong}")
+        raise VerificationError("formula", differs, "please report this")
     return found
 
 

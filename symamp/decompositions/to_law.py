@@ -1,4 +1,4 @@
-"""From formulas to numbers: the law of a decomposition, the only thing that crosses to the evaluation."""
+"""From formulas to numbers: the law of a decomposition, which is all that the evaluation needs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from math import inf
 import sympy as sp
 
 from symamp.decompositions.decomposition import Decomposition
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import Atom, Law, Level, Number, RationalLaw
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT, compile_constant
 
-_BITS = 128
+_LOGARITHM_BITS = 128  # of the ball from which log_above rounds up
 
 
 @lru_cache(maxsize=4096)
@@ -28,7 +28,9 @@ def law_of(decomposition: Decomposition, complete: bool = False) -> Law:
         return decomposition.numeric_law
     if decomposition.parameters:
         missing = ", ".join(p.describe() for p in decomposition.parameters)
-        raise ArgumentError("parameters", f"{missing} still free", "a number for each, e.g. mechanism.at(eps0=1)")
+        raise ArgumentError(
+            "parameters", Problem(f"no number is given for {missing}"), "give it by mechanism.at(eps0=1)"
+        )
     atoms = tuple(
         Atom(number(c.ratio0), number(c.ratio1), number(c.mass), c.ratio0 == c.ratio1) for c in decomposition.components
     )
@@ -46,7 +48,7 @@ def log_above(ratio: sp.Expr) -> float:
     """Return the logarithm of a constant as a double, rounded up; inf for infinity."""
     if ratio is sp.oo:
         return inf
-    with at_precision(_BITS):
+    with at_precision(_LOGARITHM_BITS):
         return float_above(number(sp.log(ratio))())
 
 

@@ -1,4 +1,4 @@
-"""A pair of inputs that is worse than every other one, and how that is known."""
+"""The pair of inputs with the largest divergence, and by what theorem."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.errors import UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, minimum
+
+_MOST_COMPARED_ENTRIES = 400  # of a rational table in which Theorem P is looked for
 
 # ---------------------------- A pair of inputs that is worse than every other one, whatever is multiplied to its ratios
 
@@ -67,8 +69,6 @@ def _is_high(ratio: sp.Expr, t: sp.Expr) -> bool | None:
 
 # ---------------------------------------- The pair of inputs with the largest blanket divergence, and how that is known
 
-_MOST_ENTRIES = 400
-
 
 class WorstPair(NamedTuple):
     """The ordered pair of inputs with the largest blanket divergence, whether that is proved, and by what."""
@@ -88,7 +88,9 @@ def worst_pair(mechanism: LocalRandomizer) -> WorstPair:
     """
     found = dominating_pair(mechanism)
     if found is not None:
-        known = "all pairs are alike, parts have such pairs, or all ratios are 1 or e^eps0 and the overlap is least"
+        known = (
+            "all pairs have equal laws, parts have such pairs, or all ratios are 1 or e^eps0 and the overlap is least"
+        )
         return WorstPair(found, True, f"{known} (docs/proofs/joint.md)")
     classes = pair_classes(mechanism)
     if not mechanism.lists_all_inputs and len(classes) == 1:
@@ -109,7 +111,7 @@ def worst_pair(mechanism: LocalRandomizer) -> WorstPair:
 
 def _rows(table: NumericTable) -> list[list[fmpq]] | None:
     """Return the entries of a small rational table, None for others."""
-    if not table.is_rational or len(table.inputs) * len(table.messages) > _MOST_ENTRIES:
+    if not table.is_rational or len(table.inputs) * len(table.messages) > _MOST_COMPARED_ENTRIES:
         return None
     return [[fmpq(table.entry(x, y)) for y in range(len(table.messages))] for x in range(len(table.inputs))]
 

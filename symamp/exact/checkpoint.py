@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from symamp.errors import ArgumentError, FormatError
+from symamp.errors import ArgumentError, FormatError, Problem
 
 _FORMAT = "symamp worst_dataset 2"
 
@@ -49,11 +49,13 @@ def load(path: Path, question: str, cases: int, inputs: int) -> State:
     except FileNotFoundError:
         return State()
     except (OSError, ValueError, RecursionError):
-        raise FormatError("resume", str(path), "a checkpoint of worst_dataset, or no file") from None
+        raise FormatError(
+            "resume", str(path), "a checkpoint of worst_dataset, or a name that no file has yet"
+        ) from None
     if not isinstance(body, dict) or body.pop("check", None) != _digest(json.dumps(body)):
-        raise FormatError("resume", str(path), "a checkpoint of worst_dataset that is not damaged")
+        raise FormatError("resume", Problem(f"{path} is damaged"), "delete it, or give another name")
     if (body.get("format"), body.get("question")) != (_FORMAT, _digest(question)):
-        raise FormatError("resume", str(path), "a checkpoint of the same mechanism, n and eps")
+        raise FormatError("resume", Problem(f"{path} belongs to another question"), "give another name")
     try:
         state = State(body["done"], body["examined"], tuple((a, b, tuple(c)) for a, b, c in body["best"]))
         known = set(range(inputs))
@@ -61,7 +63,7 @@ def load(path: Path, question: str, cases: int, inputs: int) -> State:
     except (KeyError, TypeError, ValueError):
         sound = False
     if not sound:
-        raise FormatError("resume", str(path), "a checkpoint of worst_dataset that is not damaged")
+        raise FormatError("resume", Problem(f"{path} is damaged"), "delete it, or give another name")
     return state
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from symamp.exact.histograms import excess_of_pair
 from symamp.exact.laws import HistogramLaws
-from symamp.exact.weights import ScaledLevel, level_of_budget, merged_columns, weights_of
+from symamp.exact.weights import BITS, ScaledLevel, level_of_budget, merged_columns, weights_of
 from symamp.randomizers.finite import FiniteMechanism
 
 Counts = tuple[int, ...]
@@ -55,7 +55,7 @@ class EveryDataSet:
 
     @staticmethod
     @lru_cache(maxsize=8)
-    def of(table: FiniteMechanism, n: int, bits: int = 192) -> EveryDataSet:
+    def of(table: FiniteMechanism, n: int, bits: int = BITS) -> EveryDataSet:
         """Return the data sets of a question; those of the last ones are kept."""
         return EveryDataSet(table, n, bits)
 
@@ -122,8 +122,8 @@ class _Rough(NamedTuple):
                 terms[:, self.places[unit.index(1)]] += _double(int(value), scale) * self.laws
             values = np.maximum(terms, 0.0).sum(axis=1)
             error = (1.0 + e) * (self.histograms + len(self.places) + 8) * _UNIT + _LEAST
-            settled = values < values.max() - 2.0 * error
-        return [int(i) for i in np.flatnonzero(~settled)]
+            is_less = values < values.max() - 2.0 * error
+        return [int(i) for i in np.flatnonzero(~is_less)]
 
 
 def _double(numerator: int, denominator: int) -> float:

@@ -11,9 +11,10 @@ import sympy as sp
 from flint import arb, fmpq, fmpz
 
 from symamp.decompositions.randomizer import known_label
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.exact.laws import HistogramLaw, HistogramLaws
 from symamp.exact.weights import (
+    BITS,
     Column,
     ScaledLevel,
     Weights,
@@ -23,15 +24,15 @@ from symamp.exact.weights import (
     merged_columns,
     weights_of,
 )
-from symamp.numbers.arguments import budget
 from symamp.numbers.dyadic import float_above, float_below
+from symamp.numbers.reading import budget
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.randomizers.finite import FiniteMechanism
 
 MOST_HISTOGRAMS = 2_000_000
 _MOST_BITS, _BITS_OF_COUNT = 1_000_000_000, 8
 _MANY_USERS = 500  # from here on a second, larger precision would cost too much memory
-_PRECISIONS = (192, 384, 768, 1536)
+_PRECISIONS = tuple(BITS << k for k in range(4))
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ def divergence(mech: object, data0: Sequence[object], data1: Sequence[object], e
     as ``eps="log(3/2)"``) the result is exact; otherwise it is enclosed.
 
     Raises ArgumentError for free parameters, sizes that differ or are too large, and eps out of range;
-    UnknownInputError for a label that the mechanism does not have; UndecidedOrderError if the algebra cannot tell a
-    difference of probabilities from 0.
+    UnknownInputError for a label that the mechanism does not have; UndecidedOrderError if the algebra cannot separate
+    a difference of probabilities from 0.
 
     Guarantee
     ---------
@@ -75,7 +76,7 @@ def divergence(mech: object, data0: Sequence[object], data1: Sequence[object], e
     table = finite_table(mech)
     counts0, counts1 = _counted(table, "data0", data0), _counted(table, "data1", data1)
     if counts0.total() != counts1.total():
-        raise ArgumentError("data1", f"{counts1.total()} users", f"as many as data0 has: {counts0.total()}")
+        raise ArgumentError("data1", f"{counts1.total()} users", f"as many as data0 has, {counts0.total()}")
     level = budget(eps)
     inputs = tuple(x for x in table.inputs if counts0[x] or counts1[x])
     columns = merged_columns(table, inputs)
@@ -95,8 +96,8 @@ def check_size(argument: str, n: int, weights: Weights, laws: int = 1) -> None:
     histograms = comb(n + messages - 1, messages - 1)
     bits = n * weights.scale.bit_length() * laws + _BITS_OF_COUNT * messages
     if histograms > MOST_HISTOGRAMS or histograms * bits > _MOST_BITS:
-        accepted = f"sizes with at most {MOST_HISTOGRAMS} histograms, and {_MOST_BITS} bits for their probabilities"
-        raise ArgumentError(argument, f"{n} users and {messages} messages", accepted)
+        many = Problem(f"{n} users and {messages} messages have {histograms} histograms, too many to list")
+        raise ArgumentError(argument, many, f"take fewer users or messages: at most {MOST_HISTOGRAMS} histograms")
 
 
 def excess_of_pair(

@@ -18,7 +18,7 @@ class Symmetries:
     """Permutations of the inputs that only permute the columns, i.e. amount to renaming the messages.
 
     ``columns`` list the probability of a message on each input. The group is known by generators: exchanges of two
-    inputs that are alike, and what a search with backtracking finds beyond them.
+    inputs that can be exchanged, and what a search with backtracking finds beyond them.
 
     >>> cyclic = Symmetries([(5, 2, 1), (1, 5, 2), (2, 1, 5)])
     >>> cyclic.generators()
@@ -41,7 +41,7 @@ class Symmetries:
         return (*self._exchanges(colours), *(self._search(colours) if self._beyond else ()))
 
     def count(self, users: int) -> int:
-        """Return how many data sets there are up to the order of users and exchanges of inputs that are alike."""
+        """Return how many data sets there are up to the order of users and exchanges of inputs."""
         ways = [1] + [0] * users
         for members in self._members():
             for part in range(1, len(members) + 1):  # partitions into at most so many parts
@@ -88,7 +88,7 @@ class Symmetries:
         return [[x for x in range(self.inputs) if self._alike[x] == first] for first in dict.fromkeys(self._alike)]
 
     def _exchanges(self, colours: Sequence[int]) -> list[Permutation]:
-        """Return exchanges of inputs that are alike and of one colour, each with the next one."""
+        """Return exchanges of inputs of one colour that can be exchanged, each with the next one."""
         last: dict[tuple[int, int], int] = {}
         found = []
         for x, kind in enumerate(zip(self._alike, colours, strict=True)):

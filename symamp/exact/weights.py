@@ -10,7 +10,7 @@ from functools import lru_cache
 import sympy as sp
 from flint import arb
 
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero
 from symamp.numbers.surroundings import at_precision
@@ -21,7 +21,10 @@ from symamp.randomizers.finite import FiniteMechanism
 Column = tuple[sp.Expr, ...]
 Bounds = tuple[int, int]
 
+BITS = 192
+"""Binary places of irrational entries at first. More cost time in proportion, and are taken where ends are apart."""
 _MOST_INPUTS, _MOST_MESSAGES = 400, 4000
+"""Larger members of families are refused: every entry of their tables is a formula."""
 _LARGEST_EPS = 3000
 
 
@@ -62,7 +65,7 @@ def finite_table(mechanism: object) -> FiniteMechanism:
     """
     if isinstance(mechanism, Family | FiniteMechanism) and mechanism.parameters:
         free = ", ".join(p.name for p in mechanism.parameters)
-        raise ArgumentError("mech", f"{mechanism!r} with {free} free", "numbers for all parameters, see .at(...)")
+        raise ArgumentError("mech", Problem(f"{mechanism!r} has no number for {free}"), "give it by .at(...)")
     if isinstance(mechanism, FiniteMechanism):
         return mechanism
     if not isinstance(mechanism, Family):
@@ -70,7 +73,7 @@ def finite_table(mechanism: object) -> FiniteMechanism:
     for name, value in mechanism.values.items():
         most = int(math.log2(_MOST_MESSAGES)) if name in mechanism.exponents else _MOST_INPUTS
         if value.is_Integer and value > most:
-            raise ArgumentError(name, value, f"at most {most}: the table is written out")
+            raise ArgumentError(name, value, f"at most {most}, for a table that is written out")
     return _table(mechanism)
 
 
@@ -135,7 +138,7 @@ def linear_excess(
 ) -> tuple[list[int], list[int]]:
     """Return bounds on ``R(x0)(y) - E R(x1)(y)`` for each message, times ``weights.scale * level.scale``.
 
-    Differences that the bounds cannot tell from 0 are decided by algebra. Raises UndecidedOrderError if that fails.
+    Differences that the bounds cannot separate from 0 are decided by algebra. Raises UndecidedOrderError if that fails.
     """
     x0, x1 = pair
     lower = [a * level.scale - b * level.upper for a, b in zip(weights.lower[x0], weights.upper[x1], strict=True)]

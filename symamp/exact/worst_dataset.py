@@ -12,19 +12,18 @@ from typing import TypeAlias
 
 import sympy as sp
 
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.exact.checkpoint import Case, State, load, save
 from symamp.exact.histograms import Divergence, as_divergence, check_size, divergence, excess_of_pair
 from symamp.exact.laws import HistogramLaw, HistogramLaws
 from symamp.exact.symmetry import Counts, Symmetries
-from symamp.exact.weights import Column, Weights, finite_table, level_of_budget, merged_columns, weights_of
-from symamp.numbers.arguments import budget, users
+from symamp.exact.weights import BITS, Column, Weights, finite_table, level_of_budget, merged_columns, weights_of
+from symamp.numbers.reading import budget, users
 from symamp.numbers.surroundings import undisturbed
 
 Progress: TypeAlias = Callable[[int, int], None] | bool | None
 
 _MOST_DATA_SETS = 20_000_000
-_BITS = 192
 _SECONDS_BETWEEN_CHECKPOINTS = 2.0
 
 
@@ -99,12 +98,12 @@ def worst_dataset(
     columns = merged_columns(table, table.inputs)
     inputs = len(table.inputs)
     total = comb(number + inputs - 2, inputs - 1) * inputs * (inputs - 1)
-    weights = weights_of(columns, _BITS)
+    weights = weights_of(columns, BITS)
     check_size("n", number, weights, max(1, number * inputs // len(columns)))
     symmetries = Symmetries(columns)
     if symmetries.count(number - 1) * inputs * (inputs - 1) > _MOST_DATA_SETS:
-        accepted = f"at most {_MOST_DATA_SETS} pairs of data sets that differ by more than an exchange of inputs"
-        raise ArgumentError("n", f"{number} users with {inputs} inputs", accepted)
+        many = Problem(f"{number} users with {inputs} inputs have more than {_MOST_DATA_SETS} pairs of data sets")
+        raise ArgumentError("n", many, "take fewer users or inputs")
     search = _Search(columns, weights, symmetries, number, level)
     path = None if resume is None else Path(resume)
     question = repr((table.inputs, columns, number, level))
@@ -137,7 +136,7 @@ class _Search:
     def __init__(
         self, columns: Sequence[Column], weights: Weights, symmetries: Symmetries, n: int, eps: sp.Expr
     ) -> None:
-        self.columns, self.weights, self.level = columns, weights, level_of_budget(eps, _BITS)
+        self.columns, self.weights, self.level = columns, weights, level_of_budget(eps, BITS)
         self.is_exact = weights.is_exact and self.level.is_exact
         self.scale = weights.scale**n * self.level.scale
         self.laws = HistogramLaws(weights)
@@ -199,7 +198,7 @@ def _neighbours(inputs: Sequence[str], case: Case) -> Neighbours:
 
 @contextmanager
 def _reporter(progress: Progress) -> Iterator[Callable[[int, int], None]]:
-    """Give the function that is told how much is finished."""
+    """Give the function that is called with how much is finished."""
     if progress is None or progress is False:
         yield lambda done, every: None
     elif callable(progress):

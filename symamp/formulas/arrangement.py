@@ -1,4 +1,4 @@
-"""An expression as a person would write it: the shortest of a few arrangements of its normal form, equal in value.
+"""A formula as it is printed: the shortest of a few arrangements of its normal form.
 
 Sums are collected by symbolic powers such as (s + 1)**D, each coefficient is factored, and what all terms share stands
 outside; sums are collected by one unknown where that is shorter; factors are written with the sign they have.

@@ -1,4 +1,4 @@
-"""Generators: the powers base**(unit*core) in which an expression is a rational function."""
+"""The normal form of a formula: a reduced quotient of integer polynomials in generators such as exp(eps0/2) and k."""
 
 from __future__ import annotations
 
@@ -11,8 +11,17 @@ from typing import Any
 import flint
 import sympy as sp
 
-from symamp.errors import ExpressionError, shown
-from symamp.numbers.formula import binomial, power
+from symamp.errors import ExpressionError
+from symamp.numbers.unevaluated import binomial, power
+
+# What a normal form may take: larger expressions are refused, or kept as they are where that is sound.
+_LARGEST_FACTORED_DEGREES = 1000  # product of the degrees in all unknowns of a polynomial that is factored
+_LARGEST_SPLIT_EXPONENT = 10_000  # integers in exponents up to it are no generators of their own
+_LARGEST_ROOT = 256  # m of a radical that shares a generator with others
+_LARGEST_SHIFT = 64  # binomial(n + a, k + b) is reduced to binomial(n, k) for |a|, |b| up to it
+_MOST_EXPANDED_TERMS = 200_000  # of a power of a sum
+_LARGEST_DEGREE = 20_000  # of a polynomial in one generator
+_MOST_ROOT_WORK = 400_000  # for roots in a denominator, in units of about four microseconds
 
 # ------------------------------- Generators: the powers base**(unit*core) in which an expression is a rational function
 
@@ -81,8 +90,6 @@ def unit_of(key: Key, exponents: set[sp.Rational]) -> sp.Rational:
 Context = Any  # flint.fmpz_mpoly_ctx
 Polynomial = Any  # flint.fmpz_mpoly, which has no type stubs
 Fraction = tuple[Polynomial, Polynomial]
-_LARGEST_DEGREES = 1000
-"""The largest product of the degrees in all unknowns of a polynomial that is factored."""
 
 
 def context(size: int) -> Context:
@@ -127,7 +134,7 @@ def factorised(polynomial: Polynomial) -> tuple[int, list[tuple[Polynomial, int]
     eps0/1000 beside eps0, and gives up on some large coefficients and exponents. Then the polynomial itself is the one
     factor, which is still canonical: equal polynomials get equal factors.
     """
-    if math.prod(d for d in map(int, polynomial.degrees()) if d) > _LARGEST_DEGREES:
+    if math.prod(d for d in map(int, polynomial.degrees()) if d) > _LARGEST_FACTORED_DEGREES:
         return (1, [(polynomial, 1)])
     try:
         content, factors = polynomial.factor()
@@ -217,15 +224,13 @@ Normaliser = Callable[[sp.Expr], Quotient]
 
 ACCEPTED = "real expressions in rational numbers, + - * /, powers, exp, log, sqrt, erf, atan, binomial, pi and symbols"
 
-_LARGEST_EXPONENT = 10_000
-_LARGEST_ROOT = 256
 
 Powers = dict[Key, sp.Rational]
 
 
 def refused(expr: sp.Expr) -> ExpressionError:
     """Return the error that refuses ``expr``."""
-    return ExpressionError("expression", shown(expr), ACCEPTED)
+    return ExpressionError("expression", expr, ACCEPTED)
 
 
 def _add(powers: Powers, key: Key, exponent: sp.Rational) -> None:
@@ -261,7 +266,7 @@ def _constant_core(c: sp.Rational) -> tuple[sp.Rational, sp.Rational]:
     for prime in (2, 3, 5, 7):
         while large % prime == 0:
             large //= prime
-    core = sp.Rational(large if large > _LARGEST_EXPONENT else 1)
+    core = sp.Rational(large if large > _LARGEST_SPLIT_EXPONENT else 1)
     if core == 1 and c.q > _LARGEST_ROOT:
         core = sp.Rational(1, c.q)  # exp(1/100000) next to exp(1): as independent, which is sound
     return core, c / core
@@ -352,8 +357,6 @@ def powers_of(expr: sp.Expr, quotient: Normaliser) -> tuple[tuple[Key, sp.Ration
 
 # ---------------------------- Logarithms and binomials in a standard form, so that equal ones become the same generator
 
-_SHIFT = 64  # binomial(n + a, k + b) is reduced to binomial(n, k) for |a|, |b| up to this
-
 
 @lru_cache(maxsize=1024)
 def rewrite(expr: sp.Expr, quotient: Normaliser) -> sp.Expr | None:
@@ -382,10 +385,10 @@ def rewrite(expr: sp.Expr, quotient: Normaliser) -> sp.Expr | None:
     n, k = (sp.expand(quotient(a).expr) for a in expr.args)
     (a, core_n), (b, core_k) = n.as_coeff_Add(), k.as_coeff_Add()
     if core_k == 0:
-        if not b.is_Integer or abs(b) > _SHIFT:
+        if not b.is_Integer or abs(b) > _LARGEST_SHIFT:
             raise refused(expr)
         return sp.Mul(*[(n - i) / sp.Integer(i + 1) for i in range(int(b))]) if b >= 0 else sp.S.Zero
-    if not all(c.is_Integer and abs(c) <= _SHIFT for c in ((b,) if core_n == 0 else (a, b))):
+    if not all(c.is_Integer and abs(c) <= _LARGEST_SHIFT for c in ((b,) if core_n == 0 else (a, b))):
         raise refused(expr)
     factor = sp.S.One
     if core_n == 0:
@@ -404,8 +407,6 @@ def rewrite(expr: sp.Expr, quotient: Normaliser) -> sp.Expr | None:
 
 # ---------- The ring of integer polynomials (python-flint) in the generators of some expressions, and how to read those
 
-_LARGEST_POWER = 200_000  # terms of an expanded power
-_LARGEST_DEGREE = 20_000
 _DEGREES = f"exponents whose ratios have small numerators and denominators: degrees of at most {_LARGEST_DEGREE}"
 
 
@@ -474,7 +475,7 @@ class Ring:
             i = self.position[key]
             n = int(exponent / self.generators[i].unit)
             if abs(n) > _LARGEST_DEGREE:
-                raise ExpressionError("exponents", shown(expr)[:100], _DEGREES)
+                raise ExpressionError("exponents", expr, _DEGREES)
             num, den = (num * self.variables[i] ** n, den) if n > 0 else (num, den * self.variables[i] ** -n)
         return num, den
 
@@ -482,21 +483,18 @@ class Ring:
     def _raise(value: Fraction, n: int, expr: sp.Expr) -> Fraction:
         num, den = value
         more = max(len(num), len(den)) - 1
-        if more > 0 and (abs(n) > _LARGEST_POWER or math.comb(abs(n) + more, more) > _LARGEST_POWER):
-            raise ExpressionError("power", shown(expr), f"a power that expands to at most {_LARGEST_POWER} terms")
+        if more > 0 and (abs(n) > _MOST_EXPANDED_TERMS or math.comb(abs(n) + more, more) > _MOST_EXPANDED_TERMS):
+            raise ExpressionError("power", expr, f"a power that expands to at most {_MOST_EXPANDED_TERMS} terms")
         if abs(n) * max(num.total_degree(), den.total_degree()) > _LARGEST_DEGREE:
-            raise ExpressionError("power", shown(expr)[:100], _DEGREES)
+            raise ExpressionError("power", expr, _DEGREES)
         if n >= 0:
             return num**n, den**n
         if num == 0:
-            raise ExpressionError("expression", shown(expr), "an expression without division by zero")
+            raise ExpressionError("expression", expr, "an expression without division by zero")
         return cancel(den**-n, num**-n)
 
 
 # ----------------- Radicals in a quotient of polynomials: apply generator**m = base and clear them from the denominator
-
-_MOST_WORK = 400_000
-"""In units of about four microseconds."""
 
 
 def _reduce(polynomial: Polynomial, i: int, m: int, base: Fraction, ring: Ring) -> Fraction:
@@ -539,8 +537,8 @@ def _check_work(den: Polynomial, radicals: list[tuple[int, Generator]], ring: Ri
     terms = {tuple(0 if i in used else e for i, e in enumerate(exps)) for part in parts for exps in part.to_dict()}
     degree, unknowns = math.prod(g.root for g in used.values()), len(terms) - 1
     most = max((g.root for g in used.values()), default=0)
-    if most**3 + degree**2 * math.comb(degree + unknowns, unknowns) > _MOST_WORK:
-        raise ExpressionError("roots", shown(expr), "small roots in a denominator, and few of them")
+    if most**3 + degree**2 * math.comb(degree + unknowns, unknowns) > _MOST_ROOT_WORK:
+        raise ExpressionError("roots", expr, "few and small roots in denominators, such as square roots")
 
 
 def rationalise(ring: Ring, num: Polynomial, den: Polynomial, expr: sp.Expr) -> Fraction:
@@ -561,7 +559,7 @@ def rationalise(ring: Ring, num: Polynomial, den: Polynomial, expr: sp.Expr) -> 
             (num, below), (den, above) = (_reduce(p * other, i, m, base, ring) for p in (num, den))
             num, den = num * above, den * below
         if den == 0:
-            raise ExpressionError("expression", shown(expr), "an expression without division by zero")
+            raise ExpressionError("expression", expr, "an expression without division by zero")
         num, den = cancel(num, den)
     return num, den
 

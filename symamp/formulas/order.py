@@ -1,4 +1,4 @@
-"""The sign of a constant: balls of growing precision, and algebra where balls cannot tell a zero."""
+"""Proved signs and orders of formulas over all admissible parameters: exact algebra and balls, never floats."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import flint
 import sympy as sp
 
-from symamp.errors import ArgumentError, ExpressionError, UndecidedOrderError, shown
+from symamp.errors import ArgumentError, ExpressionError, Problem, UndecidedOrderError, shown
 from symamp.formulas.normal_form import (
     OPAQUE,
     Fraction,
@@ -30,9 +30,18 @@ from symamp.numbers.substitution import put
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import arb_value
 
-# ----------------------- The sign of a constant: balls of growing precision, and algebra where balls cannot tell a zero
+# What a proof may take: it ends with a refusal, never with hours. A proof that fails stops at the first limit.
+_PRECISIONS = (64, 256, 1024, 4096)  # bits of a constant, before it counts as undecided
+_COEFFICIENT_BITS = 256  # of balls around the coefficients of a polynomial: nearly always enough
+_LARGEST_BOUND_EXPONENT = 4096  # of a power that bounds a generator; without it the bound is weaker
+_NESTED_BOUNDS = 8  # bounds whose bounds are looked up, and so on
+_HALVINGS = 8  # cuts of the orthant in one proof
+_MOST_CUT_TERMS = 400  # of a polynomial that is cut further
+_MOST_TERMS = 4000  # of a polynomial in which ranges are put
+_LARGEST_COUNTED_DEGREE = 32  # of a polynomial in one unknown whose roots are counted
+_INTEGER_STEPS = 3  # least values of an integer that are split off
 
-_PRECISIONS = (64, 256, 1024, 4096)
+# ----------------------- The sign of a constant: balls of growing precision, and algebra where balls cannot tell a zero
 
 
 @lru_cache(maxsize=16384)
@@ -73,14 +82,12 @@ def constant_sign(expr: sp.Expr) -> int:
         with suppress(sp.polys.polyerrors.NotAlgebraic, NotImplementedError):
             if sp.minimal_polynomial(expr, x) == x:
                 return 0
-    raise UndecidedOrderError(
-        "order", shown(expr), f"a constant that is provably zero or differs from zero within {_PRECISIONS[-1]} bits"
-    )
+    unknown = Problem(f"{_PRECISIONS[-1]} bits do not tell whether {shown(expr)} is 0")
+    raise UndecidedOrderError("order", unknown, "change the numbers by a little")
 
 
 # -------------- What the parameters say about one generator: proved bounds, as expressions in what was declared earlier
 
-_LARGEST_POWER = 4096
 Prover = Callable[[sp.Expr], tuple[int, bool] | None]
 """Returns (sign, strict) of an expression over the admissible parameters, or None where no proof was found."""
 
@@ -111,7 +118,7 @@ def _monotone(g: Generator, interval: Interval, rising: bool) -> Range:
             return None
         exponent = g.unit * bound
         # Powers too large to write down are left out: a weaker bound, never a wrong one.
-        return None if exponent.is_Rational and abs(exponent) > _LARGEST_POWER else _power(g.base, exponent)
+        return None if exponent.is_Rational and abs(exponent) > _LARGEST_BOUND_EXPONENT else _power(g.base, exponent)
 
     low, high, closed = interval
     lower, upper = (end(low), end(high)) if rising else (end(high), end(low))
@@ -182,9 +189,6 @@ def range_of(g: Generator, parameters: Mapping[sp.Symbol, Parameter], prove: Pro
 
 # ----------------------------------------------- Proofs that a polynomial has one sign where some unknowns are positive
 
-_DEPTH = 8  # a failing proof stops at the first piece that is too deep, so depth is cheap
-_TERMS = 400
-_STURM_DEGREE = 32
 Signs = Callable[[Polynomial], int | None]
 """The sign of a coefficient (a polynomial in the constants of the ring), or None if it is not known."""
 
@@ -250,9 +254,9 @@ def one_sign(polynomial: Polynomial, unknowns: Sequence[Unknown], signs: Signs) 
     used = [i for i in range(len(unknowns)) if any(e[i] for e in by_sign)]
     if len(used) == 1 and all(c.is_constant() for c in terms.values()):
         coefficients = {e[used[0]]: int(c.leading_coefficient()) for e, c in terms.items()}
-        if max(coefficients) <= _STURM_DEGREE:
+        if max(coefficients) <= _LARGEST_COUNTED_DEGREE:
             return _univariate(coefficients, unknowns[used[0]])
-    weak = _subdivide(polynomial, [unknowns[i].index for i in used], signs, _DEPTH)
+    weak = _subdivide(polynomial, [unknowns[i].index for i in used], signs, _HALVINGS)
     return None if weak is None else (weak, False)
 
 
@@ -295,7 +299,7 @@ def _subdivide(polynomial: Polynomial, indices: Sequence[int], signs: Signs, dep
         return None
     if len(found) <= 1:
         return found.pop() if found else 0
-    if depth == 0 or len(polynomial) > _TERMS:
+    if depth == 0 or len(polynomial) > _MOST_CUT_TERMS:
         return None
     ctx, i = polynomial.context(), indices[0]
     shift = [v + 1 if j == i else v for j, v in enumerate(ctx.gens())]
@@ -312,9 +316,6 @@ def _subdivide(polynomial: Polynomial, indices: Sequence[int], signs: Signs, dep
 
 # --------------------- One attempt at a sign: substitute the proved ranges of all generators, then inspect every factor
 
-_ROUNDS = 8
-_BITS = 256
-_TERMS_IN_RANGES = 4000  # larger polynomials are given up: a refusal, not an hour
 Ball = Any  # flint.arb
 
 
@@ -324,7 +325,7 @@ class Outcome:
 
     sign: int | None
     strict: bool = False
-    missing: Callable[[], tuple[str, str]] = lambda: ("", "")
+    missing: Callable[[], tuple[Problem, str]] = lambda: (Problem(), "")
 
     def sign_or_raise(self) -> int:
         """Return the sign; raise UndecidedOrderError if there is none."""
@@ -348,7 +349,7 @@ class Proof:
     def _close(self) -> None:
         """Bounds bring generators of their own, which have bounds in turn: repeat until nothing is new."""
         wanted, seen = [self.expr], {self.expr}
-        for _ in range(_ROUNDS):
+        for _ in range(_NESTED_BOUNDS):
             self.ring = ring_of(wanted)
             self.ranges: dict[int, Range | None] = {
                 i: range_of(g, self.by_symbol, self.prove)
@@ -362,7 +363,8 @@ class Proof:
             wanted += new
             seen |= new
         else:
-            raise UndecidedOrderError("order", shown(self.expr), "parameters whose bounds are not nested so deeply")
+            deep = Problem(f"the bounds of the parameters in {shown(self.expr)} depend on each other too deeply")
+            raise UndecidedOrderError("order", deep, "declare numbers as bounds")
         self.order = sorted(self.ranges, key=lambda i: self._rank(self.ring.generators[i]), reverse=True)
 
     def _order_binomials(self) -> None:
@@ -422,7 +424,7 @@ class Proof:
             if any(p.degrees()[j] > 0 for end in ends if end is not None for p in end for j in done | {i}):
                 return None
             polynomial, scales = substitute(polynomial, i, ends[0], ends[1])
-            if len(polynomial) > _TERMS_IN_RANGES:
+            if len(polynomial) > _MOST_TERMS:
                 return None
             done.add(i)
             for scale in scales:
@@ -447,7 +449,7 @@ class Proof:
             return int(value > 0) - int(value < 0)
         if any(d > 0 and i in self.ranges for i, d in enumerate(coefficient.degrees())):
             return None
-        with at_precision(_BITS):  # nearly always enough, and free of SymPy
+        with at_precision(_COEFFICIENT_BITS):  # nearly always enough, and free of SymPy
             total = flint.arb(0)
             for exps, c in coefficient.to_dict().items():
                 term = flint.arb(c)
@@ -463,14 +465,14 @@ class Proof:
 
     def _ball(self, i: int) -> Ball:
         if i not in self.balls:
-            self.balls[i] = arb_value(self.ring.generators[i].expr, _BITS)
+            self.balls[i] = arb_value(self.ring.generators[i].expr, _COEFFICIENT_BITS)
         return self.balls[i]
 
 
 def _missing(
     polynomial: Polynomial, generators: Sequence[Generator], parameters: tuple[Parameter, ...]
-) -> tuple[str, str]:
-    """Return a factor without a proved sign, and the assumptions that would help: printing them is dear."""
+) -> tuple[Problem, str]:
+    """Return what is not proved of which factor, and the assumptions that would help: printing them takes long."""
     factor = polynomial_expression(polynomial, generators)
     used = [p for p in parameters if p.symbol in factor.free_symbols]
     terms = sp.Add.make_args(factor)
@@ -479,14 +481,11 @@ def _missing(
     advice = [f"add an assumption such as {shown(above)} > {shown(below)}"] if above != 0 and below != 0 else []
     advice += [f"assume a lower bound for {p.name}" for p in used if p.lower is None]
     given = ", ".join(p.describe() for p in used if not (p.lower is None and p.upper is None))
-    follows = f"follows from {given}" if given else "follows from the stated assumptions (none)"
-    text = f"an expression whose sign {follows}; {' or '.join(advice) or 'tighten these assumptions'}"
-    return shown(factor), text
+    unknown = Problem(f"the sign of {shown(factor)} does not follow from {given or 'no assumption'}")
+    return unknown, " or ".join(advice) or "tighten these assumptions"
 
 
 # ------------- The sign of a normal form over all admissible parameters: a proof by ranges, else by cases of an integer
-
-_INTEGER_STEPS = 3
 
 
 @lru_cache(maxsize=65536)
@@ -500,13 +499,13 @@ def _decide(expr: sp.Expr, parameters: tuple[Parameter, ...], steps: int) -> Out
         try:
             sign = constant_sign(expr)
         except UndecidedOrderError as error:
-            said = str(error.value), error.accepted
-            return Outcome(None, missing=lambda: said)
+            unknown, advice = Problem(error.value), error.accepted
+            return Outcome(None, missing=lambda: (unknown, advice))
         return Outcome(sign, sign != 0)
     undeclared = sorted(str(s) for s in expr.free_symbols - {p.symbol for p in parameters})
     if undeclared:
-        said = shown(expr), f"declared parameters only; declare {', '.join(undeclared)}"
-        return Outcome(None, missing=lambda: said)
+        missing = Problem(f"{shown(expr)} has symbols that are no parameters"), f"declare {', '.join(undeclared)}"
+        return Outcome(None, missing=lambda: missing)
     outcome = _attempt(expr, parameters)
     return outcome if outcome.sign is not None else _by_cases(expr, parameters, steps) or outcome
 
@@ -593,7 +592,7 @@ def _is_zero(expr: sp.Expr) -> bool:
             constant = sp.Mul(int(c), *(sp.Pow(g.expr, e) for e, g in pairs if g.is_constant))
             parts.setdefault(tuple(0 if g.is_constant else e for e, g in pairs), []).append(constant)
         return all(constant_sign(sp.Add(*part)) == 0 for part in parts.values())
-    # Powers of expressions may hide a relation: a value that is not zero settles it.
+    # Powers of expressions may hide a relation: one value that is not zero is a proof.
     symbols = sorted(q.expr.free_symbols, key=str)
     for start in (2, 3, 5):
         point = {s: sp.Integer(start + i) if s.is_integer else sp.Rational(1, start + i) for i, s in enumerate(symbols)}
@@ -602,7 +601,8 @@ def _is_zero(expr: sp.Expr) -> bool:
                 return False
         except ValueError:  # outside the domain, or undecided there: try the next point
             continue
-    raise UndecidedOrderError(_ARGUMENT, shown(q.expr), "an expression that can be proved zero or not zero")
+    unknown = Problem(f"it is not proved whether {shown(q.expr)} is identically 0")
+    raise UndecidedOrderError(_ARGUMENT, unknown, "write equal parts alike")
 
 
 def sign(expr: sp.Expr, parameters: Sequence[Parameter] = ()) -> int:
@@ -618,8 +618,8 @@ def sign(expr: sp.Expr, parameters: Sequence[Parameter] = ()) -> int:
     >>> sign(sp.exp(EPS0.symbol) - 3, [EPS0])
     Traceback (most recent call last):
     ...
-    symamp.errors.UndecidedOrderError: order: got exp(eps0) - 3; accepted: an expression whose sign follows from \
-eps0 > 0; add an assumption such as exp(eps0) > 3
+    symamp.errors.UndecidedOrderError: order: the sign of exp(eps0) - 3 does not follow from eps0 > 0; \
+add an assumption such as exp(eps0) > 3
     """
     expr = sp.sympify(expr)
     if expr.is_Rational:
@@ -683,9 +683,9 @@ def maximum(values: Sequence[sp.Expr], parameters: Sequence[Parameter] = ()) -> 
 
 
 def _extreme(values: Sequence[sp.Expr], worse: Callable[[sp.Expr, sp.Expr], bool]) -> int:
-    """A tournament in one pass; only if some pair is not comparable, look for one that beats all others."""
+    """Compare in one pass; only if some pair is not comparable, look for one element that beats all others."""
     if not values:
-        raise ValueError("values: got an empty sequence; accepted: at least one expression")
+        raise ValueError("values: the sequence is empty")
     first: dict[sp.Expr, int] = {}
     for i, v in enumerate(values):
         first.setdefault(normal(v), i)

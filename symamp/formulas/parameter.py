@@ -10,10 +10,13 @@ from fractions import Fraction
 
 import sympy as sp
 
-from symamp.errors import ArgumentError, ExpressionError
-from symamp.numbers.arguments import printable_number
-from symamp.numbers.reading import check_formula, constant_value, sign_of_constant
+from symamp.errors import ArgumentError, ExpressionError, Problem
+from symamp.numbers.reading import check_formula, constant_value, printable_number, sign_of_constant
 from symamp.numbers.substitution import put
+
+_LARGEST_EPS0 = 1000  # a local budget beyond is refused
+_PROBES = 24  # places that go over the range of a real parameter, where a formula must be defined
+_INTEGER_PROBES = 7  # and over that of an integer
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,31}", re.ASCII)
 _PREDICATES: Mapping[str, Callable[[int], bool]] = {
@@ -22,8 +25,6 @@ _PREDICATES: Mapping[str, Callable[[int], bool]] = {
     "a power of two": lambda n: n > 0 and n & (n - 1) == 0,
     "a prime power": lambda n: n > 1 and _is_prime_power(n),
 }
-_LARGEST_BUDGET = 1000
-_PROBES, _SOME = 24, 7
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Parameter:
     >>> Parameter("p", lower=2, upper=1)
     Traceback (most recent call last):
     ...
-    symamp.errors.ArgumentError: range of p: got 2 < p < 1; accepted: a range that is not empty
+    symamp.errors.ArgumentError: range of p: 2 < p < 1 holds for no number; widen the range
     """
 
     name: str
@@ -59,7 +60,7 @@ class Parameter:
         if self.predicate is not None and not (
             self.integer and isinstance(self.predicate, str) and self.predicate in _PREDICATES
         ):
-            accepted = f"for an integer parameter, one of {', '.join(map(repr, _PREDICATES))}"
+            accepted = f"one of {', '.join(map(repr, _PREDICATES))}, for an integer parameter"
             raise ArgumentError(f"predicate of {self.name}", self.predicate, accepted)
         for side in ("lower", "upper"):
             bound, place = getattr(self, side), f"{side} bound of {self.name}"
@@ -71,7 +72,9 @@ class Parameter:
                     number = sp.Integer(number.p // number.q if side == "upper" else -(-number.p // number.q))
                 object.__setattr__(self, side, number)
         if self._is_empty():
-            raise ArgumentError(f"range of {self.name}", self.describe(), "a range that is not empty")
+            raise ArgumentError(
+                f"range of {self.name}", Problem(f"{self.describe()} holds for no number"), "widen the range"
+            )
 
     def _is_empty(self) -> bool:
         if self.lower is not None and self.lower == self.upper and not self.integer:
@@ -121,11 +124,11 @@ EPS0 = Parameter("eps0", lower=sp.Integer(0))
 
 def check_range(parameter: Parameter, value: sp.Expr, earlier: Mapping[sp.Symbol, sp.Expr]) -> None:
     """Raise ArgumentError unless the number lies in the parameter's range, given the values of earlier parameters."""
-    accepted = parameter.describe()
+    accepted = "an " * parameter.integer + parameter.describe()
     if parameter.integer and not (value.is_Integer and parameter.meets(int(value))):
         raise ArgumentError(parameter.name, value, accepted)
-    if parameter.name == EPS0.name and sign_of_constant(value - _LARGEST_BUDGET) > 0:
-        raise ArgumentError(parameter.name, value, f"a local budget of at most {_LARGEST_BUDGET}")
+    if parameter.name == EPS0.name and sign_of_constant(value - _LARGEST_EPS0) > 0:
+        raise ArgumentError(parameter.name, value, f"a local budget of at most {_LARGEST_EPS0}")
     for bound, side in ((parameter.lower, 1), (parameter.upper, -1)):
         gap = sp.Integer(1) if bound is None else side * (value - put(bound, earlier))
         if not gap.free_symbols and sign_of_constant(gap) <= -int(parameter.integer):
@@ -184,7 +187,7 @@ def probing_points(parameters: Sequence[Parameter]) -> list[dict[str, Fraction]]
 def _probe(p: Parameter, point: Mapping[str, Fraction], k: int) -> Fraction | None:
     """Return the k-th of values that go over the range of a parameter, from near its lower end to near its upper."""
     if p.integer:
-        return _admissible(p, point, k) if k < _SOME else None
+        return _admissible(p, point, k) if k < _INTEGER_PROBES else None
     if _admissible(p, point, k) is None:
         return None
     lower, upper = (None if b is None else constant_value(b, point) for b in (p.lower, p.upper))

@@ -1,1 +1,1 @@
-"""Laws: what crosses from formulas to numbers. No SymPy."""
+"""Laws as numbers, made from formulas elsewhere: no SymPy here."""

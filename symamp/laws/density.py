@@ -13,10 +13,22 @@ import flint
 import numpy as np
 from flint import acb, acb_series, arb
 
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Atom, FlatFloats, Law, Number, total
-from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.surroundings import at_precision
+from symamp.numbers.systems import Holomorphic
+
+# Accuracy against the number of nodes. Ellipses and orders are tried in turn, and the fewest nodes are taken.
+_ELLIPSES = (1.1, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0)  # sums of half axes on which integrands are bounded
+_ORDERS = (8, 12, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # of quadrature rules
+_ELLIPSE_BOXES = 12  # that cover an ellipse: a tighter bound against time
+_MOST_HALVINGS = 24  # of a piece until a rule is good enough
+_ROUGH_BITS = 64  # of bounds on ellipses, and of choices: their accuracy does not matter
+_MOST_NODES = 3_000  # of a law at one level
+_SPARE_BITS = 64  # of masses that are differences
+_SAMPLES = 400  # of a piece, from which cells are chosen
+_MOST_FLAT_CELLS = 64  # with one atom each
+_LEFT_OVER = 0.25  # share of the missing mass at which halving ends
 
 # ------------- Laws with a density: analytic pieces beside atoms, and nodes that integrate them with a proved remainder
 
@@ -26,10 +38,6 @@ from symamp.numbers.surroundings import at_precision
 
 Analytic = Callable[[acb], acb]
 Masses = Callable[[arb], tuple[arb, arb, arb]]
-
-_ELLIPSES = (1.1, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0)
-_SIZES = (8, 12, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)
-_BOXES, _MOST_HALVINGS, _ROUGH_BITS, _MOST_NODES = 12, 24, 64, 3_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +204,9 @@ def nodes(pieces: tuple[Piece, ...], e: float, theta: float, reach: float, bits:
             panels.append(panel)
             size += orders * panel.size
             if size > _MOST_NODES:
-                raise PrecisionError("density", f"frequencies up to {reach:.3g}", f"at most {_MOST_NODES} nodes")
+                raise PrecisionError(
+                    "density", Problem(f"more than {_MOST_NODES} nodes are needed"), "take a larger gap"
+                )
     twice = [p.piece.swapped in pieces for p in panels]
     with at_precision(bits):
         found = [tuple(p.nodes()) for p in panels]
@@ -222,13 +232,15 @@ def _panels(
             needed = max(_needed(p, e, theta, reach, accuracy) for p in both)
             if best is None or needed < best[0]:
                 best = needed, found
-        if best is not None and best[0] <= _SIZES[-1]:
+        if best is not None and best[0] <= _ORDERS[-1]:
             panel = best[1]
-            size = next(s for s in _SIZES if s >= best[0])
+            size = next(s for s in _ORDERS if s >= best[0])
             yield replace(panel, size=size)
             continue
         if depth == _MOST_HALVINGS:
-            raise PrecisionError("density", "a piece", "functions that are holomorphic around every piece")
+            raise PrecisionError(
+                "density", Problem("a piece is not holomorphic in a neighbourhood"), "split it at its kinks"
+            )
         with at_precision(bits):
             open_ += [(middle + half / 2, half / 2, depth + 1), (middle - half / 2, half / 2, depth + 1)]
 
@@ -253,13 +265,13 @@ def _on_ellipse(piece: Piece, middle: arb, half: arb, rho: float) -> Panel | Non
         weight, imaginary0, imaginary1 = arb(0), arb(0), arb(0)
         real0: arb | None = None
         real1: arb | None = None
-        for k in range(_BOXES):
+        for k in range(_ELLIPSE_BOXES):
             # Each box is as high as the ellipse there; they overlap a little, so that roundings leave no gap.
-            place = 2 * k + 1 - _BOXES
-            nearest = arb(max(abs(place) - 1, 0)) / _BOXES
+            place = 2 * k + 1 - _ELLIPSE_BOXES
+            nearest = arb(max(abs(place) - 1, 0)) / _ELLIPSE_BOXES
             tall = float((high * (1 - nearest * nearest).sqrt()).upper()) * (1.0 + 1e-9)
-            x = middle + wide * place / _BOXES
-            y = acb(x + arb(0, float((wide / _BOXES).upper()) * (1.0 + 1e-9)), arb(0, tall))
+            x = middle + wide * place / _ELLIPSE_BOXES
+            y = acb(x + arb(0, float((wide / _ELLIPSE_BOXES).upper()) * (1.0 + 1e-9)), arb(0, tall))
             m, r0, r1 = piece.density(y), piece.ratio0(y), piece.ratio1(y)
             if not (m.is_finite() and r0.is_finite() and r1.is_finite()):
                 return None
@@ -292,8 +304,6 @@ def range_and_slope(f: Analytic, start: arb, end: arb) -> tuple[arb, arb]:
 # Cells of messages become one atom each at the mean of their ratios (below), or atoms at the ends of a segment that
 # contains their ratios, with the same mean (above): by Jensen's inequality the divergences are ordered for every
 # level and every number of users (docs/proofs/smooth_laws.md).
-
-_EXTRA, _SAMPLES = 64, 400
 
 
 Cuts = Callable[[Piece, int], list[arb]]
@@ -335,7 +345,7 @@ def finite_sandwich(law: SmoothLaw, cells: int, bits: int = 128, cuts: Cuts = eq
     Proof: docs/proofs/smooth_laws.md.
     """
     below, above = list(law.atoms), list(law.atoms)
-    with at_precision(bits + _EXTRA):
+    with at_precision(bits + _SPARE_BITS):
         for piece in law.pieces:
             places = [piece.start, *(_fixed(cut.mid()) for cut in cuts(piece, cells)), piece.end]
             masses = _masses(piece, places, bits)
@@ -496,7 +506,6 @@ def _one(_: acb) -> acb:
 # least the sum of l (w - 2/u) (docs/proofs/smooth_laws.md, section 4). No node has to follow such frequencies.
 
 _LARGE = arb(2) ** 4096
-_BITS, _MOST_CELLS, _LEFT_OVER = 64, 64, 0.25
 
 
 @dataclass(frozen=True)
@@ -565,7 +574,7 @@ class FlatCells:
 
 def flat_cells(law: SmoothLaw, e: arb, rough_e: float, rough_theta: float) -> FlatCells:
     """Return the cells of a law at the level E: placed for a level and a tilt near by, right for every one."""
-    with at_precision(_BITS):
+    with at_precision(_ROUGH_BITS):
         found = [cell.flat(e) for cell in _placed_cells(law, rough_e, rough_theta)]
     seen = [c for c in found if c[1] > 0 and c[2] > 0]
     return FlatCells(tuple(sorted(seen, key=lambda c: -float(c[1]))))
@@ -574,10 +583,10 @@ def flat_cells(law: SmoothLaw, e: arb, rough_e: float, rough_theta: float) -> Fl
 @lru_cache(maxsize=64)
 def _placed_cells(law: SmoothLaw, e: float, theta: float) -> tuple[Cell, ...]:
     """Return cells, halved where most of the tilted mass is not seen yet."""
-    with at_precision(_BITS):
+    with at_precision(_ROUGH_BITS):
         cells = [_cell(piece, piece.start(), piece.end()) for piece in law.pieces]
         judged = [(*_judged(c, arb(e), arb(theta)), c) for c in cells]
-        while judged and len(judged) < _MOST_CELLS:
+        while judged and len(judged) < _MOST_FLAT_CELLS:
             missed, whole = sum((j[0] for j in judged), arb(0)), sum((j[1] for j in judged), arb(0))
             if not missed > _LEFT_OVER * whole:
                 break

@@ -1,4 +1,4 @@
-"""What crosses from formulas to numbers: a finite list of (r0, r1, mass), and its G = r0 - E r1 at a level."""
+"""A finite law: a list of (r0, r1, mass) whose numbers are balls, and its G = r0 - E r1 at a level."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import spend
 
-# ---------------------------- What crosses from derivation to evaluation: a finite list of (r0, r1, mass), and no SymPy
+# ------------------------------------------- A finite law: a list of (r0, r1, mass), without formulas and without SymPy
 
-# Numbers cross as functions of no argument that return a ball (``flint.arb``) at the ambient precision, so that every
+# Numbers are functions of no argument that return a ball (``flint.arb``) at the ambient precision, so that every
 # precision sees the exact number and not a rounded copy of it.
 
 Number: TypeAlias = Callable[[], arb]
@@ -80,7 +79,7 @@ class RationalLaw:
 class Level:
     """A central budget eps >= 0 as an exact number, how it is written, and E = e^eps as a fraction where it is one.
 
-    Levels are equal where they are written alike. ``double`` is eps where a search has chosen it.
+    Levels are equal if they are written in the same way. ``double`` is eps where a search has chosen it.
     """
 
     eps: Number
@@ -139,7 +138,6 @@ def total(values: Sequence[arb]) -> arb:
 Floats = NDArray[np.float64]
 
 _LARGEST_SEARCH_PRECISION = 4096
-_ATOM = 3.0  # units of work
 _HARMLESS = 1e-40
 
 
@@ -167,7 +165,8 @@ class FloatGparv:
     """G/2^exponent in doubles, each entry the nearest to the exact number; ``mean`` is that of the scaled values.
 
     The power of two makes the largest value about 1, so that squares neither overflow nor vanish. ``flat`` is there
-    for nodes of a law with a density, which do not follow high frequencies.
+    for nodes of a law with a density, which do not follow high frequencies; ``logs`` are the logarithms of the masses,
+    where some are below the smallest double.
     """
 
     values: Floats
@@ -177,6 +176,7 @@ class FloatGparv:
     singular: float
     exponent: int = 0
     flat: FlatFloats | None = None
+    logs: Floats | None = None
 
     @property
     def is_positive(self) -> bool:
@@ -187,7 +187,8 @@ class FloatGparv:
     def log_masses(self) -> tuple[Floats, float]:
         """The logarithms of the masses, and of that of the null symbol; -inf for 0."""
         with np.errstate(divide="ignore"):
-            return np.log(self.masses), log(self.null_mass) if self.null_mass > 0.0 else -inf
+            logs = np.log(self.masses) if self.logs is None else self.logs
+            return logs, log(self.null_mass) if self.null_mass > 0.0 else -inf
 
     @property
     def log_mean(self) -> float:
@@ -207,8 +208,7 @@ class FloatGparv:
 
 
 def ball_gparv(law: Law, level: Level) -> BallGparv:
-    """Return G in balls at the ambient precision (000, Theorem 12; math: docs/proofs/identity.md)."""
-    spend(_ATOM * len(law.atoms))
+    """Return G in balls at the ambient precision (Su, Cheng, Wang 2025, Theorem 12; docs/proofs/identity.md)."""
     e = level.exponential()
     minus = -level.exponential_minus_one()
     values, masses, null = [], [], []
@@ -229,7 +229,7 @@ def ball_gparv(law: Law, level: Level) -> BallGparv:
 
 
 def float_gparv(law: Law, level: Level, bits: int = 128) -> FloatGparv:
-    """Return G in doubles, raising the precision until every value is resolved (or is zero for all purposes)."""
+    """Return G in doubles, raising the precision until every value is resolved (or is too small to matter)."""
     return nearest_doubles(lambda: ball_gparv(law, level), bits)
 
 
@@ -304,7 +304,7 @@ class FloatLaw:
         both = [d + r for d, r, _ in rows]
         if not all(x.rel_accuracy_bits() > _RESOLVED for x in (*both, *ratios, *masses) if not x.is_zero()):
             return None
-        # A difference that is not resolved is 0 for all purposes: the ratios agree in far more than a double.
+        # A difference that is not resolved counts as 0: the ratios agree to far more digits than a double has.
         return FloatLaw(
             _doubles(differences),
             _doubles(ratios),

@@ -9,10 +9,9 @@ from heapq import heapify, heappop, heappush
 import flint
 from flint import arb
 
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import BallGparv
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import spend
 
 # ------------------ Stop-loss transforms u -> limit + E[(w - u)_+] of laws on a grid, in integers: maximum and thinning
 
@@ -158,7 +157,6 @@ def _without_empty(nodes: list[int], tails: list[int], limit: int, mass_bits: in
 
 # ------------------------------- One law with exact dyadic values and masses that dominates several laws given in balls
 
-_ATOM, _WORD = 10.0, 2000.0  # units of work, and bits
 _SPARE_BITS = 24
 """What lifts the transform by less than 2^_SPARE_BITS grid units is rounding: values that close are one value."""
 
@@ -199,16 +197,15 @@ def dominating_law(laws: Sequence[BallGparv], most_nodes: int | None = None) -> 
     ((1.00000000000000,), (0.500000000000000,), 0.500000000000000)
     """
     if not laws:
-        raise ArgumentError("laws", "none", "at least one law")
+        raise ArgumentError("laws", Problem("there is none"), "give at least one law")
     atoms = [list(zip(g.values, g.masses, strict=True)) for g in laws]
     for law, g in zip(atoms, laws, strict=True):
         if not g.null_mass.is_zero() or not law:
             law.append((arb(0), g.null_mass))
     numbers = [x for law in atoms for atom in law for x in atom] + [g.singular for g in laws]
     if not all(x.is_finite() for x in numbers):
-        raise ArgumentError("laws", "a ball that is not finite", "finite numbers")
+        raise ArgumentError("laws", Problem("a value or mass is not finite"), "give finite balls")
     precision = flint.ctx.prec
-    spend(_ATOM * (1.0 + precision / _WORD) * len(numbers))
     size = max(binary_size(v) for law in atoms for v, _ in law)
     grid = precision - size
     with at_precision(precision + _SPARE_BITS):

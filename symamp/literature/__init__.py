@@ -1,1 +1,1 @@
-"""Every bound in print, beside what is derived."""
+"""Every bound in print, compared with what is certified."""

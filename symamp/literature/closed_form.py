@@ -9,8 +9,8 @@ from enum import Enum
 import sympy as sp
 from flint import arb, fmpq
 
-from symamp.bounds.analysis import Lack, finite_budget
 from symamp.bounds.bound import MaxOverPairs
+from symamp.bounds.hypotheses import BUDGET, Hypothesis, Statement, every
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import is_triple
 from symamp.bounds.registry import BOUNDS
@@ -19,11 +19,16 @@ from symamp.decompositions.to_law import number
 from symamp.laws.law import Law
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.surroundings import at_precision
+from symamp.questions.solve import bisected
 
-_BITS = 192
-_STEPS = 64
-_LARGEST_LOG10 = 10.0**12
-_MOST_PARTS = 64
+_BITS = 192  # of balls, beside those that n takes
+_BISECTIONS = 64  # of the interval in which a formula reaches delta
+_LARGEST_LOG10 = 10.0**12  # of 1/delta below which nothing is sought
+_MOST_PAIRS = 64  # of inputs: formulas with laws are evaluated for each
+_SMALLEST_EPS = 1e-300  # at which a formula is evaluated
+_MOST_TRIES = 200  # of smaller values, a quarter of a doubling each
+_TOPS = (-1e-3, -0.05, -0.31, -0.61, -1.0, -1.5, -2.001, -3.0, -4.0, -6.0, -9.0, -12.0, -20.0)
+"""log10 of the deltas from which a search starts: some theorems ask for a small delta, others for a large one."""
 
 
 class Provenance(Enum):
@@ -76,22 +81,27 @@ class Setting:
 
 def few_laws(subject: Subject, generic: bool = False) -> tuple[Law, ...] | None:
     """Return the laws of the blanket's parts, of binary response's where only a budget is known; None if too many."""
-    name = "generic" if generic or subject.mechanism is None else "blanket"
-    if name == "blanket" and subject.mechanism is not None and subject.mechanism.numeric is not None:
+    bound = BOUNDS["generic" if generic or subject.mechanism is None else "blanket"]
+    if bound.name == "blanket" and subject.mechanism is not None and subject.mechanism.numeric is not None:
         size = len(subject.mechanism.inputs)
-        if size * (size - 1) > _MOST_PARTS:
+        if size * (size - 1) > _MOST_PAIRS:
             return None
-    bound = BOUNDS[name].bound(subject)
-    laws = [part.law for part in MaxOverPairs.of(bound.parts).parts if is_triple(part)]
+    found = bound.bound(subject)
+    laws = [part.law for part in MaxOverPairs.of(found.parts).parts if is_triple(part)]
     return None if any(law.singular for law in laws) else tuple(laws)
 
 
-def few_pairs(subject: Subject) -> str | None:
-    """Return why a form of the blanket's laws does not apply, None if it does."""
-    reason = finite_budget(subject)
-    if reason is None and few_laws(subject) is None:
-        return "a mechanism with few pairs of inputs and a blanket wherever a message has mass"
-    return reason
+def _many_pairs(subject: Subject) -> str | None:
+    if subject.mechanism is None or few_laws(subject) is not None:  # binary response stands for a budget
+        return None
+    return "here there are more, or a message names its sender: take a bound that is no closed form"
+
+
+FEW_PAIRS = Hypothesis(
+    "few_pairs",
+    f"There are at most {_MOST_PAIRS} pairs of inputs, and a blanket wherever a message has mass.",
+    every(_many_pairs),
+)
 
 
 Formula = Callable[[Setting, arb], arb]
@@ -108,7 +118,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class ClosedForm:
+class ClosedForm(Statement):
     """A bound in the literature that is a formula: ``epsilon`` of delta, or ``delta`` of eps, whichever it states.
 
     ``conditions`` are those of its theorem at (setting, delta or eps). ``proof_status`` is what is known of it for
@@ -116,7 +126,7 @@ class ClosedForm:
     answered by a search for the least value at which the formula, in balls, gives what is asked.
 
     >>> import symamp as sa
-    >>> from symamp.literature.shelf import CLOSED_FORMS
+    >>> from symamp.literature.registry import CLOSED_FORMS
     >>> CLOSED_FORMS["fmt_2022"].epsilon_at(sa.PureLDP(eps0=1), 10**4, fmpq(1, 10**6)).value
     0.21402565...
     """
@@ -128,13 +138,9 @@ class ClosedForm:
     epsilon: Formula | None = field(repr=False, default=None)
     delta: Formula | None = field(repr=False, default=None)
     conditions: Callable[[Setting, arb], Sequence[Condition]] = field(repr=False, default=lambda _, __: ())
-    lacks: Lack = field(repr=False, default=finite_budget)
+    hypotheses: tuple[Hypothesis, ...] = field(repr=False, default=BUDGET)
     provenance: Provenance = Provenance.PRINT
     proved_for: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
-
-    def supports(self, subject: Subject) -> str | None:
-        """Return None if the formula applies to the subject, else what it would have to be."""
-        return self.lacks(subject)
 
     def proof_status_for(self, subject: Subject) -> ProofStatus:
         """Return what is known of the formula for this subject."""
@@ -180,7 +186,7 @@ class ClosedForm:
             low = top - 1.0
             while holds(low) and low > -_LARGEST_LOG10:
                 top, low = low, 2.0 * low
-            found = arb(10) ** arb(_bisected(holds, low, top))
+            found = arb(10) ** arb(bisected(holds, low, top))
             return Reading(float_above(found), tuple(self.conditions(setting, found)))
 
     def _stated(self, formula: Formula, setting: Setting, given: arb) -> Reading:
@@ -188,11 +194,6 @@ class ClosedForm:
         if not value.is_finite():
             return Reading(None, conditions, "the formula has no value here")
         return Reading(float_above(value), conditions)
-
-
-_SMALLEST_EPS, _TRIED = 1e-300, 200
-_TOPS = (-1e-3, -0.05, -0.31, -0.61, -1.0, -1.5, -2.001, -3.0, -4.0, -6.0, -9.0, -12.0, -20.0)
-"""log10 of the deltas from which a search starts: some theorems ask for a small delta, others for a large one."""
 
 
 def _bits(n: int) -> int:
@@ -209,24 +210,12 @@ def _least(holds: Callable[[float], bool], low: float, high: float) -> float | N
 
     It need not be true at ``high``: bounds by inequalities for sums rise again with eps.
     """
-    at = next((x for k in range(_TRIED) if holds(x := high * 2.0 ** (-k / 4.0))), None)
+    at = next((x for k in range(_MOST_TRIES) if holds(x := high * 2.0 ** (-k / 4.0))), None)
     if at is None:
         return None
     while at / 2.0 > low and holds(at / 2.0):
         at /= 2.0
-    return at if at / 2.0 <= low else _bisected(holds, at / 2.0, at)
-
-
-def _bisected(holds: Callable[[float], bool], fails: float, good: float) -> float:
-    for _ in range(_STEPS):
-        middle = 0.5 * (fails + good)
-        if middle in (fails, good):
-            break
-        if holds(middle):
-            good = middle
-        else:
-            fails = middle
-    return good
+    return at if at / 2.0 <= low else bisected(holds, at / 2.0, at)
 
 
 def log_one_plus(x: arb) -> arb:

@@ -8,34 +8,35 @@ from itertools import product
 from math import prod
 from typing import Any
 
-import sympy as sp
-from flint import fmpq
-
-from symamp.bounds.analysis import Bound
-from symamp.bounds.bound import largest_upper
+from symamp.bounds.bound import Bound, largest_upper
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import BOUNDS
-from symamp.bounds.search import epsilon_above
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.decompositions.to_law import level_of
-from symamp.errors import ArgumentError, SymampError
+from symamp.errors import ArgumentError, Problem, SymampError
 from symamp.formulas.order import maximum
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
 from symamp.literature.forms.normal import gspa_of
-from symamp.literature.shelf import CLOSED_FORMS
-from symamp.numbers.arguments import asked, budget, exact_number, failure_probability
+from symamp.literature.registry import CLOSED_FORMS
+from symamp.numbers.reading import asked, exact_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.ask import delta as delta_of
 from symamp.questions.ask import epsilon as epsilon_of
 from symamp.questions.bracket import ShownAsTable, html_table
 from symamp.questions.profile import Profile
+from symamp.questions.solve import epsilon_above
 from symamp.randomizers.finite import ALL
 from symamp.settings.question import Question
 from symamp.settings.users_who_differ import HeterogeneousUsers
 from symamp.sums.divergence import Settings
-from symamp.sums.inversion import log_of
+
+_SETTINGS = Settings(gap=1e-4)  # accuracy of rows
+_LOOSER = Settings(
+    gap=1e-2
+)  # accuracy of bounds that take long and whose estimates are less accurate than the next number
+_LARGEST_ERROR = 1e-3  # of estimates of the other bounds
+_MOST_POINTS = 10_000  # of a grid
 
 # ------------ What a comparison of bounds gives: rows for one question or for each of a grid, as a table and as a chart
 
@@ -106,7 +107,9 @@ class Comparison(ShownAsTable):
 
     def _check_single(self) -> None:
         if len(self) != 1:
-            raise ArgumentError("comparison", f"{len(self)} questions", "one question: iteration gives one by one")
+            raise ArgumentError(
+                "comparison", Problem(f"it is about {len(self)} questions"), "iterate over it to get one by one"
+            )
 
     @property
     def truth(self) -> Answer:
@@ -214,10 +217,6 @@ def _draw(ax: Any, at: list[tuple[float, Row]], colours: dict[str, Any]) -> None
 
 # ------------ Every bound of the literature at one question, beside the certified truth: what it says, and its status
 
-_SETTINGS, _LOOSER = Settings(gap=1e-4), Settings(gap=1e-2)
-"""The accuracy of rows, and that of bounds that are not sharper than this and dear."""
-_ROUGH = 1e-3
-_MOST_POINTS = 10_000
 
 _Point = tuple[Answer, tuple[Row, ...]]
 
@@ -232,6 +231,7 @@ def compare(
     eps: object = None,
     names: Sequence[str] | None = None,
     neighbours: object = ALL,
+    effort: str = "default",
 ) -> Comparison:
     """Return every bound of the literature that applies, with its value at ``delta`` (or at ``eps``), side by side.
 
@@ -239,7 +239,8 @@ def compare(
     up, its ratio to the certified upper bound, what is known of it, whether the conditions of its theorem hold, and
     whether it is refuted here by the certified lower bound. Exactly one of ``delta`` and ``eps`` is given. ``eps0`` is
     put into a mechanism that has it free. Lists for ``eps0``, ``n``, ``delta`` or ``eps`` ask at all combinations.
-    ``names`` selects rows; ``neighbours`` says which inputs are compared, as for ``epsilon``.
+    ``names`` selects rows; ``neighbours`` says which inputs are compared, and ``effort`` how long searches for
+    the certified bracket may go on, as for ``epsilon``.
 
     Users who differ (``heterogeneous``) bring their number with them; beside their bound stands the approximation of
     Chen, Cao and Ge (2024).
@@ -259,9 +260,9 @@ def compare(
     quantity, given = asked(delta, eps)
     if isinstance(mechanism, HeterogeneousUsers):
         if (n, eps0, names, neighbours) != (None, None, None, ALL):
-            told = "none of them for users who differ"
-            raise ArgumentError("n, eps0, names, neighbours", (n, eps0, names, neighbours), told)
-        return _crowd(mechanism, given, quantity == "epsilon")
+            given_too = Problem("they cannot be given for users who differ")
+            raise ArgumentError("n, eps0, names, neighbours", given_too, "leave them out")
+        return _crowd(mechanism, given, quantity == "epsilon", effort)
     chosen = _chosen(names)
     axes = [_listed(eps0), _listed(n), _listed(given)]
     if (points := prod(len(axis) for axis in axes)) > _MOST_POINTS:
@@ -270,14 +271,14 @@ def compare(
     for subject in [_at(mechanism, x) for x in axes[0]]:
         for users in axes[1]:
             profile = Profile(Question.of(subject, users, None, neighbours))
-            found += [_point(profile, at, quantity == "epsilon", chosen) for at in axes[2]]
+            found += [_point(profile, at, quantity == "epsilon", chosen, effort) for at in axes[2]]
     truths, rows = zip(*found, strict=True)
     return Comparison(truths, rows, tuple(None if x is None else str(x) for x in axes[0]))
 
 
 def _at(mechanism: Any, eps0: object) -> Subject:
     if eps0 is not None and "eps0" not in {p.name for p in mechanism.parameters}:
-        raise ArgumentError("eps0", eps0, "none: the mechanism does not have it free")
+        raise ArgumentError("eps0", Problem("the mechanism has no free parameter eps0"), "leave it out")
     found: Subject = mechanism if eps0 is None else mechanism.at(eps0=eps0)
     return found
 
@@ -285,7 +286,7 @@ def _at(mechanism: Any, eps0: object) -> Subject:
 def _listed(x: object) -> list[object]:
     found = list(x) if isinstance(x, list | tuple | range) else [x]
     if not found:
-        raise ArgumentError("grid", "an empty list", "at least one value")
+        raise ArgumentError("grid", Problem("a list is empty"), "give at least one value")
     return found
 
 
@@ -300,27 +301,25 @@ def _chosen(names: Sequence[str] | None) -> frozenset[str]:
     return frozenset(known if names is None else (names,) if isinstance(names, str) else names)
 
 
-def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset[str]) -> _Point:
-    truth = profile.epsilon(given) if for_epsilon else profile.delta(given)
+def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset[str], effort: str) -> _Point:
+    truth = (profile.epsilon if for_epsilon else profile.delta)(given, effort=effort)
     subject: Subject = profile.question.subject
     rows = [_data_set(truth)] if _DATA_SET in chosen else []
-    exact: fmpq | sp.Expr = failure_probability(given) if for_epsilon else budget(given)
     for analysis in BOUNDS.values():
-        if analysis.name in chosen and analysis.supports(subject) is None:
-            rows += _of_analysis(analysis, subject, truth, exact)
+        if analysis.name in chosen and analysis.unsupported_reason(subject) is None:
+            rows += _of_analysis(analysis, subject, truth)
     for form in CLOSED_FORMS.values():
-        if form.name in chosen and form.supports(subject) is None:
-            rows.append(_of_form(form, subject, truth, exact))
+        if form.name in chosen and form.unsupported_reason(subject) is None:
+            rows.append(_of_form(form, subject, truth))
     return truth, _sorted(rows)
 
 
-def _crowd(crowd: HeterogeneousUsers, given: object, for_epsilon: bool) -> Comparison:
-    truth = epsilon_of(crowd, delta=given) if for_epsilon else delta_of(crowd, eps=given)
-    exact: fmpq | sp.Expr = failure_probability(given) if for_epsilon else budget(given)
+def _crowd(crowd: HeterogeneousUsers, given: object, for_epsilon: bool, effort: str) -> Comparison:
+    truth = epsilon_of(crowd, delta=given, effort=effort) if for_epsilon else delta_of(crowd, eps=given, effort=effort)
     ratios = [s.local_ratio() for _, s in crowd.groups]
     widest: Subject = crowd.groups[maximum(ratios)][1]
     own = _row(f"{crowd.shuffled}_shuffled", Reading(truth.upper), ProofStatus.PROVED, truth.source, truth)
-    return Comparison((truth,), (_sorted([own, _of_form(gspa_of(crowd), widest, truth, exact)]),))
+    return Comparison((truth,), (_sorted([own, _of_form(gspa_of(crowd), widest, truth)]),))
 
 
 def _sorted(rows: list[Row]) -> tuple[Row, ...]:
@@ -334,27 +333,29 @@ def _data_set(truth: Answer) -> Row:
     return Row(_DATA_SET, truth.lower, ratio, ProofStatus.LOWER.value, "", False, source, note=note)
 
 
-def _of_analysis(analysis: Bound, subject: Subject, truth: Answer, exact: fmpq | sp.Expr) -> list[Row]:
+def _of_analysis(analysis: Bound, subject: Subject, truth: Answer) -> list[Row]:
     """Return the row of an analysis of triples; none where it would take too long, a table of very many pairs."""
     if analysis.rank and analysis.skip_by_default(subject):
         return []
     try:
         bound = analysis.bound(subject)
-        if isinstance(exact, fmpq):
-            root, worst = bound.root(truth.n, log_of(exact), _SETTINGS)
-            settings = _LOOSER if worst.estimate_error >= _ROUGH else _SETTINGS
-            value, _ = epsilon_above(bound, worst, truth.n, exact, root, settings)
+        query = replace(truth.asked, settings=_SETTINGS).limited()
+        if query.quantity == "epsilon":
+            root, worst = bound.root(truth.n, query.log_delta, query.settings)
+            if worst.estimate_error >= _LARGEST_ERROR:
+                query = replace(query, settings=_LOOSER.under(query.settings.limits))
+            value, _ = epsilon_above(bound, worst, truth.n, query, root)
         else:
-            found = bound.evidence(level_of(exact), truth.n, _SETTINGS)
+            found = bound.evidence(query.level, truth.n, query.settings)
             value = largest_upper(found).above
     except SymampError as error:
         return [_row(analysis.name, Reading(None, (), str(error)), analysis.proof_status, analysis.source, truth)]
     return [_row(analysis.name, Reading(value), analysis.proof_status, analysis.source, truth)]
 
 
-def _of_form(form: ClosedForm, subject: Subject, truth: Answer, exact: fmpq | sp.Expr) -> Row:
-    at = form.epsilon_at if isinstance(exact, fmpq) else form.delta_at
-    row = _row(form.name, at(subject, truth.n, exact), form.proof_status_for(subject), form.source, truth)
+def _of_form(form: ClosedForm, subject: Subject, truth: Answer) -> Row:
+    at = form.epsilon_at if truth.quantity == "epsilon" else form.delta_at
+    row = _row(form.name, at(subject, truth.n, truth.asked.given), form.proof_status_for(subject), form.source, truth)
     if form.provenance is not Provenance.RECALLED:
         return row
     return replace(row, note="; ".join(filter(None, (row.note, form.provenance.value))))

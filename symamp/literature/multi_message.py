@@ -19,8 +19,8 @@ from symamp.decompositions.decomposition import Decomposition, merged
 from symamp.decompositions.to_law import law_of
 from symamp.errors import ArgumentError
 from symamp.formulas.order import sign
-from symamp.numbers.arguments import exact_number
 from symamp.numbers.rationals import fmpq_of, fraction_of
+from symamp.numbers.reading import exact_number
 from symamp.sums.enumeration import exact_divergence
 
 _LEVELS = tuple(Fraction(e) for e in ("3/2", "2", "3", "4", "6"))
@@ -97,7 +97,7 @@ def balls_into_bins(d: object, s: object) -> Protocol:
     """Return balls into d bins: a real ball falls into one of s bins of its input, two inputs sharing none."""
     bins, special = _count(d, "d", 2), _count(s, "s", 1)
     if 2 * special > bins:
-        raise ArgumentError("s", s, "at most d/2, so that two inputs share no bin")
+        raise ArgumentError("s", s, "at most d/2: two inputs share no bin")
     share = special / bins
     messages = [(sp.S.One, sp.S.Zero, share), (sp.S.Zero, sp.S.One, share), (sp.S.Zero, sp.S.Zero, 1 - 2 * share)]
     return _protocol("balls into bins", {"d": bins, "s": special}, messages, (sp.oo, sp.S.One, bins / special))

@@ -1,47 +1,56 @@
-"""Formulas that enter: nothing is executed, sizes are checked, and what SymPy made of them is compared."""
+"""What a user writes, as exact numbers and formulas: nothing is executed, sizes are limited, SymPy's work is compared.
+
+In the order of the way in: the arguments of a question, one number, text, SymPy objects, what SymPy builds of them,
+the check of sizes, where a formula is undefined, our own tree, and its values in balls.
+"""
 
 from __future__ import annotations
 
 import ast
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
-from typing import NamedTuple, Never
+from functools import lru_cache
+from numbers import Integral
+from typing import NamedTuple, Never, TypeAlias
 
+import flint
+import numpy as np
 import sympy as sp
-from flint import acb, arb
+from flint import arb, fmpq
 
-from symamp.errors import ExpressionError
-from symamp.numbers.formula import (
-    HALF,
-    MAGNITUDE,
-    MINUS_ONE,
-    Formula,
-    Point,
-    balls,
-    difference,
-    from_sympy,
-    generic_points,
-    is_settled,
-    node_values,
-    sign_of,
-    to_sympy,
-)
-from symamp.numbers.holomorphic import Holomorphic
-from symamp.numbers.rationals import MOST_DIGITS, decimal, fits, fmpq_of, fraction_of, shown
+from symamp.errors import ArgumentError, ExpressionError, Problem
+from symamp.numbers.rationals import fmpq_of, fraction_of, rational_of
 from symamp.numbers.surroundings import at_precision
+from symamp.numbers.unevaluated import MOST_FACTORS, PRINTABLE_BITS, binomial, power
 
-# ---------- The one check of a formula, before SymPy sees any of it: sizes, and where powers and logarithms are defined
+# ------------------------------------------------------------ Limits: what is beyond them is refused before it is built
 
 # SymPy evaluates while it builds (``exp(10**9*log(2))`` becomes an integer of a billion bits, ``sqrt`` of an integer
-# is factored), so every part carries bounds that hold whatever it does next; they only ever overestimate. Rational
-# parts are computed here, exactly. Text is held to tighter limits than SymPy objects, which may be products of
-# formulas.
+# is factored) and may test an integer for primality before it knows its sign; Python refuses to print integers of more
+# than 4300 digits. The limits are far above what mechanisms need and keep all of that cheap.
 
-PRINTABLE_BITS = 13_289  # of 10**4000
-_HEIGHT = 2
-_CHOICE = 5000
+LARGEST_N = 10**18
+_LARGEST_EPS = 10**6
+_INTEGER_BITS = 5000  # of numbers in size
+_NUMBER_BITS = 350_000  # of denominators: decimal exponents down to -100,000
+_NUMBER_EXPONENT = 100_000  # decimal exponents of a number that is given by itself
+_FORMULA_EXPONENT = 3000  # decimal exponents of numbers within a formula
+MOST_DIGITS = 1000  # of a number as it is written
+_MOST_CHARACTERS, MOST_TOKENS = 4096, 1000  # of a text
+_EXP_HEIGHT = 2  # levels of exp within exp
+_LARGEST_CHOICE = 5000  # numbers in a binomial
+MAGNITUDE = 100_000  # constants lie between 2**-100000 and 2**100000
+_LARGEST_SCALE = 2**50_000  # products of coefficients are not followed beyond
+
+# Precisions in bits, the quick one first; the last one decides what counts as undecided.
+_SIGN_PRECISIONS = (256, 4096)
+_CHECK_PRECISIONS = (128, 1024, 4096)
+_POINT_PRECISION = 128
+_MORE_POINTS = 60  # tried where a formula has no value at the generic points
 
 
 class Limits(NamedTuple):
@@ -57,12 +66,559 @@ class Limits(NamedTuple):
     root_bits: int
 
 
-# Python refuses to print integers of more than 4300 digits; SymPy factors what stands under a root, and fails beyond
-# the range of a double.
+# Text is held to tighter limits than SymPy objects, which may be products of formulas.
 TEXT = Limits(64, 4096, 1000, 100, 200, 5000, 10_000, 1000)
 OBJECT = Limits(160, 20_000, 10_000, 10_000, 2000, 10_000, 50_000, 50_000)
 
-_LARGEST_SCALE = 2**50_000
+_PARTS = "numbers, symbols, + - * /, powers, exp, log, sqrt, binomial"
+_GRAMMAR = "numbers, declared symbols, + - * / **, parentheses, exp, log, sqrt, binomial"
+_NESTING = f"at most {TEXT.depth} levels of nesting"
+
+Point: TypeAlias = Mapping[str, Fraction]
+Refuse: TypeAlias = "Callable[[Formula, str], Never]"
+
+
+# -------------------------------------------------------- The arguments of a question, checked once: n, eps, delta, gap
+
+
+def users(n: object) -> int:
+    """Return n as an int: an integer from 1 to 10**18, or a number of another type that is one, such as "1e6".
+
+    >>> users("1e6")
+    1000000
+    """
+    accepted = "an integer from 1 to 10**18, or a real number that is one, such as 1e6"
+    number = exact_number(n, "n", accepted=accepted)
+    if not (number.is_Integer and 1 <= number <= LARGEST_N):
+        raise ArgumentError("n", n, accepted)
+    return int(number)
+
+
+def budget(eps: object, name: str = "eps") -> sp.Expr:
+    """Return eps as an exact number >= 0.
+
+    >>> budget("log(3)/2")
+    log(3)/2
+    """
+    accepted = "a finite number >= 0"
+    number = printable_number(eps, name)
+    _check_printable(eps, name)
+    side = sign_of_constant(number)
+    if side < 0 or (side == 0 and number != 0):  # what 4096 bits do not tell from 0 may be negative
+        raise ArgumentError(name, eps, accepted)
+    if sign_of_constant(number - _LARGEST_EPS) > 0:
+        raise ArgumentError(name, eps, f"a number of at most {_LARGEST_EPS}")
+    return number
+
+
+def asked(delta: object, eps: object) -> tuple[str, object]:
+    """Return what is asked for, "epsilon" or "delta", with the other one of the two, which is given.
+
+    >>> asked("1e-6", None)
+    ('epsilon', '1e-6')
+    """
+    if (delta is None) == (eps is None):
+        given = Problem("neither is given" if delta is None else "both are given")
+        raise ArgumentError("delta, eps", given, "give exactly one of delta and eps")
+    return ("epsilon", delta) if eps is None else ("delta", eps)
+
+
+def failure_probability(delta: object) -> fmpq:
+    """Return delta as an exact fraction in (0, 1).
+
+    >>> failure_probability("1e-3")
+    1/1000
+    """
+    number = exact_number(delta, "delta")
+    if not number.is_Rational:
+        raise ArgumentError("delta", delta, "a rational number in (0, 1), such as 1e-6 or '1/1000'")
+    fraction = fmpq_of(number)
+    if not 0 < fraction < 1:
+        raise ArgumentError("delta", delta, "a number in (0, 1)")
+    _check_printable(delta, "delta")
+    return fraction
+
+
+def relative_gap(gap: object) -> float:
+    """Return the wanted relative gap, between 1e-12 and 0.1.
+
+    >>> relative_gap(1e-6)
+    1e-06
+    """
+    accepted = "a number from 1e-12 to 0.1"
+    if isinstance(gap, str):
+        raise ArgumentError("gap", gap, accepted)
+    number = exact_number(gap, "gap", accepted=accepted)
+    if not (0 < number < 1 and 1e-12 <= float(number) <= 0.1):
+        raise ArgumentError("gap", gap, accepted)
+    return float(number)
+
+
+def _check_printable(value: object, argument: str) -> None:
+    """Refuse a number that an answer could not repeat: Python prints integers of at most 4300 digits."""
+    try:
+        str(value)
+    except ValueError:
+        raise ArgumentError(argument, value, "text such as '1e-5000' for a number of more than 4300 digits") from None
+
+
+def digit_count(digits: object) -> int:
+    """Return a number of significant digits, from 1 to 1000."""
+    if isinstance(digits, bool) or not isinstance(digits, Integral) or not 1 <= int(digits) <= 1000:
+        raise ArgumentError("digits", digits, "an integer from 1 to 1000")
+    return int(digits)
+
+
+# --------------- Exact numbers from the outside: whatever a user may write for a number, as the SymPy number that it is
+
+_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_PLAIN_NUMBER = re.compile(rf"[+-]?{_NUMBER}", re.ASCII)
+_REAL = (
+    "a finite real number below 2**5000 (int, float, Fraction, Decimal, NumPy, mpmath, SymPy, text such as '1e-300')"
+)
+
+
+def exact_number(value: object, argument: str, *, accepted: str = _REAL) -> sp.Expr:
+    """Return the real number that ``value`` is, exactly, as a SymPy number.
+
+    A binary floating-point number counts as the fraction it is; text counts as it is written. SymPy constants such as
+    ``log(3)`` are kept. Numbers lie below 2**5000 in size; decimal exponents go down to -100000.
+
+    Raises ArgumentError for booleans, nan, infinities, complex numbers, numbers beyond the limits and other types;
+    ExpressionError for text that ``parse_expression`` refuses. Both name ``argument`` and say what is accepted.
+
+    >>> exact_number("1e-3", "delta"), exact_number(0.5, "eps"), exact_number("log(3)", "eps0")
+    (1/1000, 1/2, log(3))
+    >>> exact_number(float("nan"), "delta")
+    Traceback (most recent call last):
+    ...
+    symamp.errors.ArgumentError: delta: got nan, expected a finite real number below 2**5000 (int, ...
+    """
+    match value:
+        case str():
+            if not _PLAIN_NUMBER.fullmatch(value.strip()):
+                return _parsed(value, argument)
+            number = decimal(value.strip(), _NUMBER_EXPONENT)
+        case sp.Float():
+            number = binary(value._mpf_)
+        case sp.Basic():
+            return _constant(value, argument, accepted)
+        case _:
+            number = fraction(value)
+    if number is None or not fits(number):
+        raise ArgumentError(argument, described(value), accepted)
+    return rational_of(number)
+
+
+def printable_number(value: object, argument: str) -> sp.Expr:
+    """Return the number that ``value`` is, for use in formulas: these are printed, and Python prints 4300 digits.
+
+    >>> printable_number("1e-3", "eps0")
+    1/1000
+    """
+    number = exact_number(value, argument)
+    if any(r.q.bit_length() > PRINTABLE_BITS for r in number.atoms(sp.Rational)):
+        raise ArgumentError(argument, described(value), "a number of at most 4000 digits")
+    return number
+
+
+def _parsed(text: str, argument: str) -> sp.Expr:
+    try:
+        return parse_expression(text, {}, argument=argument)
+    except ExpressionError as error:
+        why = "" if text.strip().isidentifier() else f"; {error.accepted}"
+        raise ExpressionError(argument, error.value, f"a number such as 10, 0.1, 1e-300, 1/3 or log(3){why}") from None
+
+
+def _constant(value: sp.Basic, argument: str, accepted: str) -> sp.Expr:
+    """Return a SymPy constant that text could denote, compared with its own tree."""
+    if isinstance(value, sp.Rational) and fits(value):
+        return value
+    try:
+        if not value.free_symbols:
+            return read_formula(value, argument, {})
+    except (ExpressionError, RecursionError):
+        pass
+    raise ArgumentError(argument, described(value), accepted)
+
+
+def fits(number: Fraction | sp.Rational) -> bool:
+    """Return whether the number is within the limits that keep SymPy and printing cheap."""
+    return bool(abs(number) < 2**_INTEGER_BITS) and number.denominator.bit_length() <= _NUMBER_BITS
+
+
+def decimal(text: str, most_exponent: int) -> Fraction | None:
+    """Return the fraction that the decimal text is; None when it has too many digits or too large an exponent."""
+    digits, _, exponent = text.lower().partition("e")
+    if len(digits) > MOST_DIGITS or len(exponent) > 9 or abs(int(exponent or 0)) > most_exponent:
+        return None
+    return Fraction(text)
+
+
+def binary(number: tuple[int, int, int, int]) -> Fraction | None:
+    """Return the value of mpmath's (sign, mantissa, exponent, bits); None for nan, infinities, huge exponents."""
+    sign, mantissa, exponent, _ = (int(part) for part in number)
+    if abs(exponent) > _NUMBER_BITS or (mantissa == 0 and exponent != 0):
+        return None
+    return Fraction(-mantissa if sign else mantissa) * Fraction(2) ** exponent
+
+
+def fraction(value: object) -> Fraction | None:
+    """Return the value of a number of Python, NumPy, mpmath or python-flint; None for what is not a finite real."""
+    match value:
+        case bool():
+            return None
+        case int() | np.integer():
+            return Fraction(int(value))
+        case float() | np.floating():
+            return Fraction(*value.as_integer_ratio()) if np.isfinite(value) else None
+        case Fraction():
+            return value
+        case Decimal():
+            small = value.is_finite() and abs(value.adjusted()) <= _NUMBER_EXPONENT
+            return Fraction(value) if small and len(value.as_tuple().digits) <= _NUMBER_EXPONENT else None
+        case flint.fmpz():
+            return Fraction(int(value))
+        case flint.fmpq():
+            return Fraction(int(value.p), int(value.q))
+    # Every context of mpmath has a type of its own; python-flint's enclosures also look like mpmath numbers.
+    return binary(value._mpf_) if hasattr(value, "_mpf_") and not isinstance(value, arb) else None
+
+
+def shown(text: str) -> str:
+    """Return the text such that it can be printed: lone surrogates escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def described(value: object) -> str:
+    """Return the value where its text is short, else its type: Python does not print long integers; repr may raise."""
+    simple = isinstance(value, bool | float | complex | str | Decimal)
+    if simple or (isinstance(value, sp.Atom) and not isinstance(value, sp.Rational | sp.Float)):
+        return shown(str(value))
+    return f"a value of type {type(value).__name__}"
+
+
+# ----------------------------- Expressions from text: nothing is executed, and nothing can make SymPy compute for hours
+
+# Text is split into tokens of a fixed alphabet, parsed by ``ast``, and read into a ``Formula`` from a whitelist of
+# nodes; sizes are checked before SymPy builds anything, and what it built is compared with the text in balls.
+
+# A number must not touch a letter: Python reads 1if 2else 3 with a warning, and 0x10, 1_000 and 1j as numbers.
+_TOKEN = re.compile(rf"\s+|{_NUMBER}(?![\w.])|[A-Za-z_]\w*|\*\*|[-+*/(),]", re.ASCII)
+_FUNCTION_ARGUMENTS = {"exp": 1, "log": 1, "sqrt": 1, "binomial": 2}
+
+
+def parse_expression(
+    text: str,
+    symbols: Mapping[str, sp.Symbol],
+    *,
+    argument: str = "expression",
+    points: Sequence[Point] = (),
+    probes: Sequence[Point] = (),
+) -> sp.Expr:
+    """Return the SymPy expression that the text denotes, exact: a decimal is the fraction that is written.
+
+    Accepted are integers, decimals, the names in ``symbols``, ``+ - * / **``, parentheses, and the functions ``exp``,
+    ``log``, ``sqrt``, ``binomial``; sizes are limited as docs/mechanism_format.md says. Symbols must be as
+    ``Parameter.symbol`` makes them, without a sign: SymPy would look for the roots of polynomials in the others.
+
+    What SymPy makes of the text is compared, in balls, with the text itself: at ``points``, admissible values of the
+    symbols by name, or at generic ones. At ``probes`` the text must be real and finite.
+
+    Raises ExpressionError, and nothing else, for any other text: unknown names, anything too large, division by zero,
+    values that are not real, constants that cannot be told from zero. ``argument`` names the text in the message.
+
+    >>> parse_expression("0.1*exp(x) + 1/3", {"x": sp.Symbol("x", real=True)})
+    exp(x)/10 + 1/3
+    >>> parse_expression("2^10", {})
+    Traceback (most recent call last):
+    ...
+    symamp.errors.ExpressionError: expression: got ^ in 2^10, expected ** for powers, not ^
+    """
+    if not isinstance(text, str):
+        raise ExpressionError(argument, type(text).__name__, "text")
+    for name, symbol in symbols.items():
+        if any(fact is not None for fact in (symbol.is_extended_positive, symbol.is_extended_negative, symbol.is_zero)):
+            raise ExpressionError(
+                argument, Problem(f"the symbol {name} has a sign"), "make it by Parameter(name).symbol"
+            )
+    return _Reader(text, symbols, argument).expression(points, probes)
+
+
+class _Reader:
+    """One text on its way to a formula."""
+
+    def __init__(self, text: str, symbols: Mapping[str, sp.Symbol], argument: str) -> None:
+        self.text, self.symbols, self.argument = text, symbols, argument
+        self.places: dict[int, ast.expr] = {}
+
+    def expression(self, points: Sequence[Point], probes: Sequence[Point]) -> sp.Expr:
+        try:
+            self.tokens()
+            # Blanks for newlines: the text is one line, so that offsets in it are offsets of characters.
+            self.text = re.sub(r"\s", " ", self.text.strip(), flags=re.ASCII)
+            formula = self.formula(ast.parse(self.text, mode="eval").body, 0)
+            return built(formula, self.symbols, TEXT, self.refused, points, probes)
+        except SyntaxError as error:
+            self.refuse(None, f"a complete expression ({error.msg})")
+        except (RecursionError, MemoryError):
+            self.refuse(None, _NESTING)
+
+    def refuse(self, node: ast.expr | str | None, accepted: str) -> Never:
+        place = self.text[node.col_offset : node.end_col_offset] if isinstance(node, ast.expr) else node
+        got = self.text if place is None or place == self.text else f"{place[:80]} in {self.text}"
+        raise ExpressionError(self.argument, shown(got), accepted) from None
+
+    def refused(self, formula: Formula, accepted: str) -> Never:
+        self.refuse(self.places.get(id(formula)), accepted)
+
+    def tokens(self) -> None:
+        """Refuse all text that is not made of our tokens, before Python's parser sees it."""
+        if len(self.text) > _MOST_CHARACTERS:
+            self.refuse(None, f"at most {_MOST_CHARACTERS} characters")
+        position = count = 0
+        while position < len(self.text):
+            token = _TOKEN.match(self.text, position)
+            if token is None:
+                character = self.text[position]
+                self.refuse(character, "** for powers, not ^" if character == "^" else _GRAMMAR)
+            position, count = token.end(), count + (not token[0].isspace())
+        if not 0 < count <= MOST_TOKENS:
+            self.refuse(None, f"1 to {MOST_TOKENS} numbers, names and signs")
+
+    def formula(self, node: ast.expr, depth: int) -> Formula:
+        if depth > TEXT.depth:
+            self.refuse(node, _NESTING)
+        found = self.read(node, depth + 1)
+        self.places.setdefault(id(found), node)
+        return found
+
+    def read(self, node: ast.expr, below: int) -> Formula:
+        match node:
+            case ast.Constant():
+                return self.literal(node)
+            case ast.Name(id=name):
+                if name not in self.symbols:
+                    self.refuse(node, f"the names {', '.join(self.symbols) or '(none is declared)'}")
+                return Formula("symbol", name=name)
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.formula(operand, below)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return Formula("*", (MINUS_ONE, self.formula(operand, below)))
+            case ast.BinOp(op=ast.Add() | ast.Sub()):
+                chain = [(self.formula(part, below), minus) for part, minus in _chain(node, ast.Add, ast.Sub)]
+                return Formula("+", tuple(Formula("*", (MINUS_ONE, f)) if minus else f for f, minus in chain))
+            case ast.BinOp(op=ast.Mult() | ast.Div()):
+                factors = [(part, self.formula(part, below), div) for part, div in _chain(node, ast.Mult, ast.Div)]
+                return Formula("*", tuple(self.inverse(f, part) if div else f for part, f, div in factors))
+            case ast.BinOp(op=ast.Pow(), left=left, right=right):
+                return Formula("**", (self.formula(left, below), self.formula(right, below)))
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTION_ARGUMENTS:
+                parts = tuple(self.formula(part, below) for part in arguments)
+                if len(parts) != _FUNCTION_ARGUMENTS[name]:
+                    self.refuse(node, "binomial(n, k) with two arguments, exp, log and sqrt with one")
+                return Formula("**", (*parts, HALF)) if name == "sqrt" else Formula(name, parts)
+        self.refuse(node, _GRAMMAR)
+
+    def inverse(self, formula: Formula, part: ast.expr) -> Formula:
+        found = Formula("**", (formula, MINUS_ONE))
+        self.places[id(found)] = part
+        return found
+
+    def literal(self, node: ast.Constant) -> Formula:
+        text = self.text[node.col_offset : node.end_col_offset]
+        if not re.fullmatch(_NUMBER, text, re.ASCII):  # True, None
+            self.refuse(node, _GRAMMAR)
+        number = decimal(text, _FORMULA_EXPONENT)
+        if number is None:
+            limits = f"at most {MOST_DIGITS} digits and decimal exponents of at most {_FORMULA_EXPONENT}"
+            self.refuse(node, f"numbers with {limits}")
+        return Formula("number", number=Fraction(number))
+
+
+def _chain(node: ast.expr, plain: type[ast.operator], marked: type[ast.operator]) -> list[tuple[ast.expr, bool]]:
+    """Return the operands of a + b - c, or a * b / c, in order, with a mark on those after the second operator.
+
+    Chains lean to the left, so that a long sum would otherwise be deep.
+    """
+    parts: list[tuple[ast.expr, bool]] = []
+    while isinstance(node, ast.BinOp) and isinstance(node.op, plain | marked):
+        parts.append((node.right, isinstance(node.op, marked)))
+        node = node.left
+    return [(node, False), *reversed(parts)]
+
+
+# --------------------------------------- SymPy objects and their constants, held to the same whitelist and wider limits
+
+
+def read_formula(
+    expr: sp.Expr,
+    argument: str,
+    swap: Mapping[sp.Symbol, sp.Symbol],
+    points: Sequence[Point] = (),
+    probes: Sequence[Point] = (),
+    *,
+    floats: bool = False,
+) -> sp.Expr:
+    """Return a SymPy expression from outside over the symbols of ``swap``, rebuilt and compared with its own tree.
+
+    With ``floats`` these count as the binary fractions they are. Raises ExpressionError for other parts than text can
+    have, or sizes beyond the limits.
+
+    >>> x = sp.Symbol("x", real=True)
+    >>> read_formula(x ** (10**9), "entry", {x: x})
+    Traceback (most recent call last):
+    ...
+    symamp.errors.ExpressionError: entry: got x**1000000000, expected exponents of at most 10000 in size, ...
+    """
+    places: dict[int, sp.Basic] = {}
+
+    def refuse(part: Formula, accepted: str) -> Never:
+        raise ExpressionError(argument, places.get(id(part), expr), accepted)
+
+    def unknown(part: sp.Basic) -> Never:
+        raise ExpressionError(argument, part, _PARTS)
+
+    try:
+        formula = from_sympy(expr, unknown, OBJECT.depth, places, floats)
+        return built(formula, {old.name: new for old, new in swap.items()}, OBJECT, refuse, points, probes)
+    except RecursionError:
+        raise ExpressionError(argument, expr, f"at most {OBJECT.depth} levels of nesting") from None
+
+
+def check_formula(expr: sp.Expr, argument: str) -> None:
+    """Raise ExpressionError for a SymPy expression with other parts than text can have, or beyond its limits.
+
+    >>> check_formula(sp.sin(sp.Symbol("x")), "entry")
+    Traceback (most recent call last):
+    ...
+    symamp.errors.ExpressionError: entry: got sin(x), expected numbers, symbols, + - * /, powers, exp, ...
+    """
+    read_formula(expr, argument, {s: s for s in expr.free_symbols})
+
+
+def sign_of_constant(expr: sp.Expr) -> int:
+    """Return the sign of a constant as balls of 4096 bits show it; 0 where they do not tell it from zero.
+
+    >>> sign_of_constant(sp.log(3) - 1), sign_of_constant(sp.Rational(-1, 3))
+    (1, -1)
+    """
+    if expr.is_Rational:
+        return int(expr.p > 0) - int(expr.p < 0)
+    return sign_of(from_sympy(expr, _refuse_part), True) or 0
+
+
+def constant_value(expr: sp.Expr, point: Point) -> tuple[Fraction, Fraction]:
+    """Return fractions around the value of an expression at a point; ExpressionError where it has no real value.
+
+    >>> low, high = constant_value(sp.Symbol("x") / 3, {"x": Fraction(2)})
+    >>> low <= Fraction(2, 3) <= high
+    True
+    """
+    formula = from_sympy(expr, _refuse_part)
+    if formula.kind == "number":
+        return formula.number, formula.number
+    if formula.kind == "symbol":
+        return point[formula.name], point[formula.name]
+    ball = balls(formula, point, 128)
+    if not ball.is_finite():
+        raise ExpressionError("bound", expr, "an expression with a real value")
+    # Outward to short fractions: points are admissible strictly, and cheap to compute with.
+    low, high = (int(end.floor().unique_fmpz()) for end in ((ball * 2**40).lower(), (ball * 2**40).upper()))
+    nearest = (ball * 720720).mid().floor().unique_fmpz()
+    exact = Fraction(int(nearest), 720720) if nearest is not None else None
+    if exact is not None and ball.contains(fmpq_of(exact)):
+        return exact, exact
+    return Fraction(low, 2**40), Fraction(high + 1, 2**40)
+
+
+def _refuse_part(part: sp.Basic) -> Never:
+    raise ExpressionError("formula", part, _PARTS)
+
+
+# -------- Formulas that enter: checked once, built in SymPy, and what SymPy made of them compared with what was written
+
+# SymPy rewrites as it builds, and some of its rewriting is wrong (docs/findings/sympy_assumptions.md), so nothing
+# that it made is used before balls have shown the same value at several points.
+
+
+def built(
+    formula: Formula,
+    symbols: Mapping[str, sp.Symbol],
+    limits: Limits,
+    refuse: Refuse,
+    points: Sequence[Point] = (),
+    probes: Sequence[Point] = (),
+) -> sp.Expr:
+    """Return the SymPy expression that has the value of the formula, or ``refuse`` with the part and the reason.
+
+    ``points`` are admissible values of the symbols; generic ones are taken if there are none. ``probes`` are some at
+    which the formula must be real and finite.
+    """
+    folded = checked(formula, limits, frozenset(name for name, s in symbols.items() if s.is_integer), refuse)
+
+    partial = undefined_part(formula, probes, {name for name, s in symbols.items() if s.is_integer})
+    if partial is not None:
+        refuse(*partial)
+
+    def check(part: Formula, expr: sp.Expr) -> None:
+        if expr.is_Rational:
+            if not fits(expr):
+                refuse(part, "numbers below 2**5000 in size")
+        elif not expr.free_symbols and not is_settled(from_sympy(expr, refusing(part))):
+            limits = f"between 2**-{MAGNITUDE} and 2**{MAGNITUDE} in size"
+            refuse(part, f"constants that are real, {limits}, and that can be told from 0")
+
+    def refusing(part: Formula) -> Callable[[sp.Basic], Never]:
+        return lambda _: refuse(part, "an expression with real values")
+
+    expr = to_sympy(formula, symbols, folded, check)
+    if id(formula) not in folded and formula.kind != "symbol":
+        _compare(formula, from_sympy(expr, refusing(formula)), symbols, points, refuse)
+    return expr
+
+
+def _compare(
+    written: Formula, read: Formula, symbols: Mapping[str, sp.Symbol], points: Sequence[Point], refuse: Refuse
+) -> None:
+    if points:
+        wrong = difference(written, read, points)
+    else:
+        kinds = tuple((name, bool(symbols[name].is_integer)) for name in sorted(_names(written)))
+        wrong = difference(written, read, generic_points(kinds) if kinds else [{}])
+        if wrong and wrong.startswith("no value") and kinds:
+            wrong = difference(written, read, _scattered(kinds))
+    if wrong:
+        refuse(written, f"an expression with real values that SymPy reads as it is written ({wrong})")
+
+
+def _names(formula: Formula) -> set[str]:
+    names, seen = set(), [formula]
+    while seen:
+        f = seen.pop()
+        if f.kind == "symbol":
+            names.add(f.name)
+        seen.extend(f.parts)
+    return names
+
+
+def _scattered(kinds: tuple[tuple[str, bool], ...]) -> list[dict[str, Fraction]]:
+    """Return many points, for expressions that are real in a small domain only."""
+    return [
+        {
+            name: Fraction((7 * i + 5 * j) % 23 - 3) if integer else Fraction((37 * i + 101 * j * j) % 211 - 20, 97)
+            for j, (name, integer) in enumerate(kinds)
+        }
+        for i in range(_MORE_POINTS)
+    ]
+
+
+# ---------- The one check of a formula, before SymPy sees any of it: sizes, and where powers and logarithms are defined
+
+# SymPy evaluates while it builds (``exp(10**9*log(2))`` becomes an integer of a billion bits, ``sqrt`` of an integer
+# is factored), so every part carries bounds that hold whatever it does next; they only ever overestimate. Rational
+# parts are computed here, exactly. Text is held to tighter limits than SymPy objects, which may be products of
+# formulas.
 
 
 class _Size(NamedTuple):
@@ -75,9 +631,6 @@ class _Size(NamedTuple):
     constant: bool = True
     whole: bool = False  # certainly an integer
     number: Fraction | None = None
-
-
-Refuse = Callable[[Formula, str], Never]
 
 
 def checked(formula: Formula, limits: Limits, integers: frozenset[str], refuse: Refuse) -> dict[int, Fraction]:
@@ -196,8 +749,8 @@ class _Walk:
 
     def _exp(self, f: Formula, parts: list[_Size], all_: _Size) -> _Size:
         x = parts[0]
-        if x.height == _HEIGHT:
-            self.refuse(f, f"at most {_HEIGHT} levels of exp within exp")
+        if x.height == _EXP_HEIGHT:
+            self.refuse(f, f"at most {_EXP_HEIGHT} levels of exp within exp")
         roots, bits = x.roots, x.bits
         if x.logs:
             roots, bits = roots + x.bits, x.bits * x.scale
@@ -218,8 +771,8 @@ class _Walk:
 
     def _binomial(self, f: Formula, parts: list[_Size], all_: _Size) -> _Size:
         for part in parts:
-            if not part.whole or (part.number is not None and not 0 <= part.number <= _CHOICE):
-                self.refuse(f, f"binomial of integer parameters and of numbers from 0 to {_CHOICE}")
+            if not part.whole or (part.number is not None and not 0 <= part.number <= _LARGEST_CHOICE):
+                self.refuse(f, f"binomial of integer parameters and of numbers from 0 to {_LARGEST_CHOICE}")
         n, k = (part.number for part in parts)
         if n is not None and k is not None:
             return self.number(f, Fraction(math.comb(int(n), int(k))))
@@ -234,8 +787,6 @@ _METHODS: Mapping[str, str] = {
 # -------- Where a formula has no real, finite value: at one of some admissible points, or at a pole between two of them
 
 # SymPy cancels what is undefined, as in sqrt(x)**2/x; so the formula is looked at as it was written.
-
-_BITS = 128
 
 
 def undefined_part(written: Formula, points: Sequence[Point], integers: Collection[str]) -> tuple[Formula, str] | None:
@@ -256,7 +807,7 @@ def undefined_part(written: Formula, points: Sequence[Point], integers: Collecti
     seen = {tuple((name, point[name]) for name in sorted(names)) for point in points if names <= point.keys()}
     simple = sorted(seen, key=lambda items: (max(value.denominator for _, value in items), items))
     places: list[Point] = [dict(items) for items in simple]
-    with at_precision(_BITS):
+    with at_precision(_POINT_PRECISION):
         values = node_values(written, places)
         for f in partial:
             found = _at_points(f, values, places) or _between(f, values, places, integers)
@@ -328,354 +879,302 @@ def _factors(formula: Formula) -> Iterator[Formula]:
         yield from _factors(formula.parts[0])
 
 
-# ------------------ Formulas that were rewritten, compared in balls with what they were: no rewriting is trusted unseen
+# ----------------- A formula as it was written: our own tree, on which nothing is rewritten, and what SymPy makes of it
 
-_AGREEMENT_BITS, _NARROW = 256, 2.0**-40
+# Text and SymPy objects are read into this tree. Sizes are checked on it (``checked``), it is valued in balls
+# (``node_values``), and only then built in SymPy, whose automatic rewriting is checked against those values.
+
+FUNCTIONS = ("exp", "log", "binomial", "abs")
 
 
-def agree(found: sp.Expr, written: sp.Expr, variable: sp.Symbol, points: Iterable[sp.Rational]) -> bool:
-    """Return whether narrow balls around two formulas in one variable overlap at all points.
+class Formula(NamedTuple):
+    """``kind`` is "number", "symbol", "+", "*", "**", one of FUNCTIONS, or "pi", "erf", "erfc", "atan" of densities."""
 
-    >>> y = sp.Symbol("y", positive=True)
-    >>> agree(y * (y + 1) - y, y**2, y, [sp.Rational(1, 3)])
-    True
-    >>> agree(y**2, y**3, y, [sp.Rational(1, 3)])
-    False
+    kind: str
+    parts: tuple[Formula, ...] = ()
+    number: Fraction = Fraction(0)
+    name: str = ""
+
+
+MINUS_ONE, HALF = Formula("number", number=Fraction(-1)), Formula("number", number=Fraction(1, 2))
+
+Source = Callable[[sp.Basic], None]
+_KINDS: tuple[tuple[type[sp.Basic], str], ...] = (
+    (sp.Add, "+"), (sp.Mul, "*"), (sp.Pow, "**"), (power, "**"), (sp.exp, "exp"), (sp.log, "log"),
+    (sp.binomial, "binomial"), (sp.Abs, "abs"),
+)  # fmt: skip
+_OF_DENSITIES: tuple[tuple[type[sp.Basic], str], ...] = ((sp.erf, "erf"), (sp.erfc, "erfc"), (sp.atan, "atan"))
+
+
+def from_sympy(
+    expr: sp.Basic,
+    unknown: Source,
+    deepest: int = 200,
+    places: dict[int, sp.Basic] | None = None,
+    floats: bool = False,
+    of_density: bool = False,
+) -> Formula:
+    """Return the tree of a SymPy expression; ``unknown`` is called with a part that has no place in it, and raises.
+
+    ``places`` receives the part that each node comes from, by the id of the node. Equal parts are one node. With
+    ``floats`` these count as the fractions they are, with ``of_density`` pi, erf, erfc and atan may occur. Raises
+    RecursionError for more than ``deepest`` levels.
+
+    >>> from_sympy(sp.Rational(1, 3) * sp.Symbol("x"), print).parts[1].name
+    'x'
     """
-    both = Holomorphic(found, variable), Holomorphic(written, variable)
-    with at_precision(_AGREEMENT_BITS):
-        return all(same(*(f(acb(arb(fmpq_of(p)))).real for f in both)) for p in points)
+    found: dict[sp.Basic, Formula] = {}
+
+    def read(part: sp.Basic, depth: int) -> Formula:
+        known = found.get(part)
+        if known is None:
+            known = found[part] = made(part, depth)
+            if places is not None:
+                places[id(known)] = part
+        return known
+
+    def made(part: sp.Basic, depth: int) -> Formula:
+        if isinstance(part, sp.Rational):
+            return Formula("number", number=fraction_of(part))
+        if floats and isinstance(part, sp.Float) and (exact := binary(part._mpf_)) is not None:
+            return Formula("number", number=exact)
+        if isinstance(part, sp.Symbol):
+            return Formula("symbol", name=part.name)
+        if part is sp.E:
+            return Formula("exp", (Formula("number", number=Fraction(1)),))
+        if of_density and part is sp.pi:
+            return Formula("pi")
+        if depth > deepest:
+            raise RecursionError
+        kinds = _KINDS + (_OF_DENSITIES if of_density else ())
+        kind = next((k for t, k in kinds if isinstance(part, t)), None)
+        if kind is None or (kind in FUNCTIONS and len(part.args) != 1 + (kind == "binomial")):
+            unknown(part)
+            raise ValueError(part)
+        return Formula(kind, tuple([read(a, depth + 1) for a in part.args]))
+
+    return read(expr, 0)
 
 
-def same(a: arb, b: arb) -> bool:
-    """Return whether two balls overlap and are narrow.
-
-    >>> same(arb(1) / 3, arb(2) / 6), same(arb(1), arb(2)), same(arb(1), arb(0, 2))
-    (True, False, False)
-    """
-    return all(bool(x.is_finite() and x.rad() <= _NARROW * abs(x)) for x in (a, b)) and bool(a.overlaps(b))
-
-
-# -------- Formulas that enter: checked once, built in SymPy, and what SymPy made of them compared with what was written
-
-# SymPy rewrites as it builds, and some of its rewriting is wrong (docs/findings/sympy_assumptions.md), so nothing
-# that it made is used before balls have shown the same value at several points.
-
-KNOWN = "numbers, symbols, + - * /, powers, exp, log, sqrt, binomial"
-_MORE_POINTS = 60
-
-
-def built(
+def to_sympy(
     formula: Formula,
     symbols: Mapping[str, sp.Symbol],
-    limits: Limits,
-    refuse: Refuse,
-    points: Sequence[Point] = (),
-    probes: Sequence[Point] = (),
+    folded: Mapping[int, Fraction] | None = None,
+    check: Callable[[Formula, sp.Expr], None] = lambda _, __: None,
 ) -> sp.Expr:
-    """Return the SymPy expression that has the value of the formula, or ``refuse`` with the part and the reason.
+    """Return the SymPy expression, built from below; ``check`` sees each part with what SymPy made of it.
 
-    ``points`` are admissible values of the symbols; generic ones are taken if there are none. ``probes`` are some at
-    which the formula must be real and finite.
+    ``folded`` holds the values of rational parts, by the id of the node: these are not left to SymPy.
+
+    >>> to_sympy(Formula("**", (Formula("symbol", name="x"), HALF)), {"x": sp.Symbol("x")})
+    sqrt(x)
     """
-    folded = checked(formula, limits, frozenset(name for name, s in symbols.items() if s.is_integer), refuse)
+    done: dict[int, sp.Expr] = {}
 
-    partial = undefined_part(formula, probes, {name for name, s in symbols.items() if s.is_integer})
-    if partial is not None:
-        refuse(*partial)
+    def built(f: Formula) -> sp.Expr:
+        expr = done.get(id(f))
+        if expr is None:
+            expr = done[id(f)] = made(f)
+            check(f, expr)
+        return expr
 
-    def check(part: Formula, expr: sp.Expr) -> None:
-        if expr.is_Rational:
-            if not fits(fraction_of(expr)):
-                refuse(part, "numbers below 2**5000 in size")
-        elif not expr.free_symbols and not is_settled(tree(expr, refusing(part))):
-            limits = f"between 2**-{MAGNITUDE} and 2**{MAGNITUDE} in size"
-            refuse(part, f"constants that are real, {limits}, and that can be told from 0")
+    def made(f: Formula) -> sp.Expr:
+        if f.kind == "symbol":
+            return symbols[f.name]
+        number = f.number if f.kind == "number" else (folded or {}).get(id(f))
+        if number is not None:
+            return rational_of(number)
+        parts = [built(part) for part in f.parts]
+        match f.kind:
+            case "+":
+                return sp.Add(*parts)
+            case "*":
+                return sp.Mul(*parts)
+            case "**":
+                return sp.Pow(*parts)
+            case "exp":
+                return sp.exp(*parts)
+            case "log":
+                return sp.log(*parts)
+            case "abs":
+                return sp.Abs(*parts)
+        return binomial(*parts)
 
-    def refusing(part: Formula) -> Callable[[sp.Basic], Never]:
-        return lambda _: refuse(part, "an expression with real values")
-
-    expr = to_sympy(formula, symbols, folded, check)
-    if id(formula) not in folded and formula.kind != "symbol":
-        _compare(formula, tree(expr, refusing(formula)), symbols, points, refuse)
-    return expr
-
-
-def tree(expr: sp.Basic, unknown: Callable[[sp.Basic], None]) -> Formula:
-    """Return the tree of an expression that SymPy made."""
-    return from_sympy(expr, unknown)
-
-
-def _compare(
-    written: Formula, read: Formula, symbols: Mapping[str, sp.Symbol], points: Sequence[Point], refuse: Refuse
-) -> None:
-    if points:
-        wrong = difference(written, read, points)
-    else:
-        kinds = tuple((name, bool(symbols[name].is_integer)) for name in sorted(_names(written)))
-        wrong = difference(written, read, generic_points(kinds) if kinds else [{}])
-        if wrong and wrong.startswith("no value") and kinds:
-            wrong = difference(written, read, _scattered(kinds))
-    if wrong:
-        refuse(written, f"an expression with real values that SymPy reads as it is written ({wrong})")
+    return built(formula)
 
 
-def _names(formula: Formula) -> set[str]:
-    names, seen = set(), [formula]
+# -------------------- Values of formulas in balls, straight from the tree as it was written: SymPy has no part in them
+
+_NAN = arb("nan")
+
+
+def balls(formula: Formula, point: Point, precision: int) -> arb:
+    """Return a ball around the value at the point, not finite where there is no real value."""
+    return _at_all(formula, [point], precision)[0]
+
+
+def _at_all(formula: Formula, points: Sequence[Point], precision: int) -> list[arb]:
+    with at_precision(precision):
+        return node_values(formula, points)[id(formula)]
+
+
+def node_values(formula: Formula, points: Sequence[Point]) -> dict[int, list[arb]]:
+    """Return balls around the values of all parts at the points, by the id of the part, at the ambient precision."""
+    done: dict[int, list[arb]] = {}
+
+    def values(f: Formula) -> list[arb]:
+        found = done.get(id(f))
+        if found is None:
+            if f.kind == "number":
+                found = [arb(fmpq_of(f.number))] * len(points)
+            elif f.kind == "pi":
+                found = [arb.pi()] * len(points)
+            elif f.kind == "symbol":
+                numbers = [point[f.name] for point in points]
+                found = [arb(fmpq_of(n)) for n in numbers]
+            else:
+                found = [_ball(f.kind, parts) for parts in zip(*map(values, f.parts), strict=True)]
+            done[id(f)] = found
+        return found
+
+    values(formula)
+    return done
+
+
+def _ball(kind: str, parts: tuple[arb, ...]) -> arb:
+    match kind:
+        case "+":
+            return sum(parts[1:], parts[0])
+        case "*":
+            return math.prod(parts[1:], start=parts[0])
+        case "**":
+            return _power(parts[0], parts[1])
+        case "exp":
+            return parts[0].exp()
+        case "log":
+            return parts[0].log()
+        case "abs":
+            return abs(parts[0])
+        case "erf":
+            return parts[0].erf()
+        case "erfc":
+            return parts[0].erfc()
+        case "atan":
+            return parts[0].atan()
+    return _choose(*parts)
+
+
+def _power(base: arb, exponent: arb) -> arb:
+    if exponent.is_exact() and (whole := exponent.unique_fmpz()) is not None:
+        if whole == -1:
+            return 1 / base
+        return base**whole if base.is_finite() else _NAN
+    if base == 0 and exponent > 0:
+        return arb(0)
+    return base**exponent if base > 0 or exponent.mid() * 2 == 1 else _NAN
+
+
+def _choose(top: arb, bottom: arb) -> arb:
+    """Return the number of subsets of an integer >= 0, the falling factorial for other tops."""
+    n, k = top.unique_fmpz(), bottom.unique_fmpz()
+    if k is None or (n is not None and n < 0):
+        return _NAN
+    if n is not None:
+        k = min(k, n - k)
+    if k < 0:
+        return arb(0)
+    if n is not None and k > MOST_FACTORS:
+        one = arb(1)
+        return ((n + one).lgamma() - (k + one).lgamma() - (n - k + one).lgamma()).exp()
+    if k > MOST_FACTORS:
+        return _NAN
+    result = arb(1)
+    for i in range(int(k)):
+        result = result * (top - i) / (i + 1)
+    return result
+
+
+def sign_of(formula: Formula, constant: bool) -> int | None:
+    """Return the sign of a constant, 0 for what vanishes identically, None where the symbols decide."""
+    for ball in _enclosures(formula):
+        if constant and (ball > 0 or ball < 0):
+            return 1 if ball > 0 else -1
+        if not constant and not (ball.is_finite() and ball.contains(0)):
+            return None
+    return 0
+
+
+def is_settled(constant: Formula) -> bool:
+    """Return whether the constant is provably real, not 0, and neither huge nor tiny."""
+    huge = arb(2) ** MAGNITUDE
+    return any(1 / huge < abs(ball) < huge for ball in _enclosures(constant))
+
+
+def _enclosures(formula: Formula) -> Iterator[arb]:
+    """Yield balls around the value, first fast, then narrow; symbols get fixed values that no formula expects."""
+    point, transcendental, seen = {}, False, [formula]
     while seen:
         f = seen.pop()
+        transcendental |= f.kind in ("exp", "log", "symbol")
         if f.kind == "symbol":
-            names.add(f.name)
+            point[f.name] = Fraction(1 + zlib.crc32(f.name.encode("utf-8", "replace")), 2**32 + 15)
         seen.extend(f.parts)
-    return names
+    # Roots that cancel to within 2**-256 are not pursued: SymPy would look for their minimal polynomial.
+    for precision in _SIGN_PRECISIONS if transcendental else _SIGN_PRECISIONS[:1]:
+        yield balls(formula, point, precision)
 
 
-def _scattered(kinds: tuple[tuple[str, bool], ...]) -> list[dict[str, Fraction]]:
-    """Return many points, for expressions that are real in a small domain only."""
-    return [
-        {
-            name: Fraction((7 * i + 5 * j) % 23 - 3) if integer else Fraction((37 * i + 101 * j * j) % 211 - 20, 97)
-            for j, (name, integer) in enumerate(kinds)
-        }
-        for i in range(_MORE_POINTS)
-    ]
+def difference(written: Formula, read: Formula, points: Sequence[Point], least: int = 1) -> str | None:
+    """Return None if the formulas agree in balls wherever both have a value at the points, else what is wrong.
 
+    Agreement is that balls which fix the value to 20 bits overlap at ``least`` points or more.
 
-def read_formula(
-    expr: sp.Expr,
-    argument: str,
-    swap: Mapping[sp.Symbol, sp.Symbol],
-    points: Sequence[Point] = (),
-    probes: Sequence[Point] = (),
-    *,
-    floats: bool = False,
-) -> sp.Expr:
-    """Return a SymPy expression from outside over the symbols of ``swap``, rebuilt and compared with its own tree.
-
-    With ``floats`` these count as the binary fractions they are. Raises ExpressionError for other parts than text can
-    have, or sizes beyond the limits.
-
-    >>> x = sp.Symbol("x", real=True)
-    >>> read_formula(x ** (10**9), "entry", {x: x})
-    Traceback (most recent call last):
-    ...
-    symamp.errors.ExpressionError: entry: got x**1000000000; accepted: exponents of at most 10000 in size, ...
+    >>> x = Formula("symbol", name="x")
+    >>> difference(x, Formula("abs", (x,)), [{"x": Fraction(1)}, {"x": Fraction(-1)}])
+    'another value at x = -1'
     """
-    places: dict[int, sp.Basic] = {}
+    agreed, left = 0, list(points)
+    for precision in _CHECK_PRECISIONS:
+        open_: list[Point] = []
+        pairs = (_at_all(written, left, precision), _at_all(read, left, precision))
+        for point, a, b in zip(left, *pairs, strict=True):
+            if not (a.is_finite() and b.is_finite()):
+                open_.append(point)
+            elif not a.overlaps(b):
+                return "another value at " + (", ".join(f"{k} = {v}" for k, v in point.items()) or "all points")
+            elif _is_narrow(a) and _is_narrow(b):
+                agreed += 1
+            else:
+                open_.append(point)
+        left = open_
+        if not left or 2 * agreed >= len(points):  # what has no value at 128 bits hardly ever has one
+            break
+    return None if agreed >= least else "no value that could be compared"
 
-    def refuse(part: Formula, accepted: str) -> Never:
-        raise ExpressionError(argument, places.get(id(part), expr), accepted)
 
-    def unknown(part: sp.Basic) -> Never:
-        raise ExpressionError(argument, part, KNOWN)
-
-    try:
-        formula = from_sympy(expr, unknown, OBJECT.depth, places, floats)
-        return built(formula, {old.name: new for old, new in swap.items()}, OBJECT, refuse, points, probes)
-    except RecursionError:
-        raise ExpressionError(argument, expr, f"at most {OBJECT.depth} levels of nesting") from None
+def _is_narrow(ball: arb) -> bool:
+    return bool(ball.rel_accuracy_bits() >= 20 or abs(ball) < arb(2) ** -60)
 
 
-def check_formula(expr: sp.Expr, argument: str) -> None:
-    """Raise ExpressionError for a SymPy expression with other parts than text can have, or beyond its limits.
+@lru_cache(maxsize=256)
+def generic_points(symbols: tuple[tuple[str, bool], ...]) -> tuple[dict[str, Fraction], ...]:
+    """Return points for symbols (name, whether an integer) of which no range is known: many orders and signs.
 
-    >>> check_formula(sp.sin(sp.Symbol("x")), "entry")
-    Traceback (most recent call last):
-    ...
-    symamp.errors.ExpressionError: entry: got sin(x); accepted: numbers, symbols, + - * /, powers, exp, ...
+    >>> [str(p["x"]) for p in generic_points((("x", False),))[:3]]
+    ['2/5', '23/8', '3/4']
     """
-    read_formula(expr, argument, {s: s for s in expr.free_symbols})
-
-
-def sign_of_constant(expr: sp.Expr) -> int:
-    """Return the sign of a constant as balls of 4096 bits show it; 0 where they do not tell it from zero.
-
-    >>> sign_of_constant(sp.log(3) - 1), sign_of_constant(sp.Rational(-1, 3))
-    (1, -1)
-    """
-    if expr.is_Rational:
-        return int(expr.p > 0) - int(expr.p < 0)
-    return sign_of(from_sympy(expr, _refuse_part), True) or 0
-
-
-def constant_value(expr: sp.Expr, point: Point) -> tuple[Fraction, Fraction]:
-    """Return fractions around the value of an expression at a point; ExpressionError where it has no real value.
-
-    >>> low, high = constant_value(sp.Symbol("x") / 3, {"x": Fraction(2)})
-    >>> low <= Fraction(2, 3) <= high
-    True
-    """
-    formula = from_sympy(expr, _refuse_part)
-    if formula.kind == "number":
-        return formula.number, formula.number
-    if formula.kind == "symbol":
-        return point[formula.name], point[formula.name]
-    ball = balls(formula, point, 128)
-    if not ball.is_finite():
-        raise ExpressionError("bound", expr, "an expression with a real value")
-    # Outward to short fractions: points are admissible strictly, and cheap to compute with.
-    low, high = (int(end.floor().unique_fmpz()) for end in ((ball * 2**40).lower(), (ball * 2**40).upper()))
-    nearest = (ball * 720720).mid().floor().unique_fmpz()
-    exact = Fraction(int(nearest), 720720) if nearest is not None else None
-    if exact is not None and ball.contains(fmpq_of(exact)):
-        return exact, exact
-    return Fraction(low, 2**40), Fraction(high + 1, 2**40)
-
-
-def _refuse_part(part: sp.Basic) -> Never:
-    raise ExpressionError("formula", part, KNOWN)
-
-
-# ----------------------------- Expressions from text: nothing is executed, and nothing can make SymPy compute for hours
-
-# Text is split into tokens of a fixed alphabet, parsed by ``ast``, and read into a ``Formula`` from a whitelist of
-# nodes; sizes are checked before SymPy builds anything, and what it built is compared with the text in balls.
-
-_MOST_CHARACTERS, MOST_TOKENS = 4096, 1000
-_MOST_DECIMAL_EXPONENT = 3000
-_ARGUMENTS = {"exp": 1, "log": 1, "sqrt": 1, "binomial": 2}
-
-NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
-# A number must not touch a letter: Python reads 1if 2else 3 with a warning, and 0x10, 1_000 and 1j as numbers.
-_TOKEN = re.compile(rf"\s+|{NUMBER}(?![\w.])|[A-Za-z_]\w*|\*\*|[-+*/(),]", re.ASCII)
-
-_GRAMMAR = "numbers, declared symbols, + - * / **, parentheses, exp, log, sqrt, binomial"
-_NESTING = f"at most {TEXT.depth} levels of nesting"
-
-
-def parse_expression(
-    text: str,
-    symbols: Mapping[str, sp.Symbol],
-    *,
-    argument: str = "expression",
-    points: Sequence[Point] = (),
-    probes: Sequence[Point] = (),
-) -> sp.Expr:
-    """Return the SymPy expression that the text denotes, exact: a decimal is the fraction that is written.
-
-    Accepted are integers, decimals, the names in ``symbols``, ``+ - * / **``, parentheses, and the functions ``exp``,
-    ``log``, ``sqrt``, ``binomial``; sizes are limited as docs/mechanism_format.md says. Symbols must be as
-    ``Parameter.symbol`` makes them, without a sign: SymPy would look for the roots of polynomials in the others.
-
-    What SymPy makes of the text is compared, in balls, with the text itself: at ``points``, admissible values of the
-    symbols by name, or at generic ones. At ``probes`` the text must be real and finite.
-
-    Raises ExpressionError, and nothing else, for any other text: unknown names, anything too large, division by zero,
-    values that are not real, constants that cannot be told from zero. ``argument`` names the text in the message.
-
-    >>> parse_expression("0.1*exp(x) + 1/3", {"x": sp.Symbol("x", real=True)})
-    exp(x)/10 + 1/3
-    >>> parse_expression("2^10", {})
-    Traceback (most recent call last):
-    ...
-    symamp.errors.ExpressionError: expression: got ^ in 2^10; accepted: ** for powers, not ^
-    """
-    if not isinstance(text, str):
-        raise ExpressionError(argument, type(text).__name__, "text")
-    for name, symbol in symbols.items():
-        if any(fact is not None for fact in (symbol.is_extended_positive, symbol.is_extended_negative, symbol.is_zero)):
-            raise ExpressionError(argument, f"the symbol {name} with a sign", "symbols as Parameter.symbol makes them")
-    return _Reader(text, symbols, argument).expression(points, probes)
-
-
-class _Reader:
-    """One text on its way to a formula."""
-
-    def __init__(self, text: str, symbols: Mapping[str, sp.Symbol], argument: str) -> None:
-        self.text, self.symbols, self.argument = text, symbols, argument
-        self.places: dict[int, ast.expr] = {}
-
-    def expression(self, points: Sequence[Point], probes: Sequence[Point]) -> sp.Expr:
-        try:
-            self.tokens()
-            # Blanks for newlines: the text is one line, so that offsets in it are offsets of characters.
-            self.text = re.sub(r"\s", " ", self.text.strip(), flags=re.ASCII)
-            formula = self.formula(ast.parse(self.text, mode="eval").body, 0)
-            return built(formula, self.symbols, TEXT, self.refused, points, probes)
-        except SyntaxError as error:
-            self.refuse(None, f"a complete expression ({error.msg})")
-        except (RecursionError, MemoryError):
-            self.refuse(None, _NESTING)
-
-    def refuse(self, node: ast.expr | str | None, accepted: str) -> Never:
-        place = self.text[node.col_offset : node.end_col_offset] if isinstance(node, ast.expr) else node
-        got = self.text if place is None or place == self.text else f"{place[:80]} in {self.text}"
-        raise ExpressionError(self.argument, shown(got), accepted) from None
-
-    def refused(self, formula: Formula, accepted: str) -> Never:
-        self.refuse(self.places.get(id(formula)), accepted)
-
-    def tokens(self) -> None:
-        """Refuse all text that is not made of our tokens, before Python's parser sees it."""
-        if len(self.text) > _MOST_CHARACTERS:
-            self.refuse(None, f"at most {_MOST_CHARACTERS} characters")
-        position = count = 0
-        while position < len(self.text):
-            token = _TOKEN.match(self.text, position)
-            if token is None:
-                character = self.text[position]
-                self.refuse(character, "** for powers, not ^" if character == "^" else _GRAMMAR)
-            position, count = token.end(), count + (not token[0].isspace())
-        if not 0 < count <= MOST_TOKENS:
-            self.refuse(None, f"1 to {MOST_TOKENS} numbers, names and signs")
-
-    def formula(self, node: ast.expr, depth: int) -> Formula:
-        if depth > TEXT.depth:
-            self.refuse(node, _NESTING)
-        found = self.read(node, depth + 1)
-        self.places.setdefault(id(found), node)
-        return found
-
-    def read(self, node: ast.expr, below: int) -> Formula:
-        match node:
-            case ast.Constant():
-                return self.literal(node)
-            case ast.Name(id=name):
-                if name not in self.symbols:
-                    self.refuse(node, f"the names {', '.join(self.symbols) or '(none is declared)'}")
-                return Formula("symbol", name=name)
-            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return self.formula(operand, below)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return Formula("*", (MINUS_ONE, self.formula(operand, below)))
-            case ast.BinOp(op=ast.Add() | ast.Sub()):
-                chain = [(self.formula(part, below), minus) for part, minus in _chain(node, ast.Add, ast.Sub)]
-                return Formula("+", tuple(Formula("*", (MINUS_ONE, f)) if minus else f for f, minus in chain))
-            case ast.BinOp(op=ast.Mult() | ast.Div()):
-                factors = [(part, self.formula(part, below), div) for part, div in _chain(node, ast.Mult, ast.Div)]
-                return Formula("*", tuple(self.inverse(f, part) if div else f for part, f, div in factors))
-            case ast.BinOp(op=ast.Pow(), left=left, right=right):
-                return Formula("**", (self.formula(left, below), self.formula(right, below)))
-            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _ARGUMENTS:
-                parts = tuple(self.formula(part, below) for part in arguments)
-                if len(parts) != _ARGUMENTS[name]:
-                    self.refuse(node, "binomial(n, k) with two arguments, exp, log and sqrt with one")
-                return Formula("**", (*parts, HALF)) if name == "sqrt" else Formula(name, parts)
-        self.refuse(node, _GRAMMAR)
-
-    def inverse(self, formula: Formula, part: ast.expr) -> Formula:
-        found = Formula("**", (formula, MINUS_ONE))
-        self.places[id(found)] = part
-        return found
-
-    def literal(self, node: ast.Constant) -> Formula:
-        text = self.text[node.col_offset : node.end_col_offset]
-        if not re.fullmatch(NUMBER, text, re.ASCII):  # True, None
-            self.refuse(node, _GRAMMAR)
-        number = decimal(text, _MOST_DECIMAL_EXPONENT)
-        if number is None:
-            limits = f"at most {MOST_DIGITS} digits and decimal exponents of at most {_MOST_DECIMAL_EXPONENT}"
-            self.refuse(node, f"numbers with {limits}")
-        return Formula("number", number=Fraction(number))
-
-
-def _chain(node: ast.expr, plain: type[ast.operator], marked: type[ast.operator]) -> list[tuple[ast.expr, bool]]:
-    """Return the operands of a + b - c, or a * b / c, in order, with a mark on those after the second operator.
-
-    Chains lean to the left, so that a long sum would otherwise be deep.
-    """
-    parts: list[tuple[ast.expr, bool]] = []
-    while isinstance(node, ast.BinOp) and isinstance(node.op, plain | marked):
-        parts.append((node.right, isinstance(node.op, marked)))
-        node = node.left
-    return [(node, False), *reversed(parts)]
+    whole = ("12 5 3 2", "3 8 20 31", "4 4 4 4", "-3 -2 -5 -4", "25 9 4 6")
+    real = (
+        "2/5 1/7 3/11 1/13", "23/8 31/7 5/3 7", "3/4 8/9 9/10 1/2", "-2/3 -5/2 -1/9 -8/7", "-7/5 3/8 5/2 -1/3",
+    )  # fmt: skip
+    points = []
+    for integers, reals in zip(whole, real, strict=True):
+        n, r = [Fraction(t) for t in integers.split()], [Fraction(t) for t in reals.split()]
+        point: dict[str, Fraction] = {}
+        counts = [0, 0]
+        for name, integer in symbols:
+            i = counts[integer]
+            counts[integer] += 1
+            point[name] = (n if integer else r)[i % 4] + (i // 4) * (1 if integer else Fraction(1, 100))
+        points.append(point)
+    return tuple(points)

@@ -8,10 +8,9 @@ from typing import Never
 
 import sympy as sp
 
-from symamp.errors import ExpressionError
-from symamp.numbers.formula import Formula, binomial, difference, from_sympy, generic_points, power
-
-_MOST_EXPONENT, _MOST_BITS = 1000, 4000  # of powers that are multiplied out
+from symamp.errors import ExpressionError, Problem
+from symamp.numbers.reading import Formula, difference, from_sympy, generic_points
+from symamp.numbers.unevaluated import MOST_EXPONENT, binomial, is_large, power
 
 
 def put(expr: sp.Expr, values: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
@@ -60,40 +59,23 @@ class _Put:
 
     def raised(self, base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
         b, n = self.made(base), self.made(exponent)
-        if not (n.is_Integer and _is_large(b, int(n))):
-            return power(b, n) if n.is_Rational and not n.is_Integer and _is_large(b, int(n)) else sp.Pow(b, n)
+        if not (n.is_Integer and is_large(b, int(n))):
+            return power(b, n) if n.is_Rational and not n.is_Integer and is_large(b, int(n)) else sp.Pow(b, n)
         # Powers of one base keep one exponent: (s + 1)**(-D - 2) is a product of (s + 1)**D and (s + 1)**2.
         small, large = sp.S.Zero, []
         for term in sp.Add.make_args(sp.expand(exponent)):
             c, core = term.as_coeff_Mul()
-            if core in self.values and c.is_Integer and abs(c) <= _MOST_EXPONENT:
+            if core in self.values and c.is_Integer and abs(c) <= MOST_EXPONENT:
                 large.append(power(b, self.values[core]) ** c if self.values[core].p > 0 else power(b, self.made(term)))
             else:
                 small += self.made(term)
-        if not large or not small.is_Integer or _is_large(b, int(small)):
+        if not large or not small.is_Integer or is_large(b, int(small)):
             return 1 / power(b, -n) if n < 0 else power(b, n)
         return sp.Mul(*large, sp.Pow(b, small))
 
 
-def long_power(base: sp.Expr, exponent: int) -> sp.Expr:
-    """Return base**exponent, multiplied out only if that is short.
-
-    >>> long_power(sp.Integer(2), 10), long_power(sp.Integer(2), 10**6)
-    (1024, 2**1000000)
-    """
-    return power(base, exponent) if _is_large(base, exponent) else sp.Pow(base, exponent)
-
-
-def _is_large(base: sp.Expr, exponent: int) -> bool:
-    if isinstance(base, sp.exp) and not base.has(sp.log):
-        return False  # exp(x)**n = exp(n*x)
-    bits = max(int(base.p).bit_length(), int(base.q).bit_length()) if base.is_Rational else 1
-    most = _MOST_BITS if base in (0, 1, -1) or base.is_Rational else _MOST_EXPONENT
-    return bits > 1 and abs(exponent) * bits > most if base.is_Rational else abs(exponent) > most
-
-
 def _is_long(argument: sp.Expr) -> bool:
-    return any(abs(number.p) > _MOST_EXPONENT for number in argument.atoms(sp.Integer))
+    return any(abs(number.p) > MOST_EXPONENT for number in argument.atoms(sp.Integer))
 
 
 def _tree(expr: sp.Expr) -> Formula:
@@ -121,4 +103,5 @@ def _compare(expr: sp.Expr, values: Mapping[sp.Symbol, sp.Expr], found: sp.Expr)
     points = generic_points(tuple((s.name, bool(s.is_integer)) for s in free)) if free else ({},)
     wrong = difference(written, _tree(found), points, least=0)
     if wrong:
-        raise ExpressionError("formula", f"{expr} at {values}", f"a formula that SymPy evaluates rightly ({wrong})")
+        differs = Problem(f"SymPy does not evaluate {expr} at {values} rightly: {wrong}")
+        raise ExpressionError("formula", differs, "write the formula in another form")

@@ -18,6 +18,8 @@ import numpy as np
 _lock = RLock()
 _BITS = 53
 """What python-flint and mpmath start with."""
+CAREFUL_BITS = 256
+"""Bits of balls that are made once and then rounded or compared: far more than doubles have, and hardly slower."""
 
 
 def _forked() -> None:

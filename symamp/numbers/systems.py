@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -13,10 +13,12 @@ import flint
 import mpmath
 import numpy as np
 import sympy as sp
+from flint import acb, acb_series, arb
 
 from symamp.errors import ExpressionError
-from symamp.numbers.formula import power
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
+from symamp.numbers.unevaluated import MOST_FACTORS, power
 
 # ----------------------- The number systems in which one formula is evaluated: Arb balls, mpmath numbers, numpy doubles
 
@@ -124,13 +126,12 @@ NUMPY = NumberSystem(
 
 # ----------- One compiled expression, several number systems: Arb balls, mpmath numbers, numpy doubles, exact fractions
 
-_LARGEST_CHOICE = 10_000
 _ACCEPTED = "rational numbers, + - * /, powers, exp, log, sqrt, erf, erfc, atan, binomial, pi and declared symbols"
 _NAMED = {sp.erf: "erf", sp.erfc: "erfc", sp.atan: "atan"}
 
 
 def _no_exact(*_: Number) -> NoReturn:
-    raise ExpressionError("argument of binomial", "an irrational number", "integers")
+    raise ExpressionError("argument of binomial", "an irrational number", "an integer")
 
 
 _EXACT = replace(
@@ -153,13 +154,13 @@ def _binomial(n: Compiled, k: Compiled, k_expr: sp.Expr) -> Compiled:
             whole = top.denominator == bottom.denominator == 1 and top >= 0
         except (TypeError, ValueError, ArithmeticError):
             whole = False
-        if whole and min(bottom, top - bottom) > _LARGEST_CHOICE:
+        if whole and min(bottom, top - bottom) > MOST_FACTORS:
             n_, k_ = (ns.rational(int(v), 1) for v in (top, bottom))
             return ns.exp(ns.log_gamma(n_ + 1) - ns.log_gamma(k_ + 1) - ns.log_gamma(n_ - k_ + 1))
         if whole:
             return ns.rational(math.comb(int(top), int(bottom)) if bottom >= 0 else 0, 1)
         if not k_expr.is_Integer:
-            raise ExpressionError("argument of binomial", str(k_expr), "integers (as Python int where it is a symbol)")
+            raise ExpressionError("argument of binomial", str(k_expr), "an integer (a Python int for a symbol)")
         x, result = n(ns, env), ns.rational(int(int(k_expr) >= 0), 1)
         for i in range(int(k_expr)):
             result = result * (x - i) / (i + 1)
@@ -261,3 +262,131 @@ def arb_value(expr: sp.Expr, precision: int) -> Number:
     if not value.is_finite():
         raise ExpressionError("expression", str(expr), "an expression with a finite real value")
     return value
+
+
+# ------------------------------------------- Formulas on complex boxes: finite only where the function is holomorphic
+
+
+def _boxed(x: Number) -> Number:
+    return x if isinstance(x, acb_series) else acb(x)
+
+
+def _off_the_cut(x: Number) -> Number:
+    """Return the box if it lies in the open right half-plane, where roots and logarithms are holomorphic."""
+    box = _boxed(x)
+    return box if (box[0] if isinstance(box, acb_series) else box).real > 0 else acb(arb("nan"))
+
+
+def _holomorphic_power(base: Number, exponent: Number) -> Number:
+    if isinstance(exponent, int):
+        return _boxed(base) ** (exponent if isinstance(base, acb_series) else flint.fmpz(exponent))
+    return (_boxed(exponent) * _off_the_cut(base).log()).exp()
+
+
+def _atan(x: Number) -> Number:
+    """Return the inverse tangent of a box that does not meet its cuts, which start at i and -i."""
+    box = _boxed(x)
+    first = box[0] if isinstance(box, acb_series) else box
+    return box.atan() if abs(first.imag) < 1 or not first.real.contains(0) else acb(arb("nan"))
+
+
+HOLOMORPHIC = replace(
+    FLINT,
+    name="holomorphic",
+    exp=lambda x: _boxed(x).exp(),
+    log=lambda x: _off_the_cut(x).log(),
+    sqrt=lambda x: _off_the_cut(x).sqrt(),
+    power=_holomorphic_power,
+    erf=lambda x: _boxed(x).erf(),
+    erfc=lambda x: _boxed(x).erfc(),
+    atan=_atan,
+)
+"""Complex boxes of python-flint: whatever meets a pole, or a cut of a root, a logarithm or atan, is not finite."""
+
+
+class Holomorphic:
+    """A formula in one variable as a function of complex boxes at the ambient precision.
+
+    Guarantee
+    ---------
+    Where a result is finite it contains the values on the box, and the formula is holomorphic there.
+    Proof: docs/proofs/smooth_laws.md.
+
+    >>> y = sp.Symbol("y")
+    >>> Holomorphic(1 / y, y)(acb(arb(0, 1))).is_finite(), Holomorphic(sp.exp(y), y)(acb(0))
+    (False, 1.00000000000000)
+    """
+
+    def __init__(self, formula: sp.Expr, variable: sp.Symbol) -> None:
+        self.formula, self.name = sp.sympify(formula), str(variable)
+        constants: dict[sp.Expr, sp.Symbol] = {}
+        varying = _named(self.formula, self.name, constants)
+        self.is_constant = varying in constants.values()
+        self._constants = [(s.name, compile_expression(c)) for c, s in constants.items()]
+        self._compiled = compile_expression(varying, (variable, *constants.values()))
+        self._known: tuple[int, dict[str, Number]] = (0, {})
+
+    def __call__(self, box: acb) -> acb:
+        """Return a box around the values on a box; a power series for a power series (``flint.acb_series``)."""
+        bits = flint.ctx.prec
+        if self._known[0] != bits:  # constants are evaluated once for each precision
+            self._known = bits, {name: value(HOLOMORPHIC, {}) for name, value in self._constants}
+        return _boxed(self._compiled(HOLOMORPHIC, {**self._known[1], self.name: box}))
+
+    def with_slope(self, box: acb) -> tuple[acb, acb]:
+        """Return boxes around the values and around the derivatives on a box.
+
+        >>> y = sp.Symbol("y")
+        >>> Holomorphic(y**2, y).with_slope(acb(3))
+        (9.00000000000000, 6.00000000000000)
+        """
+        found = self(acb_series([box, acb(1)], 2))
+        return (found[0], found[1]) if isinstance(found, acb_series) else (found, acb(0))
+
+
+def _named(formula: sp.Expr, variable: str, constants: dict[sp.Expr, sp.Symbol]) -> sp.Expr:
+    """Return the formula with a name in place of each part in which the variable, given by name, does not occur."""
+    if formula.is_Symbol and formula.name == variable:
+        return formula
+    if not _varies(formula, variable):
+        return constants.setdefault(formula, sp.Symbol(f"constant {len(constants)}"))
+    if formula.is_Add or formula.is_Mul:
+        fixed = [a for a in formula.args if not _varies(a, variable)]
+        parts = [_named(a, variable, constants) for a in formula.args if _varies(a, variable)]
+        if fixed:
+            parts.append(_named(formula.func(*fixed, evaluate=False), variable, constants))
+        return formula.func(*parts, evaluate=False)
+    # Exponents that are rational numbers stay what they are: powers and roots are taken as such.
+    return formula.func(*(a if a.is_Rational else _named(a, variable, constants) for a in formula.args), evaluate=False)
+
+
+def _varies(formula: sp.Expr, variable: str) -> bool:
+    return any(s.name == variable for s in formula.free_symbols)
+
+
+# ------------------ Formulas that were rewritten, compared in balls with what they were: no rewriting is trusted unseen
+
+_NARROW = 2.0**-40
+
+
+def agree(found: sp.Expr, written: sp.Expr, variable: sp.Symbol, points: Iterable[sp.Rational]) -> bool:
+    """Return whether narrow balls around two formulas in one variable overlap at all points.
+
+    >>> y = sp.Symbol("y", positive=True)
+    >>> agree(y * (y + 1) - y, y**2, y, [sp.Rational(1, 3)])
+    True
+    >>> agree(y**2, y**3, y, [sp.Rational(1, 3)])
+    False
+    """
+    both = Holomorphic(found, variable), Holomorphic(written, variable)
+    with at_precision(CAREFUL_BITS):
+        return all(same(*(f(acb(arb(fmpq_of(p)))).real for f in both)) for p in points)
+
+
+def same(a: arb, b: arb) -> bool:
+    """Return whether two balls overlap and are narrow.
+
+    >>> same(arb(1) / 3, arb(2) / 6), same(arb(1), arb(2)), same(arb(1), arb(0, 2))
+    (True, False, False)
+    """
+    return all(bool(x.is_finite() and x.rad() <= _NARROW * abs(x)) for x in (a, b)) and bool(a.overlaps(b))

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import log10
-from typing import Any, Self, cast
+from math import inf, log10
+from typing import Any, Protocol, Self, cast
 
 import mpmath
 
-from symamp.bounds.bound import DataSetBound, DataSets, Evidence, gap_of_largest
+from symamp.bounds.bound import AttainedBound, DataSetBound, DataSets, Evidence, gap_of_largest
 from symamp.bounds.pair_of_inputs import is_large_table
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import BOUNDS
 from symamp.certificates.one_round import Claim, certificate
+from symamp.certificates.users_who_differ import crowd_certificate
 from symamp.decompositions.envelope import envelope, envelope_classes
 from symamp.decompositions.randomizer import LocalRandomizer
-from symamp.errors import ArgumentError, PrecisionError, SymampError
-from symamp.numbers.arguments import printable_number
+from symamp.errors import ArgumentError, ContradictionError, PrecisionError, Problem, SymampError
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.reading import printable_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.bracket import Bracket, Interval, json_number, outward_decimal
 from symamp.settings.question import Query, Question
+from symamp.settings.rounds import COVERED, Rounds
 
 _MOST_DIGITS, _APART = 1000, 0.01
-_LOCAL_BUDGET = "local budget"
+_LOCAL_BUDGET, _COMPOSITION = "local budget", "composition"
+_ABOUT = 1.5
+"""The number of points for a gap of many rounds is a rule of thumb."""
+
+
+class ProofOfRounds(Protocol):
+    """What proves both ends of a bracket about many rounds."""
+
+    @property
+    def shown(self) -> str:
+        """The evaluations behind both ends, in one line."""
+
+    def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
+        """Return the bracket and all that is needed to check it without a search."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,8 +55,11 @@ class Answer(Bracket):
     digits of the least of the others, from ``evidence_of_digits``.
 
     An analysis that is no guarantee (``method="variation_ratio_2023"``) does not touch the bracket: ``claimed`` is
-    what it says, and may lie below ``lower``. ``limited`` says that a search ended because the question had taken the
-    work that one may take: where that is asked for by ``gap`` or ``digits``, there is no such limit.
+    what it says, and may lie below ``lower``. ``limited`` says that a search was capped, because the question had taken
+    what its ``effort`` allows: effort="thorough" may find a narrower bracket.
+
+    Of many rounds ``rounds`` says which, and ``covered`` what may adapt; ``gaussian`` is what the approximation by a
+    normal loss says (mu-GDP): no bound, and ``gaussian_place`` tells its error.
 
     Answers are plain data: they can be pickled, compared and hashed.
 
@@ -52,6 +71,10 @@ class Answer(Bracket):
     (('x0', 'x1'), '(x0, x2, ...) against (x1, x2, ...)', True)
     """
 
+    _internal_names = (
+        "aimed asked checked evidence_above evidence_below evidence_of_digits narrowed of_victims proof question worst"
+    )
+
     question: Question
     asked: Query
     least: Dyadic
@@ -62,6 +85,36 @@ class Answer(Bracket):
     claimed: Interval | None = None
     limited: bool = False
     evidence_of_digits: tuple[Evidence, ...] = ()
+    of_victims: tuple[tuple[int, Interval], ...] = ()
+    gaussian: float | None = None
+    aimed: float | None = None
+    proof: ProofOfRounds | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ContradictionError for ends that cross, of any group of victims."""
+        super().__post_init__()
+        for victim, found in self.of_victims:
+            if not 0.0 <= found.lower <= found.upper:
+                raise ContradictionError(f"{self.asked_about}, victim {victim}", str(found), self.shown_evidence)
+
+    @staticmethod
+    def worst(victims: Mapping[int | None, Answer]) -> Answer:
+        """Return what holds for all victims: the largest upper end, with all evidence, and the largest lower one.
+
+        The victims are groups by number; where all users run one mechanism they are one, without a number.
+        """
+        first, *others = sorted(victims.values(), key=lambda answer: answer.most, reverse=True)
+        low = max(victims.values(), key=lambda answer: answer.least)
+        known = {v: Interval(answer.lower, answer.upper) for v, answer in victims.items() if v is not None}
+        return replace(
+            first,
+            least=low.least,
+            bound=Interval(max(answer.bound.lower for answer in victims.values()), first.bound.upper),
+            evidence_above=sum((answer.evidence_above for answer in others), first.evidence_above),
+            evidence_below=low.evidence_below,
+            limited=any(answer.limited for answer in victims.values()),
+            of_victims=tuple(known.items()),
+        )
 
     @property
     def quantity(self) -> str:
@@ -82,6 +135,8 @@ class Answer(Bracket):
     @property
     def shown_evidence(self) -> str:
         """The evaluations behind both ends, in one line."""
+        if self.proof is not None:
+            return self.proof.shown
         above, below = (
             ", ".join(f"{e.part.method} {e.part.pair} at {e.eps} by {e.evaluator} {e.plan}" for e in side)
             for side in (self.evidence_above, self.evidence_below)
@@ -90,8 +145,29 @@ class Answer(Bracket):
 
     @property
     def n(self) -> int:
-        """The number of users."""
+        """The number of users; 0 for many rounds, each of which has its own."""
         return self.question.n
+
+    @property
+    def rounds(self) -> tuple[tuple[str, int], ...]:
+        """The rounds, in words, with how often each is run; empty for one round."""
+        subject = self.question.subject if self.question is not None else None
+        return subject.listed if isinstance(subject, Rounds) else ()
+
+    @property
+    def covered(self) -> str:
+        """What the upper end of many rounds covers, and what it does not; "" for one round."""
+        return COVERED if self.rounds else ""
+
+    @property
+    def gaussian_place(self) -> str:
+        """Where the Gaussian approximation lies: how far below or above the certified bracket."""
+        if self.gaussian is None or self.gaussian == self.upper:
+            return "inside the bracket"
+        if self.gaussian < self.lower:
+            return f"{1.0 - self.gaussian / self.lower:.2g} relative below the bracket"
+        above = self.gaussian / self.upper - 1.0 if self.upper > 0.0 else inf
+        return f"{above:.2g} relative above the bracket" if above > 0.0 else "inside the bracket"
 
     @property
     def given(self) -> dict[str, str]:
@@ -108,12 +184,13 @@ class Answer(Bracket):
         """The analysis that was asked for or, where none was, the one that gives the upper bound."""
         if self.question.method is not None:
             return self.question.method
-        return self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET
+        without = _COMPOSITION if self.rounds else _LOCAL_BUDGET
+        return self.evidence_above[0].part.method if self.evidence_above else without
 
     @property
     def victims(self) -> dict[int, tuple[float, float]]:
         """The bracket of every group of victims, by number; empty where all users run one mechanism."""
-        return {}
+        return {group: (found.lower, found.upper) for group, found in self.of_victims}
 
     @property
     def proof_status(self) -> ProofStatus:
@@ -125,12 +202,14 @@ class Answer(Bracket):
         """Where the analysis is stated."""
         if self.method in BOUNDS:
             return BOUNDS[self.method].source
-        return self.evidence_above[0].part.source if self.evidence_above else "definition of the local budget"
+        without = "docs/proofs/composition.md" if self.rounds else "definition of the local budget"
+        return self.evidence_above[0].part.source if self.evidence_above else without
 
     @property
     def pair(self) -> tuple[str, str] | None:
         """The ordered pair of inputs that attains the upper bound; None where no evaluation was needed."""
-        return self.evidence_above[0].part.pair if self.evidence_above else None
+        pair = self.evidence_above[0].part.pair if self.evidence_above else ("", "")
+        return pair if any(pair) else None
 
     @property
     def dataset(self) -> DataSets | None:
@@ -153,7 +232,7 @@ class Answer(Bracket):
         known = self.evidence_below[0].fraction if self.evidence_below and self.quantity == "delta" else None
         if (
             known is not None
-            and self.evidence_above[0].part.is_attained
+            and isinstance(self.evidence_above[0].part, AttainedBound)
             and all(e.is_at_most(known) for e in self.evidence_above)
         ):
             return self.dataset
@@ -181,7 +260,7 @@ class Answer(Bracket):
         """Whether the upper bound is proved to be the truth, so that the width of the bracket is numerical only."""
         part = self.evidence_above[0].part if self.evidence_above else None
         return part is not None and (
-            part.is_attained or (part.method == "envelope" and self.worst_data_set is not None)
+            isinstance(part, AttainedBound) or (part.method == "envelope" and self.worst_data_set is not None)
         )
 
     @property
@@ -195,6 +274,11 @@ class Answer(Bracket):
         if self.claimed is not None:
             worst = max(worst, self.claimed.gap)
         return _MOST_DIGITS if worst <= 0.0 else max(0, min(_MOST_DIGITS, int(-log10(worst))))
+
+    @property
+    def gap_of_evidence(self) -> float:
+        """The relative width of what is proved of the largest divergence behind ``upper``; inf without evidence."""
+        return gap_of_largest(self.evidence_above) if self.evidence_above else inf
 
     def narrowed(self, other: Answer) -> Self:
         """Return the answer with the ends of another to the same question where these are nearer to each other."""
@@ -216,27 +300,42 @@ class Answer(Bracket):
     @property
     def digits_limited_by(self) -> str:
         """What keeps ``digits`` from being more, in words."""
+        if self.limited:
+            return self._capped
         used = {e.evaluator for e in self.evidence_above}
         if "compact kernel" in used:
             return "the kernel's frequencies grow with 10**(digits/2), and the outcomes are too many to enumerate"
         return f"evaluated by {', '.join(sorted(used)) or self.method}"
 
     @property
+    def _capped(self) -> str:
+        return "Search is capped" + ("" if self.asked.effort == "thorough" else "; ask for effort='thorough'")
+
+    @property
     def gap_limited_by(self) -> str:
         """What keeps the ends apart by more than a percent, in words; "" where nothing does.
+
+        For many rounds: by more than the ``gap`` that was aimed at.
 
         >>> import symamp as sa
         >>> joint = sa.joint([sa.RandomizedResponse(k=10, eps0="1/8")] * 8)
         >>> print(sa.delta(joint, n=10**6, eps="0.0008").gap_limited_by)
         no data set found attains the bound blanket; the one over all data sets needs a list of all inputs and messages
         """
-        if self.question is None or self.upper <= self.lower * (1.0 + _APART):
+        if self.question is None:
+            return ""
+        if self.rounds:
+            if self.aimed is None or self.upper <= self.lower * (1.0 + _ABOUT * self.aimed):
+                return ""
+            width = self.upper / self.lower - 1.0 if self.lower > 0.0 else inf
+            return f"the bounds of one round are apart: the width is {width:.2g}, aimed at was {self.aimed:.2g}"
+        if self.upper <= self.lower * (1.0 + _APART):
             return ""
         if self.limited:
-            return "the work of one question: a gap other than the default, or digits, are sought without a limit"
+            return self._capped
         if self.bound.upper > self.bound.lower * (1.0 + _APART):
             return f"the evaluation of {self.method}: its own enclosure is wider than a percent"
-        listed = BOUNDS["all_data_sets"].supports(self.question.subject) is None
+        listed = BOUNDS["all_data_sets"].unsupported_reason(self.question.subject) is None
         needed = "" if listed else "; the one over all data sets needs a list of all inputs and messages"
         return f"no data set found attains the bound {self.method}{needed}"
 
@@ -260,22 +359,35 @@ class Answer(Bracket):
 
     @undisturbed()
     def certificate(self) -> dict[str, Any]:
-        """Return the claim and all that is needed to check it without a search, as JSON-ready data."""
+        """Return the claim and all that is needed to check it without a search, as JSON-ready data.
+
+        Each point of each curve of many rounds has a certificate of its own, as the numbers of one round have; their
+        ends are wider by a part in 10^9, for roundings, and a lower end from cells of messages is not claimed.
+
+        Raises ArgumentError for what no certificate can carry, PrecisionError if ``verify`` accepts it at no precision.
+        """
         if self.question is None:  # answers are plain data, and it may have been taken out
-            raise ArgumentError("certificate", "no question", "an answer with the question that it answers")
+            raise ArgumentError("certificate", Problem("the answer has lost its question"), "ask again")
+        if self.proof is not None:
+            return self.proof.certificate(self.asked, self.least, self.most, self.question.subject)
         claim = Claim(self.question, self.asked, self.least, self.most, self.evidence_above, self.evidence_below)
-        return certificate(claim, self.method, self.proof_status, self.source)
+        if self.of_victims:
+            return crowd_certificate(claim, tuple(self.victims))
+        return certificate(claim)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer for machines: numbers and texts only, infinities as "inf"."""
+        low, high = self.decimals()
         return {
             "quantity": self.quantity,
             **self.ends_json(),
+            "lower_text": low,
+            "upper_text": high,
             "bound": [json_number(self.bound.lower), json_number(self.bound.upper)],
             "claimed": None
             if self.claimed is None
             else [json_number(self.claimed.lower), json_number(self.claimed.upper)],
-            "n": self.n,
+            "n": None if self.rounds else self.n,
             **self.given,
             "method": self.method,
             "proof_status": self.proof_status.value,
@@ -286,6 +398,11 @@ class Answer(Bracket):
             "dataset": None if self.dataset is None else str(self.dataset),
             "victims": {str(group): [json_number(x) for x in ends] for group, ends in self.victims.items()},
             "parameters": self.parameters,
+            "rounds": [{"round": text, "count": count} for text, count in self.rounds],
+            "covered": self.covered,
+            "gaussian": self.gaussian,
+            "gaussian_place": None if self.gaussian is None else self.gaussian_place,
+            "gap_limited_by": self.gap_limited_by,
         }
 
     def __str__(self) -> str:
@@ -295,9 +412,12 @@ class Answer(Bracket):
         return f"{self._claim(' ∈ ')} for {self._question()} (*{self._said()}*)"
 
     def _question(self) -> str:
-        return ", ".join([f"n = {self.n:,}", *(f"{k} = {v}" for k, v in self.given.items())])
+        users = [] if self.rounds else [f"n = {self.n:,}"]
+        return ", ".join([*users, *(f"{k} = {v}" for k, v in self.given.items())])
 
     def _said(self) -> str:
+        if self.rounds:
+            return self.subject
         if self.claimed is None:
             return f"{self.method}, {self.proof_status.value}"
         proved = self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET

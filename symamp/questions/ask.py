@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.questions.answer import Answer
 from symamp.questions.profile import Profile
-from symamp.questions.users_who_differ import HeterogeneousProfile
 from symamp.randomizers.finite import ALL
 from symamp.settings.question import Question
 from symamp.settings.users_who_differ import HeterogeneousUsers
@@ -21,6 +20,7 @@ def delta(
     method: str | None = None,
     gap: float = 1e-6,
     digits: int | None = None,
+    effort: str = "default",
     victim: int | None = None,
     neighbours: object = ALL,
 ) -> Answer:
@@ -34,11 +34,12 @@ def delta(
     ``mechanism`` may also be a numeric ``Decomposition`` or a list of (ratio0, ratio1, mass): both ends of the answer
     are then for that triple itself, whatever mechanism has it.
 
-    A question takes some seconds at most, by work that is counted and is the same on every machine: searches that ask
-    for more end, and bounds are wider then (``Answer.limited``). Another ``gap``, or ``digits``, lifts that limit.
+    ``effort`` alone decides how long searches may go on: "quick", "default" (some seconds) or "thorough" (about a
+    minute), by work that is counted and is the same on every machine. Where a search is capped the bracket is wider and
+    ``Answer.limited`` is True. ``gap`` and ``digits`` alone decide how closely numbers are computed.
 
     ``digits`` asks for so many digits of the bound (``Answer.bound``; of ``claimed``, too) instead of a gap: they are
-    proved, or refused with what can be had. Of users who differ only the bracket is known, which then has them.
+    proved, or refused with what can be had.
 
     ``neighbours`` says which two inputs of the victim are compared: "all", those at distance at most so much, or those
     of a list of pairs; the other users hold any inputs. It needs a metric: a table whose inputs are numbers or points,
@@ -57,7 +58,7 @@ def delta(
     >>> sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps=0.1, method="blanket").upper
     8.2011...e-05
     """
-    return _profile(mechanism, n, method, neighbours, victim).delta(eps, gap=gap, digits=digits)
+    return _profile(mechanism, n, method, neighbours, victim).delta(eps, gap=gap, digits=digits, effort=effort)
 
 
 def epsilon(
@@ -68,6 +69,7 @@ def epsilon(
     method: str | None = None,
     gap: float = 1e-6,
     digits: int | None = None,
+    effort: str = "default",
     victim: int | None = None,
     neighbours: object = ALL,
 ) -> Answer:
@@ -86,22 +88,22 @@ def epsilon(
     >>> sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**4, delta=1e-6).upper
     0.0232533...
     """
-    return _profile(mechanism, n, method, neighbours, victim).epsilon(delta, gap=gap, digits=digits)
+    return _profile(mechanism, n, method, neighbours, victim).epsilon(delta, gap=gap, digits=digits, effort=effort)
 
 
 def _profile(
     mechanism: Subject | HeterogeneousUsers, n: object, method: object, neighbours: object, victim: object
-) -> Profile | HeterogeneousProfile:
+) -> Profile:
     if not isinstance(mechanism, HeterogeneousUsers):
         if victim is not None:
-            raise ArgumentError("victim", victim, "none where all users run one mechanism")
+            raise ArgumentError("victim", Problem("all users run one mechanism"), "leave it out")
         return Profile(Question.of(mechanism, n, method, neighbours))
     for name, value in (("n", n), ("method", method)):
         if value is not None:
-            raise ArgumentError(name, value, "none for users who differ: n follows from the groups, the bound is one")
+            raise ArgumentError(name, Problem("n follows from the groups, and there is one bound"), "leave it out")
     if neighbours != ALL:
-        raise ArgumentError("neighbours", neighbours, f"{ALL!r} for users who differ; or tables .near(neighbours)")
-    return HeterogeneousProfile(mechanism, victim)
+        raise ArgumentError("neighbours", neighbours, f"{ALL!r} for users who differ, or mechanisms .near(neighbours)")
+    return Profile(Question.of_users(mechanism, victim))
 
 
 # The names of the analyses come from the registry: no second list of them can fall behind.

@@ -17,6 +17,7 @@ from symamp.errors import ContradictionError
 from symamp.numbers.dyadic import ZERO, Dyadic, decimal_end, float_above, float_below
 from symamp.numbers.optional import optional
 from symamp.numbers.surroundings import at_precision, mpmath_at
+from symamp.public_names import PublicNames
 
 # ----------------------------------------------- What notebooks and files are given of a result: tables in HTML and CSV
 
@@ -24,7 +25,7 @@ _SHOWN = 20
 _ENDS = {"lower": True, "log10_lower": True, "upper": False, "log10_upper": False}
 
 
-class ShownAsText:
+class ShownAsText(PublicNames):
     """A result that looks the same in a list, at a prompt and where it is printed."""
 
     def __repr__(self) -> str:
@@ -133,6 +134,8 @@ class Bracket(ShownAsText):
     >>> bracket.decimals(), bracket.gap
     (('0.25', '0.3125'), 0.2)
     """
+
+    _internal_names = "asked_about ends_json is_probability least most shown_evidence"
 
     least: Dyadic
     most: Dyadic

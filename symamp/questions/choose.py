@@ -13,8 +13,8 @@ from rich.table import Table
 
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.errors import ArgumentError, shown
-from symamp.numbers.arguments import users
+from symamp.errors import ArgumentError, Problem, shown
+from symamp.numbers.reading import users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.bracket import ShownAsTable, cell
 from symamp.questions.inverse import Inverse, largest_eps0
@@ -126,6 +126,7 @@ def choose(
     delta: object,
     utility: str = "frequency",
     method: str | None = None,
+    effort: str = "default",
 ) -> Ranking:
     """Return the families at the largest eps0 at which n users are proved (eps, delta)-private, best estimate first.
 
@@ -146,7 +147,7 @@ def choose(
     """
     named = dict(families) if isinstance(families, Mapping) else {shown(m): m for m in families}
     if not named:
-        raise ArgumentError("families", "none", "at least one family with eps0 free")
+        raise ArgumentError("families", Problem("there is none"), "give at least one family with eps0 free")
     if utility not in UTILITIES:
         raise ArgumentError("utility", utility, f"one of {', '.join(UTILITIES)}")
     for family in named.values():
@@ -154,7 +155,7 @@ def choose(
     count = users(n)
     found = []
     for name, family in named.items():
-        budget = largest_eps0(family, n=n, eps=eps, delta=delta, method=method)
+        budget = largest_eps0(family, n=n, eps=eps, delta=delta, method=method, effort=effort)
         member: Any = family.at(eps0=budget.safe)  # type: ignore[attr-defined]
         bits = member.message_bits()
         variance = float(sp.N(variance_of(member, utility), 17)) / count

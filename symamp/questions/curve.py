@@ -89,13 +89,13 @@ class Curve(BracketCurve, ShownAsTable):
     """
 
     subject: str
-    n: int
+    n: int | None
     answers: tuple[Answer, ...]
 
     columns = ("eps", "lower", "upper", "log10_lower", "log10_upper", "method")
 
     @staticmethod
-    def of(subject: str, n: int, answers: tuple[Answer, ...]) -> Curve:
+    def of(subject: str, n: int | None, answers: tuple[Answer, ...]) -> Curve:
         """Return the curve through the answers, in their order."""
         return Curve(subject, n, answers)
 
@@ -107,7 +107,7 @@ class Curve(BracketCurve, ShownAsTable):
     @property
     def label(self) -> str:
         """What the curve is about, for a legend."""
-        return f"{self.subject}, n = {self.n:,}"
+        return self.subject if self.n is None else f"{self.subject}, n = {self.n:,}"
 
     @property
     def methods(self) -> tuple[str, ...]:

@@ -10,12 +10,13 @@ from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.search import CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.decompositions.to_law import level_of
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import Level
-from symamp.numbers.arguments import budget, digit_count
+from symamp.numbers.reading import budget, digit_count
 from symamp.numbers.surroundings import mpmath_at, undisturbed
 from symamp.questions.bracket import ShownAsText
 from symamp.settings.question import Question
+from symamp.sums.divergence import Settings
 from symamp.sums.other_methods import mpmath_divergence
 
 _SYSTEMS = ("numpy", "mpmath")
@@ -71,7 +72,7 @@ def estimate(
     worst = worst_triple(question, level)
     if system == "numpy":
         with mpmath_at(86):
-            value = mpmath.exp(mpmath.mpf(worst.log_estimate(level, question.n)))
+            value = mpmath.exp(mpmath.mpf(worst.log_estimate(level, question.n, Settings())))
     elif system == "mpmath":
         value = mpmath_divergence(worst.law, level, question.n, wanted)
     else:
@@ -84,7 +85,7 @@ def worst_triple(question: Question, level: Level) -> Reduction:
 
     Raises ArgumentError for an analysis whose bound is no triple.
     """
-    worst = CandidateBounds(question.subject, question.method).first.ranked(level, question.n)[0]
+    worst = CandidateBounds(question.subject, question.method).first.ranked(level, question.n, Settings())[0]
     if not is_triple(worst):
-        raise ArgumentError("method", worst.method, "an analysis whose bound is a triple: blanket, or finite_sandwich")
+        raise ArgumentError("method", Problem(f"{worst.method} has no estimate"), "take blanket or finite_sandwich")
     return worst

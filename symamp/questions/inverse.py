@@ -5,28 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from math import ceil, exp, floor, inf, isfinite, log, sqrt
+from math import ceil, exp, floor, inf, isfinite, log
 from os import PathLike
 from typing import Any
 
 import sympy as sp
 from flint import fmpq
 
-from symamp.bounds.search import LOOSE, CandidateBounds, DataSetSearch
+from symamp.bounds.search import LOOSE, CandidateBounds
 from symamp.bounds.subject import Subject
-from symamp.decompositions.to_law import level_of, log_above
+from symamp.data_sets.search import DataSetSearch
+from symamp.decompositions.to_law import log_above
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.formulas.order import sign
-from symamp.laws.law import Level
-from symamp.numbers.arguments import LARGEST_N, budget, failure_probability, users
 from symamp.numbers.dyadic import decimal_end
+from symamp.numbers.limits import Limits
 from symamp.numbers.optional import brentq
+from symamp.numbers.reading import LARGEST_N, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval, ShownAsText, json_number, write_csv
 from symamp.questions.profile import Profile
-from symamp.settings.question import Question, checked_subject
-from symamp.sums.inversion import LARGEST_EPS, log_of
+from symamp.questions.solve import Trial, log_miss, step_out
+from symamp.settings.question import Query, Question, checked_subject
+from symamp.sums.divergence import Settings
+from symamp.sums.inversion import LARGEST_EPS
 
 # --- The answer to a question asked backwards: a bracket of eps0, or of n, with the two answers that prove its ends
 
@@ -104,19 +107,27 @@ class Inverse(ShownAsText):
 # ------------------- The questions asked backwards: how large a local budget, or how few users, for a central guarantee
 
 _FAR, _LEAST_EPS0 = 1e5, 1e-9
-_STEPS, _GROWTH = 24, 3.0
 _FIRST_SHIFT = 1e-6
 _CLOSE, _FINE, _STEP, _MOST_SECANTS, _LARGEST_SHARE = 1e-4, 1e-7, 0.1, 12, 1e-3
-_MANY_USERS = 1e6
+_MANY_USERS, _FAR_OUT = 1e6, 700.0
 _FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
 
 
 @undisturbed()
-def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, method: str | None = None) -> Inverse:
+def largest_eps0(
+    family: Subject,
+    *,
+    n: object,
+    eps: object,
+    delta: object,
+    method: str | None = None,
+    effort: str = "default",
+) -> Inverse:
     """Return a certified bracket of the largest local budget at which n shuffled users are (eps, delta)-private.
 
     ``family`` is a mechanism whose only free parameter is ``eps0`` (``sa.RandomizedResponse(k=10)``), or
-    ``sa.PureLDP()``. ``method`` selects one proved analysis for the safe end.
+    ``sa.PureLDP()``. ``method`` selects one proved analysis for the safe end. ``effort`` is that of every answer for
+    delta that the search asks for.
 
     Raises ArgumentError for a family with other parameters free and for arguments out of range.
 
@@ -131,29 +142,30 @@ def largest_eps0(family: Subject, *, n: object, eps: object, delta: object, meth
     >>> print(found)
     largest eps0 in [2.0904..., 2.0904...]  (RandomizedResponse(k=10, eps0=eps0), n = 1000000, eps = 0.01, ...)
     """
-    count, level, target = users(n), budget(eps), failure_probability(delta)
+    count, at, goal = users(n), Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
     free = [p.name for p in getattr(family, "parameters", ())]
     if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
         shown = f"{family!r} with {', '.join(free) or 'nothing'} free"
         raise ArgumentError("family", shown, "a family with eps0 free and all other parameters fixed")
     checked_subject(family.at(eps0=1))
     reason = family.degradation()
-    floor_ = _private_unshuffled(family, level)
-    asked = (("n", str(count)), ("eps", str(eps)), ("delta", str(delta)))
+    floor_ = _private_unshuffled(family, at.given)
+    asked = (("n", str(count)), ("eps", at.written), ("delta", goal.written))
     ends = max(floor_, _LEAST_EPS0), LARGEST_EPS
     if floor_ >= LARGEST_EPS:
         raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS:g}")
-    search = _Search(lambda x: family.at(eps0=x), lambda _: count, level, target, method, ends)
+    search = _Search(lambda x: family.at(eps0=x), lambda _: count, at, goal, method, ends)
     high, low = search.roots(rising=True)
-    private, safe = search.first(high, -1, search.is_private, lambda x: x)
-    violated, unsafe = search.first(low, +1, search.is_violated, lambda x: x, search.cheap)
-    lower = safe if private is not None else floor_
-    upper = unsafe if violated is not None else inf
-    return Inverse("eps0", repr(family), asked, lower, upper, private, violated, reason)
+    private, violated = step_out(_Private(search, high, -1)), step_out(_Violated(search, low, +1))
+    lower, safe = (floor_, None) if private is None else (private[1].x, private[1].answer)
+    upper, unsafe = (inf, None) if violated is None else (violated[1].x, violated[1].answer)
+    return Inverse("eps0", repr(family), asked, lower, upper, safe, unsafe, reason)
 
 
 @undisturbed()
-def least_n(mechanism: Subject, *, eps: object, delta: object, method: str | None = None) -> Inverse:
+def least_n(
+    mechanism: Subject, *, eps: object, delta: object, method: str | None = None, effort: str = "default"
+) -> Inverse:
     """Return a certified bracket of the least number of users at which shuffling gives (eps, delta)-privacy.
 
     ``upper`` is inf if no number up to 10**18 suffices. The other arguments, and what is raised, are those of
@@ -168,20 +180,19 @@ def least_n(mechanism: Subject, *, eps: object, delta: object, method: str | Non
     >>> print(sa.least_n(sa.RandomizedResponse(k=10, eps0=1), eps="0.0027292", delta="1e-8"))
     least n in [999,9..., 1,000,...]  (RandomizedResponse(k=10, eps0=1), eps = 0.0027292, delta = 1e-8; private at ...)
     """
-    level, target = budget(eps), failure_probability(delta)
+    at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
     subject = Question.of(mechanism, 1, method).subject
-    search = _Search(lambda _: subject, round, level, target, method, (1.0, float(LARGEST_N)))
-    asked = (("eps", str(eps)), ("delta", str(delta)))
-    found = Profile(Question(subject, 1, method)).delta(level)
-    if found.most.at_most(target):
+    search = _Search(lambda _: subject, round, at, goal, method, (1.0, float(LARGEST_N)))
+    asked = (("eps", at.written), ("delta", goal.written))
+    found = search.answer(1.0, method)
+    if found.most.at_most(goal.given):
         return Inverse("n", repr(subject), asked, 1, 1, found, None, _FEWER_USERS)
     high, low = search.roots(rising=False)
-    private, safe = search.first(high, +1, search.is_private, lambda x: float(ceil(x)))
-    private, safe = search.fewer(private, safe)
-    violated, unsafe = search.first(low, -1, search.is_violated, lambda x: float(floor(x)), search.cheap)
-    lower = search.users(unsafe) + 1 if violated is not None else 1
-    upper: float = search.users(safe) if private is not None else inf
-    return Inverse("n", repr(subject), asked, lower, upper, private, violated, _FEWER_USERS)
+    private = search.fewer(step_out(_Private(search, high, +1, ceil)))
+    violated = step_out(_Violated(search, low, -1, floor))
+    upper, safe = (inf, None) if private is None else (search.users(private.x), private.answer)
+    lower, unsafe = (1, None) if violated is None else (search.users(violated[1].x) + 1, violated[1].answer)
+    return Inverse("n", repr(subject), asked, lower, upper, safe, unsafe, _FEWER_USERS)
 
 
 def _private_unshuffled(family: Any, eps: sp.Expr) -> float:
@@ -202,120 +213,80 @@ class _Search:
         self,
         subject: Callable[[float], Subject],
         users: Callable[[float], int],
-        eps: sp.Expr,
-        target: fmpq,
+        at: Query,
+        goal: Query,
         method: str | None,
         ends: tuple[float, float],
     ) -> None:
-        self.subject, self.users, self.eps, self.target, self.method = subject, users, eps, target, method
+        self.subject, self.users, self.method = subject, users, method
         self.least, self.most = ends
-        self.level: Level = level_of(eps)
-        self.log_delta = log_of(target)
-        self._shift = _FIRST_SHIFT
-        self._cheapest = method
+        self._at, self.level = at, at.level
+        self.target: fmpq = goal.given
+        self.log_delta = goal.log_delta
+        self.shift = _FIRST_SHIFT
+        self.cheapest = method
         self._member: int | None = None
 
-    def roots(self, *, rising: bool) -> tuple[float, float]:
-        """Return estimates of x where the least upper bound, and the largest lower bound, are delta."""
+    def roots(self, *, rising: bool) -> tuple[_Root, _Root]:
+        """Return where the least upper bound, and the largest lower bound, are about delta.
+
+        With each comes about d log delta / d log x there, without its sign.
+        """
         sign = 1.0 if rising else -1.0
 
         def rises(log_value: Callable[[float], float]) -> Callable[[float], float]:
             return cache(lambda x: sign * _bent(log_value(x), self.log_delta))
 
-        def root(curve: Callable[[float], float], start: float, slope: float, accuracy: float) -> tuple[float, float]:
+        def root(curve: Callable[[float], float], start: float, slope: float, accuracy: float) -> _Root:
             grain = 0.0 if rising else 1.0  # numbers of users are whole
             return _from(curve, self.least, self.most, start, slope, accuracy, grain)
 
         cheap = rises(lambda x: self._above(x, cheap=True))
         place, slope = root(cheap, self._start(rising), 2.0 if rising else 1.0, _CLOSE)
-        low, slope_below = root(rises(self._below), place, slope, _FINE)
-        away = log(low / place)
+        low = root(rises(self._below), place, slope, _FINE)
+        away = log(low[0] / place)
         if abs(away) <= LOOSE or self.method is not None or not self.least < place < self.most:
-            return root(cheap, place, slope, _FINE)[0], low
-        # The least bound is near the cheap one, or near the data sets.
-        above = rises(lambda x: self._above(x, cheap=False))
-        is_near = abs(above(place)) < 0.5 * abs(away) * slope_below
-        return root(above, place if is_near else low, slope_below, _CLOSE)[0], low
+            high = root(cheap, place, slope, _FINE)
+        else:  # the least bound is near the cheap one, or near the data sets
+            above = rises(lambda x: self._above(x, cheap=False))
+            is_near = abs(above(place)) < 0.5 * abs(away) * low[1]
+            high = root(above, place if is_near else low[0], low[1], _CLOSE)
+        return high, low
 
     def _start(self, rising: bool) -> float:
         """Return where to begin: few users take longer to evaluate than many."""
         return min(max(1.0, 2.0 * self.least), self.most) if rising else _MANY_USERS
 
-    def first(
-        self,
-        root: float,
-        direction: int,
-        holds: Callable[[Answer], bool],
-        admitted: Callable[[float], float],
-        method: str | None = None,
-    ) -> tuple[Answer | None, float]:
-        """Return the first (answer, x) from the root in the direction for which ``holds`` is certified.
-
-        Steps grow faster and faster; what they passed over is halved. ``method`` is that of the answers, if it is not
-        the one that was asked for.
-        """
-        shift, growth, failed, last = self._shift, _GROWTH, 0.0, None
-        held: tuple[Answer | None, float] = (None, root)
-        farthest = log((self.most if direction > 0 else root) / (root if direction > 0 else self.least))
-        for _ in range(_STEPS):
-            x = min(max(admitted(root * exp(direction * shift)), self.least), self.most)
-            if x != last:
-                answer = self._answer(x, method)
-                if holds(answer):
-                    held, nearest = (answer, x), shift
-                    if failed == 0.0:
-                        break
-                else:
-                    failed = shift
-                    if x in (self.least, self.most):
-                        break
-                last = x
-            if held[0] is None:
-                shift, growth = min(shift * growth, max(1.01 * farthest, _FIRST_SHIFT)), growth * _GROWTH
-            elif nearest > _GROWTH * failed:
-                shift = sqrt(failed * nearest)
-            elif nearest > failed + _STEP:
-                shift = 0.5 * (failed + nearest)
-            else:
+    def fewer(self, private: tuple[float, _Proof] | None) -> _Proof | None:
+        """Return a proof for one or two users less where that is certified, too."""
+        found = None if private is None else private[1]
+        for _ in range(2 if self.shift == _FIRST_SHIFT else 0):
+            if found is None or not 1.0 < found.x <= 1e9:
                 break
-        return held
-
-    def fewer(self, private: Answer | None, n: float) -> tuple[Answer | None, float]:
-        """Return (answer, n) with one or two users less where that is certified, too."""
-        for _ in range(2 if self._shift == _FIRST_SHIFT else 0):
-            if private is None or n <= 1.0 or n > 1e9:
+            answer = self.answer(found.x - 1.0, self.method)
+            if not answer.most.at_most(self.target):
                 break
-            answer = self._answer(n - 1.0)
-            if not self.is_private(answer):
-                break
-            private, n = answer, n - 1.0
-        return private, n
+            found = _Proof(answer, found.x - 1.0)
+        return found
 
-    def is_private(self, answer: Answer) -> bool:
-        """Whether delta is proved to suffice."""
-        return answer.most.at_most(self.target)
+    def answer(self, x: float, method: str | None) -> Answer:
+        """Return the answer for delta."""
+        return Profile(Question.of(self.subject(x), self.users(x), method)).answer(self._at)
 
-    def is_violated(self, answer: Answer) -> bool:
-        """Whether delta is proved not to suffice."""
-        return answer.least.exceeds(self.target)
-
-    @property
-    def cheap(self) -> str | None:
-        """The analysis for answers whose lower end alone is needed: data sets, whatever bounds them from above."""
-        return self._cheapest
-
-    def _answer(self, x: float, method: str | None = None) -> Answer:
-        return Profile(Question.of(self.subject(x), self.users(x), method or self.method)).delta(self.eps)
+    def _limited(self) -> Settings:
+        """Return what one estimate in floats aims at, with limits of its own."""
+        return Settings(limits=Limits.of(self._at.effort))
 
     def _above(self, x: float, *, cheap: bool) -> float:
-        n, ladder = self.users(x), CandidateBounds(self.subject(x), self._cheapest if cheap else self.method)
-        if self._cheapest is None:  # which analyses apply is not asked again
-            self._cheapest = ladder.first.parts[0].method
+        n, settings = self.users(x), self._limited()
+        ladder = CandidateBounds(self.subject(x), self.cheapest if cheap else self.method)
+        if self.cheapest is None:  # which analyses apply is not asked again
+            self.cheapest = ladder.first.parts[0].method
         if cheap:
-            value = ladder.first.ranked(self.level, n)[0].log_estimate(self.level, n)
+            value = ladder.first.ranked(self.level, n, settings)[0].log_estimate(self.level, n, settings)
         else:
-            value, _, part = ladder.least_value(self.level, n, -inf)
-            self._shift = max(_FIRST_SHIFT, 0.1 * part.estimate_error)
+            value, _, part = ladder.least_value(self.level, n, settings, -inf)
+            self.shift = max(_FIRST_SHIFT, 0.1 * part.estimate_error)
         return max(value, -_FAR)
 
     def _below(self, x: float) -> float:
@@ -324,10 +295,73 @@ class _Search:
         members = subject.members()
         if self._member is not None:
             subject = members[self._member]
-        value, found = DataSetSearch(subject).largest_value(self.level, self.users(x))
+        value, found = DataSetSearch(subject).largest_value(self.level, self.users(x), self._limited())
         if self._member is None and len(members) > 1:
-            self._member = [repr(m) for m in members].index(found.member)
+            assert found.data_sets is not None
+            self._member = [repr(m) for m in members].index(found.data_sets.member)
         return max(value, -_FAR)
+
+
+@dataclass(frozen=True)
+class _Proof:
+    """An answer that proves one side of delta, at the eps0 or the number of users that it is about."""
+
+    answer: Answer
+    x: float
+
+
+class _Side:
+    """Answers for delta, to be proved on one side of it. Places are log(x/least); ``admitted`` rounds an x."""
+
+    error = 0.0
+
+    def __init__(
+        self, search: _Search, found: _Root, outward: int, admitted: Callable[[float], float] = lambda x: x
+    ) -> None:
+        self.search, self.outward, self._admitted = search, outward, admitted
+        self.root = log(found[0] / search.least)
+        self._slope = -search.log_delta * found[1] if isfinite(found[1]) and found[1] > 0.0 else 1.0
+        self.width = search.shift * self._slope
+        self._known: dict[float, Trial[_Proof]] = {}
+
+    def slope(self, place: float) -> float:
+        """Return about d log delta / d log x, without its sign."""
+        return self._slope
+
+    def trial(self, place: float) -> Trial[_Proof]:
+        """Return the answer at a place, or at the nearest one that there is."""
+        least, most = self.search.least, self.search.most
+        x = min(max(float(self._admitted(least * exp(min(place, _FAR_OUT)))), least), most)
+        if x not in self._known:
+            self._known[x] = self._asked(x)
+        if self._known[x].proof is None and x == (most if self.outward > 0 else least):
+            self.root = inf  # there is none beyond
+        return self._known[x]
+
+    def _asked(self, x: float) -> Trial[_Proof]:
+        raise NotImplementedError
+
+
+class _Private(_Side):
+    """Delta is proved to suffice."""
+
+    def _asked(self, x: float) -> Trial[_Proof]:
+        answer = self.search.answer(x, self.search.method)
+        miss = log_miss(answer.most, self.search.log_delta)
+        return Trial(_Proof(answer, x) if answer.most.at_most(self.search.target) else None, miss, again=True)
+
+
+class _Violated(_Side):
+    """Delta is proved not to suffice, whatever bounds the answer from above."""
+
+    def _asked(self, x: float) -> Trial[_Proof]:
+        answer = self.search.answer(x, self.search.cheapest)
+        miss = -log_miss(answer.least, self.search.log_delta)
+        return Trial(_Proof(answer, x) if answer.least.exceeds(self.search.target) else None, miss, again=True)
+
+
+_Root = tuple[float, float]
+"""A place and the slope there."""
 
 
 def _bent(log_value: float, log_delta: float) -> float:

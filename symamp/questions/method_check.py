@@ -6,10 +6,10 @@ from flint import arb
 
 from symamp.bounds.subject import Subject
 from symamp.decompositions.to_law import level_of
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import ball_gparv, float_gparv
-from symamp.numbers.arguments import budget
 from symamp.numbers.dyadic import float_above, float_below
+from symamp.numbers.reading import budget
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.bracket import Interval
 from symamp.questions.estimate import worst_triple
@@ -49,4 +49,4 @@ def _check_overlap(results: dict[str, tuple[arb, arb]]) -> None:
     for name, (low, _) in results.items():
         for other, (_, high) in results.items():
             if low > high:
-                raise PrecisionError("method_check", f"{name} above {other}", "enclosures that overlap")
+                raise PrecisionError("method_check", Problem(f"{name} contradicts {other}"), "please report this")

@@ -14,13 +14,14 @@ from symamp.bounds.reduction import Reduction
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.decompositions.to_law import level_of, number
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.formulas.order import sign
 from symamp.laws.law import Floats
-from symamp.numbers.arguments import budget, digit_count, exact_number, relative_gap
 from symamp.numbers.dyadic import decimal_end, float_above, float_below
 from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.reading import budget, digit_count, exact_number, relative_gap
 from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.public_names import PublicNames
 from symamp.questions.bracket import Interval
 from symamp.questions.estimate import worst_triple
 from symamp.settings.question import Question
@@ -30,7 +31,7 @@ _DRAWN = 2000
 
 
 @dataclass(frozen=True)
-class SumLaw:
+class SumLaw(PublicNames):
     """The law of S = G_1 + ... + G_n on a lattice, and an enclosure of delta = E[S_+]/n + ``singular``.
 
     ``grid`` are the lattice points of a window, ``log_probabilities`` enclose the law on them, and ``outside`` says
@@ -55,6 +56,8 @@ class SumLaw:
     >>> print(found)
     delta in [0.07611846923828..., 0.07611846923828...]  (n = 8, eps = log(3/2); blanket, proved; flint, step 0.5)
     """
+
+    _internal_names = "context enclosure reduction"
 
     n: int
     eps: str
@@ -222,7 +225,9 @@ def sum_law(
     if not isinstance(context, str) or context not in ENGINES:
         raise ArgumentError("context", context, f"one of {', '.join(ENGINES)}")
     if digits is not None and context == "numpy":
-        raise ArgumentError("digits", digits, "none with context='numpy', whose numbers are doubles")
+        raise ArgumentError(
+            "digits", Problem("context='numpy' computes with doubles"), "leave it out, or take context='flint'"
+        )
     question, level = Question.of(mechanism, n, method), level_of(budget(eps))
     users_ = question.n
     kept = None if digits is None else digit_count(digits)

@@ -20,15 +20,16 @@ from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.errors import ArgumentError, ContradictionError, FormatError, shown
-from symamp.numbers.arguments import asked, budget, exact_number, failure_probability, relative_gap, users
+from symamp.errors import ArgumentError, ContradictionError, FormatError, Problem, shown
+from symamp.numbers.limits import checked_effort
+from symamp.numbers.reading import asked, budget, exact_number, failure_probability, relative_gap, users
 from symamp.questions.bracket import APART, ShownAsTable
 from symamp.questions.profile import Profile
 from symamp.settings.question import Question
 
 # --------------- Finished points of a sweep in a file, one JSON object a line: what was written is never computed again
 
-_VERSION = 1
+_VERSION = 2
 
 
 class Finished(NamedTuple):
@@ -41,7 +42,9 @@ class Finished(NamedTuple):
     method: str
 
 
-def identity(subject: Any, n: int, quantity: str, given: str, method: str | None, gap: float) -> str:
+def identity(
+    subject: Any, n: int, quantity: str, given: str, method: str | None, gap: float, effort: str = "default"
+) -> str:
     """Return what a point is known by: equal for equal questions about equal mechanisms, in every process.
 
     >>> import symamp as sa
@@ -49,7 +52,7 @@ def identity(subject: Any, n: int, quantity: str, given: str, method: str | None
     >>> identity(sa.RandomizedResponse(k=2, eps0=1), *ask) == identity(sa.RandomizedResponse(k=2, eps0=1), *ask)
     True
     """
-    text = repr((_VERSION, _plain(subject), n, quantity, given, method, gap))
+    text = repr((_VERSION, _plain(subject), n, quantity, given, method, gap, effort))
     return sha256(text.encode()).hexdigest()
 
 
@@ -85,7 +88,9 @@ class SweepFile:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise FormatError("file", str(path), f"a file that can be read ({type(error).__name__})") from None
+            raise FormatError(
+                "file", Problem(f"{path} cannot be read: {type(error).__name__}"), "name another file"
+            ) from None
         lines = text.split("\n")
         self._torn = lines[-1] != ""
         for number, line in enumerate(lines, 1):
@@ -98,7 +103,11 @@ class SweepFile:
             except (ValueError, KeyError, TypeError):
                 # A line that was torn stays as it is; what follows it starts on a line of its own.
                 if number < len(lines) and not line.startswith('{"point": "'):
-                    raise FormatError("file", f"line {number} of {path}", "the points of a sweep") from None
+                    raise FormatError(
+                        "file",
+                        Problem(f"line {number} of {path} is no point of a sweep"),
+                        "delete it, or name another file",
+                    ) from None
 
     def keep(self, point: str, found: Finished) -> None:
         """Add a point, at once on disk as far as the system promises that."""
@@ -109,7 +118,9 @@ class SweepFile:
             try:
                 self._stream = open(self.path, "a", encoding="utf-8")  # noqa: SIM115
             except OSError as error:
-                raise FormatError("file", str(self.path), f"a file that can be written ({error.strerror})") from None
+                raise FormatError(
+                    "file", Problem(f"{self.path} cannot be written: {error.strerror}"), "name another file"
+                ) from None
             if self._torn:
                 self._stream.write("\n")
         ends = {name: float(value).hex() for name, value in zip(Finished._fields[:4], found[:4], strict=True)}
@@ -145,6 +156,8 @@ class Sweep(ShownAsTable):
     >>> list(found.rows())[0][:4]
     ('3-RR', '1', 1000, '0.1')
     """
+
+    _internal_names = "of"
 
     quantity: str
     mechanisms: tuple[str, ...]
@@ -274,12 +287,13 @@ class Task:
     given: tuple[str, ...]
     method: str | None
     gap: float
+    effort: str = "default"
 
     def solved(self) -> list[Finished]:
         """Return the bracket for each value that is given."""
         profile = Profile(Question.of(self.subject, self.n, self.method))
         ask = profile.epsilon if self.quantity == "epsilon" else profile.delta
-        answers = (ask(value, gap=self.gap) for value in self.given)
+        answers = (ask(value, gap=self.gap, effort=self.effort) for value in self.given)
         return [Finished(a.lower, a.upper, a.log10_lower, a.log10_upper, a.method) for a in answers]
 
 
@@ -301,6 +315,7 @@ def sweep(
     eps: object = None,
     method: str | None = None,
     gap: float = 1e-4,
+    effort: str = "default",
     executor: Executor | None = None,
     file: str | PathLike[str] | None = None,
     progress: bool | None = None,
@@ -308,9 +323,10 @@ def sweep(
     """Return certified brackets of epsilon (``delta`` given) or of delta (``eps`` given) for all combinations.
 
     ``mechanisms`` is one, a list, or {name: mechanism}; ``eps0``, ``n`` and ``delta`` or ``eps`` are numbers or lists.
-    ``eps0`` is put into the mechanisms, which must have it free; it is left out for those that do not. ``file`` keeps
-    finished points, one JSON object a line: they are never computed again, also after the process was killed.
-    ``executor`` is any ``concurrent.futures`` executor: threads, processes, or Dask's ``Client.get_executor()``.
+    ``eps0`` is put into the mechanisms, which must have it free; it is left out for those that do not. ``gap`` and
+    ``effort`` are those of each question. ``file`` keeps finished points, one JSON object a line: they are never
+    computed again, also after the process was killed. ``executor`` is any ``concurrent.futures`` executor: threads,
+    processes, or Dask's ``Client.get_executor()``.
     ``progress`` shows a bar on standard error; by default if that is a terminal.
 
     Raises what the questions raise, and then keeps what was finished; ArgumentError for other arguments, FormatError
@@ -333,19 +349,19 @@ def sweep(
     written = tuple(None if b is None else str(b) for b in budgets)
     axes = (tuple(named), written, counts, given)
     if np.prod([len(a) for a in axes]) > _MOST_POINTS:
-        raise ArgumentError("sweep", "too many points", f"at most {_MOST_POINTS:,}")
-    checked = relative_gap(gap)
+        raise ArgumentError("sweep", Problem("it has too many points"), f"ask for at most {_MOST_POINTS:,}")
+    checked = relative_gap(gap), checked_effort(effort)
     subjects = {(name, i): _at(m, b) for name, m in named.items() for i, b in enumerate(budgets)}
     kept = SweepFile(file)
     found: dict[tuple[int, ...], Finished] = {}
     open_tasks: list[tuple[tuple[int, int, int], list[int], Task]] = []
     for (j, name), (i, _), (k, count) in product(enumerate(named), enumerate(budgets), enumerate(counts)):
         subject = subjects[name, i]
-        keys = [identity(subject, count, quantity, value, method, checked) for value in given]
+        keys = [identity(subject, count, quantity, value, method, *checked) for value in given]
         found.update({(j, i, k, g): kept.known[key] for g, key in enumerate(keys) if key in kept.known})
         left = [g for g, key in enumerate(keys) if key not in kept.known]
         if left:
-            task = Task(subject, count, quantity, tuple(given[g] for g in left), method, checked)
+            task = Task(subject, count, quantity, tuple(given[g] for g in left), method, *checked)
             open_tasks.append(((j, i, k), left, task))
     with kept, _bar(progress) as bar:
         line = bar.add_task("points", total=sum(len(left) for _, left, _ in open_tasks))
@@ -353,7 +369,7 @@ def sweep(
             (j, i, k), left, task = open_tasks[place]
             for g, result in zip(left, results, strict=True):
                 found[j, i, k, g] = result
-                kept.keep(identity(task.subject, task.n, quantity, given[g], method, checked), result)
+                kept.keep(identity(task.subject, task.n, quantity, given[g], method, *checked), result)
             bar.advance(line, len(left))
     return Sweep.of(quantity, axes, found)
 
@@ -366,6 +382,7 @@ def curve(
     delta: object = None,
     method: str | None = None,
     gap: float = 1e-4,
+    effort: str = "default",
 ) -> Sweep:
     """Return certified brackets of delta over a list of eps, or of epsilon over a list of delta, for each n of a list.
 
@@ -376,7 +393,7 @@ def curve(
     >>> found.upper[0, 0].shape, found.quantity
     ((2, 2), 'delta')
     """
-    return sweep(mechanism, n=n, eps=eps, delta=delta, method=method, gap=gap, progress=False)
+    return sweep(mechanism, n=n, eps=eps, delta=delta, method=method, gap=gap, effort=effort, progress=False)
 
 
 def _solved(tasks: Sequence[Task], executor: Executor | None) -> Iterator[tuple[int, list[Finished]]]:
@@ -405,9 +422,8 @@ def _named(mechanisms: Any) -> dict[str, Subject]:
     listed = list(mechanisms) if isinstance(mechanisms, list | tuple) else [mechanisms]
     named = {shown(m): m for m in listed}
     if not listed or len(named) < len(listed):
-        raise ArgumentError(
-            "mechanisms", f"{len(listed)}, {len(named)} of them different", "different names, or a dict"
-        )
+        wrong = Problem("two of them look the same" if listed else "there is none")
+        raise ArgumentError("mechanisms", wrong, "give a dict {name: mechanism}")
     return named
 
 

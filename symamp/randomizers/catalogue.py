@@ -1,4 +1,4 @@
-"""What has a name: the families, noise, and all that shares a budget; found in their folders and not listed."""
+"""All mechanisms with a name, found in their folders: the families, noise, and any randomizer with a given budget."""
 
 from __future__ import annotations
 

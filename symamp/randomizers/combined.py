@@ -18,27 +18,37 @@ from flint import arb
 from symamp.decompositions.blanket import blanket, triple
 from symamp.decompositions.budget import compared_ratio, largest_ratio
 from symamp.decompositions.composed import Composed, same_input
-from symamp.decompositions.decomposition import Component, Decomposition, Unlisted
+from symamp.decompositions.decomposition import Component, Decomposition, EnclosedDecomposition
 from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import LocalRandomizer, Orbit
 from symamp.decompositions.worst_pair import dominating_pair
-from symamp.errors import ArgumentError, SupportMismatchError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
 from symamp.formulas.normal_form import normal_product
 from symamp.formulas.order import is_zero, maximum, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.density import even_cuts, finite_sandwich
 from symamp.laws.law import Atom, Law
-from symamp.numbers.arguments import printable_number
+from symamp.numbers.reading import printable_number
+from symamp.numbers.surroundings import CAREFUL_BITS
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import ALL, FiniteMechanism, check_size
 from symamp.randomizers.mechanism import Mechanism, free_budget
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, cut_laws
 
+# What combinations may take.
+_NOISE_CELLS = 96  # of the laws around noise as a part: width against the number of components
+_MOST_PAIR_CLASSES = 2000  # of all parts together
+_MOST_LABELS = 400  # inputs that are listed by their labels
+_LISTED_PARTS = 4  # a mechanism of at most so many parts is listed as a table, if inputs and messages are few
+_LISTED_INPUTS = 20  # of such a table
+_LISTED_MESSAGE_BITS = 6  # of its messages
+_MOST_PARTS = 10_000  # of one mechanism
+
 # ------------------------------------------------------- The constant mechanism: what is sent by users who take no part
 
 
-class Silent(Mechanism):
+class ConstantMechanism(Mechanism):
     """The constant mechanism: a message that does not depend on the input."""
 
     name = "silent"
@@ -78,11 +88,10 @@ class Silent(Mechanism):
 
 # --- Noise with a density as a part of a combined mechanism: two finite laws around it take the place of components
 
-_CELLS, _BITS = 96, 256
 _END = "1"
 
 
-class NoiseTriple(Unlisted):
+class NoiseTriple(EnclosedDecomposition):
     """R(x0), R(x1) and the blanket, or R(other), of noise at the ends of the interval: enclosed, not listed."""
 
     def __init__(self, noise: AdditiveNoise, pair: tuple[str, str], other: str | None) -> None:
@@ -141,7 +150,7 @@ class NoiseTriple(Unlisted):
         return self.noise._repr_latex_()
 
 
-class NoisePairBound(Mechanism):
+class NoisePart(Mechanism):
     """Additive noise as a part: its inputs are the ends of the interval, which are the worst pair."""
 
     is_composed = first_input_stands_for_all = True  # no input is easier to tell from the others than an end
@@ -152,11 +161,11 @@ class NoisePairBound(Mechanism):
         self.sent, self.name, self.parameters = noise, noise.name, noise.parameters
 
     @staticmethod
-    def of(noise: AdditiveNoise) -> NoisePairBound:
+    def of(noise: AdditiveNoise) -> NoisePart:
         """Return noise as a part; SupportMismatchError where its ratios are unbounded: no cut fits all n and levels."""
         if noise.local_ratio() is sp.oo:
-            raise SupportMismatchError("mechanism", repr(noise), "a part with a finite local budget")
-        return NoisePairBound(noise)
+            raise SupportMismatchError("mechanism", Problem(f"{noise!r} has no finite local budget"), "clip its output")
+        return NoisePart(noise)
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Return the ends."""
@@ -168,7 +177,7 @@ class NoisePairBound(Mechanism):
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Refuse: no messages are listed."""
-        raise SupportMismatchError("mechanism", repr(self), "a mechanism that lists its messages")
+        raise SupportMismatchError("mechanism", Problem(f"the messages of {self!r} are not listed"), "ask its parts")
 
     def key(self) -> tuple[object, ...]:
         """Return the noise."""
@@ -192,9 +201,9 @@ class NoisePairBound(Mechanism):
         """Return e^eps0 of the noise."""
         return self.sent.local_ratio()
 
-    def at(self, /, **values: object) -> NoisePairBound:
+    def at(self, /, **values: object) -> NoisePart:
         """Return the part with some parameters fixed."""
-        return NoisePairBound(self.sent.at(**values))
+        return NoisePart(self.sent.at(**values))
 
     def __repr__(self) -> str:
         return repr(self.sent)
@@ -205,7 +214,9 @@ def _around(noise: AdditiveNoise) -> tuple[Law, Law]:
     """Return finite laws below and above the blanket of (0, 1)."""
     law = noise.exact_law()
     lower, upper = (law, law) if law is not None else cut_laws(noise, 1.0, 1.0)
-    return finite_sandwich(lower, _CELLS, _BITS, even_cuts)[0], finite_sandwich(upper, _CELLS, _BITS, even_cuts)[1]
+    below, _ = finite_sandwich(lower, _NOISE_CELLS, CAREFUL_BITS, even_cuts)
+    _, above = finite_sandwich(upper, _NOISE_CELLS, CAREFUL_BITS, even_cuts)
+    return below, above
 
 
 def _seen(law: Law, pair: tuple[str, str], other: str | None) -> Law:
@@ -257,7 +268,8 @@ def different_pairs(part: LocalRandomizer) -> list[tuple[str, str]]:
     if (best := dominating_pair(part)) is not None:
         return [best]
     if not part.lists_all_inputs and not part.is_composed:
-        raise SupportMismatchError("mechanism", repr(part), "a part all of whose pairs of inputs are described")
+        partial = Problem(f"{part!r} does not describe all its pairs of inputs")
+        raise SupportMismatchError("mechanism", partial, "take its .table(), or another part")
     return [c.pairs[0] for c in pair_classes(part)]
 
 
@@ -267,7 +279,7 @@ def equal_pairs(part: Mechanism) -> list[tuple[str, str]]:
         return [(part.inputs[0],) * 2]
     if not part.lists_all_inputs and dominating_pair(part) is None:
         raise SupportMismatchError(
-            "mechanism", repr(part), "a part all of whose inputs are described, such as its .table()"
+            "mechanism", Problem(f"{part!r} does not describe all its inputs"), "take its .table(), or another part"
         )
     found = {part_triple(part, x, x, None).signature(): (x, x) for x in part.inputs[::-1]}
     return list(found.values())
@@ -284,9 +296,6 @@ def further_values(part: Mechanism, x0: str, x1: str) -> tuple[str, ...]:
 
 NEIGHBOURS = ("all", "one_attribute")
 _PARTS = "a smaller eps0 randomizes the report of each part once more"
-_MOST_PAIRS = 2000
-_MOST_LABELS = 400
-_FEW_PARTS, _FEW_INPUTS, _FEW_BITS = 4, 20, 6
 Choice = tuple[str, ...]
 
 
@@ -296,6 +305,8 @@ class Combined(Mechanism):
     ``neighbours`` says which inputs of the victim are compared: "all", any two; "one_attribute", two that differ in
     the value for a single part.
     """
+
+    _internal_names = "compared worst_is_all_different"
 
     is_composed = True
     lists_all_inputs = False  # pairs that are dominated are left out
@@ -340,10 +351,9 @@ class Combined(Mechanism):
             pair = tuple(a for a, _ in chosen), tuple(b for _, b in chosen)
             how = Counter((kind, a, b) for kind, (a, b) in zip(kinds, chosen, strict=True))
             found.setdefault(frozenset(how.items()), pair)
-            if len(found) > _MOST_PAIRS:
-                raise SupportMismatchError(
-                    "mechanism", f"more than {_MOST_PAIRS} classes of pairs", "parts with dominating pairs, or fewer"
-                )
+            if len(found) > _MOST_PAIR_CLASSES:
+                many = Problem(f"the parts have more than {_MOST_PAIR_CLASSES} classes of pairs")
+                raise SupportMismatchError("mechanism", many, "take fewer parts, or equal ones")
         return tuple(found.values())
 
     def _candidates(self) -> Iterator[tuple[tuple[str, str], ...]]:
@@ -409,7 +419,7 @@ class Combined(Mechanism):
     def _repr_html_(self) -> str:
         return f"{super()._repr_html_()}<br>compared: {escape(self.compared)}"
 
-    # ------------------------------------------------------------------------------------- what is told to derivation
+    # ----------------------------------------------------------------------------------- what the derivation is told
 
     @cached_property
     def _labels(self) -> dict[str, Choice]:
@@ -449,7 +459,7 @@ class Combined(Mechanism):
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Refuse: no messages are listed."""
-        raise SupportMismatchError("mechanism", repr(self), "a mechanism that lists its messages, such as .table()")
+        raise SupportMismatchError("mechanism", Problem(f"the messages of {self!r} are not listed"), "use its .table()")
 
     def decomposed(self, pair: tuple[str, str], other: str | None) -> Decomposition:
         """Return the triple made of those of the parts."""
@@ -472,7 +482,8 @@ class Combined(Mechanism):
         known = {p.name for p in self.parameters}
         for name in values:
             if name not in known:
-                raise ArgumentError("parameter", name, f"one of {', '.join(sorted(known))}" if known else "none")
+                free = ", ".join(sorted(known)) or "none"
+                raise ArgumentError("parameter", Problem(f"{name} is not free"), f"free are {free}")
         made = {p: _at(p, values) for p in dict.fromkeys(self.parts)}
         return self._of([made[p] for p in self.parts])
 
@@ -497,13 +508,13 @@ class Combined(Mechanism):
         9
         """
         bits = [p.message_bits() for p in self.parts]
-        if self.parameters or len(bits) > _FEW_PARTS or any(b is None or b > _FEW_BITS for b in bits):
+        if self.parameters or len(bits) > _LISTED_PARTS or any(b is None or b > _LISTED_MESSAGE_BITS for b in bits):
             return self
-        if prod(len(p.inputs) for p in self.parts) > _FEW_INPUTS:
+        if prod(len(p.inputs) for p in self.parts) > _LISTED_INPUTS:
             return self
         with suppress(SupportMismatchError):
             table = self.table()
-            if len(table.inputs) <= _FEW_INPUTS and len(table.messages) <= 2**_FEW_BITS:
+            if len(table.inputs) <= _LISTED_INPUTS and len(table.messages) <= 2**_LISTED_MESSAGE_BITS:
                 return table
         return self
 
@@ -517,9 +528,8 @@ class Combined(Mechanism):
         if self.compares_all:
             return found
         if self.parameters:
-            raise SupportMismatchError(
-                "table", repr(self), "numbers for all parameters, where some inputs are compared"
-            )
+            free = Problem(f"{self!r} compares some inputs only and has free parameters")
+            raise SupportMismatchError("table", free, "give numbers by .at(...)")
         choices = zip(found.inputs, product(*(t.inputs for t in tables)), strict=True)
         return found.near([(x, z) for (x, a), (z, b) in combinations(choices, 2) if self._are_compared(a, b)])
 
@@ -527,7 +537,7 @@ class Combined(Mechanism):
         found: dict[Mechanism, FiniteMechanism] = {}
         for part in dict.fromkeys(self.parts):
             if not isinstance(part, FiniteMechanism | Family | Combined):
-                raise SupportMismatchError("table", repr(part), "parts that have tables")
+                raise SupportMismatchError("table", Problem(f"{part!r} has no table"), "take parts that have tables")
             found[part] = part if isinstance(part, FiniteMechanism) else part.table()
         return [found[part] for part in self.parts]
 
@@ -545,12 +555,13 @@ def checked_part(part: object, *, alone: bool = False) -> Mechanism:
     Beside other parts it must compare any two of its inputs: which inputs of both are compared would be open.
     """
     if isinstance(part, AdditiveNoise):
-        return NoisePairBound.of(part)
+        return NoisePart.of(part)
     if not isinstance(part, Mechanism):
         told = "a mechanism of symamp, or noise that is added to inputs in an interval"
         raise ArgumentError("mechanism", type(part).__name__, told)
     if not (alone or part.compares_all):
-        raise ArgumentError("mechanism", repr(part), "a part all of whose inputs are compared")
+        restricted = Problem(f"{part!r} compares some of its inputs only")
+        raise ArgumentError("mechanism", restricted, "combine it without .near, then take .table().near(...)")
     return part
 
 
@@ -570,7 +581,8 @@ def _parameters(parts: Sequence[Mechanism]) -> tuple[Parameter, ...]:
     for part in dict.fromkeys(parts):
         for p in part.parameters:
             if found.setdefault(p.name, p) != p:
-                raise ArgumentError("parameters", f"{p.describe()} and {found[p.name].describe()}", "one range for it")
+                ranges = Problem(f"the parts declare {p.describe()} and {found[p.name].describe()}")
+                raise ArgumentError("parameters", ranges, "give one range, or another name")
     return tuple(found.values())
 
 
@@ -594,8 +606,6 @@ def _combinations(
 
 
 # ----------------------------------------------------- Several attributes at once: every user sends a report about each
-
-_MOST_PARTS = 10_000
 
 
 class Joint(Combined):
@@ -665,7 +675,7 @@ def joint(*mechanisms: Mechanism | Sequence[Mechanism], neighbours: str = "all")
     listed: Sequence[Any] = mechanisms[0] if single else mechanisms  # type: ignore[assignment]
     parts = [checked_part(m) for m in listed]
     if not parts or len(parts) > _MOST_PARTS:
-        raise ArgumentError("mechanisms", f"{len(parts)} mechanisms", f"1 to {_MOST_PARTS}")
+        raise ArgumentError("mechanisms", f"{len(parts)} mechanisms", f"1 to {_MOST_PARTS} of them")
     return cast(Mechanism, listed[0]) if len(parts) == 1 else Joint(parts, neighbours)
 
 
@@ -718,7 +728,7 @@ class Parallel(Combined):
         return FiniteMechanism(rows, name=repr(self), parameters=self.parameters)
 
     def __repr__(self) -> str:
-        if len(self.parts) == 2 and isinstance(self.parts[1], Silent):
+        if len(self.parts) == 2 and isinstance(self.parts[1], ConstantMechanism):
             return f"poisson_subsample({self.parts[0]!r}, {text(self.weights[0])})"
         shown = ", ".join(f"({text(w)}, {p!r})" for w, p in zip(self.weights, self.parts, strict=True))
         return f"parallel([{shown}]{'' if self.neighbours == 'all' else f', neighbours={self.neighbours!r}'})"
@@ -746,7 +756,7 @@ def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = 
     found = []
     for item in weighted:
         if not isinstance(item, tuple | list) or len(item) != 2:
-            raise ArgumentError("weighted", repr(item), "pairs (weight, mechanism)")
+            raise ArgumentError("weighted", repr(item), "a pair (weight, mechanism)")
         weight, part = printable_number(item[0], "weight"), item[1]
         checked_part(part)
         if sign(weight) < 0:
@@ -754,17 +764,18 @@ def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = 
         if weight != 0:
             found.append((weight, part))
     if not is_zero(sp.Add(*(w for w, _ in found)) - 1):
-        raise ArgumentError("weight", str(sp.Add(*(w for w, _ in found))), "weights that sum to exactly 1")
+        off = Problem(f"the weights sum to {sp.Add(*(w for w, _ in found))}, not to 1")
+        raise ArgumentError("weight", off, "make them sum to exactly 1, written as text such as '1/3'")
     if len(found) == 1:
         return found[0][1]
     return Parallel([w for w, _ in found], [checked_part(p) for _, p in found], neighbours)
 
 
 def poisson_subsample(mechanism: Mechanism, rate: object) -> Mechanism:
-    """Return the mechanism in which a user takes part with probability ``rate``, and else sends a silent message.
+    """Return the mechanism in which a user takes part with probability ``rate``, and else sends a constant message.
 
-    ``n`` then counts all users, those who are silent included. Rate 1 gives the mechanism itself. Raises ArgumentError
-    for a rate outside (0, 1].
+    ``n`` then counts all users, those who take no part included. Rate 1 gives the mechanism itself. Raises
+    ArgumentError for a rate outside (0, 1].
 
     Guarantee
     ---------
@@ -781,4 +792,4 @@ def poisson_subsample(mechanism: Mechanism, rate: object) -> Mechanism:
     if share == 1:
         checked_part(mechanism, alone=True)
         return mechanism
-    return Parallel([share, 1 - share], [checked_part(mechanism, alone=True), Silent()], ALL)
+    return Parallel([share, 1 - share], [checked_part(mechanism, alone=True), ConstantMechanism()], ALL)

@@ -1,4 +1,4 @@
-"""What describes a family: its messages as data, and the checks that the parts fit together."""
+"""Families described by data, such as a JSON file: their messages, and the checks that the parts fit together."""
 
 from __future__ import annotations
 
@@ -10,11 +10,19 @@ from typing import Any, ClassVar
 
 import sympy as sp
 
-from symamp import errors
 from symamp.decompositions.checks import check_probabilities
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import Orbit
-from symamp.errors import FormatError
+from symamp.errors import (
+    ArgumentError,
+    ExpressionError,
+    FormatError,
+    NegativeProbabilityError,
+    Problem,
+    RowSumError,
+    UndecidedOrderError,
+    shown,
+)
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign, strictly_positive
 from symamp.formulas.parameter import Parameter
@@ -65,7 +73,7 @@ def normalised(orbits: Sequence[Orbit]) -> tuple[Orbit, ...]:
     """
     total = normal(sp.Add(*(orbit.mass(0) for orbit in orbits)))
     if total == 0:
-        raise FormatError("weights", "total 0", "weights whose total is positive")
+        raise FormatError("weights", Problem("their total is 0"), "give at least one positive weight")
     return tuple(
         replace(o, density=tuple(d / total for d in o.density), rest=tuple((d / total, n) for d, n in o.rest))
         for o in orbits
@@ -76,17 +84,22 @@ def check_description(data: Description) -> None:
     """Refuse undeclared symbols, a size that counts no inputs, and descriptions with parts missing or left over."""
     symbols = {p.symbol for p in data.parameters}
     if len(symbols) < len(data.parameters):
-        raise FormatError("parameters", ", ".join(p.name for p in data.parameters), "different names")
+        raise FormatError("parameters", ", ".join(p.name for p in data.parameters), "each name once")
     unknown = sorted({str(s) for e in expressions(data) for s in e.free_symbols - symbols})
     if unknown:
-        raise FormatError("expressions", f"the symbols {', '.join(unknown)}", "the symbols of the parameters only")
+        raise FormatError(
+            "expressions", Problem(f"undeclared symbols {', '.join(unknown)}"), "declare them as parameters"
+        )
     if sum(map(bool, (data.orbits, data.letters, data.shares))) != 1 or len(data.levels) != 2 * bool(data.shares):
-        raise FormatError("description", "another choice", "orbits, letters, or shares with two levels")
+        wrong = Problem("it gives none or several of orbits, letters and shares")
+        raise FormatError("description", wrong, "give orbits, or letters, or shares with two levels")
     lengths = [{len(o.density) for o in section} for section in (data.orbits, data.third)]
     if (data.third and not data.orbits) or lengths[0] - {2} or lengths[1] - {3}:
-        raise FormatError("density", "another number", "2 densities in orbits, 3 in third")
+        raise FormatError(
+            "density", Problem("wrong number of densities"), "give 2 in each of orbits, 3 in each of third"
+        )
     if any(counts not in COUNTS.values() for counts, _ in data.shares):
-        raise FormatError("shares", "other numbers of inputs", f"(inside, outside) of {', '.join(COUNTS)}")
+        raise FormatError("shares", Problem("unknown numbers of inputs"), f"(inside, outside) are {', '.join(COUNTS)}")
     if data.size or data.third or not data.orbits:
         counted = next((p for p in data.parameters if p.name == data.size), None)
         bound = None if counted is None or not counted.integer else counted.lower
@@ -132,9 +145,7 @@ def described_family(data: Description) -> DescribedFamily:
         powers.add(data.size)
     for p in data.parameters:  # proofs by cases put the lower bound in
         if p.name in powers and p.lower is not None and p.lower.is_Rational and p.lower > _MOST_EXPONENT:
-            raise errors.FormatError(
-                "parameters", p.describe(), f"lower bounds of at most {_MOST_EXPONENT} in exponents"
-            )
+            raise FormatError("parameters", p.describe(), f"lower bounds of at most {_MOST_EXPONENT} in exponents")
     family = member(replace(data, exponents=tuple(sorted(powers))), {})
     counted = next((p for p in data.parameters if p.name == data.size), None)
     three = data.third or any(sum(counts) == 3 for counts, _ in data.shares)
@@ -183,13 +194,13 @@ class DescribedFamily(Family):
         """Return an expression of the description at the values of this member."""
         value = sp.Integer(expr) if isinstance(expr, int) else put(expr, self._swap)
         if value.has(sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I):
-            raise errors.ExpressionError("parameters", f"{expr} at {self!r}", "values at which this is a real number")
+            raise ExpressionError("parameters", Problem(f"{expr} is not real at {self!r}"), "give other values")
         return value
 
     def table(self) -> FiniteMechanism:
         """Return the table that the description gives; ArgumentError if it gives none."""
         if self.data.table is None:
-            raise errors.ArgumentError("table", "none", "a family with explicit tables, see with_table")
+            raise ArgumentError("table", Problem("the family has none"), "give tables by with_table")
         return self.data.table(self)
 
     def with_table(self, table: Callable[[Any], FiniteMechanism]) -> DescribedFamily:
@@ -279,11 +290,13 @@ class _OneHot(DescribedFamily, OneHot):
             for a in self.letters():
                 _check_sign(a[i], f'{column} of "{a.label}"', self.parameters)
                 if i == 2 and not strictly_positive(a.other, self.parameters):
-                    place, value = f'other of "{a.label}"', errors.shown(a.other)
-                    raise errors.UndecidedOrderError(place, value, "what is proved to be > 0")
+                    place, value = f'other of "{a.label}"', shown(a.other)
+                    raise UndecidedOrderError(place, Problem(f"it is not proved that {shown(value)} > 0"), "assume it")
             total = sp.Add(*(a[i] for a in self.letters()))
             if not is_zero(total - 1):
-                raise errors.RowSumError(f"sum of {column}", errors.shown(total), "1")
+                raise RowSumError(
+                    column, Problem(f"the probabilities sum to {shown(total)}, not to 1"), "make them sum to 1"
+                )
 
 
 @lru_cache(maxsize=1024)
@@ -295,12 +308,13 @@ def _check_sign(value: sp.Expr, place: str, parameters: Sequence[Parameter], pro
     """Refuse what is negative, and with ``proved`` what is not proved to be >= 0; numbers always can be."""
     try:
         negative = sign(value, parameters) < 0
-    except errors.UndecidedOrderError as error:
+    except UndecidedOrderError as error:
         if proved or not parameters:
-            raise errors.UndecidedOrderError(place, errors.shown(value), error.accepted) from error
+            unknown = Problem(f"it is not proved that {shown(value)} >= 0")
+            raise UndecidedOrderError(place, unknown, error.accepted) from error
         return
     if negative:
-        raise errors.NegativeProbabilityError(place, errors.shown(value), "a number >= 0")
+        raise NegativeProbabilityError(place, value, "a number >= 0")
 
 
 def _check_further_inputs(orbits: Sequence[Orbit], total: sp.Expr | None, parameters: Sequence[Parameter]) -> None:
@@ -318,12 +332,12 @@ def _check_further_inputs(orbits: Sequence[Orbit], total: sp.Expr | None, parame
         number = normal(sp.Add(*(n for _, n in orbit.rest)))
         total = number if total is None else normal(total)
         if not is_zero(number - total):
-            accepted = f"numbers that sum to {errors.shown(total)}, as many inputs as there are"
-            raise errors.FormatError(place, errors.shown(number), accepted)
+            counts = Problem(f"the numbers sum to {shown(number)}")
+            raise FormatError(place, counts, f"there are {shown(total)} further inputs")
         rows = None if rows is None else rows + orbit.measure * sp.Add(*(d * n for d, n in orbit.rest))
     if rows is not None and total is not None and not is_zero(rows - total):
-        found, accepted = f"sum {errors.shown(normal(rows))}", f"{errors.shown(total)}, 1 for each"
-        raise errors.RowSumError("rows of the further inputs", found, accepted)
+        found = Problem(f"they sum to {shown(normal(rows))} in all")
+        raise RowSumError("rows of the further inputs", found, f"{shown(total)} rows sum to 1 each")
 
 
 def _check_third(pair: Sequence[Orbit], three: Sequence[Orbit], parameters: Sequence[Parameter]) -> None:
@@ -340,5 +354,5 @@ def _check_third(pair: Sequence[Orbit], three: Sequence[Orbit], parameters: Sequ
         _check_sign(orbit.measure, f"measure of '{orbit.label}'", parameters, proved=False)
     for i, j in permutations(range(3), 2):
         if law(three, i, j) != law(pair, 0, 1):
-            accepted = "orbits that x0 and x1, and so any two inputs, see as those without x2"
-            raise errors.FormatError("third", f"what x{i} and x{j} see", accepted)
+            differs = Problem(f"x{i} and x{j} have other densities than x0 and x1 in orbits")
+            raise FormatError("third", differs, "all pairs of inputs have the same joint densities")

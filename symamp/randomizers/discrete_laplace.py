@@ -11,7 +11,7 @@ from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.arguments import exact_number
+from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Parametrised
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
@@ -68,7 +68,7 @@ def discrete_laplace_gamma(even: bool) -> sp.Expr:
 
 # -------------------------------- Discrete Laplace noise on a range of integers, clipped to it: the geometric mechanism
 
-_LARGEST = 2_000
+_LARGEST, _MOST_LISTED = 2_000, 63
 
 
 class DiscreteLaplace(Parametrised, Mechanism):
@@ -151,6 +151,11 @@ class DiscreteLaplace(Parametrised, Mechanism):
         """Return the table over all inputs: what is derived from it is the same."""
         rows = {str(x): {str(y): p for y, p in enumerate(self._row(x))} for x in range(self.B + 1)}
         return FiniteMechanism(rows, name=repr(self))
+
+    @property
+    def listed(self) -> Mechanism:
+        """The table, where B is at most 63 and the budget is a number."""
+        return self.table() if self.B <= _MOST_LISTED and not self.parameters else self
 
     def near(self, neighbours: object) -> FiniteMechanism:
         """Return the table of which only inputs at distance at most so much are compared, or pairs of a list.

@@ -14,11 +14,14 @@ import sympy as sp
 from symamp.decompositions.blanket import blanket, triple
 from symamp.decompositions.checks import check_probabilities
 from symamp.decompositions.decomposition import Decomposition, merged
+from symamp.decompositions.listed_laws import check_groups
 from symamp.decompositions.printing import text
-from symamp.errors import ArgumentError, VerificationError
+from symamp.decompositions.randomizer import groups_of
+from symamp.errors import ArgumentError, Problem, VerificationError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter, check_range
-from symamp.numbers.arguments import printable_number
+from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.reading import printable_number
 from symamp.numbers.substitution import put as substituted
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
@@ -44,7 +47,7 @@ def verify(family: Mechanism, member: Mechanism, table: FiniteMechanism, swap: M
             _compare(member, f"data set with {other}", triple(member, pair, weights), triple(table, pair, weights))
     budget, expected_budget = member.local_epsilon(), table.local_epsilon()
     if normal(sp.exp(budget)) != normal(sp.exp(expected_budget)):
-        raise VerificationError(f"{member!r} local epsilon", budget, str(expected_budget))
+        raise VerificationError(f"local epsilon of {member!r}", budget, f"{expected_budget}, from its table")
     first = blanket(member, member.pairs()[0])
     return f"{member!r}: {len(first.components)} components, gamma = {first.gamma}, local epsilon = {budget}"
 
@@ -63,7 +66,9 @@ def _at(family: Mechanism, swap: Mapping[sp.Expr, sp.Expr], pair: tuple[str, str
 
 def _compare(member: Mechanism, what: str, found: Decomposition, expected: Decomposition) -> None:
     if _positive(found) != _positive(expected):
-        raise VerificationError(f"{member!r} {what}", str(found.components), str(expected.components))
+        raise VerificationError(
+            f"{what} of {member!r}", str(found.components), f"{expected.components}, from its table"
+        )
 
 
 def _positive(decomposition: Decomposition) -> tuple[frozenset[object], frozenset[object]]:
@@ -74,6 +79,7 @@ def _positive(decomposition: Decomposition) -> tuple[frozenset[object], frozense
 # ------------------------------------------------------------- Mechanism families: randomizers with declared parameters
 
 _LARGEST_EXPANDED, _LARGEST_EXPONENT = 24, 10**18
+_MOST_CHECKED = 20_000
 
 
 class Parametrised:
@@ -81,6 +87,8 @@ class Parametrised:
 
     ``slug`` is the name on the command line and in files.
     """
+
+    _internal_names = "check_names count declared exponents key names slug"
 
     name: str
     slug: ClassVar[str]
@@ -108,7 +116,7 @@ class Parametrised:
         known_values = {p.symbol: self.values[p.name] for p in self.declared if not self.values[p.name].free_symbols}
         self.parameters = tuple(p.given(known_values) for p in free)
 
-    __iter__ = None  # values are found by name: without this, whoever tries to iterate would ask for 0, 1, ...
+    __iter__ = None  # values are found by name: without this, iteration would ask for 0, 1, ...
 
     def __getitem__(self, name: str) -> sp.Expr:
         return self.values[name]
@@ -125,7 +133,7 @@ class Parametrised:
         >>> sa.RandomizedResponse.check_names(["d"])
         Traceback (most recent call last):
         ...
-        symamp.errors.ArgumentError: parameter: got d; accepted: one of eps0, k
+        symamp.errors.ArgumentError: parameter: got d, expected one of eps0, k
         """
         for name in names:
             if name not in cls.names():
@@ -193,6 +201,8 @@ class Family(Parametrised, Mechanism):
     ``typical`` the sizes shown in the gallery (budgets left out).
     """
 
+    _internal_names = "general small typical"
+
     source: ClassVar[str]
     small: ClassVar[tuple[Mapping[str, object], ...]]
     typical: ClassVar[Mapping[str, object]]
@@ -223,6 +233,8 @@ class Family(Parametrised, Mechanism):
         """Check the description against the explicit table at each of the given parameter values.
 
         Components for the representative pairs, gamma, local epsilon and the lower-bound triples must agree exactly.
+        Where the table is small and rational, and the family declares ``pair_groups``, the law of every input at every
+        pair must be below a mixture of what is declared, by weights that are fractions.
         Returns one line per size. Raises VerificationError with both values at the first disagreement.
 
         >>> import symamp as sa
@@ -233,8 +245,20 @@ class Family(Parametrised, Mechanism):
         for size in sizes:
             member = self.at(**dict(size))
             swap = {self.values[name]: member.values[name] for name in self.values}
-            lines.append(verify(self, member, member.table(), swap))
+            table = member.table()
+            lines.append(verify(self, member, table, swap))
+            _verify_groups(member, table)
         return tuple(lines)
+
+
+def _verify_groups(member: Family, table: FiniteMechanism) -> None:
+    """Check what a member declares of all inputs against its table, where that is small and has rational entries."""
+    groups, orbits = groups_of(member), table.orbits(table.inputs)
+    entries = [[normal(orbit.mass(i)) for orbit in orbits] for i in range(len(table.inputs))]
+    is_rational = all(p.is_Rational for row in entries for p in row)
+    if groups is not None and is_rational and len(entries) ** 3 * len(orbits) <= _MOST_CHECKED:
+        rows = {x: list(map(fmpq_of, row)) for x, row in zip(table.inputs, entries, strict=True)}
+        check_groups(rows, groups, fmpq_of(normal(sp.exp(member.local_epsilon()))), repr(member))
 
 
 def _of_numbers(table: Callable[[Any], FiniteMechanism]) -> Callable[[Any], FiniteMechanism]:
@@ -244,7 +268,7 @@ def _of_numbers(table: Callable[[Any], FiniteMechanism]) -> Callable[[Any], Fini
     def written_out(self: Family) -> FiniteMechanism:
         if self.parameters:
             free = ", ".join(p.name for p in self.parameters)
-            raise ArgumentError("table", f"{self!r} with {free} free", "numbers for all parameters")
+            raise ArgumentError("table", Problem(f"{self!r} has no number for {free}"), "give it by .at(...)")
         return table(self)
 
     return written_out

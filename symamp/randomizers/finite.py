@@ -17,15 +17,16 @@ from flint import fmpq
 from symamp.decompositions.checks import check_probabilities
 from symamp.decompositions.numeric_table import Exact, NumericTable, expression
 from symamp.decompositions.randomizer import Orbit, known_label
-from symamp.errors import ArgumentError, FormatError, RowSumError
+from symamp.errors import ArgumentError, FormatError, Problem, RowSumError
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0, Parameter, admissible_points, check_range, probing_points
-from symamp.numbers.arguments import exact_number, printable_number
-from symamp.numbers.formula import Point
-from symamp.numbers.rationals import fits, fmpq_of, fraction, rational_of
-from symamp.numbers.reading import PRINTABLE_BITS, parse_expression, read_formula
+from symamp.numbers.rationals import fmpq_of, rational_of
+from symamp.numbers.reading import Point, exact_number, fits, fraction, parse_expression, printable_number, read_formula
 from symamp.numbers.substitution import put
+from symamp.numbers.unevaluated import PRINTABLE_BITS
 from symamp.randomizers.mechanism import Mechanism
+
+_LARGEST_COUNTED_LENGTH = 30  # longer strings and larger sets are far too many for a table, whatever their number
 
 # --- What may be given as a table: mappings, matrices, arrays, lists of rows, data frames; as labelled rows of values
 
@@ -74,9 +75,8 @@ def normalised(rows: dict[str, dict[str, object]]) -> dict[str, dict[str, object
             continue
         whole = sum(exact.values(), fmpq(0))
         if not abs(whole - 1) <= _WITHIN:
-            raise RowSumError(
-                f'row of input "{x}"', f"sum {float(fraction(whole) or 0):.9g}", "rows within 2**-20 of 1"
-            )
+            off = Problem(f"the probabilities sum to {float(fraction(whole) or 0):.9g}")
+            raise RowSumError(f'row of input "{x}"', off, "normalise=True divides sums within 2**-20 of 1 only")
         result[x] = {y: number / whole for y, number in exact.items()}
     return result
 
@@ -105,7 +105,8 @@ def _labelled(table: Mapping[Any, Any]) -> dict[str, dict[str, object]]:
             raise FormatError(f'table["{x}"]', type(row).__name__, "a mapping {message: probability}")
         entries = {_label(y): value for y, value in row.items()}
         if x in rows or len(entries) != len(row):
-            raise FormatError(f'table["{x}"]', x, "labels that differ as strings")
+            twice = Problem("two labels are the same text")
+            raise FormatError(f'table["{x}"]', twice, "give labels that differ as text")
         rows[x] = entries
     return rows
 
@@ -113,7 +114,7 @@ def _labelled(table: Mapping[Any, Any]) -> dict[str, dict[str, object]]:
 def _numbered(rows: Any) -> dict[str, dict[str, object]]:
     for i, row in enumerate(rows):
         if not _is_row(row) or len(row) != len(rows[0]):
-            raise FormatError(f"row {i} of the table", type(row).__name__, "rows of equal length")
+            raise FormatError(f"row {i} of the table", type(row).__name__, "a list as long as row 0")
     return {f"x{i}": {f"y{j}": value for j, value in enumerate(row)} for i, row in enumerate(rows)}
 
 
@@ -121,7 +122,7 @@ def _framed(frame: Any) -> dict[str, dict[str, object]]:
     inputs, messages = ([_label(key) for key in axis] for axis in (frame.index, frame.columns))
     for labels in (inputs, messages):
         if len(set(labels)) != len(labels):
-            raise FormatError("table", "a label twice", "labels that differ as strings")
+            raise FormatError("table", Problem("two labels are the same text"), "give labels that differ as text")
     values = frame.to_numpy(dtype=object).tolist()
     return {x: dict(zip(messages, row, strict=True)) for x, row in zip(inputs, values, strict=True)}
 
@@ -135,7 +136,7 @@ def _is_row(row: object) -> bool:
 def _label(key: object) -> str:
     try:
         return str(key)
-    except Exception:  # Python refuses to print integers of more than 4300 digits, and this may be anyone's code
+    except Exception:  # Python does not print integers of more than 4300 digits, and str may raise
         raise FormatError("label", key, "a label that can be printed") from None
 
 
@@ -148,7 +149,7 @@ def declared_parameters(parameters: object) -> dict[str, Parameter]:
         raise FormatError("parameters", parameters, "a list of Parameter, such as [Parameter('p', lower=0, upper=1)]")
     declared = {p.name: p for p in parameters}
     if len(declared) != len(parameters):
-        raise FormatError("parameters", [p.name for p in parameters], "different names")
+        raise FormatError("parameters", [p.name for p in parameters], "each name once")
     return declared
 
 
@@ -195,7 +196,8 @@ class Entries:
         swap = {}
         for symbol in sorted(value.free_symbols, key=str):
             if self.symbols.setdefault(symbol.name, symbol) != symbol:
-                raise FormatError(place, f"two different SymPy symbols named {symbol.name}", "one symbol for each name")
+                twice = Problem(f"two different SymPy symbols are named {symbol.name}")
+                raise FormatError(place, twice, "make it once and use it everywhere")
             parameter = self.declared.get(symbol.name) or self.found.setdefault(symbol.name, _assumed(symbol))
             swap[symbol] = parameter.symbol
         return read_formula(value, place, swap, *self.admissible(), floats=True)
@@ -228,8 +230,8 @@ def _assumed(symbol: sp.Symbol) -> Parameter:
 
 ALL = "all"
 _ACCEPTED = "'all', a distance > 0, or a list of pairs of inputs"
-_PAIRS = "pairs of two different inputs"
-_METRIC = "inputs that are numbers or points with a metric: labels such as 0, 1/2 or (1, 2), or a list of pairs"
+_PAIRS = "a pair of two different inputs"
+_METRIC = "label inputs by numbers or points, such as 1/2 or (1, 2), or give neighbours as a list of pairs"
 
 
 def neighbouring(inputs: Sequence[str], neighbours: object) -> list[tuple[int, int]]:
@@ -247,12 +249,12 @@ def neighbouring(inputs: Sequence[str], neighbours: object) -> list[tuple[int, i
         square = distance(neighbours) ** 2
         points = [_point(x) for x in inputs]
         if len({len(p) for p in points}) > 1:
-            raise ArgumentError("neighbours", neighbours, _METRIC)
+            raise ArgumentError("neighbours", Problem("the inputs are points of different dimensions"), _METRIC)
         found = [
             (i, j) for i, j in combinations(range(len(points)), 2) if sign(square - _square(points[i], points[j])) >= 0
         ]
     if not found:
-        raise ArgumentError("neighbours", neighbours, "a distance, or a list, with at least one pair of inputs")
+        raise ArgumentError("neighbours", Problem("no two inputs are neighbours"), "give a larger distance, or pairs")
     return found
 
 
@@ -277,7 +279,7 @@ def _point(label: str) -> tuple[Fraction, ...]:
     try:
         return tuple(Fraction(part.strip()) for part in label.strip().removeprefix("(").removesuffix(")").split(","))
     except (ValueError, ZeroDivisionError):
-        raise ArgumentError("neighbours", f"a distance between inputs such as {label!r}", _METRIC) from None
+        raise ArgumentError("neighbours", Problem(f"the input {label!r} has no distance to others"), _METRIC) from None
 
 
 def _square(x: Sequence[Fraction], z: Sequence[Fraction]) -> sp.Rational:
@@ -287,8 +289,6 @@ def _square(x: Sequence[Fraction], z: Sequence[Fraction]) -> sp.Rational:
 # ------------------------------------------------- A local randomizer given as a table: {input: {message: probability}}
 
 _MOST_INPUTS, _MOST_MESSAGES, _MOST_ENTRIES = 400, 4000, 160_000
-_UNCOUNTED = 30
-"""Exponents from here on count as this: even two letters make more strings than a table has messages."""
 
 
 class FiniteMechanism(Mechanism):
@@ -383,7 +383,9 @@ class FiniteMechanism(Mechanism):
         (('0', '1'), ('1', '0'), ('1', '2'), ('2', '1'))
         """
         if self._numeric is None:
-            raise ArgumentError("neighbours", repr(self), "a table with numbers for all parameters")
+            raise ArgumentError(
+                "neighbours", Problem(f"{self!r} has free parameters"), "give numbers by .at(...) first"
+            )
         found = copy(self)
         for cached in ("_key", "_hash"):
             found.__dict__.pop(cached, None)
@@ -437,7 +439,7 @@ class FiniteMechanism(Mechanism):
         for name, value in values.items():
             if name not in by_name:
                 raise ArgumentError(
-                    "parameter", name, f"one of {', '.join(by_name)}" if by_name else "none: all are fixed"
+                    "parameter", Problem(f"{name} is not free"), f"free are {', '.join(by_name) or 'none'}"
                 )
             numbers[name] = printable_number(value, name)
         swap = {by_name[name].symbol: number for name, number in numbers.items()}
@@ -457,12 +459,12 @@ class FiniteMechanism(Mechanism):
 
 
 def check_size(inputs: int, messages: int) -> None:
-    """Raise FormatError for a table that is too large; whoever writes one out asks before.
+    """Raise FormatError for a table that is too large; asked before one is written out.
 
     >>> check_size(3, 10**12)
     Traceback (most recent call last):
     ...
-    symamp.errors.FormatError: table: got 1000000000000 messages; accepted: 1 to 4000 messages and at most 160000 ...
+    symamp.errors.FormatError: table: got 1000000000000 messages, expected 1 to 4000 messages and at most 160000 ...
     """
     if not 2 <= inputs <= _MOST_INPUTS:
         raise FormatError("table", f"{_shown(inputs)} inputs", f"2 to {_MOST_INPUTS} inputs")
@@ -478,10 +480,10 @@ def _shown(count: int) -> str:
 def strings(letters: int, length: int) -> int:
     """Return how many strings of that length there are over an alphabet; too many to be listed are not counted.
 
-    >>> strings(3, 4), strings(2, 10**18) == 2**_UNCOUNTED
+    >>> strings(3, 4), strings(2, 10**18) == 2**_LARGEST_COUNTED_LENGTH
     (81, True)
     """
-    return int(letters ** min(length, _UNCOUNTED))
+    return int(letters ** min(length, _LARGEST_COUNTED_LENGTH))
 
 
 def subsets(size: int, chosen: int) -> int:
@@ -490,4 +492,4 @@ def subsets(size: int, chosen: int) -> int:
     >>> subsets(5, 2), subsets(10**18, 10**17) > 10**300
     (10, True)
     """
-    return comb(size, min(chosen, size - chosen, _UNCOUNTED))
+    return comb(size, min(chosen, size - chosen, _LARGEST_COUNTED_LENGTH))

@@ -1,4 +1,4 @@
-"""A mechanism: a local randomizer with the front steps of the derivation, put where users look for them."""
+"""A mechanism: a local randomizer with everything that is derived from it as methods."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.worst_pair import WorstPair, worst_pair
 from symamp.errors import (
     ArgumentError,
+    Problem,
     SupportMismatchError,
     SymampError,
     UndecidedOrderError,
@@ -35,6 +36,7 @@ from symamp.errors import (
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.formulas.parameter import Parameter
+from symamp.public_names import PublicNames
 
 # -------- What a notebook shows of a subject of questions: its name, the ranges of what is still free, its local budget
 
@@ -73,7 +75,7 @@ class NotebookView:
 UTILITIES = ("frequency", "mean")
 
 
-class Useful:
+class Utility:
     """What mechanisms say of their use; nothing is known unless one says so."""
 
     def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
@@ -87,7 +89,7 @@ class Useful:
         >>> sa.RandomizedResponse().support_probabilities()
         (exp(eps0)/(k + exp(eps0) - 1), 1/(k + exp(eps0) - 1))
         """
-        raise SupportMismatchError("utility", repr(self), "a mechanism whose reports count for single inputs")
+        raise SupportMismatchError("utility", Problem(f"{self!r} has no frequency estimator"), "see sa.choose")
 
     def mean_variance(self) -> sp.Expr:
         """Return the largest variance, over inputs in [0, 1], that one report adds where it is made unbiased.
@@ -98,7 +100,9 @@ class Useful:
         >>> sa.Laplace(eps0=2).mean_variance()
         1/2
         """
-        raise SupportMismatchError("utility", repr(self), "OneBitMean or Laplace for means")
+        raise SupportMismatchError(
+            "utility", Problem(f"{self!r} has no mean estimator"), "OneBitMean and Laplace have one"
+        )
 
     def message_bits(self) -> sp.Expr | None:
         """Return log2 of the number of messages, None where they are points of a continuum.
@@ -128,7 +132,7 @@ def variance_of(mechanism: Any, utility: str) -> sp.Expr:
     """
     if utility not in UTILITIES:
         raise ArgumentError("utility", utility, f"one of {', '.join(UTILITIES)}")
-    if not isinstance(mechanism, Useful):
+    if not isinstance(mechanism, Utility):
         raise ArgumentError("mechanism", type(mechanism).__name__, "a mechanism of symamp")
     if utility == "mean":
         found: sp.Expr = mechanism.mean_variance()
@@ -143,22 +147,39 @@ def of_two_levels(mechanism: LocalRandomizer, ratio: sp.Expr) -> tuple[sp.Expr, 
     levels = list(dict.fromkeys(normal(d) for orbit in orbits for d in orbit.density))
     high = [a for a in levels for b in levels if a is not b and is_zero(a / b - ratio)]
     if len(levels) != 2 or len(high) != 1:
-        raise SupportMismatchError("utility", repr(mechanism), "a mechanism of two levels")
+        raise SupportMismatchError("utility", Problem(f"{mechanism!r} has no two levels"), "give support_probabilities")
     counted = [orbit for orbit in orbits if normal(orbit.density[0]) == high[0]]
     p, q = (normal(sp.Add(*(orbit.mass(i) for orbit in counted))) for i in (0, 1))
     return p, q
 
 
-# -------- What analyses may ask of the subject of a question, answered for one of which nothing is known but its budget
+# ------------- What bounds may ask of the subject of a question, answered for one of which only the budget is known
+
+MESSAGES, DATA = "messages", "data"
+"""What a shuffler may permute."""
 
 
-class SubjectBase(Useful):
+class SubjectBase(PublicNames, Utility):
     """The answers of a subject of which nothing is known; mechanisms, noise and laws of one's own say what is."""
+
+    _internal_names = (
+        "compared_ratio compares_all densities known_by_parameters local_ratio mechanism members noise randomizers "
+        "shuffled takes_part triple"
+    )
 
     local_ratio: Any
     """Returns e^eps0 for any two inputs."""
+    takes_part: sp.Rational = sp.S.One
+    """The probability with which another user's message is there."""
+    shuffled: str = MESSAGES
+    """What the shuffler permutes."""
     known_by_parameters: bool = False
     """Whether (p, beta, q) of Wang (2023) tell more of the subject than the rest that is known of it."""
+
+    @property
+    def randomizers(self) -> tuple[Any, ...]:
+        """What users run, one entry for each group of them: all run the same."""
+        return (self,)
 
     @property
     def mechanism(self) -> Any:
@@ -269,15 +290,17 @@ def _order(expr: sp.Expr, parameters: Sequence[Parameter]) -> int:
         return 0
     found = sign(value, parameters)
     if found not in (-1, 0, 1):
-        raise UndecidedOrderError("sign", shown(expr), "an expression of one sign")
+        raise UndecidedOrderError("sign", expr, "an expression of one sign")
     return found
 
 
-# ---------------- A mechanism: a local randomizer with the front steps of the derivation, put where users look for them
+# ------------------------------- A mechanism: a local randomizer with everything that is derived from it as methods
 
 
 class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
     """What a user runs: a described local randomizer that offers what is derived from it."""
+
+    _internal_names = "first_input_stands_for_all listed"
 
     first_input_stands_for_all: ClassVar[bool] = False
     """Whether, where both values of a part are equal and other users hold them, too, the first input is the worst."""
@@ -287,7 +310,8 @@ class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
 
         An input is its label, or what a table was given for it: the number 0 is the input "0". The pair may be left out
         when all ordered pairs have equal component lists. Components are exact SymPy
-        expressions ``(ratio0, ratio1, mass)``, merged by equal ratios (000, Theorems 6 and 7).
+        expressions ``(ratio0, ratio1, mass)``, merged by equal ratios (Su, Cheng, Wang 2025, Theorems 6
+        and 7).
 
         Raises UnknownInputError for an unknown or missing pair, UndecidedOrderError when the infimum over inputs
         cannot be proved under the stated assumptions.
@@ -370,7 +394,7 @@ class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
 
         ``others`` is one input, or weights {input: weight} that sum to 1 (each user draws one). The triple is
         A0 = R(x0), A1 = R(x1), A2 the law of one other user's message; its divergence is a *lower* bound for the
-        shuffled mechanism (000, Theorem 14). Raises UnknownInputError or ArgumentError.
+        shuffled mechanism (Su, Cheng, Wang 2025, Theorem 14). Raises UnknownInputError or ArgumentError.
 
         >>> import symamp as sa
         >>> k = sa.Parameter("k", lower=3, integer=True)

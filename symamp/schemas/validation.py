@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Never
 
-from symamp.errors import ArgumentError, FormatError
+from symamp.errors import ArgumentError, FormatError, Problem
 
 _MOST_DEPTH, _MOST_VALUES, _MOST_BITS = 16, 500_000, 4000
 
@@ -43,7 +43,7 @@ def check_document(document: object, name: str) -> dict[str, Any]:
     >>> check_document({"format": "symamp-mechanism", "version": 1, "name": ""}, "mechanism")
     Traceback (most recent call last):
     ...
-    symamp.errors.FormatError: document: got no inputs; accepted: the keys format, version, name, inputs, messages, table
+    symamp.errors.FormatError: document: missing key 'inputs'; required are format, version, name, inputs, messages, table
     """  # noqa: E501
     if not isinstance(document, dict):
         refuse("document", document, "an object")
@@ -71,19 +71,21 @@ def _check_size(document: object) -> None:
     for _ in range(_MOST_DEPTH):
         seen += len(level)
         if seen > _MOST_VALUES:
-            raise FormatError("document", "more values", f"at most {_MOST_VALUES} values")
+            raise FormatError("document", Problem("it is too long"), f"give at most {_MOST_VALUES} values")
         inner: list[object] = []
         for value in level:
             if isinstance(value, dict):
                 for key in value:
                     if not isinstance(key, str):
-                        refuse("document", key, "text as keys")
+                        refuse("key of the document", key, "text")
                 inner += value.values()
             elif isinstance(value, list):
                 inner += value
         level = inner
     if level:
-        raise FormatError("document", "lists or objects nested too deeply", f"at most {_MOST_DEPTH} levels")
+        raise FormatError(
+            "document", Problem("lists or objects are nested too deeply"), f"use at most {_MOST_DEPTH} levels"
+        )
 
 
 def _explain(error: Any, document: dict[str, Any]) -> Never:
@@ -91,14 +93,16 @@ def _explain(error: Any, document: dict[str, Any]) -> Never:
     place = _place(document, error.name.removeprefix("data")) or "document"
     if rule == "required":
         missing = next(key for key in definition["required"] if key not in value)
-        raise FormatError(place, f"no {missing}", f"the keys {', '.join(definition['required'])}")
+        raise FormatError(
+            place, Problem(f"missing key {missing!r}"), f"required are {', '.join(definition['required'])}"
+        )
     accepted = definition.get("description", "what the schema says")
     if rule == "additionalProperties":
         known, patterns = definition.get("properties", {}), definition.get("patternProperties", {})
         extra = next(k for k in value if k not in known and not any(re.search(p, k) for p in patterns))
         if patterns:
             refuse(f"{place}[{json.dumps(extra)}]", extra, accepted)
-        refuse(place, extra, f"the keys {', '.join(known)}")
+        raise FormatError(place, Problem(f"unknown key {printable(extra)!r}"), f"the keys are {', '.join(known)}")
     refuse(place, value, accepted)
 
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
 
 import sympy as sp
 from flint import fmpq
 
 from symamp.bounds.own_law import own_law
-from symamp.bounds.registry import analysis
+from symamp.bounds.registry import named
 from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Decomposition
-from symamp.decompositions.to_law import number
-from symamp.errors import ArgumentError, PrecisionError, SupportMismatchError
-from symamp.numbers.arguments import digit_count, relative_gap, users
+from symamp.decompositions.to_law import level_of, number
+from symamp.errors import ArgumentError, PrecisionError, Problem, SupportMismatchError
+from symamp.laws.law import Level
+from symamp.numbers.limits import Limits, checked_effort
+from symamp.numbers.reading import budget, digit_count, failure_probability, relative_gap, users
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import ALL
+from symamp.settings.users_who_differ import HeterogeneousUsers
 from symamp.sums.divergence import Settings
-from symamp.sums.inversion import LARGEST_EPS
+from symamp.sums.inversion import LARGEST_EPS, log_of
 
 _DOUBLE_DIGITS = 15
 """Digits that doubles can carry."""
@@ -27,11 +31,15 @@ _ASKED = ("compared_ratio", "local_ratio", "members", "parameters", "variation_r
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: the subject, the number of users and the analysis (None: the least of all proved bounds)."""
+    """What is asked: the subject, the number of users and the analysis (None: the least of all proved bounds).
 
-    subject: Any  # a Subject; the protocol itself cannot be compared or hashed
+    The subject may be users who differ; ``victim`` is then the number of the group that is asked about, None for all.
+    """
+
+    subject: Any  # a Subject, or users who differ; the protocol itself cannot be compared or hashed
     n: int
     method: str | None = None
+    victim: int | None = None
 
     @staticmethod
     def of(subject: object, n: object, method: object, neighbours: object = ALL) -> Question:
@@ -48,22 +56,79 @@ class Question:
         checked = checked_subject(own_law(subject) if isinstance(subject, Decomposition | list | tuple) else subject)
         if not isinstance(neighbours, str) or neighbours != ALL:
             if not hasattr(checked, "near"):
-                told = f"{ALL!r}: {checked!r} has no metric; a table has one (.table()), and noise"
-                raise SupportMismatchError("neighbours", neighbours, told)
+                told = Problem(f"{checked!r} has no metric")
+                raise SupportMismatchError("neighbours", told, f"take {ALL!r}, noise, or a .table()")
             checked = checked.near(neighbours)
         if method is not None:
-            method = analysis(method, checked).name
+            method = named(method, checked).name
         return Question(checked, users(n), method)
+
+    @staticmethod
+    def of_users(crowd: HeterogeneousUsers, victim: object = None) -> Question:
+        """Return the question about users who differ: about all groups of victims, or about one by its number."""
+        numbers = crowd.numbers
+        if victim is not None and (isinstance(victim, bool) or victim not in numbers):
+            known = ", ".join(map(str, numbers))
+            told = f"the number of a group with an honest user ({known}), or None for all"
+            raise ArgumentError("victim", victim, told)
+        return Question(crowd, crowd.n, None, None if victim is None else numbers[numbers.index(victim)])
 
 
 @dataclass(frozen=True)
 class Query:
-    """One question to a profile: the quantity, what is given exactly, as it was written, and the digits wanted."""
+    """One question to a profile, read at the door: nothing on the way to its answer converts a number again.
+
+    ``quantity`` is "epsilon" or "delta", ``given`` the other of the two, exactly, and ``written`` as it was given.
+    ``digits`` are those wanted, None where ``settings`` say how near enclosures are to be; ``effort`` how long searches
+    may go on.
+    """
 
     quantity: str
     given: fmpq | sp.Expr
     written: str
     digits: int | None = None
+    settings: Settings = field(default=Settings(), compare=False, repr=False)
+    effort: str = "default"
+
+    @staticmethod
+    def of_epsilon(delta: object, gap: object, digits: object = None, effort: object = "default") -> Query:
+        """Return the question for the least eps at ``delta``; its ends are doubles, and so are at most 15 digits."""
+        told = "epsilon, whose ends are doubles"
+        return Query(
+            "epsilon", failure_probability(delta), str(delta), *_accuracy(gap, digits, told), checked_effort(effort)
+        )
+
+    @staticmethod
+    def of_delta(eps: object, gap: object, digits: object = None, effort: object = "default") -> Query:
+        """Return the question for delta at ``eps``."""
+        return Query("delta", budget(eps), str(eps), *_accuracy(gap, digits), checked_effort(effort))
+
+    @cached_property
+    def log_delta(self) -> float:
+        """The logarithm of the delta that is given."""
+        return log_of(self.given)
+
+    @property
+    def level(self) -> Level:
+        """The level of the eps that is given."""
+        return level_of(self.given)
+
+    @property
+    def usual(self) -> Self:
+        """The same question with the usual gap in place of digits."""
+        return replace(self, digits=None, settings=Settings())
+
+    def limited(self) -> Self:
+        """Return the question with limits of its own, as its effort says."""
+        return self.under(Limits.of(self.effort))
+
+    def under(self, limits: Limits) -> Self:
+        """Return the question with these limits."""
+        return replace(self, settings=self.settings.under(limits))
+
+    def to_gap(self, gap: float) -> Self:
+        """Return the question with another relative gap in delta."""
+        return replace(self, settings=replace(self.settings, gap=gap))
 
 
 def checked_subject(subject: Any) -> Subject:
@@ -74,25 +139,29 @@ def checked_subject(subject: Any) -> Subject:
         )
     if subject.parameters:
         free = [p.name for p in subject.parameters]
-        told = f"numbers for all parameters: --{free[0]} ... on the command line, .at({free[0]}=...) in Python"
-        raise ArgumentError("mechanism", f"{subject!r} with {', '.join(free)} free", told)
+        told = f"give numbers for all parameters: --{free[0]} ... on the command line, .at({free[0]}=...) in Python"
+        raise ArgumentError("mechanism", Problem(f"{subject!r} has {', '.join(free)} free"), told)
     ratio = subject.local_ratio()
     if ratio is not sp.oo:
         with at_precision(64):
             if number(ratio)().log() > LARGEST_EPS:
-                raise ArgumentError("mechanism", repr(subject), f"a local budget of at most {LARGEST_EPS:g}")
+                raise ArgumentError(
+                    "mechanism",
+                    Problem(f"the local budget of {subject!r} is too large"),
+                    f"the limit is {LARGEST_EPS:g}",
+                )
     checked: Subject = subject
     return checked
 
 
-def accuracy(gap: object, digits: object, doubles: str = "") -> tuple[Settings, int | None]:
-    """Return what an evaluation aims at: a relative gap in delta, or so many digits.
+def _accuracy(gap: object, digits: object, doubles: str = "") -> tuple[int | None, Settings]:
+    """Return the digits wanted, and what an evaluation aims at: a relative gap in delta, or so many digits.
 
     ``doubles`` says why the answer has no more digits than doubles have, where that is so: PrecisionError for more.
     """
     if digits is None:
-        return Settings(gap=relative_gap(gap)), None
+        return None, Settings(gap=relative_gap(gap))
     wanted = digit_count(digits)
     if doubles and wanted > _DOUBLE_DIGITS:
         raise PrecisionError("digits", wanted, f"at most {_DOUBLE_DIGITS} for {doubles}")
-    return Settings.of_digits(wanted), wanted
+    return wanted, Settings.of_digits(wanted)

@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from html import escape
-from itertools import pairwise
-from math import comb, log
+from math import comb
 from typing import Any
 
 import flint
 import sympy as sp
 from flint import arb, arb_poly
 
-from symamp.bounds.bound import DataSets
-from symamp.bounds.subject import Subject
+from symamp.bounds.hypotheses import (
+    DATA_SHUFFLED,
+    EVERYONE,
+    FINITE_BUDGET,
+    MESSAGES_SHUFFLED,
+    ONE_COMPARISON,
+    RANDOMIZER,
+    Hypothesis,
+    Theorem,
+)
+from symamp.bounds.subject import Setting, Subject
 from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.pairs import only_pair
 from symamp.decompositions.to_law import law_of, number
-from symamp.errors import ArgumentError, FormatError, SupportMismatchError, SymampError
-from symamp.formulas.order import sign
+from symamp.errors import ArgumentError, FormatError, Problem, SymampError
+from symamp.formulas.order import maximum, sign
 from symamp.laws.law import BallGparv, Law, Level, Number, ball_gparv, total
-from symamp.numbers.arguments import exact_number, users
+from symamp.numbers.reading import exact_number, users
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.families.randomized_response import RandomizedResponse
 from symamp.randomizers.finite import FiniteMechanism
-from symamp.randomizers.mechanism import Mechanism
-from symamp.sums.divergence import Enclosure, Settings
+from symamp.randomizers.mechanism import DATA, MESSAGES, Mechanism
 from symamp.sums.enumeration import enumerated_sum
-from symamp.sums.groups import Group, Steps, Walk, enclose_groups
+from symamp.sums.groups import Group
+from symamp.sums.sign_sums import Steps, Walk
 
 # ------------ Users who differ: groups that run mechanisms of their own, and what is shuffled, the messages or the data
 
-MESSAGES, DATA = "messages", "data"
 _SHAPE = "a list of (number of users, mechanism)"
 
 
@@ -60,6 +67,9 @@ class HeterogeneousUsers:
     left_out: tuple[int, ...] = ()
     """The groups without an honest user, by their numbers in the list that was given."""
 
+    def __post_init__(self) -> None:
+        _THEOREMS[self.shuffled].check(self, "users who differ")
+
     @property
     def numbers(self) -> tuple[int, ...]:
         """The number of each group in the list that was given, groups without an honest user counted."""
@@ -72,6 +82,33 @@ class HeterogeneousUsers:
         return sum(count for count, _ in self.groups)
 
     @property
+    def mechanism(self) -> None:
+        """The one mechanism that all users run: there is none."""
+
+    @property
+    def randomizers(self) -> tuple[Subject, ...]:
+        """What users run, one entry for each group."""
+        return tuple(subject for _, subject in self.groups)
+
+    @property
+    def takes_part(self) -> sp.Rational:
+        """The probability with which another user's message is there."""
+        return 1 - self.dropout
+
+    @property
+    def compares_all(self) -> bool:
+        """Whether any two inputs are compared, in all groups."""
+        return all(subject.compares_all for subject in self.randomizers)
+
+    def local_ratio(self) -> sp.Expr:
+        """Return the largest e^eps0 of a group, for any two inputs; ``oo`` if there is no finite local budget."""
+        return _largest([subject.local_ratio() for subject in self.randomizers])
+
+    def compared_ratio(self) -> sp.Expr:
+        """Return the same for two inputs that are compared."""
+        return _largest([subject.compared_ratio() for subject in self.randomizers])
+
+    @property
     def mechanisms(self) -> tuple[Mechanism, ...] | None:
         """The mechanisms of the groups, None where only a budget is known of some."""
         found = tuple(subject.mechanism for _, subject in self.groups)
@@ -80,18 +117,18 @@ class HeterogeneousUsers:
     def honest(self, counts: Sequence[object]) -> HeterogeneousUsers:
         """Return the crowd in which so many users of each group are honest: what the others do is known anyway."""
         if not isinstance(counts, Sequence) or len(counts) != len(self.groups):
-            raise ArgumentError("honest", counts, f"{len(self.groups)} numbers, one for each group")
+            raise ArgumentError("honest", counts, f"a list of {len(self.groups)} numbers, one for each group")
         kept, left_out = [], list(self.left_out)
         for group, (count, subject), left in zip(self.numbers, self.groups, counts, strict=True):
             number = 0 if left == 0 else users(left)
             if number > count:
-                raise ArgumentError("honest", left, f"at most the {count} users of the group")
+                raise ArgumentError("honest", left, f"at most {count}, the users of the group")
             if number:
                 kept.append((number, subject))
             else:
                 left_out.append(group)
         if not kept:
-            raise ArgumentError("honest", counts, "at least one honest user")
+            raise ArgumentError("honest", Problem("nobody is honest"), "give at least one honest user")
         return replace(self, groups=tuple(kept), left_out=tuple(sorted(left_out)))
 
     def __repr__(self) -> str:
@@ -142,38 +179,56 @@ def heterogeneous(
             raise FormatError("groups", row, _SHAPE)
         count, subject = row
         if isinstance(subject, type) or not hasattr(subject, "local_ratio"):
-            raise ArgumentError("groups", type(subject).__name__, "mechanisms of symamp")
+            raise ArgumentError("groups", type(subject).__name__, "a mechanism of symamp in each group")
         if subject.parameters:
-            raise ArgumentError("groups", repr(subject), "mechanisms with numbers for all parameters")
-        if subject.local_ratio() is sp.oo:
-            raise SupportMismatchError("groups", repr(subject), "mechanisms with a finite local budget")
-        if shuffled == MESSAGES and subject.mechanism is None:
-            told = "tables: where messages are shuffled nothing follows from budgets, messages may name the group"
-            raise SupportMismatchError("groups", repr(subject), told)
+            raise ArgumentError("groups", Problem(f"{subject!r} has free parameters"), "give numbers by .at(...)")
         read.append((users(count), subject))
-    if shuffled == DATA and len({_compared(subject) for _, subject in read}) > 1:
-        told = "mechanisms that compare the same inputs: any one of them may be asked about the victim's data"
-        raise SupportMismatchError("groups", ", ".join(repr(subject) for _, subject in read), told)
     lost = exact_number(dropout, "dropout")
     if not lost.is_Rational or sign(lost) < 0 or sign(1 - lost) <= 0:
         raise ArgumentError("dropout", dropout, "a rational number in [0, 1)")
-    if lost != 0 and shuffled == DATA:
-        raise ArgumentError("dropout", dropout, "0: where data are shuffled a missing position is seen")
     crowd = HeterogeneousUsers(tuple(read), shuffled, lost)
     return crowd if honest is None else crowd.honest(honest)
 
 
-def _compared(subject: Subject) -> object:
-    """Return what is the same for subjects that compare the same inputs."""
-    mechanism = subject.mechanism
-    if subject.compares_all or mechanism is None:
-        return subject.compares_all
-    return frozenset(mechanism.pairs()), mechanism.inputs
+def _largest(ratios: list[sp.Expr]) -> sp.Expr:
+    return sp.oo if sp.oo in ratios else ratios[maximum(ratios)]
+
+
+# ------------------------------------------------------------ What the two theorems on users who differ suppose of them
+
+_MOST_INPUTS = 8
+
+
+def _no_message_space(setting: Setting) -> str | None:
+    found = [subject.mechanism for subject in setting.randomizers]
+    sizes = [m["k"] for m in found if isinstance(m, RandomizedResponse)]
+    if len(sizes) == len(found):
+        same = len(set(sizes)) == 1
+    else:
+        tables = [m for m in found if isinstance(m, FiniteMechanism)]
+        same = len(tables) == len(found) and len({(t.inputs, frozenset(t.messages)) for t in tables}) == 1
+        same = same and len(tables[0].inputs) <= _MOST_INPUTS
+    return None if same else "here they have others: give tables with the same messages, or take shuffled='data'"
+
+
+MESSAGE_SPACE = Hypothesis(
+    "message_space",
+    "All randomizers are k-ary responses of one k, or tables of one message space and the same inputs, at most "
+    f"{_MOST_INPUTS}.",
+    _no_message_space,
+)
+DATA_THEOREM = Theorem(
+    "data shuffled", "users_who_differ", (DATA_SHUFFLED, EVERYONE, RANDOMIZER, FINITE_BUDGET, ONE_COMPARISON)
+)
+MESSAGES_THEOREM = Theorem(
+    "messages shuffled",
+    "users_who_differ",
+    (MESSAGES_SHUFFLED, FINITE_BUDGET, ONE_COMPARISON, MESSAGE_SPACE),
+)
+_THEOREMS = {DATA: DATA_THEOREM, MESSAGES: MESSAGES_THEOREM}
 
 
 # --- Messages shuffled: the common blanket of the others for one group of victims (Theorem D), and data sets below it
-
-_MOST_INPUTS = 8
 
 
 @dataclass(frozen=True)
@@ -217,12 +272,10 @@ class Column:
 
 @dataclass(frozen=True)
 class StepTest:
-    """A sum over messages and a data set: which columns count 1, which -1, and what all others hold."""
+    """A sum over messages: which columns count 1, which -1, and the steps of all users."""
 
-    name: DataSets
     up: tuple[int, ...]
     down: tuple[int, ...]
-    other: int
     walk: Walk
 
 
@@ -322,8 +375,8 @@ class Victim:
 
         return groups, divisor, lambda: found()[0].singular
 
-    def tests(self, level: Level) -> Iterator[StepTest]:
-        """Yield data sets with sums of steps: all others hold one input, and only a sum over messages counts.
+    def tests(self, level: Level, held: Sequence[Mapping[str, int]]) -> Iterator[StepTest]:
+        """Yield sums of steps: so many of the others of each group hold an input, and only a sum over messages counts.
 
         Messages that are likelier, by more than E, on x0 count 1, those that are so on x1 count -1, or nothing. To
         merge messages and to choose a threshold can only lose.
@@ -336,13 +389,13 @@ class Victim:
         for below in (down, ()) if len(up) + len(down) < len(own) else ((),):
             on_x0 = _steps([c.size * c.on_x0() for c in own], up, below)
             on_x1 = _steps([c.size * c.on_x1() for c in own], up, below)
-            for j, other in enumerate(self.others):
-                others = tuple(
-                    _steps([kept * c.sums[j]() for c in columns], up, below, count)
-                    for columns, count in zip(self.columns, self.counts, strict=True)
-                    if count
-                )
-                yield StepTest(DataSets(*self.pair, ((other, "1"),)), up, below, j, Walk(on_x0, on_x1, others))
+            others = tuple(
+                _steps([kept * c.sums[self.others.index(x)]() for c in columns], up, below, count)
+                for columns, counts in zip(self.columns, held, strict=True)
+                for x, count in counts.items()
+                if count
+            )
+            yield StepTest(up, below, Walk(on_x0, on_x1, others))
 
 
 def _steps(masses: list[arb], up: tuple[int, ...], down: tuple[int, ...], count: int = 1) -> Steps:
@@ -350,25 +403,16 @@ def _steps(masses: list[arb], up: tuple[int, ...], down: tuple[int, ...], count:
 
 
 def victims(crowd: HeterogeneousUsers) -> Iterator[Victim]:
-    """Yield every group of victims with every ordered pair of inputs that has a law of its own.
-
-    Raises SupportMismatchError unless all mechanisms are k-ary responses of one k, or tables with one message space.
-    """
+    """Yield every group of victims with every ordered pair of inputs that has a law of its own."""
     mechanisms = crowd.mechanisms
     assert mechanisms is not None
     if all(isinstance(m, RandomizedResponse) for m in mechanisms):
-        if len({m["k"] for m in mechanisms if isinstance(m, RandomizedResponse)}) > 1:
-            raise SupportMismatchError("groups", "responses of different k", "one message space")
         rows = tuple(_response(m) for m in mechanisms if isinstance(m, RandomizedResponse))
         others = ("x0", "x1", "x2")[: len(rows[0])] if len(rows[0]) > 2 else ("x0", "x1")
         for i in range(len(mechanisms)):
             yield Victim(crowd, i, ("x0", "x1"), others, rows)
         return
     tables = [m for m in mechanisms if isinstance(m, FiniteMechanism)]
-    same = len({(t.inputs, t.pairs(), frozenset(t.messages)) for t in tables}) == 1
-    if len(tables) < len(mechanisms) or not same or len(tables[0].inputs) > _MOST_INPUTS:
-        told = f"k-ary responses of one k, or tables with the same messages and the same inputs, at most {_MOST_INPUTS}"
-        raise SupportMismatchError("groups", ", ".join(type(m).__name__ for m in mechanisms), told)
     for pair in tables[0].pairs():
         rows = tuple(_table(t, tables[0].messages, pair) for t in tables)
         for i in range(len(tables)):
@@ -452,20 +496,8 @@ def positions_above(crowd: HeterogeneousUsers) -> Positions:
     return Positions(tuple(count for count, _ in crowd.groups), _blankets(crowd) or ratios)
 
 
-def positions_below(crowd: HeterogeneousUsers) -> Iterator[tuple[DataSets, Positions]]:
-    """Yield (data sets, laws) whose sums are n times the divergence of one pair of data sets, exactly."""
-    counts = tuple(count for count, _ in crowd.groups)
-    for name, mechanisms in _members(crowd):
-        pair = mechanisms[0].pairs()[0]
-        others = [(*m.further_inputs(pair), *pair) for m in mechanisms]
-        for x in others[0]:
-            if all(x in found for found in others):
-                laws = tuple(m.dataset(*pair, x) for m in mechanisms)
-                if not any(law.singular for law in laws):
-                    yield DataSets(*pair, ((x, "1"),), name), Positions(counts, laws, complete=True)
-
-
-def _members(crowd: HeterogeneousUsers) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
+def members_below(crowd: HeterogeneousUsers) -> Iterator[tuple[str, tuple[Mechanism, ...]]]:
+    """Yield (name, mechanisms of the positions) whose data sets bound the divergence from below."""
     known = crowd.mechanisms
     if known is None:
         for k in _MEMBERS:
@@ -497,12 +529,12 @@ def _of_budget(ratio: Callable[[], arb]) -> Callable[[Level], Callable[[], BallG
 
 # ---------- The value of Theorem D itself for few users: the numbers of hidden users one by one, each with its outcomes
 
-QUICK, MOST = 150_000, 3 * 10**7
-"""How many outcomes there may be over all counts: for every answer, and where the value itself is asked for."""
+_MOST_OUTCOMES = 150_000
+"""How many outcomes there may be over all counts: more take longer than the one sum that is a little larger."""
 
 
-def mean_of_counts(victim: Victim, level: Level, most: int = QUICK) -> arb | None:
-    """Return a ball around the bound of Theorem D; None if nobody hides the victim, or outcomes are more than ``most``.
+def mean_of_counts(victim: Victim, level: Level) -> arb | None:
+    """Return a ball around the bound of Theorem D; None if nobody hides the victim, or there are too many outcomes.
 
     Guarantee
     ---------
@@ -512,104 +544,10 @@ def mean_of_counts(victim: Victim, level: Level, most: int = QUICK) -> arb | Non
     law, shares = victim.blanket(level)
     hidden = [(count, g) for count, g in zip(victim.counts, shares, strict=True) if count and g > 0]
     largest, values = 1 + sum(count for count, _ in hidden), len(law.values)
+    most = _MOST_OUTCOMES
     if not hidden or largest > most or largest * comb(largest + values - 1, values - 1) > most:
         return None
     chances = arb_poly([1])
     for count, g in hidden:
         chances *= arb_poly([1 - g, g]) ** count
     return law.singular + total([chances[m - 1] * enumerated_sum(law, m) / m for m in range(1, largest + 1)])
-
-
-# --------- The value of Theorem D itself, enclosed as closely as wanted: an integral by the rules of Gauss and of Radau
-
-_FIRST, _FALL = 0.5, 16.0
-"""The width of the first panel, in units of 1/(the expected number m of hidden users + 1), and how far f is followed:
-until e^(-_FALL) times its integral, which is about f(1)/m, bounds what is left."""
-
-
-@dataclass(frozen=True)
-class Mean:
-    """One side of the bound of Theorem D: a ball of which one end is the bound, and what repeats it.
-
-    ``rule`` is "gauss" (from below) or "radau" (from above), with the ends of the panels, as distances from 1, and the
-    sums at all nodes; or "mean over counts", which needs neither.
-    """
-
-    value: arb
-    rule: str
-    ends: tuple[float, ...] = ()
-    sums: tuple[Enclosure, ...] = ()
-
-
-def mean_over_counts(victim: Victim, level: Level, settings: Settings, most: int = MOST) -> tuple[Mean, Mean]:
-    """Return balls whose lower end, and upper end, enclose the bound of Theorem D for one victim and pair of inputs.
-
-    Up to ``most`` outcomes of all counts are enumerated; otherwise there are sums at nodes.
-
-    Guarantee
-    ---------
-    ``lower.value.lower() <= E[Delta_(C+1)] + sigma <= upper.value.upper()``.
-    Proof: docs/proofs/users_who_differ.md, section 4.
-    """
-    law, shares = victim.blanket(level)
-    hidden = [(count, g) for count, g in zip(victim.counts, shares, strict=True) if count and g > 0]
-    counted = mean_of_counts(victim, level, most) if hidden else victim.alone(level)
-    if counted is not None:
-        mean = Mean(counted, "mean over counts")
-        return mean, mean
-    ends = _ends(1.0 + float(total([count * g for count, g in hidden]).mid()))
-
-    def f(u: arb) -> tuple[Enclosure, arb]:
-        """Return E[(L_1 + ... + L_(C+1))_+] where each hidden user counts u, one more is seen, and the whole weight."""
-        weights = [1 - g + g * u for _, g in hidden]
-        thinned = [_thinned(law, g * u / w) for (_, g), w in zip(hidden, weights, strict=True)]
-        groups = [Group(count, source) for (count, _), source in zip(hidden, thinned, strict=True)]
-        whole = arb(1)
-        for (count, _), w in zip(hidden, weights, strict=True):
-            whole *= w**count
-        return enclose_groups([Group(1, lambda: law), *groups], settings), whole
-
-    def by(rule: str, nodes: Sequence[tuple[arb, arb]]) -> Mean:
-        result, sums = law.singular, list[Enclosure]()
-        for u, weight in _nodes(ends, nodes, rule == "radau"):
-            found, whole = f(u)
-            result += weight * whole * (found.lower.lower() if rule == "gauss" else found.upper.upper())
-            sums.append(found)
-        return Mean(result, rule, ends, tuple(sums))
-
-    return by("gauss", _gauss()), by("radau", _radau())
-
-
-def _nodes(ends: Sequence[float], nodes: Sequence[tuple[arb, arb]], last: bool) -> Iterator[tuple[arb, arb]]:
-    """Yield nodes and weights on all panels; on what is left below them f is at most what it is at its upper end."""
-    for near, far in pairwise(map(arb, ends)):
-        middle, half = 1 - (near + far) / 2, (far - near) / 2
-        yield from ((middle + half * x, half * w) for x, w in nodes)
-    if last and ends[-1] < 1.0:
-        yield 1 - arb(ends[-1]), 1 - arb(ends[-1])
-
-
-def _thinned(law: BallGparv, share: arb) -> Callable[[], BallGparv]:
-    masses = tuple(share * m for m in law.masses)
-    return lambda: BallGparv(law.values, masses, 1 - share * total(law.masses), arb(0))
-
-
-def _ends(expected: float) -> tuple[float, ...]:
-    """Return how far the ends of panels are from 1: wider where f, about e^(-expected (1 - u)), is small."""
-    ends, width = [0.0], _FIRST
-    while ends[-1] < min(expected, _FALL + log(expected)):
-        ends.append(min(ends[-1] + width, expected))
-        width = _FIRST * 2.0 ** (ends[-1] / 6.0)
-    return tuple(x / expected for x in ends)
-
-
-def _gauss() -> tuple[tuple[arb, arb], ...]:
-    """Return nodes and weights on [-1, 1] of the rule that is right up to degree 5."""
-    x = (arb(3) / 5).sqrt()
-    return (-x, arb(5) / 9), (arb(0), arb(8) / 9), (x, arb(5) / 9)
-
-
-def _radau() -> tuple[tuple[arb, arb], ...]:
-    """Return those of the rule with a node at 1 that is right up to degree 4."""
-    root = arb(6).sqrt()
-    return (arb(1), arb(2) / 9), ((root - 1) / 5, (16 + root) / 18), (-(root + 1) / 5, (16 - root) / 18)

@@ -17,11 +17,9 @@ from flint import arb
 
 from symamp.laws.law import BallGparv, total
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import spend
 from symamp.sums.tilted import TiltedLaw
 
-_PREFIX_WORK, _STEP = 40, 1.5
-"""Steps that a choice of the other counts takes beside those of its tail, and units of work of a step."""
+_PREFIX_WORK = 40
 """What one choice of the outer counts costs besides its steps, in steps."""
 _EXACT_BINOMIAL = 64
 _MOST_ATOMS = 24
@@ -144,7 +142,6 @@ def tail_sum(g: BallGparv, n: int, plan: TailPlan) -> tuple[arb, arb]:
             offset += value * count
             users -= count
         low, high = _innermost(plan, left, budget)
-        spend(_STEP * (high - low + _PREFIX_WORK))
         result += weight * lines.expectation(left, offset, low, high)
         kept += weight * (theta * offset).exp() * inner**left * (1 - lines.beyond(left, low, high))
     scale = m**n

@@ -12,8 +12,33 @@ from flint import arb
 
 from symamp.laws.law import BallGparv, FloatGparv, Floats
 from symamp.numbers.dyadic import float_above, float_below
-from symamp.numbers.work import spend
-from symamp.sums.tilted import TiltedLaw, saddle_tilt
+from symamp.sums.tilted import Power, saddle_tilt
+
+# What roundings ask for: proved, not tuned.
+_UNIT, UP, DOWN = 2.0**-53, 1.0 + 2.0**-50, 1.0 - 2.0**-50
+_SAFE, _SLACK = 1.0 - 1e-10, 1.0 + 1e-6
+_PER_LEVEL, _ROUNDINGS, _NOISE = 32, 8, 1e-290
+_SMALLEST, _LARGEST = 1e-250, 1e250
+_SIDES = (False, True)
+
+# What is tuned. Every lattice gives a bound; these trade time against width, and were chosen on noise with few users
+# and on laws with rare large values. A uniform lattice with an FFT is no alternative there: at 2 to 15 times the time
+# its enclosures of noise with 30 to 100 users are 6 to 300 times as wide, for values range over many powers of ten.
+_FIRST, _FINE, _MOST_WORK = 8, 64, 240_000
+"""Points per width at first and next, and up to which squares of them, times the doublings, they are doubled."""
+_WIDE, _DEVIATIONS = 8, 3.0
+"""How many widths rows keep their finest step for, and how wide these are."""
+_STALLED, _HALF, _LESS, _GUESSES = 0.8, 0.5, 1.0, 12
+"""Where refining wins less than the first it ends. While a sum is less than the second of what it may be, and e^-1 of
+the size it was cut for, its size is guessed anew: so often, each time with what is cut less by a factor e."""
+_NEGLIGIBLE, _ROUGH = 1e-5, 1e-3
+"""The part of the gap that what is cut may cost, and the gap of estimates."""
+_MOST_ERROR, _MOST_EXCESS = 0.01, 0.05
+"""Relative roundings, and raised masses, up to which a sum is worth anything."""
+_RARE, _MANY_USERS = 3.0, 1_000
+"""Values that fewer draws than this have in the mean do not count for the centre; from so many users on 0 is none."""
+_PASSES, _JAGGED, _MOST_LONGER = 4, 1.5, 1
+"""Passes that pair odd masses; what a coarser step may lose, in squares, before a row keeps the finer one; how far."""
 
 # ------------- Measures on graded lattices: near 0 on multiples of a small step, farther out of larger ones, in doubles
 
@@ -21,10 +46,6 @@ from symamp.sums.tilted import TiltedLaw, saddle_tilt
 # room than one without. Every move is one in the increasing convex order, upward by spreads and downward by
 # contractions (docs/proofs/convolution.md); nothing is subtracted but masses that were moved from what is left.
 
-UP, DOWN = 1.0 + 2.0**-50, 1.0 - 2.0**-50
-_SAFE = 1.0 - 1e-10
-_CONVOLUTION, _LEVEL, _PRODUCT = 60.0, 40.0, 0.0007  # units of work
-_PASSES, _PER_LEVEL, _JAGGED, _MOST_LONGER = 4, 32, 1.5, 1
 
 Row = tuple[int, Floats]
 """The masses of ``first``, ``first + 1``, ... times a step."""
@@ -216,7 +237,6 @@ def convolved(a: Rows, b: Rows, grading: Grading) -> tuple[dict[int, Row], int]:
     if not a or not b:
         return {}, 0
     is_square, lowest = a is b, min(*a, *b, grading.base)
-    spend(_CONVOLUTION)
     a = raised(a, grading)
     b = a if is_square else raised(b, grading)
     found: dict[int, Row] = {}
@@ -229,7 +249,6 @@ def convolved(a: Rows, b: Rows, grading: Grading) -> tuple[dict[int, Row], int]:
     beyond: Row | None = None
     terms = 0
     while level <= top or beyond is not None:
-        spend(_LEVEL)
         of_a, of_b = a.get(level), b.get(level)
         here: Row | None = None
         if is_square:
@@ -238,7 +257,6 @@ def convolved(a: Rows, b: Rows, grading: Grading) -> tuple[dict[int, Row], int]:
             pairs = [(sum_of(of_a, carried_a), of_b), (of_a, carried_b)]
         for first, second in pairs:
             if first is not None and second is not None:
-                spend(_PRODUCT * len(first[1]) * len(second[1]))
                 # The sum as defined, not by transforms: that keeps the relative accuracy of every mass.
                 here = sum_of(here, (first[0] + second[0], np.convolve(first[1], second[1])))
                 terms = max(terms, min(len(first[1]), len(second[1])))
@@ -325,15 +343,6 @@ def cut(
 # Nothing is ever subtracted, so that every mass keeps its relative accuracy however small it is, and no frequencies
 # are needed: the kernels ask for very many where phi falls slowly, which it does for few users with large budgets,
 # and where one rare large value decides.
-
-_UNIT = 2.0**-53
-_SLACK = 1.0 + 1e-6
-_HALF, _LESS = 0.5, 1.0
-_MOST_ERROR, _MOST_EXCESS, _ROUNDINGS, _RARE, _MANY_USERS = 0.01, 0.05, 8, 3.0, 1_000
-_NEGLIGIBLE, _SMALLEST, _LARGEST, _NOISE, _ROUGH, _SIDES = 1e-5, 1e-250, 1e250, 1e-290, 1e-3, (False, True)
-_FIRST, _FINE, _MOST_WORK, _WIDE, _DEVIATIONS, _STALLED = 8, 64, 240_000, 8, 3.0, 0.8
-_GUESSES = 12
-"""How often the size of a sum is guessed anew: each time what is cut is less by a factor e at least."""
 
 
 @dataclass(frozen=True)
@@ -442,7 +451,7 @@ class _Scales:
 
 def _scales(g: FloatGparv, n: int) -> _Scales | None:
     """Return what a sum is about, in units of the floats; None if it has no positive value."""
-    tilted = TiltedLaw.of(g, saddle_tilt(g, n))
+    tilted = Power(g, n).tilted(saddle_tilt(Power(g, n)))
     most = n * float(g.masses @ np.maximum(g.values, 0.0))
     if not 0.0 < most < inf or not 0.0 < tilted.theta < inf:
         return None

@@ -25,11 +25,14 @@ from symamp.laws.law import (
     nearest_doubles,
     quick_gparv,
 )
+from symamp.numbers.limits import CERTIFIED_LATTICE_SUM, KERNEL_IN_BALLS, KERNEL_IN_DOUBLES, KERNEL_PLAN, LATTICE_SUM
 from symamp.numbers.optional import brentq
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.convolution import convolved_sum, estimated_log_sum
 from symamp.sums.divergence import (
+    AS_SHARP,
     KERNEL_GAP,
+    ROUGH_GAP,
     Enclosure,
     Settings,
     enclose_divergence,
@@ -43,14 +46,32 @@ from symamp.sums.inversion import approximate_log_law, estimate_root, log_of_bal
 from symamp.sums.kernel import NEGLIGIBLE
 from symamp.sums.kernel_balls import RoughlyTiltedNodes, TiltedNodes, node_gparv, suits_doubles, tilted_sum
 from symamp.sums.kernel_floats import FloatSum, float_sum
-from symamp.sums.tilted import Plan, TiltedLaw, raised_tilt, relative_overshoot, saddle_tilt
+from symamp.sums.tilted import Plan, Power, TiltedLaw, normal_spread, raised_tilt, saddle_tilt
+
+# What is tuned. Every plan and every sandwich gives a bound; these trade time against width, and were chosen on the
+# noise of the catalogue with 2 to 10^9 users.
+SEARCHED, _BITS, _BITS_OF_GAPS, _LARGEST_PRECISION = 64, 128, 40, 1024
+"""Bits of nodes that say where to look, of those of a search, how far below n errors of nodes are, and the most."""
+_SLACK, _SHARE = 1.05, 4.0
+"""A search asks for nodes up to a frequency that it guesses by the second, and again where it needs the first more."""
+_LOSS, _STEPS = -log(NEGLIGIBLE), 400
+"""From which loss of |phi|^n on the density of G says enough, and the frequencies at which that is looked for."""
+_FEW_USERS, _MANY_USERS = 12, 1_000
+"""Up to the first no kernel is tried; from the second on it is asked for the least gap."""
+_GAP_OF_MANY, _FREQUENCIES_OF_FEW, _FREQUENCIES_OF_MANY, _MOST_FREQUENCIES = 5e-7, 300, 500, 3_000
+"""That gap, the frequencies a kernel may take before sums on a lattice are preferred, and where those are too wide."""
+_WIDE, _WIDE_SHARE = 0.22, 5e-3
+"""The ratio of the ends, as a logarithm, from which on a long kernel is tried: the larger of a number and a share of
+that of the divergence itself. The latter moves eps by about half of that share."""
+_COARSER, _COARSEST = 32.0, 1e-3
+"""Estimates aim at a gap so much larger than the enclosure's, up to the second."""
+_CELLS, _FEW_CELLS, _FEW_ATOMS, _GAP_OF_SANDWICH = 200, 24, 8, 5e-4
+"""Cells of a piece of a sandwich, those for one user, how many atoms alone are summed exactly, and the gap of its sums:
+as close as other evaluations come with few users."""
+_DIVERGENCE_BITS, _ACCURACY, _SHIFTED = 128, 0.1, 1.0
+"""Bits of sums on a lattice; the part of the gap to which a root is sought; how far rough values may be from others."""
 
 # ----------------- The plan for a law with a density: found in floats, with nodes that are good for all its frequencies
-
-SEARCHED = 64
-"""Bits of nodes that say where to look."""
-_BITS, _BITS_OF_GAPS, _SLACK, _SHARE = 128, 40, 1.05, 4.0
-_LOSS, _STEPS = -log(NEGLIGIBLE), 400
 
 
 @dataclass(frozen=True)
@@ -69,16 +90,17 @@ def search(law: SmoothLaw, level: Level, n: int, gap: float, most: int) -> Searc
     g = rough_gparv(law, level, 0.0, 0.0, SEARCHED)
     if not g.is_positive:
         return Search(g, None, 0.0, 0.0, FlatCells(()))
-    saddle = saddle_tilt(g, n)
-    tilt, unit = raised_tilt(g, n, saddle), 2.0**g.exponent
+    transform = Power(g, n)
+    saddle = saddle_tilt(transform)
+    tilt, unit = raised_tilt(transform, saddle), 2.0**g.exponent
     flat = _flat(law, level, saddle / unit)
     g = replace(g, flat=flat.floats(g.exponent))
-    tilted = TiltedLaw.of(g, tilt)
+    tilted = TiltedLaw.of(g, n, tilt)
     # About what the search will ask for: with too few nodes phi would not fall, and it would ask for much more.
-    width = np.sqrt(n) * tilted.deviation * np.sqrt(_SHARE * gap * relative_overshoot(tilted, n))
+    width = np.sqrt(_SHARE * gap * normal_spread(tilted))
     if not width > 0.0:  # one value has all the mass of the tilted law
         return Search(g, None, 0.0, 0.0, flat)
-    reach = float(min(2.0 * np.pi / width, _far_from(tilted, n)))
+    reach = float(min(2.0 * np.pi / width, _far_from(tilted)))
     while True:
         try:
             g = replace(rough_gparv(law, level, tilt / unit, reach / unit, accuracy_of(n)), flat=g.flat)
@@ -96,21 +118,21 @@ def accuracy_of(n: int) -> int:
     return n.bit_length() + _BITS_OF_GAPS
 
 
-def _far_from(tilted: TiltedLaw, n: int) -> float:
+def _far_from(tilted: TiltedLaw) -> float:
     """Return a frequency from which on |phi|^n is negligible by the density of G alone, inf if there is none."""
     cells = tilted.g.flat
     if cells is None or not len(cells.width):
         return inf
     u = np.geomspace(2.0 / cells.width.max(), 1e4 / cells.width.min(), _STEPS)
-    enough = n * tilted.loss(u) > _LOSS
+    enough = tilted.n * tilted.loss(u) > _LOSS
     return float(u[enough.argmax()]) if enough.any() else inf
 
 
 def _needed(plan: Plan, g: FloatGparv, n: int) -> float:
     """Return the largest frequency at which nodes have to give phi, in units of the floats."""
     window, blocks = plan.window, plan.blocks
-    tilted = TiltedLaw.of(g, window.theta * 2.0**g.exponent)
-    far = _far_from(tilted, n)
+    tilted = TiltedLaw.of(g, n, window.theta * 2.0**g.exponent)
+    far = _far_from(tilted)
     step = 2.0 * np.pi / window.length * 2.0**g.exponent
     ends = [last * step for _, last in blocks.evaluated]
     return max(
@@ -156,20 +178,6 @@ def _above(x: float) -> float:
 # -------- The divergence of a law with a density at n users: estimates in floats, enclosures without any discretisation
 
 EVALUATOR = "compact kernel over pieces"
-_LARGEST_PRECISION = 1024
-_CELLS, _FEW_CELLS, _ROUGH, _FEW_USERS = 200, 24, 1e-3, 12
-_COARSER, _COARSEST = 32.0, 1e-3
-_MOST_FREQUENCIES = 3_000
-_SHIFTED = 1.0
-_DIVERGENCE_BITS, _ACCURACY = 128, 0.1
-_WIDE, _WIDE_SHARE = 0.22, 5e-3
-"""The ratio of the ends, as a logarithm, from which on a long kernel is tried: the larger of a number and a share of
-that of the divergence itself. The latter moves eps by about half of that share."""
-_FREQUENCIES_OF_FEW, _FREQUENCIES_OF_MANY = 300, 500
-_FEW_ATOMS = 8
-_GAP_OF_SANDWICH = 5e-4  # as close as other evaluations come with few users
-_GAP_OF_MANY, _MANY_USERS = 5e-7, 1_000
-_AS_SHARP = 2.0
 
 
 def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings | None = None) -> float:
@@ -179,12 +187,20 @@ def estimate_log_smooth(law: SmoothLaw, level: Level, n: int, settings: Settings
     return _sandwich_estimate(law, level, n, settings) if found is None else found
 
 
+def _search(law: SmoothLaw, level: Level, n: int, gap: float, settings: Settings, most: int) -> Search:
+    most = min(settings.most_frequencies, most)
+    found = search(law, level, n, gap, most)
+    frequencies = most if found.sum is None else found.sum.plan.blocks.evaluations
+    settings.limits.charge(KERNEL_PLAN.of(len(found.g.values) * frequencies))
+    return found
+
+
 def _kernel_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -> float | None:
     """Return the same by a kernel, None for few users and where it takes too many frequencies."""
     if n <= _FEW_USERS:
         return None
     gap = _gap(min(_COARSER * settings.gap, max(settings.gap, _COARSEST)), n)
-    found = search(law, level, n, gap, min(settings.most_frequencies, _cheap(n)))
+    found = _search(law, level, n, gap, settings, _cheap(n))
     if found.g.is_positive and (found.sum is None or found.sum.gap > gap):
         return None
     singular = log(found.g.singular) if found.g.singular > 0.0 else -inf
@@ -199,6 +215,7 @@ def _kernel_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -
 def _sandwich_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings) -> float:
     below, above = _sandwich(law, n, settings)
     g = quick_gparv(above, level)
+    settings.limits.charge(LATTICE_SUM)
     value = -inf if not g.is_positive else g.log_gain if n == 1 else estimated_log_sum(g, n) - log(n)
     if value > -inf:
         return float(np.logaddexp(value, log(g.singular) if g.singular > 0.0 else -inf))
@@ -306,18 +323,21 @@ def _by_kernel(
 ) -> Enclosure | None:
     """Return the enclosure by the kernel; None if the gap, or a ``wide`` one, takes more than ``most`` frequencies."""
     gap = _gap(settings.gap, n)
-    found = search(law, level, n, gap, min(settings.most_frequencies, most))
+    found = _search(law, level, n, gap, settings, most)
     if found.sum is None or found.sum.gap > (wide or gap):
         return None
     first = starting_precision(n, settings.gap)
 
     def enclosed(bits: int, roughly: float | None = None) -> Enclosure:
+        assert found.sum is not None
+        work = KERNEL_IN_BALLS if roughly is None else KERNEL_IN_DOUBLES
+        settings.limits.charge(work.of(len(found.g.values) * found.sum.plan.blocks.evaluations))
         return _enclosed(law, level, n, found, bits, accuracy_of(n) * bits // first, roughly)
 
     with at_precision(first), suppress(PrecisionError):  # no double is known of some value
         aimed = max(settings.gap, found.sum.gap)
         quick = enclosed(first, aimed)
-        if is_settled(quick, settings.gap) and quick.relative_gap <= _AS_SHARP * aimed:
+        if is_settled(quick, settings.gap) and quick.relative_gap <= AS_SHARP * aimed:
             return quick
     return settled(enclosed, first, settings.gap, _LARGEST_PRECISION)
 
@@ -354,7 +374,7 @@ def _enclosed(
 
 def _sandwich(law: SmoothLaw, n: int, settings: Settings) -> tuple[Law, Law]:
     # One user has no sums: cells on which G has one sign are exact.
-    return _finite(law, _FEW_CELLS if n == 1 and settings.gap >= _ROUGH else _CELLS)
+    return _finite(law, _FEW_CELLS if n == 1 and settings.gap >= ROUGH_GAP else _CELLS)
 
 
 @lru_cache(maxsize=32)
@@ -380,6 +400,7 @@ def _by_convolution(law: SmoothLaw, level: Level, n: int, settings: Settings, be
         low, high = (ball_gparv(x, level) for x in finite)
         lower, upper = positive_part(low), positive_part(high)
         if n > 1:
+            settings.limits.charge(CERTIFIED_LATTICE_SUM)
             found = convolved_sum(low, high, rough, n, settings.gap)
             if found is None:
                 return None

@@ -10,33 +10,63 @@ from typing import Protocol
 import numpy as np
 from flint import arb, fmpq
 
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import BallGparv, FloatGparv, Law, Level, ball_gparv, nearest_doubles, quick_gparv, total
+from symamp.numbers.limits import (
+    CERTIFIED_LATTICE_SUM,
+    CHOICE,
+    KERNEL_IN_BALLS,
+    KERNEL_IN_DOUBLES,
+    KERNEL_PLAN,
+    LATTICE_SUM,
+    LAW,
+    MISCOUNTED,
+    NO_LIMITS,
+    OUTCOME,
+    PLANNED,
+    STEP,
+    TABLE,
+    Limits,
+    kept,
+)
 from symamp.numbers.rationals import ball_of
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import kept
 from symamp.sums.binomial_tails import TailPlan, lost_bits, plan_tails, tail_sum, tail_work
 from symamp.sums.convolution import convolved_sum, estimated_log_sum
 from symamp.sums.enumeration import count_outcomes, enumerated_sum, exact_divergence, exact_plateau
 from symamp.sums.kernel_balls import certified_sum, suits_doubles
 from symamp.sums.kernel_floats import FloatSum, chernoff_sum, float_sum, planned_sum, sharp_sum
-from symamp.sums.tilted import Plan, TiltedLaw, gaussian_estimate, saddle_tilt
+from symamp.sums.tilted import Plan, Power, gaussian_estimate, saddle_tilt
 
 # --- Which evaluator suits a law at a level, chosen in doubles: enumeration, binomial tails or a kernel and its plan
 
-ENUMERATE_AT_ONCE = 1_500
-ENUMERATE_AT_MOST = 300_000
-ENUMERATE_FOR_DIGITS = 3_000_000
+# What is tuned of the choice. Every evaluator gives a bound; these trade time against width, and were chosen by the
+# times of evaluators at equal gaps on the catalogue and on random tables.
 KERNEL_GAP = 1e-10
 """The least relative gap that the kernels aim at: the number of frequencies grows with its inverse square root."""
-_STEPS_FOR_DIGITS = 3_000_000
+ENUMERATE_AT_ONCE, ENUMERATE_AT_MOST, ENUMERATE_FOR_DIGITS = 1_500, 300_000, 3_000_000
+"""Outcomes that are enumerated before anything else is tried, where nothing else meets the gap, and for digits."""
+_STEPS_FOR_DIGITS, _STEPS_PER_FREQUENCY = 3_000_000, 12
+"""Steps of binomial tails for digits, and how many of them take the time of one frequency in balls."""
 _CHEAP_FREQUENCIES, _FEW_VALUES, _MOST_DEAR = 400, 128, 4_000
-_STEPS_PER_FREQUENCY = 12
-"""How many steps of a binomial tail take the time of one frequency in balls."""
-_POORER = 1.2
-"""How much wider what a plan of a neighbour gives may be where even the neighbour misses the gap."""
-_NEIGHBOURS = 2**4, 2**12
-"""Levels that differ by less than about these fractions share the plan of a kernel: the wider one where it does."""
+"""Frequencies of a kernel that is tried first; up to so many values of G a frequency is cheap, of more so many may be
+asked for at the usual gap."""
+_NEIGHBOURS, _POORER = (2**4, 2**12), 1.2
+"""Levels that differ by less than about these fractions share the plan of a kernel: the wider one where it does; where
+even a neighbour misses the gap its plan may be so much wider."""
+AS_SHARP = 2.0
+"""A plan of a neighbour, or a sum in doubles, may come out so much wider than it was estimated."""
+_EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
+"""Up to so many users, with up to so many values, rational laws are summed exactly."""
+ROUGH_GAP, _FEW_USERS, _MANY_VALUES = 1e-3, 2_000, 64
+"""Estimates so rough are made on lattices, for up to so many users and from so many values on."""
+_WIDE, _FEW_VALUES_TO_ENUMERATE = 0.5, 12
+"""A kernel with a relative gap beyond this hardly says where its middle is; with fewer values lattices are quick."""
+_LARGEST_PRECISION, _LARGEST_FOR_TAILS, _MOST_LOST = 8192, 2048, 128
+"""Bits up to which precision is doubled, those of tails, and what tails are first given beyond the usual."""
+_WIDER = 3
+"""How often the counts that binomial tails list are widened until the gap is met."""
+
 NO_POSITIVE_VALUE, ENUMERATION = "no positive value", "enumeration"
 TAILS, KERNEL, LATTICE = "binomial tails", "compact kernel", "convolution"
 
@@ -46,7 +76,8 @@ class Settings:
     """What an evaluation aims at: the relative gap, and how many frequencies, outcomes and steps it may evaluate.
 
     ``most_outcomes`` and ``most_steps`` are what enumeration and binomial tails may cost where the kernel does not
-    reach the gap. Of a divergence whose logarithm is below ``negligible`` only that is to be shown.
+    reach the gap. Of a divergence whose logarithm is below ``negligible`` only that is to be shown. Evaluations
+    are charged to ``limits``, those of the question.
     """
 
     gap: float = 1e-6
@@ -54,6 +85,25 @@ class Settings:
     most_outcomes: int = ENUMERATE_AT_MOST
     most_steps: int = 100_000
     negligible: float = -inf
+    limits: Limits = field(default=NO_LIMITS, compare=False, repr=False)
+
+    def under(self, limits: Limits) -> Settings:
+        """Return the same accuracy for a question with these limits."""
+        return replace(self, limits=limits)
+
+    def until(self, share: float) -> Settings:
+        """Return the same accuracy for a stage of the question, whose searches end at this share of its work."""
+        return self.under(self.limits.until(share))
+
+    @property
+    def rough(self) -> Settings:
+        """The accuracy at which many are compared of which only the largest is evaluated with care."""
+        return ROUGH.under(self.limits)
+
+    @property
+    def usual(self) -> Settings:
+        """The usual accuracy."""
+        return Settings(limits=self.limits)
 
     @staticmethod
     def of_digits(digits: int) -> Settings:
@@ -62,6 +112,10 @@ class Settings:
         if gap >= KERNEL_GAP:
             return Settings(gap, 60_000)
         return Settings(gap, 60_000, ENUMERATE_FOR_DIGITS, _STEPS_FOR_DIGITS)
+
+
+ROUGH = Settings(gap=ROUGH_GAP, most_frequencies=2_000)
+"""The accuracy of ``Settings.rough``, where no question has limits."""
 
 
 class Leveled(Hashable, Protocol):
@@ -104,9 +158,10 @@ def shared_sum(law: Leveled, g: FloatGparv, level: Level, n: int, settings: Sett
     # Where a search is dear and its plan may miss the gap, it is made next to where it is needed.
     wanted = _NEIGHBOURS if len(g.values) <= _FEW_VALUES else _NEIGHBOURS[-1:]
     for parts in wanted if mantissa else ():
-        shared = _shared_kernel(law, ldexp(round(mantissa * parts), exponent) / parts, n, settings)
+        shared = _shared_kernel(settings.limits, law, ldexp(round(mantissa * parts), exponent) / parts, n, settings)
         # Where the gap is missed a plan is worth what it is next to its own level only.
         if shared is not None and (shared.gap <= settings.gap or parts == _NEIGHBOURS[-1]):
+            settings.limits.charge(PLANNED.of(len(g.values) * shared.plan.blocks.evaluations))
             found = planned_sum(g, n, shared.plan)
             if found.gap <= max(settings.gap, _POORER * shared.gap):
                 return found
@@ -122,9 +177,9 @@ def _near_double(level: Level) -> float:
 
 
 @kept(maxsize=1024)
-def _shared_kernel(law: Leveled, eps: float, n: int, settings: Settings) -> FloatSum | None:
+def _shared_kernel(limits: Limits, law: Leveled, eps: float, n: int, settings: Settings) -> FloatSum | None:
     # A little sharper than asked for, because neighbours are a little worse.
-    choice = choose(law.floats(Level.of_float(eps)), n, replace(settings, gap=0.97 * settings.gap))
+    choice = choose(law.floats(Level.of_float(eps)), n, replace(settings, gap=0.97 * settings.gap, limits=limits))
     return choice if isinstance(choice, FloatSum) else None
 
 
@@ -138,11 +193,16 @@ def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
         return NO_POSITIVE_VALUE
     if n == 1:
         return ENUMERATION
-    if count_outcomes(g, n, ENUMERATE_AT_ONCE) <= ENUMERATE_AT_ONCE:
+    limits = settings.limits
+    limits.charge(CHOICE)
+    outcomes = count_outcomes(g, n, ENUMERATE_AT_ONCE)
+    if outcomes <= ENUMERATE_AT_ONCE:
+        limits.charge(OUTCOME * outcomes)
         return ENUMERATION
-    tilted = TiltedLaw.of(g, saddle_tilt(g, n))
+    transform = Power(g, n)
+    tilted = transform.tilted(saddle_tilt(transform))
     if settings.negligible > -inf:
-        roughly = chernoff_sum(tilted, n)
+        roughly = chernoff_sum(tilted)
         if roughly.log_value + log(2.0) - log(n) < settings.negligible:  # its upper end is at most twice the middle
             return roughly
     gap = max(settings.gap, KERNEL_GAP)
@@ -152,36 +212,39 @@ def choose(g: FloatGparv, n: int, settings: Settings) -> Choice:
         most = min(most * _FEW_VALUES // len(g.values), _MOST_DEAR if settings.gap >= Settings.gap else most)
     if settings.gap >= gap:
         # A kernel that needs few frequencies is tried first, because its sums are short to check.
-        kernel = sharp_sum(g, n, gap, min(most, _CHEAP_FREQUENCIES), tilted.theta)
+        cheap = min(most, _CHEAP_FREQUENCIES)
+        kernel = sharp_sum(g, n, gap, cheap, tilted.theta)
+        _charge(limits, g, kernel, cheap)
         if kernel is not None:
             return kernel
-    tails = plan_tails(tilted, n, log(settings.gap) + log(gaussian_estimate(tilted, n)))
+    tails = plan_tails(tilted, n, log(settings.gap) + log(gaussian_estimate(tilted)))
     work = settings.most_steps + 1 if tails is None else tail_work(tails, n, settings.most_steps)
     more = min(most, work // _STEPS_PER_FREQUENCY)
     if settings.gap >= gap and more > _CHEAP_FREQUENCIES:
         kernel = sharp_sum(g, n, gap, more, tilted.theta)
+        _charge(limits, g, kernel, more)
         if kernel is not None:
             return kernel
     if tails is not None and work <= settings.most_steps:
+        limits.charge(STEP.of(work))
         return tails
-    if count_outcomes(g, n, settings.most_outcomes) <= settings.most_outcomes:
+    outcomes = count_outcomes(g, n, settings.most_outcomes)
+    if outcomes <= settings.most_outcomes:
+        limits.charge(OUTCOME * outcomes)
         return ENUMERATION
-    return float_sum(g, n, gap, most, tilted.theta)
+    limits.charge(MISCOUNTED * outcomes)
+    found = float_sum(g, n, gap, most, tilted.theta)
+    _charge(limits, g, found, most)
+    return found
+
+
+def _charge(limits: Limits, g: FloatGparv, found: FloatSum | None, most: int) -> None:
+    """Charge a search for a kernel that ended with so many frequencies at most."""
+    frequencies = most if found is None else found.plan.blocks.evaluations
+    limits.charge(KERNEL_PLAN.of(len(g.values) * frequencies))
 
 
 # --------------------------- The divergence of a law at n users: which evaluator answers, in floats or with a guarantee
-
-_LARGEST_PRECISION, _LARGEST_FOR_TAILS = 8192, 2048
-_EXACT_USERS, _EXACT_USERS_FOR_DIGITS, _EXACT_VALUES = 3, 24, 6
-_AS_SHARP = 2.0
-_FEW_USERS, _MANY_VALUES, _ROUGH = 2_000, 64, 1e-3
-"""Laws of so many values and so few users are added up on lattices where an estimate so rough will do."""
-_WIDE, _FEW_VALUES_TO_ENUMERATE = 0.5, 12
-"""A kernel with a relative gap beyond this hardly says where its middle is."""
-_MOST_LOST = 128
-"""Tails are first tried with up to so many bits more: far out they may lose none."""
-_WIDER = 3
-"""How often the counts that binomial tails list are widened until the gap is met."""
 
 
 @dataclass(frozen=True)
@@ -260,8 +323,9 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
     if found.upper < arb(settings.negligible).exp():
         return found
     with at_precision(found.precision):
+        settings.limits.charge(CERTIFIED_LATTICE_SUM)
         balls = law.balls(level)
-        sums = convolved_sum(balls, balls, law.floats(level), n, _ROUGH)
+        sums = convolved_sum(balls, balls, law.floats(level), n, ROUGH_GAP)
         if sums is None:
             return found
         lower, upper = (balls.singular + arb(x) / n for x in sums)
@@ -271,11 +335,12 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
 
 def _by_choice(law: Leveled, level: Level, n: int, settings: Settings) -> Enclosure:
     g, bits = law.floats(level), starting_precision(n, settings.gap)
+    settings.limits.charge(LAW.of(len(g.values)))
     matched = law.matched(level, g, bits)
     near = shared_sum(law, g, level, n, settings) if matched is g else None
     if near is not None:
         found = _enclosed(lambda: law.balls(level), n, settings, near, bits)
-        if found.relative_gap <= max(settings.gap, _AS_SHARP * near.gap):
+        if found.relative_gap <= max(settings.gap, AS_SHARP * near.gap):
             return found
     return _enclosed(lambda: law.balls(level), n, settings, choose(matched, n, settings), bits)
 
@@ -294,16 +359,17 @@ def estimate_log_divergence(law: Law, level: Level, n: int, settings: Settings |
 def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -> float:
     """Return an estimate of the logarithm of what ``enclose_level`` encloses; -inf for zero. Not a bound."""
     g = law.floats(level)
+    settings.limits.charge(LAW.of(len(g.values)))
     on_lattice = 1 < n <= _FEW_USERS and len(g.values) >= _MANY_VALUES and g.is_positive
-    if on_lattice and settings.gap >= _ROUGH and (log_value := estimated_log_sum(g, n)) > -inf:
+    if on_lattice and settings.gap >= ROUGH_GAP and (log_value := _on_lattice(g, n, settings.limits)) > -inf:
         return _log_of_sum(g, n, log_value)
     choice: Choice | None = shared_sum(law, g, level, n, settings)
     if choice is None:
         choice = choose(g, n, settings)
     if isinstance(choice, FloatSum):
         # Of laws of some dozen values there may be hundreds to compare.
-        enough = _ROUGH if on_lattice else _WIDE if len(g.values) <= _FEW_VALUES_TO_ENUMERATE else inf
-        if not choice.gap <= enough and (log_value := estimated_log_sum(g, n)) > -inf:
+        enough = ROUGH_GAP if on_lattice else _WIDE if len(g.values) <= _FEW_VALUES_TO_ENUMERATE else inf
+        if not choice.gap <= enough and (log_value := _on_lattice(g, n, settings.limits)) > -inf:
             return _log_of_sum(g, n, log_value)
         return _log_of_sum(g, n, choice.log_value)
     if choice == NO_POSITIVE_VALUE:
@@ -314,6 +380,11 @@ def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -
     with at_precision(found.precision):
         middle = (found.lower + found.upper) / 2
         return float(middle.mid().log()) if middle.mid() > 0 else -inf
+
+
+def _on_lattice(g: FloatGparv, n: int, limits: Limits) -> float:
+    limits.charge(LATTICE_SUM)
+    return estimated_log_sum(g, n)
 
 
 def _log_of_singular(g: FloatGparv) -> float:
@@ -338,13 +409,18 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
     while True:
         with at_precision(bits):
             try:
-                found = _evaluated(source(), n, choice, bits, roughly)
+                balls = source()
+                if isinstance(choice, FloatSum):
+                    values, frequencies = len(balls.values), choice.plan.blocks.evaluations
+                    in_doubles = KERNEL_IN_DOUBLES.of(values * (frequencies + TABLE))
+                    settings.limits.charge(in_doubles if roughly else KERNEL_IN_BALLS.of(values * frequencies))
+                found = _evaluated(balls, n, choice, bits, roughly)
             except PrecisionError:  # values of which no double is known yet
                 if bits > _LARGEST_PRECISION:
                     raise
                 bits *= 2
                 continue
-            if not is_settled(found, settings.gap) or (roughly and found.relative_gap > _AS_SHARP * aimed):
+            if not is_settled(found, settings.gap) or (roughly and found.relative_gap > AS_SHARP * aimed):
                 bits, roughly = bits if roughly else 2 * bits, False
             elif isinstance(choice, TailPlan) and found.relative_gap > settings.gap and wider:
                 choice, wider = choice.widened(found._width(above=False) / settings.gap), wider - 1
@@ -358,7 +434,9 @@ def _enclosed(source: Callable[[], BallGparv], n: int, settings: Settings, choic
         elif bits > _LARGEST_PRECISION and found.evaluator == NO_POSITIVE_VALUE:
             return found
         elif bits > _LARGEST_PRECISION:
-            raise PrecisionError("precision", bits, f"at most {_LARGEST_PRECISION} bits")
+            raise PrecisionError(
+                "precision", Problem(f"{_LARGEST_PRECISION} bits do not certify this value"), "take a larger gap"
+            )
 
 
 def _exact_value(law: Law, level: Level, n: int, settings: Settings) -> tuple[str, fmpq | None]:

@@ -10,9 +10,8 @@ import numpy as np
 from flint import acb, arb
 from numpy.typing import NDArray
 
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.numbers.disks import Disks
-from symamp.numbers.work import spend
 from symamp.sums.kernel import Kernel
 
 # --- phi at many frequencies in doubles, with one radius for all roundings: enough for few users and dropped blocks
@@ -22,7 +21,6 @@ Waves = NDArray[np.complex128]
 _UNIT = 2.0**-53
 _TINY = arb(2) ** -60
 _ROWS, _AT_ONCE, _DIGIT = 32, 2**12, 6
-_TERM, _TABLE = 0.012, 300  # units of work of one value at one frequency; what tables take, in frequencies
 
 
 def coarse_error(values: int, last: int) -> float:
@@ -66,7 +64,6 @@ def coarse_sums(
     ...     coarse_sums([arb(1), arb(-1)], [arb("0.5"), arb("0.5")], arb(0), arb(2), [1, 5]).real
     array([-0.416..., -0.839...])
     """
-    spend(_TERM * len(values) * (len(indices) + _TABLE))
     tables = _tables(values, step, max(indices))
     weights = np.array([float(p) for p in probabilities])
     found = np.empty(len(indices), dtype=np.complex128)
@@ -120,14 +117,14 @@ def _turns(values: Sequence[arb], step: arb) -> Waves:
     for value in values:
         sine, cosine = (step * value).sin_cos()
         if not (sine.rad() < _TINY and cosine.rad() < _TINY):
-            raise PrecisionError("frequencies", "values with few digits", "at least 60 bits at the working precision")
+            raise PrecisionError(
+                "precision", Problem("values have less than 60 bits at this precision"), "take a higher one"
+            )
         turns.append(complex(float(cosine), float(sine)))
     return np.array(turns)
 
 
 # ----------- The sum over frequencies in doubles with radii: what the kernel takes in balls, in a sixteenth of the time
-
-_FREQUENCY = 3.0
 
 
 def coarse_two_sided(kernel: Kernel, indices: Sequence[int], factors: Disks) -> tuple[arb, arb]:
@@ -141,7 +138,6 @@ def coarse_two_sided(kernel: Kernel, indices: Sequence[int], factors: Disks) -> 
     The balls contain the sums for all numbers in the disks ``factors``. Proof: docs/proofs/disks.md.
     """
     terms, lam, turn = kernel.terms, kernel.theta * kernel.d, 1 / (2 * arb.pi())
-    spend(_FREQUENCY * len(indices))
     error, one = turn_error(max(indices)), Disks.of(arb(1))
     with np.errstate(all="ignore"):  # what overflows has no finite radius
         waves = [

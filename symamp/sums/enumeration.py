@@ -9,10 +9,9 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import BallGparv, FloatGparv, RationalLaw
 from symamp.numbers.systems import FLINT, NumberSystem
-from symamp.numbers.work import spend
 from symamp.sums.evaluator import Case, Evaluator
 
 # -------------------- Exact rational evaluation: for rational ratios and rational E the divergence is a rational number
@@ -23,7 +22,7 @@ _MOST_VALUES = 200_000
 
 
 def exact_divergence(law: RationalLaw, e: fmpq, n: int) -> fmpq:
-    """Return D_E(P0 || P1) as an exact fraction: E[S_+]/n plus the singular part (000, Theorem 12).
+    """Return D_E(P0 || P1) as an exact fraction: E[S_+]/n plus the singular part (Su, Cheng, Wang 2025, Theorem 12).
 
     The law of S is built by repeated squaring over its distinct values. Raises ArgumentError when S takes too many
     values for that.
@@ -72,7 +71,9 @@ def _convolved(left: dict[fmpq, fmpq], right: dict[fmpq, fmpq]) -> dict[fmpq, fm
         for r, q in right.items():
             result[s + r] = result.get(s + r, fmpq(0)) + p * q
         if len(result) > _MOST_VALUES:
-            raise ArgumentError("n", "too many values of the sum", f"sums with at most {_MOST_VALUES} distinct values")
+            raise ArgumentError(
+                "n", Problem(f"the sum has more than {_MOST_VALUES} values"), "take fewer users, or another method"
+            )
     return result
 
 
@@ -91,7 +92,7 @@ EXACT = Evaluator("exact", _enclosed)
 # For few users that is all there is to do; deep in the tail only a handful of outcomes is positive, however many
 # users.
 
-_FEW_OUTCOMES, _OUTCOME = 30_000, 2.0
+_FEW_OUTCOMES = 30_000
 _MOST_OF_BALLS = 200
 _SURE = 1e-3
 """More than rounding does to the logarithm of a number of outcomes."""
@@ -127,7 +128,6 @@ def count_outcomes(g: FloatGparv, n: int, most: int) -> int:
         )
 
     found = not values or (values[0] > 0.0 and visit(0, n, 0.0))
-    spend(_OUTCOME * seen)
     return seen if found else most + 1
 
 
@@ -168,7 +168,6 @@ def positive_expectation(law: list[tuple[Any, Any]], n: int, numbers: NumberSyst
         largest[j] = numbers.maximum(largest[j], largest[j + 1])
 
     def expected(j: int, left: int, partial: Any) -> Any:
-        spend(_OUTCOME)
         if left == 0:  # of all further values there is none
             return numbers.maximum(partial, zero)
         value = law[j][0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import flint
 import numpy as np
@@ -11,8 +12,8 @@ from flint import arb
 
 from symamp.laws.law import BallGparv, FloatGparv, Floats, Law, Level, ball_gparv, nearest_doubles, quick_gparv
 from symamp.laws.stop_loss import DominatingLaw, binary_size, dominating_law
+from symamp.numbers.limits import ABOVE, Limits, kept
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import is_spent, kept
 from symamp.sums.divergence import Enclosure, Settings, enclose_level, estimate_log_level, positive_part
 from symamp.sums.inversion import approximate_log_law, estimate_root, largest_epsilon
 
@@ -141,13 +142,19 @@ class _Above:
 
     def balls(self, level: Level) -> BallGparv:
         """Return the dominating law."""
-        return self.dominating(level, flint.ctx.prec).law
+        return _dominating(self, level, flint.ctx.prec).law
 
-    @kept(maxsize=64)
-    def dominating(self, level: Level, bits: int) -> DominatingLaw:
-        """Return the law made at a precision."""
-        with at_precision(bits):
-            return envelope_law(self.laws, level, self.most_nodes)
+    @property
+    def work(self) -> float:
+        """What it takes to make the law."""
+        return ABOVE.of(sum(len(law.atoms) for law in self.laws))
+
+
+@lru_cache(maxsize=64)
+def _dominating(above: _Above, level: Level, bits: int) -> DominatingLaw:
+    """Return the law made at a precision."""
+    with at_precision(bits):
+        return envelope_law(above.laws, level, above.most_nodes)
 
 
 def enclose_envelope(
@@ -177,8 +184,9 @@ def enclose_envelope(
     settings = settings or Settings()
     if not laws or _may_be_positive(laws, level):
         above = _Above(tuple(laws), most_nodes)
+        settings.limits.charge(above.work)
         found = enclose_level(above, level, n, settings)
-        merging = above.dominating(level, found.precision).merging
+        merging = _dominating(above, level, found.precision).merging
         with at_precision(found.precision):
             return replace(found, lower=(found.lower - merging).max(arb(0)), merging=merging)
     with at_precision(_BITS):
@@ -196,15 +204,16 @@ def estimate_log_envelope(laws: Sequence[Law], level: Level, n: int, settings: S
 
 
 def _told(above: _Above, level: Level, n: int, settings: Settings) -> float:
-    """Return an estimate; a rough one where the question that is under way has taken what it may."""
-    if is_spent():
+    """Return an estimate; a rough one where the question has taken what it may."""
+    if settings.limits.is_spent():
         return max(approximate_log_law(quick_gparv(law, level), n) for law in above.laws)
-    return _estimated(above, level, n, settings)
+    return _estimated(settings.limits, above, level, n, settings)
 
 
 @kept(maxsize=1024)
-def _estimated(above: _Above, level: Level, n: int, settings: Settings) -> float:
-    return estimate_log_level(above, level, n, settings)
+def _estimated(limits: Limits, above: _Above, level: Level, n: int, settings: Settings) -> float:
+    limits.charge(above.work)
+    return estimate_log_level(above, level, n, settings.under(limits))
 
 
 def estimate_envelope_epsilon(

@@ -1,28 +1,38 @@
-"""E[S_+] for sums over groups of users whose laws differ, and steps up or down of all of them."""
+"""Sums whose summands differ, by groups of one law: their transform in floats and in balls, and E[S_+]."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from math import ceil, comb, cos, exp, expm1, inf, log, pi
+from math import comb, fsum, inf, log
 from operator import mul
 from typing import Any
 
 import numpy as np
 from flint import acb, arb
 
-from symamp.errors import PrecisionError
-from symamp.laws.law import BallGparv, FloatGparv, Floats, Level, nearest_doubles, total
-from symamp.numbers.optional import brentq
+from symamp.errors import PrecisionError, Problem
+from symamp.laws.law import BallGparv, FloatGparv, Floats, nearest_doubles, total
+from symamp.numbers.limits import KERNEL_PLAN
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Enclosure, Settings, positive_part, settled, starting_precision
-from symamp.sums.kernel import Ranges
+from symamp.sums.kernel import Kernel, Ranges, TwoSided
 from symamp.sums.kernel_balls import Tilted, TiltedBalls, tilted_sum
-from symamp.sums.kernel_floats import FloatSum, searched
-from symamp.sums.tilted import Cumulants, Plan, TiltedFloats, TiltedLaw, cumulants, gaussian_estimate
+from symamp.sums.kernel_floats import FloatSum, two_sided_sum
+from symamp.sums.tilted import (
+    Cumulants,
+    Plan,
+    TiltedFloats,
+    TiltedLaw,
+    Transform,
+    cumulants,
+    gaussian_estimate,
+    raised_tilt,
+    saddle_tilt,
+)
 
-# ------------------------------------ The search in floats for the plan of a sum over groups of users whose laws differ
+# --------- The transform of a sum over groups of users whose laws differ, or of many rounds, in floats: for searches
 
 
 @dataclass(frozen=True)
@@ -34,107 +44,109 @@ class Group:
 
 
 @dataclass(frozen=True)
-class _Average(TiltedFloats):
-    """All groups under one tilt, per user."""
+class Product(Transform):
+    """Laws in doubles, each of so many summands, whose values are in one unit; to their sum a ``shift`` is added."""
 
+    laws: tuple[tuple[FloatGparv, int], ...]
+    shift: float = 0.0
+
+    @staticmethod
+    def of_groups(groups: Sequence[Group]) -> Product:
+        """Return the sum over all users of all groups."""
+        return Product(tuple((_unscaled(nearest_doubles(g.source)), g.count) for g in groups))
+
+    @cached_property
+    def n(self) -> int:  # type: ignore[override]
+        """The number of summands."""
+        return sum(count for _, count in self.laws)
+
+    @property
+    def largest(self) -> float:
+        """The largest value of a summand."""
+        return max(float(g.values.max(initial=0.0)) for g, _ in self.laws)
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """The mean of S, and the sum of the squares of its summands in the mean."""
+        mean = self.shift + sum(c * g.mean for g, c in self.laws)
+        return mean, sum(c * float(g.masses @ g.values**2) for g, c in self.laws)
+
+    @property
+    def supremum(self) -> float:
+        """The largest value of S, as far as doubles tell."""
+        return self.shift + fsum(
+            c * float(g.values[g.masses > 0.0].max(initial=0.0 if g.null_mass > 0.0 else -inf)) for g, c in self.laws
+        )
+
+    def cumulants(self, theta: float) -> Cumulants:
+        """Return the averages over users."""
+        rows = np.array([(c.k0, c.k1, c.k2) for c in (cumulants(g, theta) for g, _ in self.laws)])
+        k0, k1, k2 = (float(x) for x in self.counts @ rows)
+        return Cumulants((k0 + theta * self.shift) / self.n, (k1 + self.shift) / self.n, k2 / self.n)
+
+    def tilted(self, theta: float) -> TiltedProduct:
+        """Return the sum under a tilt."""
+        laws = tuple(TiltedLaw.of(g, count, theta) for g, count in self.laws)
+        return TiltedProduct(self.n, theta, self.cumulants(theta), laws, self.counts, self.shift)
+
+    @cached_property
+    def counts(self) -> Floats:
+        """How many summands each law has."""
+        return np.array([float(count) for _, count in self.laws])
+
+
+@dataclass(frozen=True)
+class TiltedProduct(TiltedFloats):
+    """All laws under one tilt, per summand."""
+
+    n: int
     theta: float
     cumulants: Cumulants
-    tilted: tuple[TiltedLaw, ...]
+    laws: tuple[TiltedLaw, ...]
     counts: Floats
+    shift: float
 
-    def _mean(self, of_groups: Iterable[Any]) -> Any:
-        return sum(c * x for c, x in zip(self.counts, of_groups, strict=True)) / self.counts.sum()
+    def _mean(self, of_laws: Iterable[Any]) -> Any:
+        return sum(c * x for c, x in zip(self.counts, of_laws, strict=True)) / self.n
 
     @property
     def log_null(self) -> float:
-        return float(self._mean(t.log_null for t in self.tilted))
+        """The average of that of the laws: what is shifted is not 0 where all of them are."""
+        return -inf if self.shift else float(self._mean(t.log_null for t in self.laws))
 
     def log_mgf(self, tilts: Floats) -> Floats:
-        return np.asarray(self._mean(t.log_mgf(tilts) for t in self.tilted))
+        """Return the average of K at an array of tilts >= 0."""
+        return np.asarray(self._mean(t.log_mgf(tilts) for t in self.laws) + tilts * (self.shift / self.n))
 
     def log_phi(self, u: Floats) -> tuple[Floats, Floats]:
-        both = [t.log_phi(u) for t in self.tilted]
-        return self._mean(x for x, _ in both), self._mean(x for _, x in both)
+        """Return the averages of (log |phi(u)|, arg phi(u))."""
+        both = [t.log_phi(u) for t in self.laws]
+        return self._mean(x for x, _ in both), self._mean(x for _, x in both) + u * (self.shift / self.n)
 
-    def decays(self, n: int, middle: Floats, half: Floats) -> Floats:
-        factors = (t.decays(int(c), middle, half) for t, c in zip(self.tilted, self.counts, strict=True))
-        return np.asarray(reduce(np.multiply, factors))
-
-
-class GroupSearch:
-    """The search in floats for the parameters of the sum."""
-
-    def __init__(self, groups: Sequence[Group]) -> None:
-        self.counts = np.array([float(g.count) for g in groups])
-        self.n = int(sum(g.count for g in groups))
-        self.laws = [_unscaled(nearest_doubles(g.source)) for g in groups]
-
-    def rough(self) -> float:
-        """Return the saddle-point approximation of log E[S_+], without a plan."""
-        with np.errstate(all="ignore"):
-            at = self._average(self._saddle())
-            return self.n * at.cumulants.k0 + log(gaussian_estimate(at, self.n))
-
-    def sum(self, settings: Settings) -> FloatSum:
-        """Return the estimate of E[S_+] with its plan."""
-        with np.errstate(all="ignore"):
-            theta = self._saddle()
-            theta += float(np.sqrt(1.2 / (self.n * self._cumulants(theta).k2 + 2.0 / theta**2)))
-            at = self._average(theta)
-            if not np.isfinite((at.cumulants.k0, at.deviation)).all():
-                raise PrecisionError("eps", "a sum that is positive only far out", "a sum in the range of doubles")
-            return searched(at, self.n, settings.gap, settings.most_frequencies)
-
-    def _cumulants(self, theta: float) -> Cumulants:
-        """Return the averages over users."""
-        rows = np.array([(c.k0, c.k1, c.k2) for c in (cumulants(g, theta) for g in self.laws)])
-        return Cumulants(*(float(x) for x in self.counts @ rows / self.n))
-
-    def _average(self, theta: float) -> _Average:
-        tilted = tuple(TiltedLaw.of(g, theta) for g in self.laws)
-        return _Average(theta, self._cumulants(theta), tilted, self.counts)
-
-    @cached_property
-    def _table(self) -> tuple[Floats, Floats, Floats]:
-        """Values and masses with one row for each group, the null value last, and the largest value of each."""
-        width = max(len(g.values) for g in self.laws)
-        values, masses = (np.zeros((len(self.laws), width + 1)) for _ in range(2))
-        for i, g in enumerate(self.laws):
-            values[i, : len(g.values)], masses[i, : len(g.values)], masses[i, -1] = g.values, g.masses, g.null_mass
-        return values, masses, np.where(masses > 0.0, values, -inf).max(axis=1)
-
-    @property
-    def can_be_positive(self) -> bool:
-        """Whether the sum can be positive, as far as doubles tell."""
-        return bool(self.counts @ self._table[2] > 0.0)
-
-    def _saddle(self) -> float:
-        """Return the solution of theta K'(theta) = 2 for the sum over all users."""
-        top = max(float(g.values.max(initial=0.0)) for g in self.laws)
-
-        values, masses, largest = self._table
-        if not self.can_be_positive:
-            raise PrecisionError("eps", "a sum that is never positive in doubles", "a smaller eps")
-
-        def excess(log_theta: float) -> float:
-            theta = float(np.exp(log_theta))
-            weights = masses * np.exp(np.minimum(theta * (values - largest[:, None]), 0.0))
-            means = (weights * values).sum(axis=1) / weights.sum(axis=1)
-            return theta * float(self.counts @ means) - 2.0
-
-        low = high = float(np.log(1.0 / top)) - 0.5 * log(self.n)
-        while (found := excess(high)) < 0.0:
-            high += 1.0
-        if not found >= 0.0:
-            raise PrecisionError("eps", "a sum that is positive only far out", "a sum in the range of doubles")
-        while excess(low) > 0.0:
-            low -= 1.0
-        return float(np.exp(brentq(excess, low, high, xtol=1e-3, rtol=1e-3)))
+    def decays(self, middle: Floats, half: Floats) -> Floats:
+        """Return the products of what the laws give for each block."""
+        return np.asarray(reduce(np.multiply, (t.decays(middle, half) for t in self.laws)))
 
 
 def _unscaled(g: FloatGparv) -> FloatGparv:
     unit = 2.0**g.exponent
     return g if g.exponent == 0 else replace(g, values=g.values * unit, mean=g.mean * unit, exponent=0)
+
+
+def _searched(groups: Sequence[Group], settings: Settings, payoff: type[TwoSided] = Kernel) -> FloatSum:
+    """Return the estimate of E[f(S)] with its plan."""
+    product = Product.of_groups(groups)
+    if not product.supremum > 0.0:
+        raise PrecisionError("eps", Problem("the divergence is beyond the range of doubles"), "take a smaller eps")
+    with np.errstate(all="ignore"):
+        theta = saddle_tilt(product, payoff)
+        k = product.cumulants(raised_tilt(product, theta, payoff))
+    if not np.isfinite((k.k0, k.k2)).all():
+        raise PrecisionError("eps", Problem("the divergence is beyond the range of doubles"), "take a smaller eps")
+    found = two_sided_sum(product, settings.gap, settings.most_frequencies, payoff, theta)
+    values = sum(len(g.values) for g, _ in product.laws)
+    settings.limits.charge(KERNEL_PLAN.of(values * found.plan.blocks.evaluations))
+    return found
 
 
 # ------------ E[S_+] for a sum over groups of users whose laws differ: one power of a characteristic function per group
@@ -167,10 +179,27 @@ def enclose_groups(groups: Sequence[Group], settings: Settings | None = None) ->
         if _outcomes(present, balls) <= _ENUMERATE:
             value = _enumerated(present, balls)
             return Enclosure(value, value, "enumeration", bits)
-    plan = GroupSearch(present).sum(settings).plan
-    found = settled(lambda bits: _sum(present, plan, bits), bits, settings.gap, _LARGEST_PRECISION)
+    return enclose_payoff(present, Kernel, settings)
+
+
+def enclose_payoff(groups: Sequence[Group], payoff: type[TwoSided], settings: Settings | None = None) -> Enclosure:
+    """Return an enclosure of E[f(S)] for a payoff f >= 0 that is 0 up to 0, S the sum over all users of all groups.
+
+    Guarantee
+    ---------
+    ``lower.lower() <= E[f(S)] <= upper.upper()``, whatever the plan that floats have found, for every payoff whose B-
+    and B+ are the transforms of a minorant and a majorant. Proof: docs/proofs/composition.md, section 3.
+
+    Raises PrecisionError if rounding still dominates the gap at the largest working precision.
+    """
+    settings = settings or Settings()
+    plan = _searched(groups, settings, payoff).plan
+    bits = starting_precision(sum(g.count for g in groups), settings.gap)
+    found = settled(lambda bits: _sum(groups, payoff, plan, bits), bits, settings.gap, _LARGEST_PRECISION)
     if found is None:
-        raise PrecisionError("precision", "rounding that dominates", f"what {_LARGEST_PRECISION} bits can tell")
+        raise PrecisionError(
+            "precision", Problem(f"rounding errors dominate even at {_LARGEST_PRECISION} bits"), "take a larger gap"
+        )
     return found
 
 
@@ -188,7 +217,7 @@ def estimate_log_groups(groups: Sequence[Group], settings: Settings | None = Non
         if _outcomes(present, balls) <= _ENUMERATE:
             return _log(_enumerated(present, balls))
     try:
-        found = GroupSearch(present).sum(settings)
+        found = _searched(present, settings)
     except PrecisionError:  # out of the range of doubles
         return -inf
     return found.log_value if found.lower > 0.0 else None
@@ -196,8 +225,12 @@ def estimate_log_groups(groups: Sequence[Group], settings: Settings | None = Non
 
 def approximate_log_groups(groups: Sequence[Group]) -> float:
     """Return the saddle-point approximation of log E[S_+], cheap and good to a few per cent; -inf for zero."""
-    search = GroupSearch([g for g in groups if g.count > 0])
-    value = search.rough() if search.can_be_positive else -inf
+    product = Product.of_groups([g for g in groups if g.count > 0])
+    if not product.supremum > 0.0:
+        return -inf
+    with np.errstate(all="ignore"):
+        at = product.tilted(saddle_tilt(product))
+        value = product.n * at.cumulants.k0 + log(gaussian_estimate(at))
     return value if value == value else -inf
 
 
@@ -284,214 +317,17 @@ class TiltedGroups(Tilted):
         return [_product(bounds) for bounds in zip(*(t.decays(step, blocks) for t in self.groups), strict=True)]
 
 
-def _sum(groups: Sequence[Group], plan: Plan, bits: int) -> Enclosure:
-    """Return the two-sided sum in balls at the ambient precision."""
+def _sum(groups: Sequence[Group], payoff: type[TwoSided], plan: Plan, bits: int) -> Enclosure:
+    """Return the two-sided sum in balls at the ambient precision; of x_+ the mean and each user alone tell more."""
     whole = TiltedGroups.of([(g.source(), g.count) for g in groups], plan.window.theta)
-    tilted, (lower, upper) = whole.groups, tilted_sum(whole, plan)
-    mean = total([t.n * total([v * p for v, p in zip(t.g.values, t.g.masses, strict=True)]) for t in tilted])
-    alone = total([t.n * positive_part(t.g) for t in tilted])
-    lower = lower.max(mean) if lower.is_finite() else mean.max(arb(0))
-    upper = upper.min(alone) if upper.is_finite() else alone
+    tilted, (lower, upper) = whole.groups, tilted_sum(whole, plan, payoff)
+    if payoff is Kernel:
+        mean = total([t.n * total([v * p for v, p in zip(t.g.values, t.g.masses, strict=True)]) for t in tilted])
+        alone = total([t.n * positive_part(t.g) for t in tilted])
+        lower = lower.max(mean) if lower.is_finite() else mean.max(arb(0))
+        upper = upper.min(alone) if upper.is_finite() else alone
     return Enclosure(lower, upper, "compact kernel, groups", bits, plan)
 
 
 def _product(factors: Iterable[arb]) -> arb:
     return reduce(mul, factors, arb(1))
-
-
-# --- One user among groups of others who step up, down or stay: how well the sum of all steps tells two laws of hers
-
-_ROOM, _MOST_NODES, _LARGEST_TILT, _BITS = 45.0, 200_000, 40.0, 128
-_AROUND, _FEW, _NEVER = 3, 100.0, -1.0 + 2.0**-53
-"""How many thresholds on each side are compared, up to which variance of the sum."""
-
-
-@dataclass(frozen=True)
-class Steps:
-    """The chances of a step up and of a step down, of so many users."""
-
-    up: arb
-    down: arb
-    count: int = 1
-
-    @property
-    def floats(self) -> tuple[float, float, int]:
-        """The same in doubles."""
-        return float(self.up), float(self.down), self.count
-
-
-@dataclass(frozen=True)
-class Walk:
-    """The sum of the steps of all users: the victim's on either input, and those of the groups of others.
-
-    What is tested is whether the sum reaches a threshold.
-    """
-
-    on_x0: Steps
-    on_x1: Steps
-    others: tuple[Steps, ...]
-
-    def log_estimate(self, level: Level) -> float:
-        """Return an estimate of the logarithm of the divergence at the best threshold; -inf where there is none."""
-        plan = self.plan(level)
-        return -inf if plan is None else plan.log_value
-
-    def below(self, level: Level) -> arb:
-        """Return a number that is at most D_E of the sums, 0 where no threshold tells.
-
-        Guarantee
-        ---------
-        The result is at most the divergence of the sums of steps. Proof: docs/proofs/users_who_differ.md, section 4.
-        """
-        plan = self.plan(level)
-        if plan is None:
-            return arb(0)
-        with at_precision(plan.bits):
-            return plan.lower(level)
-
-    def plan(self, level: Level) -> StepPlan | None:
-        """Return the threshold where P0 = E P1 by the saddle point, and where to integrate."""
-        (u0, d0, _), (u1, d1, _) = self.on_x0.floats, self.on_x1.floats
-        with at_precision(64):
-            more = float(level.exponential_minus_one())
-        a, b = (u0 - u1) - more * u1, (d0 - d1) - more * d1
-        middle = -more - a - b
-        if not a > 0.0 or middle * middle < 4.0 * a * b:
-            return None
-        # The larger root of a x^2 + middle x + b, without cancellation.
-        x = (-middle + (middle * middle - 4.0 * a * b) ** 0.5) / (2.0 * a)
-        if not x > 1.0 + 1e-12:
-            x = 1.0 + 1e-12
-        groups, tilt, h = [s.floats for s in self.others], min(log(x), _LARGEST_TILT), (more, a, b)
-        mean, square, _ = _moments(groups, tilt)
-        middle_of_step = ceil(mean - 0.5)
-        # Where few steps matter the saddle point is rough, and thresholds around it are compared.
-        around = range(-_AROUND, _AROUND + 1) if square < _FEW else (0,)
-        return max((StepPlan.of(self, groups, tilt, h, middle_of_step + i) for i in around), key=lambda p: p.log_value)
-
-
-@dataclass(frozen=True)
-class StepPlan:
-    """A threshold, a tilt, the number of nodes of the full circle and how many of them, on one side, are evaluated."""
-
-    walk: Walk
-    threshold: int
-    tilt: float
-    nodes: int
-    last: int
-    log_value: float
-
-    @property
-    def bits(self) -> int:
-        """A working precision at which roundings do not show."""
-        return _BITS + 4 * sum(s.count for s in self.walk.others).bit_length()
-
-    @staticmethod
-    def of(
-        walk: Walk,
-        groups: Sequence[tuple[float, float, int]],
-        tilt: float,
-        h: tuple[float, float, float],
-        threshold: int,
-    ) -> StepPlan:
-        """Return where to integrate for a threshold and a tilt."""
-        square = _moments(groups, tilt)[1]
-        tilt = max(tilt, min(1.0, 0.5 / max(square, 1.0) ** 0.5))
-        _, square, kappa = _moments(groups, tilt)
-        here = _log_mgf(groups, tilt) - tilt * threshold
-        beyond = _log_mgf(groups, 2.0 * tilt) - 2.0 * tilt * (threshold - 1)
-        # The value is seldom smaller than this by more than the room.
-        low = here - log(1.0 + square) - 2.0 * log(1.0 + 1.0 / max(h[0], 1e-12)) - _ROOM
-        nodes = min(ceil((max(0.0, beyond) - low) / tilt) + 2, _MOST_NODES)
-        last = nodes // 2
-        if kappa * (1.0 - cos(pi)) > 2.0 * _ROOM:
-            share = 1.0 - 2.0 * _ROOM / kappa
-            last = min(last, ceil(float(np.arccos(share)) * nodes / (2.0 * pi)) + 1)
-        return StepPlan(walk, threshold, tilt, nodes, last, _estimate(groups, threshold, tilt, nodes, last, here, h))
-
-    def lower(self, level: Level) -> arb:
-        """Return the integral in balls, without what is dropped and what other periods may add."""
-        others, k, tilt, n = self.walk.others, self.threshold, arb(self.tilt), self.nodes
-        more = level.exponential_minus_one()
-        a = self.walk.on_x0.up - self.walk.on_x1.up - more * self.walk.on_x1.up
-        b = self.walk.on_x0.down - self.walk.on_x1.down - more * self.walk.on_x1.down
-        here = _mgf(others, tilt) * (-tilt * k).exp()
-        whole = arb(0)
-        for j in range(self.last + 1):
-            angle = 2 * arb.pi() * j / n
-            z = acb(tilt, angle)
-            up, down = z.exp(), (-z).exp()
-            value = -more / (1 - down) + a * up - b
-            for s in others:
-                value *= (1 + s.up * (up - 1) + s.down * (down - 1)) ** s.count
-            weight = 1 if j == 0 or 2 * j == n else 2
-            whole += weight * (value * (-z * k).exp()).real
-        return (whole / n - self._rest(here, more, a, b)).lower().max(arb(0))
-
-    def _rest(self, here: arb, more: arb, a: arb, b: arb) -> arb:
-        others, k, tilt, n = self.walk.others, self.threshold, arb(self.tilt), self.nodes
-        size = more / (1 - (-tilt).exp()) + abs(a) * tilt.exp() + abs(b)
-        dropped = arb(0)
-        if 2 * self.last + 1 < n:
-            kappa = total([s.count * _spread(s, tilt) for s in others])
-            fall = 1 - (2 * arb.pi() * (self.last + 1) / n).cos()
-            dropped = here * size * (-kappa * fall / 2).exp()
-        double = 2 * tilt
-        above = _mgf(others, double) * (-double * (k - 1)).exp() / (tilt * n).expm1()
-        return dropped + above + 1 / (tilt * n).expm1()
-
-
-def _mgf(others: Sequence[Steps], tilt: arb) -> arb:
-    result = arb(1)
-    for s in others:
-        result *= (1 + s.up * tilt.expm1() + s.down * (-tilt).expm1()) ** s.count
-    return result
-
-
-def _spread(s: Steps, tilt: arb) -> arb:
-    """Return 2 c (u + d) of the tilted chances: |phi(v)|^2 <= 1 - that (1 - cos v)."""
-    up, down, stay = s.up * tilt.exp(), s.down * (-tilt).exp(), 1 - s.up - s.down
-    whole = up + down + stay
-    return (2 * stay * (up + down) / whole**2).max(arb(0))
-
-
-def _moments(groups: Sequence[tuple[float, float, int]], tilt: float) -> tuple[float, float, float]:
-    """Return mean, variance and the sum of spreads of the tilted sum."""
-    mean = variance = kappa = 0.0
-    for up, down, n in groups:
-        u, d, stay = up * exp(tilt), down * exp(-tilt), 1.0 - up - down
-        whole = u + d + stay
-        step = (u - d) / whole
-        mean += n * step
-        variance += n * ((u + d) / whole - step * step)
-        kappa += n * 2.0 * max(stay, 0.0) * (u + d) / whole**2
-    return mean, variance, kappa
-
-
-def _log_mgf(groups: Sequence[tuple[float, float, int]], tilt: float) -> float:
-    return sum(n * float(np.log1p(max(up * expm1(tilt) + down * expm1(-tilt), _NEVER))) for up, down, n in groups)
-
-
-def _estimate(
-    groups: Sequence[tuple[float, float, int]],
-    threshold: int,
-    tilt: float,
-    nodes: int,
-    last: int,
-    here: float,
-    h: tuple[float, float, float],
-) -> float:
-    """Return the logarithm of the integral in doubles; -inf where it is not positive."""
-    more, a, b = h
-    angle = 2.0 * pi / nodes * np.arange(last + 1)
-    up, down = np.exp(tilt + 1j * angle), np.exp(-tilt - 1j * angle)
-    logs = -(tilt + 1j * angle) * threshold - here
-    for u, d, n in groups:
-        steps = u * (up - 1.0) + d * (down - 1.0)
-        logs = logs + n * np.log1p(np.where(steps == -1.0, _NEVER, steps))
-    weights = np.full(last + 1, 2.0)
-    weights[0] = 1.0
-    if 2 * last == nodes:
-        weights[-1] = 1.0
-    value = float((weights * (np.exp(logs) * (a * up - b - more / (1.0 - down))).real).sum()) / nodes
-    return log(value) + here if value > 0.0 else -inf

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, log, sqrt
+from functools import cache
+from math import inf, isfinite, log, sqrt
 
 import numpy as np
 from flint import arb, fmpq
@@ -11,10 +12,9 @@ from flint import arb, fmpq
 from symamp.laws.law import FloatGparv, Law, Level, quick_gparv, total
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.optional import brentq
-from symamp.numbers.rationals import ball_of
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Settings, estimate_log_divergence
-from symamp.sums.tilted import TiltedLaw, gaussian_estimate, saddle_tilt
+from symamp.sums.tilted import Power, gaussian_estimate, saddle_tilt
 
 LARGEST_EPS = 300.0
 _FEW_USERS = 12
@@ -25,6 +25,9 @@ _ASTRAY = 5.0
 """So far from delta, in the logarithm, a rough value is a better guide than the place from which to start."""
 _CLOSE = 1e-2
 """So near to where the divergence vanishes its logarithm is steep."""
+_SECANTS = 8
+_COARSE = 0.05
+"""Up to this part of the tolerance in the logarithm of delta, relatively, eps is looked for where a function jumps."""
 
 
 def largest_epsilon(law: Law) -> float:
@@ -71,8 +74,9 @@ def approximate_log_law(g: FloatGparv, n: int) -> float:
     """Return the saddle-point approximation of log(E[S_+]/n + singular part); -inf for zero."""
     value = -inf
     if g.is_positive:
-        tilted = TiltedLaw.of(g, saddle_tilt(g, n))
-        value = n * tilted.cumulants.k0 + log(gaussian_estimate(tilted, n)) - log(n) + g.log_unit
+        transform = Power(g, n)
+        tilted = transform.tilted(saddle_tilt(transform))
+        value = n * tilted.cumulants.k0 + log(gaussian_estimate(tilted)) - log(n) + g.log_unit
         value = min(max(value, g.log_mean), g.log_gain)
     return float(np.logaddexp(value, log(g.singular))) if g.singular > 0.0 else value
 
@@ -213,9 +217,63 @@ def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: f
     return _bracketed(curve, accuracy)
 
 
+def falling_root(
+    miss: Callable[[float], float],
+    start: float,
+    slope: float,
+    top: float,
+    tolerance: float,
+    known: Callable[[float], float] = lambda _: inf,
+    furthest: float = LARGEST_EPS,
+) -> float:
+    """Return where a decreasing function is about 0, in few evaluations: secant steps, the first with a given slope.
+
+    inf if it is still positive at ``top`` or beyond the ``furthest`` place that matters. Where steps fail, ``known`` is
+    asked for a place beyond which no root is wanted; it is returned where the function is positive there. Floats: what
+    is found is certified afterwards.
+    """
+    miss = cache(miss)  # estimates become rougher where work is spent, and ends must keep their signs
+    x, value = start, miss(start)
+    for _ in range(_SECANTS):
+        if abs(value) <= tolerance:
+            return x
+        following = x + value / slope
+        if not 0.0 < following < top or following == x:
+            break
+        there = miss(following)
+        if there == inf:  # no more is asked of this bound
+            return following
+        steeper = (value - there) / (following - x)
+        slope = steeper if isfinite(steeper) and steeper > 0.0 else slope
+        x, value = following, there
+    low = high = x
+    while miss(low) < 0.0:
+        if low < 1e-300:
+            return 0.0
+        low *= 0.8
+    if value > 0.0:
+        end = known(x)
+        if end <= x or (end < top and miss(end) > 0.0):
+            return end
+        top = min(top, end)
+    while miss(high) > 0.0:
+        if high >= top or high > furthest:
+            return high if isfinite(top) else inf
+        high = min(1.25 * high, top)
+    if low == high:
+        return low
+
+    def coarse(eps: float) -> float:
+        found = miss(eps)
+        return 0.0 if abs(found) <= tolerance else found
+
+    return brentq(coarse, low, high, rtol=max(1e-13, _COARSE * tolerance))
+
+
 def log_of(delta: fmpq) -> float:
     """Return log delta as a float, also far below the smallest double."""
-    return log_of_ball(ball_of(delta))
+    with at_precision(256):  # numbers close to 1 keep their digits
+        return log_of_ball(arb(delta))
 
 
 def log_of_ball(x: arb) -> float:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import erfc, exp, pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symamp.laws.law import Floats
 from symamp.numbers.systems import Number, NumberSystem
-from symamp.numbers.work import spend
 
 # ---------- The compact-support kernel: one formula, and one sum over frequencies, for floats, for balls and for mpmath
 
@@ -18,13 +18,18 @@ from symamp.numbers.work import spend
 # Fourier transforms of the extremal majorant and minorant of x_+ e^(-theta x) of exponential type T
 # (docs/proofs/kernel_sandwich.md). They vanish for |u| >= T, so that a sum over frequencies has no truncation error.
 
-_FREQUENCY = 15.0  # units of work
+_ROOT_HALF_PI = sqrt(pi / 2.0)
 _SMALL = 1e-3
 """Below this lam doubles take the series: the closed forms cancel. Balls and mpmath have precision to spare."""
 
 
 class TwoSided:
-    """B- and B+ of a function f for a tilt theta, a window W and N terms: d = W/N, frequencies j h, h = 2 pi/W."""
+    """A payoff f: B- and B+ for a tilt theta, a window W and N terms, d = W/N, frequencies j h, h = 2 pi/W.
+
+    A new payoff is a file with a subclass, whose majorant and minorant are proved on a page of docs/proofs: its values
+    at 0 and at u, modulus and peak in all number systems; and for searches, in doubles, what decides tilt, window and
+    terms. F(theta) is the integral of f(x) e^(-theta x).
+    """
 
     def __init__(self, numbers: NumberSystem, theta: Number, window: Number, terms: int) -> None:
         self.numbers, self.theta, self.terms = numbers, theta, terms
@@ -47,11 +52,25 @@ class TwoSided:
         """Return the largest f(x) e^(-tilt x)."""
         raise NotImplementedError
 
+    @staticmethod
+    def pull(theta: float) -> tuple[float, float]:
+        """Return -(log F)' and (log F)'' at theta: the saddle point of M F is where K' is the first."""
+        raise NotImplementedError
+
+    @staticmethod
+    def spread(theta: float, mean: float, sigma: float) -> float:
+        """Return E[f(X) e^(-theta X)] for a normal X, over the density of X at 0; what is not positive is not known."""
+        raise NotImplementedError
+
+    @staticmethod
+    def log_peak(tilts: Floats) -> Floats:
+        """Return the logarithm of ``peak`` at an array of tilts."""
+        raise NotImplementedError
+
     def sums(self, factors: Iterable[tuple[int, Number]], rest: Number) -> tuple[Number, Number]:
         """Return Re sum B(jh) factor over pairs (j, factor), with half of B(0) ``rest``, for B- and B+."""
         below, above = (x * rest / 2 for x in self.at_zero())
         for j, factor in factors:
-            spend(_FREQUENCY)
             for_minorant, for_majorant = self.at(self.step * j)
             below, above = below + (for_minorant * factor).real, above + (for_majorant * factor).real
         return below, above
@@ -100,6 +119,27 @@ class Kernel(TwoSided):
         """Return 1/(e tilt)."""
         return 1 / (tilt * self.numbers.exp(self.numbers.rational(1, 1)))
 
+    @staticmethod
+    def pull(theta: float) -> tuple[float, float]:
+        """Return 2/theta and 2/theta^2."""
+        return 2.0 / theta, 2.0 / theta**2
+
+    @staticmethod
+    def spread(theta: float, mean: float, sigma: float) -> float:
+        """Return sigma^2 r(z), r(z) = 1 - z Mills(z) at z = theta sigma - mean/sigma."""
+        if not sigma > 0.0:  # one value has all the mass of the tilted law
+            return 0.0
+        z = float(theta * sigma - mean / sigma)
+        if z > 25.0:
+            return sigma**2 / (z * z + 3.0)
+        z = max(z, -25.0)  # below, the estimate underflows anyway
+        return sigma**2 * (1.0 - z * _ROOT_HALF_PI * exp(0.5 * z * z) * erfc(z / sqrt(2.0)))
+
+    @staticmethod
+    def log_peak(tilts: Floats) -> Floats:
+        """Return -log tilt - 1."""
+        return np.asarray(-np.log(tilts) - 1.0)
+
 
 # --------------------------------------------------- Which frequencies are evaluated and which are dropped with a bound
 
@@ -110,7 +150,6 @@ Ranges = tuple[tuple[int, int], ...]
 """Inclusive ranges of indices j, for frequencies j h."""
 Pairs = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 _LEAF, _NONE = 4, np.empty((0, 2), dtype=np.int64)
-_BLOCKS, _BLOCK = 40.0, 0.15  # units of work
 NEGLIGIBLE = 1e-18
 """Where what the density of G says of |phi|^n is below this, phi itself is not looked at."""
 
@@ -178,7 +217,6 @@ def partition(
     while len(level):
         if kept + len(level) > most:
             return None
-        spend(_BLOCKS + _BLOCK * len(level))
         a, b = level[:, 0], level[:, 1]
         beta = bound(0.5 * step * (a + b).astype(np.float64), 0.5 * step * (b - a))
         cost = (step / np.pi) * (b - a + 1) * beta * modulus(a * step)

@@ -15,23 +15,25 @@ from symamp.laws.law import BallGparv, Level, total
 from symamp.numbers.disks import Disks
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.systems import FLINT
-from symamp.numbers.work import spend
 from symamp.sums.doubles_with_radii import coarse_error, coarse_moduli, coarse_sums, coarse_two_sided
 from symamp.sums.evaluator import Case, Evaluator
 from symamp.sums.kernel import NEGLIGIBLE, Kernel, Ranges, TwoSided
 from symamp.sums.kernel_floats import float_sum
 from symamp.sums.tilted import Plan, Window
 
-# --------------------------------- The exponentially tilted law of one G in balls: what both certified sums are made of
-
+# What is tuned: each is as true as the others, and these save time.
 _FEW = 9
-"""Up to so many frequencies in a row are evaluated one by one."""
+"""Up to so many frequencies in a row are evaluated one by one, more as a product of matrices."""
 _FEW_USERS, _MANY = 20, 20_000
 """Up to 2^20 users an error of 1e-12 in |phi| does no harm; from so many values on doubles save time."""
-_VALUE, _PRODUCT = 0.9, 0.2
-"""Units of work of one value at one frequency, by itself and in a product of matrices."""
+_MANY_TERMS, _SHARE = 100, 0.01
+"""From so many frequencies on sums are taken in doubles, if n errors of phi are below this part of the gap."""
 _NEGLIGIBLE = 10.0 * NEGLIGIBLE
 """Somewhat larger than what the floats of a plan take for negligible."""
+_GAP, _MOST_FREQUENCIES = 1e-6, 20_000
+"""What the evaluator of ``sa.method_check`` aims at."""
+
+# --------------------------------- The exponentially tilted law of one G in balls: what both certified sums are made of
 
 
 class Tilted(Protocol):
@@ -108,7 +110,6 @@ class TiltedBalls(Tilted):
         return self._sum(u) + self.missed(u)
 
     def _sum(self, u: arb) -> acb:
-        spend(_VALUE * len(self.probabilities))
         real, imaginary = self.null, arb(0)
         for v, p in zip(self.g.values, self.probabilities, strict=True):
             sine, cosine = (u * v).sin_cos()
@@ -120,7 +121,6 @@ class TiltedBalls(Tilted):
         """Return phi(j step) for first <= j <= last; many at once as a product of two matrices."""
         if last - first < _FEW:
             return [self.phi(step * j) for j in range(first, last + 1)]
-        spend(_PRODUCT * len(self.probabilities) * (last - first))
         size = isqrt(last - first) + 1
         inner = acb_mat([[_turn(step * (j * v)) for j in range(size)] for v in self.g.values])
         both = [*zip(self.g.values, self.probabilities, strict=True)]
@@ -296,9 +296,6 @@ def _around(bound: arb) -> arb:
 
 # --------------------------------------------------------- The two-sided sum in balls: no search, every number enclosed
 
-_GAP, _MOST_FREQUENCIES = 1e-6, 20_000
-_MANY_TERMS, _SHARE = 100, 0.01
-
 
 def suits_doubles(plan: Plan, values: int, n: int, gap: float) -> bool:
     """Return whether there are so many frequencies that doubles save time, and n errors in phi are below the gap."""
@@ -320,7 +317,7 @@ def certified_sum(g: BallGparv, n: int, plan: Plan, *, roughly: bool = False) ->
     return tilted_sum(kind(g, n, *tilted_numbers(g, n, arb(plan.window.theta), arb(0))), plan)
 
 
-def tilted_sum(tilted: Tilted, plan: Plan, function: type[TwoSided] = Kernel) -> tuple[arb, arb]:
+def tilted_sum(tilted: Tilted, plan: Plan, payoff: type[TwoSided] = Kernel) -> tuple[arb, arb]:
     """Return what ``certified_sum`` does for a law that is known by its tilted transform, and for E[f(S)].
 
     Guarantee
@@ -329,7 +326,7 @@ def tilted_sum(tilted: Tilted, plan: Plan, function: type[TwoSided] = Kernel) ->
     whose transform, deviation and aliasing are contained. Proof: docs/proofs/kernel_sandwich.md.
     """
     theta, w = tilted.theta, arb(plan.window.length)
-    kernel = function(FLINT, theta, w, plan.terms)
+    kernel = payoff(FLINT, theta, w, plan.terms)
     below, above = tilted.sums(kernel, plan.blocks.evaluated)
     excesses = [abs(x - kernel.modulus(arb(0))) for x in kernel.at_zero()]
     dropped = plan.blocks.dropped

@@ -15,7 +15,7 @@ import mpmath
 import numpy as np
 from flint import acb, arb, fmpq
 
-from symamp.errors import ArgumentError, PrecisionError
+from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.laws.law import (
     BallGparv,
     FloatGparv,
@@ -31,16 +31,22 @@ from symamp.laws.law import (
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.surroundings import at_precision, mpmath_at
 from symamp.sums.kernel_balls import TiltedBalls, power
-from symamp.sums.tilted import TiltedLaw, gaussian_estimate, log_mgf, saddle_tilt
+from symamp.sums.tilted import Power, TiltedLaw, gaussian_estimate, log_mgf, saddle_tilt
+
+# What is tuned. Every lattice and window gives a bound; these trade points against width.
+_MOST_CANDIDATES, _SAME_POINT = 1 << 17, 1e-14
+"""Steps that are tried for the coarsest lattice, and how near to a point a value is taken to be one in that search."""
+_ROUNDS = 6
+"""How often a lattice is made finer until the gap is met."""
+_DEVIATIONS, _REACH = 20, 60
+"""A rational law keeps its own lattice if so many standard deviations of the sum fit into the engine's window; a step
+that is asked for may be so many powers of two from the largest value."""
 
 # ----------------------------- A finite law of G moved to a lattice, upward and downward in the increasing convex order
 
 # Upward every atom is split between its two neighbours with its mean kept: that costs a variance of order step^2 a
 # draw, where rounding the values up costs a shift of order step. Downward, atoms are merged into conditional means
 # (docs/proofs/fft.md). The mass is exactly 1 throughout.
-
-_MOST_CANDIDATES = 1 << 17
-_SAME_POINT = 1e-14
 
 
 @dataclass(frozen=True)
@@ -219,7 +225,7 @@ def _add(masses: dict[int, arb], point: int, mass: arb) -> None:
 def _integer(x: arb) -> int:
     found = x.unique_fmpz()
     if found is None:
-        raise PrecisionError("lattice", "values that balls do not place", "a larger step")
+        raise PrecisionError("lattice", Problem("rounding errors hide the place of a value"), "take a larger step")
     return int(found)
 
 
@@ -659,11 +665,6 @@ ENGINES: dict[str, tuple[Engine, int]] = {
 }
 """The engines with the largest window that each takes, in lattice points."""
 
-_ROUNDS = 6
-_DEVIATIONS = 20
-_REACH = 60
-"""A rational law keeps its own lattice if so many standard deviations of the sum fit into the engine's window."""
-
 
 @dataclass(frozen=True)
 class FftSettings:
@@ -725,7 +726,9 @@ def enclose_by_fft(law: Law, level: Level, n: int, settings: FftSettings | None 
     settings = settings or FftSettings()
     rough = float_gparv(law, level)
     if not rough.is_positive:
-        raise ArgumentError("eps", level.text, "a level at which the sum takes positive values, below the local budget")
+        raise ArgumentError(
+            "eps", Problem(f"the divergence at {level.text} is 0"), "take an eps below the local budget"
+        )
     if settings.lattice is not None:
         _check_step(settings.lattice, rough)
         return _enclose(law, level, n, settings.lattice, settings)
@@ -736,7 +739,7 @@ def enclose_by_fft(law: Law, level: Level, n: int, settings: FftSettings | None 
         if found.relative_gap <= settings.gap:
             return found
         tightening *= min(0.5, max(0.02, 0.5 * settings.gap / found.relative_gap))
-    raise PrecisionError("gap", settings.gap, f"at this n and eps at least {found.relative_gap:.1e}, or a lattice step")
+    raise PrecisionError("gap", settings.gap, f"a number of at least {found.relative_gap:.1e} here, or a step")
 
 
 def _check_step(lattice: Lattice, rough: FloatGparv) -> None:
@@ -747,17 +750,18 @@ def _check_step(lattice: Lattice, rough: FloatGparv) -> None:
         size = lattice.size()
         if not ends[0] <= size <= ends[1]:
             low, high = (end.str(3, radius=False) for end in ends)
-            raise ArgumentError("step", size.str(3, radius=False), f"a step from about {low} to {high}")
+            raise ArgumentError("step", size.str(3, radius=False), f"a number from about {low} to {high}")
 
 
 def _search_lattice(law: Law, level: Level, rough: FloatGparv, n: int, gap: float, most: int) -> Lattice:
     """Return the lattice of a rational law if it is coarse enough, else one that should cost at most the gap."""
-    tilted = TiltedLaw.of(rough, saddle_tilt(rough, n))
+    transform = Power(rough, n)
+    tilted = transform.tilted(saddle_tilt(transform))
     mean = n * tilted.cumulants.k1
     sigma2 = max(n * tilted.cumulants.k2, (1e-3 / tilted.theta) ** 2)
     density = np.exp(-0.5 * mean**2 / sigma2) / np.sqrt(2.0 * pi * sigma2)
     # The correction costs about pi x step^2 density, x = n f(1 - f), or 2 sqrt(x) step^2 density if that is more.
-    allowed = gap * gaussian_estimate(tilted, n) / density if density > 0.0 else inf
+    allowed = gap * gaussian_estimate(tilted) / density if density > 0.0 else inf
     allowed = min(allowed, sigma2)
     limits = (allowed / (pi * n), allowed / (2.0 * np.sqrt(n)))
     smallest = min(np.sqrt(4.0 * limits[0]), np.sqrt(2.0 * limits[1]))
@@ -835,12 +839,15 @@ class _Summation:
     def of(law: LatticeLaw, n: int, settings: FftSettings) -> _Summation:
         """Choose tilt and window in floats, then evaluate with the engine. Any choice gives valid bounds."""
         rough = law.floats()
-        search = TiltedLaw.of(rough, saddle_tilt(rough, n))
-        window = _choose_window(search, law, n, settings.log_share + log(gaussian_estimate(search, n)))
+        transform = Power(rough, n)
+        search = transform.tilted(saddle_tilt(transform))
+        window = _choose_window(search, law, n, settings.log_share + log(gaussian_estimate(search)))
         length = 1 << max(1, (window.last - window.first).bit_length())
         if length > settings.most:
             most = f"at most {settings.most} for context={settings.context!r}"
-            raise PrecisionError("lattice points", length, f"{most}: a larger gap or step, fewer users, or sa.delta")
+            raise PrecisionError(
+                "lattice points", Problem(f"{length} are needed"), f"{most}: take a larger gap or step, or sa.delta"
+            )
         first = window.first - (length - 1 - window.last + window.first) // 2
         tilted = TiltedBalls.of(law.gparv(), n, search.theta)
         others = sorted(k for k in law.masses if k)

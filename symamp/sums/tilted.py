@@ -1,18 +1,17 @@
-"""The exponentially tilted law of one G in floats, and the parameters of an evaluation."""
+"""A sum under an exponential tilt in floats, its saddle point, and the parameters of an evaluation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import erfc, exp, factorial, inf, ldexp, log, sqrt
+from math import exp, factorial, inf, ldexp, log, sqrt
 from typing import Protocol
 
 import numpy as np
 
 from symamp.laws.law import FloatGparv, Floats
-from symamp.numbers.work import spend
-from symamp.sums.kernel import NEGLIGIBLE, Blocks
+from symamp.sums.kernel import NEGLIGIBLE, Blocks, Kernel, TwoSided
 
 # --------- The exponentially tilted law of one G in floats: cumulants and characteristic function, free of cancellation
 
@@ -22,7 +21,6 @@ from symamp.sums.kernel import NEGLIGIBLE, Blocks
 _SMALL = 0.06
 _LARGE_TILT, _LARGEST = 30.0, 700.0
 _AT_ONCE = 2**15  # numbers that a cache holds
-_CALL, _TERM = 60.0, 0.01  # units of work
 # Taylor coefficients, highest first, of 2 (e^x - 1 - x)/x^2 and of 6 (x - sin x)/x^3 in x^2: below _SMALL the next
 # term is under one rounding error.
 _EXPONENTIAL = tuple(2.0 / factorial(k) for k in range(8, 1, -1))
@@ -128,8 +126,9 @@ def cumulants(g: FloatGparv, theta: float) -> Cumulants:
 
 
 class TiltedFloats(Protocol):
-    """What a search asks of the summands under a tilt, per user: K and its derivatives, and phi."""
+    """A sum S of n independent summands under a tilt, in doubles; K, phi and the like are averages over summands."""
 
+    n: int
     theta: float
     cumulants: Cumulants
     exponent: int = 0
@@ -137,7 +136,7 @@ class TiltedFloats(Protocol):
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of one tilted summand."""
+        """The root of the variance of one tilted summand."""
         return float(np.sqrt(self.cumulants.k2))
 
     @property
@@ -150,15 +149,65 @@ class TiltedFloats(Protocol):
     def log_phi(self, u: Floats) -> tuple[Floats, Floats]:
         """Return (log |phi(u)|, arg phi(u)), accurate enough to be multiplied by n."""
 
-    def decays(self, n: int, middle: Floats, half: Floats) -> Floats:
+    def decays(self, middle: Floats, half: Floats) -> Floats:
         """Return bounds on |phi|^n over blocks of frequencies with these middles and half widths."""
+
+
+class Transform(Protocol):
+    """A sum S of n independent summands as searches in doubles see it: a new one is a file with these members.
+
+    The certified sum asks the ``Tilted`` of ``kernel_balls`` for the same in balls.
+    """
+
+    n: int
+
+    @property
+    def largest(self) -> float:
+        """The largest value of a summand."""
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """The mean of S, and the sum of the squares of its summands in the mean: where a saddle point is sought."""
+
+    def cumulants(self, theta: float) -> Cumulants:
+        """Return K and its derivatives at one tilt, averages over summands."""
+
+    def tilted(self, theta: float) -> TiltedFloats:
+        """Return S under a tilt."""
+
+
+@dataclass(frozen=True)
+class Power(Transform):
+    """n copies of one G."""
+
+    g: FloatGparv
+    n: int
+
+    @property
+    def largest(self) -> float:
+        """The largest value of G."""
+        return float(self.g.values[self.g.masses > 0.0].max())
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """n E[G] and n E[G^2]."""
+        return self.n * self.g.mean, self.n * float(self.g.masses @ self.g.values**2)
+
+    def cumulants(self, theta: float) -> Cumulants:
+        """Return K, K' and K'' of one G."""
+        return cumulants(self.g, theta)
+
+    def tilted(self, theta: float) -> TiltedLaw:
+        """Return the law under a tilt."""
+        return TiltedLaw.of(self.g, self.n, theta)
 
 
 @dataclass(frozen=True)
 class TiltedLaw(TiltedFloats):
-    """One G under the tilt theta, with the tools to evaluate phi(u) = E_theta[e^(iuG)]."""
+    """n copies of G under the tilt theta, with the tools to evaluate phi(u) = E_theta[e^(iuG)]."""
 
     g: FloatGparv
+    n: int
     theta: float
     cumulants: Cumulants
     probabilities: Floats
@@ -166,7 +215,7 @@ class TiltedLaw(TiltedFloats):
     exponent: int
 
     @staticmethod
-    def of(g: FloatGparv, theta: float) -> TiltedLaw:
+    def of(g: FloatGparv, n: int, theta: float) -> TiltedLaw:
         """Tilt a law."""
         k = cumulants(g, theta)
         raised = theta * g.values - k.k0
@@ -174,7 +223,7 @@ class TiltedLaw(TiltedFloats):
         far = raised > _LARGEST  # masses are as small
         if far.any():
             probabilities[far] = np.exp(g.log_masses[0][far] + raised[far])
-        return TiltedLaw(g, theta, k, probabilities, g.null_mass * float(np.exp(-k.k0)), g.exponent)
+        return TiltedLaw(g, n, theta, k, probabilities, g.null_mass * float(np.exp(-k.k0)), g.exponent)
 
     @property
     def log_null(self) -> float:
@@ -185,8 +234,9 @@ class TiltedLaw(TiltedFloats):
         """Return K at an array of tilts >= 0."""
         return log_mgf(self.g, tilts)
 
-    def decays(self, n: int, middle: Floats, half: Floats) -> Floats:
+    def decays(self, middle: Floats, half: Floats) -> Floats:
         """Return bounds on |phi|^n over blocks of frequencies with these middles and half widths."""
+        n = self.n
         result = np.exp(-n * self.loss(middle - half))
         near = result > NEGLIGIBLE
         modulus, _ = self.log_phi(middle[near])
@@ -218,13 +268,11 @@ class TiltedLaw(TiltedFloats):
         re, im = np.empty_like(u), u * self.cumulants.k1
         values, p = self.g.values, self.probabilities
         rows = max(_AT_ONCE // len(p), 1)
-        spend(_CALL)
         for i in range(0, len(u), rows):
             some = u[i : i + rows]
             top = float(np.abs(some).max()) or 1.0
             is_small = np.abs(values) * top < _SMALL
             x = np.outer(some, values[~is_small])
-            spend(_TERM * x.size)
             cosine, sine = _by_moments(values[is_small] * top, p[is_small], some / top)
             fallen, _, bent = turned(x)
             re[i : i + rows] = cosine - fallen @ p[~is_small]
@@ -236,9 +284,12 @@ class TiltedLaw(TiltedFloats):
 
 # --- The parameters of one evaluation, chosen in floats. Any choice gives valid bounds; a good one gives narrow ones
 
-_ROOT_HALF_PI = float(np.sqrt(np.pi / 2.0))
-_STEPS, _FAR, _CLOSE, _LARGEST_PLAN, _LEAST_TILT, _LARGEST_TILT = 60, 3.0, 1e-3, 1e100, 1e-150, 1e150
+_STEPS, _FAR, _CLOSE = 60, 3.0, 1e-3
+"""Newton's steps for a saddle point, how far one may go in the logarithm, and how near is enough."""
+_LARGEST_PLAN, _LEAST_TILT, _LARGEST_TILT = 1e100, 1e-150, 1e150
+"""Tilts beyond which doubles overflow."""
 _ABOVE, _BELOW = np.geomspace(0.1, 10.0, 33), np.linspace(0.02, 0.98, 33)
+"""Further tilts that are tried for the window: in units of the normal one, and as parts of the tilt."""
 
 
 @dataclass(frozen=True)
@@ -277,22 +328,22 @@ class Plan:
         return {"theta": window.theta, "W": window.length, "terms": self.terms} | counts
 
 
-def saddle_tilt(g: FloatGparv, n: int) -> float:
-    """Return theta0, near the solution of n theta K'(theta) = 2 (the saddle point of M(theta)^n / theta^2).
+def saddle_tilt(transform: Transform, payoff: type[TwoSided] = Kernel) -> float:
+    """Return theta0, near the saddle point of M(theta) F(theta): where K' is the pull of the payoff.
 
-    Newton's steps for the logarithm of the left side as a function of log theta, in a bracket that they narrow.
+    Newton's steps for the logarithm of their quotient as a function of log theta, in a bracket that they narrow.
     """
-    top = float(g.values[g.masses > 0.0].max())
-    variance = float(g.masses @ g.values**2)
-    root = sqrt(g.mean**2 + 8.0 * variance / n)
-    guess = 4.0 / (n * (root + g.mean)) if g.mean > 0.0 else (root - g.mean) / (2.0 * variance)
+    top, n, (mean, square) = transform.largest, transform.n, transform.moments
+    root = sqrt(mean**2 + 8.0 * square)
+    guess = 4.0 / (root + mean) if mean > 0.0 else (root - mean) / (2.0 * square)
     theta, low, high = min(guess, 1e3 / top), 0.0, inf
     for _ in range(_STEPS):
         with np.errstate(all="ignore"):  # what overflows is too large a tilt, or a step too far
-            k = cumulants(g, theta)
-            product = n * theta * k.k1
-            step = log(2.0 / product) / (1.0 + theta * k.k2 / k.k1) if 0.0 < product < inf else _FAR
-        low, high = (theta, high) if product < 2.0 else (low, theta)
+            k, (pull, bend) = transform.cumulants(theta), payoff.pull(theta)
+            quotient = n * k.k1 / pull
+            slope = theta * (k.k2 / k.k1 + bend / pull) if quotient > 0.0 else 1.0
+            step = -log(quotient) / slope if 0.0 < quotient < inf else _FAR
+        low, high = (theta, high) if quotient < 1.0 else (low, theta)
         following = theta * exp(max(min(step, _FAR), -_FAR))
         if not low < following < high:
             following = 0.5 * (low + high) if low > 0.0 else 0.5 * theta
@@ -304,43 +355,36 @@ def saddle_tilt(g: FloatGparv, n: int) -> float:
     return theta
 
 
-def gaussian_estimate(tilted: TiltedFloats, n: int) -> float:
-    """Return the normal approximation of E[S_+] / M(theta)^n: for choosing parameters and starting a search."""
-    sigma = np.sqrt(n) * tilted.deviation
-    mean = n * tilted.cumulants.k1
-    with np.errstate(all="ignore"):
-        value = sigma / np.sqrt(2.0 * np.pi) * np.exp(-0.5 * (mean / sigma) ** 2) * relative_overshoot(tilted, n)
-    # Where one outcome carries all the mass there is no normal shape; then Chernoff's 1/(e theta) gives the scale.
-    return float(value) if value > 1e-280 else float(1.0 / (np.e * tilted.theta))
-
-
-def relative_overshoot(tilted: TiltedFloats, n: int) -> float:
-    """Return r(z) = 1 - z Mills(z) at z = theta sigma - mean/sigma."""
-    sigma = np.sqrt(n) * tilted.deviation
-    if not sigma > 0.0:  # one value has all the mass of the tilted law
-        return 1.0
-    z = float(tilted.theta * sigma - n * tilted.cumulants.k1 / sigma)
-    if z > 25.0:
-        return 1.0 / (z * z + 3.0)
-    z = max(z, -25.0)  # below, the estimate underflows anyway
-    return 1.0 - z * _ROOT_HALF_PI * exp(0.5 * z * z) * erfc(z / sqrt(2.0))
-
-
-def raised_tilt(g: FloatGparv, n: int, theta0: float) -> float:
-    """Return a tilt above theta0 at which n K - 2 log theta is larger by about 0.6: a shorter window suffices."""
+def raised_tilt(transform: Transform, theta0: float, payoff: type[TwoSided] = Kernel) -> float:
+    """Return a tilt above theta0 at which n K + log F is larger by about 0.6: a shorter window suffices."""
     theta0 = max(theta0, _LEAST_TILT)
-    curvature = n * cumulants(g, theta0).k2 + 2.0 / min(theta0, _LARGEST_TILT) ** 2
+    curvature = transform.n * transform.cumulants(theta0).k2 + payoff.pull(min(theta0, _LARGEST_TILT))[1]
     return theta0 + float(np.sqrt(1.2 / curvature))
 
 
-def choose_window(tilted: TiltedFloats, n: int, log_allowance: float) -> Window:
-    """Return the window that keeps each side of the aliasing below e^(-log_allowance) of M^n."""
-    theta = tilted.theta
+def gaussian_estimate(tilted: TiltedFloats, payoff: type[TwoSided] = Kernel) -> float:
+    """Return the normal approximation of E[f(S)] / M(theta): for choosing parameters and starting a search."""
+    sigma, mean = np.sqrt(tilted.n) * tilted.deviation, tilted.n * tilted.cumulants.k1
+    with np.errstate(all="ignore"):
+        value = normal_spread(tilted, payoff) / (np.sqrt(2.0 * np.pi) * sigma) * np.exp(-0.5 * (mean / sigma) ** 2)
+    # Where one outcome carries all the mass there is no normal shape; then Chernoff's bound gives the scale.
+    return float(value) if value > 1e-280 else float(np.exp(payoff.log_peak(np.array(tilted.theta))))
+
+
+def normal_spread(tilted: TiltedFloats, payoff: type[TwoSided] = Kernel) -> float:
+    """Return what the payoff gives for a normal law, over the density at 0: what decides the smoothing of a plan."""
+    with np.errstate(all="ignore"):
+        return payoff.spread(tilted.theta, tilted.n * tilted.cumulants.k1, np.sqrt(tilted.n) * tilted.deviation)
+
+
+def choose_window(tilted: TiltedFloats, log_allowance: float, payoff: type[TwoSided] = Kernel) -> Window:
+    """Return the window that keeps each side of the aliasing below e^(-log_allowance) of M(theta)."""
+    theta, n = tilted.theta, tilted.n
     scale = np.sqrt(2.0 * max(log_allowance, 1.0)) / max(np.sqrt(n) * tilted.deviation, 1e-3 / theta)
     above = scale * _ABOVE
     below = np.minimum(above, theta * _BELOW)
     tilts = np.concatenate([theta + above, theta - below])
-    k = n * (tilted.log_mgf(tilts) - tilted.cumulants.k0) + log_allowance - np.log(tilts) - 1.0
+    k = n * (tilted.log_mgf(tilts) - tilted.cumulants.k0) + log_allowance + payoff.log_peak(tilts)
     w_above, w_below = k[: len(above)] / above, k[len(above) :] / below
     i, j = int(np.nanargmin(w_above)), int(np.nanargmin(w_below))
     length = float(np.fmax(np.fmax(w_above[i], w_below[j]), 1.0 / theta))

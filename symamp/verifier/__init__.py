@@ -6,26 +6,20 @@ wherever a copy of this folder lies; exit code 0: valid, 1: invalid, 2: malforme
 
 from __future__ import annotations
 
-from . import many_rounds, one_round
+from . import certificate
+from .check import MOST_PRECISION
 from .documents import MOST_BYTES, parsed
-from .one_round import MOST_PRECISION
 from .refusals import Verdict, judged
 
 __all__ = ["MOST_PRECISION", "Verdict", "main", "verify"]
 
 
 def verify(text: str) -> Verdict:
-    """Return the verdict on a certificate, about one round or many, as JSON text; nothing is raised.
+    """Return the verdict on a certificate, as JSON text; nothing is raised.
 
     The size of the text is counted before it is read, and the work of the whole certificate before any of it is done.
     """
-    return judged(lambda: _verdict(parsed(text)))
-
-
-def _verdict(data: object) -> Verdict:
-    if isinstance(data, dict) and data.get("format") == many_rounds.FORMAT:
-        return many_rounds.verify(data)
-    return one_round.Check().certificate(data)
+    return judged(lambda: certificate.verdict(parsed(text)))
 
 
 def main(path: str) -> int:

@@ -11,8 +11,8 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from .check import working
 from .refusals import CrossedEnds, require
-from .working import working
 
 Number = Any
 _DIGITS, _MOST_TEXT, _MOST_SHOWN, _MOST_NAMES = 10, 60, 120, 8

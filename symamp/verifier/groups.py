@@ -1,15 +1,13 @@
-"""Evidence about users who differ, in groups.
+"""Users who differ, in groups (docs/proofs/users_who_differ.md).
 
-Where data are shuffled, the laws of the positions are listed, or budgets alone; where messages are shuffled, the
-probabilities of the messages of each group, from which the common blanket is made here. From below, either laws of one
-pair of data sets, or a threshold for a sum of steps (docs/proofs/users_who_differ.md).
+PROVED: where data are shuffled, the sum of the blankets of all positions, or of laws made from their local ratios
+alone, bounds the divergence of every pair of inputs; where messages are shuffled, a common blanket does, for one group
+of victims and one pair. From below: one pair of data sets, or a threshold for a sum of steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import reduce
-from itertools import pairwise
 from math import prod
 from operator import mul
 from typing import Any
@@ -17,66 +15,66 @@ from typing import Any
 from flint import acb, arb, arb_poly, fmpq
 
 from . import sums
+from .check import ZERO, Number, lesser
+from .mechanisms import Mechanism, Pair, View, law, members
+from .setting import DATA, MESSAGES, At
 
-_COMMON: dict[str, Any] = dict.fromkeys(("method", "proof_status", "eps", "evaluator"), str)
-_COMMON |= {"data": str, "precision": int, "groups": [int]}
-_VICTIM: dict[str, Any] = {"victim": int, "pair": (str, str), "kept": str}
-_COLUMN: dict[str, Any] = {"size": int, "on": (str, str), "further": [str]}
-_STEPS: dict[str, Any] = {"own": [(str, str)], "others": [[str]], "signs": [int]}
+POSITIONS, HIDDEN, STEPS = "positions", "hidden users", "steps"
 _PLAN: dict[str, Any] = {"threshold": int, "theta": str, "N": int, "last": int}
-_MOST_GROUPS, _MOST_COLUMNS, _MOST_COUNTS = 64, 2**12, 2**10
-_ZERO, _ONE = fmpq(0), fmpq(1)
-
-Number = Any
+_MOST_COUNTS = 2**10
 
 
-def shape(data: dict[str, Any], plan: dict[str, Any], above: bool, of_theorem: bool) -> dict[str, Any]:
-    """Return the shape of one piece of evidence, about a divergence or about the value of Theorem D."""
-    if "signs" in data and not above and not of_theorem:
-        return _COMMON | _VICTIM | _STEPS | {"plan": _PLAN}
-    if "columns" in data and (above or of_theorem):
-        if data.get("evaluator") in ("gauss", "radau"):
-            plan = {"ends": [str], "sums": [{"evaluator": str, "plan": plan}]}
-        columns = tuple([_COLUMN] for _ in data["columns"]) if type(data["columns"]) is list else []
-        return _COMMON | _VICTIM | {"columns": columns, "plan": plan}
-    laws = data["positions"] if type(data.get("positions")) is list else []
-    known = tuple({"ratio": str} if _is_budget(x) and above else {"components": [(str, str, str)]} for x in laws)
-    return _COMMON | {"positions": known, "plan": plan}
-
-
-def _is_budget(entry: Any) -> bool:
-    return type(entry) is dict and "ratio" in entry
-
-
-def bound(check: Any, data: dict[str, Any], n: int, up: bool, what: str) -> Number:
-    """Return a number whose upper end (above) or lower end (below) bounds the divergence."""
-    counts = data["groups"]
-    good = 0 < len(counts) <= _MOST_GROUPS and min(counts) >= 1 and sum(counts) == n
-    check.require(good, f"{what}: groups that are not of n users in all, or more than {_MOST_GROUPS}")
-    e = check.number(f"exp({data['eps']})")
-    if "positions" in data:
-        check.require(len(data["positions"]) == len(counts), f"{what}: not one law for each group")
-        laws = [_position(check, entry, data["eps"], e, what) for entry in data["positions"]]
-        return _sum(check, [(*law, c) for law, c in zip(laws, counts, strict=True)], data, up, what) / n
-    check.require(0 <= data["victim"] < len(counts), f"{what}: no such group of victims")
-    kept = check.number(data["kept"])
-    check.require(0 < kept <= 1, f"{what}: kept is no probability", "invalid")
-    others = [c - (i == data["victim"]) for i, c in enumerate(counts)]
-    args = check, data, others, kept, e
-    return _blanket(*args, up, what) if "columns" in data else _steps(*args, what)
+def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
+    """Return the shape of one piece of evidence."""
+    if data["kind"] == STEPS:
+        return {"victim": int, "pair": (int, int), "others": [[(int, int)]], "signs": [int], "plan": _PLAN}
+    if data["kind"] == HIDDEN:
+        return {"victim": int, "pair": (int, int)} | sums.shape(None)
+    if above:
+        return {"pairs": type(None) if data.get("pairs") is None else [(int, int)]} | sums.shape(None)
+    return {"pair": (int, int), "others": [(int, str)]} | sums.shape(None)
 
 
 # --- data shuffled ---------------------------------------------------------------------------------------------------
 
 
-def _position(check: Any, entry: dict[str, Any], eps: str, e: Number, what: str) -> tuple[list[Any], Number]:
-    """Return the nonzero values of G with their masses, and the mass of 0."""
-    if "ratio" not in entry:
-        components, _ = check.triple({**entry, "singular": []}, what)
-        atoms, null, _ = check.values(entry, components, [], eps)
-        return atoms, null
-    t = check.number(entry["ratio"])
-    check.require(t >= 1, f"{what}: a ratio below 1", "invalid")
+def positions(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
+    """Return a number whose upper end (above) or lower end (below) bounds the divergence where data are shuffled.
+
+    Above, each position has the blanket that all pairs of its inputs share, or the law of its local ratio alone
+    (Theorem C); below, all others hold one input, or draw one with the given weights.
+    """
+    check, groups = at.check, at.setting.groups
+    check.require(at.setting.shuffled == DATA, f"{what}: evidence about shuffled data", "invalid")
+    known: list[Mechanism] = [g.mechanism for g in groups]
+    if up and data["pairs"] is None:
+        e = check.number(f"exp({at.eps})")
+        laws = [_of_ratio(check, m.ratio(False), e, what) for m in known]
+    else:
+        if up:
+            pairs = [(pair[0], pair[1]) for pair in data["pairs"]]
+            check.require(len(pairs) == len(known), f"{what}: not one pair for each group")
+            alike = all(m.key(p) == m.key(q) for m, q in zip(known, pairs, strict=True) for p in m.pairs)
+            check.require(alike, f"{what}: pairs of inputs with other blankets", "invalid")
+            triples = [m.triple(pair) for m, pair in zip(known, pairs, strict=True)]
+        else:
+            if "members" in data:
+                check.require(len(data["members"]) == len(known), f"{what}: not one member for each group")
+                known = list(members(check, data["members"], known, what))
+            weights = [(x, check.number(w)) for x, w in data["others"]]
+            good = all(w > 0 for _, w in weights) and check.total(w for _, w in weights) == 1
+            good = good and len({x for x, _ in weights}) == len(weights) <= 64
+            check.require(good, f"{what}: weights are not those of a mean", "invalid")
+            triples = [m.triple((data["pair"][0], data["pair"][1]), weights) for m in known]
+        found = [law(check, triple, at.eps) for triple in triples]
+        check.require(all(x.visible == 0 for x in found), f"{what}: a singular part", "invalid")
+        laws = [(x.atoms, x.null) for x in found]
+    return _sum(check, [(*x, g.users) for x, g in zip(laws, groups, strict=True)], data, up, what) / at.n
+
+
+def _of_ratio(check: Any, t: Number, e: Number, what: str) -> tuple[list[Any], Number]:
+    """Return the law of G above those of all randomizers with this ratio: its values with masses, the mass of 0."""
+    check.require(1 <= t < arb("inf"), f"{what}: a ratio below 1, or without a limit", "invalid")
     low, mass = 1 - t * e, 1 / (t + 1)
     high, share = (t * (t - e), mass / t) if t < e else (t - e, mass)
     if not (t < e or t >= e):  # not told: a value that is not positive is raised to 0
@@ -87,101 +85,74 @@ def _position(check: Any, entry: dict[str, Any], eps: str, e: Number, what: str)
 # --- messages shuffled, above ----------------------------------------------------------------------------------------
 
 
-def _blanket(
-    check: Any, data: dict[str, Any], others: list[int], kept: Number, e: Number, up: bool, what: str
-) -> Number:
+def _seen(at: At, data: dict[str, Any], what: str) -> tuple[list[View], tuple[int, int], list[int]]:
+    """Return the messages of all groups, the same ones, where the pair stands, and how many others there are."""
+    check, groups, pair, v = at.check, at.setting.groups, (data["pair"][0], data["pair"][1]), data["victim"]
+    check.require(
+        at.setting.shuffled == MESSAGES and at.rate == 1, f"{what}: evidence about shuffled messages", "invalid"
+    )
+    check.require(v in at.setting.victims, f"{what}: a victim of whom nothing is claimed", "invalid")
+    views = [g.mechanism.view(pair) for g in groups]
+    same = all(view.inputs == views[0].inputs for view in views)
+    same = same and all([s for s, *_ in view.texts] == [s for s, *_ in views[0].texts] for view in views)
+    check.require(same, f"{what}: groups without the same messages", "invalid")
+    return views, views[0].places(pair), [g.users - (i == v) for i, g in enumerate(groups)]
+
+
+def key(at: At, victim: int, pair: Pair) -> Any:
+    """Return what pairs of a victim's inputs share only if their laws, and the common blanket, are the same."""
+    views = [g.mechanism.view(pair) for g in at.setting.groups]
+    i, j = views[victim].places(pair)
+    kinds = zip(*(view.kinds() for view in views), strict=True)
+    return victim, tuple(
+        sorted((on[i], on[j], size, *k) for (size, on, _), k in zip(views[victim].texts, kinds, strict=True))
+    )
+
+
+def hidden(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return what Theorem D gives with the least probabilities as blanket; at most what her own message tells."""
-    columns, sizes = data["columns"], {tuple(c["size"] for c in group) for group in data["columns"]}
-    good = len(columns) == len(others) and len(sizes) == 1 and all(0 < s < 2**63 for s in next(iter(sizes)))
-    check.require(good and len(columns[0]) <= _MOST_COLUMNS, f"{what}: groups without the same columns")
-    size = next(iter(sizes))
-    on = [[tuple(map(check.number, c["on"])) for c in group] for group in columns]
-    rest = [[list(map(check.number, c["further"])) for c in group] for group in columns]
-    for group, more in zip(on, rest, strict=True):
-        good = all(x >= 0 for column in (*group, *more) for x in column)
-        check.require(good, f"{what}: a probability is not proved to be >= 0", "invalid")
-        for x in (0, 1):
-            _require_one(check, (s * p[x] for s, p in zip(size, group, strict=True)), what)
-    gains = [p - e * q for p, q in on[data["victim"]]]
+    check, kept, e = at.check, at.setting.kept, at.check.number(f"exp({at.eps})")
+    views, (i, j), others = _seen(at, data, what)
+    victim, kinds = views[data["victim"]], zip(*(view.kinds() for view in views), strict=True)
+    alike: dict[Any, list[int]] = {}
+    for y, ((_, on, _), same) in enumerate(zip(victim.texts, kinds, strict=True)):
+        alike.setdefault((on[i], on[j], same), []).append(y)
+    size = [check.total(victim.columns[y].size for y in found) for found in alike.values()]
+    first = [found[0] for found in alike.values()]
+    gains = [victim.columns[y].on[i] - e * victim.columns[y].on[j] for y in first]
     alone = check.total(s * check.larger(g) for s, g in zip(size, gains, strict=True))
-    present = [i for i, c in enumerate(others) if c]
-    if not present:
-        return alone
-    least = [[_least((*p, *q)) for p, q in zip(on[i], rest[i], strict=True)] for i in present]
-    low = [_least(column) for column in zip(*least, strict=True)]
-    check.require(all(x == 0 or x > 0 for x in low), f"{what}: a least probability is not told from 0", "invalid")
-    seen, whole = [j for j, x in enumerate(low) if x > 0], check.total(s * x for s, x in zip(size, low, strict=True))
+    present = [k for k, c in enumerate(others) if c]
+    least = [[views[k].columns[y].low for y in first] for k in present]
+    low = [reduce(lesser, column) for column in zip(*least, strict=True)]
+    seen, whole = [y for y, x in enumerate(low) if x > 0], check.total(s * x for s, x in zip(size, low, strict=False))
     if not seen:
         return alone
-    masses = [kept * whole * _least([row[j] / low[j] for j in seen]) for row in least]
-    atoms = [(gains[j] * whole / low[j], size[j] * low[j] / whole) for j in seen]
-    sigma = check.total(size[j] * check.larger(g) for j, g in enumerate(gains) if j not in seen)
-    hidden = [(g, others[i]) for g, i in zip(masses, present, strict=True) if g > 0]  # others as if it were 0
-    check.require(up or len(hidden) == len(present), f"{what}: a mass is not told from 0", "invalid")
-    if not hidden:
+    masses = [kept * whole * reduce(lesser, [row[y] / low[y] for y in seen]) for row in least]
+    atoms = [(gains[y] * whole / low[y], size[y] * low[y] / whole) for y in seen]
+    sigma = check.total(size[y] * check.larger(g) for y, g in enumerate(gains) if y not in seen)
+    found = [(g, others[k]) for g, k in zip(masses, present, strict=True) if g > 0]  # others as if it were 0
+    if not found:
         return alone
-    if data["evaluator"] in ("mean over counts", "radau" if up else "gauss"):
-        mean = (_integral if data["plan"] else _mean)(check, atoms, hidden, data["plan"], up, what)
-        return -check.larger(-mean - sigma, -alone)
-    check.require(up, f"{what}: no evaluator from below: {data['evaluator'][:40]!a}")
-    slot = _least([g for g, _ in hidden])
-    parts = [([(v, g * m) for v, m in atoms], check.larger(1 - g), c) for g, c in [*hidden, (slot, 1)]]
-    value = _sum(check, parts, data, True, what) / (check.total(g * c for g, c in hidden) + slot) + sigma
-    return -check.larger(-value, -alone)
+    if data["evaluator"] == "mean over counts":
+        return lesser(_mean(check, atoms, found, what) + sigma, alone)
+    slot = reduce(lesser, [g for g, _ in found])
+    parts = [([(v, g * m) for v, m in atoms], check.larger(1 - g), c) for g, c in [*found, (slot, 1)]]
+    value = _sum(check, parts, data, True, what) / (check.total(g * c for g, c in found) + slot) + sigma
+    return lesser(value, alone)
 
 
-Hidden = list[tuple[Number, int]]
-"""The mass of each group with the number of its users who are not the victim."""
+def alone(at: At, victim: int, pair: Pair) -> Number:
+    """Return the divergence of the victim's own message: nothing that others send makes it worse."""
+    view = at.setting.groups[victim].mechanism.view(pair)
+    return law(at.check, view.triple(pair, None), at.eps).alone(at.check)
 
 
-def _mean(check: Any, atoms: list[Any], hidden: Hidden, _: None, __: bool, what: str) -> Number:
+def _mean(check: Any, atoms: list[Any], hidden: list[tuple[Number, int]], what: str) -> Number:
     """Return E[(L_1 + ... + L_m)_+ / m], m one more than the users who are hidden, each with the probability g."""
     check.require(sum(c for _, c in hidden) < _MOST_COUNTS, f"{what}: too many users for a mean over counts")
     chances = prod((arb_poly([check.larger(1 - arb(g)), g]) ** c for g, c in hidden), start=arb_poly([1]))
     law = [(arb(v), arb(m)) for v, m in atoms]
     return check.total(p * check.larger(sums.enumerated(check, [(law, None, m)])) / m for m, p in enumerate(chances, 1))
-
-
-def _integral(check: Any, atoms: list[Any], hidden: Hidden, plan: dict[str, Any], up: bool, what: str) -> Number:
-    """Return a number whose upper end (Radau) or lower end (Gauss) bounds that mean, an integral over u in [0, 1]."""
-    ends, sums = list(map(check.number, plan["ends"])), plan["sums"]
-    good = len(ends) > 1 and ends[0] == 0 and ends[-1] <= 1 and all(a < b for a, b in pairwise(ends))
-    check.require(good and len(sums) == (len(ends) - 1) * 3 + (up and ends[-1] < 1), f"{what}: ends", "invalid")
-    law = [(arb(v), arb(m)) for v, m in atoms]
-    nodes = [(1 - (a + b) / 2 + (b - a) / 2 * x, (b - a) / 2 * w) for a, b in pairwise(ends) for x, w in _rule(up)]
-    nodes += [(arb(1 - ends[-1]), 1 - ends[-1])] * (len(sums) - len(nodes))  # below, the integrand is at most this
-    result = arb(0)
-    for (u, weight), one in zip(nodes, sums, strict=True):
-        parts = [(law, arb(0), 1)]
-        for g, c in hidden:
-            left = 1 - g + g * u
-            parts.append(([(v, g * u / left * m) for v, m in law], check.larger((1 - g) / left), c))
-            weight *= left**c
-        found = _sum(check, parts, one, up, what)
-        result += weight * (found.upper() if up else found.lower())
-    return result
-
-
-def _rule(up: bool) -> Iterable[tuple[arb, arb]]:
-    """Yield nodes and weights on [-1, 1]: Radau's with a node at 1, from above, or those of Gauss, from below."""
-    if up:
-        root = arb(6).sqrt()
-        return (arb(1), arb(2) / 9), ((root - 1) / 5, (16 + root) / 18), (-(root + 1) / 5, (16 - root) / 18)
-    x = (arb(3) / 5).sqrt()
-    return (-x, arb(5) / 9), (arb(0), arb(8) / 9), (x, arb(5) / 9)
-
-
-def _require_one(check: Any, numbers: Iterable[Number], what: str) -> None:
-    total = check.total(numbers)
-    good = total == 1 if isinstance(total, fmpq) else total.contains(1) and total.rad() < arb(2) ** -99
-    check.require(good, f"{what}: probabilities do not sum to 1", "invalid")
-
-
-def _least(numbers: Iterable[Number]) -> Number:
-    def lesser(x: Number, y: Number) -> Number:
-        return min(x, y) if isinstance(x, fmpq) and isinstance(y, fmpq) else arb(x).min(arb(y))
-
-    return reduce(lesser, numbers)
 
 
 # --- sums over groups ------------------------------------------------------------------------------------------------
@@ -192,9 +163,9 @@ def _sum(check: Any, groups: list[Any], data: dict[str, Any], up: bool, what: st
     name, plan = data["evaluator"], data["plan"]
     mean = check.total(n * v * m for atoms, _, n in groups for v, m in atoms)
     alone = check.total(n * m * check.larger(v) for atoms, _, n in groups for v, m in atoms)
-    if name == "no positive value":
-        tops = (reduce(check.larger, [v for v, _ in atoms] + [_ZERO] * _has_null(null)) for atoms, null, _ in groups)
-        value = check.larger(check.total(n * top for top, (*_, n) in zip(tops, groups, strict=True))) if up else _ZERO
+    if name == "one user":
+        tops = (reduce(check.larger, [v for v, _ in atoms] + [ZERO] * _has_null(null)) for atoms, null, _ in groups)
+        value = check.larger(check.total(n * top for top, (*_, n) in zip(tops, groups, strict=True))) if up else ZERO
     elif name == "compact kernel" and plan is not None:
         balls = [([(arb(v), arb(m)) for v, m in atoms], arb(null), n) for atoms, null, n in groups]
         value = sums.kernel(check, balls, plan, up, what)
@@ -211,23 +182,39 @@ def _has_null(null: Number) -> bool:
 # --- messages shuffled, below ----------------------------------------------------------------------------------------
 
 
-def _steps(check: Any, data: dict[str, Any], others: list[int], kept: Number, e: Number, what: str) -> Number:
-    """Return the difference of the chances that the sum of all steps reaches the threshold, from below."""
-    signs, plan = data["signs"], data["plan"]
-    rows = [[check.number(x) for x in row] for row in (*zip(*data["own"], strict=True), *data["others"])]
-    good = len(rows) == len(others) + 2 and {len(row) for row in rows} == {len(signs)} and set(signs) <= {-1, 0, 1}
-    check.require(good and data["evaluator"] == "steps" and plan is not None, f"{what}: rows without the same columns")
-    for row in rows:
-        check.require(all(x >= 0 for x in row), f"{what}: a probability is not proved to be >= 0", "invalid")
-        _require_one(check, row, what)
-    up, down = (
+def steps(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
+    """Return the difference of the chances that the sum of all steps reaches the threshold, from below.
+
+    ``others`` lists how many users of each group hold which input; messages count 1, -1 or 0 by their ``signs``.
+    """
+    check, signs, plan, kept, e = (
+        at.check,
+        data["signs"],
+        data["plan"],
+        at.setting.kept,
+        at.check.number(f"exp({at.eps})"),
+    )
+    views, (i, j), others = _seen(at, data, what)
+    held = [[(views[0].places((x, x))[0], c) for x, c in group] for group in data["others"]]
+    good = all(c >= 0 for group in held for _, c in group) and [sum(c for _, c in group) for group in held] == others
+    check.require(good and sum(map(len, held)) <= 4096, f"{what}: not all other users", "invalid")
+    columns = [view.columns for view in views]
+    good = len(signs) == len(columns[0]) and set(signs) <= {-1, 0, 1} and plan is not None
+    check.require(good, f"{what}: signs of other messages, or no plan")
+    own = columns[data["victim"]]
+    seen = [
+        ([c.size * c.on[x] for c in g], count) for g, group in zip(columns, held, strict=True) for x, count in group
+    ]
+    rows = [[c.size * c.on[i] for c in own], [c.size * c.on[j] for c in own], *(row for row, _ in seen)]
+    up_, down = (
         [arb(check.total(x for x, s in zip(r, signs, strict=True) if s == sign)) for r in rows] for sign in (1, -1)
     )
-    laws = [(kept * u, kept * d, c) for u, d, c in zip(up[2:], down[2:], others, strict=True) if c]
+    counts = [count for _, count in seen]
+    laws = [(kept * u, kept * d, c) for u, d, c in zip(up_[2:], down[2:], counts, strict=True) if c]
     theta, nodes, last, k = arb(check.number(plan["theta"])), plan["N"], plan["last"], plan["threshold"]
     check.require(0 < theta < 2**10 and 0 <= last <= nodes // 2 < 2**40 and abs(k) < 2**63, f"{what}: plan", "invalid")
     check.spend((last + 1) * (12 + 8 * len(laws)), hard=True)
-    more, a, b = arb(e) - 1, up[0] - arb(e) * up[1], down[0] - arb(e) * down[1]
+    more, a, b = arb(e) - 1, up_[0] - arb(e) * up_[1], down[0] - arb(e) * down[1]
     result = arb(0)
     for j in range(last + 1):
         z = acb(theta, 2 * arb.pi() * j / nodes)

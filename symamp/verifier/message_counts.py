@@ -10,11 +10,12 @@ from functools import reduce
 from operator import mul
 from typing import Any, NamedTuple
 
-from flint import acb, arb
+from flint import acb, arb, fmpq
+
+from .mechanisms import ALL, Triple
+from .setting import At
 
 _SUM: dict[str, Any] = {"k": int, "theta": str, "nearer": str, "further": str, "period": int, "last": int}
-_BOXES: dict[str, Any] = {"boxes": [{"from": int, "to": int, "spread": bool, "sum": _SUM}]}
-_COUNTS: dict[str, Any] = {"counts": [int], "sum": _SUM}
 _PIECES = 20
 _ZERO, _ONE = arb(0), arb(1)
 
@@ -22,9 +23,11 @@ Number = Any
 Group = tuple[arb, int]  # users who send the message 1 with the same probability, and how many
 
 
-def plan_shape(above: bool) -> dict[str, Any]:
-    """Return the shape of a plan: boxes of counts above, the counts of one data set below."""
-    return _BOXES if above else _COUNTS
+def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
+    """Return the shape of the evidence: boxes of counts above, the counts of one data set below."""
+    if above:
+        return {"pair": (int, int), "boxes": [{"from": int, "to": int, "spread": bool, "sum": _SUM}]}
+    return {"pair": (int, int), "others": [(int, int)], "sum": _SUM}
 
 
 class _Victim(NamedTuple):
@@ -36,25 +39,29 @@ class _Victim(NamedTuple):
     what: str
 
 
-def bound(check: Any, laws: list[Any], data: dict[str, Any], n: int, up: bool, what: str) -> arb:
-    """Return a number whose upper end (above) or lower end (below) bounds the divergence.
-
-    ``laws`` are the (components, singular part) of (R(x0), R(x1), R(x)) for the classes of inputs x of other users.
-    """
-    seen = [_message_one(check, law, what) for law in laws]
+def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
+    """Return a number whose upper end (above) or lower end (below) bounds the divergence."""
+    mechanism, check, n, pair = at.owner(data, what), at.check, at.n, (data["pair"][0], data["pair"][1])
+    check.require(mechanism.stands_for == ALL or not up, f"{what}: not all inputs of other users are listed", "invalid")
+    held = mechanism.laws(pair) if up else [(x, mechanism.triple(pair, [(x, fmpq(1))])) for x, _ in data["others"]]
+    seen = [_message_one(check, triple, what) for _, triple in held]
+    check.require(seen, f"{what}: no inputs of other users")
     first, second = seen[0][:2]
     near = all(abs(x - y) <= x * arb(2) ** -80 for row in seen for x, y in zip(row, (first, second), strict=False))
     check.require(near, f"{what}: the laws do not belong to one pair of inputs", "invalid")
-    ones, plan, more = [p for *_, p in seen], data["plan"], arb(check.number(data["eps"])).expm1()
+    ones, more = [p for *_, p in seen], arb(check.number(at.eps)).expm1()
     victim = _Victim(first - second - more * second, more, check, what)
     if not up:
-        counts = plan["counts"]
-        good = len(counts) == len(ones) and all(c >= 0 for c in counts) and sum(counts) == n - 1
-        check.require(good, f"{what}: not one count for each input, or not of all other users", "invalid")
+        counts = [c for _, c in data["others"]]
+        check.require(
+            at.rate == 1 and all(c >= 0 for c in counts) and sum(counts) == n - 1,
+            f"{what}: not all other users",
+            "invalid",
+        )
         if not victim.gain > 0 or n == 1:
             return victim.gain.max(_ZERO)
-        return _value(victim, list(zip(ones, counts, strict=True)), plan["sum"])[0]
-    boxes = sorted(plan["boxes"], key=lambda box: int(box["from"]))
+        return _value(victim, list(zip(ones, counts, strict=True)), data["sum"])[0]
+    boxes = sorted(data["boxes"], key=lambda box: int(box["from"]))
     starts = [box["from"] for box in boxes]
     good = starts[:1] == [0] and [*starts[1:], n] == [box["to"] + 1 for box in boxes]
     good = good and all(box["from"] <= box["to"] for box in boxes)
@@ -72,13 +79,11 @@ def bound(check: Any, laws: list[Any], data: dict[str, Any], n: int, up: bool, w
     return result.min(victim.gain)
 
 
-def _message_one(check: Any, law: Any, what: str) -> tuple[arb, arb, arb]:
+def _message_one(check: Any, triple: Triple, what: str) -> tuple[arb, arb, arb]:
     """Return the probabilities under x0, x1 and x of the message that is likelier under x0 than under x1."""
-    components, singular = law
-    rows = [(arb(r0 * m), arb(r1 * m), arb(m)) for r0, r1, m in components]
-    rows += [(arb(a), arb(b), _ZERO) for a, b in singular]
-    whole = sum((m for *_, m in rows), _ZERO)
-    check.require(len(rows) == 2 and abs(whole - 1) < arb(2) ** -80, f"{what}: a law has not two messages", "invalid")
+    rows = [(arb(c.ratio0 * c.mass), arb(c.ratio1 * c.mass), arb(c.mass)) for c in triple.components]
+    rows += [(arb(a), arb(b), _ZERO) for _, a, b in triple.singular]
+    check.require(len(rows) == 2, f"{what}: a law has not two messages", "invalid")
     rows.sort(key=lambda row: float((row[1] - row[0]).mid()))
     check.require(rows[0][0] > rows[0][1], f"{what}: the two messages are not told apart", "invalid")
     return rows[0]

@@ -10,11 +10,37 @@ from typing import Any
 
 from flint import acb, arb, ctx, fmpq
 
-from .working import working
+from .check import working
 
 Number = Any  # an exact fraction (fmpq) where possible, else a ball (arb) at the working precision
 Group = Any  # (values with their masses, mass of the null symbol or None, number of draws)
 _EXACT_ZERO, _ZERO, _ONE = fmpq(0), arb(0), arb(1)
+
+
+KERNEL: dict[str, Any] = dict.fromkeys(("theta", "W", "theta_above", "theta_below"), str)
+KERNEL |= {"N": int, "evaluated": [(int, int)], "dropped": [(int, int)]}
+TAILS: dict[str, Any] = {"theta": str, "windows": [(int, int)]}
+
+
+def shape(how: Any) -> dict[str, Any]:
+    """Return the shape of an evaluator with its plan."""
+    tails = type(how) is dict and how.get("evaluator") == "binomial tails"
+    return {"evaluator": str, "plan": TAILS if tails else KERNEL}
+
+
+def evaluated(check: Any, how: dict[str, Any], atoms: list[Any], null: Number, n: int, up: bool, what: str) -> Number:
+    """Return a number whose upper or lower end bounds E[S_+] of n draws, by the evaluator and plan of the evidence."""
+    name, plan = how["evaluator"], how["plan"]
+    exact = all(isinstance(x, fmpq) and x.q.bit_length() < 999 for x in [null, *(x for a in atoms for x in a)])
+    if not (exact and name == "exact" and n <= 64):
+        atoms, null = [(arb(v), arb(m)) for v, m in atoms], arb(null)
+    if name == "compact kernel" and plan is not None and "W" in plan:
+        return kernel(check, [(atoms, null, n)], plan, up, what)
+    if name == "binomial tails" and plan is not None and "windows" in plan:
+        return tails(check, atoms, null, n, plan, up, what)
+    check.require(name in ("enumeration", "exact"), f"{what}: unknown evaluator {name[:40]!a}")
+    seen = null > 0 or (up and arb(null).rad() > 0)  # from below it may be left out
+    return enumerated(check, [(atoms, null if seen else None, n)])
 
 
 def enumerated(check: Any, groups: list[Group]) -> Number:

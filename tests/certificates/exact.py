@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import combinations_with_replacement, pairwise, permutations, product
@@ -70,115 +70,175 @@ def level(text: str) -> tuple[F, F]:
     return F(int(low * 2**200), 2**200), F(int((low + rest) * 2**200) + 1, 2**200)
 
 
-# --- laws -------------------------------------------------------------------------------------------------------------
+# --- mechanisms -------------------------------------------------------------------------------------------------------
+
+Rows = tuple[tuple[F, ...], ...]
 
 
-def triple(evidence: dict) -> tuple[list[F], list[F], list[F]]:
-    """The masses of A0, A1 and A2 on the listed symbols."""
-    rows = [tuple(map(fraction, row)) for row in evidence["components"]]
-    alone = [tuple(map(fraction, row)) for row in evidence.get("singular", [])]
-    if any(x < 0 for row in (*rows, *alone) for x in row):
+def _law(row: tuple[F, ...]) -> tuple[F, ...]:
+    if any(x < 0 for x in row) or sum(row) != 1:
         raise NoLawError
-    a0 = [r0 * m for r0, _, m in rows] + [a for a, _ in alone]
-    a1 = [r1 * m for _, r1, m in rows] + [b for _, b in alone]
-    a2 = [m for *_, m in rows] + [F(0)] * len(alone)
-    if not (sum(a0) == sum(a1) == 1 and sum(a2) <= 1):
-        raise NoLawError
-    return a0, a1, a2
+    return row
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A pair of inputs with the messages one by one: the laws of the listed inputs, and the least on any input."""
+
+    pair: tuple[int, int]
+    rows: dict[int, tuple[F, ...]]
+    low: tuple[F, ...]
+
+    def __hash__(self) -> int:
+        return hash((self.pair, tuple(self.rows.items()), self.low))
+
+
+def seen(mechanism: dict) -> list[Seen]:
+    """All ordered pairs that are compared."""
+    if mechanism["kind"] == "table":
+        rows = [_law(tuple(map(fraction, row))) for row in mechanism["rows"]]
+        if len({len(row) for row in rows}) != 1 or len(rows) > 5 or len(rows[0]) > 5:
+            raise NotComparedError
+        low, known = tuple(map(min, zip(*rows, strict=True))), dict(enumerate(rows))
+        compared = mechanism["compared"]
+        pairs = permutations(known, 2) if compared is None else {p for i, j in compared for p in ((i, j), (j, i))}
+        if any(not {i, j} <= set(known) or i == j for i, j in pairs if compared is not None):
+            raise NoLawError
+        pairs = permutations(known, 2) if compared is None else sorted(pairs)
+        return [Seen(pair, known, low) for pair in pairs]
+    if mechanism["kind"] != "orbits":
+        raise NotComparedError
+    found = []
+    for entry in mechanism["pairs"]:
+        columns = []
+        for c in entry["columns"]:
+            size, on = fraction(c["size"]), [fraction(x) for x in c["on"]]
+            rest = [fraction(d) for d, _ in c["rest"]]
+            if size.denominator != 1 or not 1 <= size <= 6 or min([*on, *rest]) < 0:
+                raise NoLawError if size <= 0 or min([*on, *rest]) < 0 else NotComparedError
+            columns += [(on, min([*on, *rest]))] * int(size)
+        if len(columns) > 6:
+            raise NotComparedError
+        rows = {x: _law(tuple(on[k] for on, _ in columns)) for k, x in enumerate(entry["inputs"])}
+        i, j = entry["pair"]
+        found += [Seen(pair, rows, tuple(low for _, low in columns)) for pair in ((i, j), (j, i))]
+    return found
 
 
 _of_triple = lru_cache(maxsize=1 << 14)(histograms.triple_divergence)
 
 
-def of_triple(evidence: dict, n: int, E: F) -> F:
-    a0, a1, a2 = (tuple(x) for x in triple(evidence))
-    if n > MOST_USERS or len(a0) > 5:
+def of_triple(a0: tuple[F, ...], a1: tuple[F, ...], a2: tuple[F, ...], n: int, E: F) -> F:
+    if n > MOST_USERS or len(a0) > 6:
         raise NotComparedError
     return _of_triple(a0, a1, a2, n, E)
 
 
-def merged_by_ratio(law: dict) -> dict[object, list[F]]:
-    """The masses under A0, A1 and A2 of messages that tell x0 from x1 alike: together they tell no more than apart."""
-    a0, a1, a2 = triple(law)
-    found: dict[object, list[F]] = {}
-    for row in (*zip(a0, a1, a2, strict=True), (F(0), F(0), 1 - sum(a2))):
-        key = "null" if row[0] == row[1] == 0 else row[0] / row[1] if row[1] else "never"
-        place = found.setdefault(key, [F(0)] * 3)
-        place[:] = [x + y for x, y in zip(place, row, strict=True)]
-    return found
-
-
 @lru_cache(maxsize=1 << 13)
-def _worst(rows0: tuple, rows1: tuple, others: tuple, n: int, E: F) -> F:
-    best = F(0)
-    for chosen in combinations_with_replacement(others, n - 1):
-        best = max(best, histograms.divergence_of_users([rows0, *chosen], [rows1, *chosen], E))
-    return best
-
-
-def of_laws(evidence: dict, n: int, E: F) -> F:
-    """A number that the divergence of some data set reaches: of those with one input, or of all if messages match."""
-    laws = [merged_by_ratio(law) for law in evidence["laws"]]
-    if len(laws) > 4 or n > MOST_USERS:
+def true_divergence(view: Seen, n: int, E: F) -> F:
+    """The largest divergence of a pair over all data sets of the listed inputs."""
+    if n > 6 or (n > 4 and len(view.rows) > 3):
         raise NotComparedError
-    keys = list(dict.fromkeys(key for law in laws for key in law))
-    rows = [[law.get(key, [F(0)] * 3) for key in keys] for law in laws]
-    pairs = {tuple((a, b) for a, b, _ in row) for row in rows}
-    if len(pairs) > 1 or len(keys) > 5:
-        return max(of_triple({**law, "singular": law["singular"]}, n, E) for law in evidence["laws"])
-    first = [a for a, _, _ in rows[0]], [b for _, b, _ in rows[0]]
-    others = tuple(sorted({tuple(m for *_, m in row) for row in rows}))
-    plan = evidence.get("plan") or {}
-    if "counts" in plan:
-        if len(plan["counts"]) != len(rows) or sum(plan["counts"]) != n - 1 or min(plan["counts"]) < 0:
-            raise NoLawError
-        held = [[m for *_, m in row] for row, c in zip(rows, plan["counts"], strict=True) for _ in range(c)]
-        return histograms.divergence_of_users([first[0], *held], [first[1], *held], E)
-    return _worst(tuple(first[0]), tuple(first[1]), others, n, E)
-
-
-def table(evidence: dict) -> tuple[tuple[F, ...], ...]:
-    rows = tuple(tuple(map(fraction, row)) for row in evidence["rows"])
-    if (
-        len({len(row) for row in rows}) != 1
-        or any(x < 0 for row in rows for x in row)
-        or any(sum(r) != 1 for r in rows)
-    ):
-        raise NoLawError
-    return rows
-
-
-@lru_cache(maxsize=4096)
-def _of_pairs(rows: tuple, pairs: tuple, n: int, E: F) -> F:
+    i, j = view.pair
     return max(
-        histograms.divergence_of_users([rows[i], *chosen], [rows[j], *chosen], E)
-        for i, j in pairs
-        for chosen in combinations_with_replacement(rows, n - 1)
+        histograms.divergence_of_users([view.rows[i], *chosen], [view.rows[j], *chosen], E)
+        for chosen in combinations_with_replacement(view.rows.values(), n - 1)
     )
 
 
-def of_table(evidence: dict, n: int, E: F, above: bool) -> F:
-    """The largest divergence of the pairs that are compared, over all data sets or of the one listed."""
-    rows = table(evidence)
-    if len(rows) > 5 or len(rows[0]) > 4 or n > 6:
-        raise NotComparedError
-    if "compared" not in evidence:
-        return _blankets(rows, n, E)
-    pairs = tuple(tuple(pair) for pair in evidence["compared"])
-    if any(i == j or not (0 <= i < len(rows) and 0 <= j < len(rows)) for i, j in pairs):
-        raise NoLawError
-    if above:
-        return _of_pairs(rows, pairs, n, E)
-    held = [row for row, count in zip(rows, evidence["others"], strict=True) for _ in range(count)]
-    if len(held) != n - 1:
-        raise NoLawError
-    ((i, j),) = pairs
-    return histograms.divergence_of_users([rows[i], *held], [rows[j], *held], E)
+def listed(mechanism: dict, pair: tuple[int, int], other: int | None) -> tuple[tuple[F, ...], ...]:
+    """A triple that is listed itself."""
+    for entry in mechanism["pairs"]:
+        laws = {x["input"]: x for x in entry["others"]} | ({None: entry["above"]} if entry["above"] else {})
+        if tuple(entry["pair"]) == pair and other in laws:
+            return triple(laws[other])
+    raise NoLawError
 
 
-@lru_cache(maxsize=4096)
-def _blankets(rows: tuple, n: int, E: F) -> F:
-    return max(histograms.blanket_divergence(rows, i, j, n, E) for i, j in permutations(range(len(rows)), 2))
+def triple(data: dict) -> tuple[tuple[F, ...], ...]:
+    rows = [tuple(map(fraction, row)) for row in data["components"]]
+    alone = [tuple(map(fraction, row)) for row in data["singular"]]
+    a0 = tuple([r0 * m for r0, _, m in rows] + [a for a, _ in alone])
+    a1 = tuple([r1 * m for _, r1, m in rows] + [b for _, b in alone])
+    a2 = tuple([m for *_, m in rows] + [F(0)] * len(alone))
+    if min([*a0, *a1, *a2], default=F(0)) < 0 or not (sum(a0) == sum(a1) == 1 and sum(a2) <= 1):
+        raise NoLawError
+    return a0, a1, a2
+
+
+def held(mechanism: dict, pair: tuple[int, int], others: list) -> tuple[tuple[F, ...], ...]:
+    """(A0, A1, A2) of a data set in which the others draw inputs with the given weights."""
+    if mechanism["kind"] == "triples":
+        return listed(mechanism, pair, others[0][0] if others else None)
+    view = next((v for v in seen(mechanism | {"compared": None}) if v.pair == pair), None)
+    weights = [(x, fraction(w)) for x, w in others]
+    if view is None or sum(w for _, w in weights) != 1 or any(w <= 0 or x not in view.rows for x, w in weights):
+        raise NoLawError
+    mixture = tuple(sum(w * view.rows[x][y] for x, w in weights) for y in range(len(view.low)))
+    return view.rows[pair[0]], view.rows[pair[1]], mixture
+
+
+# --- what evidence proves ---------------------------------------------------------------------------------------------
+
+_BLANKETS = {"blanket", "common tilt"}
+
+
+def least_above(setting: dict, evidence: list, n: int, E: F) -> F:
+    """A number below which no claim is right: the truth, or what a bound gives that all this evidence is above."""
+    groups, kinds = setting["groups"], {e["kind"] for e in evidence}
+    if len(groups) > 1 or setting["kept"] != "1" or kinds & {"positions", "hidden users"}:
+        return least_of_groups(setting, n, E)
+    mechanism = groups[0]["mechanism"]
+    if mechanism["kind"] == "budget":
+        return of_budget(fraction(mechanism["ratio"]), n, E)
+    if mechanism["kind"] == "triples":
+        pairs = [tuple(p["pair"]) for p in mechanism["pairs"] if p["compared"]]
+        return max((of_triple(*listed(mechanism, pair, None), n, E) for pair in pairs), default=F(0))
+    result = F(0)
+    for view in seen(mechanism):
+        first, second = view.rows[view.pair[0]], view.rows[view.pair[1]]
+        if kinds <= _BLANKETS:
+            # A pair that is left to one user alone is bounded by that: no less than its blanket.
+            result = max(result, of_triple(first, second, view.low, n, E))
+        else:
+            result = max(result, true_divergence(view, n, E))
+    if mechanism.get("rounded") is not None:
+        result += (1 + E) * n * fraction(mechanism["rounded"])
+    return result
+
+
+def most_below(setting: dict, evidence: list, n: int, E: F) -> F:
+    """The divergence of the data sets that are listed."""
+    mechanism, result = setting["groups"][0]["mechanism"], F(0)
+    for e in evidence:
+        pair = tuple(e["pair"])
+        owner = e["members"][0] if "members" in e else mechanism
+        if "members" in e and mechanism["kind"] == "budget" and e["kind"] != "positions":
+            view = seen(owner)[0]
+            columns = zip(*view.rows.values(), strict=True)
+            if any(max(c) > fraction(mechanism["ratio"]) * min(c) for c in columns):
+                return F(-1)
+        if e["kind"] == "data set":
+            found = held(owner, pair, e["others"])
+            if e["evaluator"] == "limit":
+                E = F(10) ** 30
+            result = max(result, of_triple(*found, n, E))
+            continue
+        if e["kind"] in ("positions", "steps"):
+            result = max(result, below_of_groups(setting, e, n, E))
+            continue
+        view = next((v for v in seen(owner | {"compared": None}) if v.pair == pair), None)
+        if view is None:
+            raise NoLawError
+        counts = list(enumerate(e["others"])) if e["kind"] == "histograms" else e["others"]
+        if sum(c for _, c in counts) != n - 1 or min(c for _, c in counts) < 0:
+            raise NoLawError
+        if n > 8:
+            raise NotComparedError
+        rows = [view.rows[x] for x, c in counts for _ in range(c)]
+        found = histograms.divergence_of_users([view.rows[pair[0]], *rows], [view.rows[pair[1]], *rows], E)
+        result = max(result, found)
+    return result
 
 
 @lru_cache(maxsize=4096)
@@ -203,132 +263,96 @@ def merged(atoms):
     return law
 
 
-def of_positions(evidence: dict, n: int, E: F) -> F:
-    laws = []
-    for entry, count in zip(evidence["positions"], evidence["groups"], strict=True):
-        if "ratio" in entry:
-            if fraction(entry["ratio"]) < 1:
-                raise NoLawError
-            laws += [oracle.budget_law(fraction(entry["ratio"]), E)] * count
-            continue
-        a0, a1, a2 = triple(entry)
-        values = [(a - E * b) / m for a, b, m in zip(a0, a1, a2, strict=True) if m]
-        if any(a or b for a, b, m in zip(a0, a1, a2, strict=True) if not m):
-            raise NoLawError
-        masses = [m for m in a2 if m]
-        laws += [merged([*zip(values, masses, strict=True), (F(0), 1 - sum(a2))])] * count
-    return oracle.expectation(laws) / n
-
-
-def columns(evidence: dict) -> tuple[list[int], list[list[list[F]]]]:
-    found = [[(c["size"], [fraction(x) for x in (*c["on"], *c["further"])]) for c in g] for g in evidence["columns"]]
-    sizes = [size for size, _ in found[0]]
-    for group in found:
-        if [size for size, _ in group] != sizes or min((x for _, row in group for x in row), default=F(0)) < 0:
-            raise NoLawError
-        if any(sum(size * row[b] for size, row in group) != 1 for b in (0, 1)) or min(sizes) < 1:
-            raise NoLawError
-    return sizes, [[row for _, row in group] for group in found]
-
-
-def crowd(evidence: dict) -> tuple[F, list[int]]:
-    kept, v, counts = fraction(evidence["kept"]), evidence["victim"], evidence["groups"]
-    if not (0 < kept <= 1 and 0 <= v < len(counts)):
+def _values(a0: tuple[F, ...], a1: tuple[F, ...], a2: tuple[F, ...], E: F) -> dict[F, F]:
+    if any((a or b) and not m for a, b, m in zip(a0, a1, a2, strict=True)):
         raise NoLawError
-    return kept, [c - (i == v) for i, c in enumerate(counts)]
+    values = [((a - E * b) / m, m) for a, b, m in zip(a0, a1, a2, strict=True) if m]
+    return merged([*values, (F(0), 1 - sum(a2))])
 
 
-def of_theorem_d(evidence: dict, E: F) -> F:
-    """The mean over the numbers of hidden users, in fractions; never above what her message tells alone."""
-    (kept, others), (sizes, rows) = crowd(evidence), columns(evidence)
-    gains = [row[0] - E * row[1] for row in rows[evidence["victim"]]]
-    alone = sum((s * max(g, F(0)) for s, g in zip(sizes, gains, strict=True)), F(0))
-    present = [i for i, c in enumerate(others) if c]
-    if not present:
-        return alone
-    low = [min(min(rows[i][j]) for i in present) for j in range(len(sizes))]
-    whole = sum(s * x for s, x in zip(sizes, low, strict=True))
-    if whole == 0:
-        return alone
-    g = [kept * min(min(rows[i][j]) * whole / x for j, x in enumerate(low) if x) for i in present]
-    own = merged((gains[j] * whole / x, sizes[j] * x / whole) for j, x in enumerate(low) if x)
-    shares = [mass for mass, i in zip(g, present, strict=True) for _ in range(others[i])]
-    sigma = sum((sizes[j] * max(gains[j], F(0)) for j, x in enumerate(low) if not x), F(0))
-    chances = {0: F(1)}
-    for mass in shares:
-        chances = merged((c + b, p * (mass if b else 1 - mass)) for c, p in chances.items() for b in (0, 1))
-    return min(alone, sum(p * oracle.expectation([own] * (c + 1)) / (c + 1) for c, p in chances.items()) + sigma)
-
-
-def of_columns(evidence: dict, n: int, E: F) -> F:
-    """The largest divergence where each other user holds x0 or x1: the victim's message comes with theirs, shuffled."""
-    (kept, others), (sizes, rows) = crowd(evidence), columns(evidence)
-    if n > 5 or sum(sizes) > 6:
+def least_of_groups(setting: dict, n: int, E: F) -> F:
+    groups, kept = setting["groups"], fraction(setting["kept"])
+    if n > 5:
         raise NotComparedError
+    if setting["shuffled"] == "data":
+        laws = []
+        for g in groups:
+            if g["mechanism"]["kind"] == "budget":
+                laws += [oracle.budget_law(fraction(g["mechanism"]["ratio"]), E)] * g["users"]
+                continue
+            view = seen(g["mechanism"])[0]
+            laws += [_values(view.rows[view.pair[0]], view.rows[view.pair[1]], view.low, E)] * g["users"]
+        return oracle.expectation(laws) / n
+    views = [{v.pair: v for v in seen(g["mechanism"] | {"compared": None})} for g in groups]
 
-    def row(group, b, share):
-        full = [r[b] * share for s, r in zip(sizes, rows[group], strict=True) for _ in range(s)]
-        return (*full, 1 - share)
+    def row(view: Seen, x: int, share: F) -> tuple[F, ...]:
+        return (*(p * share for p in view.rows[x]), 1 - share)
 
-    return _of_crowd(
-        tuple(row(evidence["victim"], b, F(1)) for b in (0, 1)),
-        tuple((tuple(row(i, b, kept) for b in (0, 1)), c) for i, c in enumerate(others)),
-        E,
-    )
+    best = F(0)
+    for i, g in enumerate(groups):
+        if not g["victim"]:
+            continue
+        for view in seen(g["mechanism"]):
+            pair = view.pair
+            others = tuple(
+                (tuple(row(views[k][pair], x, kept) for x in views[k][pair].rows), other["users"] - (k == i))
+                for k, other in enumerate(groups)
+            )
+            if sum(c for _, c in others) > 3:
+                raise NotComparedError
+            best = max(best, _of_crowd(tuple(row(view, x, F(1)) for x in pair), others, E))
+    return best
 
 
 @lru_cache(maxsize=4096)
 def _of_crowd(own: tuple, others: tuple, E: F) -> F:
     best = F(0)
     for chosen in product(*(combinations_with_replacement(rows, c) for rows, c in others)):
-        held = [row for group in chosen for row in group]
-        best = max(best, histograms.divergence_of_users([own[0], *held], [own[1], *held], E))
+        rows = [row for group in chosen for row in group]
+        best = max(best, histograms.divergence_of_users([own[0], *rows], [own[1], *rows], E))
     return best
 
 
-def of_steps(evidence: dict, n: int, E: F) -> F:
-    """The divergence of the data set whose classes of messages are listed."""
-    kept, others = crowd(evidence)
-    rows = [[fraction(x) for x in row] for row in (*zip(*evidence["own"], strict=True), *evidence["others"])]
-    if any(len(row) != len(evidence["signs"]) or sum(row) != 1 or min(row) < 0 for row in rows):
-        raise NoLawError
-    if len(rows) != len(others) + 2:
-        raise NoLawError
+def below_of_groups(setting: dict, e: dict, n: int, E: F) -> F:
+    """The divergence of the data sets that are listed."""
+    groups, pair = setting["groups"], tuple(e["pair"])
     if n > 8:
         raise NotComparedError
-    held = [[*(x * kept for x in row), 1 - kept] for row, c in zip(rows[2:], others, strict=True) for _ in range(c)]
-    return histograms.divergence_of_users([[*rows[0], F(0)], *held], [[*rows[1], F(0)], *held], E)
+    owners = e.get("members") or [g["mechanism"] for g in groups]
+    for g, owner in zip(groups, owners, strict=True):
+        if g["mechanism"]["kind"] == "budget":
+            columns = zip(*seen(owner)[0].rows.values(), strict=True)
+            if any(max(c) > fraction(g["mechanism"]["ratio"]) * min(c) for c in columns):
+                return F(-1)
+    if e["kind"] == "positions":
+        laws = []
+        for g, owner in zip(groups, owners, strict=True):
+            laws += [_values(*held(owner, pair, e["others"]), E)] * g["users"]
+        return oracle.expectation(laws) / n
+    kept, v = fraction(setting["kept"]), e["victim"]
+    if not groups[v]["victim"]:
+        return F(-1)
+    views = [next(view for view in seen(g["mechanism"] | {"compared": None}) if view.pair == pair) for g in groups]
+    own = [(*views[v].rows[x], F(0)) for x in pair]
+    for k, (group, g) in enumerate(zip(e["others"], groups, strict=True)):
+        if sum(c for _, c in group) != g["users"] - (k == v) or min(c for _, c in group) < 0:
+            raise NoLawError
+    rows = [
+        (*(p * kept for p in view.rows[x]), 1 - kept)
+        for view, group in zip(views, e["others"], strict=True)
+        for x, c in group
+        for _ in range(c)
+    ]
+    return histograms.divergence_of_users([own[0], *rows], [own[1], *rows], E)
 
 
 # --- one round --------------------------------------------------------------------------------------------------------
 
 
-def value(evidence: dict, n: int, E: F, above: bool, quantity: str) -> F:
-    """What an upper end must not be below, or a lower end must not be above."""
-    if "groups" in evidence:
-        if sum(evidence["groups"]) != n or min(evidence["groups"]) < 1:
-            raise NoLawError
-        if n > 6:
-            raise NotComparedError
-        if "positions" in evidence:
-            return of_positions(evidence, n, E)
-        if quantity == "theorem_d":
-            return of_theorem_d(evidence, E)
-        return of_columns(evidence, n, E) if "columns" in evidence else of_steps(evidence, n, E)
-    if "ratio" in evidence:
-        return of_budget(fraction(evidence["ratio"]), n, E)
-    if "rows" in evidence:
-        return of_table(evidence, n, E, above)
-    return of_laws(evidence, n, E) if "laws" in evidence else of_triple(evidence, n, E)
-
-
 def falsehood(data: dict) -> str | None:
     """What is false about an accepted certificate, None if nothing is; NotComparedError where that is not found out."""
-    if data["format"] != "symamp-certificate":
-        return _of_rounds(data)
-    claim = data["claim"]
-    quantity, n = claim["quantity"], claim["n"]
-    is_epsilon = quantity == "epsilon"
+    claim, settings = data["claim"], data["settings"]
+    is_epsilon = claim["quantity"] == "epsilon"
     ends = {}
     for side in ("above", "below"):
         text = claim["upper" if side == "above" else "lower"]
@@ -341,23 +365,27 @@ def falsehood(data: dict) -> str | None:
         if (end is None and above) or (end == 0 and not above) or (above and not is_epsilon and end >= 1):
             continue
         claimed += 1
-        if not data[side]:
+        if data[side] is None:
             return f"nothing is listed {side}"
         if end is None:  # no eps suffices: not even a huge one
             low = high = F(10) ** 30
         else:
             low, high = level(claim["upper" if above else "lower"] if is_epsilon else claim["eps"])
         bound = fraction(claim["delta"]) if is_epsilon else end
-        for evidence in data[side]:
-            try:
-                found = value(evidence, n, high if above else low, above, quantity)
-            except NoLawError:
-                return f"no law is listed {side}"
-            if found > bound if above else (found < bound or (is_epsilon and found == bound)):
-                return f"{side}: {float(found)} against {float(bound)}"
-    of_victims = "victims" in claim and data["above"] and "victim" in data["above"][0]
-    if of_victims and not {e["victim"] for e in data["above"]} >= set(claim["victims"]):
-        return "a victim is not covered"
+        E = high if above else low
+        try:
+            if "curves" in data[side]:
+                found = of_rounds(settings, data[side], E, above)
+            else:
+                (setting,) = settings
+                if setting["count"] != 1 or setting["rate"] != "1":
+                    return "evidence about another number of rounds"
+                n = sum(g["users"] for g in setting["groups"])
+                found = (least_above if above else most_below)(setting, data[side]["evidence"], n, E)
+        except NoLawError:
+            return f"no law is listed {side}"
+        if found > bound if above else (found < bound or (is_epsilon and found == bound)):
+            return f"{side}: {float(found)} against {float(bound)}"
     if not claimed:
         raise NothingClaimedError
     return None
@@ -384,63 +412,45 @@ def hull_pair(points: list[tuple[F, F]]) -> composition.Pair:
     return pair
 
 
-def _curve_points(curve: dict, entries: list) -> Iterator[tuple[F, F]]:
-    for e, d in entries:
-        yield fraction(e), fraction(d)
-
-
-def _round_pair(curve: dict, stated: dict, above: bool) -> composition.Pair:
-    if fraction(stated["rate"]) != 1:
-        raise NotComparedError
-    if above and stated["given"]:
-        right = list(_curve_points(curve, curve["first"]))
-        second = list(_curve_points(curve, curve["second"])) if curve["second"] else right
-        points = right + [(1 / e, 1 - 1 / e + d / e) for e, d in second if e > 1]
-        if stated["top"] is not None:  # supposed of the round, in both orders
-            top = fraction(stated["top"])
-            points += [(top, F(0)), (1 / top, 1 - 1 / top)] if top >= 1 else []
-        return hull_pair(points)
-    entries = [*curve["first"], *(curve["second"] or [])]
-    listed = {tuple(map(tuple, triple(e))) for p in curve["first"] for e in p["above"]}
-    if len(listed) != 1 or any(p["claim"]["n"] != stated["n"] for p in entries) or stated["n"] > 6:
-        raise NotComparedError
-    return composition.pair_of_triple(next(iter(listed)), stated["n"])
-
-
-def _of_rounds(data: dict) -> str | None:
-    claim = data["claim"]
-    is_epsilon = claim["quantity"] == "epsilon"
-    lower, upper = fraction(claim["lower"]), None if claim["upper"] == "inf" else fraction(claim["upper"])
-    if upper is not None and lower > upper:
-        return "the ends cross"
-    claimed = 0
-    for side, end in (("above", upper), ("below", lower)):
-        above = side == "above"
-        if end is None or (not above and end == 0) or (above and not is_epsilon and end >= 1):
-            continue
-        claimed += 1
-        pairs = []
-        for curve in data[side]["rounds"]:
-            stated = data["rounds"][curve["round"]]
-            if stated["count"] > 3:
-                raise NotComparedError
-            pairs += [_round_pair(curve, stated, above)] * stated["count"]
-        if len(pairs) > 4:
+def _round_pair(setting: dict, curve: dict, above: bool) -> composition.Pair:
+    mechanism, rate, n = setting["groups"][0]["mechanism"], fraction(setting["rate"]), setting["groups"][0]["users"]
+    if above and mechanism["kind"] == "given":
+        right = [(fraction(e), fraction(d)) for e, d in mechanism["points"]]
+        if rate != 1:
             raise NotComparedError
-        low, high = level(claim["upper" if above else "lower"] if is_epsilon else claim["eps"])
-        bound = fraction(claim["delta"]) if is_epsilon else end
-        found = composition.divergence(reduce(lambda p, q: composition.product([p, q]), pairs), high if above else low)
-        if found > bound if above else (found < bound or (is_epsilon and found == bound)):
-            return f"{side}: {float(found)} against {float(bound)}"
-    if not claimed:
-        raise NothingClaimedError
-    return None
+        return hull_pair(right + [(1 / e, 1 - 1 / e + d / e) for e, d in right if e > 1])
+    if n > 6:
+        raise NotComparedError
+    if above:
+        view = seen(mechanism)[0]
+        if len(view.rows) > 2 or rate != 1 or view.rows[0] != view.rows[1][::-1]:
+            raise NotComparedError
+        return composition.pair_of_triple((view.rows[view.pair[0]], view.rows[view.pair[1]], view.low), n)
+    (e,) = curve["first"][0]["evidence"]
+    if "members" in e:
+        raise NotComparedError
+    a0, a1, a2 = held(mechanism, tuple(e["pair"]), e["others"])
+    first, second = (tuple(rate * x + (1 - rate) * y for x, y in zip(row, a2, strict=True)) for row in (a0, a1))
+    return composition.pair_of_triple((first, second, a2), n)
+
+
+def of_rounds(settings: list, side: dict, E: F, above: bool) -> F:
+    pairs = []
+    for curve in side["curves"]:
+        setting = settings[curve["setting"]]
+        if setting["count"] > 3:
+            raise NotComparedError
+        pairs += [_round_pair(setting, curve, above)] * setting["count"]
+    if above and {c["setting"] for c in side["curves"]} != set(range(len(settings))):
+        return F(2)
+    if len(pairs) > 4 or not pairs:
+        raise NotComparedError
+    return composition.divergence(reduce(lambda p, q: composition.product([p, q]), pairs), E)
 
 
 def kinds(data: dict) -> Counter:
-    """How often each evaluator occurs."""
-    if data.get("format") != "symamp-certificate":
-        return Counter(["rounds"])
+    """How often each kind of evidence occurs."""
+    found = ((side, data.get(side) or {}) for side in ("above", "below"))
     return Counter(
-        f"{side} {e.get('evaluator')}" for side in ("above", "below") for e in data.get(side, ()) if isinstance(e, dict)
+        f"{name} {e.get('kind')}" for name, side in found for e in side.get("evidence", ({"kind": "curves"},))
     )

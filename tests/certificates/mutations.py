@@ -13,12 +13,28 @@ from tests.certificates.honest import Data, aimed, some_certificate
 
 F = Fraction
 
-_TEXTS = {"format", "mechanism", "method", "proof_status", "source", "data", "other"}
+_TEXTS = {"format", "name", "inputs", "supposed"}
 _NAMES = [
-    "enumeration", "exact", "compact kernel", "binomial tails", "no positive value", "limit", "one user",
-    "all data sets", "counts of messages", "histograms", "common tilt", "all randomizers", "mean over counts",
-    "gauss", "radau", "steps",
+    "enumeration",
+    "exact",
+    "compact kernel",
+    "binomial tails",
+    "one user",
+    "limit",
+    "visible",
+    "mean over counts",
+]
+_KINDS = [
+    "blanket", "data set", "envelope", "all data sets", "message counts", "histograms", "common tilt",
+    "every randomizer", "positions", "hidden users", "steps",
 ]  # fmt: skip
+_WORDS = [
+    _NAMES,
+    _KINDS,
+    ["messages", "data"],
+    ["all", "convex order", "blanket"],
+    ["table", "orbits", "triples", "budget"],
+]
 Path = tuple[Any, ...]
 
 
@@ -74,8 +90,9 @@ def change_number(data: Data, rng: Random) -> None:
 
 
 def _text(text: str, rng: Random) -> str:
-    if text in _NAMES:
-        return rng.choice(_NAMES)
+    for words in _WORDS:
+        if text in words:
+            return rng.choice(words)
     if text.startswith("log("):
         return rng.choice(["0", "log(3/2)", "log(1)", "log(2)", "1/10", f"log({_text(text[4:-1], rng)})"])
     try:
@@ -162,7 +179,7 @@ def zero_mass(data: Data, rng: Random) -> None:
 
 def change_windows(data: Data, rng: Random) -> None:
     """Delete, shift or narrow a window, a block, a box or a cell."""
-    keys = ("windows", "evaluated", "dropped", "boxes", "ends", "scales", "steps", "sums", "cells", "shares", "counts")
+    keys = ("windows", "evaluated", "dropped", "boxes", "ends", "scales", "cells", "shares", "others", "first")
     found = [p for p in lists(data) if p and p[-1] in keys]
     if not found:
         change_number(data, rng)
@@ -196,45 +213,64 @@ def change_windows(data: Data, rng: Random) -> None:
 def change_claim(data: Data, rng: Random) -> None:
     claim = data["claim"]
     key = rng.choice(list(claim))
-    if key == "n":
-        claim["n"] = rng.choice([1, 2, 3, 4, 5, claim["n"] + 1, max(claim["n"] - 1, 0)])
-    elif key == "victims":
-        claim["victims"] = rng.choice([[0], [1], [0, 1], [], [0, 0], [2]])
-    elif key == "quantity":
-        claim["quantity"] = rng.choice(["epsilon", "delta", "theorem_d"])
+    if key == "quantity":
+        claim["quantity"] = rng.choice(["epsilon", "delta"])
         name = "delta" if claim["quantity"] == "epsilon" else "eps"
         for other in ("eps", "delta"):
             claim.pop(other, None)
         claim[name] = rng.choice(["1/10", "1/100", "0", "log(3/2)"])
-    elif isinstance(claim[key], str):
+    else:
         claim[key] = _text(claim[key], rng)
 
 
+def change_setting(data: Data, rng: Random) -> None:
+    """Another number of users or rounds, other victims, another sampling; or a mechanism with fewer pairs or inputs."""
+    setting = rng.choice(data["settings"])
+    group = rng.choice(setting["groups"])
+    mechanism = group["mechanism"]
+    what = rng.choice(["users", "count", "victim", "rate", "kept", "compared", "inputs", "groups", "pairs"])
+    if what == "users":
+        group["users"] = rng.choice([1, 2, 3, 4, 5, group["users"] + 1, max(group["users"] - 1, 0)])
+    elif what == "count":
+        setting["count"] = rng.choice([0, 1, 2, 3])
+    elif what == "victim":
+        group["victim"] = not group["victim"]
+    elif what in ("rate", "kept"):
+        setting[what] = rng.choice(["1", "1/2", "0", "2", "9/10"])
+    elif what == "compared" and "compared" in mechanism:
+        mechanism["compared"] = rng.choice([None, [[0, 1]], [[1, 0], [0, 1]], [[0, 2]], [[0, 0]], []])
+    elif what == "inputs" and "rows" in mechanism:
+        rows = mechanism["rows"]
+        rows.append(copy.deepcopy(rng.choice(rows)))
+        mechanism["inputs"].append("new")
+    elif what == "pairs" and mechanism.get("pairs"):
+        del mechanism["pairs"][rng.randrange(len(mechanism["pairs"]))]
+    elif what == "groups":
+        setting["groups"].append(copy.deepcopy(group))
+
+
 def exchange(data: Data, rng: Random) -> None:
-    """Evidence of another certificate, of its own kind or not, or of the other side."""
+    """Evidence of another certificate, of its own kind or not, or of the other side; or its mechanism."""
     _, other = some_certificate(rng)
-    if any(d.get("format") != "symamp-certificate" for d in (data, other)):
-        side = rng.choice(("above", "below"))
-        if side in other and data.get("format") == other.get("format"):
-            data[side] = other[side]
-        return
-    what = rng.choice(["swap sides", "copy", "take", "take all", "key"])
+    what = rng.choice(["swap sides", "copy", "take", "take all", "key", "mechanism", "settings"])
     side = rng.choice(("above", "below"))
+    mine, theirs = (x[side] for x in (data, other))
     if what == "swap sides":
         data["above"], data["below"] = data["below"], data["above"]
     elif what == "copy":
         data[side] = copy.deepcopy(data["below" if side == "above" else "above"])
-    elif what == "take":
-        data[side] = [*data[side], *other[side]]
     elif what == "take all":
-        data[side] = other[side]
-    elif data[side] and other[side]:
-        mine, theirs = rng.choice(data[side]), rng.choice(other[side])
-        shared = [key for key in mine if key in theirs]
-        key = rng.choice(shared)
-        mine[key] = theirs[key]
-    if rng.random() < 0.3:
-        data["version"] = other["version"]
+        data[side] = theirs
+    elif what == "mechanism":
+        data["settings"][0]["groups"][0]["mechanism"] = other["settings"][0]["groups"][0]["mechanism"]
+    elif what == "settings":
+        data["settings"] = other["settings"]
+    elif mine and theirs and what == "take":
+        mine["evidence"] = [*mine["evidence"], *theirs["evidence"]]
+    elif mine and theirs:
+        one, another = rng.choice(mine["evidence"]), rng.choice(theirs["evidence"])
+        key = rng.choice([key for key in one if key in another])
+        one[key] = another[key]
 
 
 def within(data: Data, rng: Random) -> None:
@@ -264,12 +300,12 @@ def keys(data: Data, rng: Random) -> None:
     if rng.random() < 0.5:
         del place[key]
     else:
-        place[rng.choice(["extra", "windows", "rounded", "victim", "top"])] = place[key]
+        place[rng.choice(["extra", "windows", "rounded", "victim", "members"])] = place[key]
 
 
 CHANGES: list[tuple[Callable[[Data, Random], None], int]] = [
     (change_number, 8), (two_numbers, 5), (change_items, 5), (zero_mass, 5), (change_windows, 6), (change_claim, 4),
-    (exchange, 4), (within, 3), (keys, 1),
+    (change_setting, 6), (exchange, 4), (within, 3), (keys, 1),
 ]  # fmt: skip
 
 

@@ -74,11 +74,6 @@ def texts(count: int, seed: int) -> Iterator[Found]:
         data = aimed(data, rng)
         forged = copy.deepcopy(data)
         forge(forged, rng)
-        if "rounds" in forged:  # points are about the round whose text they bear
-            for curve in (forged["above"] or {"rounds": []})["rounds"]:
-                for entry in curve["first"]:
-                    if isinstance(entry, dict):
-                        entry["mechanism"] = forged["rounds"][0]["round"]
         honest, found = verify(json.dumps(data)), verify(json.dumps(forged))
         printed = found.text()
         lines = printed.splitlines()

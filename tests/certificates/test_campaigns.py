@@ -31,7 +31,7 @@ def judged(campaign, count, seed):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_no_mutation_that_states_a_falsehood_is_accepted(quick, seed):
-    found = judged("mutations", 500, 1000 + seed)
+    found = judged("mutations", 600, 1000 + seed)
     assert found["compared"] > 100
     assert found["refused"] > 150
 
@@ -55,7 +55,7 @@ def test_a_hole_would_be_found(monkeypatch):
     """With what once was wrong about symbols of mass 0, plans prove falsehoods."""
     right = sums._outside
     monkeypatch.setattr(sums, "_outside", lambda n, p, low, high: arb(0) if p.is_zero() else right(n, p, low, high))
-    monkeypatch.setattr(honest, "KINDS", {"triples": honest.KINDS["triples"]})
+    monkeypatch.setattr(honest, "KINDS", {"listed": honest.KINDS["listed"]})
     assert run.campaign("plans", 1000, 3)["false"] > 0
 
 
@@ -74,10 +74,11 @@ def test_the_comparison_itself_finds_claims_a_little_too_good():
     for seed in range(60):
         data = honest.few(Random(seed))
         E = exact.level(data["claim"]["eps"])[0]
-        truth = exact.of_table(data["above"][0], data["claim"]["n"], E, True)
+        setting = data["settings"][0]
+        truth = exact.least_above(setting, data["above"]["evidence"], setting["groups"][0]["users"], E)
         if not 0 < truth < 1:
             continue
-        data["below"], data["claim"]["upper"] = [], str(truth)
+        data["below"], data["claim"]["upper"] = None, str(truth)
         assert exact.falsehood(data) is None
         data["claim"]["upper"] = str(truth * (1 - F(1, 10**30)))
         assert exact.falsehood(data)
@@ -90,15 +91,14 @@ def test_counts_of_a_data_set_are_those_of_all_other_users():
     """Of one user, and where x0 tells nothing, they were not looked at."""
     for seed in range(40):
         data = honest.counts(Random(seed))
-        if not data["below"]:
+        if data["below"] is None:
             continue
-        data["above"] = []
+        data["above"] = None
         data["claim"] |= {"upper": "1", "lower": "1/10**9"}
-        for n, held in ((1, [0, 0, 0]), (data["claim"]["n"], data["below"][0]["plan"]["counts"])):
-            data["claim"]["n"] = n
+        group, evidence = data["settings"][0]["groups"][0], data["below"]["evidence"][0]
+        for n, held in ((1, [0, 0, 0]), (group["users"], [c for _, c in evidence["others"]])):
+            group["users"] = n
             for wrong in ([*held, 0], held[:-1], [held[0] + 1, *held[1:]], [held[0] + 2, held[1] - 2, held[2]]):
                 changed = copy.deepcopy(data)
-                changed["below"][0]["plan"]["counts"] = wrong
-                assert verify(json.dumps(changed)).status != "valid" or (
-                    min(wrong) >= 0 and sum(wrong) == n - 1 and len(wrong) == 3
-                )
+                changed["below"]["evidence"][0]["others"] = [[x, c] for x, c in enumerate(wrong)]
+                assert verify(json.dumps(changed)).status != "valid" or (min(wrong) >= 0 and sum(wrong) == n - 1)

@@ -58,7 +58,7 @@ _SIGNS = [
     "\u0660",
     "\u2212",
 ]
-_KEYS = {"mechanism", "method", "proof_status", "source", "data", "other", "round"}
+_KEYS = {"name"}
 
 
 def forged_text(rng: Random) -> str:
@@ -72,7 +72,7 @@ def forge(data: Any, rng: Random) -> None:
         for key, value in data.items():
             if key in _KEYS and isinstance(value, str):
                 data[key] = forged_text(rng)
-            elif key in ("pair", "others") and value and isinstance(value, list) and _is_text(value):
+            elif key in ("inputs", "supposed") and value and isinstance(value, list) and _is_text(value):
                 data[key] = [forged_text(rng) for _ in value]
             else:
                 forge(value, rng)

@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -111,8 +112,11 @@ def mutated_certificate(seed):
     """The text of a certificate with a few changes, drawn from the seed."""
     random = Random(seed)
     data = mutated_document(random, random.choice(certificates()), random.choice((0, 1, 1, 1, 2, 3, 5)))
-    if isinstance(data, dict) and isinstance(data.get("claim"), dict) and random.random() < 0.3:
-        data["claim"]["n"] = random.choice((1, 2, 9, 64, 65, 1000, 10**6, 10**12, 10**18))
+    with suppress(LookupError, TypeError, AttributeError):
+        group = data["settings"][0]["groups"][0]
+        group["users"] = (
+            group["users"] if random.random() > 0.3 else random.choice((1, 2, 9, 64, 65, 1000, 10**6, 10**12, 10**18))
+        )
     text = json.dumps(data)
     if random.random() < 0.2:
         at = random.randrange(len(text))

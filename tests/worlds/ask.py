@@ -53,7 +53,6 @@ METHODS = [
     "two_messages",
     "all_data_sets",
     "generic_all_data_sets",
-    "all_data_sets_by_regions",
     "finite_sandwich",
     "standard_clone",
     "two_level",
@@ -738,7 +737,7 @@ def examine(seed: int, index: int, *, dear: float = 1.0) -> Case:
     rng = Random(f"{seed} {index}")
     case = Case(draw.world(rng), rng)
     ask_delta(case)
-    dear_methods = ("all_data_sets", "generic_all_data_sets", "all_data_sets_by_regions", "two_messages", "envelope")
+    dear_methods = ("all_data_sets", "generic_all_data_sets", "two_messages", "envelope")
     if not is_crowd(case.world):
         quick = not isinstance(case.world.takes_part, Chosen)
         for _ in range(1 if quick else 0):

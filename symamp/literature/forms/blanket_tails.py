@@ -8,11 +8,10 @@ from functools import reduce
 
 from flint import arb
 
-from symamp.bounds.analysis import finite_budget
+from symamp.bounds.hypotheses import BUDGET, FINITE_BUDGET, PROBABILITIES, SHUFFLED, Hypothesis
 from symamp.bounds.proof_status import ProofStatus
-from symamp.bounds.subject import Subject
 from symamp.laws.law import Law, total
-from symamp.literature.closed_form import ClosedForm, Setting, few_laws, few_pairs
+from symamp.literature.closed_form import FEW_PAIRS, ClosedForm, Setting, few_laws
 
 _SOURCE = "Balle, Bell, Gascón, Nissim 2019, section 5; closed sums: docs/proofs/closed_forms.md"
 
@@ -107,26 +106,19 @@ def _largest(values: list[arb]) -> arb:
     return reduce(arb.max, values) if all(v.is_finite() for v in values) else arb("nan")
 
 
-def _mechanism(subject: Subject) -> str | None:
-    return few_pairs(subject) if subject.mechanism is not None else "a mechanism: for a budget alone see *_generic"
-
-
 def _form(
-    name: str, summary: str, delta: Callable[[Setting, arb], arb], lacks: Callable[..., str | None]
+    name: str, summary: str, delta: Callable[[Setting, arb], arb], hypotheses: tuple[Hypothesis, ...]
 ) -> ClosedForm:
-    return ClosedForm(name, ProofStatus.PROVED, _SOURCE, summary, delta=delta, lacks=lacks)
+    return ClosedForm(name, ProofStatus.PROVED, _SOURCE, summary, delta=delta, hypotheses=hypotheses)
 
 
+_KNOWN = (*SHUFFLED, PROBABILITIES, FINITE_BUDGET, FEW_PAIRS)
 FORMS = tuple(
     form
     for name, inequality in (("hoeffding", hoeffding), ("bennett", bennett))
     for form in (
-        _form(name, f"{name.title()}'s inequality for the blanket", _own(inequality), _mechanism),
-        _form(
-            f"{name}_generic", f"{name.title()}'s inequality for binary response", _generic(inequality), finite_budget
-        ),
-        _form(
-            f"{name}_bbgn", f"{name.title()} with the paper's generic parameters", _published(inequality), finite_budget
-        ),
+        _form(name, f"{name.title()}'s inequality for the blanket", _own(inequality), _KNOWN),
+        _form(f"{name}_generic", f"{name.title()}'s inequality for binary response", _generic(inequality), BUDGET),
+        _form(f"{name}_bbgn", f"{name.title()} with the paper's generic parameters", _published(inequality), BUDGET),
     )
 )

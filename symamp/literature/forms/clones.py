@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 from flint import arb
 
-from symamp.bounds.analysis import finite_budget
+from symamp.bounds.hypotheses import SHUFFLED, Hypothesis, every
 from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.subject import Subject
 from symamp.literature.closed_form import ClosedForm, Condition, Provenance, Setting, log_one_plus, root
@@ -40,10 +40,15 @@ def _cheu_conditions(s: Setting, delta: arb) -> tuple[Condition, ...]:
     return (Condition("14 log(4/delta) <= 2n/(e^eps0 + 1) <= n", 14 * log4 <= shares and shares <= s.n),)
 
 
-def binary_only(subject: Subject) -> str | None:
-    """Return what the subject would have to be: binary randomized response."""
+def _not_binary(subject: Subject) -> str | None:
     binary = isinstance(subject, RandomizedResponse) and subject["k"] == sp.Integer(2)
-    return finite_budget(subject) if binary else "binary randomized response"
+    return None if binary else "here they run another: the formula is for that one alone"
+
+
+BINARY_ONLY = (
+    *SHUFFLED,
+    Hypothesis("binary_response", "All users run binary randomized response.", every(_not_binary)),
+)
 
 
 def _fmt_2022(s: Setting, delta: arb) -> arb:
@@ -95,7 +100,7 @@ FORMS = (
         "binary randomized response",
         epsilon=_cheu,
         conditions=_cheu_conditions,
-        lacks=binary_only,
+        hypotheses=BINARY_ONLY,
         provenance=Provenance.RECALLED,
     ),
     ClosedForm(

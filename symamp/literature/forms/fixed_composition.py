@@ -6,7 +6,7 @@ from flint import arb
 
 from symamp.bounds.proof_status import ProofStatus
 from symamp.literature.closed_form import ClosedForm, Provenance, Setting, root
-from symamp.literature.forms.clones import binary_only
+from symamp.literature.forms.clones import BINARY_ONLY
 from symamp.literature.forms.normal import normal_density, normal_tail
 
 
@@ -23,6 +23,6 @@ FORM = ClosedForm(
     "arXiv:2602.09029, abstract",
     "normal limit for numbers of inputs that are known, binary response",
     delta=_delta,
-    lacks=binary_only,
+    hypotheses=BINARY_ONLY,
     provenance=Provenance.RESTATED,
 )

@@ -6,10 +6,11 @@ from functools import reduce
 
 from flint import arb
 
+from symamp.bounds.hypotheses import BUDGET
 from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.to_law import number
 from symamp.laws.law import Law, total
-from symamp.literature.closed_form import ClosedForm, Provenance, Setting, few_pairs, root
+from symamp.literature.closed_form import FEW_PAIRS, ClosedForm, Provenance, Setting, root
 from symamp.settings.users_who_differ import HeterogeneousUsers
 
 
@@ -91,7 +92,7 @@ FORMS = (
         "Takagi, Liew 2026",
         "central limit theorem for the blanket: n to infinity, eps sqrt(n) fixed",
         delta=_shuffle_index,
-        lacks=few_pairs,
+        hypotheses=(*BUDGET, FEW_PAIRS),
         provenance=Provenance.RESTATED,
     ),
 )

@@ -45,7 +45,7 @@ class BlockHadamardResponse(Family):
         return tuple(f"{i}:{x}" for i in range(blocks) for x in range(1, min(rows, (4, 2, 1)[i]) + 1))
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Inputs of different blocks are alike, and so are inputs of the same block."""
+        """One pair in different blocks and one in the same block stand for all."""
         different, same = ("0:1", "1:1"), ("0:1", "0:2")
         return (different, same) if "0:2" in self.inputs else (different,)
 

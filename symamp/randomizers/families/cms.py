@@ -6,6 +6,7 @@ from itertools import product
 
 import sympy as sp
 
+from symamp.decompositions.pair_groups import PairGroup, Pattern, groups_by_share, sketch
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
 from symamp.randomizers.structures.one_hot import Letter, OneHot
@@ -48,6 +49,14 @@ class CountMeanSketch(OneHot):
         """An entry is -1 or +1; under every h_j the inputs have coordinates of their own, so j can be left out."""
         s = sp.exp(self["eps0"] / 2)
         return Letter("-", 1 / (s + 1), s / (s + 1)), Letter("+", s / (s + 1), 1 / (s + 1))
+
+    def pair_groups(self) -> tuple[PairGroup, ...]:
+        """Under a hash function a third input has the bit of x0, that of x1, or one that is independent of both."""
+        zero, c = sp.Integer(0), 1 / (sp.exp(self["eps0"] / 2) + 1)
+        p = c * (1 - c)
+        third = Pattern(p, c * p, c * p, c * p, p * (1 - c))
+        base = Pattern(p, p, zero, zero, zero), Pattern(p, zero, p, zero, zero), third
+        return groups_by_share(sp.exp(self["eps0"]), c, p, sketch(base))
 
     def message_bits(self) -> sp.Expr:
         """Return m for the vector, and log2 of the hash functions."""

@@ -57,6 +57,9 @@ class Collision(DisjointCover):
         names = {tuple(range(s)): "x0"}
         if buckets >= 2 * s:
             names.update({tuple(range(i * s, (i + 1) * s)): f"x{i}" for i in range(1, buckets // s)})
+            if buckets < 3 * s:
+                outside, shared = tuple(range(2 * s, buckets)), 3 * s - buckets
+                names |= {tuple(range(i * s, i * s + shared)) + outside: f"x{i + 2}" for i in range(2) if outside}
         else:
             names[tuple(range(buckets - s, buckets))] = "x1"
         rows = {}

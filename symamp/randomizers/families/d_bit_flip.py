@@ -10,7 +10,7 @@ import sympy as sp
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.arguments import exact_number
+from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
 
@@ -46,7 +46,7 @@ class DBitFlip(Family):
     def __init__(self, *, k: object = None, d: object = None, eps0: object = None) -> None:
         super().__init__(k=_some_not_drawn(k, d), d=_some_drawn(d, k), eps0=eps0)
         if self["k"].is_Integer and (self["d"] > self["k"] if self["d"].is_Integer else self["k"] == 2):
-            raise ArgumentError("k", self["k"], "at least d, and at least 3 for a symbol d")
+            raise ArgumentError("k", self["k"], "a number of at least d, and at least 3 where d is a symbol")
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class DBitFlip(Family):
         return tuple(f"x{i}" for i in range(self.count("k")))
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Buckets are alike, and so are pairs of them."""
+        """One pair: buckets can be exchanged."""
         return (("x0", "x1"),)
 
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import pairwise, product
+from math import comb
 
 import sympy as sp
 
+from symamp.decompositions.decomposition import Component
+from symamp.decompositions.pair_groups import (
+    CUTS,
+    PairGroup,
+    Pattern,
+    antipodal,
+    blanket_of,
+    by_excess,
+    groups_by_share,
+    listed_group,
+    of_patterns,
+)
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.formula import binomial
-from symamp.numbers.substitution import long_power
+from symamp.numbers.unevaluated import binomial, long_power
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
 from symamp.randomizers.structures.disjoint_cover import AVERAGE, DisjointCover, with_average
@@ -20,6 +33,10 @@ from symamp.randomizers.structures.disjoint_cover import AVERAGE, DisjointCover,
 _Corner = tuple[int, ...]
 
 _MOST_PAIRS = 500
+_LARGEST_LISTED = 8
+"""Up to this dimension all third inputs of the mechanism of 2013 are listed."""
+_LARGEST_COUNTED, _FEW_ALIKE = 16, 1
+"""Up to this dimension, or where so few signs agree, the inputs of the others are counted one by one."""
 
 
 def _table(family: Family, d: int, sides: tuple[sp.Expr, bool, bool], names: Mapping[_Corner, str]) -> FiniteMechanism:
@@ -40,6 +57,40 @@ def _table(family: Family, d: int, sides: tuple[sp.Expr, bool, bool], names: Map
             for y in corners
         }
     return FiniteMechanism(with_average(rows), name=repr(family))
+
+
+def _told_apart(d: int, k: int) -> sp.Rational:
+    """Return the share of the corners on the side of v and not on that of v with k signs turned; ties are outside."""
+    inside = {2 * i - k: comb(k, i) for i in range(k + 1)}
+    outside = {2 * i - d + k: comb(d - k, i) for i in range(d - k + 1)}
+    return sp.Rational(sum(x * y for a, x in inside.items() for b, y in outside.items() if a + b > 0 >= b - a), 2**d)
+
+
+def _sides(d: int, k: int, i: int, l: int) -> Counter[tuple[int, int, int]]:
+    """Return how many corners are on which sides of v0, v1 and x: 1, or 0 for a tie, or -1.
+
+    v1 is v0 with k signs turned, x is v0 with i of these and l others turned.
+    """
+    sums = [[(2 * j - size, comb(size, j)) for j in range(size + 1)] for size in (i, k - i, l, d - k - l)]
+    found = Counter[tuple[int, int, int]]()
+    for (a, w), (b, x), (e, y), (f, z) in product(*sums):
+        inner = a + b + e + f, e + f - a - b, b + f - a - e
+        first, second, third = ((v > 0) - (v < 0) for v in inner)
+        found[first, second, third] += w * x * y * z
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _excess(d: int, k: int) -> sp.Rational:
+    """Return what h - F is at most for corners that differ by k signs; the share of the ties where that takes long."""
+    if d > _LARGEST_COUNTED and d - k > _FEW_ALIKE:
+        return sp.Rational(comb(d, d // 2), 2**d)
+    most = 0
+    for i, l in product(range(k + 1), range(d - k + 1)):
+        sides = _sides(d, k, i, l)
+        more = sum(n for (s0, s1, s), n in sides.items() if s > 0 and s0 <= 0 and s1 <= 0)
+        most = max(most, more - sum(n for (s0, s1, s), n in sides.items() if s <= 0 and s0 > 0 and s1 > 0))
+    return sp.Rational(most, 2**d)
 
 
 class DuchiVector(DisjointCover):
@@ -70,6 +121,11 @@ class DuchiVector(DisjointCover):
         """There are no ties in odd dimension."""
         return sp.Rational(1, 2)
 
+    def pair_groups(self) -> tuple[PairGroup, ...]:
+        """All signs turned, a corner on the side of v is on the other side."""
+        half = sp.Rational(1, 2)
+        return groups_by_share(self.ratio(), half, half, antipodal)
+
     def message_bits(self) -> sp.Expr:
         """Return one bit for each coordinate."""
         return 2 * self["m"] + 1
@@ -84,6 +140,8 @@ class DuchiVector(DisjointCover):
 class _EvenDimension(Family):
     """Dimension d = 2m with m a number: closed forms are in eps0 alone."""
 
+    _internal_names = "ties"
+
     declared = (Parameter("m", lower=sp.Integer(1), integer=True), EPS0)
     small = tuple(
         {"m": m, "eps0": e} for m, e in ((1, "log(3)"), (1, "log(2)"), (2, "log(3)"), (2, "log(5)"), (3, "log(3)"))
@@ -92,7 +150,7 @@ class _EvenDimension(Family):
     def __init__(self, *, m: object = 2, eps0: object = None) -> None:
         super().__init__(m=m, eps0=eps0)
         if not self["m"].is_Integer:
-            raise ArgumentError("m", self["m"], "a number >= 1: closed forms in m are not known")
+            raise ArgumentError("m", self["m"], "a number >= 1, no symbol")
 
     def message_bits(self) -> sp.Expr:
         """Return one bit for each coordinate."""
@@ -113,7 +171,8 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
 
     With C = 2^(d-1) - binomial(d, d/2)/2 corners on the side of v, y is uniform there with probability
     tC/((t-1)C + 2^d), t = e^eps0, and uniform on all other corners, ties included, otherwise. The pair is two
-    opposite corners, the worst case (see DisjointCover); ``average`` is the input 0.
+    opposite corners, the worst case (see DisjointCover). x2 and x3 are those corners with one sign turned: the ties
+    where that sign is right come to their sets for those that cease to be on their side. ``average`` is the input 0.
 
     >>> CorrectedDuchiVector(m=1).blanket().gamma
     4/(exp(eps0) + 3)
@@ -128,13 +187,41 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
         """Half of the corners that are not ties."""
         return (1 - self.ties()) / 2
 
+    def sets(self) -> Mapping[tuple[str, ...], sp.Expr]:
+        """The sides of x0 and x1, and those with one sign turned: half of the ties take the place of others."""
+        new = self.ties() / 2
+        kept = self.coverage() - new
+        return {("x0",): new, ("x1",): new, ("x2",): new, ("x3",): new, ("x0", "x2"): kept, ("x1", "x3"): kept}
+
+    def pair_groups(self) -> tuple[PairGroup, ...]:
+        """Corners that differ by all signs, or all but one; the others by the share p that tells them apart."""
+        t, c, d, new = self.ratio(), self.coverage(), 2 * int(self["m"]), self.ties() / 2
+        zero, shares = sp.Integer(0), {k: _told_apart(d, k) for k in range(1, d)}
+        first = [Pattern(c, c, zero, zero, zero), Pattern(c, c - new, zero, zero, new)]
+        first.append(Pattern(c, zero, c - new, zero, new))
+        groups, below = [of_patterns(t, c, tuple(dict.fromkeys(first)))], sp.Integer(1)
+        for share in reversed(CUTS):
+            some = [k for k, p in shares.items() if share * c <= p < below]
+            below = share * c
+            if some:
+                excess = max(_excess(d, k) for k in some)
+                low, high = min(shares[k] for k in some), max(shares[k] for k in some)
+                bends = [p for p in dict.fromkeys((high, excess, low)) if low <= p <= high]  # h - F is at most p, too
+                found = dict.fromkeys(v for p in bends for v in by_excess(c, excess)(p))
+                groups.append(
+                    of_patterns(t, c, tuple(found), ("corners that differ", f"by {some[0]} to {some[-1]} signs"))
+                )
+        return (*groups, PairGroup(("corners that differ", "by few signs"), (), blanket_of(below, t, c)))
+
     def table(self) -> FiniteMechanism:
         """Return the table over all corners."""
         d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
         check_size(strings(2, d), strings(2, d))
         side = sp.Integer(2) ** (d - 1) - binomial(d, d // 2) / 2
         chance = t * side / ((t - 1) * side + sp.Integer(2) ** d)
-        return _table(self, d, (chance, False, True), {(1,) * d: "x0", (-1,) * d: "x1"})
+        ones, others = (1,) * (d - 1), (-1,) * (d - 1)
+        names = {(1, *ones): "x0", (-1, *others): "x1", (-1, *ones): "x2", (1, *others): "x3"}
+        return _table(self, d, (chance, False, True), names)
 
 
 class EvenDuchiVector(_EvenDimension):
@@ -160,7 +247,7 @@ class EvenDuchiVector(_EvenDimension):
     def __init__(self, *, m: object = 2, eps0: object = None) -> None:
         super().__init__(m=m, eps0=eps0)
         if self["m"] > _MOST_PAIRS:
-            raise ArgumentError("m", self["m"], f"a number of at most {_MOST_PAIRS}: all pairs of corners are listed")
+            raise ArgumentError("m", self["m"], f"a number of at most {_MOST_PAIRS}")
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -170,6 +257,27 @@ class EvenDuchiVector(_EvenDimension):
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """One pair of corners for each number of differing signs."""
         return tuple(("x0", x) for x in self.inputs[1:-1])
+
+    def pair_groups(self) -> tuple[PairGroup, ...] | None:
+        """One group for each number of differing signs, with all corners as third inputs."""
+        d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
+        if d > _LARGEST_LISTED:
+            return None
+        far = 2 / ((t + 1) * (1 + self.ties()))
+        weights = {1: t, 0: t + 1, -1: sp.Integer(1)}
+        groups = []
+        for k in range(d, 0, -1):
+            laws = {}
+            for i, l in product(range(k + 1), range(d - k + 1)):
+                laws[f"x0 with {i} of {k} and {l} of {d - k} signs turned"] = [
+                    Component(
+                        weights[s0] / weights[s], weights[s1] / weights[s], far * weights[s] * sp.Rational(number, 2**d)
+                    )
+                    for (s0, s1, s), number in _sides(d, k, i, l).items()
+                ]
+            pair = "x0", f"x{k}"
+            groups.append(listed_group(pair, laws))
+        return tuple(groups)
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """y is seen through its sums over the blocks of coordinates on which the distinguished corners agree."""

@@ -7,7 +7,7 @@ import sympy as sp
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.arguments import exact_number
+from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size
 from symamp.randomizers.mechanism import of_two_levels
@@ -27,6 +27,8 @@ class HadamardResponse(Family):
     3/4
     """
 
+    _internal_names = "last_row"
+
     name = "Hadamard response"
     slug = "hadamard-response"
     source = "Acharya, Sun, Zhang 2019"
@@ -44,7 +46,7 @@ class HadamardResponse(Family):
         super().__init__(K=K, eps0=eps0)
         if self.last_row is not None:
             if self["K"].is_Integer and self.last_row >= self["K"]:
-                raise ArgumentError("D", self.last_row, f"at most {self['K'] - 1}, the number of rows besides row 0")
+                raise ArgumentError("D", self.last_row, f"at most K - 1 = {self['K'] - 1}")
             self.values["D"] = sp.Integer(self.last_row)
 
     @property
@@ -113,7 +115,7 @@ class HadamardResponse(Family):
 
 
 def _checked_last_row(value: object) -> int:
-    accepted = "an integer >= 2, or nothing for all rows"
+    accepted = "an integer >= 2, or None for all rows"
     if isinstance(value, Parameter | sp.Symbol):
         raise ArgumentError("D", str(value), accepted)
     number = exact_number(value, "D")

@@ -7,6 +7,7 @@ from itertools import product
 
 import sympy as sp
 
+from symamp.decompositions.pair_groups import PairGroup, antipodal, groups_by_share
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
 from symamp.randomizers.structures.state_channel import StateChannel
@@ -49,7 +50,7 @@ class Harmony(StateChannel):
         }
 
     def joint_counts(self) -> tuple[tuple[sp.Expr, Mapping[str, str]], ...]:
-        """All coordinates are alike."""
+        """Coordinates can be exchanged."""
         return ((self["d"], {"x0": "+1", "x1": "-1", "origin": "0"}),)
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -62,6 +63,11 @@ class Harmony(StateChannel):
         Proof: docs/proofs/envelope.md, section 4.
         """
         return pair if set(pair) == {"x0", "x1"} else None
+
+    def pair_groups(self) -> tuple[PairGroup, ...]:
+        """A sign turned at all coordinates maps the messages that belong to a corner to those that do not."""
+        half = sp.Rational(1, 2)
+        return groups_by_share(sp.exp(self["eps0"]), half, half, antipodal)
 
     def message_bits(self) -> sp.Expr:
         """Return log2 of the coordinates, each with a sign."""

@@ -6,6 +6,7 @@ from itertools import product
 
 import sympy as sp
 
+from symamp.decompositions.pair_groups import PairGroup, Pattern, groups_by_share, sketch
 from symamp.decompositions.randomizer import Orbit
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.family import Family
@@ -43,16 +44,22 @@ class HadamardCountMeanSketch(Family):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Up to three inputs without collisions; any three rows are alike, four need not be."""
+        """Up to three inputs without collisions; any three rows have the same joint law, four need not."""
         return ("x0", "x1", "x2") if self.count("m") >= 3 else ("x0", "x1")
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Pairs without collisions are alike."""
+        """One pair without collisions: all such pairs have the same laws."""
         return (("x0", "x1"),)
 
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The pair and a third input: collisions make no transform larger (docs/proofs/envelope.md, section 4)."""
         return (*pair, *self.further_inputs(pair))
+
+    def pair_groups(self) -> tuple[PairGroup, ...]:
+        """Under a hash function a third input has the row of x0, that of x1, or one that is independent of both."""
+        zero, p, half = sp.Integer(0), sp.Rational(1, 4), sp.Rational(1, 8)
+        base = Pattern(p, p, zero, zero, zero), Pattern(p, zero, p, zero, zero), Pattern(p, half, half, half, half)
+        return groups_by_share(sp.exp(self["eps0"]), sp.Rational(1, 2), p, sketch(base))
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Which inputs' entries the sign agrees with; the reference measure is uniform on the messages (j, l, sign).

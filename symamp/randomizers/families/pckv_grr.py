@@ -65,6 +65,8 @@ class PCKVGRR(DisjointCover):
 
         # Blocks of s symbols in this order never repeat a key, as s <= d.
         names = {frozenset(symbols[i * s : (i + 1) * s]): f"x{i}" for i in range(2 * d // s)}
+        if s < d < sp.Rational(3, 2) * s:
+            names |= {frozenset(symbols[i * d : i * d + 3 * s - 2 * d] + symbols[2 * s :]): f"x{i + 2}" for i in (0, 1)}
         rows = {}
         for keys in combinations(range(d), s):
             for signs in product((1, -1), repeat=s):

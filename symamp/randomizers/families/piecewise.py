@@ -49,5 +49,5 @@ class PiecewiseMechanism(SlidingWindow):
         for first in range(cells - width + 1):
             x = (2 * (first * size - end) + end - 1) / (end + 1)
             row = {str(y): high if first <= y < first + width else high / t for y in range(cells)}
-            rows[{-1: "x0", 1: "x1"}.get(x, f"x = {x}")] = row
+            rows[self.named(first, cells, width) or f"x = {x}"] = row
         return FiniteMechanism(rows, name=repr(self))

@@ -2,16 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations, product
 
 import sympy as sp
 
+from symamp.decompositions.decomposition import Component
+from symamp.decompositions.pair_groups import PairGroup, listed_group
+from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
 from symamp.randomizers.structures.state_channel import StateChannel
 
 _ABSENT, _PLUS, _MINUS = "absent", "+1", "-1"
+
+
+_MOST_KEYS = 8
+"""Up to so many keys a user all pairs of inputs are listed."""
+
+
+def _group(
+    blocks: Mapping[tuple[str, str], int], s: int, d: int, parts: Mapping[tuple[str, ...], tuple[Component, ...]]
+) -> PairGroup:
+    """Return the group of a pair with so many keys for each two states, and the inputs that stand for all others."""
+    equal, opposite = (blocks.get((_PLUS, state), 0) for state in (_PLUS, _MINUS))
+    common = f" with {equal} equal and {opposite} opposite keys" if equal + opposite else ""
+    pair = "x0", f"x1{common}"
+
+    def law(keys: Iterable[tuple[tuple[str, ...], int]]) -> Iterator[Component]:
+        for states, number in keys:
+            for r0, r1, mass in parts[states]:
+                yield Component(r0, r1, mass * sp.Rational(number, d))
+
+    laws = {}
+    for split, size in blocks.items():
+        whole = [other for other in blocks if other != split]
+        for states in product((_PLUS, _MINUS, _ABSENT), repeat=len(whole)):
+            left = s - sum(blocks[b] for b, state in zip(whole, states, strict=True) if state != _ABSENT)
+            for value in (_PLUS, _MINUS) if 0 <= left <= size else ():
+                keys = {(*b, state): blocks[b] for b, state in zip(whole, states, strict=True)}
+                keys |= {(*split, value): left, (*split, _ABSENT): size - left}
+                held = {k: number for k, number in keys.items() if number}
+                said = ", ".join(
+                    f"{n} keys {v} where x0 is {a} and x1 {b}" for (a, b, v), n in held.items() if v != _ABSENT
+                )
+                laws[said] = list(law(held.items()))
+    group = listed_group(pair, laws)
+    return replace(group, held=group.held if pair[1] == "x1" else (), listed=False)
 
 
 class PrivKV(StateChannel):
@@ -71,20 +109,48 @@ class PrivKV(StateChannel):
         }
 
     def joint_counts(self) -> tuple[tuple[sp.Expr, Mapping[str, str]], ...]:
-        """x0 and x1 have s keys each, opposite those of x0, and x2 s more keys if so many surely exist."""
+        """x0 and x1 have s keys each, opposite and opposite1 the same with other values, x2 s more if so many exist."""
         s, d = self["s"], self["d"]
-        states = {"x0": (_PLUS, _ABSENT), "x1": (_ABSENT, _PLUS), "opposite": (_MINUS, _ABSENT)}
-        third = d.is_Integer and s.is_Integer and d >= 3 * s
-        absent = dict.fromkeys(states, _ABSENT)
-        counts = [(s, {x: state[i] for x, state in states.items()}) for i in range(2)]
-        if not third:
-            return (*counts, (d - 2 * s, absent))
-        counts = [(number, {**seen, "x2": _ABSENT}) for number, seen in counts]
-        return (*counts, (s, {**absent, "x2": _PLUS}), (d - 3 * s, {**absent, "x2": _ABSENT}))
+        sets = (("x0", _PLUS), ("opposite", _MINUS)), (("x1", _PLUS), ("opposite1", _MINUS)), (("x2", _PLUS),)
+        shown = sets if d.is_Integer and s.is_Integer and d >= 3 * s else sets[:2]
+        absent = {x: _ABSENT for some in shown for x, _ in some}
+        return (*((s, absent | dict(some)) for some in shown), (d - len(shown) * s, absent))
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Disjoint sets of keys, and the same keys with opposite values."""
         return ("x0", "x1"), ("x0", "opposite")
+
+    def pair_groups(self) -> tuple[PairGroup, ...] | None:
+        """One group for each number of common keys with equal values and with opposite ones.
+
+        The law of an input is affine in the numbers of keys at which it has a state, block by block of keys at which
+        the pair has the same two states: those that fill all blocks but one stand for all.
+        """
+        s, d = int(self["s"]), int(self["d"])
+        if s > _MOST_KEYS:
+            return None
+        parts = self._contributions()
+        groups = []
+        for common in range(s + 1):
+            for equal in range(min(common, s - 1) + 1):
+                blocks = {
+                    (_PLUS, _PLUS): equal,
+                    (_PLUS, _MINUS): common - equal,
+                    (_PLUS, _ABSENT): s - common,
+                    (_ABSENT, _PLUS): s - common,
+                    (_ABSENT, _ABSENT): d - 2 * s + common,
+                }
+                groups.append(_group({pair: size for pair, size in blocks.items() if size}, s, d, parts))
+        return tuple(groups)
+
+    def _contributions(self) -> dict[tuple[str, ...], tuple[Component, ...]]:
+        """Return what a key contributes, d times, at states of x0, x1 and x."""
+        channel, found = self.channel(), dict[tuple[str, ...], tuple[Component, ...]]()
+        for u, v, x in product(channel, repeat=3):
+            row = channel[x]
+            ratios = ((channel[u][z] / row[z], channel[v][z] / row[z], row[z]) for z in row)
+            found[u, v, x] = tuple(Component(*map(normal, parts)) for parts in ratios)
+        return found
 
     def message_bits(self) -> sp.Expr:
         """Return log2 of the keys, each with one of three values."""
@@ -110,6 +176,7 @@ class PrivKV(StateChannel):
             (tuple(range(s)), (1,) * s): "x0",
             (tuple(range(s, 2 * s)), (1,) * s): "x1",
             (tuple(range(s)), (-1,) * s): "opposite",
+            (tuple(range(s, 2 * s)), (-1,) * s): "opposite1",
             (tuple(range(2 * s, 3 * s)), (1,) * s): "x2",
         }
         rows = {}

@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
+from math import comb, prod
 from typing import Self
 
 import sympy as sp
 
+from symamp.decompositions.decomposition import Component
+from symamp.decompositions.pair_groups import PairGroup, is_less, listed_group
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.formula import binomial
+from symamp.numbers.unevaluated import binomial
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
 
 _MOST_ITEMS = 200
+
+
+_MOST_LISTED = 4
+"""Up to so many items all types of third inputs are listed."""
+
+
+def _ones(cells: Sequence[int], a: sp.Expr) -> dict[tuple[int, int, int], sp.Expr]:
+    """Return the law of how many bits are 1 on x0, x1 and x where no item is sent; a bit is 1 with chance 1/(a + 1).
+
+    The cells are the items of x0 and x1 only, of x0, of x1, and the same in this order that x has, too, and of x alone.
+    """
+    counts: dict[tuple[int, int, int, int], int] = {}
+    for ones in product(*(range(size + 1) for size in cells)):
+        c, x0, x1, cx, x0x, x1x, x = ones
+        key = c + x0 + cx + x0x, c + x1 + cx + x1x, cx + x0x + x1x + x, sum(ones)
+        counts[key] = counts.get(key, 0) + prod(comb(size, k) for size, k in zip(cells, ones, strict=True))
+    found: dict[tuple[int, int, int], sp.Expr] = {}
+    for (k0, k1, k, number), ways in counts.items():
+        chance = ways * a ** (sum(cells) - number) / (a + 1) ** sum(cells)
+        found[k0, k1, k] = found.get((k0, k1, k), sp.Integer(0)) + chance
+    return found
 
 
 class SamplingRappor(Family):
@@ -60,9 +84,9 @@ class SamplingRappor(Family):
     def __init__(self, *, s: object = 2, d: object = None, eps0: object = None) -> None:
         super().__init__(s=s, d=d, eps0=eps0)
         if not self["s"].is_Integer:
-            raise ArgumentError("s", self["s"], "a number >= 1: closed forms in s are not known")
+            raise ArgumentError("s", self["s"], "a number >= 1, no symbol")
         if self["s"] > _MOST_ITEMS:
-            raise ArgumentError("s", self["s"], f"a number of at most {_MOST_ITEMS}: closed forms list all counts")
+            raise ArgumentError("s", self["s"], f"a number of at most {_MOST_ITEMS}")
 
     def at(self, **values: object) -> Self:
         """Return the member of the family with the given parameters fixed; with another s, d has its full range."""
@@ -84,6 +108,28 @@ class SamplingRappor(Family):
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """A disjoint pair."""
         return (("x0", "x1"),)
+
+    def pair_groups(self) -> tuple[PairGroup, ...] | None:
+        """One group for each number of common items, with all types of third inputs."""
+        s, d = int(self["s"]), self["d"]
+        if s > _MOST_LISTED:
+            return None
+        a = sp.exp(self["eps0"] / 2)
+        density = [self._density(k) for k in range(s + 1)]
+        groups = []
+        for common in range(s):
+            laws: dict[str, list[Component]] = {}
+            for i0, i1, both in product(range(s - common + 1), range(s - common + 1), range(common + 1)):
+                rest = s - i0 - i1 - both  # items of x that are in neither set
+                if rest >= 0 and not is_less(d, 2 * s - common + rest):
+                    cells = (common - both, s - common - i0, s - common - i1, both, i0, i1, rest)
+                    laws[f"{i0 + both} items of x0, {i1 + both} of x1, {rest} others"] = [
+                        Component(density[k0] / density[k], density[k1] / density[k], density[k] * mass)
+                        for (k0, k1, k), mass in _ones(cells, a).items()
+                    ]
+            pair = ("x0", "x1") if common == 0 else ("x0", f"x1 with {common} items of x0")
+            groups.append(listed_group(pair, laws))
+        return tuple(groups)
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """A message is seen through its ones on each set, and its zeros elsewhere as far as an s-set can use them."""

@@ -8,7 +8,7 @@ import sympy as sp
 
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.arguments import exact_number
+from symamp.numbers.reading import exact_number
 from symamp.randomizers.finite import FiniteMechanism, check_size
 from symamp.randomizers.structures.sliding_window import SlidingWindow
 
@@ -59,5 +59,5 @@ class SquareWave(SlidingWindow):
         rows = {}
         for first in range(cells - width + 1):
             row = {str(y): t * low if first <= y < first + width else low for y in range(cells)}
-            rows[{0: "x0", cells - width: "x1"}.get(first, f"x = {first * size}")] = row
+            rows[self.named(first, cells, width) or f"x = {first * size}"] = row
         return FiniteMechanism(rows, name=repr(self))

@@ -2,17 +2,53 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from functools import partial
+from itertools import combinations, product
+from math import comb
 
 import sympy as sp
 
+from symamp.decompositions.pair_groups import (
+    PairGroup,
+    Pattern,
+    by_excess,
+    extreme,
+    free_sets_groups,
+    of_patterns,
+)
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.formula import binomial
+from symamp.numbers.unevaluated import binomial
 from symamp.randomizers.finite import FiniteMechanism, check_size, subsets
-from symamp.randomizers.mechanism import Useful
+from symamp.randomizers.mechanism import Utility
 from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share
 
 _S, _D = sp.Symbol("s", integer=True), sp.Symbol("d", integer=True)
+
+
+_MOST_LISTED = 12
+"""Up to so many items all types of third inputs are listed."""
+_MOST_TYPES = 40
+"""Up to so many types of third inputs, where sets overlap, those that stand for the others are found."""
+
+
+def _missed(d: int, k: int, items: int) -> sp.Rational:
+    """Return the chance that a uniform k-subset of d options avoids so many items."""
+    return sp.Rational(comb(d - items, k), comb(d, k)) if items <= d else sp.Integer(0)
+
+
+def _patterns(s: int, d: int, k: int, common: int) -> dict[Pattern, str]:
+    """Return the patterns of all inputs at a pair with so many common items, and an input that has each."""
+    miss = partial(_missed, d, k)
+    union, found = 2 * s - common, dict[Pattern, str]()
+    for i0, i1, both in product(range(s - common + 1), range(s - common + 1), range(common + 1)):
+        rest = s - i0 - i1 - both  # items of x that are in neither set
+        if 0 <= rest <= d - union:
+            without0, without1, whole = miss(2 * s - i0 - both), miss(2 * s - i1 - both), miss(union + rest)
+            p = miss(s) - miss(union)
+            a, b = p - without1 + whole, p - without0 + whole
+            pattern = Pattern(p, a, b, miss(s) - without0 - without1 + whole, miss(union) - whole)
+            found.setdefault(pattern, f"{i0 + both} items of x0, {i1 + both} of x1, {rest} others")
+    return found
 
 
 class SubsetExponential(ExchangeableSets):
@@ -60,9 +96,23 @@ class SubsetExponential(ExchangeableSets):
         """
         return pair
 
+    def pair_groups(self) -> tuple[PairGroup, ...]:
+        """One group for each number of common items: all types of third inputs where sets are disjoint."""
+        s, d, k, t = int(self["s"]), int(self["d"]), int(self["k"]), self.levels()[0]
+        c = 1 - _missed(d, k, s)
+        if s > _MOST_LISTED:
+            return free_sets_groups(t, c)
+        patterns = [_patterns(s, d, k, common) for common in range(s)]
+        groups = [of_patterns(t, c, extreme(list(patterns[0])), names=patterns[0])]
+        for common, found in enumerate(patterns[1:], 1):
+            listed = extreme(list(found)) if len(found) <= _MOST_TYPES else None
+            excess = by_excess(c, max(v.h - v.F for v in found))(next(iter(found)).p)
+            groups.append(of_patterns(t, c, listed or excess, (f"a set with {common} items", "of the other one")))
+        return tuple(groups)
+
     def support_probabilities(self) -> tuple[sp.Expr, sp.Expr]:
         """Refuse: inputs are sets, which may overlap."""
-        return Useful.support_probabilities(self)
+        return Utility.support_probabilities(self)
 
     def levels(self) -> tuple[sp.Expr, sp.Expr]:
         """The reference measure is the law of a message that misses all sets: weight 1 over the total weight."""

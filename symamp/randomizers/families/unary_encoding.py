@@ -17,6 +17,8 @@ _SIZE = Parameter("D", lower=sp.Integer(2), integer=True)
 class _Unary(OneHot):
     """The one-hot vector of x in {0,1}^D; a 1 stays 1 with probability p, a 0 becomes 1 with probability q."""
 
+    _internal_names = "probabilities"
+
     size = "D"
     exponents = ("D",)
 

@@ -64,7 +64,8 @@ class Wheel(DisjointCover):
         check_size(subsets(cells + s - 1, s), cells)
         arc = int(p * cells)
         total = s * p * t + 1 - s * p
-        names = {tuple((i * s + j) * arc for j in range(s)): f"x{i}" for i in range(3)}
+        starts = {"x0": 0, "x1": s * arc, "x2": 2 * s * arc, "x3": cells - s * arc}
+        names = {tuple(sorted((starts[x] + j * arc) % cells for j in range(s))): x for x in self.inputs if x in starts}
         rows = {}
         for points in combinations_with_replacement(range(cells), s):
             covered = {(start + i) % cells for start in points for i in range(arc)}

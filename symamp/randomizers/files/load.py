@@ -12,12 +12,10 @@ from typing import Any, Never
 import sympy as sp
 
 from symamp.decompositions.randomizer import Orbit
-from symamp.errors import ArgumentError, FormatError
+from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import Parameter, admissible_points, probing_points
-from symamp.numbers.arguments import exact_number
-from symamp.numbers.formula import Point
-from symamp.numbers.reading import parse_expression
+from symamp.numbers.reading import Point, exact_number, parse_expression
 from symamp.numbers.substitution import put as substituted
 from symamp.randomizers.catalogue import by_name
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
@@ -56,7 +54,7 @@ def read_parameters(declared: dict[str, Any]) -> tuple[Parameter, ...]:
         try:
             found.append(Parameter(name, lower, upper, integer))
         except ArgumentError as error:
-            raise FormatError(place, str(error.value), error.accepted) from None
+            raise FormatError(place, error.value, error.accepted) from None
     return tuple(found)
 
 
@@ -148,13 +146,15 @@ def combined_from_json(data: object, read: Callable[[object], Mechanism], depth:
     document, _, _ = read_document(data, "combined")
     kinds = [kind for kind in _KINDS if kind in document]
     if len(kinds) != 1 or depth > _DEEPEST:
-        got = f"nested {depth} deep" if len(kinds) == 1 else ", ".join(kinds) or "none of them"
-        raise FormatError("document", got, f"one of {', '.join(_KINDS)}, nested at most {_DEEPEST} deep")
+        given = f"the keys {', '.join(kinds)} exclude each other" if kinds else "it says nothing to combine"
+        deep = f"mechanisms are combined more than {_DEEPEST} deep"
+        advice = f"give one of {', '.join(_KINDS)}, at most {_DEEPEST} deep"
+        raise FormatError("document", Problem(deep if len(kinds) == 1 else given), advice)
     neighbours = document.get("neighbours", "all")
 
     def part(value: dict[str, Any], place: str) -> list[Mechanism]:
         if ("family" in value) == ("mechanism" in value):
-            raise FormatError(place, sorted(value), "one of family and mechanism")
+            raise FormatError(place, sorted(value), "exactly one of the keys family and mechanism")
         numbers = dict(value.get("parameters", {}))
         found: Any
         if "family" in value:
@@ -245,7 +245,7 @@ class _Reader:
         if size not in self.symbols:
             refuse(f'{place}["size"]', size, SIZE)
         if not values.is_integer or sign(values - 2, self.parameters) < 0:
-            raise FormatError(f'{place}["range"]', str(values), "an integer of at least 2")
+            raise FormatError(f'{place}["range"]', str(values), "an integer parameter of at least 2")
         # Local hashing with these symbols: only the mechanism behind the hash differs.
         swap = dict(zip((p.symbol for p in LocalHashing.declared[:2]), (values, self.symbols[size]), strict=True))
 
@@ -326,19 +326,19 @@ def load_mechanism(path: str | os.PathLike[str]) -> Any:
     try:
         # Only regular files: opening a pipe would wait, and a device may never end.
         if not Path(path).is_file():
-            raise FormatError("path", place, "an existing file")
+            raise FormatError("path", place, "the name of an existing file")
         with open(path, "rb") as file:
             content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
             raise FormatError("path", place, f"a file of at most {_MOST_BYTES} bytes")
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise FormatError("path", place, f"a file in UTF-8 (byte {error.start} is not)") from None
+        raise FormatError("path", Problem(f"byte {error.start} of {place} is not UTF-8"), "save it in UTF-8") from None
     except (OSError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
         why = getattr(error, "strerror", None) or error  # without the path
-        raise FormatError("path", place, f"a file that can be read ({why})") from None
+        raise FormatError("path", Problem(f"{place} cannot be read: {why}"), "name another file") from None
     return mechanism_from_json(_decoded(text, place))
 
 
@@ -364,17 +364,17 @@ def _decoded(text: str, place: str) -> object:
 
     def number(digits: str) -> int:
         if len(digits) > _MOST_DIGITS:
-            raise FormatError(place, digits, f"integers of at most {_MOST_DIGITS} digits")
+            raise FormatError(place, digits, f"an integer of at most {_MOST_DIGITS} digits")
         return int(digits)
 
     def constant(word: str) -> Never:
-        raise FormatError(place, word, "finite numbers")
+        raise FormatError(place, word, "a finite number")
 
     def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found: dict[str, object] = {}
         for key, value in pairs:
             if key in found:
-                raise FormatError(place, f"the key {printable(key)} twice", "each key once in an object")
+                raise FormatError(place, Problem(f"the key {printable(key)!r} occurs twice"), "give it once")
             found[key] = value
         return found
 
@@ -383,6 +383,6 @@ def _decoded(text: str, place: str) -> object:
             text, parse_float=Decimal, parse_int=number, parse_constant=constant, object_pairs_hook=members
         )
     except json.JSONDecodeError as error:
-        raise FormatError(place, f"{error.msg} in line {error.lineno}", "a JSON document") from None
+        raise FormatError(place, Problem(f"no JSON: {error.msg} in line {error.lineno}"), "correct the file") from None
     except RecursionError:
-        raise FormatError(place, "lists or objects nested too deeply", "a JSON document") from None
+        raise FormatError(place, Problem("lists or objects are nested too deeply"), "see symamp schema") from None

@@ -18,19 +18,31 @@ from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.printing import axes_for, latex
 from symamp.decompositions.to_law import level_of, number
 from symamp.decompositions.worst_pair import WorstPair
-from symamp.errors import ExpressionError, SymampError, UndecidedOrderError, VerificationError
+from symamp.errors import ExpressionError, Problem, SymampError, UndecidedOrderError, VerificationError
 from symamp.formulas.parameter import admissible_points
 from symamp.laws.density import Piece, SmoothLaw, finite_sandwich
 from symamp.laws.law import Atom, Level, Number
-from symamp.numbers.arguments import exact_number
-from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.rationals import rational_of
-from symamp.numbers.reading import agree, same
+from symamp.numbers.reading import exact_number
 from symamp.numbers.substitution import put
-from symamp.numbers.surroundings import at_precision
-from symamp.numbers.systems import FLINT, compile_expression
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
+from symamp.numbers.systems import FLINT, Holomorphic, agree, compile_expression, same
 from symamp.randomizers.family import Parametrised
 from symamp.randomizers.mechanism import SubjectBase
+
+# Width against time: laws of noise are cut, and enclosed cell by cell, where they are not analytic as a whole.
+_ORDER_BITS = 512  # at which ends of intervals are ordered
+_TAIL_CELLS = 200  # of the part of a law that is cut
+_NEGLIGIBLE_TAIL = 2.0**-64  # mass beyond which heavy tails are cut
+_LARGEST_CUT_RATIO = 1e300  # where ratios are unbounded
+_LARGEST_E = 1e90  # e^eps from which on any cut will do
+_DEVIATIONS = 4.0  # of the sum, within which no single message decides
+_SMOOTH_DEVIATIONS = 0.5  # ratios up to so many deviations of the sum are kept analytic
+_TYPICAL_USERS = 10**4  # in pictures
+_SMOOTH_RATIOS = 8.0  # kept analytic in the law for all numbers of users
+_DRAWN_CELLS = 60  # of a picture of the distribution
+_DRAWN_POINTS = 60  # of each piece of a picture of ratios
+_DRAWN_BITS = 64  # of both
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +51,6 @@ if TYPE_CHECKING:
 # --- Noise of analytic arcs, seen from the inputs 0 and 1: intervals of messages with one formula for both densities
 
 Z, Y, W = sp.Symbol("z", real=True), sp.Symbol("y", real=True), sp.Symbol("w", positive=True)
-_ORDER_BITS = 512
 _HALF, _ONE = sp.Rational(1, 2), sp.Integer(1)
 
 
@@ -106,7 +117,8 @@ def _checked(side: Side) -> Side:
     if side.density1 != 0 and (side.ratio * side.density0 * side.density1).free_symbols == {Y}:
         written = side.density1 / side.density0
         if not agree(side.ratio, written, Y, inner_points(side.start, side.end)):
-            raise VerificationError("ratio", str(side.ratio), f"{written}, which it was before it was simplified")
+            wrong = Problem(f"SymPy simplified {written} to {side.ratio}, which differs")
+            raise VerificationError("ratio", wrong, "please report this")
     return side
 
 
@@ -158,12 +170,13 @@ def _compare(a: sp.Expr, b: sp.Expr) -> int:
             return 1 if difference > 0 else -1
     if sp.simplify(a - b) == 0:
         return 0
-    raise UndecidedOrderError("order", f"{a} against {b}", "numbers whose order can be decided")
+    raise UndecidedOrderError(
+        "order", Problem(f"{_ORDER_BITS} bits do not order {a} and {b}"), "change them by a little"
+    )
 
 
 # -------- The laws of additive noise at the inputs 0 and 1: pieces and atoms right of 1/2, mirrored; long tails are cut
 
-_CELLS, _CELL_BITS, _NEGLIGIBLE, _LARGEST = 200, 256, 2.0**-64, 1e300
 _HALF_NOISE_LAW, _ONE_NOISE_LAW = sp.Rational(1, 2), sp.Integer(1)
 
 
@@ -222,7 +235,7 @@ def cut_laws(noise: Noise, smooth: float, ratio: float) -> tuple[SmoothLaw, Smoo
     few = Side(first, end, last.density0, last.density1, last.ratio)
     pieces = [_piece(noise, side, side.end) for side in inner] + [_piece(noise, last, first if first < end else end)]
     cells = [_piece(noise, few, end)] if first < end else []
-    below, above = finite_sandwich(SmoothLaw(tuple(cells), (), number(sp.Integer(0))), _CELLS, _CELL_BITS)
+    below, above = finite_sandwich(SmoothLaw(tuple(cells), (), number(sp.Integer(0))), _TAIL_CELLS, CAREFUL_BITS)
     there, beyond, one = number(end), _Beyond(noise), number(_ONE_NOISE_LAW)
     at_edge = Holomorphic(last.ratio, Y)
 
@@ -249,9 +262,9 @@ def far_ratio(noise: Noise) -> float:
     """Return about the ratio f(y - 1)/f(y) beyond which f(y - 1) has a mass of less than 2^-64."""
     ratio, y = Holomorphic(noise.sides()[-1].ratio, Y), arb(1)
     with at_precision(64):
-        while not noise.survival(y - 1) < _NEGLIGIBLE:
+        while not noise.survival(y - 1) < _NEGLIGIBLE_TAIL:
             y += (y - arb(0.75)) / 8
-        return min(float(ratio(acb(y)).real.mid()), _LARGEST)
+        return min(float(ratio(acb(y)).real.mid()), _LARGEST_CUT_RATIO)
 
 
 def _mirrored(
@@ -280,7 +293,8 @@ def _tail(noise: Noise, side: Side) -> Piece:
     """Return the messages beyond the start of a side as a piece in another variable."""
     found = noise.tail(side.start)
     if found is None:
-        raise UndecidedOrderError("density", str(side.density0), "a tail with constant ratios, or a variable for it")
+        far = Problem(f"the ratio of {side.density0} is not constant far out")
+        raise UndecidedOrderError("density", far, "define tail(start)")
     formula, start = found
     general, fixed = noise.general()
     there = general.sides()[-1]
@@ -354,7 +368,8 @@ def ratio_distribution(sides: Sequence[Side], tried: Sequence[tuple[Values, Surv
             continue
         found = next((f for f in _solved(start, density, ratio) if _is_right(f, side, back, tried)), None)
         if found is None:
-            raise UndecidedOrderError("ratio", str(side.ratio), "a ratio that SymPy inverts, a density it integrates")
+            unsolved = Problem(f"SymPy does not invert {side.ratio} or integrate the density")
+            raise UndecidedOrderError("ratio", unsolved, "epsilon and delta need no formula of it")
         last = sp.simplify(sp.limit(ratio, Y, end))
         cases.append((sp.simplify(below + found), last > V))
         below += sp.S.Zero if last is sp.oo else found.subs(V, last)
@@ -390,16 +405,14 @@ def _is(value: sp.Expr, mass: arb) -> bool:
 
 # ----------------------------- Pictures of a law with a density: the distribution of G, and the curve of the two ratios
 
-_CELLS_DRAWN, _POINTS, _BITS = 60, 60, 64
-
 
 def plot_ratios(law: SmoothLaw, ax: Axes | None = None) -> Axes:
     """Draw the curve (r0, r1) that the messages run through, and its atoms as points; return the matplotlib Axes."""
     ax = axes_for(ax)
-    with at_precision(_BITS):
+    with at_precision(_DRAWN_BITS):
         for piece in law.pieces:
             start, end = piece.start(), piece.end()
-            places = [acb(start + (end - start) * k / _POINTS) for k in range(_POINTS + 1)]
+            places = [acb(start + (end - start) * k / _DRAWN_POINTS) for k in range(_DRAWN_POINTS + 1)]
             curve = [(float(piece.ratio0(y).real), float(piece.ratio1(y).real)) for y in places]
             ax.plot(*zip(*curve, strict=True), color="tab:blue")
         atoms = [(float(a.ratio0()), float(a.ratio1()), float(a.mass())) for a in law.atoms]
@@ -417,8 +430,8 @@ def plot_ratios(law: SmoothLaw, ax: Axes | None = None) -> Axes:
 def plot_distribution(law: SmoothLaw, level: Level, ax: Axes | None = None) -> Axes:
     """Draw the distribution function of G at a level, null symbol included; return the matplotlib Axes."""
     ax = axes_for(ax)
-    below, _ = finite_sandwich(law, _CELLS_DRAWN, _BITS)
-    with at_precision(_BITS):
+    below, _ = finite_sandwich(law, _DRAWN_CELLS, _DRAWN_BITS)
+    with at_precision(_DRAWN_BITS):
         e = level.exponential()
         steps = [(float(a.ratio0() - e * a.ratio1()), float(a.mass())) for a in below.atoms]
         steps.append((0.0, float(law.null().max(arb(0)))))
@@ -432,8 +445,6 @@ def plot_distribution(law: SmoothLaw, level: Level, ax: Axes | None = None) -> A
 
 # ------------- Inputs in [0, 1] with symmetric unimodal noise: the law of the worst pair, and of the data sets below it
 
-_DEVIATIONS, _SMOOTH, _TYPICAL, _FEW_RATIOS, _MANY_BITS, _LARGEST_E = 4.0, 0.5, 10**4, 8.0, 256, 1e90
-
 
 class AdditiveNoise(Parametrised, SubjectBase):
     """Send x + Z for an input x in [0, 1], where Z has a density that is even and does not increase away from 0.
@@ -441,6 +452,11 @@ class AdditiveNoise(Parametrised, SubjectBase):
     A family gives ``arcs`` and ``survival``; the law of the ratios is derived. For every number of users and every
     level (0, 1) is the worst pair of inputs (docs/proofs/worst_pair.md).
     """
+
+    _internal_names = (
+        "arcs blanket_laws cut cuts_tail exact_law general largest_kept_ratio ratio_at_cut sides spread survival tail "
+        "upper_law"
+    )
 
     name: str
     source: ClassVar[str]
@@ -502,7 +518,7 @@ class AdditiveNoise(Parametrised, SubjectBase):
 
     def plot_ratios(self, ax: Axes | None = None) -> Axes:
         """Draw the curve of (R(0)/m, R(1)/m) over all messages, m the blanket; return the matplotlib Axes."""
-        return plot_ratios(self.blanket_laws(Level.of_float(0.0), _TYPICAL)[0], ax)
+        return plot_ratios(self.blanket_laws(Level.of_float(0.0), _TYPICAL_USERS)[0], ax)
 
     def plot_distribution(self, eps: object, ax: Axes | None = None) -> Axes:
         """Draw the distribution function of G = r0 - e^eps r1 under the blanket; return the matplotlib Axes.
@@ -510,7 +526,7 @@ class AdditiveNoise(Parametrised, SubjectBase):
         Raises ArgumentError for a level that is no number.
         """
         level = level_of(exact_number(eps, "eps"))
-        return plot_distribution(self.blanket_laws(level, _TYPICAL)[0], level, ax)
+        return plot_distribution(self.blanket_laws(level, _TYPICAL_USERS)[0], level, ax)
 
     def ratio_distribution(self) -> sp.Expr:
         """Return the mass H(v) of the messages right of 1/2 with r1 <= v under the blanket, as a formula in v >= 1.
@@ -527,7 +543,7 @@ class AdditiveNoise(Parametrised, SubjectBase):
         points = admissible_points(self.parameters, 2) if self.parameters else [{}]
         members = [self.at(**point) if point else self for point in points]
         values = [{p.symbol: rational_of(point[p.name]) for p in self.parameters} for point in points]
-        with at_precision(_MANY_BITS):
+        with at_precision(CAREFUL_BITS):
             tried = [(v, m.survival) for v, m in zip(values, members, strict=True)]
             return ratio_distribution(self.sides(), tried)
 
@@ -572,7 +588,7 @@ class AdditiveNoise(Parametrised, SubjectBase):
         At every level and number of users its divergence is at least that of the blanket of (0, 1). A cut adds less
         than 1e-19 to it. Proof: docs/proofs/smooth_laws.md.
         """
-        return self.exact_law() or cut_laws(self, _FEW_RATIOS, far_ratio(self))[1]
+        return self.exact_law() or cut_laws(self, _SMOOTH_RATIOS, far_ratio(self))[1]
 
     def largest_kept_ratio(self) -> float:
         """Return about the largest ratio of ``upper_law``."""
@@ -594,7 +610,7 @@ class AdditiveNoise(Parametrised, SubjectBase):
             return exact, exact
         if self.local_ratio() is not sp.oo:
             return cut_laws(self, 1.0, 1.0)
-        return cut_laws(self, _rounded(_SMOOTH * self._deviation(n)), self.ratio_at_cut(level, n))
+        return cut_laws(self, _rounded(_SMOOTH_DEVIATIONS * self._deviation(n)), self.ratio_at_cut(level, n))
 
     def ratio_at_cut(self, level: Level, n: int) -> float:
         """Return the ratio from which on one message decides alone at this level and number of users."""

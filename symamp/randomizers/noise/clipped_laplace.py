@@ -24,6 +24,8 @@ class ClippedLaplace(Laplace):
     Component(ratio0=1, ratio1=exp(eps0), mass=exp(-eps0)/2)
     """
 
+    _internal_names = "end"
+
     name = "Laplace noise clipped to [0, 1]"
     slug: ClassVar[str] = "clipped-laplace"
     declared = (EPS0,)

@@ -21,6 +21,7 @@ from symamp.errors import (
     ArgumentError,
     NegativeProbabilityError,
     PrecisionError,
+    Problem,
     RowSumError,
     SupportMismatchError,
     SymampError,
@@ -32,14 +33,22 @@ from symamp.formulas.order import is_zero, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.density import Piece, SmoothLaw
 from symamp.laws.law import Atom, Number, total
-from symamp.numbers.arguments import exact_number
-from symamp.numbers.holomorphic import Holomorphic
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.reading import exact_number
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
+from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import SubjectBase
 from symamp.randomizers.noise.additive_noise import Y, plot_distribution, plot_ratios
 from symamp.randomizers.noise.density import formula_range, integral, largest_value, masses_beyond, resolved, stretches
 from symamp.randomizers.noise.fallback_law import Atom3
+
+_COMPARING_BITS = 128  # at which densities are compared on cells of messages
+_MOST_HALVINGS = 28  # of an interval of messages until the least density is known
+_MOST_LEAST_CELLS = 4_000  # of one interval
+_LARGEST_MASS_RADIUS = 2.0**-100  # of the total mass of an input
+_THIN = sp.Rational(1, 10**6)  # share of an interval below which a cell is left out of printed formulas
+_TABLE_CELLS = 64  # of the table that dominates densities: width against time
+_TABLE_ENTRY_BITS = 120  # to which its entries are rounded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,8 +58,6 @@ if TYPE_CHECKING:
 
 SLACK = sp.Rational(2**50 - 1, 2**50)
 """The least density is only needed up to this factor, which costs 1e-15 of the blanket: equal ones need no proof."""
-
-_BITS, _DEPTH, _MOST = 128, 28, 4_000
 
 
 class Cell(NamedTuple):
@@ -75,17 +82,18 @@ def least_cells(densities: Sequence[Holomorphic], start: sp.Expr, end: sp.Expr) 
     """
     found: list[Cell] = []
     width = end - start
-    with at_precision(_BITS):
+    with at_precision(_COMPARING_BITS):
         first, wide = number(start)(), number(width)()
         open_ = [(sp.S.Zero, sp.S.One, 0)]
         while open_:
             a, b, depth = open_.pop()
             low, high = (first + wide * arb(int(s.p)) / int(s.q) for s in (a, b))
-            decided = _decided(densities, low, high, depth == _DEPTH)
+            decided = _decided(densities, low, high, depth == _MOST_HALVINGS)
             if decided is None:
-                if depth == _DEPTH or len(found) + len(open_) > _MOST:
-                    told = "densities that are positive between the ends of the messages, and cross seldom"
-                    raise UndecidedOrderError("density", " | ".join(str(f.formula) for f in densities), told)
+                if depth == _MOST_HALVINGS or len(found) + len(open_) > _MOST_LEAST_CELLS:
+                    formulas = " | ".join(str(f.formula) for f in densities)
+                    unknown = Problem(f"{formulas} are not shown to be positive, or intersect too often")
+                    raise UndecidedOrderError("density", unknown, "shorten the interval of messages")
                 middle = (a + b) / 2
                 open_ += [(middle, b, depth + 1), (a, middle, depth + 1)]
                 continue
@@ -138,7 +146,7 @@ _ZERO, _ONE = sp.S.Zero, sp.S.One
 
 
 @dataclass(frozen=True)
-class PairBound:
+class MessageRange:
     """An interval of messages, and the density there of each input: one analytic formula each, positive or 0."""
 
     start: sp.Expr
@@ -171,7 +179,7 @@ def _ratio(a: sp.Expr, b: sp.Expr) -> sp.Expr:
 
 
 def law_of_cells(
-    parts: Sequence[PairBound], masses: Sequence[tuple[sp.Expr, ...]], pair: tuple[int, int], other: int | None
+    parts: Sequence[MessageRange], masses: Sequence[tuple[sp.Expr, ...]], pair: tuple[int, int], other: int | None
 ) -> SmoothLaw:
     """Return the triple of two inputs and the least density, or that of a third input; ``masses`` are of points."""
     pieces: list[Piece] = []
@@ -201,19 +209,19 @@ def law_of_cells(
     return SmoothLaw(tuple(pieces), tuple(atoms), _rest(pieces, atoms), tuple(singular))
 
 
-def cells_of(part: PairBound, pair: tuple[int, int], other: int | None) -> Iterator[Shown]:
+def cells_of(part: MessageRange, pair: tuple[int, int], other: int | None) -> Iterator[Shown]:
     """Yield the formulas of the cells of a stretch on which every density is positive."""
     for start, end, base, factor in _cells(part, other):
         r0, r1 = (normal(part.ratio(k, base) / factor) for k in pair)
         yield Shown(start, end, normal(part.densities[base] * factor), r0, r1)
 
 
-def _cells(part: PairBound, other: int | None) -> list[tuple[sp.Expr, sp.Expr, int, sp.Expr]]:
+def _cells(part: MessageRange, other: int | None) -> list[tuple[sp.Expr, sp.Expr, int, sp.Expr]]:
     if part.is_tail:
         ratios = [part.ratio(k, 0) for k in range(len(part.densities))]
         if any(r.free_symbols for r in ratios):
             raise UndecidedOrderError(
-                "density", str(part.densities), "ratios that are constant far out, or an interval"
+                "density", Problem(f"the ratios of {part.densities} are not constant far out"), "bound the messages"
             )
         least = _least(tuple(ratios))
         return [(part.start, part.end, ratios.index(least) if other is None else other, _ONE)]
@@ -223,7 +231,7 @@ def _cells(part: PairBound, other: int | None) -> list[tuple[sp.Expr, sp.Expr, i
 
 
 @lru_cache(maxsize=256)
-def _least_cells(part: PairBound) -> tuple[tuple[sp.Expr, sp.Expr, int, sp.Expr], ...]:
+def _least_cells(part: MessageRange) -> tuple[tuple[sp.Expr, sp.Expr, int, sp.Expr], ...]:
     return tuple(least_cells([Holomorphic(d, Y) for d in part.densities], part.start, part.end))
 
 
@@ -245,8 +253,6 @@ def _rest(pieces: list[Piece], atoms: list[Atom]) -> Number:
 
 
 # -------- A mechanism with a density of one's own: any density with cases, on a few inputs, with point masses beside it
-
-_DENSITIES_BITS, _NARROW, _THIN = 256, 2.0**-100, sp.Rational(1, 10**6)
 
 
 class Densities(SubjectBase):
@@ -273,17 +279,18 @@ class Densities(SubjectBase):
         self.inputs = tuple(text(v) for v in inputs)
         rows = tuple(density.xreplace({y: Y}).xreplace({x: v}) for v in inputs)
         cuts = stretches(rows, *messages, ())
-        self.parts = tuple(PairBound(s.start, s.end, tuple(resolved(r, s.inside) for r in rows)) for s in cuts)
+        self.parts = tuple(MessageRange(s.start, s.end, tuple(resolved(r, s.inside) for r in rows)) for s in cuts)
         self._compare(x, y, tuple(s.inside for s in cuts))
         self.masses = tuple((at, tuple(m.xreplace({x: v}) for v in inputs)) for at, m in masses.items())
         for at, found in self.masses:
             if any(sign(m) < 0 for m in found):
-                raise NegativeProbabilityError("masses", f"{found} at {at}", "point masses >= 0")
+                raise NegativeProbabilityError("masses", f"{found} at {at}", "masses >= 0")
         self._check_totals()
         for part in self.parts:
             _check_positive(part)
         if all(sp.S.Zero in d for d in (*(p.densities for p in self.parts), *(m for _, m in self.masses))):
-            raise SupportMismatchError("density", str(density), "messages that every input sends: gamma is 0 here")
+            disjoint = Problem(f"no message is sent by all inputs of {density}, so gamma = 0")
+            raise SupportMismatchError("density", disjoint, "add a uniform part")
 
     def key(self) -> tuple[object, ...]:
         """Return the formulas of all inputs."""
@@ -342,7 +349,7 @@ class Densities(SubjectBase):
     def gamma(self) -> tuple[float, float]:
         """Return doubles around the mass of the blanket."""
         law = self.law(self.pairs()[0])
-        with at_precision(_DENSITIES_BITS):
+        with at_precision(CAREFUL_BITS):
             found = 1 - law.null()
         return float(found.lower()), float(found.upper())
 
@@ -386,23 +393,27 @@ class Densities(SubjectBase):
     def _compare(self, x: sp.Symbol, y: sp.Symbol, inside: tuple[sp.Expr, ...]) -> None:
         """Raise VerificationError unless what was resolved agrees in balls with the formula as it was written."""
         written = formula_range(self.density, (x, y))
-        with at_precision(_DENSITIES_BITS):
+        with at_precision(CAREFUL_BITS):
             for part, place in zip(self.parts, inside, strict=True):
                 for value, found in zip(self.values, part.densities, strict=True):
                     box = {x.name: number(value)(), y.name: number(place)()}
                     if not written(box).overlaps(number(found.xreplace({Y: place}))()):
-                        raise VerificationError("density", str(self.density), f"{found} on input {value}")
+                        wrong = Problem(f"{self.density} is not {found}, which was derived, on input {value}")
+                        raise VerificationError("density", wrong, "please report this")
 
     def _check_totals(self) -> None:
         """Raise RowSumError unless the masses of each input are enclosed by a narrow ball around 1."""
-        with at_precision(_DENSITIES_BITS):
+        with at_precision(CAREFUL_BITS):
             for k, label in enumerate(self.inputs):
                 terms = [integral(p.densities[k], p.start, p.end)() for p in self.parts]
                 mass = total([*terms, *(number(m[k])() for _, m in self.masses)])
                 if not mass.overlaps(arb(1)):
-                    raise RowSumError("density", f"{mass.str(12)} on input {label}", "a total mass of 1")
-                if not mass.rad() < _NARROW:
-                    raise UndecidedOrderError("density", f"{mass.str(12)} on input {label}", "a mass that balls find")
+                    raise RowSumError(
+                        "density", Problem(f"the total mass is {mass.str(12)} on input {label}"), "make it 1"
+                    )
+                if not mass.rad() < _LARGEST_MASS_RADIUS:
+                    wide = Problem(f"the total mass is only known to be {mass.str(12)} on input {label}")
+                    raise UndecidedOrderError("density", wide, "write the density in simpler pieces")
 
     def _repr_latex_(self) -> str:
         """Return the table of intervals of messages with the density on each input, and the point masses."""
@@ -419,7 +430,7 @@ class Densities(SubjectBase):
         return f"DensityMechanism({self.density}, inputs=[{', '.join(self.inputs)}]{beside})"
 
 
-def _check_positive(part: PairBound) -> None:
+def _check_positive(part: MessageRange) -> None:
     """Raise UndecidedOrderError unless every density is 0 or shown to be positive inside the interval."""
     shown = [d for d in dict.fromkeys(part.densities) if d != 0]
     if not part.is_tail:
@@ -446,7 +457,7 @@ def check_inputs(values: tuple[sp.Expr, ...], most: int) -> None:
     """Raise ArgumentError unless there are 2 to ``most`` different inputs."""
     distinct = all(sign(a - b) != 0 for i, a in enumerate(values) for b in values[:i])
     if not 2 <= len(values) <= most or not distinct:
-        raise ArgumentError("inputs", values, f"2 to {most} different numbers, or the ends (a, b) of an interval")
+        raise ArgumentError("inputs", values, f"2 to {most} different numbers, or an interval (a, b)")
 
 
 # --- A finite table of which a mechanism with densities is a post-processing: what bounds over all data sets can use
@@ -454,7 +465,6 @@ def check_inputs(values: tuple[sp.Expr, ...], most: int) -> None:
 ROUNDED = sp.Rational(1, 2**90)
 """Total variation, at most, between a row of the table and the one that it is rounded from."""
 
-_NODES, _TABLE_BITS, _DIGITS = 64, 256, 120
 Column = list[arb]
 
 
@@ -469,9 +479,9 @@ def dominating_table(mechanism: Densities) -> FiniteMechanism:
 
     Raises PrecisionError if balls are too wide.
     """
-    with at_precision(_TABLE_BITS):
+    with at_precision(CAREFUL_BITS):
         inner = sum(1 for p in mechanism.parts if not p.is_tail)
-        columns = [c for p in mechanism.parts for c in _columns(p, max(4, _NODES // max(inner, 1)))]
+        columns = [c for p in mechanism.parts for c in _columns(p, max(4, _TABLE_CELLS // max(inner, 1)))]
         columns += [[number(m)() for m in masses] for _, masses in mechanism.masses]
         rows = [_row([c[k] for c in columns]) for k in range(len(mechanism.inputs))]
     names = [f"y{j}" for j in range(len(columns))]
@@ -479,7 +489,7 @@ def dominating_table(mechanism: Densities) -> FiniteMechanism:
     return FiniteMechanism(table, name=f"a table above {mechanism!r}")
 
 
-def _columns(part: PairBound, cells: int) -> Iterator[Column]:
+def _columns(part: MessageRange, cells: int) -> Iterator[Column]:
     size = len(part.densities)
     ratios = [part.ratio(k, 0) for k in range(size)]
     varying = [k for k in range(size) if ratios[k].free_symbols]
@@ -525,7 +535,7 @@ def _in_a_simplex(ranges: Column, mass: Column, varying: Sequence[int]) -> Itera
     yield [rest * r for r in base]
 
 
-def _is_straight(ratios: Sequence[sp.Expr], lead: int, part: PairBound) -> bool:
+def _is_straight(ratios: Sequence[sp.Expr], lead: int, part: MessageRange) -> bool:
     """Return whether all ratios are proved to be affine functions of one of them."""
     ends = [{Y: part.start}, {Y: part.end}]
     low, high = (ratios[lead].xreplace(e) for e in ends)
@@ -541,14 +551,14 @@ def _is_straight(ratios: Sequence[sp.Expr], lead: int, part: PairBound) -> bool:
 def _row(entries: Column) -> list[sp.Rational]:
     """Return rational numbers >= 0 with the sum 1 next to some balls."""
     if not all(v.is_finite() for v in entries):
-        raise PrecisionError("density", "a cell of messages", "ratios that are finite on every cell")
-    scale = 2**_DIGITS
+        raise PrecisionError("density", Problem("a ratio is not finite on a cell"), "bound the messages")
+    scale = 2**_TABLE_ENTRY_BITS
     found = [sp.Rational(max(int((arb(v.mid()) * scale + 0.5).floor().unique_fmpz()), 0), scale) for v in entries]
     missing = 1 - sum(found)
     error = sum((v.rad() for v in entries), arb(0)) + arb(len(found) + 1) / scale
     error += abs(arb(int(missing.p)) / int(missing.q))
     if not error < arb(1) / int(ROUNDED.q):
-        raise PrecisionError("density", "masses of cells", "masses that balls find to thirty digits")
+        raise PrecisionError("density", Problem("masses have less than thirty digits"), "write it in simpler pieces")
     largest = max(range(len(found)), key=found.__getitem__)
     found[largest] += missing
     return found

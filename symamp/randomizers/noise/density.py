@@ -20,6 +20,7 @@ from symamp.decompositions.to_law import number
 from symamp.errors import (
     ArgumentError,
     ExpressionError,
+    Problem,
     RowSumError,
     SymampError,
     UndecidedOrderError,
@@ -29,13 +30,21 @@ from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign, strictly_positive
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Number
-from symamp.numbers.arguments import exact_number
-from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.rationals import fmpq_of, rational_below
-from symamp.numbers.reading import same
-from symamp.numbers.surroundings import at_precision
-from symamp.numbers.systems import FLINT, compile_expression
+from symamp.numbers.reading import exact_number
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
+from symamp.numbers.systems import FLINT, Holomorphic, compile_expression, same
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Side, Y, Z, inner_points
+
+_RANGE_BITS = 128  # at which the largest value of a formula is sought
+_MOST_HALVINGS = 40  # in that search
+_CLOSE = 1e-10  # relative accuracy at which it ends
+_VALUE_BITS = 64  # to which the value is rounded up
+_FAR_OUT = 2**14  # where an antiderivative is looked at for its limit
+_VANISHING = 2.0**-200  # what is less there has the limit 0
+_NEGLIGIBLE_TAIL = 2.0**-120  # mass beyond which noise is cut
+_FARTHEST_CUT = 4096  # noise whose tail is heavier is refused
+_DENSITY_BITS = 64  # of an estimate, and of the tail that shows a limit
 
 # --------- A density with absolute values and cases, cut into intervals of messages on which it is one analytic formula
 
@@ -87,7 +96,7 @@ def resolved(formula: sp.Expr, inside: sp.Expr | Mapping[sp.Symbol, sp.Expr]) ->
         for value, condition in formula.args:
             if _holds(condition, inside):
                 return resolved(value, inside)
-        raise ArgumentError("density", str(formula), "cases for every message")
+        raise ArgumentError("density", Problem(f"{formula} has no case for some messages"), "add a case (..., True)")
     return formula.func(*(resolved(a, inside) for a in formula.args)) if formula.args else formula
 
 
@@ -248,7 +257,7 @@ def _test(condition: sp.Basic, symbols: tuple[sp.Symbol, ...]) -> Callable[[Box]
 
         return together
     if not isinstance(condition, sp.Lt | sp.Le | sp.Gt | sp.Ge) or not isinstance(condition, Relational):
-        raise ArgumentError("density", str(condition), "cases told apart by <, <=, > or >=")
+        raise ArgumentError("density", str(condition), "a condition with <, <=, > or >=")
     # Equality is a single message, or a single input at which both sides are covered.
     less = formula_range(condition.lhs - condition.rhs, symbols)
     below = isinstance(condition, sp.Lt | sp.Le)
@@ -263,8 +272,6 @@ def _test(condition: sp.Basic, symbols: tuple[sp.Symbol, ...]) -> Callable[[Box]
 
 
 # --- The largest value of analytic formulas on intervals: exact where it is taken at an end, else a number just above
-
-_BITS, _DEPTH, _CLOSE, _DIGITS = 128, 40, 1e-10, 64
 
 
 def largest_value(found: Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]) -> sp.Expr:
@@ -281,7 +288,7 @@ def largest_value(found: Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]) -> sp.Expr:
     3
     """
     best, at_best = sp.S.One, arb(1)
-    with at_precision(_BITS):
+    with at_precision(_RANGE_BITS):
         for formula, start, end in found:
             for place in (start, end) if formula.free_symbols else (start,):
                 value = formula.xreplace({Y: place})
@@ -298,7 +305,7 @@ def largest_value(found: Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]) -> sp.Expr:
         if not larger:
             return best
         top = reduce(arb.max, larger, at_best)
-        return -rational_below(-top, _DIGITS)
+        return -rational_below(-top, _VALUE_BITS)
 
 
 def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb | None:
@@ -323,8 +330,9 @@ def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb | None:
         if top.is_finite() and float(top.rad()) < _CLOSE * float(best.lower()):
             above = arb(top.upper()) if above is None else above.max(arb(top.upper()))
             continue
-        if depth == _DEPTH:
-            raise UndecidedOrderError("density", str(f.formula), "ratios that are finite and analytic between kinks")
+        if depth == _MOST_HALVINGS:
+            kink = Problem(f"{f.formula} is not shown to be finite and analytic")
+            raise UndecidedOrderError("density", kink, "write it as a Piecewise with its kinks as ends")
         middle = arb(((a + b) / 2).mid())
         open_ += [(a, middle, depth + 1), (middle, b, depth + 1)]
     return above
@@ -332,7 +340,6 @@ def _above(f: Holomorphic, start: arb, end: arb, best: arb) -> arb | None:
 
 # ----------------- Integrals of a density in balls: by an antiderivative whose derivative is proved, else by quadrature
 
-_FAR, _SMALL = 2**14, 2.0**-200
 _OF_SYMPY = (NotImplementedError, ValueError, TypeError, AttributeError, RecursionError)
 
 
@@ -367,7 +374,8 @@ def integral(density: sp.Expr, start: sp.Expr | Number, end: sp.Expr | Number) -
     found = antiderivative(density)
     if found is None:
         if any(isinstance(e, sp.Expr) and e.is_infinite for e in (start, end)):
-            raise UndecidedOrderError("density", str(density), "a tail with an antiderivative that SymPy finds")
+            tail = Problem(f"SymPy finds no antiderivative of {density}, whose messages are unbounded")
+            raise UndecidedOrderError("density", tail, "bound the messages")
         return _quadrature(Holomorphic(density, Y), _finite(start), _finite(end))
     compiled = Holomorphic(found, Y)
     ends = [_end(compiled, e) for e in (start, end)]
@@ -381,9 +389,10 @@ def _finite(end: sp.Expr | Number) -> Number:
 def _end(compiled: Holomorphic, end: sp.Expr | Number) -> Number:
     if isinstance(end, sp.Expr) and end.is_infinite:
         with at_precision(256):
-            far = [compiled(acb(_FAR * k if end is sp.oo else -_FAR * k)) for k in (1, 2)]
-        if not all(abs(v).upper() < _SMALL for v in far):
-            raise UndecidedOrderError("density", str(compiled.formula), "a tail that falls like an exponential")
+            far = [compiled(acb(_FAR_OUT * k if end is sp.oo else -_FAR_OUT * k)) for k in (1, 2)]
+        if not all(abs(v).upper() < _VANISHING for v in far):
+            slow = Problem(f"{compiled.formula} does not vanish at infinity as an exponential does")
+            raise UndecidedOrderError("density", slow, "bound the messages")
         return lambda: arb(0)
     place = _finite(end)
     return lambda: compiled(acb(place())).real
@@ -409,7 +418,6 @@ def masses_beyond(densities: tuple[sp.Expr, sp.Expr, sp.Expr]) -> Callable[[arb]
 
 _POINTS = tuple(sp.Rational(x) for x in ("1/1000", "1/7", "1/2", "4/3", "5/2", "7", "20"))
 _INPUTS = (sp.S.Zero, sp.Rational(2, 3), sp.S.One)
-_NEGLIGIBLE, _FARTHEST, _DENSITY_BITS, _MANY_BITS = 2.0**-120, 4096, 64, 256
 _DISTANCE = Parameter("z", lower=sp.Integer(0))
 
 
@@ -444,7 +452,9 @@ class NoiseDensity(AdditiveNoise):
         if not isinstance(density, sp.Expr) or len(symbols) < 2 or density.free_symbols != set(symbols):
             raise ArgumentError("density", density, "a SymPy formula in the two given symbols and no others")
         if density.has(sp.Float):
-            raise ArgumentError("density", density, "exact numbers, such as Rational(1, 3)")
+            raise ArgumentError(
+                "density", Problem(f"{density} has floats"), "write exact numbers, such as Rational(1, 3)"
+            )
         density = _on_unit_interval(density, x, y, inputs)
         z = sp.Symbol("z", positive=True)
         half = _additive(density, x, y, z)
@@ -453,10 +463,10 @@ class NoiseDensity(AdditiveNoise):
         self.density, self._half = density, half.rewrite(sp.exp).subs(z, Z)
         beyond = sp.integrate(half, (z, Y, sp.oo), conds="none").rewrite(sp.exp)
         if beyond.has(sp.Integral):
-            raise UndecidedOrderError("density", str(half), "an integral that SymPy finds")
+            raise UndecidedOrderError("density", Problem(f"SymPy does not integrate {half}"), "bound the messages")
         self._beyond = sp.simplify(beyond).rewrite(sp.exp)
         self._gamma = sp.simplify(2 * self._beyond.subs(Y, sp.Rational(1, 2))).rewrite(sp.exp)
-        with at_precision(_MANY_BITS):
+        with at_precision(CAREFUL_BITS):
             self._compare(x, y)
 
     def key(self) -> tuple[object, ...]:
@@ -492,14 +502,14 @@ class NoiseDensity(AdditiveNoise):
         """Return y at which the ratio is reached, or beyond which there is no mass that matters."""
         last, y = self.sides()[-1], sp.Integer(2)
         at = Holomorphic(last.ratio, Y)
-        with at_precision(_MANY_BITS):  # what is left may be a difference of larger numbers
-            while y <= _FARTHEST:
+        with at_precision(CAREFUL_BITS):  # what is left may be a difference of larger numbers
+            while y <= _FARTHEST_CUT:
                 place = arb(int(y * 16)) / 16
                 enough = self._largest is sp.oo and at(acb(place)).real > ratio
-                if enough or self.survival(place - 1) < _NEGLIGIBLE:
+                if enough or self.survival(place - 1) < _NEGLIGIBLE_TAIL:
                     return y
-                y += sp.Rational(1, 16) if y < _FARTHEST // 64 else sp.Integer(1)
-        raise UndecidedOrderError("density", str(self.density), "noise whose tail is light")
+                y += sp.Rational(1, 16) if y < _FARTHEST_CUT // 64 else sp.Integer(1)
+        raise UndecidedOrderError("density", Problem(f"the tail of {self.density} is too heavy"), "truncate it")
 
     def spread(self) -> float:
         """Return about the variance of G at eps = 0, by the midpoint rule."""
@@ -528,7 +538,8 @@ class NoiseDensity(AdditiveNoise):
         pairs += [(self.survival(arb(0)), arb(1) / 2), (_in_balls(self._gamma)(arb(0)), 2 * self.survival(arb(1) / 2))]
         wrong = [b for a, b in pairs if not same(a, b)]
         if wrong or not self._vanishes() or not self._is_limit(half):
-            raise VerificationError("density", str(self.density), f"what is derived from it, {wrong[:1]} at a point")
+            differs = Problem(f"{self.density} differs from what is derived from it, {wrong[:1]} at a point")
+            raise VerificationError("density", differs, "please report this")
 
     def _written(self, x: sp.Symbol, y: sp.Symbol, at: sp.Expr, message: sp.Expr) -> arb:
         """Return the density as it was written, the cases of its absolute values decided by exact algebra."""
@@ -566,7 +577,7 @@ def _in_falling(formula: sp.Expr) -> sp.Expr:
 def _on_unit_interval(density: sp.Expr, x: sp.Symbol, y: sp.Symbol, inputs: tuple[object, object]) -> sp.Expr:
     """Return the density of the mechanism in units in which its inputs are [0, 1]."""
     if not isinstance(inputs, tuple) or len(inputs) != 2:
-        raise ArgumentError("inputs", inputs, "the two ends of an interval")
+        raise ArgumentError("inputs", inputs, "an interval (a, b) with a < b")
     low, high = (exact_number(end, "inputs") for end in inputs)
     if sign(high - low, ()) <= 0:
         raise ArgumentError("inputs", inputs, "an interval (a, b) with a < b")
@@ -589,7 +600,7 @@ def _additive(density: sp.Expr, x: sp.Symbol, y: sp.Symbol, z: sp.Symbol) -> sp.
 def _check_total(half: sp.Expr, z: sp.Symbol) -> None:
     total = sp.simplify(2 * sp.integrate(half, (z, 0, sp.oo)))
     if total != 1:
-        raise RowSumError("density", str(total), "an integral of exactly 1 over the line")
+        raise RowSumError("density", Problem(f"its integral over the line is {total}"), "make it exactly 1")
 
 
 def _check_log_concave(half: sp.Expr, z: sp.Symbol) -> sp.Expr:
@@ -603,9 +614,9 @@ def _check_log_concave(half: sp.Expr, z: sp.Symbol) -> sp.Expr:
     except (ExpressionError, UndecidedOrderError):
         shown = False
     if not shown:
-        accepted = "a positive, falling, log-concave density: f > 0, (log f)' <= 0, (log f)'' <= 0 for z > 0"
-        raise UndecidedOrderError("density", str(half), accepted)
-    with at_precision(_MANY_BITS):
+        unknown = Problem(f"{half} is not proved to be positive, falling and log-concave for z > 0")
+        raise UndecidedOrderError("density", unknown, "give messages=(a, b): other densities need bounded messages")
+    with at_precision(CAREFUL_BITS):
         _check_slopes(formula, slope, bend)
     return sp.simplify(sp.limit(sp.simplify(half / half.subs(z, z + 1)), z, sp.oo))
 
@@ -618,7 +629,8 @@ def _check_slopes(formula: sp.Expr, slope: sp.Expr, bend: sp.Expr) -> None:
         bends = second(acb(arb(fmpq_of(point)))).real
         flat = slope.is_number and bend == 0
         if not same(log_slope.real, (its_slope / value).real) or not (flat or same(bends, log_bend.real)):
-            raise VerificationError("density", str(formula), f"its derivatives at z = {point}")
+            wrong = Problem(f"SymPy's derivatives of {formula} are wrong at z = {point}")
+            raise VerificationError("density", wrong, "please report this")
 
 
 @lru_cache(maxsize=64)
@@ -633,6 +645,7 @@ def _in_balls(formula: sp.Expr) -> Callable[[arb], arb]:
     if isinstance(formula, sp.erf):
         return lambda at: inner[0](at).erf()
     if not isinstance(formula, sp.Add | sp.Mul):
-        raise UndecidedOrderError("density", str(formula), "a tail in exponentials, powers and error functions")
+        other = Problem(f"{formula} has other functions than exponentials, powers and error functions")
+        raise UndecidedOrderError("density", other, "bound the messages")
     combine = operator.add if isinstance(formula, sp.Add) else operator.mul
     return lambda at: reduce(combine, [part(at) for part in inner])

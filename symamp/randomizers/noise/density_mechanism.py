@@ -8,7 +8,7 @@ import sympy as sp
 
 from symamp.errors import ArgumentError
 from symamp.formulas.order import sign
-from symamp.numbers.arguments import exact_number
+from symamp.numbers.reading import exact_number
 from symamp.randomizers.noise.densities import Densities, check_inputs
 from symamp.randomizers.noise.density import NoiseDensity
 from symamp.randomizers.noise.interval_densities import IntervalDensities
@@ -83,7 +83,7 @@ def _symbol(density: sp.Expr, given: object, name: str) -> sp.Symbol:
     named = [s for s in density.free_symbols if s.name == name]
     found = named[0] if given is None and named else sp.Symbol(name, real=True) if given is None else given
     if not isinstance(found, sp.Symbol) or any(getattr(found, f"is_{fact}") is not None for fact in _FACTS):
-        raise ArgumentError(name, given, "a SymPy symbol that may be any real number")
+        raise ArgumentError(name, given, "a SymPy symbol without assumptions, or with real=True")
     return found
 
 
@@ -93,7 +93,7 @@ def _formula(mass: object) -> sp.Expr:
 
 def _interval(given: object, argument: str = "messages") -> tuple[sp.Expr, sp.Expr]:
     if not isinstance(given, tuple | list) or len(given) != 2:
-        raise ArgumentError(argument, given, "the two ends of an interval")
+        raise ArgumentError(argument, given, "an interval (a, b) with a < b")
     low, high = (v if v in (sp.oo, -sp.oo) and argument == "messages" else exact_number(v, argument) for v in given)
     bounded = low.is_finite and high.is_finite
     if low is sp.oo or high == -sp.oo or (bounded and sign(high - low) <= 0):

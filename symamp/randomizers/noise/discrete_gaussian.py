@@ -17,8 +17,9 @@ from symamp.laws.law import Atom, Level, Number
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Side, Y
 
-_FAR, _FAR_ENOUGH = 33.0, 9.2
-_LARGEST = sp.Integer(2_000)
+_KEPT_DEVIATIONS = 33.0  # of noise: what is beyond is less than 2^-785
+_KEPT_RATIO_DEVIATIONS = 9.2  # within which ratios are kept at every number of users
+_LARGEST_SIZE = sp.Integer(2_000)  # of B and sigma
 
 
 class DiscreteGaussian(AdditiveNoise):
@@ -32,12 +33,14 @@ class DiscreteGaussian(AdditiveNoise):
     0.004922...
     """
 
+    _internal_names = "at_least total weight"
+
     name = "discrete Gaussian noise on 0..B"
     slug: ClassVar[str] = "discrete-gaussian"
     source: ClassVar[str] = "Canonne, Kamath, Steinke 2020"
     declared = (
-        Parameter("B", lower=sp.Integer(1), upper=_LARGEST, integer=True),
-        Parameter("sigma", lower=sp.Integer(0), upper=_LARGEST),
+        Parameter("B", lower=sp.Integer(1), upper=_LARGEST_SIZE, integer=True),
+        Parameter("sigma", lower=sp.Integer(0), upper=_LARGEST_SIZE),
     )
 
     def __init__(self, *, B: object = None, sigma: object = None) -> None:
@@ -85,20 +88,20 @@ class DiscreteGaussian(AdditiveNoise):
 
     @property
     def _far(self) -> int:
-        return int(self["B"]) + ceil(_FAR_ENOUGH * float(self["sigma"]) + 1.0)
+        return int(self["B"]) + ceil(_KEPT_RATIO_DEVIATIONS * float(self["sigma"]) + 1.0)
 
     def blanket_laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
         """Return (lower, upper), cut where one message decides alone, as for all noise."""
         reached = self.ratio_at_cut(level, n)
         size, sigma = int(self["B"]), float(self["sigma"])
         there = size / 2.0 + sigma * sigma * log(max(reached, 1.0)) / size
-        return _laws(self, max(size + 1, ceil(min(there, size + _FAR * sigma + 1.0))))
+        return _laws(self, max(size + 1, ceil(min(there, size + _KEPT_DEVIATIONS * sigma + 1.0))))
 
     def spread(self) -> float:
         """Return about the integral of (r0 - r1)^2 under the blanket."""
         size, sigma = int(self["B"]), float(self["sigma"])
         total, result = 0.0, 0.0
-        for z in range(-ceil(_FAR * sigma) - size, ceil(_FAR * sigma) + 2 * size + 1):
+        for z in range(-ceil(_KEPT_DEVIATIONS * sigma) - size, ceil(_KEPT_DEVIATIONS * sigma) + 2 * size + 1):
             mass = exp(-z * z / (2.0 * sigma * sigma))
             total += mass
             if 2 * z > size:

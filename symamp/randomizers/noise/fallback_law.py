@@ -18,13 +18,19 @@ import sympy as sp
 from flint import arb
 
 from symamp.decompositions.to_law import number
-from symamp.errors import UndecidedOrderError
+from symamp.errors import Problem, UndecidedOrderError
 from symamp.numbers.rationals import lower_hull
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.density import formula_range
 
-_MESSAGES, _FINEST, _GROWTH, _NODES, _BITS = 2048, 2.0**-11, 8.0, 160, 64
-_SLACK = 1e-12
+# Width against time of the law that stands for densities where the ends of the inputs are not proved worst.
+_MESSAGE_CELLS = 2048  # of equal length
+_FINEST_INPUT_CELL = 2.0**-11  # the first one from each end of the inputs
+_INPUT_CELL_GROWTH = 8.0  # cells grow by a part of their distance from the end, one over this
+_RATIO_NODES = 160  # at which the law of the ratio is enclosed
+_BITS = 64  # of balls around the densities
+_SLACK = 1e-12  # relative: more than the roundings of doubles take
+
 
 Floats = npt.NDArray[np.float64]
 Atom3 = tuple[Fraction, Fraction, Fraction]
@@ -56,16 +62,16 @@ def boxes(
     with at_precision(_BITS):
         (a, b), (low, high) = ((number(e)() for e in ends) for ends in (inputs, messages))
         cells = [(a + (b - a) * arb(s)).union(a + (b - a) * arb(t)) for s, t in pairwise(_graded())]
-        ends = [low + (high - low) * arb(k) / _MESSAGES for k in range(_MESSAGES + 1)]
+        ends = [low + (high - low) * arb(k) / _MESSAGE_CELLS for k in range(_MESSAGE_CELLS + 1)]
         at = [s.union(t) for s, t in pairwise(ends)]
         found = [[value({x.name: i, y.name: j}) for j in at] + [p({x.name: i}) for p in points] for i in cells]
-        width = ((high - low) / _MESSAGES).upper()
+        width = ((high - low) / _MESSAGE_CELLS).upper()
     least = np.array([[_down(v) for v in row] for row in found]).min(axis=0)
     most = np.array([[_up(v) for v in row] for row in found])
     if not (least > 0.0).all() or not np.isfinite(most).all():
-        told = "a density that is positive and finite for all inputs and messages"
-        raise UndecidedOrderError("density", str(density), told)
-    widths = np.array([_up(width)] * _MESSAGES + [1.0] * len(points))
+        unknown = Problem(f"{density} is not shown to be positive and finite for all inputs and messages")
+        raise UndecidedOrderError("density", unknown, "shorten the interval of messages")
+    widths = np.array([_up(width)] * _MESSAGE_CELLS + [1.0] * len(points))
     return Boxes(widths, least * (1.0 - _SLACK), most)
 
 
@@ -84,7 +90,7 @@ def _graded() -> list[float]:
     """Return the ends of cells of [0, 1]: fine at both ends, where the stop-loss is large."""
     half = [0.0]
     while half[-1] < 0.5:
-        half.append(min(half[-1] + max(_FINEST, half[-1] / _GROWTH), 0.5))
+        half.append(min(half[-1] + max(_FINEST_INPUT_CELL, half[-1] / _INPUT_CELL_GROWTH), 0.5))
     return [*half, *(1.0 - h for h in reversed(half[:-1]))]
 
 
@@ -92,7 +98,7 @@ def _law(found: Boxes) -> list[tuple[Fraction, Fraction]]:
     """Return (value, mass) of a variable under the blanket whose stop-loss transform bounds that of every input."""
     gamma = float((found.widths * found.least).sum()) * (1.0 - _SLACK)
     top = float((found.most / found.least).max()) * (1.0 + 4.0 * _SLACK)
-    u = np.unique(1.0 + (top - 1.0) * np.linspace(0.0, 1.0, _NODES + 1))
+    u = np.unique(1.0 + (top - 1.0) * np.linspace(0.0, 1.0, _RATIO_NODES + 1))
     points = [(Fraction(0), Fraction(1)), (Fraction(1), 1 - Fraction(gamma))]
     for place in u[1:-1]:
         # Sums of doubles: the slack covers their roundings, and the blanket that is a little smaller than its bound.

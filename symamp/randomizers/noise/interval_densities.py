@@ -33,7 +33,7 @@ class IntervalDensities(Densities):
         masses: Mapping[sp.Expr, sp.Expr],
     ) -> None:
         if any(end.is_infinite for end in messages):
-            raise UndecidedOrderError("messages", messages, "an interval, where inputs are one and no theorem applies")
+            raise UndecidedOrderError("messages", messages, "a bounded interval (a, b) where inputs are an interval")
         Densities(density, x, y, ((inputs[0] + inputs[1]) / 2, *inputs), messages, masses)
         super().__init__(density, x, y, inputs, messages, masses)
         self._symbols, self._formulas = (x, y), tuple(masses.values())

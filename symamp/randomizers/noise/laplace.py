@@ -10,15 +10,15 @@ from flint import arb
 
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.to_law import number
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0
-from symamp.numbers.arguments import exact_number
+from symamp.numbers.reading import exact_number
 from symamp.randomizers.finite import FiniteMechanism, distance
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Z
 from symamp.randomizers.noise.nearby import Nearby
 
-_CELLS = 8
+_NEARBY_CELLS = 8  # of the distance of neighbours: accuracy against size of the table
 
 
 class Laplace(AdditiveNoise):
@@ -95,9 +95,11 @@ class Laplace(AdditiveNoise):
         """
         d = distance(neighbours)
         if sign(1 - d) < 0:
-            raise ArgumentError("neighbours", neighbours, "a distance of at most 1, the length of the interval")
+            raise ArgumentError(
+                "neighbours", neighbours, "a distance of at most 1, the length of the interval of inputs"
+            )
         if self.parameters:
-            raise ArgumentError("neighbours", repr(self), "a number for eps0")
+            raise ArgumentError("neighbours", Problem(f"{self!r} has no number for eps0"), "give it by .at(eps0=...)")
         eps0 = self["eps0"]
         known = VariationRatio(sp.exp(eps0 * d), 1 - sp.exp(-eps0 * d / 2), self.local_ratio())
         return Nearby(f"{self!r}.near({d})", known, (_cells(eps0, d),), self)
@@ -105,7 +107,9 @@ class Laplace(AdditiveNoise):
 
 def _cells(eps0: sp.Expr, d: sp.Expr) -> FiniteMechanism:
     """Return the mechanism on 0, d and 1 with messages in cells: fine between 0 and d, where ratios change."""
-    cuts = [d * sp.Rational(i, _CELLS) for i in range(_CELLS + 1)] + ([d + (1 - d) / 2, sp.S.One] if d != 1 else [])
+    cuts = [d * sp.Rational(i, _NEARBY_CELLS) for i in range(_NEARBY_CELLS + 1)] + (
+        [d + (1 - d) / 2, sp.S.One] if d != 1 else []
+    )
     inputs = {"0": sp.S.Zero, "d": d} | ({"1": sp.S.One} if d != 1 else {})
     table = {}
     for label, x in inputs.items():

@@ -76,7 +76,7 @@ def told_apart(variation: sp.Expr) -> FiniteMechanism:
 def simulated(rows: Mapping[str, Sequence[arb]], pair: tuple[str, str], name: str) -> FiniteMechanism | None:
     """Return a table of short rational numbers near these probabilities that the mechanism with them can simulate.
 
-    Only the pair is compared. None where the rows are too much alike to tell how.
+    Only the pair is compared. None where the rows are too close to tell how.
 
     Guarantee
     ---------

@@ -12,7 +12,7 @@ from flint import arb
 
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.to_law import number
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0
 from symamp.numbers.rationals import rational_below
@@ -22,7 +22,10 @@ from symamp.randomizers.finite import distance
 from symamp.randomizers.mechanism import NotebookView, SubjectBase
 from symamp.randomizers.noise.nearby import Nearby, simulated, told_apart
 
-_BITS, _DIGITS, _FAR, _CELLS = 192, 56, 100, 4
+_BITS = 192  # of balls around masses
+_MASS_BITS = 56  # to which masses are rounded outward
+_WIDEST_STRIP = 100  # half the width, in units of the noise, from which on all mass lies in it
+_NEARBY_CELLS = 4  # of the distance of neighbours: accuracy against size of the table
 
 
 class PlanarLaplace(NotebookView, Parametrised, SubjectBase):
@@ -65,7 +68,7 @@ class PlanarLaplace(NotebookView, Parametrised, SubjectBase):
         if sign(1 - d) < 0:
             raise ArgumentError("neighbours", neighbours, "a distance of at most 1, the diameter")
         if self.parameters:
-            raise ArgumentError("neighbours", repr(self), "a number for eps0")
+            raise ArgumentError("neighbours", Problem(f"{self!r} has no number for eps0"), "give it by .at(eps0=...)")
         low, high = strip_mass(self["eps0"] * d)
         known = VariationRatio(sp.exp(self["eps0"] * d), high, self.local_ratio())
         with at_precision(_BITS):
@@ -98,14 +101,14 @@ def strip_mass(width: sp.Expr) -> tuple[sp.Rational, sp.Rational]:
     """
     with at_precision(_BITS):
         mass = _strip(number(width)() / 2)
-        return max(rational_below(mass, _DIGITS), sp.S.Zero), min(-rational_below(-mass, _DIGITS), sp.S.One)
+        return max(rational_below(mass, _MASS_BITS), sp.S.Zero), min(-rational_below(-mass, _MASS_BITS), sp.S.One)
 
 
 def _strip(half: arb) -> arb:
     """Return a ball around P(|Z_1| < half) for eps0 = 1: by Struve functions where series serve, else by its tail."""
-    if half > _FAR:
+    if half > _WIDEST_STRIP:
         return 1 - arb(0).union(4 * half.lower().sqrt() * (-half.lower()).exp())
-    with at_precision(flint.ctx.prec + 2 * _FAR):
+    with at_precision(flint.ctx.prec + 2 * _WIDEST_STRIP):
         x = arb(half)
         square, k0, k1 = x * x / 4, x.bessel_k(0), x.bessel_k(1)
         # L_-1 and L_0, modified Struve functions.
@@ -117,7 +120,7 @@ def _strip(half: arb) -> arb:
 
 def _below(eps0: arb, d: arb, third: arb) -> dict[str, list[arb]]:
     """Return the masses of strips across the line through two points, for the points 0, d and a third one on it."""
-    cuts = [d * i / _CELLS for i in range(_CELLS + 1)]
+    cuts = [d * i / _NEARBY_CELLS for i in range(_NEARBY_CELLS + 1)]
     rows = {}
     for label, x in (("0", arb(0)), ("d", d), ("third", third)):
         at = [_left(eps0 * (cut - x)) for cut in cuts]

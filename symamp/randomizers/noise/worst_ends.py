@@ -16,14 +16,26 @@ from flint import arb
 from sympy.core.relational import Relational
 
 from symamp.decompositions.to_law import number
-from symamp.errors import ArgumentError, SymampError
+from symamp.errors import ArgumentError, Problem, SymampError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
-from symamp.numbers.holomorphic import Holomorphic
 from symamp.numbers.surroundings import at_precision
+from symamp.numbers.systems import Holomorphic
 from symamp.randomizers.noise.additive_noise import Y
 from symamp.randomizers.noise.densities import values_between
 from symamp.randomizers.noise.density import formula_range, resolved
+
+_BITS = 128  # of all balls here
+_MOST_BOXES = 3_000  # in which a sign is looked for
+_LARGEST_DEGREE = 12  # of a polynomial whose sign is looked for
+_MOST_HALVINGS = 12  # of the interval of messages
+_DERIVATIVES = 4  # that are tried one after the other
+_CELLS = 256  # of messages on which masses are enclosed
+_LEVELS = 64  # at which losses are compared
+_END_SHARE = sp.Rational(1, 2**10)  # of the interval of inputs that counts as near an end
+_MOST_BITS = 20  # of a simple number between two others
+_SLACK = 1e-12  # relative: more than rounding takes
+_TINY = 1e-300  # keeps quotients finite
 
 # ------------------- A density in the plane of inputs and messages, cut by lines into strips that have one formula each
 
@@ -111,14 +123,13 @@ def _line(e: sp.Expr) -> Iterator[sp.Expr]:
     if along == across == 0:
         return
     if along == 0 or along.free_symbols or across.free_symbols:
-        raise ArgumentError("density", str(e), "cases that change on lines in x and y, not at an input")
+        curved = Problem(f"a case changes where {e} = 0, which is no line y = a + b x")
+        raise ArgumentError("density", curved, "write cases in y, or in y - x")
     yield normal(Y - e / along)
 
 
 # ----------- Signs of formulas on strips of inputs and messages: by balls on cells, and where a factor is 0 at a corner
 
-_MOST, _DEGREE = 3_000, 12
-"""Cells that are tried, and the largest degree of polynomials that are factored."""
 
 Box = tuple[arb, ...]
 
@@ -140,7 +151,7 @@ def positive(formula: sp.Expr, s: Strip) -> bool:
         if value((x, y)) > 0:
             continue
         tried += 1
-        if tried > _MOST:
+        if tried > _MOST_BOXES:
             return False
         p, r = (p1 + p2) / 2, (q1 + q2) / 2
         open_ += [(p1, p, q1, r), (p, p2, q1, r), (p1, p, r, q2), (p, p2, r, q2)]
@@ -152,7 +163,7 @@ def not_negative(formula: sp.Expr, s: Strip) -> bool:
     if formula == 0 or positive(formula, s):
         return True
     parts = sp.fraction(formula)
-    if not all(p.is_polynomial(X, Y) and sp.Poly(p, X, Y).total_degree() <= _DEGREE for p in parts):
+    if not all(p.is_polynomial(X, Y) and sp.Poly(p, X, Y).total_degree() <= _LARGEST_DEGREE for p in parts):
         return False
     powers = (f.as_base_exp() for f in sp.Mul.make_args(sp.factor(formula)))
     odd = [base if e.is_Integer else base**e for base, e in powers if not (e.is_Integer and e % 2 == 0)]
@@ -176,8 +187,7 @@ def _hull(low: sp.Expr, high: sp.Expr) -> arb:
 # What is an equality at an end of a range is decided by exact algebra, the rest on cells of inputs and messages
 # (docs/proofs/worst_pair.md).
 
-_BITS, _DEPTH, _ORDERS, _CELLS, _LEVELS, _SLACK, _TINY = 128, 12, 4, 256, 64, 1e-12, 1e-300
-_NEAR, _STEPS, _ZERO = sp.Rational(1, 2**10), 20, sp.S.Zero
+_ZERO = sp.S.Zero
 
 Ends = tuple[sp.Expr, sp.Expr]
 Floats = npt.NDArray[np.float64]
@@ -262,9 +272,9 @@ class _Ends:
         flat = all(c == 0 for column in upper for _, c in self._curvatures(column))
         if flat and all(j == 0 for column in upper for _, j in self._jumps(column)):
             return True  # r_x is constant beyond the middle: there are no such messages
-        message = self._early((self.a, self.a + (self.b - self.a) * _NEAR))
+        message = self._early((self.a, self.a + (self.b - self.a) * _END_SHARE))
         x = self._risen(message)
-        for _ in range(_DEPTH):
+        for _ in range(_MOST_HALVINGS):
             if x is None or self._is_early((self.a, x), message):
                 break
             x = (self.a + x) / 2
@@ -277,7 +287,7 @@ class _Ends:
         found: list[sp.Rational] = []
         for overtakes in (True, False):
             share, step = _ZERO, sp.Rational(1, 2)
-            for _ in range(_STEPS):
+            for _ in range(_MOST_BITS):
                 step /= 2
                 y = number(self.low + (self.high - self.low) * (share + step))()
                 f = self._at(here, y)
@@ -289,7 +299,7 @@ class _Ends:
     def _risen(self, message: sp.Expr) -> sp.Expr | None:
         """Return x > a up to which f(., message) is at least f(a, message), by a derivative; None if none is found."""
         x = self._left[0][0].right
-        for _ in range(_DEPTH):
+        for _ in range(_MOST_HALVINGS):
             along = self._along((self.a, x), message)
             derivative = None if along is None else self._first_derivative(along.formula)
             if derivative is not None and values_between(derivative, number(self.a)(), number(x)()) >= 0:
@@ -299,7 +309,7 @@ class _Ends:
 
     def _first_derivative(self, formula: sp.Expr) -> Holomorphic | None:
         """Return the first derivative that does not vanish at a; 0 for a constant."""
-        for _ in range(_ORDERS):
+        for _ in range(_DERIVATIVES):
             formula = _settled(sp.diff(formula, X))
             if formula == 0 or not is_zero(formula.xreplace({X: self.a})):
                 return Holomorphic(formula, X)
@@ -396,7 +406,7 @@ class _Ends:
             x1, x2, depth = open_.pop()
             if holds((x1, x2)):
                 continue
-            if depth == _DEPTH:
+            if depth == _MOST_HALVINGS:
                 return False
             between = (x1 + x2) / 2
             open_ += [(between, x2, depth + 1), (x1, between, depth + 1)]
@@ -414,7 +424,7 @@ class _Ends:
 def _simple_between(a: sp.Rational, b: sp.Rational) -> sp.Rational:
     """Return a fraction of few bits near the middle of two: it comes into exponents."""
     middle, bits = (a + b) / 2, 1
-    while abs((near := sp.Rational(round(middle * 2**bits), 2**bits)) - middle) * 4 > abs(a - b) and bits < _STEPS:
+    while abs((near := sp.Rational(round(middle * 2**bits), 2**bits)) - middle) * 4 > abs(a - b) and bits < _MOST_BITS:
         bits += 1
     return near
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import ClassVar
 
 import sympy as sp
 
+from symamp.decompositions.pair_groups import PairGroup, free_sets_groups
 from symamp.decompositions.randomizer import Orbit
+from symamp.formulas.order import constant_sign
 from symamp.randomizers.family import Family
 
 AVERAGE = "average"
+_HALF = sp.Rational(1, 2)
 
 
 class DisjointCover(Family):
@@ -22,13 +26,18 @@ class DisjointCover(Family):
     for every number of users: sets with more in common turn components (t, 1) and (1, t) into as much (t, t) and
     (1, 1), and t - E, 1 - t E is a mean-preserving spread of t - t E, 1 - E (convex order).
 
-    A subclass gives ``coverage``, and ``overlap`` if two sets do not fit beside each other. With ``packs`` a third
-    set beside x0 and x1 exists as soon as 3c <= 1. Where it is not known to exist, the other users' data are
-    represented by ``average``: an input drawn uniformly for each of them, which hides in the reference measure. That
-    is an average over data sets, so lower bounds stay lower bounds, and infima stay what they are.
+    A subclass gives ``coverage``, and ``overlap`` if two sets do not fit beside each other. With ``packs`` every
+    share of the messages outside of the sets of x0 and x1, and what is left to c from one of them, is the set of an
+    input: x2 is outside of both if 3c <= 1, else x2 has all that is outside and shares the rest of its set with x0, x3
+    with x1. Where no such input is known to exist, the other users' data are represented by ``average``: an input drawn
+    uniformly for each of them, which hides in the reference measure. That is an average over data sets, so lower
+    bounds stay lower bounds, and infima stay what they are.
     """
 
+    _internal_names = "coverage levels overlap packs ratio"
+
     packs: ClassVar[bool] = False
+    averages: ClassVar[bool] = True
     lists_all_inputs = False  # sets that overlap otherwise are not shown
 
     @abstractmethod
@@ -48,12 +57,33 @@ class DisjointCover(Family):
         t, c = self.ratio(), self.coverage()
         return t / (c * t + 1 - c), 1 / (c * t + 1 - c)
 
+    def sets(self) -> Mapping[tuple[str, ...], sp.Expr]:
+        """Return the shares of the messages that belong to the sets of some of the inputs that are shown, and no other.
+
+        What is left belongs to none of them.
+        """
+        c, common = self.coverage(), self.overlap()
+        pair: dict[tuple[str, ...], sp.Expr] = {("x0",): c - common, ("x1",): c - common}
+        if common != 0:
+            return {**pair, ("x0", "x1"): common}
+        if not self.packs or not c.is_number or c == _HALF:
+            return pair
+        if _is_at_most(3 * c, 1):
+            return {**pair, ("x2",): c}
+        outside = 1 - 2 * c
+        return {
+            ("x0",): outside,
+            ("x1",): outside,
+            ("x0", "x2"): c - outside,
+            ("x1", "x3"): c - outside,
+            ("x2", "x3"): outside,
+        }
+
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The worst pair, and a third input or an average one."""
-        c = self.coverage()
-        third = self.packs and c.is_Rational and 3 * c <= 1
-        return ("x0", "x1", "x2" if third else AVERAGE)
+        """The worst pair, and third inputs or an average one."""
+        found = tuple(sorted({x for names in self.sets() for x in names}))
+        return (*found, AVERAGE) if self.averages and not (self.packs and len(found) > 2) else found
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The inputs whose sets have least in common; a symmetry exchanges them."""
@@ -66,15 +96,20 @@ class DisjointCover(Family):
         """
         return pair if set(pair) == {"x0", "x1"} else None
 
+    def pair_groups(self) -> tuple[PairGroup, ...] | None:
+        """Whatever the sets are, they are sets of share c."""
+        return free_sets_groups(self.ratio(), self.coverage())
+
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """The messages that belong to one input, to two, to none."""
-        (high, low), c = self.levels(), self.coverage()
-        sets = [x for x in distinguished if x != AVERAGE]
-        common = self.overlap() if len(sets) == 2 else sp.Integer(0)
-        members: list[tuple[tuple[str, ...], sp.Expr]] = [((x,), c - common) for x in sets]
-        members += [(tuple(sets), common), ((), 1 - len(sets) * c + common)]
+        high, low = self.levels()
+        members: dict[tuple[str, ...], sp.Expr] = {}
+        for names, measure in self.sets().items():
+            seen = tuple(x for x in names if x in distinguished)
+            members[seen] = members.get(seen, sp.Integer(0)) + measure
+        members[()] = 1 - sp.Add(*(measure for names, measure in members.items() if names))
         found = []
-        for names, measure in members:
+        for names, measure in members.items():
             if measure == 0:
                 continue
             density = tuple(sp.Integer(1) if x == AVERAGE else high if x in names else low for x in distinguished)
@@ -82,6 +117,11 @@ class DisjointCover(Family):
             others = ((low, None if low in density else sp.Integer(1)), (high, None))
             found.append(Orbit(f"y in the sets of {', '.join(names) or 'none'}", measure, density, others))
         return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _is_at_most(number: sp.Expr, most: int) -> bool:
+    return constant_sign(number - most) <= 0
 
 
 def with_average(rows: Mapping[str, Mapping[str, sp.Expr]]) -> dict[str, dict[str, sp.Expr]]:

@@ -1,4 +1,4 @@
-"""Two-level set systems: each input has a set of messages; weight high inside, low outside; inputs are alike."""
+"""Two-level set systems: each input has a set of messages, with weight high inside and low outside."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class Share(NamedTuple):
 
 
 class AlikeInputs(Family):
-    """A family any inputs of which are alike; ``size`` is the parameter that counts them."""
+    """A family whose inputs can be exchanged; ``size`` is the parameter that counts them."""
+
+    _internal_names = "size"
 
     size: str
 
@@ -36,7 +38,7 @@ class AlikeInputs(Family):
         return tuple(f"x{i}" for i in range(self.count(self.size)))
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Inputs are alike, and so are pairs of them."""
+        """One pair: inputs can be exchanged."""
         return (("x0", "x1"),)
 
     @property
@@ -46,10 +48,12 @@ class AlikeInputs(Family):
 
 
 class ExchangeableSets(AlikeInputs):
-    """A family in which R(x)(y) is ``high`` if y is in the set of x and ``low`` if not, and any inputs are alike.
+    """A family in which R(x)(y) is ``high`` if y is in the set of x and ``low`` if not, and inputs can be exchanged.
 
     A subclass gives ``size``, ``levels`` and ``shares``.
     """
+
+    _internal_names = "levels shares"
 
     @abstractmethod
     def levels(self) -> tuple[sp.Expr, sp.Expr]:

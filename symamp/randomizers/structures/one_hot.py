@@ -31,6 +31,8 @@ class OneHot(AlikeInputs):
     coordinate of x. Among the further coordinates only the first letter in the list that occurs is recorded.
     """
 
+    _internal_names = "letters"
+
     @abstractmethod
     def letters(self) -> tuple[Letter, ...]:
         """Return the alphabet; letters with small own/other first give the fewest undecided orders."""

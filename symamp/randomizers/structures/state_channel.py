@@ -25,6 +25,8 @@ class StateChannel(Family):
     so that states which mix others never make a worse pair.
     """
 
+    _internal_names = "channel coordinate_number joint_counts"
+
     lists_all_inputs = False  # vectors that mix states otherwise are not shown
 
     @abstractmethod

@@ -12,11 +12,12 @@ import numpy as np
 from flint import arb
 
 from symamp.laws.law import BallGparv, Law, Level, ball_gparv, total
+from symamp.numbers.limits import CELL
 from symamp.numbers.surroundings import at_precision
-from symamp.sums.all_data_sets.floats import REACH, AllDataSetsEvidence, Cells, Parameters, RegionEvidence
+from symamp.sums.all_data_sets.floats import REACH, AllDataSetsEvidence, Cells, Parameters
 from symamp.sums.all_data_sets.integral import CellBound, TermBalls
 from symamp.sums.all_data_sets.laws import raised_to_majorant
-from symamp.sums.all_data_sets.search import SHARP, Found, FoundRegion, Searches
+from symamp.sums.all_data_sets.search import SHARP, Found, Searches
 from symamp.sums.divergence import Enclosure, Settings, positive_part, starting_precision
 
 _SLACK, _MOST_SLACK, _OF_EXCESS = 1e-3, 0.03, 0.06  # relative, of one cell
@@ -47,7 +48,6 @@ def enclose_all_data_sets(
     settings: Settings | None = None,
     *,
     mixed: bool = False,
-    halved: bool = True,
     searches: Searches | None = None,
     rough: bool = False,
 ) -> AllDataSetsEnclosure:
@@ -55,9 +55,8 @@ def enclose_all_data_sets(
 
     ``laws`` are those of G^x = (R(x0) - E R(x1))/R(x) under R(x), one for every input x that another user may hold,
     each complete; classes of inputs with the same law may be given once. ``mixed`` allows every mixture of the laws, as
-    the vertices of a polytope (docs/proofs/generic_all_data_sets.md): then they need not share E[G_+]. Without
-    ``halved`` all data sets are one region. ``searches`` are those of the same laws, where there were some before, and
-    ``rough`` says that parameters of another pair will do.
+    the vertices of a polytope (docs/proofs/generic_all_data_sets.md): then they need not share E[G_+]. ``searches``
+    are those of the same laws, where there were some before; ``rough``: parameters of another pair will do.
 
     Guarantee
     ---------
@@ -67,33 +66,24 @@ def enclose_all_data_sets(
 
     Raises ArgumentError if the laws have a null symbol or cannot belong to one pair of inputs.
     """
-    gap = (settings or Settings()).gap
+    settings = settings or Settings()
+    gap, limits = settings.gap, settings.limits
     bits, slack = starting_precision(n, gap), min(max(_SLACK, 0.5 * gap), _MOST_SLACK)
     known = searches or Searches(laws, mixed)
     distinct, gains, loss = known.prepared(level, n, bits)
-    regions = known.regions(level, n, halved, rough)
+    found = known.found(level, n, limits, rough)
     with at_precision(bits):
         everywhere = reduce(arb.max, gains).upper()
-        upper, evidence = arb(0), list[RegionEvidence]()
-        for r in regions:
-            parameters = None
-            if r.found is not None and r.log_value < float(everywhere.log()):
-                parameters = raised_to_majorant(r.found.parameters)
-            if r.found is None or parameters is None:
-                break
-            if r.region.steps and len(r.found.by_corner) != len(distinct):  # regions of other classes
-                break
-            # Cells need not be sharp where another region has the larger bound, or where all parameters are poor.
-            sharp = min(max(slack, 0.3 * (regions[0].log_value - r.log_value), _of_poor(r)), _MOST_SLACK)
-            corners = r.region.corners(len(distinct)) if r.region.steps else ()
-            found, cells = _certified(distinct, gains, parameters, r.found, n, mixed, sharp, corners)
-            upper = upper.max(found).upper()
-            evidence.append(RegionEvidence(r.region, parameters, cells))
-            if not upper < everywhere:
-                break
-        else:
-            whole = AllDataSetsEvidence(tuple(evidence))
-            return AllDataSetsEnclosure(arb(0), upper, "all data sets", bits, merging=arb(loss), evidence=whole)
+        if found is not None and found.log_value < float(everywhere.log()):
+            parameters = raised_to_majorant(found.parameters)
+            if parameters is not None:
+                # Cells need not be sharp where all parameters are poor.
+                slack = min(max(slack, _of_poor(found)), _MOST_SLACK)
+                upper, cells = _certified(distinct, gains, parameters, found, n, mixed, slack)
+                limits.charge(sum(len(c.ends) for c in cells) * CELL.of(sum(len(g.values) for g in distinct)))
+                if upper.upper() < everywhere:
+                    evidence, name = AllDataSetsEvidence(parameters, cells), "all data sets"
+                    return AllDataSetsEnclosure(arb(0), upper.upper(), name, bits, merging=arb(loss), evidence=evidence)
         return AllDataSetsEnclosure(arb(0), everywhere, "one user", bits)
 
 
@@ -101,24 +91,24 @@ def estimate_log_all_data_sets(
     laws: Sequence[Law],
     level: Level,
     n: int,
+    settings: Settings | None = None,
     *,
     mixed: bool = False,
-    halved: bool = True,
     searches: Searches | None = None,
     rough: bool = False,
 ) -> float:
     """Return an estimate of the logarithm of the bound, computed in floats; -inf for zero. Not a bound."""
     known = searches or Searches(laws, mixed)
     _, gains, _ = known.prepared(level, n, 128)
-    found = known.regions(level, n, halved, rough)
+    found = known.found(level, n, (settings or Settings()).limits, rough)
     with at_precision(128):
         trivial = max(float(gain.log()) if gain > 0 else -inf for gain in gains)
-    return min(max(r.log_value + _of_poor(r) for r in found), trivial)
+    return trivial if found is None else min(found.log_value + _of_poor(found), trivial)
 
 
-def _of_poor(r: FoundRegion) -> float:
+def _of_poor(found: Found) -> float:
     """Return how far cells may be above what poor parameters give: most of it remains in the bound."""
-    return 0.0 if r.found is None else min(_OF_EXCESS * max(r.found.excess - SHARP, 0.0), _MOST_SLACK)
+    return min(_OF_EXCESS * max(found.excess - SHARP, 0.0), _MOST_SLACK)
 
 
 def recomputed_bound(
@@ -127,25 +117,22 @@ def recomputed_bound(
     """Return the bound for given parameters and cells, at the ambient precision; without their majorant's proof."""
     balls = [ball_gparv(law, level) for law in laws]
     gains = [positive_part(g) for g in (balls if mixed else balls[:1])]
-    largest = arb(0)
-    for found in evidence.regions:
-        corners = found.region.corners(len(balls)) if found.region.steps else ()
-        results = _bad_parts(balls, found.parameters, n, corners)
-        for term, cells in zip(found.parameters.terms, found.cells, strict=True):
-            line = TermBalls(balls, gains, term, found.parameters.p_lo, n, 0.0, mixed=mixed, corners=corners)
-            parts, panels = [line.tail(cells.ends[-1], cells.tail_scale).uppers], line.panels(inf)
-            for (lo, hi), scale, slope in zip(pairwise(cells.ends), cells.scales, cells.slopes, strict=True):
-                bounds = [line.coarse(lo, hi, scale).uppers]
-                if not arb(term.a) * bounds[0][0] < _UNSEEN * reduce(arb.max, results):
-                    ways = {None, None if panels is None else panels.on(lo, hi)}
-                    bounds += [line.fine(lo, hi, (scale, slope), panel).uppers for panel in ways]
-                if mixed:  # all classes are bounded in the same way
-                    bounds = [min(bounds, key=lambda way: max(float(_least([x])) for x in way))]
-                parts.append(tuple(_least(corner) for corner in zip(*bounds, strict=True)))
-            factor = arb(term.a) / arb.pi()
-            results = [x + factor * total(corner) for x, corner in zip(results, zip(*parts, strict=True), strict=True)]
-        largest = largest.max(reduce(arb.max, results))
-    return largest
+    p = evidence.parameters
+    results = _bad_parts(balls, p, n)
+    for term, cells in zip(p.terms, evidence.cells, strict=True):
+        line = TermBalls(balls, gains, term, p.p_lo, n, 0.0, mixed=mixed)
+        parts, panels = [line.tail(cells.ends[-1], cells.tail_scale).uppers], line.panels(inf)
+        for (lo, hi), scale, slope in zip(pairwise(cells.ends), cells.scales, cells.slopes, strict=True):
+            bounds = [line.coarse(lo, hi, scale).uppers]
+            if not arb(term.a) * bounds[0][0] < _UNSEEN * reduce(arb.max, results):
+                ways = {None, None if panels is None else panels.on(lo, hi)}
+                bounds += [line.fine(lo, hi, (scale, slope), panel).uppers for panel in ways]
+            if mixed:  # all classes are bounded in the same way
+                bounds = [min(bounds, key=lambda way: max(float(_least([x])) for x in way))]
+            parts.append(tuple(_least(one) for one in zip(*bounds, strict=True)))
+        factor = arb(term.a) / arb.pi()
+        results = [x + factor * total(one) for x, one in zip(results, zip(*parts, strict=True), strict=True)]
+    return reduce(arb.max, results)
 
 
 def _least(bounds: Sequence[arb]) -> arb:
@@ -160,17 +147,16 @@ def _certified(
     n: int,
     mixed: bool,
     slack: float,
-    corners: Sequence[Sequence[float]],
 ) -> tuple[arb, tuple[Cells, ...]]:
-    results, cells = _bad_parts(laws, parameters, n, corners), []
-    by_corner, rows = found.by_corner, found.weights
-    if len(by_corner) != len(results):  # at another precision laws may coincide, or be merged otherwise
-        by_corner, rows = np.full(len(results), found.log_value), np.ones((len(rows), len(results)))
-    # Cells need not be sharp for corners that do not matter.
-    slacks = [max(slack, min(0.3 * (found.log_value - x), _OF_OTHERS)) for x in by_corner.tolist()]
+    results, cells = _bad_parts(laws, parameters, n), []
+    by_class, rows = found.by_class, found.weights
+    if len(by_class) != len(results):  # at another precision laws may coincide, or be merged otherwise
+        by_class, rows = np.full(len(results), found.log_value), np.ones((len(rows), len(results)))
+    # Cells need not be sharp for classes that do not matter.
+    slacks = [max(slack, min(0.3 * (found.log_value - x), _OF_OTHERS)) for x in by_class.tolist()]
     for term, log_term, weights in zip(parameters.terms, found.log_terms, rows.tolist(), strict=True):
         unit = log_term - log(term.a)
-        line = TermBalls(laws, gains, term, parameters.p_lo, n, unit, mixed=mixed, corners=corners, weights=weights)
+        line = TermBalls(laws, gains, term, parameters.p_lo, n, unit, mixed=mixed, weights=weights)
         share = exp(min(found.log_value - log_term, 12.0))  # small terms need not be sharp
         if not any(reduce(arb.max, results) < gain for gain in gains):
             return arb("inf"), ()
@@ -183,7 +169,7 @@ def _certified(
 
 
 def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tuple[list[arb], Cells]:
-    """Return bounds on one integral over u > 0 for each corner, cell by cell, each as wide as is sharp enough."""
+    """Return bounds on one integral over u > 0 for each class, cell by cell, each as wide as is sharp enough."""
     top, lobe = REACH / line.term.sigma, line.width
     ends, scales, slopes, results = [0.0], [], [], [arb(0)] * line.count
     panels, panel, last = line.panels(0.1 * min(slacks)), None, inf
@@ -231,15 +217,12 @@ def _excess(bound: CellBound, slacks: Sequence[float], negligible: float) -> flo
     )
 
 
-def _bad_parts(
-    laws: Sequence[BallGparv], parameters: Parameters, n: int, corners: Sequence[Sequence[float]]
-) -> list[arb]:
-    """Return max_x E[z+ e^(b z)] e^(a p_lo) E[e^(b z - a z+)]^N at each corner."""
+def _bad_parts(laws: Sequence[BallGparv], parameters: Parameters, n: int) -> list[arb]:
+    """Return max_x E[z+ e^(b z)] e^(a p_lo) E[e^(b z - a z+)]^N at each class."""
     a, b = arb(parameters.tilt_a), arb(parameters.tilt_b)
     victim, logs = arb(0), list[arb]()
     for g in laws:
         atoms = list(zip(g.values, g.masses, strict=True))
         victim = victim.max(total([p * z * (b * z).exp() for z, p in atoms if z > 0]))
         logs.append((g.null_mass + total([p * (b * z - a * z.max(arb(0))).exp() for z, p in atoms])).log())
-    rows = [total([arb(share) * x for share, x in zip(row, logs, strict=True)]) for row in corners] or logs
-    return [victim * (a * arb(parameters.p_lo) + (n - 1) * x).exp() for x in rows]
+    return [victim * (a * arb(parameters.p_lo) + (n - 1) * x).exp() for x in logs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite, log, pi, sqrt
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symamp.laws.law import BallGparv, Floats
+from symamp.numbers.limits import TERM, Limits
 from symamp.numbers.optional import erfcx
-from symamp.numbers.work import spend
 from symamp.sums.tilted import exp_minus_linear, turned
 
 # --- The parameters of one evaluation of the bound over all data sets: plain doubles, from which it can be recomputed
@@ -49,40 +49,11 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class Region:
-    """Data sets whose shares of the classes of inputs lie in a simplex; at first its corners are the classes alone.
+class AllDataSetsEvidence:
+    """All that a recomputation of the bound needs besides the laws, eps and n: parameters, and cells term by term."""
 
-    A step (i, j, half) halves the edge between corners i and j: its middle replaces corner i (half 0) or j (half 1).
-    """
-
-    steps: tuple[tuple[int, int, int], ...] = ()
-
-    def halves(self, i: int, j: int) -> tuple[Region, Region]:
-        """Return the two halves."""
-        return Region((*self.steps, (i, j, 0))), Region((*self.steps, (i, j, 1)))
-
-    def corners(self, classes: int) -> list[list[float]]:
-        """Return the shares of the classes at each corner: dyadic numbers."""
-        found = [[float(i == k) for k in range(classes)] for i in range(classes)]
-        for i, j, half in self.steps:
-            found[j if half else i] = [(a + b) / 2.0 for a, b in zip(found[i], found[j], strict=True)]
-        return found
-
-
-@dataclass(frozen=True)
-class RegionEvidence:
-    """What bounds the data sets of one region: parameters, and cells term by term."""
-
-    region: Region
     parameters: Parameters
     cells: tuple[Cells, ...]
-
-
-@dataclass(frozen=True)
-class AllDataSetsEvidence:
-    """All that a recomputation of the bound needs besides the laws, eps and n: regions that cover all data sets."""
-
-    regions: tuple[RegionEvidence, ...]
 
 
 # ---------- The transforms M_x and A_x of the bound over all data sets, in floats and for all classes of inputs at once
@@ -94,22 +65,19 @@ Waves = NDArray[np.complex128]
 _STEPS, _STEADY, _ALONE = 14, 1e-3, 4.0
 _NEXT_TO_NOTHING = 1e-15 - 1.0
 _AT_ONCE = 2**15  # numbers that a cache holds
-_CALL, _TURN, _TERM, _CORNER = 50.0, 0.01, 0.001, 0.3  # units of work
 
 
 @dataclass(frozen=True)
 class FloatClasses:
     """The laws of G^x, one row a class of inputs, padded with atoms of mass 0; ``mean`` is their common mean 1 - E.
 
-    ``mixed`` says that all mixtures of the laws may occur too. ``corners`` has a row for each corner of a region of
-    data sets, the shares of the classes there; None for all data sets, whose corners are the classes.
+    ``mixed`` says that all mixtures of the laws may occur too.
     """
 
     values: Floats
     masses: Floats
     mean: float
     mixed: bool = False
-    corners: Floats | None = None
 
     @cached_property
     def _shared(self) -> tuple[Floats, Floats]:
@@ -144,21 +112,9 @@ class FloatClasses:
         chosen = list(rows)
         return FloatClasses(self.values[chosen], self.masses[chosen], self.mean, self.mixed)
 
-    def corner(self, k: int) -> FloatClasses:
-        """Return one corner alone."""
-        if self.corners is None:
-            return self.only([k])
-        rows = np.flatnonzero(self.corners[k])
-        return replace(self.only(rows.tolist()), corners=self.corners[k : k + 1, rows])
-
-    def at_corners(self, found: Floats) -> Floats:
-        """Return at the corners what is linear in the shares of the classes, which are the last axis."""
-        return found if self.corners is None else np.asarray(found @ self.corners.T)
-
     def log_mgf(self, s: Floats, lam: Floats) -> Floats:
         """Return log M_x(s) = log E[e^(s z - lam z+)] for arrays s, lam of one shape; the classes are the last axis."""
         s, lam = np.broadcast_arrays(s, lam)
-        spend(_CALL + _TURN * s.size * self.values.size)
         x = s[..., None, None] * self.values - lam[..., None, None] * np.maximum(self.values, 0.0)
         linear = s[..., None] * self.mean - lam[..., None] * self.gains
         below_one = linear + np.einsum("...xk,xk->...x", exp_minus_linear(x), self.masses)
@@ -176,7 +132,6 @@ class FloatClasses:
     def transforms(self, s: float, lam: float, sigma: float, p_lo: float, u: Floats) -> tuple[Floats, Floats]:
         """Return (log|M_x|, |A_x|) at s + iu, arrays of shape (frequencies, classes)."""
         rows = max(_AT_ONCE // max(len(self._shared[0]), 1), 1)
-        spend(_CALL + len(u) * len(self._shared[0]) * (_TURN + _TERM * len(self.values)))
         parts = [self._transforms(s, lam, sigma, p_lo, u[i : i + rows]) for i in range(0, max(len(u), 1), rows)]
         log_m, sizes = zip(*parts, strict=True)
         return np.concatenate(log_m), np.concatenate(sizes)
@@ -213,14 +168,14 @@ class FloatClasses:
 
 
 def best_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
-    """Return v = 1/c that minimises -log v + log sum_k e^(exponents_k + alphas_k v), corners on the last axis.
+    """Return v = 1/c that minimises -log v + log sum_k e^(exponents_k + alphas_k v), classes on the last axis.
 
     The exponents are N L_k, with the logarithms of weights, and the alphas N alpha_k. Any v > 0 is allowed.
     """
     rows = np.arange(len(exponents))
     top = exponents.argmax(axis=1)
     v = 1.0 / alphas[rows, top]
-    # Where one corner alone counts, its own alpha is the best c.
+    # Where one class alone counts, its own alpha is the best c.
     alone = exponents + alphas * v[:, None] < (exponents[rows, top] + 1.0 - _ALONE)[:, None]
     alone[rows, top] = True
     shared = ~alone.all(axis=1)
@@ -231,7 +186,7 @@ def best_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
 
 def _shared_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
     """Return the same by Newton's steps for log v, halvings of the bracket where they leave it: a convex function."""
-    exponents, alphas = exponents.T.copy(), alphas.T.copy()  # sums over few corners are quick along the first axis
+    exponents, alphas = exponents.T.copy(), alphas.T.copy()  # sums over few classes are quick along the first axis
     low, high = -np.log(alphas.max(axis=0)), -np.log(alphas.min(axis=0))
     y = 0.5 * (low + high)
     with np.errstate(all="ignore"):
@@ -254,16 +209,14 @@ def _shared_inverse_scale(exponents: Floats, alphas: Floats) -> Floats:
 
 
 def log_integrands(g: FloatClasses, log_m: Floats, size: Floats, n: int, weights: Floats) -> Floats:
-    """Return log of (c/e) e^(N (L + alpha/c)) for each corner at each frequency; N = n - 1.
+    """Return log of (c/e) e^(N (L + alpha/c)) for each class at each frequency; N = n - 1.
 
     ``log_m`` and ``size`` are log|M| and |A|, of shape (frequencies, classes); c is the best one for the sum over the
-    corners with the ``weights``.
+    classes with the ``weights``.
     """
-    spend(_CORNER * log_m.size)
     top = log_m.max(axis=1, keepdims=True)
     floored = np.maximum(log_m, top - 80.0 / (n - 1))  # any larger value than |M| is allowed; zeros are not
     exponents, alphas = (n - 1) * floored, (n - 1) * np.maximum(size, 1e-300) * np.exp(-floored)
-    exponents, alphas = g.at_corners(exponents), g.at_corners(alphas)
     v = best_inverse_scale(exponents + np.log(weights), alphas)[:, None]
     share = alphas * v
     # As L may be raised, alpha/c is never more than 1 + log(alpha/c).
@@ -285,7 +238,7 @@ _CANCELLED = 1e-12  # what is left of a sum of doubles of either sign
 
 
 def saddles(g: FloatClasses, n: int) -> list[tuple[float, int, float]]:
-    """Return (height, corner, v) where height = N log M(v) - 2 log v is least in v, for the corners of largest height.
+    """Return (height, class, v) where height = N log M(v) - 2 log v is least in v, for the classes of largest height.
 
     Those within ``_NEAR`` of the largest: these data sets may be the worst.
     """
@@ -303,21 +256,21 @@ def saddles(g: FloatClasses, n: int) -> list[tuple[float, int, float]]:
             i = int(own.argmin())
             low, high = around[max(i - 1, 0)], around[min(i + 1, len(around) - 1)]
             around = low * (high / low) ** _BETWEEN
-            own = _heights(g.corner(x), n, around)[:, 0]
+            own = _heights(g.only([x]), n, around)[:, 0]
         found.append((float(own.min()), x, float(around[int(own.argmin())])))
     found.sort(reverse=True)
     return [at for at in found if at[0] >= found[0][0] - _NEAR]
 
 
 def _heights(g: FloatClasses, n: int, v: Floats) -> Floats:
-    found = (n - 1) * g.at_corners(g.log_mgf(v, np.zeros(1))) - 2.0 * np.log(v)[:, None]
+    found = (n - 1) * g.log_mgf(v, np.zeros(1)) - 2.0 * np.log(v)[:, None]
     return np.where(np.isfinite(found), found, np.inf)
 
 
 def log_size_at(g: FloatClasses, n: int, v: float) -> float:
-    """Return an estimate of log E[S_+]/n at a corner: by the saddle point, with few positive ones by an integral."""
-    curvature = (n - 1) * float(g.at_corners(g.variance(v, 0.0))[0]) + 2.0 / v**2
-    top = (n - 1) * float(g.at_corners(g.log_mgf(np.array([v]), np.zeros(1)))[0, 0]) - 2.0 * log(v)
+    """Return an estimate of log E[S_+]/n at a class: by the saddle point, with few positive ones by an integral."""
+    curvature = (n - 1) * float(g.variance(v, 0.0)[0]) + 2.0 / v**2
+    top = (n - 1) * float(g.log_mgf(np.array([v]), np.zeros(1))[0, 0]) - 2.0 * log(v)
     rough = top - 0.5 * log(2.0 * pi * curvature) - log(n)
     if not isfinite(rough) or positive_messages(g, n) > FEW_POSITIVE:
         return rough
@@ -326,7 +279,7 @@ def log_size_at(g: FloatClasses, n: int, v: float) -> float:
     steps = int(min(np.ceil(2.5 * reach * sqrt(curvature)), MOST_STEPS))
     zeta = v + 1j * np.linspace(0.0, reach, steps + 1)
     logs = np.log1p(np.einsum("uxk,xk->ux", np.expm1(zeta[:, None, None] * g.values), g.masses))
-    logs = (n - 1) * g.at_corners(logs)[:, 0] + np.mean(logs, axis=1)
+    logs = n * logs[:, 0]
     terms = np.exp(logs - logs[0].real + 0.5 * square * zeta**2) / zeta**2
     value = max(float(terms.real.sum() - 0.5 * terms[0].real), _CANCELLED * float(np.abs(terms).sum()))
     return log(value * reach / (steps * pi * n)) + float(logs[0].real)
@@ -338,9 +291,9 @@ def positive_messages(g: FloatClasses, n: int) -> float:
 
 
 def log_bads_at(g: FloatClasses, n: int, p_lo: float, tilts: Floats, b: float) -> Floats:
-    """Return the logarithm of the first line of the bound at each corner, row by row for some tilts a."""
+    """Return the logarithm of the first line of the bound at each class, row by row for some tilts a."""
     victim = (g.masses * np.maximum(g.values, 0.0) * np.exp(b * g.values)).sum(axis=1).max()
-    others = g.at_corners(g.log_mgf(np.full_like(tilts, b), tilts))
+    others = g.log_mgf(np.full_like(tilts, b), tilts)
     return np.asarray((tilts * p_lo + np.log(victim))[:, None] + (n - 1) * others)
 
 
@@ -358,7 +311,7 @@ def bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[floa
         victim = float((g.masses * plus * np.exp(b * g.values)).sum(axis=1).max())
         tilts = np.geomspace(1e-3 * scale, max(30.0 * scale, 4.0 * b), 40)
         for _ in range(2):
-            others = g.at_corners(g.log_mgf(np.full_like(tilts, b), tilts)).max(axis=1)
+            others = g.log_mgf(np.full_like(tilts, b), tilts).max(axis=1)
             p = (log_target - log(victim) - (n - 1) * others) / tilts
             if np.isnan(p).all():  # beyond the range of doubles
                 break
@@ -368,11 +321,10 @@ def bad_part(g: FloatClasses, n: int, v: float, log_target: float) -> tuple[floa
     return best if best[0] > 0.0 else None
 
 
-# ----------------- Lines of integration of the bound over all data sets, and their integrals for each corner, in floats
+# ----------------- Lines of integration of the bound over all data sets, and their integrals for each class, in floats
 
 SMOOTHER, _FEW = 0.006, 150.0
 _FAR, _SCREEN = 30.0, 3
-_POINT = 0.03  # units of work
 _MOST_TERMS = 2e7
 """So many terms of a sum, widths of the main lobe times values of the laws, take seconds: a line that asks for more is
 not used."""
@@ -384,7 +336,7 @@ def smoothing(n: int) -> float:
 
 
 def best_lines(g: FloatClasses, n: int, rates: Floats, near: Sequence[float], weights: Floats) -> list[Term]:
-    """Return for each rate the line of integration that is best for a weighted sum of the corners.
+    """Return for each rate the line of integration that is best for a weighted sum of the classes.
 
     With |M|^N taken as normal in u, the integral of |M|^N/|zeta|^2 is e^(N K) pi erfcx(s (N K''/2)^(1/2))/s.
     """
@@ -395,15 +347,13 @@ def best_lines(g: FloatClasses, n: int, rates: Floats, near: Sequence[float], we
     s = np.geomspace(0.3 * min(near), 3.0 * (max(near) + rates), 60).T
     for points in (60, 25, 25):
         lam = lam[:, :points]
-        spend(_POINT * s.size * g.values.size)
         heights = g.log_mgf(s, lam)
         x = s[..., None, None] * g.values - lam[..., None, None] * plus
         tilted = g.masses * np.exp(x - heights[..., None])
         spread = (tilted * g.values**2).sum(axis=-1) - (tilted * g.values).sum(axis=-1) ** 2
         sizes = np.einsum("...xk,xk->...x", np.exp((s - lam)[..., None, None] * plus), g.masses * plus)
-        height, curvature, size = (g.at_corners(found) for found in ((n - 1) * heights, (n - 1) * spread, sizes))
-        at = s[..., None]
-        value = height + np.log(weights * size * erfcx(at * np.sqrt(0.5 * np.maximum(curvature, 0.0))) / at)
+        at, curvature = s[..., None], (n - 1) * np.maximum(spread, 0.0)
+        value = (n - 1) * heights + np.log(weights * sizes * erfcx(at * np.sqrt(0.5 * curvature)) / at)
         value = np.logaddexp.reduce(value, axis=-1)
         i = np.where(np.isfinite(value), value, np.inf).argmin(axis=1)
         rows = np.arange(len(rates))
@@ -412,8 +362,10 @@ def best_lines(g: FloatClasses, n: int, rates: Floats, near: Sequence[float], we
     return [Term(1.0, float(rate), float(x), smooth / float(x)) for rate, x in zip(rates, best, strict=True)]
 
 
-def log_term(g: FloatClasses, n: int, term: Term, p_lo: float, weights: Floats, reach: float | None = None) -> Floats:
-    """Return log of the integral of one term with a = 1 for each corner, by the trapezoidal rule.
+def log_term(
+    g: FloatClasses, n: int, term: Term, p_lo: float, weights: Floats, limits: Limits, reach: float | None = None
+) -> Floats:
+    """Return log of the integral of one term with a = 1 for each class, by the trapezoidal rule.
 
     ``reach`` restricts it to so many widths of the main lobe: enough for choosing parameters.
     """
@@ -428,8 +380,10 @@ def log_term(g: FloatClasses, n: int, term: Term, p_lo: float, weights: Floats, 
     if not 0.0 < top / width < min(MOST_STEPS, _MOST_TERMS / g.values.size):
         return unusable
     steps = int(np.ceil(2.5 * top / width))
+    classes, messages = g.values.shape
+    limits.charge(TERM.of(steps * classes * (messages * (1.0 + classes / 10.0) + 30.0)))
     u = np.linspace(0.0, top, steps + 1)
-    if len(g.values) > _SCREEN and reach is None and g.corners is None:
+    if len(g.values) > _SCREEN and reach is None:
         # Where the classes with the largest M(s) are negligible, the others are taken to be so too.
         screen, _ = g.only(np.argsort(heights)[-_SCREEN:].tolist()).transforms(term.s, term.lam, term.sigma, p_lo, u)
         u = u[~((n - 1) * (screen - screen[0]) <= -30.0).all(axis=1)]  # what is beyond the range of doubles is kept

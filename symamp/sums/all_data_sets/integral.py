@@ -12,7 +12,6 @@ from flint import acb, acb_mat, acb_series, arb, arb_mat, arb_poly
 from numpy.polynomial.polynomial import polyval
 
 from symamp.laws.law import BallGparv, Floats, total
-from symamp.numbers.work import spend
 from symamp.sums.all_data_sets.floats import Term, best_inverse_scale
 
 # --- The transforms M_x, and P, Q, R of A_x = G+ P + Q R, of one term and one class of inputs, with derivatives in u
@@ -137,7 +136,6 @@ _FEWEST = 2.0
 _MOST_FAILED = 4
 """After so many refusals cells of this term are taken to be as long as panels."""
 
-_EXPANSION, _VALUE = 100.0, 10.0  # units of work
 
 Jet = tuple[arb, arb, arb]
 
@@ -246,7 +244,6 @@ class _Series:
     def _logarithms(self, u: arb) -> tuple[list[arb], list[arb]] | None:
         """Return the Taylor coefficients of log|M(u + t)| and log|A(u + t)| in t."""
         c, size = self._c, _ORDER + 1
-        spend(_EXPANSION + _VALUE * len(c.values))
         waves = [acb(0, u * z).exp() for z in c.values]
         columns = [[wave * x for x in row] for wave, row in zip(waves, self._powers, strict=True)]
         m, gained, slow, lost = (acb_series(row, prec=size) for row in (self._weights * acb_mat(columns)).tolist())
@@ -268,7 +265,6 @@ def _jet(polynomials: Sequence[arb_poly], t: arb) -> Jet:
 
 _FLOOR = 70.0  # |M|^N is not followed below e^-70 of its largest value
 _FAR = 60.0
-_CELL, _CLASS = 300.0, 60.0  # units of work
 _MOST_GROWTH, _MOST_EXPONENT = 50.0, 600.0
 _MANY_USERS = 10_000
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
@@ -277,7 +273,7 @@ _POINTS = 33  # of a panel, between which log c is taken to be linear
 
 @dataclass(frozen=True)
 class CellBound:
-    """Bounds on the integrals over one cell, one for each corner, and what they would be without slack.
+    """Bounds on the integrals over one cell, one for each class, and what they would be without slack.
 
     They were obtained with c = scale e^(slope (u - middle)).
     """
@@ -316,8 +312,8 @@ class _Expansion:
 class TermBalls:
     """One term and all classes; every bound is in units of e^unit.
 
-    ``mixed`` says that all mixtures of the classes may occur too; ``corners`` are those of a region of data sets, and
-    ``weights`` what each of them counts for in the choice of c.
+    ``mixed`` says that all mixtures of the classes may occur too; ``weights`` are what each class counts for in the
+    choice of c.
     """
 
     def __init__(
@@ -330,18 +326,15 @@ class TermBalls:
         unit: float,
         *,
         mixed: bool = False,
-        corners: Sequence[Sequence[float]] = (),
         weights: Sequence[float] | None = None,
     ) -> None:
-        self.count = len(corners) or len(laws)
+        self.count = len(laws)
         self._log_weights = np.log(np.ones(self.count) if weights is None else np.array(weights))
         self.term, self.N, self.unit = term, arb(n - 1), arb(unit)
         self.s, self.square = arb(term.s), arb(term.sigma) ** 2
         self.classes = [ClassTransforms(g, term, p_lo) for g in laws]
         self.gains = [*gains] if mixed else [gains[0]] * len(laws)
         self.most_gain, self.mixed = reduce(arb.max, gains), mixed
-        self._shares = np.array(corners if corners else np.eye(len(laws)))
-        self.corners = [[(i, arb(share)) for i, share in enumerate(row) if share > 0.0] for row in corners]
         lost = [c.lost for c in self.classes]
         self.lost = [reduce(arb.max, lost)] * len(lost) if mixed else lost
         self._panel_c: tuple[Panel, Floats, Floats] | None = None
@@ -351,18 +344,13 @@ class TermBalls:
         sizes = [float(self._size(i, arb(0)) / c.mgf) for i, c in enumerate(self.classes)]
         largest = sizes[self.order[0]]
         self.far = [
-            not (mixed or corners) and x < max(floats) - _FAR and a < 20.0 * largest
-            for x, a in zip(floats, sizes, strict=True)
+            not mixed and x < max(floats) - _FAR and a < 20.0 * largest for x, a in zip(floats, sizes, strict=True)
         ]
 
     def _size(self, i: int, modulus2: arb) -> arb:
         """Return a bound on |A| of one class where |zeta|^2 is at most ``modulus2``."""
         c = self.classes[i]
         return self.most_gain * c.positive + (c.mixed + self.square * modulus2 * c.plain) * self.lost[i]
-
-    def at_corners(self, values: Sequence[arb]) -> list[arb]:
-        """Return at the corners what is linear in the shares of the classes."""
-        return [total([share * values[i] for i, share in row]) for row in self.corners] or list(values)
 
     @property
     def width(self) -> float:
@@ -375,18 +363,17 @@ class TermBalls:
 
         inf as soon as one class shows that it will be above ``most``.
         """
-        spend(_CLASS * len(self.classes))
         left, right = arb(lo), arb(hi)
         common = self._log_weight(left) - self.unit
         limit = log(most / (hi - lo)) - float(common)
         found: dict[int, tuple[arb, arb]] = {}
         for i in self.order:
             exponent, alpha = found[i] = self._crude(i, left, right)
-            if not self.corners and float(exponent + alpha.log()) > limit:
+            if float(exponent + alpha.log()) > limit:
                 return CellBound((arb("inf"),) * self.count, 1.0)
         lines = [found[i] for i in range(len(found))]
         scale = scale or self._scale(*zip(*lines, strict=True))
-        top = reduce(arb.max, self.at_corners([self._raised(e, a / arb(scale)) for e, a in lines]))
+        top = reduce(arb.max, [self._raised(e, a / arb(scale)) for e, a in lines])
         return CellBound(((right - left) * arb(scale) * (top - 1 + common).exp(),) * self.count, scale)
 
     def panels(self, most: float) -> PanelSource | None:
@@ -401,7 +388,6 @@ class TermBalls:
 
         They are those of a panel that holds the cell, if there is one. ``c`` is (scale, slope).
         """
-        spend(_CELL + _CLASS * len(self.classes))
         left, right = arb(lo), arb(hi)
         middle, half = (left + right) / 2, (right - left) / 2
         across = left.union(right)
@@ -428,16 +414,12 @@ class TermBalls:
         def flat(height: arb, alpha: arb) -> _Parabola:
             return _Parabola(self._raised(height, alpha / c_least) + highest, arb(0), arb(0))
 
-        classes = [
+        parabolas = [
             flat(*x) if isinstance(x, tuple) else self._parabola(x, c_middle, gamma, half, weight) for x in rough
         ]
-        columns = [
-            self.at_corners(column) for column in zip(*((q.height, q.slope, q.bend) for q in classes), strict=True)
-        ]
-        parabolas = [_Parabola(*row) for row in zip(*columns, strict=True)]
         uppers = tuple(_integral(q, half) for q in parabolas)
-        is_rough = (self._shares[:, list(crude)] > 0.0).any(axis=1)
-        ideals = np.where(is_rough, 0.0, _ideals(parabolas, float(half)))
+        ideals = _ideals(parabolas, float(half))
+        ideals[list(crude)] = 0.0
         return CellBound(uppers, scale, tuple(ideals.tolist()), slope)
 
     def tail(self, start: float, scale: float | None = None) -> CellBound:
@@ -446,17 +428,14 @@ class TermBalls:
         sizes = [self._size(i, arb(0)).max(c.plain * self.lost[i]) for i, c in enumerate(self.classes)]
         alphas = [self.N * size / c.mgf for size, c in zip(sizes, self.classes, strict=True)]
         scale = scale or self._scale(self.log_mgf, alphas)
-        heights, alphas = self.at_corners(self.log_mgf), self.at_corners(alphas)
-        top = reduce(arb.max, [e + a / arb(scale) for e, a in zip(heights, alphas, strict=True)])
+        top = reduce(arb.max, [e + a / arb(scale) for e, a in zip(self.log_mgf, alphas, strict=True)])
         power = top - 1 + self.square * (self.s**2 - u * u) / 2 - self.unit
         bound = arb(scale) * power.exp() * (1 / u**2 + self.square) / (self.square * u)
         return CellBound((bound,) * self.count, scale)
 
     def _scales(self, exponents: Floats, alphas: Floats) -> list[float]:
-        """Return the best c for a sum over the corners, row by row, from N log|M| and N alpha of the classes."""
+        """Return the best c for a sum over the classes, row by row, from N log|M| and N alpha of the classes."""
         with np.errstate(all="ignore"):
-            if self.corners:
-                exponents, alphas = exponents @ self._shares.T, alphas @ self._shares.T
             v = best_inverse_scale(exponents + self._log_weights, np.maximum(alphas, 1e-300))
             c = 1.0 / v
         return np.where(np.isfinite(c) & (c > 0.0), c, 1.0).tolist()  # type: ignore[no-any-return]

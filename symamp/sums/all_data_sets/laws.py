@@ -11,7 +11,7 @@ import flint
 import numpy as np
 from flint import arb
 
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem
 from symamp.laws.law import BallGparv, Law, Level, ball_gparv, total
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.floats import FloatClasses, Parameters, Term, saddles
@@ -29,9 +29,9 @@ def prepared_laws(
     The singular part, if any, is in G+ only.
     """
     if not laws:
-        raise ArgumentError("laws", "none", "the law of at least one input")
+        raise ArgumentError("laws", Problem("there is none"), "give the law of at least one input")
     if not all(law.complete for law in laws):
-        raise ArgumentError("laws", "a law with a null symbol", "laws of messages under a real input")
+        raise ArgumentError("laws", Problem("one has a null symbol"), "give laws of messages under inputs")
     with at_precision(bits):
         balls = [ball_gparv(law, level) for law in laws]
         if mixed:
@@ -39,7 +39,7 @@ def prepared_laws(
             return few, [positive_part(g) + g.singular for g in few], 0.0
         gains = [positive_part(g) + g.singular for g in balls]
         if not all(gain.overlaps(gains[0]) for gain in gains):
-            raise ArgumentError("laws", "laws with different E[G_+]", "laws that belong to one pair of inputs")
+            raise ArgumentError("laws", Problem("their E[G_+] differ"), "give laws for one pair of inputs")
         few, loss = _few(_merged(balls), level, n)
         return few, [min(gains, key=lambda x: float(x.rad()))], loss
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import inf, isfinite, log, sqrt
 
 import numpy as np
 from flint import arb
 
 from symamp.laws.law import BallGparv, Floats, Law, Level
+from symamp.numbers.limits import LINES, PROGRAM, SADDLES, Limits
 from symamp.numbers.optional import linprog
 from symamp.numbers.surroundings import at_precision
-from symamp.numbers.work import is_spent
 from symamp.sums.all_data_sets.floats import (
     FEW_POSITIVE,
     SMOOTHER,
     FloatClasses,
     Parameters,
-    Region,
     Term,
     bad_part,
     best_lines,
@@ -55,15 +54,15 @@ _SOLUTIONS, _COST_RANGE = 3, 22.0
 class Found:
     """Parameters, the logarithm of the bound they give, and that of each term, all estimated in floats.
 
-    ``excess`` is how far ``log_value`` is above the largest divergence of a corner, ``binding`` what each corner counts
-    for in the largest bound of a corner, ``saddle`` the tilt v of the worst one. A row for each term, a column for each
-    corner: ``weights`` in the choice of c, ``rests`` what is beyond the main lobe, in the logarithm.
+    ``excess`` is how far ``log_value`` is above the largest divergence of a class, ``binding`` what each class counts
+    for in the largest bound of a class, ``saddle`` the tilt v of the worst one. A row for each term, a column for each
+    class: ``weights`` in the choice of c, ``rests`` what is beyond the main lobe, in the logarithm.
     """
 
     parameters: Parameters
     log_value: float
     log_terms: tuple[float, ...]
-    by_corner: Floats
+    by_class: Floats
     excess: float
     binding: Floats
     saddle: float
@@ -71,20 +70,21 @@ class Found:
     rests: Floats
 
 
-def search(g: FloatClasses, n: int) -> Found | None:
+def search(g: FloatClasses, n: int, limits: Limits) -> Found | None:
     """Return good parameters, None if there are none: too few positive messages are expected."""
     with np.errstate(all="ignore"):  # what overflows is no candidate
-        return _search(g, n)
+        return _search(g, n, limits)
 
 
-def _search(g: FloatClasses, n: int) -> Found | None:
+def _search(g: FloatClasses, n: int, limits: Limits) -> Found | None:
+    limits.charge(SADDLES.of(g.values.size))
     near = saddles(g, n)
-    log_size = max(log_size_at(g.corner(x), n, v) for _, x, v in near)
+    log_size = max(log_size_at(g.only([x]), n, v) for _, x, v in near)
     if not isfinite(log_size):
         return None
     are_few = positive_messages(g, n) < FEW_POSITIVE
     best: Found | None = None
-    columns = _Columns(g, n, near, log_size)
+    columns = _Columns(g, n, near, log_size, limits)
     for share in _BAD_SHARES if are_few else (_BAD_SHARE,):
         bads = [bad_part(g, n, v, log_size + log(share)) for _, _, v in near]
         bad = max((b for b in bads if b is not None), default=None)
@@ -94,57 +94,60 @@ def _search(g: FloatClasses, n: int) -> Found | None:
         if best is not None and found.log_value >= best.log_value:
             break
         best = found
-        if not SHARP <= best.excess <= _HOPELESS or is_spent():
+        if not SHARP <= best.excess <= _HOPELESS or limits.is_spent():
             break
-    if best is None or not are_few or best.excess > _HOPELESS or is_spent():
+    if best is None or not are_few or best.excess > _HOPELESS or limits.is_spent():
         return best
-    best = _thinned(g, n, best)
+    best = _thinned(g, n, best, limits)
     p, is_sharp = best.parameters, best.excess <= SHARP
     # Poor parameters bear more smoothing: they need fewer frequencies, and |M|^N returns less often.
     factor = sqrt(min(smoothing(n) / SMOOTHER, 1.0) if is_sharp else _SMOOTHEST / SMOOTHER)
     p = replace(p, terms=tuple(replace(t, sigma=t.sigma * factor) for t in p.terms))
-    other = _evaluated(g, n, p, best.weights, best.binding, best.saddle, log_size)
+    other = _evaluated(g, n, p, best.weights, best.binding, best.saddle, log_size, limits)
     is_better = other is not None and (is_sharp or other.log_value < best.log_value + _FEWER_TERMS[1])
     return other if is_better else best
 
 
-def _thinned(g: FloatClasses, n: int, found: Found) -> Found:
+def _thinned(g: FloatClasses, n: int, found: Found, limits: Limits) -> Found:
     """Return parameters with fewer terms, where the bound hardly grows without those that take most frequencies."""
     p, log_size = found.parameters, found.log_value - found.excess
     P = max((n - 1) * g.gain, p.p_lo)
     log_bads = log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
-    costs = np.array([log_term(g, n, t, p.p_lo, row) for t, row in zip(p.terms, found.weights, strict=True)])
+    costs = np.array([log_term(g, n, t, p.p_lo, row, limits) for t, row in zip(p.terms, found.weights, strict=True)])
     lam, kept = np.array([t.lam for t in p.terms]), list(range(len(p.terms)))
     weights = np.array([t.a for t in p.terms])
     spread = [(n - 1) * float(g.variance(t.s, t.lam).max()) + 2.0 / t.s**2 for t in p.terms]
     for k in sorted(kept, key=lambda k: -sqrt(spread[k]) / p.terms[k].sigma):
         fewer = [i for i in kept if i != k]
+        limits.charge(PROGRAM)
         solved = _majorant(p.p_lo, P, P * lam[fewer], costs[fewer], log_bads) if fewer else None
         if solved is not None:
-            by_corner = np.logaddexp.reduce([log_bads, *(np.log(solved[0])[:, None] + costs[fewer])])
-            if by_corner.max() < found.log_value + _FEWER_TERMS[found.excess > SHARP]:
+            by_class = np.logaddexp.reduce([log_bads, *(np.log(solved[0])[:, None] + costs[fewer])])
+            if by_class.max() < found.log_value + _FEWER_TERMS[found.excess > SHARP]:
                 kept, weights = fewer, solved[0]
     used = [(i, a) for i, a in zip(kept, weights.tolist(), strict=True) if a > 0.0]
     fewer_terms = replace(p, terms=tuple(replace(p.terms[i], a=a) for i, a in used))
     rows = found.weights[[i for i, _ in used]]
-    return _evaluated(g, n, fewer_terms, rows, found.binding, found.saddle, log_size) or found
+    return _evaluated(g, n, fewer_terms, rows, found.binding, found.saddle, log_size, limits) or found
 
 
 class _Columns:
-    """Lines of integration with weights of the corners for c: what may become a term.
+    """Lines of integration with weights of the classes for c: what may become a term.
 
-    The lines and c are the best ones for a weighted sum of the corners: first for the one with the largest divergence;
+    The lines and c are the best ones for a weighted sum of the classes: first for the one with the largest divergence;
     where that is not sharp, for all alike, and for the weights with which the least sum is the least maximum. Lines are
     offered by their main lobes; those that are chosen are asked for all they cost.
     """
 
-    def __init__(self, g: FloatClasses, n: int, near: Sequence[tuple[float, int, float]], log_size: float) -> None:
-        self._g, self._n, self._near, self._log_size = g, n, near, log_size
+    def __init__(
+        self, g: FloatClasses, n: int, near: Sequence[tuple[float, int, float]], log_size: float, limits: Limits
+    ) -> None:
+        self._g, self._n, self._near, self._log_size, self._limits = g, n, near, log_size, limits
         self._positive = positive_messages(g, n)
         self._lines, self._rows, self._lobes = list[Term](), list[Floats](), list[Floats]()
 
     def found(self, bad: tuple[float, float, float]) -> Found | None:
-        """Return parameters for a given (p_lo, a, b) with a small bound for the worst corner."""
+        """Return parameters for a given (p_lo, a, b) with a small bound for the worst class."""
         g, n, p_lo = self._g, self._n, bad[0]
         log_bads, rounds = log_bads_at(g, n, p_lo, np.array([bad[1]]), bad[2])[0], 1 if self._lines else _ROUNDS
         others = OTHERS if g.mixed or self._positive < FEW_POSITIVE else _MORE_OF_OTHERS
@@ -164,10 +167,11 @@ class _Columns:
             lines = [(self._lines[k], float(a[k]), wide) for k, wide in zip(used, wider, strict=True)]
             terms = tuple(replace(t, a=weight, sigma=t.sigma * wide) for t, weight, wide in lines)
             rows, saddle = np.array([self._rows[k] for k in used]), self._near[0][2]
-            found = _evaluated(g, n, Parameters(*bad, terms), rows, binding, saddle, self._log_size)
+            parameters = Parameters(*bad, terms)
+            found = _evaluated(g, n, parameters, rows, binding, saddle, self._log_size, self._limits)
             if found is not None and (best is None or found.log_value < best.log_value):
                 best = found
-            if best is None or not SHARP <= best.excess <= _HOPELESS or len(log_bads) == 1 or is_spent():
+            if best is None or not SHARP <= best.excess <= _HOPELESS or len(log_bads) == 1 or self._limits.is_spent():
                 break
             weights = np.ones(len(log_bads)) if i == 0 else np.maximum(binding / binding.max(), OTHERS)
         return best
@@ -176,19 +180,21 @@ class _Columns:
         g, n = self._g, self._n
         P = max((n - 1) * g.gain, p_lo)
         rates = _TWO_RATES if p_lo > _NARROW * P and self._positive > _MANY_POSITIVE else _RATES
+        self._limits.charge(LINES.of(len(rates) * g.values.size))
         new = best_lines(g, n, rates / P, [v for *_, v in self._near], weights)
         self._lines += new
         self._rows += [weights] * len(new)
         reach = _WIDER_LOBE if self._positive < FEW_POSITIVE else LOBE
-        self._lobes += [log_term(g, n, t, p_lo, weights, reach) for t in new]
+        self._lobes += [log_term(g, n, t, p_lo, weights, self._limits, reach) for t in new]
 
     def _solved(self, p_lo: float, log_bads: Floats) -> tuple[Floats, Floats, Floats] | None:
-        """Return the weights a_i, what each corner counts for, and the logarithms of the sizes of the terms."""
+        """Return the weights a_i, what each class counts for, and the logarithms of the sizes of the terms."""
         costs, asked = np.array(self._lobes), set[int]()
         P, lam = max((self._n - 1) * self._g.gain, p_lo), np.array([t.lam for t in self._lines])
         for i in range(_SOLVED):
-            if i == _SOLVED - 1 or is_spent():  # of those that were asked
+            if i == _SOLVED - 1 or self._limits.is_spent():  # of those that were asked
                 costs[[k for k in range(len(lam)) if k not in asked]] = inf
+            self._limits.charge(PROGRAM)
             solved = _majorant(p_lo, P, lam * P, costs, log_bads)
             if solved is None:
                 return None
@@ -197,36 +203,43 @@ class _Columns:
             if self._positive > FEW_POSITIVE or not new:
                 break
             for k in new:
-                costs[k] = log_term(self._g, self._n, self._lines[k], p_lo, self._rows[k], _RETURNS)
+                costs[k] = log_term(self._g, self._n, self._lines[k], p_lo, self._rows[k], self._limits, _RETURNS)
             asked |= new
         return a, binding, np.log(a) + costs.max(axis=1)
 
 
 def _evaluated(
-    g: FloatClasses, n: int, p: Parameters, weights: Floats, binding: Floats, saddle: float, log_size: float
+    g: FloatClasses,
+    n: int,
+    p: Parameters,
+    weights: Floats,
+    binding: Floats,
+    saddle: float,
+    log_size: float,
+    limits: Limits,
 ) -> Found | None:
     """Return what parameters give; None where it is beyond the range of doubles."""
     logs = np.log([[t.a] for t in p.terms])
     integrals, lobes = (
-        np.array([log_term(g, n, t, p.p_lo, row, reach) for t, row in zip(p.terms, weights, strict=True)])
+        np.array([log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in zip(p.terms, weights, strict=True)])
         for reach in (None, LOBE)
     )
     log_bads = log_bads_at(g, n, p.p_lo, np.array([p.tilt_a]), p.tilt_b)[0]
-    by_corner = np.logaddexp.reduce([log_bads, *(logs + integrals)])
-    value = float(by_corner.max())
+    by_class = np.logaddexp.reduce([log_bads, *(logs + integrals)])
+    value = float(by_class.max())
     if not isfinite(value):
         return None
     log_terms = tuple((logs + integrals).max(axis=1).tolist())
     excess = value - log_size
-    return Found(p, value, log_terms, by_corner, excess, binding, saddle, weights, integrals - lobes)
+    return Found(p, value, log_terms, by_class, excess, binding, saddle, weights, integrals - lobes)
 
 
 def _majorant(
     p_lo: float, P: float, rates: Floats, log_costs: Floats, log_bads: Floats
 ) -> tuple[Floats, Floats] | None:
-    """Return a_i >= 0 with sum a_i e^(-lam_i p) >= 1/p^2 on a grid of p >= p_lo, of least cost at the worst corner.
+    """Return a_i >= 0 with sum a_i e^(-lam_i p) >= 1/p^2 on a grid of p >= p_lo, of least cost at the worst class.
 
-    And what each corner counts for in the maximum. ``log_costs`` has a row for each rate, a column for each corner.
+    And what each class counts for in the maximum. ``log_costs`` has a row for each rate, a column for each class.
     """
     top = 4.0 * P + 2.0 * p_lo
     # Denser near p_lo, where the steepest exponentials bend.
@@ -268,23 +281,24 @@ _REACHED, _REACHED_POOR, _DRIFT, _DRIFT_POOR = 1.5, 1.0, 2e-3, 0.3
 _TILTS_NEAR = np.geomspace(0.5, 2.0, 9)
 
 
-def carried(found: Found, g: FloatClasses, n: int, gain: float | None = None) -> Found | None:
+def carried(found: Found, g: FloatClasses, n: int, limits: Limits, gain: float | None = None) -> Found | None:
     """Return the parameters of a level near by on lines that suit this one; None where they do not suit it.
 
     Their distance from the best constant data set may grow by ``_DRIFT``; p_lo and the majorant are the same. ``gain``
     is E[G_+] of another pair of inputs, if they are of one: then units and the choice of c are those of this pair.
     """
+    limits.charge(SADDLES.of(g.values.size))
     with np.errstate(all="ignore"):
         near = saddles(g, n)
         if gain is not None:
             found = _in_units(found, g.gain / gain)
             weights = np.where(np.arange(len(g.values)) == near[0][1], 1.0, OTHERS)
             found = replace(found, binding=weights, weights=np.tile(weights, (len(found.log_terms), 1)))
-        log_size = max(log_size_at(g.corner(x), n, v) for _, x, v in near)
+        log_size = max(log_size_at(g.only([x]), n, v) for _, x, v in near)
         is_good = found.excess < SHARP
         if not abs(log_size - (found.log_value - found.excess)) < (_REACHED if is_good else _REACHED_POOR):
             return None
-        # Corners that tie have saddle points of their own, and lines stay with one.
+        # Classes that tie have saddle points of their own, and lines stay with one.
         saddle = min((v for *_, v in near), key=lambda v: abs(log(v / found.saddle)))
         p, ratio = found.parameters, saddle / found.saddle
         terms = tuple(replace(t, s=t.s * ratio, sigma=t.sigma / ratio) for t in p.terms)
@@ -294,10 +308,10 @@ def carried(found: Found, g: FloatClasses, n: int, gain: float | None = None) ->
         # The share beyond the main lobe changes little, but for laws that return to it again and again.
         is_alike = is_good and gain is None
         reach, rests = (LOBE, found.rests) if is_alike else (None, np.zeros_like(found.weights))
-        integrals = [log_term(g, n, t, p.p_lo, row, reach) for t, row in zip(terms, found.weights, strict=True)]
+        integrals = [log_term(g, n, t, p.p_lo, row, limits, reach) for t, row in zip(terms, found.weights, strict=True)]
         by_term = np.log([[t.a] for t in terms]) + np.array(integrals) + rests
-        by_corner = np.logaddexp.reduce([log_bads, *by_term])
-        value = float(by_corner.max())
+        by_class = np.logaddexp.reduce([log_bads, *by_term])
+        value = float(by_class.max())
         if not value - log_size <= found.excess + _DRIFT + _DRIFT_POOR * max(found.excess - SHARP, 0.0):
             return None
     return replace(
@@ -305,7 +319,7 @@ def carried(found: Found, g: FloatClasses, n: int, gain: float | None = None) ->
         parameters=Parameters(p.p_lo, tilt, ratio * p.tilt_b, terms),
         log_value=value,
         log_terms=tuple(by_term.max(axis=1).tolist()),
-        by_corner=by_corner,
+        by_class=by_class,
         excess=value - log_size,
         saddle=saddle,
     )
@@ -319,77 +333,6 @@ def _in_units(found: Found, unit: float) -> Found:
     return replace(found, parameters=scaled, log_value=found.log_value + log(unit), saddle=found.saddle / unit)
 
 
-# --- Regions of data sets: where different inputs are worst in different terms, each region has parameters of its own
-
-_MOST_REGIONS = 4
-_FEWEST_USERS = 200
-"""With fewer users each region takes many frequencies, and small cases can be enumerated."""
-_WORTH = 0.02
-"""A corner that counts for less than this is not worth a region of its own."""
-_LEAST_GAIN, _BEYOND = 0.005, 1.5
-"""What a halving has to gain in the logarithm, and an excess that no halving mends: each costs a search."""
-
-
-@dataclass(frozen=True)
-class FoundRegion:
-    """A region, and what the search found for it; None if nothing."""
-
-    region: Region
-    found: Found | None
-
-    @property
-    def log_value(self) -> float:
-        """The logarithm of the bound on its data sets."""
-        return inf if self.found is None else self.found.log_value
-
-
-def covering(g: FloatClasses, n: int, whole: Found | None) -> tuple[FoundRegion, ...]:
-    """Return regions that cover all data sets, given what was found for all at once; the largest bound comes first.
-
-    The region with the largest bound is halved between the two corners that bind it, while its bound is far
-    above the largest divergence at a corner.
-    """
-    regions = [FoundRegion(Region(), whole)]
-    if whole is None or g.mixed or n < _FEWEST_USERS:
-        return tuple(regions)
-    while len(regions) < _MOST_REGIONS:
-        worst = regions[0].found
-        if worst is None or not SHARP <= worst.excess <= _BEYOND:
-            break
-        second, first = np.argsort(worst.binding, kind="stable")[-2:].tolist()
-        if worst.binding[second] < _WORTH:
-            break
-        halves = [searched(g, n, half) for half in regions[0].region.halves(min(first, second), max(first, second))]
-        if max(half.log_value for half in halves) > worst.log_value - _LEAST_GAIN:
-            break
-        regions = sorted([*regions[1:], *halves], key=lambda r: -r.log_value)
-    return tuple(regions)
-
-
-def carried_regions(regions: Sequence[FoundRegion], g: FloatClasses, n: int) -> tuple[FoundRegion, ...] | None:
-    """Return the same regions with their parameters for a level near by, None where one of them is not as good."""
-    result = []
-    for r in regions:
-        # Laws that are merged may be more or fewer at another level.
-        if r.found is None or r.found.weights.shape[1] != len(g.values):
-            return None
-        found = carried(r.found, _confined(g, r.region), n)
-        if found is None:
-            return None
-        result.append(FoundRegion(r.region, found))
-    return tuple(sorted(result, key=lambda r: -r.log_value))
-
-
-def searched(g: FloatClasses, n: int, region: Region) -> FoundRegion:
-    """Return what the search finds for a region."""
-    return FoundRegion(region, search(_confined(g, region), n))
-
-
-def _confined(g: FloatClasses, region: Region) -> FloatClasses:
-    corners = np.array(region.corners(len(g.values))) if region.steps else None
-    return replace(g, corners=corners)
-
-
 # ---------------------- What searches have found for one pair of inputs: parameters that other levels near by take over
 
 _FEWEST_POSITIVE, _LEAST_SPREAD = 1.0, 1e-2
@@ -398,18 +341,9 @@ _MOST_KEPT, _MOST_SEARCHED = 256, 63
 _MOST_BORROWED = 2
 """So many of what was searched last for other pairs are tried."""
 
-Regions = tuple[FoundRegion, ...]
 Prepared = tuple[list[BallGparv], list[arb], float]
 Others = list[tuple[int, float, Found]]
 """What was searched for many pairs of inputs, the last one last: n, E[G_+] and the parameters."""
-
-
-@dataclass
-class _Kept:
-    """What was found level by level, and what of it was searched for: n, the mean 1 - E and the regions."""
-
-    found: dict[tuple[Level, int], Regions] = field(default_factory=dict)
-    searched: list[tuple[int, float, Regions]] = field(default_factory=list)
 
 
 class Searches:
@@ -422,8 +356,9 @@ class Searches:
 
     def __init__(self, laws: Sequence[Law], mixed: bool = False, others: Others | None = None) -> None:
         self._laws, self._mixed, self._others = tuple(laws), mixed, others
-        self._whole, self._covered = _Kept(), _Kept()
-        self._borrowed: dict[tuple[Level, int], Regions] = {}
+        self._found: dict[tuple[Level, int], Found | None] = {}
+        self._searched: list[tuple[int, float, Found | None]] = []  # n, the mean 1 - E, and what was found
+        self._borrowed: dict[tuple[Level, int], Found] = {}
         self.are_met = True
         """Whether no evaluation came out far above the estimate of its parameters."""
         self._classes: tuple[tuple[Level, int], FloatClasses | None] | None = None
@@ -435,70 +370,55 @@ class Searches:
             self._prepared = (level, n, bits), prepared_laws(self._laws, level, n, bits, self._mixed)
         return self._prepared[1]
 
-    def regions(self, level: Level, n: int, halved: bool, rough: bool = False) -> Regions:
-        """Return what is found for all data sets at once, or for regions that cover them."""
-        return self._halved(level, n) if halved else self.whole(level, n, rough)
+    def found(self, level: Level, n: int, limits: Limits, rough: bool = False) -> Found | None:
+        """Return what is found, None if nothing; where it may be ``rough`` perhaps that of another pair."""
+        borrowed = self._borrowed_at(level, n, limits) if rough and not self._searched else None
+        return borrowed or self._own(level, n, limits)
 
-    def whole(self, level: Level, n: int, rough: bool = False) -> Regions:
-        """Return what is found for all data sets at once; where it may be ``rough`` perhaps that of another pair."""
-
-        def search(g: FloatClasses) -> Regions:
-            found = searched(g, n, Region())
-            if self._others is not None and found.found is not None:
-                self._others.append((n, g.gain, found.found))
-                del self._others[:-_MOST_SEARCHED]
-            return (found,)
-
-        borrowed = self._borrowed_at(level, n) if rough and not self._whole.searched else None
-        return borrowed or self._found(self._whole, level, n, search)
-
-    def _borrowed_at(self, level: Level, n: int) -> Regions | None:
+    def _borrowed_at(self, level: Level, n: int, limits: Limits) -> Found | None:
         """Return the parameters of another pair that suit this one, None without any."""
-        if is_spent():
+        if limits.is_spent():
             return self._borrowed.get((level, n))
         g = self._floats(level, n) if self._others and (level, n) not in self._borrowed else None
         for users, gain, other in (self._others or [])[: -_MOST_BORROWED - 1 : -1]:
-            found = None if g is None or users != n else carried(other, g, n, gain)
+            found = None if g is None or users != n else carried(other, g, n, limits, gain)
             if found is not None:
-                self._borrowed[level, n] = (FoundRegion(Region(), found),)
+                self._borrowed[level, n] = found
                 break
         return self._borrowed.get((level, n))
 
     def knows(self, level: Level, n: int) -> bool:
-        """Return whether there are parameters for all data sets that nobody has to search."""
-        return (level, n) in self._whole.found or (level, n) in self._borrowed
+        """Return whether there are parameters that nobody has to search."""
+        return (level, n) in self._found or (level, n) in self._borrowed
 
     def are_for(self, n: int) -> bool:
         """Return whether something was searched for so many users, for other levels to take over."""
-        return any(users == n for users, *_ in self._whole.searched)
+        return any(users == n for users, *_ in self._searched)
 
-    def _halved(self, level: Level, n: int) -> Regions:
-
-        def search(g: FloatClasses) -> Regions:
-            (whole,) = found = self.whole(level, n)
-            return found if whole.found is None or whole.found.excess < SHARP else covering(g, n, whole.found)
-
-        return self._found(self._covered, level, n, search)
-
-    def _found(self, kept: _Kept, level: Level, n: int, search: Callable[[FloatClasses], Regions]) -> Regions:
-        if (level, n) in kept.found:
-            return kept.found[level, n]
-        same = [found for found in kept.searched if found[0] == n]
-        nothing = (FoundRegion(Region(), None),)
-        g = self._floats(level, n) if same or not is_spent() else None
+    def _own(self, level: Level, n: int, limits: Limits) -> Found | None:
+        if (level, n) in self._found:
+            return self._found[level, n]
+        same = [searched for searched in self._searched if searched[0] == n]
+        g = self._floats(level, n) if same or not limits.is_spent() else None
         if g is None:
-            return nothing
-        near = min(same, key=lambda found: abs(found[1] - g.mean), default=None)
-        regions = None if near is None else carried_regions(near[2], g, n)
-        if regions is None:
-            regions = nothing if is_spent() else search(g)
-            if any(r.found is None for r in regions) and is_spent():  # other questions may ask for it again
-                return regions
-            kept.searched = [*kept.searched[-_MOST_SEARCHED:], (n, g.mean, regions)]
-        if len(kept.found) >= _MOST_KEPT:
-            kept.found.clear()
-        kept.found[level, n] = regions
-        return regions
+            return None
+        near = min(same, key=lambda searched: abs(searched[1] - g.mean), default=None)
+        found = None
+        # Laws that are merged may be more or fewer at another level.
+        if near is not None and near[2] is not None and near[2].weights.shape[1] == len(g.values):
+            found = carried(near[2], g, n, limits)
+        if found is None:
+            found = None if limits.is_spent() else search(g, n, limits)
+            if self._others is not None and found is not None:
+                self._others.append((n, g.gain, found))
+                del self._others[:-_MOST_SEARCHED]
+            if found is None and limits.is_spent():  # other questions may ask for it again
+                return None
+            self._searched = [*self._searched[-_MOST_SEARCHED:], (n, g.mean, found)]
+        if len(self._found) >= _MOST_KEPT:
+            self._found.clear()
+        self._found[level, n] = found
+        return found
 
     def _floats(self, level: Level, n: int) -> FloatClasses | None:
         """Return the classes of inputs for the search; None where there is nothing to search."""

@@ -1,0 +1,192 @@
+"""The pairs of distributions between which many rounds lie: the curve of each round, and what it dominates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, floor, fsum, inf, log, sqrt
+from typing import Any, Self
+
+import sympy as sp
+from flint import arb
+
+from symamp.accounting.curves import CurvePoints, DominatingPair, Grid, optimistic, pessimistic, points_for
+from symamp.accounting.round import Round, points_of
+from symamp.bounds.reduction import Reduction
+from symamp.errors import ArgumentError, UndecidedOrderError
+from symamp.formulas.order import sign
+from symamp.laws.law import total
+from symamp.numbers.dyadic import float_above
+from symamp.numbers.limits import checked_effort
+from symamp.numbers.reading import exact_number
+from symamp.numbers.surroundings import at_precision, undisturbed
+
+LARGEST_ROUNDS = 10**6
+_BEYOND = 1e-6
+"""The part of delta that all losses beyond the grid may take."""
+_FAR = 800.0
+"""Losses that are so much larger than eps count as infinite: e^-800 is below all doubles."""
+_CENTRES, _DECADES = 4.0, 10.0
+"""Neighbouring questions share their grid: centres to a quarter of a deviation, log delta to ten."""
+_TAIL, _SPARE_BITS = 60, 200
+
+
+@dataclass(frozen=True)
+class RoundCurve:
+    """Points of the curve of a round that is run ``count`` times; from below with the ``data_set`` and its n."""
+
+    round: Round
+    count: int
+    points: CurvePoints
+    floor: int
+    data_set: tuple[Reduction, int] | None = None
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The points of all rounds on one side, and the pairs that they make."""
+
+    curves: tuple[RoundCurve, ...]
+    pairs: tuple[tuple[DominatingPair, int], ...]
+
+
+@dataclass(frozen=True)
+class RoundPairs:
+    """Rounds, each with how often it is run, and the pairs that dominate all of them or are dominated."""
+
+    rounds: tuple[tuple[Round, int], ...]
+
+    @classmethod
+    def of(cls, rounds: Iterable[tuple[Round, int]]) -> Self:
+        """Return the rounds; equal rounds are counted together."""
+        counts: dict[Round, int] = {}
+        for found, count in rounds:
+            counts[found] = counts.get(found, 0) + count
+        if not counts or sum(counts.values()) > LARGEST_ROUNDS:
+            raise ArgumentError("rounds", sum(counts.values()), f"1 to {LARGEST_ROUNDS} rounds in all")
+        return cls(tuple(counts.items()))
+
+    @property
+    def count(self) -> int:
+        """How many rounds there are."""
+        return sum(count for _, count in self.rounds)
+
+    @cached_property
+    def mu(self) -> float:
+        """The parameter of the Gaussian approximation (not a bound): all rounds together are about mu-GDP."""
+        return sqrt(fsum(count * r.deviation**2 for r, count in self.rounds))
+
+    @undisturbed()
+    def pairs(
+        self,
+        up: bool,
+        eps: float,
+        log_delta: float,
+        gap: float | None,
+        tail: float = 0.0,
+        *,
+        even: bool = False,
+        effort: str = "default",
+    ) -> Pairs:
+        """Return points and pairs that dominate the rounds (up) or are dominated, good near eps and delta.
+
+        ``even`` ones are for questions that are not known yet. A ``tail`` asks for further points up to the local
+        budget, so that no loss is infinite that is finite; it says how small a divergence there matters, as minus its
+        logarithm.
+        """
+        widest = max(r.deviation for r, _ in self.rounds)
+        ratio = round(eps / self.mu**2 * widest * _CENTRES) / _CENTRES / widest
+        key = (
+            up,
+            ratio,
+            _DECADES * floor(log_delta / _DECADES),
+            composition_gap(gap),
+            tail,
+            even,
+            checked_effort(effort),
+        )
+        if key not in self._made:
+            self._made[key] = self._pairs(*key)
+        return self._made[key]
+
+    @cached_property
+    def _made(self) -> dict[Any, Pairs]:
+        return {}
+
+    def _pairs(
+        self, up: bool, ratio: float, log_delta: float, gap: float | None, tail: float, even: bool, effort: str
+    ) -> Pairs:
+        curves: list[RoundCurve] = []
+        bits = int(max(tail, -log_delta) / log(2.0)) + _SPARE_BITS
+        for found, count in self.rounds:
+            top, s = found.top, found.deviation
+            budget_ = found.budget
+            centre = s * s * ratio
+            left = s * sqrt(2.0 * log(1e3 * count * (1.0 + (min(budget_, 10.0) / s) ** 2))) - centre
+            end = found.end(log_delta + log(_BEYOND / self.count))
+            if end == inf:  # some loss is infinite with a larger probability
+                end = centre + s * sqrt(-2.0 * (log_delta + log(_BEYOND / self.count)))
+            end = max(end, left)
+            far = max(_FAR + 2.0 * ratio * self.mu**2, left)
+            if not tail:
+                end = min(end, far)
+            reaches = tail > 0 or end >= budget_ * (1.0 - 1e-9)
+            width = gap or (found.gap if up else found.gap_below)
+            grid = Grid(centre, s, min(end, budget_), points_for(width), even)
+            levels, tails = (
+                tuple(e for e in part if top is None or e < top)
+                for part in (grid.levels(), grid.tail(_TAIL if tail else 0, budget_))
+            )
+            bottom = None if top is None else 1 / top
+            if up:
+                near, beyond = found.above(levels, effort=effort), found.above(tails, far=True, effort=effort)
+                points = tuple(p.floored(bits) for p in (*near, *beyond))
+                if points and not tail:  # no digit shows that a finite loss beyond counts as infinite
+                    last = max(points[0].level, 1 << ceil(far / log(2.0)))
+                    points = tuple(p for p in points if p.level <= last)
+                curve = CurvePoints.symmetric(points, bottom, top if reaches else None)
+                curves.append(RoundCurve(found, count, curve, bits))
+                continue
+            worst = None if top == 1 else found.below(max(centre, s / 2.0))
+            if worst is not None:
+                below = points_of(*worst, (*levels, *tails), top, bits, effort=effort)
+                curves.append(RoundCurve(found, count, below, bits, worst))
+        make = pessimistic if up else optimistic
+        return Pairs(tuple(curves), tuple((make(c.points), c.count) for c in curves))
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest losses of all rounds together, rounded up; inf if one has none."""
+        tops = [(arb(r.top), count) for r, count in self.rounds if r.top is not None]
+        if len(tops) < len(self.rounds):
+            return inf
+        with at_precision(128):
+            return float_above(total([count * top.log() for top, count in tops]))
+
+    def exceeds_all(self, eps: sp.Expr) -> bool:
+        """Return whether eps is proved to be at least the largest losses of all rounds together."""
+        ratios = [(r.ratio, count) for r, count in self.rounds]
+        if any(ratio is None for ratio, _ in ratios):
+            return False
+        try:
+            return sign(eps - sp.Add(*(count * sp.log(ratio) for ratio, count in ratios))) >= 0
+        except UndecidedOrderError:
+            return False
+
+    def __str__(self) -> str:
+        return " + ".join(f"{count:,} x ({found.text})" for found, count in self.rounds)
+
+
+def composition_gap(gap: object) -> float | None:
+    """Return the relative width of eps that is aimed at, from 1e-5 to 0.1; None for what is worth its time.
+
+    >>> composition_gap(1e-3)
+    0.001
+    """
+    if gap is None:
+        return None
+    number = exact_number(gap, "gap")
+    if not 1e-5 <= float(number) <= 0.1:
+        raise ArgumentError("gap", gap, "a number from 1e-5 to 0.1")
+    return float(number)

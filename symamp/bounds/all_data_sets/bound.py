@@ -1,0 +1,76 @@
+"""The bound over all data sets at once: nearly the truth where many messages distinguish the two inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symamp.bounds.all_data_sets.pair import SOURCE, AllDataSetsPairBound, PairGroupBound
+from symamp.bounds.all_data_sets.tables import table_pairs
+from symamp.bounds.bound import Bound, MaxOverPairs
+from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED
+from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
+from symamp.bounds.pairs_of_a_table import ESTIMATED, pairs_badly_hidden
+from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.subject import Subject
+from symamp.decompositions.randomizer import groups_of
+from symamp.laws.law import Level
+from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
+
+_MOST_INPUTS = 64
+"""Up to so many inputs of a table a default takes seconds."""
+_MOST_LISTED = 33
+"""The same where the inputs are listed for this bound only."""
+_MOST_MESSAGES = 64
+"""Up to so many messages one evaluation takes seconds."""
+
+_FEWEST = 8.0
+"""With fewer positive messages parameters are poor, and those of one pair do not suit another."""
+
+
+def _bound(subject: Subject) -> MaxOverPairs:
+    groups = None if subject.mechanism is None else groups_of(subject.mechanism)
+    if groups is not None:
+        return MaxOverPairs.of(PairGroupBound.of(group) for group in groups)
+    subject = listed(subject)
+    if is_large_table(subject):
+        return table_pairs(subject)
+    return MaxOverPairs.of(AllDataSetsPairBound(triples) for triples in pairs_of_inputs(subject))
+
+
+def _has_poor_parameters(subject: Subject, level: Level, n: int) -> bool:
+    """Return whether there are many inputs, and few messages that are positive for one of the bad pairs."""
+    mechanism = subject.mechanism
+    table = None if mechanism is None else mechanism.numeric
+    if table is None or len(table.inputs) <= MANY_CLASSES:
+        return False
+    asked = pairs_badly_hidden(table, level, n, ESTIMATED) or table.pairs[:1]
+    first, second = (table.floats[list(rows)] for rows in zip(*asked, strict=True))
+    excess = np.maximum(first - (1.0 + level.rough_minus_one()) * second, 0.0)
+    with np.errstate(all="ignore"):
+        squares = np.where(excess > 0.0, excess * excess / table.floats[:, None, :], 0.0).sum(axis=2).max(axis=0)
+        return not ((n - 1) * excess.sum(axis=1) ** 2 / squares).min() > _FEWEST
+
+
+def _takes_long(subject: Subject) -> bool:
+    found = listed(subject)
+    mechanism = found.mechanism
+    if mechanism is None or mechanism.numeric is None or not is_large_table(found):
+        return False
+    # A combination of others takes seconds on request only.
+    most = _MOST_INPUTS if found is subject else _MOST_LISTED
+    is_combination = subject.mechanism is not None and subject.mechanism.is_composed
+    return is_combination or len(mechanism.inputs) > most or len(mechanism.numeric.messages) > _MOST_MESSAGES
+
+
+ALL_DATA_SETS = Bound(
+    "all_data_sets",
+    ProofStatus.PROVED,
+    SOURCE,
+    "all data sets at once",
+    "all_data_sets",
+    (*SHUFFLED, PROBABILITIES, COVERED),
+    _bound,
+    rank=4,
+    skip_by_default=_takes_long,
+    too_costly=_has_poor_parameters,
+)

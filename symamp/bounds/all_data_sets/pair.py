@@ -1,0 +1,126 @@
+"""The part of a bound over all data sets at once: one pair of inputs, or the vertices of many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+from typing import ClassVar
+
+import sympy as sp
+
+from symamp.bounds.bound import PairBound
+from symamp.bounds.envelope import EnvelopePairBound
+from symamp.bounds.pair_of_inputs import PairOfInputs
+from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.reduction import Reduction
+from symamp.decompositions.pair_groups import PairGroup
+from symamp.laws.law import Level
+from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
+from symamp.sums.all_data_sets.search import Others, Searches
+from symamp.sums.divergence import ROUGH, Enclosure, Settings
+
+SOURCE = "Theorem G (docs/proofs/all_data_sets.md)"
+OTHERS = "Theorem M (docs/proofs/other_inputs.md)"
+
+
+def is_rough(settings: Settings) -> bool:
+    """Return whether parameters of another pair are good enough."""
+    return settings.gap >= ROUGH.gap
+
+
+@dataclass(frozen=True)
+class AllDataSetsPairBound(PairOfInputs):
+    """The bound of one pair of inputs over all data sets of the other users.
+
+    ``others`` is what was found for the pairs that share this list: where a gap of a thousandth of delta is enough,
+    their parameters may be taken over.
+    """
+
+    others: Others | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    method: ClassVar[str] = "all_data_sets"
+    source: ClassVar[str] = SOURCE
+    estimate_error: ClassVar[float] = 2e-3
+
+    @cached_property
+    def searches(self) -> Searches:
+        """What was found at the levels asked before."""
+        return Searches(self.laws, self.mixed, self.others)
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        found = self.searches
+        if settings.limits.is_spent() and not (found.knows(level, n) or found.are_for(n)):
+            return inf
+        return estimate_log_all_data_sets(
+            self.laws, level, n, settings, mixed=self.mixed, searches=found, rough=is_rough(settings)
+        )
+
+    def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of this bound alone, also where another one is at hand for the pair."""
+        return AllDataSetsPairBound.log_estimate(self, level, n, settings.usual)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return an enclosure of the divergence for every data set of the others: an upper end, and 0.
+
+        Guarantee
+        ---------
+        The upper end is at least the divergence for this pair, whatever inputs the other users hold.
+        Proof: docs/proofs/all_data_sets.md.
+        """
+        found, rough = self.searches, is_rough(settings)
+        return enclose_all_data_sets(self.laws, level, n, settings, mixed=self.mixed, searches=found, rough=rough)
+
+
+class GroupEnvelope(EnvelopePairBound):
+    """The envelope of laws that may be mixed: a group of pairs of inputs."""
+
+    mixed: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class PairGroupBound(AllDataSetsPairBound):
+    """The bound of a group of pairs of inputs: the laws of other inputs are below mixtures of those of the triples."""
+
+    mixed: ClassVar[bool] = True
+
+    @staticmethod
+    def of(group: PairGroup) -> PairBound:
+        """Return the bound of a group."""
+        if group.above is not None:
+            return Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, group.above)
+        one, laws = sp.Integer(1), ((f"law {i}", law) for i, law in enumerate(group.laws))
+        triples = (Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, law, ((x, one),)) for x, law in laws)
+        return (ListedGroupBound if group.listed else PairGroupBound)(tuple(triples))
+
+    @cached_property
+    def looser_proxy(self) -> EnvelopePairBound:
+        """The envelope of the laws, which is above their mixtures, too."""
+        return (GroupEnvelope if self.mixed else EnvelopePairBound)(self.triples)
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        return min(super().log_estimate(level, n, settings), self.looser_proxy.log_estimate(level, n, settings))
+
+    def rough_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate that the search for a root may ask for often."""
+        return self.log_estimate(level, n, settings.usual)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return an enclosure of the divergence of all pairs of the group and all data sets of the others.
+
+        Guarantee
+        ---------
+        The upper end is at least the divergence for every pair of the group, whatever inputs the other users hold, if
+        the group is what it says. Proof: docs/proofs/other_inputs.md.
+        """
+        if self.looser_proxy.log_estimate(level, n, settings.rough) < super().log_estimate(level, n, settings.rough):
+            return self.looser_proxy.enclose(level, n, settings)
+        return super().enclose(level, n, settings)
+
+
+class ListedGroupBound(PairGroupBound):
+    """The same where every other input has one of the laws itself."""
+
+    mixed: ClassVar[bool] = False

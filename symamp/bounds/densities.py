@@ -1,0 +1,405 @@
+"""Bounds for noise and densities: the worst pair, all pairs, finite laws above them, and a table above them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import log
+from typing import ClassVar
+
+import sympy as sp
+from flint import arb
+
+from symamp.bounds.all_data_sets.pair import AllDataSetsPairBound
+from symamp.bounds.bound import Bound, MaxOverPairs, PairBoundDefaults
+from symamp.bounds.envelope import EnvelopePairBound
+from symamp.bounds.hypotheses import FINITE_BUDGET, LISTED_DENSITIES, SHUFFLED, Hypothesis, every
+from symamp.bounds.pair_of_inputs import PairOfInputs, pairs_of_inputs
+from symamp.bounds.proof_status import ProofStatus
+from symamp.bounds.reduction import Reduction
+from symamp.bounds.subject import Subject
+from symamp.decompositions.decomposition import Component, Decomposition
+from symamp.decompositions.to_law import log_above
+from symamp.errors import PrecisionError
+from symamp.laws.density import SmoothLaw, even_cuts, finite_sandwich
+from symamp.laws.law import Level
+from symamp.numbers.rationals import rational_below, rational_of
+from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.noise.additive_noise import AdditiveNoise
+from symamp.randomizers.noise.densities import ROUNDED, Densities, dominating_table
+from symamp.sums.density import enclose_smooth, estimate_log_smooth, estimate_smooth_epsilon
+from symamp.sums.divergence import Enclosure, Settings
+from symamp.sums.inversion import LARGEST_EPS
+
+# ------------------------------------------------ A part whose divergence lies between those of two laws with densities
+
+_GAP_OF_CUT, _LEAST_LOG_DELTA = 1e-4, -200.0 * log(10.0)
+_ALLOWED = "a number of at least 1e-200 for noise with unbounded ratios, whose tails are cut"
+
+
+@dataclass(frozen=True)
+class SmoothPairBound(PairBoundDefaults):
+    """A part whose divergence lies between those of two laws with densities."""
+
+    noise: AdditiveNoise | Densities
+
+    method: ClassVar[str]
+    proof_status: ClassVar[ProofStatus]
+    source: ClassVar[str]
+
+    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+        """Return the laws between whose divergences that of the part lies."""
+        raise NotImplementedError
+
+    @property
+    def signature(self) -> Hashable:
+        """The noise, and which bound it is."""
+        return self.method, self.noise
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+        return estimate_log_smooth(self.laws(level, n)[1], level, n, settings)
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
+        if self.gap_floor > 0.0 and log_delta < _LEAST_LOG_DELTA:
+            raise PrecisionError("delta", f"about 1e{log_delta / log(10):.0f}", _ALLOWED)
+        settings = replace(settings, gap=max(settings.gap, self.gap_floor))
+        return estimate_smooth_epsilon(lambda level: self.laws(level, n)[1], n, log_delta, settings, self._top, start)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the divergence.
+
+        Guarantee
+        ---------
+        The divergence of the pair, or of the data sets, lies between the outer ends.
+        Proof: docs/proofs/smooth_laws.md.
+        """
+        low, high = self.laws(level, n)
+        settings = replace(settings, gap=max(settings.gap, self.gap_floor))
+        return enclose_smooth(high, level, n, settings, low)
+
+    @property
+    def gap_floor(self) -> float:
+        """The cut of an unbounded tail alone costs about 1e-5, and rare large ratios make many frequencies."""
+        return _GAP_OF_CUT if self.noise.local_ratio() is sp.oo else 0.0
+
+    @property
+    def _top(self) -> float:
+        return min(log_above(self.noise.local_ratio()), LARGEST_EPS)
+
+
+# ------------------------------------------------------------------------------------ All pairs of finitely many inputs
+
+PAIRS = "Su, Cheng, Wang 2025, Theorem 5, in balls (docs/proofs/smooth_laws.md, section 5)"
+
+
+@dataclass(frozen=True)
+class DensityPair(SmoothPairBound):
+    """The blanket of one ordered pair of inputs, made of the least density on every cell of messages."""
+
+    noise: Densities
+    pair: tuple[str, str]
+
+    method: ClassVar[str] = "density_pairs"
+    proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
+    source: ClassVar[str] = PAIRS
+
+    @property
+    def signature(self) -> Hashable:
+        """The mechanism and the pair."""
+        return self.method, self.noise, self.pair
+
+    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+        """Return one law, whatever the level."""
+        law = self.noise.law(self.pair)
+        return law, law
+
+
+def density_pairs_bound(subject: Subject) -> MaxOverPairs:
+    """Return the bound with one part for each ordered pair.
+
+    Guarantee
+    ---------
+    The largest divergence of the parts is at least that of the shuffled reports of every two neighbouring data sets,
+    for every level and number of users. Proof: docs/proofs/smooth_laws.md.
+    """
+    found = subject.densities
+    assert found is not None
+    return MaxOverPairs(tuple(DensityPair(found, pair) for pair in found.pairs()))
+
+
+DENSITY_PAIRS = Bound(
+    "density_pairs",
+    ProofStatus.PROVED,
+    PAIRS,
+    "all pairs of inputs with a density",
+    "smooth_laws",
+    (*SHUFFLED, LISTED_DENSITIES),
+    density_pairs_bound,
+    rank=0,
+)
+
+
+# ---------------------------------------------------- The worst pair of inputs, where a theorem says which pair that is
+
+WORST_PAIR = "Corollary 2 of Theorem P (docs/proofs/worst_pair.md)"
+ENDS = "Corollary 4 of Theorem P (docs/proofs/worst_pair.md)"
+
+
+@dataclass(frozen=True)
+class WorstPairBound(SmoothPairBound):
+    """The blanket of the pair (0, 1), which is worse than every other pair of inputs."""
+
+    noise: AdditiveNoise
+
+    pair: ClassVar[tuple[str, str]] = ("0", "1")
+    method: ClassVar[str] = "worst_pair"
+    proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
+    source: ClassVar[str] = WORST_PAIR
+
+    def laws(self, level: Level, n: int) -> tuple[SmoothLaw, SmoothLaw]:
+        """Return the laws of the noise."""
+        return self.noise.blanket_laws(level, n)
+
+
+class WorstEnds(DensityPair):
+    """The blanket of the two ends of an interval of inputs, which is worse than that of every other pair."""
+
+    method, source = "worst_pair", ENDS
+
+
+def worst_pair_bound(subject: Subject) -> MaxOverPairs:
+    """Return the bound of one pair, the ends of the interval of inputs, that covers all pairs of inputs.
+
+    Guarantee
+    ---------
+    The divergence of this part is at least that of the shuffled reports of every two neighbouring data sets, for
+    every level and number of users. Proof: docs/proofs/worst_pair.md.
+    """
+    if subject.noise is not None:
+        return MaxOverPairs((WorstPairBound(subject.noise),))
+    found = subject.densities
+    assert found is not None
+    return MaxOverPairs((WorstEnds(found, found.worst_pair().pair),))
+
+
+def has_worst_ends(subject: Subject) -> bool:
+    """Return whether the ends of an interval of inputs are proved to be the worst pair of a density."""
+    found = subject.densities
+    return found is not None and found.is_interval and found.worst_pair().proved
+
+
+def _no_ends(subject: Subject) -> str | None:
+    known = subject.noise is not None or has_worst_ends(subject)
+    return None if known else "here no worst pair is proved: leave out the method"
+
+
+WORST_ENDS = Hypothesis(
+    "worst_ends",
+    "Messages have a density, inputs fill an interval, and its ends are proved to be the worst pair.",
+    every(_no_ends),
+)
+WORST_PAIR_BOUND = Bound(
+    "worst_pair",
+    ProofStatus.PROVED,
+    f"{WORST_PAIR}; {ENDS}",
+    "the worst pair of inputs, by a theorem",
+    "worst_pair",
+    (*SHUFFLED, WORST_ENDS),
+    worst_pair_bound,
+    rank=0,
+)
+
+
+# ------------------- One finite law, in rational numbers, above the blankets of all pairs: what a certificate can carry
+
+_SANDWICH = "docs/proofs/smooth_laws.md, section 1, with Corollaries 2 and 4 of Theorem P (docs/proofs/worst_pair.md)"
+_FALLBACK = "Theorem U (docs/proofs/fallback_law.md)"
+_CELLS, _BITS, _DIGITS = 96, 256, 128
+_LARGEST = 300
+"""Rare larger ratios make an evaluation of the finite law take minutes."""
+
+
+def law_above_density(subject: Subject) -> Iterator[Decomposition]:
+    """Yield the upper law of a finite sandwich for the worst pair of inputs, or for every pair where none is known.
+
+    All numbers are rounded down; what that leaves over names its sender.
+
+    Guarantee
+    ---------
+    The largest divergence of these triples is at least that of the shuffled reports of every two neighbouring data
+    sets, for every level and number of users. Proof: docs/proofs/smooth_laws.md.
+    """
+    if subject.noise is not None:
+        yield _rounded(subject.noise.upper_law(), ("0", "1"))
+        return
+    found = subject.densities
+    assert found is not None
+    for pair in (found.worst_pair().pair,) if found.is_interval else found.pairs():
+        yield _rounded(found.law(pair), pair)
+
+
+@lru_cache(maxsize=64)
+def _rounded(law: SmoothLaw, pair: tuple[str, str]) -> Decomposition:
+    with at_precision(_BITS):
+        _, above = finite_sandwich(law, _CELLS, _BITS, even_cuts)
+        numbers = [[rational_below(x, _DIGITS) for x in (a.ratio0(), a.ratio1(), a.mass())] for a in above.atoms]
+    components = tuple(Component(*(max(x, sp.S.Zero) for x in atom)) for atom in numbers if atom[2] > 0)
+    over = tuple(1 - sp.Add(*(c[i] * c.mass for c in components)) for i in (0, 1))
+    return Decomposition(components, ((over[0], sp.Integer(0)), (sp.Integer(0), over[1])), (), pair)
+
+
+@lru_cache(maxsize=16)
+def law_above_interval(mechanism: Densities) -> Decomposition:
+    """Return a law above those of all pairs of an interval of inputs, whatever the pair.
+
+    Guarantee
+    ---------
+    The divergence of this triple is at least that of the shuffled reports of every two neighbouring data sets, for
+    every level and number of users. Proof: docs/proofs/fallback_law.md.
+    """
+    components = tuple(Component(*map(rational_of, atom)) for atom in mechanism.fallback())
+    return Decomposition(components, (), (), (mechanism.inputs[0], mechanism.inputs[1]))
+
+
+def _no_density(subject: Subject) -> str | None:
+    found = subject.densities
+    known = subject.noise is not None or (found is not None and (not found.is_interval or has_worst_ends(subject)))
+    return None if known else "here there is no density, or no proof which pair is the worst: leave out the method"
+
+
+def _large_ratios(subject: Subject) -> str | None:
+    noise = subject.noise
+    if noise is not None and noise.parameters:
+        return None
+    largest = subject.local_ratio() if noise is None else noise.largest_kept_ratio()
+    return None if largest <= _LARGEST else "here they are larger: leave out the method"
+
+
+def _no_interval(subject: Subject) -> str | None:
+    known = subject.densities is not None and subject.densities.is_interval
+    return None if known else "here there is no such density: leave out the method"
+
+
+def _parts(name: str, source: str, laws: Iterable[Decomposition]) -> tuple[Reduction, ...]:
+    return tuple(Reduction(name, ProofStatus.PROVED, source, law) for law in laws)
+
+
+FINITE_PAIRS = Hypothesis(
+    "finite_pairs",
+    "Messages have a density, and finitely many pairs of inputs are proved to be enough.",
+    every(_no_density),
+)
+MODERATE_RATIOS = Hypothesis(
+    "moderate_ratios", f"Ratios are at most {_LARGEST}, up to where tails are cut.", every(_large_ratios)
+)
+DENSITY_ON_INTERVAL = Hypothesis(
+    "density_on_interval",
+    "Messages have a density, given as a formula, and inputs fill an interval.",
+    every(_no_interval),
+)
+SANDWICH = Bound(
+    "finite_sandwich",
+    ProofStatus.PROVED,
+    _SANDWICH,
+    "finite laws above noise, or above the pairs of a density",
+    "smooth_laws",
+    (*SHUFFLED, FINITE_PAIRS, MODERATE_RATIOS),
+    lambda subject: _parts("finite_sandwich", _SANDWICH, law_above_density(subject)),
+)
+FALLBACK = Bound(
+    "fallback_law",
+    ProofStatus.PROVED,
+    _FALLBACK,
+    "a law above those of all pairs of inputs",
+    "fallback_law",
+    (*SHUFFLED, DENSITY_ON_INTERVAL),
+    lambda subject: _parts("fallback_law", _FALLBACK, (law_above_interval(subject.densities),)),
+    rank=0,
+    skip_by_default=has_worst_ends,
+)
+
+
+# ------------------------------ All data sets of finitely many inputs: the bounds of a finite table above the densities
+
+TABLE_ABOVE = "Theorems E and G of a table above the densities (docs/proofs/dominating_table.md)"
+_MOST_INPUTS = 4
+"""Up to so many inputs the pairs of a table are few enough for a default."""
+
+
+@dataclass(frozen=True)
+class AboveDensities(PairBoundDefaults):
+    """A part of a bound for a table of rounded numbers, with what the rounding may have taken away."""
+
+    part: PairOfInputs
+    method: str
+    proof_status: ProofStatus = ProofStatus.PROVED
+    source: str = TABLE_ABOVE
+
+    rounded: ClassVar[sp.Rational] = ROUNDED
+
+    @property
+    def fixed_background(self) -> tuple[Reduction, ...]:
+        """The data sets of the table."""
+        return self.part.fixed_background
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The ordered pair of inputs (x0, x1) that is compared."""
+        return self.part.pair
+
+    @property
+    def estimate_error(self) -> float:
+        """The relative distance of estimates from certified values."""
+        return self.part.estimate_error
+
+    @property
+    def signature(self) -> Hashable:
+        """That of the table."""
+        return self.method, self.part.signature
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the bound, in floats; -inf for zero. Not a bound."""
+        return self.part.log_estimate(level, n, settings)
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
+        return self.part.root(n, log_delta, settings, start)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return an enclosure whose upper end bounds the divergence of the pair, whatever the other users hold.
+
+        Guarantee
+        ---------
+        The upper end is at least the divergence for this pair and every data set of the others.
+        Proof: docs/proofs/dominating_table.md.
+        """
+        found = self.part.enclose(level, n, settings)
+        with at_precision(found.precision):
+            lost = (1 + level.exponential()) * n / int(self.rounded.q)
+            upper = (found.upper + lost).min(arb(1))
+        return replace(found, lower=arb(0), upper=upper)
+
+
+def _over_tables(name: str, part: type[PairOfInputs], summary: str, rank: int) -> Bound:
+    def bound(subject: Subject) -> MaxOverPairs:
+        assert subject.densities is not None
+        table = dominating_table(subject.densities)
+        return MaxOverPairs.of(AboveDensities(part(triples), name) for triples in pairs_of_inputs(table))
+
+    hypotheses = (*SHUFFLED, LISTED_DENSITIES, FINITE_BUDGET)
+    return Bound(
+        name, ProofStatus.PROVED, TABLE_ABOVE, summary, "dominating_table", hypotheses, bound, rank, _has_many_pairs
+    )
+
+
+def _has_many_pairs(subject: Subject) -> bool:
+    return subject.densities is not None and len(subject.densities.inputs) > _MOST_INPUTS
+
+
+DENSITY_ENVELOPE = _over_tables(
+    "density_envelope", EnvelopePairBound, "a law above those of all inputs, for densities", 1
+)
+DENSITY_DATA_SETS = _over_tables("density_data_sets", AllDataSetsPairBound, "all data sets at once, for densities", 3)

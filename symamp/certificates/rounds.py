@@ -1,0 +1,164 @@
+"""The certificate of many rounds: evidence for each point of each curve, and one plan for each end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import sympy as sp
+from flint import fmpq
+
+from symamp.bounds.bound import Evidence, largest_upper
+from symamp.certificates import one_round
+from symamp.certificates.evidence import kernel_plan
+from symamp.certificates.mechanisms import Described
+from symamp.certificates.one_round import FORMAT, MORE_BITS, VERSION, Above, Claim, Data, described, setting
+from symamp.certificates.text import At, fraction_text
+from symamp.errors import PrecisionError, Problem
+from symamp.numbers.dyadic import ZERO, Dyadic
+from symamp.numbers.rationals import rational_of
+from symamp.settings.question import Query, Question
+from symamp.sums.tilted import Plan
+from symamp.verifier import verify
+
+_MORE = MORE_BITS[1]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What proves the curve of one kind of round on one side: its place among the rounds, and evaluations by level.
+
+    Of a round whose bounds were given there is no question, and its points are the ``given`` ones. From below, the
+    evaluations are of one data set, in one order and in the other.
+    """
+
+    place: int
+    question: Question | None
+    rate: fmpq
+    bottom: fmpq | None
+    top: fmpq | None
+    points: Sequence[tuple[fmpq, tuple[Evidence, ...]]] = ()
+    second: Sequence[tuple[fmpq, tuple[Evidence, ...]]] = ()
+    given: Sequence[tuple[fmpq, fmpq]] = ()
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What proves one end: the curves of the rounds, and the plan of the evaluation."""
+
+    curves: Sequence[Curve]
+    floor: int
+    precision: int
+    plan: Plan | None
+
+
+def certificate(claim: Data, rounds: Sequence[tuple[str, int]], above: Rounds | None, below: Rounds | None) -> Data:
+    """Return the certificate of a bracket; an end without a side claims nothing. ``verify`` has accepted the result.
+
+    Raises ArgumentError for rounds whose values have no certificate, PrecisionError if it is not accepted.
+    """
+    proofs = {c.place: [_proof(c.question, *p) for p in c.points] for c in _curves(above) if c.question is not None}
+    known = [_described(i, proofs.get(i, []), above, below) for i in range(len(rounds))]
+    rates = {c.place: c.rate for c in (*_curves(above), *_curves(below))}
+    users = {c.place: c.question.n for c in (*_curves(above), *_curves(below)) if c.question is not None}
+    settings = [
+        setting(text, [(users.get(i, 1), True, known[i].data)], count, fraction_text(rates.get(i, fmpq(1))))
+        for i, (text, count) in enumerate(rounds)
+    ]
+    data = {"format": FORMAT, "version": VERSION, "claim": claim, "settings": settings}
+    data["below"] = None if below is None else _side(below, lambda c: _below(known[c.place], c))
+    data["supposed"] = one_round.supposed(e for found in proofs.values() for p, _ in found for e in p.found)
+    for point in (_same, _each):  # points that are checked one by one, too, take twice the time
+        made = None if above is None else _side(above, partial(_above, known, proofs, point))
+        verdict = verify(json.dumps(data | {"above": made}))
+        if verdict.status == "valid":
+            return data | {"above": made}
+    raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "ask with a larger gap")
+
+
+def _curves(side: Rounds | None) -> Sequence[Curve]:
+    return () if side is None else side.curves
+
+
+def _proof(question: Question, level: fmpq, found: tuple[Evidence, ...]) -> tuple[Above, str]:
+    """Return what proves a point above, and its upper end as a text."""
+    at = At.of(sp.log(rational_of(level)))
+    asked = Query("delta", sp.log(rational_of(level)), f"log({level})")
+    _, (high, bound) = one_round.ends(Claim(question, asked, ZERO, largest_upper(found), found, ()))
+    return one_round.proof_above(question, found, at, bound), high
+
+
+def _described(
+    place: int, proofs: Sequence[tuple[Above, str]], above: Rounds | None, below: Rounds | None
+) -> Described:
+    """Return the mechanism of a kind of round as data; of one that no evidence is about, that nothing is known."""
+    every = [c for c in (*_curves(above), *_curves(below)) if c.place == place]
+    question = next((c.question for c in every if c.question is not None), None)
+    if question is None:
+        points = next((c.given for c in every), [(fmpq(1), fmpq(1))])
+        return Described({"kind": "given", "points": [[fraction_text(e), fraction_text(d)] for e, d in points]}, ())
+    shown = [e for c in _curves(below) if c.place == place for points in (c.points, c.second) for _, (e,) in points[:1]]
+    return described(question.subject, [p for p, _ in proofs], shown, None)
+
+
+def _side(side: Rounds, made: Callable[[Curve], Data]) -> Data:
+    return {
+        "curves": [{"setting": c.place, **_ends(c), **made(c)} for c in side.curves],
+        "floor": side.floor,
+        "precision": side.precision,
+        "plan": None if side.plan is None else kernel_plan(side.plan),
+    }
+
+
+def _ends(curve: Curve) -> Data:
+    ends = {"bottom": curve.bottom, "top": curve.top}
+    return {key: None if x is None else fraction_text(x) for key, x in ends.items()}
+
+
+def _above(known: Sequence[Described], proofs: dict[int, list[tuple[Above, str]]], point: Any, curve: Curve) -> Data:
+    every = zip(curve.points, proofs.get(curve.place, []), strict=True)
+    return {
+        "first": [point(known[curve.place], curve.question, level, *proof) for (level, _), proof in every],
+        "second": None,
+    }
+
+
+def _same(known: Described, question: Question, level: fmpq, above: Above, high: str) -> Data:
+    """Return a point above, each evaluation with the same number of further bits."""
+    made = one_round.pieces(known, above, question.n, _MORE)
+    return {"level": fraction_text(level), "low": "0", "high": high} | {k: made[k] for k in ("precision", "evidence")}
+
+
+def _each(known: Described, question: Question, level: fmpq, above: Above, high: str) -> Data:
+    """Return a point above with as many bits as the verifier takes to accept it by itself."""
+    claim = {"quantity": "delta", "eps": above.at.text, "lower": "0", "upper": high}
+    alone = [setting("", [(question.n, True, known.data)])]
+    found = one_round.accepted(
+        claim, alone, {"above": lambda more: one_round.pieces(known, above, question.n, more), "below": None}, []
+    )
+    made = found["above"]
+    return {"level": fraction_text(level), "low": "0", "high": high} | {k: made[k] for k in ("precision", "evidence")}
+
+
+def _below(known: Described, curve: Curve) -> Data:
+    first, second = ([_point_below(known, curve, *p) for p in points] for points in (curve.points, curve.second))
+    return {"first": first, "second": second or None}
+
+
+def _point_below(known: Described, curve: Curve, level: fmpq, evidence: tuple[Evidence, ...]) -> Data:
+    assert curve.question is not None
+    (found,) = evidence
+    at = At.of(sp.log(rational_of(level)))
+    piece = one_round.piece_below(known, curve.question.subject, at, found, curve.question.n)
+    # Rounded outward to what doubles carry: the evaluation is repeated with other roundings.
+    low, high = (Dyadic.of_float(x).fraction for x in (found.lower.below, found.upper.above))
+    return {
+        "level": fraction_text(level),
+        "low": fraction_text(max(low, fmpq(0))),
+        "high": fraction_text(min(high, fmpq(1))),
+        "precision": one_round.bits([found], _MORE),
+        "evidence": [piece],
+    }

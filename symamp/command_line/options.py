@@ -1,0 +1,229 @@
+"""Arguments of commands: mechanisms with parameters, groups of users, and the options that several commands share."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial, reduce
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from symamp.bounds.registry import BOUNDS
+from symamp.bounds.subject import Subject
+from symamp.errors import ArgumentError, FormatError, Problem
+from symamp.numbers.limits import EFFORTS
+from symamp.numbers.reading import users
+from symamp.randomizers.catalogue import by_name, named
+from symamp.randomizers.files.load import load_mechanism
+from symamp.randomizers.mechanism import Mechanism
+
+# --- What the words of a command mean: a mechanism and its parameters, looked up before the rest is read, and numbers
+
+_OPTION = re.compile(r"--[A-Za-z]")
+
+
+def mentioned(words: Sequence[str], flags: Collection[str]) -> tuple[str | None, Path | None]:
+    """Return the first word that is no option, if any, and the file that --mechanism names.
+
+    All options but the ``flags`` take a value: ArgumentError for one without.
+
+    >>> mentioned(["--eps0", "1", "krr", "--json"], ["--json"])
+    ('krr', None)
+    """
+    name, file, rest = None, None, list(words)
+    while rest:
+        word = rest.pop(0)
+        option, equals, value = word.partition("=")
+        if not _OPTION.match(word):
+            name = name if name is not None or word.startswith("-") else word
+        elif option not in flags:
+            if not equals and (not rest or _OPTION.match(rest[0])):
+                raise ArgumentError(f"option {option}", Problem("it has no value"), f"write {option} VALUE")
+            value = value if equals else rest.pop(0)
+            file = Path(value) if option == "--mechanism" else file
+    return name, file
+
+
+def described(found: Subject) -> Mechanism:
+    """Return the subject if it is a mechanism with a decomposition of its own."""
+    if found.mechanism is None:
+        raise ArgumentError("mechanism", Problem(f"{found!r} has no decomposition"), "see `symamp mechanisms`")
+    return found.mechanism
+
+
+def refuse_repeated(words: Sequence[str]) -> None:
+    """Raise ArgumentError for an option that is given twice: click would take the last one in silence."""
+    counts = Counter(word.partition("=")[0] for word in words if _OPTION.match(word))
+    for option, count in counts.items():
+        if count > 1:
+            raise ArgumentError("options", Problem(f"{option} occurs twice"), "give it once")
+
+
+def read_neighbours(word: str) -> object:
+    """Return what --neighbours says: "all", a distance, or pairs of inputs.
+
+    >>> read_neighbours("1/2"), read_neighbours("a,b; b,c")
+    ('1/2', [('a', 'b'), ('b', 'c')])
+    """
+    if "," not in word:
+        return word
+    return [tuple(x.strip() for x in pair.split(",")) for pair in word.split(";")]
+
+
+def read_gap(word: str, least: str = "1e-12") -> float:
+    """Return the number that --gap is, in or out of its range, which begins at ``least``.
+
+    >>> read_gap("1e-6")
+    1e-06
+    """
+    try:
+        return float(word)
+    except ValueError:
+        raise ArgumentError("gap", word, f"a number from {least} to 0.1") from None
+
+
+def separated(words: str) -> list[str]:
+    """Return the words of a list that is separated by commas.
+
+    >>> separated("2, 8,64")
+    ['2', '8', '64']
+    """
+    return [word.strip() for word in words.split(",")]
+
+
+# ---------------------------------------------------------------------------------- Options that several commands share
+
+Command = Callable[..., Any]
+
+
+def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return what adds all of these options, in their order."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+
+
+numbers = partial(click.option, type=separated, metavar="NUMBERS")
+"""An option with a list that is separated by commas."""
+
+
+def starting(names: Iterable[str]) -> Callable[[object, object, str], list[CompletionItem]]:
+    """Return what completes a word to one of the names."""
+    return lambda _, __, incomplete: [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
+certificate = click.option(
+    "--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`; - prints it."
+)
+gap = click.option("--gap", default="1e-6", metavar="NUMBER", help="Relative width in delta to aim at.")
+effort = click.option(
+    "--effort",
+    default="default",
+    metavar="WORD",
+    shell_complete=starting(EFFORTS),
+    help=f"How long searches may go on: {', '.join(EFFORTS)}.",
+)
+method = click.option("--method", metavar="NAME", shell_complete=starting(BOUNDS), help=f"One of {', '.join(BOUNDS)}.")
+neighbours = click.option(
+    "--neighbours",
+    default="all",
+    metavar="DISTANCE",
+    help="Compare inputs at distance at most so much, or pairs such as 'a,b; b,c'.",
+)
+plot = click.option("--plot", type=click.Path(path_type=Path), help="Draw the brackets, such as out.svg.")
+csv = click.option("--csv", type=click.Path(path_type=Path), help="Write one line for each point.")
+eps_or_delta = together(
+    click.option("--delta", metavar="NUMBER", help="In (0, 1): eps is bracketed."),
+    click.option("--eps", metavar="NUMBER", help="A number >= 0: delta is bracketed."),
+)
+written = together(csv, plot, as_json)
+
+
+# ----------------------------------- Mechanisms as words and as tables of TOML files: a name, or a file, and parameters
+
+NAMES = tuple(named())
+_MOST_BYTES = 2**20
+
+
+class MechanismWord(click.ParamType):  # type: ignore[type-arg]
+    """A mechanism such as krr:k=16,eps0=1, completed as far as it goes: the word itself, and what it stands for."""
+
+    name = "mechanism"
+
+    def convert(self, value: str, param: Any, ctx: Any) -> tuple[str | int, Subject]:
+        """Return the word and its mechanism."""
+        name, _, rest = value.partition(":")
+        pairs = [part.partition("=") for part in rest.split(",") if part]
+        if not name or not all(equals for _, equals, _ in pairs):
+            raise ArgumentError(self.name, value, "a name with parameters, such as krr:k=16,eps0=1")
+        values: dict[str, str] = {}
+        for key, _, given in pairs:
+            if key.strip() in values:
+                raise ArgumentError(self.name, Problem(f"{key.strip()} occurs twice in {value}"), "give it once")
+            values[key.strip()] = given.strip()
+        return value, member(by_name(name), values)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the names, or the parameters of the one that is named."""
+        name, colon, rest = incomplete.partition(":")
+        if not colon:
+            return starting(NAMES)(ctx, param, name)
+        last = rest.rpartition(",")[2]
+        head = incomplete.removesuffix(last) if last else incomplete
+        known = named()[name].names() if name in named() else ()
+        return [CompletionItem(f"{head}{p}=") for p in known if p.startswith(last)]
+
+
+class GroupWord(MechanismWord):
+    """A number of users with their mechanism, such as 500:krr:k=10,eps0=1."""
+
+    name = "group"
+
+    def convert(self, value: str, param: Any, ctx: Any) -> tuple[str | int, Subject]:
+        """Return the number of users and their mechanism."""
+        count, _, rest = value.partition(":")
+        if not rest:
+            raise ArgumentError("group", value, "a number and a mechanism, such as 500:krr:k=10,eps0=1")
+        return users(count), super().convert(rest, param, ctx)[1]
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the completions of what follows the number."""
+        count, colon, rest = incomplete.partition(":")
+        found = super().shell_complete(ctx, param, rest) if colon else []
+        return [CompletionItem(f"{count}:{item.value}") for item in found]
+
+
+def member(family: Any, values: Mapping[str, str]) -> Subject:
+    """Return the member of a family of the catalogue, or of a mechanism from a file, with these values.
+
+    >>> member(by_name("krr"), {"k": "3", "eps0": "1"})
+    RandomizedResponse(k=3, eps0=1)
+    """
+    if isinstance(family, type):
+        family.check_names(values)  # type: ignore[attr-defined]
+    found: Subject = family(**values) if isinstance(family, type) else family.at(**values) if values else family
+    return found
+
+
+def listed_member(table: Any, folder: Path, named_by: str, own: Collection[str] = ()) -> Subject:
+    """Return the mechanism of a table: a name or a file, with all keys but the ``own`` ones as parameters."""
+    if not isinstance(table, dict) or (named_by in table) == ("file" in table):
+        raise FormatError("mechanism", table, f"a table with {named_by} and its parameters, or with file")
+    values = {key: str(value) for key, value in table.items() if key not in (named_by, "file", *own)}
+    name = table.get(named_by)
+    return member(load_mechanism(folder / str(table["file"])) if name is None else by_name(str(name)), values)
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """Return what a TOML file holds, with numbers as they are written; FormatError for anything else."""
+    accepted = "an existing TOML file of at most 1 MiB"
+    try:
+        if file.is_file() and file.stat().st_size <= _MOST_BYTES:
+            return tomllib.loads(file.read_text(encoding="utf-8"), parse_float=str)
+    except (OSError, ValueError) as error:
+        accepted += f" ({error})"
+    raise FormatError("file", str(file), accepted)

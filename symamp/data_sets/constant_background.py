@@ -1,0 +1,37 @@
+"""All other users hold one input x*: every triple (x0, x1, x*) where they are few, else the worst by a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from symamp.bounds.bound import DataSetBound
+from symamp.bounds.pairs_of_a_table import ESTIMATED, has_many_inputs, is_small, most_revealing, worst_triples
+from symamp.data_sets.proposer import DataSpace, Pair, Proposals, Proposer
+from symamp.laws.law import Level
+
+_RANKED, _NEAR = 16, 0.1
+"""How many of them say which x* are tried again at levels that differ by no more than this part."""
+
+
+def _propose(space: DataSpace, level: Level | None, n: int, best: DataSetBound | None) -> Proposals:
+    return (space.constant(pair, other) for pair, other in _chosen(space, level, n))
+
+
+def _chosen(space: DataSpace, level: Level | None, n: int) -> Iterator[tuple[Pair, str]]:
+    table = space.table
+    if table is None or (level is not None and is_small(table)):
+        yield from ((pair, other) for pair in space.pairs for other in space.others(pair))
+        return
+    x = table.inputs
+    if level is None:  # no eps is large enough for messages that x1 never sends: others at x1 hide nothing there
+        yield from (((x[i], x[j]), x[j]) for i, j in most_revealing(table))
+        return
+    here, some = space.hiding
+    is_near = level.double is not None and abs(level.double - here) <= _NEAR * here
+    found = worst_triples(table, level, n, _RANKED, some if is_near else None)
+    if has_many_inputs(table) and level.double is not None:  # those that hide worst at one level do so near to it
+        space.hiding = level.double, list(dict.fromkeys(other for *_, other in found))
+    yield from (((x[i], x[j]), x[other]) for i, j, other in found[:ESTIMATED])
+
+
+CONSTANT_BACKGROUND = Proposer("constant_background", _propose)

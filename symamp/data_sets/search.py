@@ -1,0 +1,187 @@
+"""The one search for data sets: all lower ends, of every setting, come from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from math import inf
+from pkgutil import iter_modules
+from typing import cast
+
+from flint import arb, fmpq
+
+from symamp import data_sets
+from symamp.bounds.bound import AttainedBound, DataSetBound, MaxOverPairs, MaxOverSearchedPairs, PairBound
+from symamp.bounds.pairs_of_a_table import work_of_triples
+from symamp.bounds.reduction import Reduction, is_triple
+from symamp.bounds.subject import Subject
+from symamp.data_sets.densities import DensitySpace, NoiseSpace, SmoothDataSet
+from symamp.data_sets.mechanisms import MechanismSpace, TripleSpace
+from symamp.data_sets.proposer import DataSpace, Proposer
+from symamp.data_sets.users_who_differ import spaces_of_victims
+from symamp.errors import UndecidedOrderError
+from symamp.laws.law import Level
+from symamp.numbers.surroundings import at_precision
+from symamp.settings.victims import Victims
+from symamp.sums.divergence import Settings
+
+
+def _found() -> tuple[Proposer, ...]:
+    names = [m.name for m in iter_modules(data_sets.__path__) if m.name != "search"]
+    values = [v for name in names for v in vars(import_module(f"{data_sets.__name__}.{name}")).values()]
+    found = {p.name: p for p in values if isinstance(p, Proposer)}
+    return tuple(sorted(found.values(), key=lambda p: (p.refines, p.name)))
+
+
+PROPOSERS = _found()
+"""All ways to propose data sets, those that refine last: whatever the files of this folder define."""
+
+
+def spaces(subject: Subject | Victims) -> tuple[DataSpace, ...]:
+    """Return the data sets of a subject: one space for each mechanism that it cannot be better protected than."""
+    if isinstance(subject, Victims):
+        return spaces_of_victims(subject)
+    if subject.triple is not None:
+        return (TripleSpace(subject),)
+    if subject.noise is not None and subject.noise is subject:  # of neighbours at a distance only members are known
+        return (NoiseSpace(subject.noise),)
+    if subject.densities is not None:
+        return (DensitySpace(subject.densities),)
+    one = subject.mechanism is not None
+    return tuple(MechanismSpace(m, "" if one else repr(m)) for m in subject.members())
+
+
+@dataclass(frozen=True)
+class _Proposed(MaxOverSearchedPairs):
+    """The largest divergence of what is proposed at each level: all that there is, or what a ranking finds worst."""
+
+    spaces: tuple[DataSpace, ...]
+    parts: tuple[PairBound, ...] = field(init=False, compare=False, default=())
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether one evaluation may take long."""
+        return any(space.is_costly for space in self.spaces)
+
+    def proposed(self, level: Level | None, n: int, settings: Settings) -> Sequence[DataSetBound]:
+        """Return a few data sets for each space."""
+        settings.limits.charge(sum(work_of_triples(s.table) for s in self.spaces if s.table is not None))
+        return list(_asked(self.spaces, level, n, None))
+
+
+def _asked(
+    spaces: Iterable[DataSpace], level: Level | None, n: int, best: DataSetBound | None
+) -> Iterator[DataSetBound]:
+    """Yield what is proposed, with a best data set what may be worse than it."""
+    for space in spaces:
+        for proposer in PROPOSERS:
+            if proposer.refines == (best is not None) and proposer.applies(space):
+                yield from (part for part in proposer.propose(space, level, n, best) if part is not None)
+
+
+_PATIENCE = 3
+"""How often refinements are tried by one search before it does without."""
+
+
+class DataSetSearch:
+    """The lower bounds of a setting: data sets from all proposers, cheap ones first; the last winner comes first."""
+
+    def __init__(self, setting: Subject | Victims) -> None:
+        self._spaces = spaces(setting)
+        self._simple = _Proposed(self._spaces)
+        self._without_gain = 0
+        self._winner: PairBound | None = None
+        self._hopeless: dict[int, tuple[tuple[DataSetBound, arb], ...]] = {}
+
+    def largest_root(
+        self, n: int, log_delta: float, settings: Settings, start: float | None = None
+    ) -> tuple[float, DataSetBound]:
+        """Return (eps, data set) with the largest estimated eps among the simple data sets."""
+        found = self._simple.root(n, log_delta, settings, start, self._winner)
+        self._winner = found[1]
+        return _data_set(found)
+
+    def largest_mixed_root(
+        self, n: int, log_delta: float, settings: Settings, best: DataSetBound, root: float
+    ) -> tuple[float, DataSetBound]:
+        """Return (eps, data set) with the largest estimated eps among the best one and what refines it."""
+        if not 0.0 < root < inf or self._without_gain >= _PATIENCE or settings.limits.is_spent():
+            return root, best
+        return self._remembered(best, self._refined(Level.of_float(root), n, best).root(n, log_delta, settings, root))
+
+    def largest_value(self, level: Level, n: int, settings: Settings) -> tuple[float, DataSetBound]:
+        """Return (log divergence, data set) with the largest estimate among the simple data sets."""
+        return _largest(self._simple, level, n, settings)
+
+    def largest_mixed_value(
+        self, level: Level, n: int, settings: Settings, best: DataSetBound
+    ) -> tuple[float, DataSetBound]:
+        """Return (log divergence, data set) with the largest estimate among the best one and what refines it."""
+        if self._without_gain >= _PATIENCE or settings.limits.is_spent():
+            return _largest(MaxOverPairs((best,)), level, n, settings)
+        return self._remembered(best, _largest(self._refined(level, n, best), level, n, settings))
+
+    def _refined(self, level: Level, n: int, best: DataSetBound) -> MaxOverPairs:
+        parts: list[PairBound] = [best]
+        for space in self._spaces:
+            if best.data_sets is None or best.data_sets.member in ("", space.member):
+                with suppress(UndecidedOrderError):  # entries too close to be ordered: the search goes without
+                    parts += _asked([space], level, n, best)
+        return MaxOverPairs.of(parts)
+
+    def _remembered(self, best: DataSetBound, found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:
+        """Remember whether a refinement has won: where several have not, further questions go without them."""
+        self._without_gain = 0 if found[1] is not best else self._without_gain + 1
+        return _data_set(found)
+
+    def repeatable(self, level: Level, n: int, settings: Settings) -> Reduction | None:
+        """Return the triple of the worst data sets that may be the same in many rounds, None if there is none.
+
+        There nobody draws an input anew. Messages with a density are seen by their cells only.
+        """
+        for part in self._simple.ranked(level, n, settings):
+            found = part.in_cells(level, n) if isinstance(part, SmoothDataSet) else part
+            if is_triple(found) and len(found.dataset) <= 1:
+                return found
+        return None
+
+    def attained_root(
+        self, n: int, log_delta: float, settings: Settings, worst: PairBound, root: float, best: PairBound, low: float
+    ) -> tuple[float, PairBound]:
+        """Return (eps, data set): that by which the upper bound itself is attained, if there is one and it is above."""
+        if not isinstance(worst, AttainedBound) or not 0.0 < root < inf:
+            return low, best
+        found = worst.attained(Level.of_float(root), n)
+        value = found.root(n, log_delta, settings, root)
+        # What is known to any accuracy is the truth, so that no estimate of another data set counts against it.
+        return (value, found) if value > low or worst.estimate_error == 0.0 else (low, best)
+
+    def attained_value(
+        self, level: Level, n: int, settings: Settings, worst: PairBound, best: PairBound, low: float
+    ) -> tuple[float, PairBound]:
+        """Return (log divergence, data set) in the same way."""
+        if not isinstance(worst, AttainedBound):
+            return low, best
+        found = worst.attained(level, n)
+        value = found.log_estimate(level, n, settings.usual)
+        return (value, found) if value > low or worst.estimate_error == 0.0 else (low, best)
+
+    def never_below(self, n: int, delta: fmpq) -> DataSetBound | None:
+        """Return a data set whose divergence is proved to stay above delta for every eps, None if there is none."""
+        with at_precision(256):
+            if n not in self._hopeless:
+                limits = ((p, p.limit(n)) for p in self._simple.proposed(None, n, Settings()))
+                self._hopeless[n] = tuple((p, limit) for p, limit in limits if limit > 0)
+            return next((p for p, limit in self._hopeless[n] if limit > arb(delta)), None)
+
+
+def _data_set(found: tuple[float, PairBound]) -> tuple[float, DataSetBound]:
+    value, part = found
+    return value, cast(DataSetBound, part)
+
+
+def _largest(bound: MaxOverPairs, level: Level, n: int, settings: Settings) -> tuple[float, DataSetBound]:
+    part = bound.ranked(level, n, settings)[0]
+    return _data_set((part.log_estimate(level, n, settings.rough), part))

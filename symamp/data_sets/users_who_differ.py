@@ -1,0 +1,193 @@
+"""The data sets of users who differ: sums over positions where data are shuffled, sums of signs where messages are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import inf
+
+from flint import arb
+
+from symamp.bounds.bound import DataSets
+from symamp.data_sets.proposer import DataSpace, Pair, in_turn
+from symamp.decompositions.blanket import Weights
+from symamp.laws.law import Level
+from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.mechanism import DATA, Mechanism
+from symamp.settings.users_who_differ import HeterogeneousUsers, Positions, StepTest, Victim, members_below
+from symamp.settings.victims import BITS, MANY, STEPS, GroupSum, OfVictims, Sides, Victims, columns_of
+from symamp.sums.divergence import Enclosure, Settings
+from symamp.sums.inversion import estimate_root
+
+
+def spaces_of_victims(victims: Victims) -> tuple[DataSpace, ...]:
+    """Return the data sets in which the data of some victims differ: one space for each list of mechanisms."""
+    if victims.crowd.shuffled == DATA:
+        known = tuple(members_below(victims.crowd)) or (("", ()),)
+        return tuple(PositionSpace(victims, *found) for found in known)
+    return (MessageSpace(victims),)
+
+
+# ------------------------------------ Data shuffled: the divergence is a sum over positions if all know the same inputs
+
+
+class PositionSpace(DataSpace):
+    """The data sets of positions that run some mechanisms, in which one item of data differs."""
+
+    def __init__(self, victims: Victims, member: str, mechanisms: Sequence[Mechanism]) -> None:
+        self._victims, self.member, self._mechanisms = victims, member, mechanisms
+
+    @property
+    def pairs(self) -> Sequence[Pair]:
+        """One pair, which is the same for all positions; empty names where nothing is known."""
+        return [m.pairs()[0] for m in self._mechanisms[:1]] or [("", "")]
+
+    def others(self, pair: Pair) -> Sequence[str]:
+        """Return the inputs that all positions know."""
+        known = [(*m.further_inputs(pair), *pair) for m in self._mechanisms]
+        return [x for x in (known[0] if known else ()) if all(x in found for found in known)] or [""]
+
+    def drawn(self, pair: Pair, weights: Weights) -> DataOfPositions:
+        """Return the data sets."""
+        return DataOfPositions(self._victims, self.member, pair, weights)
+
+
+@lru_cache(maxsize=256)
+def _positions(crowd: HeterogeneousUsers, member: str, pair: Pair, weights: Weights) -> Positions | None:
+    mechanisms = dict(members_below(crowd)).get(member, ())
+    if not mechanisms or weights[0][0] == "" or (len(weights) > 1 and any(m.is_composed for m in mechanisms)):
+        return None
+    laws = tuple(m.dataset(*pair, dict(weights)) for m in mechanisms)
+    counts = tuple(count for count, _ in crowd.groups)
+    return None if any(law.singular for law in laws) else Positions(counts, laws, complete=True)
+
+
+@dataclass(frozen=True)
+class DataOfPositions(GroupSum):
+    """Two neighbouring data sets whose other items are one input, or are drawn with these probabilities.
+
+    The divergence is 0, or not known, where it is no sum over positions.
+    """
+
+    member: str
+    compared: Pair
+    dataset: Weights
+
+    @property
+    def pair(self) -> Pair:
+        """The ordered pair of inputs that is compared."""
+        return self.compared
+
+    @property
+    def data_sets(self) -> DataSets | None:
+        """The data sets, None where nothing is known of them."""
+        if self.positions is None:
+            return None
+        return DataSets(*self.compared, tuple((x, str(w)) for x, w in self.dataset), self.member)
+
+    @property
+    def positions(self) -> Positions | None:
+        """The laws of the positions."""
+        return _positions(self.crowd, self.member, self.compared, self.dataset)
+
+    def sides(self, level: Level) -> Sides:
+        """Return the positions, which are all users."""
+        return self.positions(level) if self.positions else (), lambda: arb(self.crowd.n), lambda: arb(0)
+
+
+# ----------------------------------------------- Messages shuffled: what is summed is how messages distinguish the pair
+
+
+class MessageSpace(DataSpace):
+    """The data sets in which a victim's data differ, and all others hold inputs in turn."""
+
+    def __init__(self, victims: Victims) -> None:
+        self._victims = victims
+
+    @property
+    def pairs(self) -> Sequence[Pair]:
+        """All pairs of inputs."""
+        return [pair for group, pair in columns_of(self._victims.crowd) if group == self._victims.group]
+
+    def others(self, pair: Pair) -> Sequence[str]:
+        """Return all inputs."""
+        return columns_of(self._victims.crowd)[self._victims.group, pair].others
+
+    def held(self, pair: Pair, inputs: Sequence[str], n: int) -> StepSums:
+        """Return the data sets, for a threshold of a sum of signs."""
+        return StepSums(self._victims, pair, tuple(inputs) if len(in_turn(inputs, n - 1)) > 1 else (inputs[0],))
+
+    def drawn(self, pair: Pair, weights: Weights) -> StepSums | None:
+        """Return the data sets in which all others hold one input; mixtures have more variance, and are not tried."""
+        return StepSums(self._victims, pair, (weights[0][0],)) if len(weights) == 1 else None
+
+
+@dataclass(frozen=True)
+class StepSums(OfVictims):
+    """A threshold for the sum of signs of messages, when all others hold these inputs in turn."""
+
+    compared: Pair
+    inputs: tuple[str, ...]
+
+    @property
+    def pair(self) -> Pair:
+        """The ordered pair of inputs that is compared."""
+        return self.compared
+
+    @property
+    def victim(self) -> Victim:
+        """The columns of all mechanisms."""
+        return columns_of(self.crowd)[self.victims.group, self.compared]
+
+    @property
+    def held(self) -> tuple[dict[str, int], ...]:
+        """How many of the others of each group hold each input: the first group begins, the next one goes on."""
+        found, first = list[dict[str, int]](), 0
+        for count in self.victim.counts:
+            start = first % len(self.inputs)
+            found.append(in_turn(self.inputs[start:] + self.inputs[:start], count))
+            first += count
+        return tuple(found)
+
+    @property
+    def data_sets(self) -> DataSets:
+        """The data sets."""
+        if len(self.inputs) == 1:
+            return DataSets(*self.compared, ((self.inputs[0], "1"),))
+        counts = in_turn(self.inputs, sum(self.victim.counts))
+        return DataSets(*self.compared, tuple((x, str(count)) for x, count in counts.items()), counted=True)
+
+    def test(self, level: Level) -> StepTest | None:
+        """Return the sum over messages that distinguishes most at a level, None if none does."""
+        with at_precision(BITS):
+            tests = list(self.victim.tests(level, self.held))
+        best = max(tests, key=lambda test: test.walk.log_estimate(level), default=None)
+        return None if best is None or best.walk.plan(level) is None else best
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the divergence of the best sum; -inf for zero. Not a bound."""
+        found = self.test(level)
+        return -inf if found is None else found.walk.log_estimate(level)
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which it is delta: 0 if it is smaller at 0."""
+
+        def value(eps: float) -> float:
+            return self.log_estimate(Level.of_float(max(eps, 0.0)), n, settings)
+
+        close = max(min(1e-7, 0.05 * settings.gap), 1e-15)
+        return estimate_root(value, value, MANY, log_delta, settings, self.top, start, close)
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return the divergence of the best sum of signs as a lower end; nothing is said of the upper one.
+
+        Guarantee
+        ---------
+        The lower end is at most the divergence of the data sets. Proof: docs/proofs/users_who_differ.md, section 4.
+        """
+        found = self.test(level)
+        plan = None if found is None else found.walk.plan(level)
+        if found is None or plan is None:
+            return Enclosure(arb(0), arb(1), STEPS, BITS)
+        return Enclosure(found.walk.below(level), arb(1), STEPS, plan.bits)

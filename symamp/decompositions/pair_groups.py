@@ -1,0 +1,280 @@
+"""What a family declares of all its inputs: groups of pairs, and for each a few laws above those of every other input.
+
+For a pair (x0, x1) and another input x the law of (R(x0) - E R(x1))/R(x) under R(x) decides what the user who holds x
+hides. A few laws whose mixtures are above all of these in convex order are enough (docs/proofs/other_inputs.md). Where
+R(x) has two levels, t on a set S_x of messages and 1 outside, a law is given by five shares of messages, a ``Pattern``,
+and which patterns stand for all does not depend on t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cmp_to_key
+from itertools import pairwise
+from typing import NamedTuple
+
+import sympy as sp
+from flint import fmpq
+
+from symamp.decompositions.decomposition import Component, Decomposition
+from symamp.formulas.normal_form import normal
+from symamp.formulas.order import constant_sign
+from symamp.numbers.linear_programme import Solution, feasible
+from symamp.numbers.rationals import fmpq_of
+
+_ONE, _ZERO = sp.Integer(1), sp.Integer(0)
+CUTS = tuple(sp.Rational(k, 10) for k in (1, 2, 4, 7, 9, 10))
+"""Ends of the cells of p, in units of the largest: the pairs below the first are bounded by a blanket."""
+
+
+@dataclass(frozen=True)
+class PairGroup:
+    """Pairs of inputs, in both orders, and what bounds them whatever the other users hold.
+
+    For every pair of the group and every other input x, the pair included, the law of R(x0) and R(x1) measured by R(x)
+    is below a mixture of the ``laws`` in convex order, at every level E >= 1, with the same positive part. Without
+    ``laws`` it is ``above`` that is known: a triple whose divergence is at least that of every pair of the group.
+    ``pair`` names a pair of the group, or says which they are. ``held`` names inputs x that have one of the laws
+    themselves, at a pair of the group. With ``listed`` every other input has one of the laws itself: none mix them.
+    """
+
+    pair: tuple[str, str]
+    laws: tuple[Decomposition, ...]
+    above: Decomposition | None = None
+    held: tuple[tuple[str, Decomposition], ...] = ()
+    listed: bool = False
+
+
+class Pattern(NamedTuple):
+    """How much of the messages a third input's set S has in common with those of a pair, S0 and S1, as shares.
+
+    ``p`` is the share of S0 - S1 and of S1 - S0, ``a`` and ``b`` that of their parts in S, ``F`` that of the messages
+    in S0 and S1 but not in S, ``h`` that of S - S0 - S1. As all sets have the same share, a + b + h - F = p.
+    """
+
+    p: sp.Expr
+    a: sp.Expr
+    b: sp.Expr
+    F: sp.Expr
+    h: sp.Expr
+
+    def law(self, t: sp.Expr, c: sp.Expr, pair: tuple[str, str] = ("x0", "x1")) -> Decomposition:
+        """Return the law for two levels of ratio t on sets of share c.
+
+        >>> half = sp.Rational(1, 2)
+        >>> Pattern(half, half, _ZERO, _ZERO, _ZERO).law(sp.Integer(3), half).components[0]
+        Component(ratio0=1, ratio1=1/3, mass=3/4)
+        """
+        p, a, b, F, h = self
+        both, none, whole = c - p, 1 - c - p, c * t + 1 - c
+        atoms = (
+            (t, _ONE, p - a),
+            (_ONE, 1 / t, t * a),
+            (_ONE, t, p - b),
+            (1 / t, _ONE, t * b),
+            (t, t, F),
+            (_ONE, _ONE, t * (both - F) + none - h),
+            (1 / t, 1 / t, t * h),
+        )
+        return _merged([(x, y, m / whole) for x, y, m in atoms], pair)
+
+
+def blanket_of(p: sp.Expr, t: sp.Expr, c: sp.Expr, pair: tuple[str, str] = ("x0", "x1")) -> Decomposition:
+    """Return a triple whose divergence is at least that of every pair that p tells apart, or less.
+
+    Guarantee
+    ---------
+    It bounds every pair of inputs with two levels of ratio t on sets of share c of which at most p is in one of the two
+    alone, for every level and number of users. Proof: docs/proofs/other_inputs.md.
+
+    >>> blanket_of(sp.Rational(1, 4), sp.Integer(3), sp.Rational(1, 2)).gamma
+    1/2
+    """
+    whole = c * t + 1 - c
+    atoms = ((t, _ONE, p), (_ONE, t, p), (t, t, c - p), (_ONE, _ONE, 1 - c - p))
+    return _merged([(x, y, m / whole) for x, y, m in atoms], pair)
+
+
+def listed_group(pair: tuple[str, str], laws: Mapping[str, Iterable[Component]]) -> PairGroup:
+    """Return the group of a pair that stands for all alike, with the laws of all other inputs; equal ones come once."""
+    held = {x: Decomposition(_collected(law), pair=pair) for x, law in laws.items()}
+    first = {frozenset(law.components): x for x, law in reversed(held.items())}
+    named = tuple((x, held[x]) for x in reversed(list(first.values())))
+    return PairGroup(pair, tuple(law for _, law in named), None, named, listed=True)
+
+
+def _collected(parts: Iterable[Component]) -> tuple[Component, ...]:
+    """Return components with equal ratios put together."""
+    masses: dict[tuple[sp.Expr, sp.Expr], list[sp.Expr]] = {}
+    for r0, r1, mass in parts:
+        masses.setdefault((r0, r1), []).append(mass)
+    return tuple(Component(*ratios, sp.Add(*found)) for ratios, found in masses.items())
+
+
+def _merged(atoms: Iterable[tuple[sp.Expr, sp.Expr, sp.Expr]], pair: tuple[str, str]) -> Decomposition:
+    found = tuple(Component(normal(x), normal(y), mass) for x, y, m in atoms if (mass := normal(m)) != 0)
+    return Decomposition(found, pair=pair)
+
+
+# ---------------------------------------------------------------------- Two levels: which patterns stand for all inputs
+
+Patterns = Callable[[sp.Expr], Sequence[Pattern]]
+"""The patterns that stand for all other inputs at a pair with p, each affine in p."""
+
+
+def groups_by_share(
+    t: sp.Expr, c: sp.Expr, most: sp.Expr, patterns: Patterns, bends: Iterable[sp.Expr] = ()
+) -> tuple[PairGroup, ...]:
+    """Return groups for all pairs of inputs with two levels, told apart by shares p up to ``most``.
+
+    ``patterns`` gives at each p those that stand for all third inputs, affine in p between the ``bends``. The pairs
+    with most p come first; those of a cell of p have the patterns of both ends, those with least p a blanket.
+
+    Guarantee
+    ---------
+    If ``patterns`` lists at each p what mixes to patterns above those of all third inputs, the groups cover all pairs.
+    Proof: docs/proofs/other_inputs.md.
+    """
+    cuts = _sorted([*(share * most for share in CUTS), *bends])
+    cuts = [x for x in cuts if not is_less(x, CUTS[0] * most) and not is_less(most, x)]
+    groups: list[PairGroup] = []
+    for low, high in reversed(list(pairwise(cuts))):
+        pair = (f"a pair with p > {float(low):.4g}", f"up to {float(high):.4g}") if groups else ("x0", "x1")
+        found = dict.fromkeys(v for p in (high, low) for v in patterns(p))
+        groups.append(PairGroup(pair, tuple(v.law(t, c, pair) for v in found)))
+    pair = "a pair with p", f"up to {float(cuts[0]):.4g}"
+    return (*groups, PairGroup(pair, (), blanket_of(cuts[0], t, c, pair)))
+
+
+def antipodal(p: sp.Expr) -> tuple[Pattern, ...]:
+    """Return the patterns that stand for all where an involution of the messages maps each set to its complement.
+
+    >>> antipodal(sp.Rational(1, 2))[0]
+    Pattern(p=1/2, a=1/2, b=0, F=0, h=0)
+    """
+    rest = sp.Rational(1, 2) - p
+    return Pattern(p, p, _ZERO, rest, rest), Pattern(p, _ZERO, p, rest, rest)
+
+
+def free_sets(c: sp.Expr) -> Patterns:
+    """Return the patterns that stand for all sets of share c: the extreme ones among all that there could be.
+
+    >>> len(free_sets(sp.Rational(1, 4))(sp.Rational(1, 4))), len(free_sets(sp.Rational(2, 5))(sp.Rational(2, 5)))
+    (2, 3)
+    """
+    least = c if is_less(c, sp.Rational(1, 2)) else 1 - c
+    wide, half = 1 - 2 * c, (1 - c) / 2
+
+    def patterns(p: sp.Expr) -> tuple[Pattern, ...]:
+        found = [Pattern(p, p, _ZERO, least - p, least - p)]
+        if not is_less(wide, p):
+            found.append(Pattern(p, _ZERO, _ZERO, c - p, c))
+        if not is_less(p, wide):
+            if not is_less(sp.Rational(1, 2), c):
+                found.append(Pattern(p, p - wide, _ZERO, c - p, 1 - c - p))
+            if not is_less(half, p):
+                found.append(Pattern(p, _ZERO, _ZERO, 1 - c - 2 * p, 1 - c - p))
+            if not is_less(p, half):
+                rest = 2 * p - 1 + c
+                found += [Pattern(p, rest, _ZERO, _ZERO, 1 - c - p), Pattern(p, _ZERO, rest, _ZERO, 1 - c - p)]
+        return tuple(dict.fromkeys(Pattern(*map(normal, v)) for v in found))
+
+    return patterns
+
+
+def by_excess(c: sp.Expr, most: sp.Expr) -> Patterns:
+    """Return the patterns that stand for all whose h exceeds F by at most so much, whatever else is known of the sets.
+
+    >>> [tuple(v) for v in by_excess(sp.Rational(1, 4), sp.Integer(0))(sp.Rational(1, 4))]
+    [(1/4, 1/4, 0, 0, 0), (1/4, 0, 1/4, 0, 0)]
+    """
+
+    def patterns(p: sp.Expr) -> tuple[Pattern, ...]:
+        both, none, found = c - p, 1 - c - p, []
+        top = min(most, p, none, key=float) if most.is_Rational else most
+        between = [none - both] if is_less(_ZERO, none - both) and is_less(none - both, top) else []
+        for e in dict.fromkeys((_ZERO, *between, top)):
+            F = none - e if is_less(none - e, both) else both
+            found += [Pattern(p, p - e, _ZERO, F, F + e), Pattern(p, _ZERO, p - e, F, F + e)]
+        return tuple(dict.fromkeys(Pattern(*map(normal, v)) for v in found))
+
+    return patterns
+
+
+def of_patterns(
+    t: sp.Expr,
+    c: sp.Expr,
+    patterns: Sequence[Pattern],
+    pair: tuple[str, str] = ("x0", "x1"),
+    names: Mapping[Pattern, str] | None = None,
+) -> PairGroup:
+    """Return the group of pairs for which these patterns stand for all other inputs; some have ``names``."""
+    laws = {v: v.law(t, c, pair) for v in patterns}
+    held = tuple((name, laws[v]) for v, name in (names or {}).items() if v in laws)
+    return PairGroup(pair, tuple(laws.values()), None, held)
+
+
+def sketch(base: Sequence[Pattern]) -> Patterns:
+    """Return the patterns of a sketch with public hash functions whose rows have these for every pair, all of one p.
+
+    Where the two inputs of a pair collide under some of the functions p is that share of what it is for the base.
+    """
+    whole = base[0].p
+
+    def patterns(p: sp.Expr) -> tuple[Pattern, ...]:
+        share = p / whole
+        collided = (_ZERO, _ZERO, _ZERO, whole * (1 - share), whole * (1 - share))
+        return tuple(Pattern(*(normal(share * x + y) for x, y in zip(v, collided, strict=True))) for v in base)
+
+    return patterns
+
+
+def lies_below(pattern: Pattern, others: Sequence[Pattern]) -> Solution:
+    """Return weights by which a pattern, moved outward, is a mixture of others; else a proof that it is not.
+
+    The last two numbers say how far it is moved, by (F, h) += (1, 1) and by (b, F) -= (1, 1). Patterns of rationals.
+
+    Guarantee
+    ---------
+    With a solution, at every ratio t > 1 and level 1 <= E < t the law of the pattern is below the mixture with these
+    weights of the laws of the others in convex order, with the same positive part. Proof: docs/proofs/other_inputs.md.
+    """
+    columns = [[fmpq(1), *map(fmpq_of, v)] for v in others]
+    columns += [[fmpq(x) for x in move] for move in ((0, 0, 0, 0, -1, -1), (0, 0, 0, 1, 1, 0))]
+    return feasible(columns, [fmpq(1), *map(fmpq_of, pattern)])
+
+
+def extreme(patterns: Sequence[Pattern]) -> tuple[Pattern, ...]:
+    """Return some of the patterns such that all others lie below their mixtures; all must be rational.
+
+    >>> quarter = sp.Rational(1, 4)
+    >>> len(extreme([*antipodal(quarter), Pattern(quarter, quarter, _ZERO, _ZERO, _ZERO)]))
+    2
+    """
+    kept = list(dict.fromkeys(patterns))
+    for v in tuple(kept):
+        others = [x for x in kept if x != v]
+        if others and lies_below(v, others).x is not None:
+            kept = others
+    return tuple(kept)
+
+
+def free_sets_groups(t: sp.Expr, c: sp.Expr) -> tuple[PairGroup, ...]:
+    """Return the groups of all pairs of inputs whose sets have share c, nothing else being known of them."""
+    most = c if is_less(c, sp.Rational(1, 2)) else 1 - c
+    return groups_by_share(t, c, most, free_sets(c), (1 - 2 * c, (1 - c) / 2))
+
+
+def is_less(x: sp.Expr, y: sp.Expr) -> bool:
+    """Return whether a number is proved to be less than another one."""
+    return constant_sign(x - y) < 0
+
+
+def _sorted(places: Iterable[sp.Expr]) -> list[sp.Expr]:
+    different = dict.fromkeys(map(normal, places))
+    return sorted(different, key=cmp_to_key(_order))
+
+
+def _order(x: sp.Expr, y: sp.Expr) -> int:
+    return constant_sign(x - y)

@@ -1,0 +1,104 @@
+"""Every named local randomizer: the families of the catalogue, noise, and any randomizer with a given budget.
+
+The most common ones are at the top level, too: ``sa.RandomizedResponse`` is ``sa.families.RandomizedResponse``.
+
+>>> import symamp as sa
+>>> sa.families.NarrowCollision().name
+'Collision, s < l <= 2s'
+>>> [name for name in dir(sa.families) if "Hadamard" in name]
+['BlockHadamardResponse', 'HadamardCountMeanSketch', 'HadamardResponse']
+"""
+
+from typing import TYPE_CHECKING
+
+from symamp.randomizers.catalogue import named
+from symamp.randomizers.discrete_laplace import DiscreteLaplace
+from symamp.randomizers.families.block_hadamard import BlockHadamardResponse
+from symamp.randomizers.families.cms import CountMeanSketch
+from symamp.randomizers.families.collision import Collision, NarrowCollision
+from symamp.randomizers.families.d_bit_flip import DBitFlip
+from symamp.randomizers.families.duchi_vector import CorrectedDuchiVector, DuchiVector, EvenDuchiVector
+from symamp.randomizers.families.exponential import ExponentialMechanism
+from symamp.randomizers.families.hadamard_response import HadamardResponse
+from symamp.randomizers.families.harmony import Harmony
+from symamp.randomizers.families.hcms import HadamardCountMeanSketch
+from symamp.randomizers.families.local_hashing import LocalHashing
+from symamp.randomizers.families.one_bit_mean import OneBitMean
+from symamp.randomizers.families.pckv_grr import PCKVGRR
+from symamp.randomizers.families.piecewise import PiecewiseMechanism
+from symamp.randomizers.families.priv_kv import PrivKV
+from symamp.randomizers.families.priv_unit import PrivUnit
+from symamp.randomizers.families.randomized_response import RandomizedResponse
+from symamp.randomizers.families.sampling_rappor import SamplingRappor
+from symamp.randomizers.families.square_wave import SquareWave
+from symamp.randomizers.families.staircase import Staircase
+from symamp.randomizers.families.subset_exponential import SubsetExponential
+from symamp.randomizers.families.subset_selection import SubsetSelection
+from symamp.randomizers.families.unary_encoding import OptimisedUnaryEncoding, Rappor, UnaryEncoding
+from symamp.randomizers.families.wheel import Wheel
+from symamp.randomizers.noise.cauchy import Cauchy
+from symamp.randomizers.noise.clipped_laplace import ClippedLaplace
+from symamp.randomizers.noise.discrete_gaussian import DiscreteGaussian
+from symamp.randomizers.noise.gaussian import Gaussian
+from symamp.randomizers.noise.laplace import Laplace
+from symamp.randomizers.noise.logistic import Logistic
+from symamp.randomizers.noise.planar_laplace import PlanarLaplace
+from symamp.randomizers.pure_ldp import PureLDP
+
+__all__ = [
+    "PCKVGRR",
+    "BlockHadamardResponse",
+    "Cauchy",
+    "ClippedLaplace",
+    "Collision",
+    "CorrectedDuchiVector",
+    "CountMeanSketch",
+    "DBitFlip",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "DuchiVector",
+    "EvenDuchiVector",
+    "ExponentialMechanism",
+    "Gaussian",
+    "HadamardCountMeanSketch",
+    "HadamardResponse",
+    "Harmony",
+    "Laplace",
+    "LocalHashing",
+    "Logistic",
+    "NarrowCollision",
+    "OneBitMean",
+    "OptimisedUnaryEncoding",
+    "PiecewiseMechanism",
+    "PlanarLaplace",
+    "PrivKV",
+    "PrivUnit",
+    "PureLDP",
+    "RandomizedResponse",
+    "Rappor",
+    "SamplingRappor",
+    "SquareWave",
+    "Staircase",
+    "SubsetExponential",
+    "SubsetSelection",
+    "UnaryEncoding",
+    "Wheel",
+]
+
+
+def _all() -> dict[str, object]:
+    """Return all classes by name: those above, and families in files that were added to the folder of the catalogue."""
+    return {**{name: globals()[name] for name in __all__}, **{found.__name__: found for found in named().values()}}
+
+
+def __dir__() -> list[str]:
+    return sorted(_all())
+
+
+if not TYPE_CHECKING:  # type checkers know the names above
+
+    def __getattr__(name: str) -> object:
+        try:
+            return _all()[name]
+        except KeyError:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None

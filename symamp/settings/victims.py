@@ -1,0 +1,244 @@
+"""Whose guarantee is asked about among users who differ: Theorems C and D as bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+from math import inf
+from typing import ClassVar
+
+import sympy as sp
+from flint import arb
+
+from symamp.bounds.bound import MaxOverPairs, PairBoundDefaults
+from symamp.bounds.proof_status import ProofStatus
+from symamp.decompositions.to_law import log_above
+from symamp.formulas.order import maximum
+from symamp.laws.law import Level
+from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.mechanism import DATA
+from symamp.settings.users_who_differ import (
+    HeterogeneousUsers,
+    Positions,
+    Victim,
+    mean_of_counts,
+    positions_above,
+    victims,
+)
+from symamp.sums.divergence import NO_POSITIVE_VALUE, Enclosure, Settings
+from symamp.sums.groups import Group, approximate_log_groups, enclose_groups, estimate_log_groups
+from symamp.sums.inversion import estimate_root
+
+BITS = 192
+"""The precision of what is done besides the sums."""
+COUNTED, STEPS = "mean over counts", "steps"
+MANY = 10**6
+"""Tells the search for a root that there are many users: then it starts from saddle points."""
+_ACCURACY = 0.01
+"""The part of the gap to which a root is sought: what is certified is farther from it, and estimates have noise."""
+_SMALLEST = -1e300
+
+Sides = tuple[Sequence[Group], Callable[[], arb], Callable[[], arb]]
+"""Groups, what E[S_+] is divided by, and what is added."""
+
+
+@dataclass(frozen=True)
+class Victims:
+    """The users of one group, whose guarantee is asked about; where data are shuffled all users have the same."""
+
+    crowd: HeterogeneousUsers
+    group: int
+
+    @staticmethod
+    def of(crowd: HeterogeneousUsers, victim: int | None) -> tuple[Victims, ...]:
+        """Return those that are asked about: of a group, by its number, or of all where it is None."""
+        found = tuple(Victims(crowd, i) for i, number in enumerate(crowd.numbers) if victim in (None, number))
+        return found[:1] if crowd.shuffled == DATA else found
+
+    @property
+    def number(self) -> int:
+        """The number of the group in the list that was given."""
+        return self.crowd.numbers[self.group]
+
+    def compared_ratio(self) -> sp.Expr:
+        """Return e^eps0 of what may process their data."""
+        groups = self.crowd.groups if self.crowd.shuffled == DATA else (self.crowd.groups[self.group],)
+        ratios = [subject.local_ratio() for _, subject in groups]
+        ratio: sp.Expr = ratios[maximum(ratios)]
+        return ratio
+
+    @cached_property
+    def bound(self) -> MaxOverPairs:
+        """The upper bound, of Theorem C or D."""
+        if self.crowd.shuffled == DATA:
+            return MaxOverPairs((ShuffledData(self),))
+        return MaxOverPairs(
+            tuple(CommonBlanket(self, pair) for group, pair in columns_of(self.crowd) if group == self.group)
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what travels: bounds are made again where they are needed."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@lru_cache(maxsize=16)
+def columns_of(crowd: HeterogeneousUsers) -> dict[tuple[int, tuple[str, str]], Victim]:
+    """Return the columns of all mechanisms for each group of victims and pair of inputs."""
+    return {(v.group, v.pair): v for v in victims(crowd)}
+
+
+@lru_cache(maxsize=16)
+def _positions(crowd: HeterogeneousUsers) -> Positions:
+    return positions_above(crowd)
+
+
+@dataclass(frozen=True)
+class OfVictims(PairBoundDefaults):
+    """What every bound on victims says of itself; the number of users is that of the crowd."""
+
+    victims: Victims
+
+    proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
+
+    @property
+    def crowd(self) -> HeterogeneousUsers:
+        """The users."""
+        return self.victims.crowd
+
+    @property
+    def method(self) -> str:
+        """What is shuffled, which decides the theorem."""
+        return f"{self.crowd.shuffled} shuffled"
+
+    @property
+    def source(self) -> str:
+        """Where the upper bound is stated."""
+        return f"Theorem {'C' if self.crowd.shuffled == DATA else 'D'} (docs/proofs/users_who_differ.md)"
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The ordered pair of inputs that is compared; empty names for all of them."""
+        return "", ""
+
+    @property
+    def signature(self) -> Hashable:
+        """The part itself."""
+        return self
+
+    @cached_property
+    def top(self) -> float:
+        """An eps from which on the value is 0."""
+        return log_above(self.victims.compared_ratio())
+
+    def __getstate__(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+class GroupSum(OfVictims):
+    """E[S_+]/divisor + rest, where S is a sum over groups of users."""
+
+    def sides(self, level: Level) -> Sides:
+        """Return the groups, the divisor and the rest."""
+        raise NotImplementedError
+
+    def counted(self, level: Level) -> arb | None:
+        """Return a ball around the value itself, where it is known without a sum over groups."""
+        return None
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the value, in floats; -inf for zero. Not a bound."""
+
+        def estimate(groups: Sequence[Group]) -> float:
+            found = estimate_log_groups(groups, settings)
+            return approximate_log_groups(groups) if found is None else found
+
+        return self._log(level, estimate)
+
+    def _log(self, level: Level, estimate: Callable[[Sequence[Group]], float]) -> float:
+        with at_precision(BITS):
+            value = self.counted(level)
+            if value is None:
+                groups, divisor, rest = self.sides(level)
+                alone, by = rest(), divisor()
+                sums = estimate(groups) if groups else -inf
+                value = (arb(sums).exp() / by if sums > _SMALLEST else arb(0)) + alone
+            return float(value.mid().log()) if value.mid() > 0 else -inf
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the value is delta: 0 if it is smaller at 0."""
+        kernel_tells = True
+
+        def sharp(groups: Sequence[Group]) -> float:
+            nonlocal kernel_tells
+            found = estimate_log_groups(groups, settings) if kernel_tells else None
+            # One kind of estimate for all that follow: a search would run after the difference.
+            kernel_tells = found is not None
+            return approximate_log_groups(groups) if found is None else found
+
+        return estimate_root(
+            lambda eps: self._log(Level.of_float(max(eps, 0.0)), sharp),
+            lambda eps: self._log(Level.of_float(max(eps, 0.0)), approximate_log_groups),
+            MANY,
+            log_delta,
+            settings,
+            self.top,
+            start,
+            _ACCURACY * settings.gap,
+        )
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the value.
+
+        Guarantee
+        ---------
+        The value lies between the outer ends. Proof: docs/proofs/users_who_differ.md, sections 1 and 4.
+        """
+        with at_precision(BITS):
+            value = self.counted(level)
+            if value is not None:
+                return Enclosure(value, value, COUNTED, BITS)
+        groups, divisor, rest = self.sides(level)
+        found = enclose_groups(groups, settings) if groups else Enclosure(arb(0), arb(0), NO_POSITIVE_VALUE, BITS)
+        with at_precision(BITS):
+            low, high = (x / divisor() + rest() for x in (found.lower.lower(), found.upper.upper()))
+            return replace(found, lower=low, upper=high, precision=max(found.precision, BITS))
+
+
+@dataclass(frozen=True)
+class ShuffledData(GroupSum):
+    """Theorem C: every two neighbouring data sets whose entries are shuffled before the positions report on them."""
+
+    @property
+    def positions(self) -> Positions:
+        """The laws of the positions."""
+        return _positions(self.crowd)
+
+    def sides(self, level: Level) -> Sides:
+        """Return the positions, which are all users."""
+        return self.positions(level), lambda: arb(self.crowd.n), lambda: arb(0)
+
+
+@dataclass(frozen=True)
+class CommonBlanket(GroupSum):
+    """Theorem D: one pair of inputs of a victim, behind the blanket that the messages of all others share."""
+
+    compared: tuple[str, str]
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The ordered pair of inputs that is compared."""
+        return self.compared
+
+    @property
+    def victim(self) -> Victim:
+        """The columns of all mechanisms."""
+        return columns_of(self.crowd)[self.victims.group, self.compared]
+
+    def sides(self, level: Level) -> Sides:
+        """Return the hidden users, in groups."""
+        return self.victim.sides(level, True)
+
+    def counted(self, level: Level) -> arb | None:
+        """Return the mean over the numbers of hidden users, where these are few."""
+        return mean_of_counts(self.victim, level)

@@ -1,0 +1,85 @@
+"""The payoff (1 - e^(-x))_+ of many rounds: its compact-support kernel, one formula for floats and for balls."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+
+import numpy as np
+
+from symamp.laws.law import Floats
+from symamp.numbers.optional import erfcx
+from symamp.numbers.systems import Number, NumberSystem
+from symamp.sums.kernel import TwoSided
+
+# With smoothing length d, Om = 2 pi/d and s = theta + iu, the functions B+ and B- on |u| < Om are the Fourier
+# transforms of the extremal majorant and minorant of (1 - e^(-x))_+ e^(-theta x) of exponential type Om
+# (docs/proofs/composition.md, section 3). They vanish for |u| >= Om: a sum over frequencies has no truncation error.
+
+_SMALL, _SERIES = 1e-5, 1e-3
+"""Below these lengths doubles take derivatives for differences, and series for derivatives."""
+
+
+class HockeyStickKernel(TwoSided):
+    """The kernel of f(x) = (1 - e^(-x))_+."""
+
+    def __init__(self, numbers: NumberSystem, theta: Number, window: Number, terms: int) -> None:
+        super().__init__(numbers, theta, window, terms)
+        lam = theta * self.d
+        if numbers.name == "numpy" and self.d < _SMALL:
+            middle = lam + self.d / 2
+            slope = (
+                -0.5 - middle / 12 + middle**3 / 720 if middle < _SERIES else 1 / middle + 1 / numbers.expm1(-middle)
+            )
+            self.alpha, self.c = 1 + slope, -self.d * slope * self._gam(middle)
+            return
+        further = lam + self.d
+        self.alpha = 1 - numbers.log(self._gam(lam) / self._gam(further)) / self.d
+        self.c = self._gam(lam) - self._gam(further)
+
+    def at_zero(self) -> tuple[Number, Number]:
+        """Return B-(0) and B+(0)."""
+        above = self._z(self.alpha, self.theta) - self._z(self.alpha, self.theta + 1)
+        return self.d * (self._z(1, self.theta) - self._z(1, self.theta + 1)), self.d * above
+
+    def at(self, u: Number) -> tuple[Number, Number]:
+        """Return B-(u) and B+(u) for 0 < u < Om."""
+        i = self.numbers.complex(0 * self.theta, self.numbers.rational(1, 1))
+        s = self.numbers.complex(self.theta, u)
+        bend, further = 1 + i * s / self.top, 1 + i * (s + 1) / self.top
+        above = bend * self._z(self.alpha, s) - further * self._z(self.alpha, s + 1)
+        below = bend * self._z(1, s) - further * self._z(1, s + 1)
+        return self.d * (below - i * (self.c / (2 * self.numbers.pi()))), self.d * above
+
+    def modulus(self, u: Number) -> Number:
+        """Return |1/(s (s + 1))|, s = theta + iu."""
+        return 1 / self.numbers.sqrt((self.theta**2 + u**2) * ((self.theta + 1) ** 2 + u**2))
+
+    def peak(self, tilt: Number) -> Number:
+        """Return the largest (1 - e^(-x)) e^(-tilt x) over x >= 0, tilt >= 0."""
+        share = tilt / (1 + tilt)
+        return self.numbers.exp(tilt * self.numbers.log(share)) / (1 + tilt) if tilt > 0 else 1 / (1 + tilt)
+
+    @staticmethod
+    def pull(theta: float) -> tuple[float, float]:
+        """Return 1/theta + 1/(theta + 1) and minus its derivative."""
+        return 1.0 / theta + 1.0 / (theta + 1.0), 1.0 / theta**2 + 1.0 / (theta + 1.0) ** 2
+
+    @staticmethod
+    def spread(theta: float, mean: float, sigma: float) -> float:
+        """Return sigma (pi/2)^(1/2) (w(theta) - w(theta + 1)), w(t) = erfcx((t sigma - mean/sigma)/2^(1/2))."""
+        if not sigma > 0.0:
+            return 0.0
+        a, b = ((t * sigma - mean / sigma) / sqrt(2.0) for t in (theta, theta + 1.0))
+        return sigma * sqrt(pi / 2.0) * float(erfcx(a) - erfcx(b))
+
+    @staticmethod
+    def log_peak(tilts: Floats) -> Floats:
+        """Return t log t - (1 + t) log(1 + t) at each tilt t > 0."""
+        return np.asarray(tilts * np.log(tilts) - (1.0 + tilts) * np.log1p(tilts))
+
+    def _z(self, a: Number, s: Number) -> Number:
+        return self.numbers.exp(-s * (a * self.d)) / -self.numbers.expm1(-s * self.d)
+
+    def _gam(self, x: Number) -> Number:
+        """Return x/(e^x - 1)."""
+        return x * self.numbers.exp(-x) / -self.numbers.expm1(-x)

@@ -1,0 +1,242 @@
+"""The bound over all data sets at once, by integrals.
+
+PROVED: for every choice of the other users' classes, from the numbers of the certificate alone, the divergence is at
+most the number that is returned (docs/proofs/all_data_sets.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from flint import acb, acb_series, arb, arb_mat, arb_series
+
+_FLOOR, _SMALL = 70, 1e-5  # |M|^N is not followed below e^-70 of its largest value; cells that need not be sharp
+_ZERO, _ONE = arb(0), arb(1)
+
+
+def bound(check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str) -> arb:
+    """Return a number whose upper end bounds the divergence, for laws ([(value, mass), ...], mass at 0) of classes.
+
+    ``gains`` are E[G_+]: one number for all; or one for each law, and then all mixtures of the laws may occur too
+    (docs/proofs/generic_all_data_sets.md).
+    """
+    return _AllDataSets(check, laws, gains, n, plan, what).bound()
+
+
+class _AllDataSets:
+    """Theorem G in balls, with the numbers of the certificate."""
+
+    def __init__(self, check: Any, laws: list[Any], gains: list[arb], n: int, plan: dict[str, Any], what: str) -> None:
+        self.check, self.laws, self.N, self.what = check, laws, n - 1, what
+        self.mixed, self.most = len(gains) > 1, _largest(gains)
+        self.gains = gains if self.mixed else gains * len(laws)
+        self.p_lo, self.a, self.b = (arb(check.number(plan[key])) for key in ("p_lo", "a", "b"))
+        self.terms = []
+        for term in plan["terms"]:
+            numbers = {key: arb(check.number(term[key])) for key in ("a", "lam", "s", "sigma", "tail")}
+            numbers |= {key: [arb(check.number(x)) for x in term[key]] for key in ("ends", "scales")}
+            cells = len(numbers["ends"]) - 1  # the scales may be followed by the slopes of log c
+            scales, slopes = numbers["scales"][:cells], numbers["scales"][cells:]
+            self.terms.append(numbers | {"scales": scales, "slopes": slopes or [_ZERO] * cells})
+        every = [
+            self.p_lo,
+            self.a,
+            self.b,
+            *(x for t in self.terms for y in t.values() for x in (y if type(y) is list else [y])),
+        ]
+        good = all(x.is_finite() for x in every) and self.p_lo > 0 and self.a >= 0 and self.b >= 0
+        for t in self.terms:
+            good = (
+                good
+                and t["a"] >= 0
+                and t["lam"] >= 0
+                and all(x > 0 for x in (t["s"], t["sigma"], t["tail"], *t["scales"]))
+            )
+            good = good and len(t["ends"]) == len(t["scales"]) + 1 == len(t["slopes"]) + 1 > 1 and t["ends"][0] == 0
+            good = good and all(x < y for x, y in pairwise(t["ends"]))
+        check.require(good, f"{what}: parameters or cells out of range", "invalid")
+        check.spend(sum(len(t["scales"]) for t in self.terms) * len(laws), hard=True)
+
+    def bound(self) -> arb:
+        self.majorant()
+        victim, others = _ZERO, []
+        for atoms, null in self.laws:
+            victim = victim.max(sum((m * z * (self.b * z).exp() for z, m in atoms if z > 0), _ZERO))
+            others.append(sum((m * (self.b * z - self.a * z.max(_ZERO)).exp() for z, m in atoms), null).log())
+        results = [victim * (self.a * self.p_lo + self.N * x).exp() for x in others]
+        for t in self.terms:
+            results = [x + t["a"] / arb.pi() * y for x, y in zip(results, self.integrals(t), strict=True)]
+        return _largest(results)
+
+    def majorant(self) -> None:
+        """Prove sum a_i e^(-lam_i p) >= 1/p^2 from p_lo on: a tangent of the left above a chord of the right side."""
+        terms, left, ratio = [(t["a"], t["lam"]) for t in self.terms], self.p_lo, 1.016
+        constant = sum((a for a, lam in terms if lam == 0), _ZERO)
+        while not left * left * constant >= 1:
+            self.check.spend(8 + 4 * len(terms), hard=True)
+            right = arb((left * ratio).mid())
+            middle, half = (left + right) / 2, (right - left) / 2
+            parts = [(a * (-lam * middle).exp(), lam) for a, lam in terms]
+            q, slope = sum((x for x, _ in parts), _ZERO), sum((x * lam for x, lam in parts), _ZERO)
+            if right > left and (q + slope * half) * left**2 >= 1 and (q - slope * half) * right**2 >= 1:
+                left, ratio = right, min(2 * ratio - 1, 2.0)
+            else:
+                ratio = 1 + (ratio - 1) / 2
+                self.check.require(ratio > 1.00001, f"{self.what}: q >= 1/p^2 is not proved", "invalid")
+
+    def integrals(self, term: dict[str, Any]) -> list[arb]:
+        """Return bounds on the integral of one term over u > 0, one for each class."""
+        classes = [_Class(atoms, null, term, self.p_lo) for atoms, null in self.laws]
+        most = _largest([x.lost for x in classes])
+        for x in classes:
+            x.sized(self.most, most if self.mixed else x.lost)
+        s, square, N = term["s"], term["sigma"] ** 2, self.N
+        # With mixtures a class whose |A| is bounded roughly, beside others whose own is taken, bears theirs, too.
+        beside = [_ZERO, _ZERO]
+        if self.mixed:
+            beside = [_largest([x.size for x in classes]), _largest([x.growth for x in classes])]
+        order = sorted(range(len(classes)), key=lambda k: -float(classes[k].mgf.mid()))
+        results = [_ZERO] * len(classes)
+        for (lo, hi), c, gamma in zip(pairwise(term["ends"]), term["scales"], term["slopes"], strict=True):
+            self.check.spend(sum(len(x.values) + 8 for x in classes), hard=True)
+            middle, half = (lo + hi) / 2, (hi - lo) / 2
+            across = lo.union(hi)
+            grown = abs(gamma) * half  # c = scale e^(gamma (u - middle)) is between c e^-grown and c e^grown
+            weight = square * (s**2 - lo**2) / 2 - (s**2 + lo**2).log() + c.log() + grown - 1
+            centres = [x.at(middle) for x in classes]
+            crude = [x.crude(m, lo, hi, N, c * (-grown).exp()) for x, (m, *_) in zip(classes, centres, strict=True)]
+            flat = 2 * half * (_largest(crude) + weight).exp()
+            bounds = [flat] * len(results)
+            if not flat <= _largest(results) * _SMALL:
+                top = _largest(crude)
+                chosen = [k for k in order if self.mixed or not crude[k] < top - 40]
+                self.check.spend(sum(len(classes[k].values) + 16 for k in chosen), hard=True)
+                if self.mixed:
+                    both = zip(classes, centres, strict=True)
+                    crude = [x.crude(m, lo, hi, N, c * (-grown).exp(), beside) for x, (m, *_) in both]
+                parts = [(height + weight, _ZERO, _ZERO) for height in crude]
+                wide = {k: classes[k].at(across) for k in chosen}
+                for k, at, over, factor in self.sizes({k: centres[k] for k in chosen}, wide):
+                    parts[k] = _parabola(at, over, factor, middle, across, s, square, N, (c, gamma)) or parts[k]
+                curved = [_cell(part, half) for part in parts]
+                # With mixtures all classes are bounded in the same way.
+                is_less = [x.is_finite() and x.upper() < flat.upper() for x in curved]
+                if not self.mixed or all(is_less):
+                    bounds = [x if less else flat for x, less in zip(curved, is_less, strict=True)]
+            results = [x + y for x, y in zip(results, bounds, strict=True)]
+        last, c = term["ends"][-1], term["tail"]
+        top = _largest([N * x.mgf.log() + N * x.size.max(x.growth) / (x.mgf * c) for x in classes])
+        power = (top - 1 + square * (s**2 - last**2) / 2).exp()
+        return [x + c * power * (1 / last**2 + square) / (square * last) for x in results]
+
+    def sizes(self, at: dict[int, Any], over: dict[int, Any]) -> Iterator[tuple[int, Any, Any, arb]]:
+        """Yield the classes with (M, A) in the middle of a cell and across it, and a factor by which |A| is larger.
+
+        Where mixtures may occur each bears what those with the classes before it add.
+        """
+        before: list[int] = []
+        for k in at:
+            (m, p, q, r), (m_all, p_all, q_all, r_all) = at[k], over[k]
+            a, a_all = self.gains[k] * p + q * r, self.gains[k] * p_all + q_all * r_all
+            added, least = _ZERO, abs(acb(a_all[0]))
+            for j in before if self.mixed else ():
+                far = [abs(acb((x - y)[0])) for x, y in zip(over[k][1:], over[j][1:], strict=True)]
+                added = added.max(abs(self.gains[k] - self.gains[j]) * far[0] + far[1] * far[2])
+            before.append(k)
+            yield k, (m, a), (m_all, a_all), 1 + added / least if least > 0 else _ONE
+
+
+class _Class:
+    """M and A of one class of inputs on the line s + iu of one term."""
+
+    def __init__(self, atoms: list[Any], null: arb, term: dict[str, Any], p_lo: arb) -> None:
+        s, lam = term["s"], term["lam"]
+        self.s, self.square, self.null = s, term["sigma"] ** 2, null
+        self.values = [z for z, _ in atoms]
+        whole = [m * (s * z - lam * z.max(_ZERO)).exp() for z, m in atoms]
+        slow = [m * z * (-lam * z / (1 + (1 + z / p_lo).sqrt())).exp() if z > 0 else _ZERO for z, m in atoms]
+        rows = [whole]  # M, the two factors of A over positive values, and that over negative ones
+        rows += [[w * z if z > 0 else _ZERO for (z, _), w in zip(atoms, whole, strict=True)]]
+        rows += [[x * (s * z).exp() for (z, _), x in zip(atoms, slow, strict=True)]]
+        rows += [[-w * z if z < 0 else _ZERO for (z, _), w in zip(atoms, whole, strict=True)]]
+        self.plain, (_, self.gained, self.fast, self.lost) = sum(slow, _ZERO), (sum(row, _ZERO) for row in rows)
+        self.mgf = sum(whole, null)
+        mean = sum((w * z for w, z in zip(whole, self.values, strict=True)), _ZERO) / self.mgf
+        second = sum((w * z * z for w, z in zip(whole, self.values, strict=True)), _ZERO) / self.mgf
+        self.deviation = (second - mean**2).max(_ZERO).sqrt()
+        scaled = [
+            [w * z**k / (2 if k == 2 else 1) for w, z in zip(row, self.values, strict=True)]
+            for row in rows
+            for k in range(3)
+        ]
+        self.weights = arb_mat(scaled)
+
+    def sized(self, gain: arb, lost: arb) -> None:
+        """MaxOverPairs |A| without its part in sigma^2 |zeta|^2, and the factor of that."""
+        self.size, self.growth = gain * self.gained + (self.fast + self.plain) * lost, self.plain * lost
+
+    def at(self, u: arb) -> tuple[acb_series, acb_series, acb_series, acb_series]:
+        """Return the Taylor series in t of M, P, Q and R at s + i(u + t), up to t^2: A is gain P + Q R."""
+        waves = [(u * z).sin_cos() for z in self.values]
+        sums = (self.weights * arb_mat([[cosine, sine] for sine, cosine in waves])).tolist()
+        unit = [acb(1), acb(0, 1), acb(-1)]
+        m, gained, slow, lost = (
+            acb_series([unit[k] * acb(*sums[3 * row + k]) for k in range(3)], prec=3) for row in range(4)
+        )
+        zeta = acb_series([acb(self.s, u), acb(0, 1)], prec=3)
+        return m + self.null, gained, slow + self.plain * (self.square * zeta * zeta - 1), lost
+
+    def crude(self, m: acb_series, lo: arb, hi: arb, N: int, c: arb, beside: Sequence[arb] = (_ZERO, _ZERO)) -> arb:
+        """Return N (log|M| + alpha/c) with the best constant above |M|: sqrt(1 - |M/M(s)|^2) is Lipschitz in u.
+
+        ``beside`` is added to the two parts of |A|.
+        """
+        modulus = abs(acb(m[0])) / self.mgf
+        distance = (1 - modulus**2).max(_ZERO).sqrt() - self.deviation * (hi - lo) / 2
+        size = self.size + beside[0] + self.square * (self.s**2 + hi**2) * (self.growth + beside[1])
+        least = (arb(-_FLOOR) / N).exp().max(size / (self.mgf * c))
+        share = (1 - distance.max(_ZERO).min(_ONE) ** 2).max(_ZERO).sqrt().max(least)
+        return N * (self.mgf * share).log() + N * size / (self.mgf * share * c)
+
+
+def _parabola(
+    at: Any, over: Any, factor: arb, u: arb, across: arb, s: arb, square: arb, N: int, scale: tuple[arb, arb]
+) -> tuple[arb, arb, arb] | None:
+    """Return (e, f, g) with exponent(u + t) <= e + f t + g t^2 on the cell; None near a zero of M or A.
+
+    |A| is multiplied by ``factor``; ``scale`` is c in the middle and the slope of its logarithm.
+    """
+    found = []
+    for (m, a), x in ((at, u), (over, across)):
+        if not (abs(acb(m[0])) > 0 and abs(acb(a[0])) > 0):
+            return None
+        log_m, log_a = (arb_series([f[k].real for k in range(3)], prec=3) for f in (m.log(), a.log()))
+        v = arb_series([x, 1], prec=3)
+        modulus = s**2 + v * v
+        log_c = scale[0].log() + scale[1] * (v - u)
+        found.append(
+            N * (log_m + factor * (log_a - log_m - log_c).exp())
+            + log_c
+            - 1
+            + square * (2 * s**2 - modulus) / 2
+            - modulus.log()
+        )
+    e, f, g = arb(found[0][0]), arb(found[0][1]), arb(found[1][2])
+    return (e, f, g) if e.is_finite() and f.is_finite() and g.is_finite() else None
+
+
+def _cell(part: tuple[arb, arb, arb], half: arb) -> arb:
+    """Return a bound on the integral of exp(e + f t + g t^2) over |t| <= half; one with g > 0 is raised to a chord."""
+    e, f, g = part
+    bend = g.upper().min(_ZERO)
+    raised, curve = e + (g.upper() - bend) * half**2, -2 * bend * half**2
+    return 2 * half * raised.exp() * (2 + (f * half).cosh()) / 3 * (1 - curve / 6 + curve**2 / 40).min(_ONE)
+
+
+def _largest(values: list[arb]) -> arb:
+    result = values[0]
+    for value in values[1:]:
+        result = result.max(value)
+    return result

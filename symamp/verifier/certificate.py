@@ -1,0 +1,185 @@
+"""Check a certificate: its claim, its settings with their mechanisms, and the evidence for both ends.
+
+PROVED, if valid: every setting is one (masses, ratios, groups); for every pair of inputs that it compares, and every
+data set, what the evidence ``above`` says, and for some data sets what that ``below`` says. epsilon: D <= delta from
+``upper`` on, D > delta up to ``lower``. delta: D <= ``upper`` and D >= ``lower`` at ``eps``. Ends do not cross, of the
+claim or of what is proved above and below. What is not checked is told apart, as supposed (docs/certificates.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from . import evidence, rounds
+from .check import INFINITY, MOST_WORK, Check, Number, working
+from .claims import between, given, quoted, require_order
+from .documents import shaped
+from .refusals import CrossedEnds, Malformed, Verdict, require
+from .setting import At, Setting
+
+FORMAT, VERSION = "symamp-certificate", 5
+MANY = 6
+"""How many times as much work many rounds may take."""
+_MOST_SETTINGS, _MOST_SHOWN = 64, 32
+_CERTIFICATE: dict[str, Any] = {"format": str, "version": int, "claim": dict, "settings": [dict], "supposed": [str]}
+_SIDE: dict[str, Any] = {"eps": str, "precision": int, "evidence": [dict]}
+Sides = dict[str, Any]
+
+
+def verdict(data: Any) -> Verdict:
+    """Return the verdict on a certificate that proves its claim; a refusal is raised otherwise."""
+    known = data.get("format") if isinstance(data, dict) else None
+    if known == "symamp-composed-certificate" or (known == FORMAT and data.get("version") in (1, 2, 3, 4)):
+        raise Malformed(f"a certificate of before version {VERSION}, which is not read any more: write it anew")
+    require(known == FORMAT and data.get("version") == VERSION, f"not version {VERSION} of a certificate")
+    sides: Sides = {side: data.get(side) for side in ("above", "below")}
+    shaped(data, _CERTIFICATE | {side: type(None) if x is None else dict for side, x in sides.items()}, "certificate")
+    claim, is_epsilon = data["claim"], data["claim"].get("quantity") == "epsilon"
+    key = "delta" if is_epsilon else "eps"
+    shaped(claim, dict.fromkeys(("quantity", "lower", "upper", key), str), "claim")
+    require(claim["quantity"] in ("epsilon", "delta"), "claim: another quantity")
+    good = 0 < len(data["settings"]) <= _MOST_SETTINGS and len(data["supposed"]) <= _MOST_SHOWN
+    require(good, "no settings, or too many, or of sentences")
+    for name, side in sides.items():
+        _opened(side, name)
+    check = Check(MOST_WORK * (1 if _is_direct(sides) else MANY))
+    require(
+        sum(map(_planned, sides.values())) <= check.most, f"too large: more than {check.most} operations are announced"
+    )
+    with working(256):
+        settings = [Setting(check, item, f"settings[{i}]") for i, item in enumerate(data["settings"])]
+        lower, upper, at = (check.number(claim[x]) for x in ("lower", "upper", key))
+        require(0 < at < 1 if is_epsilon else 0 <= at < INFINITY, "claim: a number out of range")
+        require_order(lower, upper, not is_epsilon)
+        trivial = {"above": upper >= (INFINITY if is_epsilon else 1), "below": lower == 0}
+    claimed = {name: side for name, side in sides.items() if not trivial[name]}
+    _prove(check, claim, settings, claimed)
+    return _told(check, data, settings, claimed, (lower, upper, at))
+
+
+def _is_direct(sides: Sides) -> bool:
+    return all(side is None or "evidence" in side for side in sides.values())
+
+
+def _opened(side: Any, name: str) -> None:
+    """Refuse a side of another shape: evidence about one round, or curves of many."""
+    if side is None:
+        return
+    if "curves" in side:
+        rounds.require_shape(side, name == "above", name)
+        return
+    shaped(side, _SIDE, name)
+    evidence.require_shapes(side["evidence"], side["precision"], name == "above", name)
+
+
+def _planned(side: Any) -> int:
+    if side is None:
+        return 0
+    if "evidence" in side:
+        return evidence.planned(side["evidence"], side["precision"])
+    points = (p for c in side["curves"] for p in (*c["first"], *(c["second"] or ())))
+    return rounds.planned(side) + sum(evidence.planned(p["evidence"], p["precision"]) for p in points)
+
+
+def _prove(check: Check, claim: dict[str, str], settings: list[Setting], sides: Sides) -> None:
+    """Refuse a claim that is not proved, on any of the sides that are not trivial."""
+    is_epsilon, proved = claim["quantity"] == "epsilon", dict[str, tuple[Number, Number]]()
+    curves: dict[str, dict[int, rounds.Curve]] = {}
+    for name, side in sides.items():
+        require(side is not None, f"nothing is listed {name}, and the bound is not trivial", "invalid")
+        up, end = name == "above", claim["upper" if name == "above" else "lower"]
+        there, bound = (end, claim["delta"]) if is_epsilon else (claim["eps"], end)
+        with working(side["precision"] + 64 * ("curves" in side)):
+            eps, value = check.number(side.get("eps", there)), check.number(bound)
+            if "curves" in side:
+                require(eps < INFINITY, f"{name}: an eps without a limit", "invalid")
+                curves[name] = rounds.curves(check, settings, side, up)
+                found = rounds.divergence(check, settings, curves[name], side, eps, up)
+            else:
+                direct = len(settings) == 1 and evidence.is_direct(settings[0])
+                require(direct, f"{name}: no evidence about many rounds", "invalid")
+                good = side["eps"] == there or (eps <= check.number(there) if up else eps >= check.number(there))
+                require(good and eps >= 0, f"{name}: eps is on the wrong side of the claim's", "invalid")
+                at = At(check, settings[0], side["eps"], value)
+                found = (evidence.above if up else evidence.below)(at, side["evidence"], name)
+            good = found <= value if up else found > value if is_epsilon else found >= value
+            require(good, f"{name}: the divergence is not proved to be as claimed", "invalid")
+        settled = up and any(e["kind"] == evidence.TILT for e in side.get("evidence", ()))
+        proved[name] = eps, value if settled else found
+    if len(curves) == 2:
+        for i, curve in curves["below"].items():
+            rounds.require_no_crossing(curves["above"][i], curve)
+    if len(proved) == 2:
+        (high, most), (low, least) = proved["above"], proved["below"]
+        with working(256):
+            if low > high if is_epsilon else least > most:
+                raise CrossedEnds("what is proved below is above what is proved above: different mechanisms")
+
+
+# --- what is told -----------------------------------------------------------------------------------------------------
+
+
+def _told(
+    check: Check, data: Any, settings: list[Setting], sides: Sides, ends: tuple[Number, Number, Number]
+) -> Verdict:
+    """Return the verdict: the whole claim with whose it is, what has been checked, and what is supposed."""
+    claim, (lower, upper, at), several = data["claim"], ends, len(settings) > 1
+    key, one = ("delta" if "delta" in claim else "eps"), settings[0]
+    said, count = f"{claim['quantity']} in {between(lower, upper)}", sum(s.count for s in settings)
+    direct = _is_direct(sides) and not several and evidence.is_direct(one)
+    if direct:
+        said += f", n = {one.n}, {key} = {given(claim[key], at)}, {one.whose()}"
+        checked = [f"ends rounded outward; evidence: {_listed(sides)}"]
+    else:
+        said += f", {key} = {given(claim[key], at)}, for {count} rounds"
+        checked = ["ends rounded outward"]
+    supposed = list(evidence.supposed(settings, several))
+    for i, s in enumerate(settings):
+        kind = f"kind {i}: " if several else ""
+        with working(256):
+            checked += [f"{kind}{line}" for line in _mechanisms(check, s)]
+        if not direct:
+            (checked if _is_shown(i, sides) else supposed).append(_round(i, s, sides))
+            supposed.append(f"kind {i}: that its users are sampled at that rate")
+        if s.is_given:
+            supposed += _given(i, s)
+    if not direct:
+        supposed.append("that rounds may be chosen one after another, which is a theorem")
+    supposed += [f"stated: {quoted(sentence)}" for sentence in data["supposed"][:_MOST_SHOWN]]
+    return Verdict("valid", said, tuple(checked), tuple(supposed))
+
+
+def _listed(sides: Sides) -> str:
+    kinds = {name: list(dict.fromkeys(e["kind"] for e in side["evidence"])) for name, side in sides.items()}
+    told = [
+        f"{len(sides[name]['evidence'])} {name}" + f" ({', '.join(found)})" * bool(found)
+        for name, found in kinds.items()
+    ]
+    return " and ".join(told) or "none is needed"
+
+
+def _mechanisms(check: Check, setting: Setting) -> Iterator[str]:
+    """Yield what each mechanism is, as far as it has been read and checked."""
+    for i, g in enumerate(setting.groups):
+        group = f"group {i}: " if len(setting.groups) > 1 else ""
+        yield f"{group}mechanism: {g.mechanism.told()}"
+    if setting.kept != 1:
+        yield f"each message of another user arrives with the chance {setting.kept}"
+
+
+def _is_shown(i: int, sides: Sides) -> bool:
+    return any(c["setting"] == i for side in sides.values() for c in side.get("curves", ()))
+
+
+def _round(i: int, setting: Setting, sides: Sides) -> str:
+    users = "a given profile" if setting.is_given else f"n = {setting.n}, {setting.whose()}"
+    told = f"rounds of kind {i}: {setting.count}, with {users}, sampling rate {setting.rate}"
+    return told + ", without evidence" * (not _is_shown(i, sides))
+
+
+def _given(i: int, setting: Setting) -> Iterator[str]:
+    points = setting.data["groups"][0]["mechanism"]["points"]
+    shown = ", ".join(": ".join(map(quoted, row)) for row in points[:_MOST_SHOWN])
+    more = f" and {len(points) - _MOST_SHOWN} more" if len(points) > _MOST_SHOWN else ""
+    yield f"kind {i}: given bounds on delta at e^eps, {shown}{more}"

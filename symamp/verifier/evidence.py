@@ -1,0 +1,192 @@
+"""The pieces of evidence by kind: their shapes, what they prove, and that together they cover all that is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from math import prod
+from typing import Any, NamedTuple
+
+from . import common_tilt, every_randomizer, groups, histograms, message_counts, other_inputs, triples
+from .check import MOST_PRECISION, ZERO, Number, larger
+from .claims import quoted
+from .documents import shaped
+from .mechanisms import Budget, Given, Mechanism, Pair, law
+from .refusals import require
+from .setting import At, Setting
+
+Bound = Callable[[At, dict[str, Any], bool, str], Number]
+
+
+class Kind(NamedTuple):
+    """A kind of evidence: its shape, what it bounds, on which sides it stands, and what it covers above.
+
+    ``covers`` is "pair" for the pairs with the same blanket, "laws" for those with the same laws of other inputs,
+    "victim" for those of a group of victims, "all" for all.
+    """
+
+    shape: Callable[[dict[str, Any], bool], dict[str, Any]]
+    bound: Bound
+    sides: tuple[bool, ...]
+    covers: str
+
+
+_BOTH, _ABOVE, _BELOW = (True, False), (True,), (False,)
+TILT = "common tilt"
+
+
+def _unsettled(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
+    return ZERO
+
+
+KINDS = {
+    "blanket": Kind(triples.shape, triples.blanket, _ABOVE, "pair"),
+    "data set": Kind(triples.shape, triples.data_set, _BELOW, ""),
+    other_inputs.ENVELOPE: Kind(other_inputs.shape, other_inputs.bound, _ABOVE, "laws"),
+    other_inputs.DATA_SETS: Kind(other_inputs.shape, other_inputs.bound, _ABOVE, "laws"),
+    "message counts": Kind(message_counts.shape, message_counts.bound, _BOTH, "laws"),
+    "histograms": Kind(histograms.shape, histograms.bound, _BOTH, "all"),
+    TILT: Kind(common_tilt.shape, _unsettled, _ABOVE, ""),
+    "every randomizer": Kind(every_randomizer.shape, every_randomizer.bound, _ABOVE, "all"),
+    groups.POSITIONS: Kind(groups.shape, groups.positions, _BOTH, "all"),
+    groups.HIDDEN: Kind(groups.shape, groups.hidden, _ABOVE, "victim"),
+    groups.STEPS: Kind(groups.shape, groups.steps, _BELOW, ""),
+}
+_MOST_PIECES = 4096
+
+
+def require_shape(data: Any, above: bool, what: str) -> None:
+    """Refuse a piece of evidence of no known kind, or of another shape than its kind has on that side."""
+    kind = KINDS.get(data["kind"]) if type(data) is dict and type(data.get("kind")) is str else None
+    require(kind is not None and above in kind.sides, f"{what}: no known kind of evidence on this side")
+    assert kind is not None
+    known = {"members": [dict]} if "members" in data and not above and data["kind"] != groups.STEPS else {}
+    shaped(data, {"kind": str} | kind.shape(data, above) | known, what)
+
+
+def require_shapes(pieces: list[Any], precision: int, above: bool, what: str) -> None:
+    """Refuse a list of evidence that is too long, of other shapes, or of a precision out of range."""
+    require(128 <= precision <= MOST_PRECISION, f"{what}: precision out of range")
+    require(len(pieces) <= _MOST_PIECES, f"{what}: too large: more than {_MOST_PIECES} pieces of evidence")
+    for i, data in enumerate(pieces):
+        require_shape(data, above, f"{what}[{i}]")
+
+
+def below(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
+    """Return a number whose lower end bounds the divergence of some pair of data sets."""
+    require(pieces, f"nothing is listed {what}, and the bound is not trivial", "invalid")
+    exact = all(g.mechanism.rounded == 0 for g in at.setting.groups)
+    require(exact, f"{what}: a table that is only near to the mechanism has no data sets of it", "invalid")
+    found = [KINDS[data["kind"]].bound(at, data, False, f"{what}[{i}]") for i, data in enumerate(pieces)]
+    return reduce(larger, found)
+
+
+def above(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
+    """Return a number whose upper end bounds the divergence of every pair that is compared, for all data sets.
+
+    What no piece of evidence covers is at most what is claimed: by one user alone, or by a common tilt, which says no
+    more of it.
+    """
+    check, setting, covered = at.check, at.setting, set[Any]()
+    result, everything = ZERO, False
+    for i, data in enumerate(pieces):
+        kind, place = KINDS[data["kind"]], f"{what}[{i}]"
+        result = larger(result, kind.bound(at, data, True, place))
+        everything = everything or kind.covers == "all"
+        if kind.covers in ("pair", "laws"):
+            pair, mechanism = (data["pair"][0], data["pair"][1]), at.only(place)
+            check.require(pair in mechanism.pairs, f"{place}: a pair that is not compared")
+            covered.add((kind.covers, mechanism.key(pair, kind.covers == "laws")))
+        elif kind.covers == "victim":
+            covered.add(groups.key(at, data["victim"], (data["pair"][0], data["pair"][1])))
+    if not everything:
+        result = larger(result, _rest(at, pieces, covered, what))
+    rounded = reduce(larger, (g.mechanism.rounded for g in setting.groups))
+    if rounded > 0:
+        result += (1 + check.number(f"exp({at.eps})")) * at.n * rounded
+    return result
+
+
+def _rest(at: At, pieces: list[dict[str, Any]], covered: set[Any], what: str) -> Number:
+    """Return what bounds the pairs that no piece covers, after a proof that they are at most the claim."""
+    check, setting, result = at.check, at.setting, ZERO
+    if len(setting.groups) > 1 or setting.kept != 1:
+        check.require(setting.shuffled == "messages", f"{what}: nothing covers the positions", "invalid")
+        for v in setting.victims:
+            for pair in setting.groups[v].mechanism.pairs:
+                if groups.key(at, v, pair) not in covered:
+                    result = larger(result, _alone(at, groups.alone(at, v, pair), f"{what}: victim {v}, pair {pair}"))
+        return result
+    mechanism, kinds = at.only(what), {kind for kind, *_ in covered}
+    pairs = [p for p in mechanism.pairs if any((k, mechanism.key(p, k == "laws")) in covered for k in kinds)]
+    if mechanism.is_between(pairs):
+        return result
+    settled = [common_tilt.settled(at, data, f"{what}[{i}]") for i, data in enumerate(pieces) if data["kind"] == TILT]
+    for pair in mechanism.pairs:
+        if any((kind, mechanism.key(pair, kind == "laws")) in covered for kind in kinds):
+            continue
+        if not any(is_settled(pair) for is_settled in settled):
+            result = larger(result, _alone(at, one_user(at, mechanism, pair), f"{what}: the pair {pair}"))
+    return result
+
+
+def one_user(at: At, mechanism: Mechanism, pair: Pair) -> Number:
+    """Return the divergence of the victim's own message, which what others send can only hide."""
+    if isinstance(mechanism, Budget) and mechanism.ratio(False) <= at.check.number(f"exp({at.eps})"):
+        return ZERO
+    found = [x for _, x in mechanism.laws(pair)] if mechanism.mixed else [mechanism.triple(pair)]
+    return reduce(larger, (law(at.check, x, at.eps).alone(at.check) for x in found), ZERO)
+
+
+def _alone(at: At, found: Number, what: str) -> Number:
+    at.check.require(found <= at.value, f"{what} is not covered", "invalid")
+    return found
+
+
+def is_direct(setting: Setting) -> bool:
+    """Return whether evidence is about the setting itself: one round in which everybody takes part."""
+    return setting.count == 1 and setting.rate == 1 and not setting.is_given
+
+
+def supposed(settings: Iterable[Setting], several: bool) -> Iterator[str]:
+    """Yield what the certificate says of its mechanisms that is not checked."""
+    for i, setting in enumerate(settings):
+        kind = f"kind {i}: " if several else ""
+        yield f"{kind}that the mechanism is {quoted(setting.name)}"
+        yield from dict.fromkeys(
+            f"{kind}{g.mechanism.supposed}" for g in setting.groups if not isinstance(g.mechanism, Given)
+        )
+        if any(g.mechanism.data.get("rounded") is not None for g in setting.groups):
+            yield f"{kind}that the table is as near to the mechanism as it says"
+
+
+# --- the work that evidence announces, counted before any of it is done -----------------------------------------------
+
+_CAP = 10**12
+
+
+def planned(data: Any, precision: int) -> int:
+    """Return how many operations some evidence announces at least, or about 10^12 if there are more."""
+    return min((2 + (precision // 512) ** 2) * sum(map(_of_plan, _objects(data))), _CAP)
+
+
+def _objects(data: Any) -> Iterator[dict[str, Any]]:
+    """Yield all objects within data."""
+    if isinstance(data, dict):
+        yield data
+    for value in data.values() if isinstance(data, dict) else data:
+        if isinstance(value, dict | list):
+            yield from _objects(value)
+
+
+def _of_plan(plan: dict[str, Any]) -> int:
+    """Return the operations of one object, if it is the plan of a sum."""
+    if "evaluated" in plan:
+        frequencies: int = sum(max(b - a + 1, 0) for a, b in plan["evaluated"])
+        return min(frequencies, _CAP)
+    if "windows" in plan:
+        counted: int = prod(max(high - low + 1, 0) for low, high in plan["windows"][:64])
+        return min(counted, _CAP) * 30
+    if "last" in plan:
+        return min(max(int(plan["last"]) + 1, 0), _CAP) * 12
+    return len(plan["ends"]) if "ends" in plan else 0

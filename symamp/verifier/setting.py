@@ -1,0 +1,110 @@
+"""A kind of round: its groups of users with their mechanisms, who of them claims what, and how they take part."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from flint import fmpq
+
+from .check import Check, Number
+from .documents import shaped
+from .mechanisms import Given, Mechanism, Table, members, read
+from .refusals import require
+
+MESSAGES, DATA = "messages", "data"
+MOST_USERS, MOST_GROUPS, MOST_ROUNDS = 10**18, 64, 10**6
+_GROUP: dict[str, Any] = {"users": int, "victim": bool, "mechanism": dict}
+_SETTING: dict[str, Any] = {"name": str, "count": int, "rate": str, "shuffled": str, "kept": str, "groups": [_GROUP]}
+
+
+class Group(NamedTuple):
+    """Users who run one mechanism; ``victim`` says that the guarantee is theirs."""
+
+    users: int
+    victim: bool
+    mechanism: Mechanism
+
+
+class Setting:
+    """A kind of round from data: run ``count`` times, each person in it with the chance ``rate``."""
+
+    def __init__(self, check: Check, data: Any, what: str) -> None:
+        shaped(data, _SETTING, what)
+        require(
+            1 <= data["count"] <= MOST_ROUNDS and data["shuffled"] in (MESSAGES, DATA), f"{what}: count or shuffled"
+        )
+        self.name, self.count, self.shuffled, self.data = data["name"], data["count"], data["shuffled"], data
+        self.rate, self.kept = (check.fraction(data[key]) for key in ("rate", "kept"))
+        require(0 < self.rate <= 1 and 0 < self.kept <= 1, f"{what}: rate or kept is no probability", "invalid")
+        good = 0 < len(data["groups"]) <= MOST_GROUPS and all(1 <= g["users"] <= MOST_USERS for g in data["groups"])
+        require(good, f"{what}: groups without users, or too many")
+        places = [f"{what}.groups[{i}].mechanism" for i in range(len(data["groups"]))]
+        self.groups = [
+            Group(g["users"], g["victim"], read(check, g["mechanism"], place))
+            for g, place in zip(data["groups"], places, strict=True)
+        ]
+        self.victims = [i for i, g in enumerate(self.groups) if g.victim]
+        require(self.victims, f"{what}: nobody is a victim")
+        self.is_given = any(isinstance(g.mechanism, Given) for g in self.groups)
+        # Where data are shuffled nobody's place is known: what holds for one holds for all.
+        everybody = len(self.victims) == len(self.groups)
+        require(everybody or self.shuffled == MESSAGES, f"{what}: victims of data that are shuffled", "invalid")
+        require(
+            self.shuffled == MESSAGES or self.kept == 1,
+            f"{what}: where data are shuffled all positions are seen",
+            "invalid",
+        )
+        restricted = any(isinstance(g.mechanism, Table) and not g.mechanism.all_compared for g in self.groups)
+        require(self.rate == 1 or not restricted, f"{what}: sampling of inputs that are not all compared", "invalid")
+        alone = len(self.groups) == 1 and self.kept == 1
+        require(alone or (not self.is_given and self.rate == 1), f"{what}: users who differ are not given, nor sampled")
+
+    @property
+    def n(self) -> int:
+        """The number of users."""
+        return sum(g.users for g in self.groups)
+
+    def whose(self) -> str:
+        """Return for whom the claim holds."""
+        sizes, many = ", ".join(str(g.users) for g in self.groups), len(self.groups)
+        pairs = list(dict.fromkeys(g.mechanism.whose for g in self.groups))
+        told = (
+            pairs[0]
+            if len(pairs) == 1
+            else "".join(f", group {i}{g.mechanism.whose}" for i, g in enumerate(self.groups))
+        )
+        if many > 1 and len(self.victims) < many:
+            users, listed = sum(self.groups[i].users for i in self.victims), ", ".join(map(str, self.victims))
+            plural = "s" * (len(self.victims) > 1)
+            return f"for the {users} users of group{plural} {listed} only, of {many} groups of {sizes} users{told}"
+        if many > 1:
+            return f"for every user of {many} groups of {sizes} users{told}"
+        return f"for every user{told}"
+
+
+class At(NamedTuple):
+    """A setting at a level: ``value`` is the delta that is claimed there, ``rate`` the sampling that evidence makes."""
+
+    check: Check
+    setting: Setting
+    eps: str
+    value: Number
+    rate: fmpq = fmpq(1)
+
+    @property
+    def n(self) -> int:
+        """The number of users."""
+        return self.setting.n
+
+    def only(self, what: str) -> Mechanism:
+        """Return the mechanism that all users run."""
+        good = len(self.setting.groups) == 1 and self.setting.kept == 1
+        require(good, f"{what}: evidence about users who all run one mechanism", "invalid")
+        return self.setting.groups[0].mechanism
+
+    def owner(self, data: dict[str, Any], what: str) -> Mechanism:
+        """Return the mechanism that evidence below is about: a member of the budget, where that is the mechanism."""
+        if "members" not in data:
+            return self.only(what)
+        require(len(data["members"]) == 1, f"{what}: not one member")
+        return next(members(self.check, data["members"], [self.only(what)], what))

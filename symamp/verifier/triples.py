@@ -1,0 +1,79 @@
+"""One triple: the blanket of a pair of inputs above, one data set below.
+
+PROVED: the divergence of the triple, D(eps) = E[S_+]/n + what A2 does not hide, S the sum of n copies of
+r0 - e^eps r1 drawn under A2 (docs/proofs/identity.md). The blanket bounds every data set of the other users from above
+(docs/proofs/blanket_reduction.md); where all of them hold an input, or draw one with the given weights, the divergence
+is that of a data set, or a mean of some.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flint import arb
+
+from . import sums
+from .check import ZERO, Number, larger
+from .mechanisms import Mechanism, Pair, Triple, Triples, law
+from .refusals import require
+from .setting import At
+
+LIMIT, VISIBLE = "limit", "visible"
+"""Evaluators: of what is left for large eps; of what other users do not hide."""
+
+
+def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
+    """Return the shape of the evidence."""
+    return {"pair": (int, int)} | sums.shape(data) | ({} if above else {"others": [(int, str)]})
+
+
+def blanket(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
+    """Return a number whose upper end bounds the divergence of a pair, whatever the other users hold."""
+    return _of_triple(at, at.only(what).triple((data["pair"][0], data["pair"][1])), data, up, what)
+
+
+def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
+    """Return a number whose lower (upper) end bounds the divergence where others hold inputs with the given weights."""
+    check, owner, pair = at.check, at.owner(data, what), (data["pair"][0], data["pair"][1])
+    weights = [(x, check.number(w)) for x, w in data["others"]]
+    good = (
+        len(weights) <= 64
+        and all(w > 0 for _, w in weights)
+        and check.total(w for _, w in weights) == (1 if weights else 0)
+    )
+    good = good and len({x for x, _ in weights}) == len(weights)
+    check.require(good, f"{what}: weights are not those of a mean", "invalid")
+    found = (owner.triple(pair, weights) if weights else itself(owner, pair, what)).sampled(at.rate)
+    if at.eps == "inf":
+        check.require(not up and data["evaluator"] == LIMIT, f"{what}: eps = inf is for evaluator limit, below")
+        return _limit(at, found)
+    return _of_triple(at, found, data, up, what)
+
+
+def itself(owner: Mechanism, pair: Pair, what: str) -> Triple:
+    """Return the triple that the question is about, where it is about one."""
+    require(isinstance(owner, Triples), f"{what}: no input of other users")
+    assert isinstance(owner, Triples)
+    return owner.itself(pair)
+
+
+def _of_triple(at: At, triple: Triple, how: dict[str, Any], up: bool, what: str) -> Number:
+    """Return what bounds the divergence of a triple, by the evaluator and plan of the evidence."""
+    found = law(at.check, triple, at.eps)
+    one, n = found.alone(at.check), at.n
+    if n == 1 and how["evaluator"] in ("enumeration", "exact"):
+        return one
+    if how["evaluator"] == VISIBLE:
+        return one if up else found.visible
+    value = sums.evaluated(at.check, how, found.atoms, found.null, n, up, what) / n + found.visible
+    if up:
+        return -larger(-value, -one)
+    return larger(value, at.check.total(m * v for v, m in found.atoms) + found.visible)  # Jensen
+
+
+def _limit(at: At, triple: Triple) -> Number:
+    """Return the mass that P0 has where P1 has none."""
+    rows, total = triple.components, at.check.total
+    alone = [(c.mass * c.ratio0, c.mass) for c in rows if c.ratio1 == 0]
+    hidden = total(x for x, _ in alone) * arb(total(m for _, m in alone)) ** (at.n - 1) if alone else ZERO
+    return hidden + total(a for _, a, b in triple.singular if b == 0)

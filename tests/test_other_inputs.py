@@ -1,0 +1,296 @@
+"""Families and the inputs of the other users: their published tables, against all data sets in fractions."""
+
+import json
+import math
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy.special import gammaln
+
+import symamp as sa
+from symamp.decompositions.listed_laws import check_groups
+from symamp.decompositions.pair_groups import CUTS, PairGroup, Pattern, by_excess, free_sets, lies_below
+from symamp.decompositions.randomizer import groups_of
+from symamp.decompositions.to_law import law_of
+from symamp.formulas.normal_form import normal
+from symamp.laws.law import Level
+from symamp.numbers.rationals import fmpq_of
+from symamp.randomizers.catalogue import catalogue
+from symamp.sums.divergence import Settings, enclose_divergence
+from symamp.verifier import verify
+from tests.oracle.histograms import local_ratio, multiset_laws, worst_true_divergence
+
+FAMILIES = (
+    "cms",
+    "collision",
+    "collision-narrow",
+    "duchi-vector",
+    "duchi-vector-corrected",
+    "duchi-vector-even",
+    "harmony",
+    "hcms",
+    "pckv-grr",
+    "piecewise",
+    "priv-kv",
+    "priv-unit",
+    "sampling-rappor",
+    "square-wave",
+    "staircase",
+    "subset-exponential",
+    "wheel",
+)
+MOST, MOST_CHECKED = 40_000, 60_000
+"""Data sets times histograms; triples of inputs times messages."""
+
+
+@cache
+def rows_of(slug, i):
+    member = catalogue()[slug](**catalogue()[slug].small[i])
+    table = member.table()
+    orbits = table.orbits(table.inputs)
+    rows = {tuple(Fraction(str(normal(o.mass(k)))) for o in orbits) for k in range(len(table.inputs))}
+    return member, sorted(rows)
+
+
+def cases():
+    for slug in FAMILIES:
+        for i in range(len(catalogue()[slug].small)):
+            yield pytest.param(slug, i, id=f"{slug}-{i}")
+
+
+@pytest.mark.parametrize(("slug", "i"), list(cases()))
+def test_the_bracket_holds_the_worst_of_all_data_sets(slug, i):
+    """All pairs, all inputs of the others, up to four users: no end is false."""
+    member, rows = rows_of(slug, i)
+    messages = len(rows[0])
+    for n in (2, 3, 4):
+        if comb(len(rows) + n - 1, n) * comb(messages + n - 1, n) > MOST:
+            break
+        laws = multiset_laws(rows, n)
+        ratio = local_ratio(rows)
+        for E in (Fraction(1), 1 + (ratio - 1) / 4):
+            truth = worst_true_divergence(rows, n, E, laws)[0]
+            found = sa.delta(member, n=n, eps=sp.log(sp.Rational(E.numerator, E.denominator)))
+            assert Fraction(found.lower) <= truth * (1 + Fraction(1, 10**12))
+            assert Fraction(found.upper) >= truth
+
+
+WORST = {  # slug, sizes, n: the data sets that are shown contain the worst ones of all
+    "square-wave": 0,
+    "piecewise": 0,
+    "staircase": 0,
+    "duchi-vector-corrected": 0,
+}
+
+
+@pytest.mark.parametrize("slug", WORST)
+def test_two_users_the_worst_data_set_is_among_those_shown(slug):
+    member, rows = rows_of(slug, WORST[slug])
+    E = Fraction(5, 4)
+    truth = worst_true_divergence(rows, 2, E)[0]
+    found = sa.delta(member, n=2, eps=sp.log(sp.Rational(5, 4)))
+    assert found.lower == pytest.approx(float(truth), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("slug", "sizes", "least"),
+    [
+        ("square-wave", {"b": "1/4"}, 0.04981048),
+        ("piecewise", {}, 0.04900603),
+        ("staircase", {"g": "1/4"}, 0.04813520),
+        ("duchi-vector-corrected", {"m": 8}, 0.04634969),
+        ("priv-kv", {"s": 4, "d": 64}, 0.00827009),
+    ],
+)
+def test_lower_ends_of_third_inputs(slug, sizes, least):
+    """n = 10^4, delta = 1e-8: the others hold an input between the two, or one that few messages tell from either."""
+    assert sa.epsilon(catalogue()[slug](**sizes, eps0=1), n=10**4, delta=1e-8).lower >= least
+
+
+def test_a_window_in_the_middle():
+    assert sa.epsilon(sa.SquareWave(b="1/4", eps0=2), n=10**4, delta=1e-6).lower >= 0.10766
+
+
+# ---------------------------------------------------------------------------- What families declare, in exact fractions
+
+
+def checked(slug, i, groups=None):
+    member, _ = rows_of(slug, i)
+    table = member.table()
+    orbits = table.orbits(table.inputs)
+    rows = {x: [fmpq_of(normal(o.mass(k))) for o in orbits] for k, x in enumerate(table.inputs)}
+    if len(rows) ** 3 * len(orbits) > MOST_CHECKED:
+        return None
+    return check_groups(
+        rows, groups or groups_of(member), fmpq_of(normal(sp.exp(member.local_epsilon()))), repr(member)
+    )
+
+
+@pytest.mark.parametrize(("slug", "i"), list(cases()))
+def test_every_law_of_the_table_is_below_what_is_declared(slug, i):
+    """All ordered pairs that mix no others, all inputs, two levels: weights in fractions for some group of pairs."""
+    assert checked(slug, i) != 0
+
+
+@pytest.mark.parametrize("slug", ["square-wave", "harmony", "hcms", "priv-kv", "staircase"])
+def test_lists_without_a_law_are_refuted(slug):
+    member, _ = rows_of(slug, 0)
+    first, *others = groups_of(member)
+    laws = first.laws[:1] if slug == "staircase" else first.laws[1:]
+    with pytest.raises(sa.errors.VerificationError, match="a group with it"):
+        checked(slug, 0, (PairGroup(first.pair, laws), *(g for g in others if g.above is not None)))
+
+
+def patterns_of_polytope(p, bounds):
+    """All points (a, b, F, h) with at most one coordinate inside its bounds, and a + b + h - F = p."""
+    signs = (1, 1, -1, 1)
+    for free in range(4):
+        for ends in product(*(bounds[k] for k in range(4) if k != free)):
+            known = list(ends)
+            known.insert(free, 0)
+            known[free] = (p - sum(s * x for s, x in zip(signs, known, strict=True))) * signs[free]
+            if bounds[free][0] <= known[free] <= bounds[free][1]:
+                yield Pattern(p, *known)
+
+
+SHARES = [sp.Rational(k, 24) for k in range(1, 24)]
+
+
+@pytest.mark.parametrize("c", SHARES, ids=str)
+def test_all_sets_of_a_share_lie_below_the_free_sets(c):
+    for p in (x for x in SHARES if x <= min(c, 1 - c)):
+        listed = free_sets(c)(p)
+        for v in patterns_of_polytope(p, ((0, p), (0, p), (0, c - p), (0, 1 - c - p))):
+            assert lies_below(v, listed).x is not None
+
+
+@pytest.mark.parametrize("c", SHARES[::3], ids=str)
+def test_the_groups_of_free_sets_cover_cells(c):
+    for k in range(1, 12):
+        p = min(c, 1 - c) * sp.Rational(2 * k + 5, 29)
+        near = [x for x in (*SHARES, *(min(c, 1 - c) * cut for cut in CUTS), 1 - 2 * c, (1 - c) / 2) if x > 0]
+        cell = [*free_sets(c)(max(x for x in near if x <= p)), *free_sets(c)(min(x for x in near if x >= p))]
+        for v in free_sets(c)(p):
+            assert lies_below(v, cell).x is not None
+
+
+@pytest.mark.parametrize("c", SHARES[1::4], ids=str)
+@pytest.mark.parametrize("part", [0, 1, 3, 8])
+def test_an_excess_bounds_all_sets_that_have_it(c, part):
+    for p in (x for x in SHARES if x <= min(c, 1 - c)):
+        most = sp.Rational(part, 8) * p
+        listed = by_excess(c, most)(p)
+        for v in patterns_of_polytope(p, ((0, p), (0, p), (0, c - p), (0, 1 - c - p))):
+            if v.h - v.F <= most:
+                assert lies_below(v, listed).x is not None
+
+
+def test_what_is_not_below_has_a_proof():
+    """The dual: numbers y with y A <= 0 for all columns and y b > 0."""
+    half = sp.Rational(1, 2)
+    found = lies_below(Pattern(half, half, 0, 0, 0), [Pattern(half, 0, half, 0, 0)])
+    columns = [[1, half, 0, half, 0, 0], [0, 0, 0, 0, -1, -1], [0, 0, 0, 1, 1, 0]]
+    assert found.x is None
+    assert all(sum(y * fmpq_of(sp.sympify(a)) for y, a in zip(found.dual, c, strict=True)) <= 0 for c in columns)
+    assert sum(y * fmpq_of(a) for y, a in zip(found.dual, map(sp.sympify, [1, half, half, 0, 0, 0]), strict=True)) > 0
+
+
+# -------------------------------------------------------------------------------------------------------------- Numbers
+
+
+def divergence_in_doubles(atoms, n):
+    """E[S_+]/n for independent values with these chances: a sum over counts for up to three values, else an integral.
+
+    The integral is that of phi(s)^n/s^2 on a vertical line, as far as the main lobe goes.
+    """
+    values, masses = (np.array(x, dtype=float) for x in zip(*atoms, strict=True))
+    if len(values) <= 3:
+        values, masses = (
+            np.pad(x, (0, 3 - len(values)), constant_values=(0.0, y)) for x, y in ((values, 0), (masses, 1))
+        )
+        i, j = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
+        k = n - i - j
+        inside = (k >= 0) if len(atoms) == 3 else (k == 0)
+        i, j, k = i[inside], j[inside], k[inside]
+        logs = gammaln(n + 1) - gammaln(i + 1) - gammaln(j + 1) - gammaln(k + 1) + np.log(masses) @ [i, j, k]
+        return float(np.exp(logs) @ np.maximum(values @ [i, j, k], 0.0)) / n
+    thetas = np.exp(np.linspace(-8.0, 3.0, 4000))
+    logs = np.array([n * np.log(masses @ np.exp(x * values)) - 2.0 * np.log(x) for x in thetas])
+    theta = thetas[int(np.argmin(logs))]
+    tilted = masses * np.exp(theta * values)
+    tilted /= tilted.sum()
+    spread = math.sqrt(tilted @ values**2 - (tilted @ values) ** 2)
+    u, step = np.linspace(0.0, 9.0 / (math.sqrt(n) * spread), 20_001, retstep=True)  # far from the next period
+    s = theta + 1j * u
+    f = np.exp(n * np.log(np.exp(np.outer(s, values)) @ masses) - n * np.log(masses @ np.exp(theta * values))) / s**2
+    whole = (f.sum() - 0.5 * (f[0] + f[-1])).real * step / np.pi
+    return whole * np.exp(n * np.log(masses @ np.exp(theta * values))) / n
+
+
+REFERENCE = {
+    "1/2": {("1/2", "1/2", "0", "0", "0"): 1.1934954827e-06, ("1/2", "0", "1/2", "0", "0"): 2.8818239732e-07},
+    "1/4": {("1/4", "1/4", "0", "0", "0"): 1.4194673345e-08, ("1/4", "0", "0", "0", "1/4"): 3.8291805711e-07},
+    "5/16": {
+        ("5/16", "1/8", "0", "0", "3/16"): 5.5293155870e-07,
+        ("5/16", "0", "1/8", "0", "3/16"): 3.5093066293e-07,
+    },
+    "9/20": {
+        ("253/910", "17/140", "17/140", "17/140", "57/364"): 3.6726977746e-09,
+        ("253/910", "121/1820", "341/1820", "121/1820", "33/364"): 2.0589321353e-09,
+        ("253/910", "341/1820", "121/1820", "121/1820", "33/364"): 3.8441772795e-09,
+    },
+    "1/3": {("1/3", "0", "0", "0", "1/3"): 1.8994887586e-06},
+    "2/5": {("2/5", "1/5", "0", "0", "1/5"): 1.5672233907e-06, ("2/5", "0", "1/5", "0", "1/5"): 8.9140623770e-07},
+}
+
+
+@pytest.mark.parametrize("c", REFERENCE)
+def test_divergences_of_patterns(c):
+    """eps0 = 1, eps = 1/8, n = 1000, all others at the pattern: ten digits, here, and by the package."""
+    E = math.exp(0.125)
+    for pattern, expected in REFERENCE[c].items():
+        law = Pattern(*map(sp.Rational, pattern)).law(sp.E, sp.Rational(c))
+        atoms = [(float(x.ratio0) - E * float(x.ratio1), float(x.mass)) for x in law.components]
+        assert divergence_in_doubles(atoms, 1000) == pytest.approx(expected, rel=1e-8)
+        found = enclose_divergence(law_of(law, complete=True), Level.of_float(0.125), 1000, Settings(1e-11))
+        assert float(found.upper) == pytest.approx(expected, rel=2e-10)
+
+
+ENDS = [  # slug, sizes, eps0, n, upper and lower end, delta = 1e-8
+    ("harmony", {"d": 16}, 1, 10**4, 0.04702015, 0.04700907),
+    ("duchi-vector-corrected", {"m": 8}, 1, 10**4, 0.04635668, 0.04634969),
+    ("collision-narrow", {"s": 4, "l": 6}, 1, 10**4, 0.03496417, 0.03495821),
+    ("piecewise", {}, 1, 10**4, 0.04901566, 0.04900603),
+    ("hcms", {"k": 65536, "m": 1024}, 1, 10**4, 0.03234641, 0.03234065),
+    ("cms", {"k": 1024, "m": 64}, 1, 10**4, 0.03508888, 0.03507808),
+    ("sampling-rappor", {"s": 2, "d": 16}, 1, 10**4, 0.02321359, 0.02320524),
+    ("priv-kv", {"s": 4, "d": 64}, 1, 10**4, 0.00827265, 0.00827009),
+    ("staircase", {"g": "1/4"}, 1, 10**4, 0.04814249, 0.04813520),
+    ("subset-exponential", {"s": 2, "d": 16, "k": 4}, 1, 10**4, 0.03592226, 0.03591599),
+    ("subset-exponential", {"s": 2, "d": 16, "k": 4}, 4, 10**3, 1.06376141, 1.05571766),
+    ("duchi-vector-even", {"m": 2}, 1, 10**4, 0.04307882, 0.04305753),
+]
+
+
+@pytest.mark.parametrize(("slug", "sizes", "eps0", "n", "upper", "lower"), ENDS, ids=lambda x: str(x)[:24])
+def test_brackets_are_tight_and_their_certificates_verified(slug, sizes, eps0, n, upper, lower):
+    answer = sa.epsilon(catalogue()[slug](**sizes, eps0=eps0), n=n, delta=1e-8)
+    assert answer.lower >= lower * (1 - 1e-7)
+    assert answer.upper <= upper * (1.0003 if n > 1000 else 1.003)
+    assert verify(json.dumps(answer.certificate())).status == "valid"
+
+
+@pytest.mark.parametrize("B", [1, 4, 16])
+def test_noise_on_few_integers_is_a_table_with_all_inputs(B):
+    answer = sa.epsilon(sa.DiscreteLaplace(B=B, eps0=1), n=10**4, delta=1e-8)
+    assert answer.upper / answer.lower < 1.0025
+
+
+def test_declared_laws_name_who_holds_them():
+    answer = sa.epsilon(catalogue()["subset-exponential"](s=2, d=16, k=4, eps0=4), n=10**3, delta=1e-8)
+    assert "items of x0" in str(answer.dataset)
