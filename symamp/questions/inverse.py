@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, exp, floor, inf, isfinite, log
 from os import PathLike
@@ -151,8 +151,8 @@ def largest_eps0(
     reason = family.degradation()
     floor_ = _private_unshuffled(family, at.given)
     asked = (("n", str(count)), ("eps", at.written), ("delta", goal.written))
-    ends = max(floor_, _LEAST_EPS0), LARGEST_EPS
-    if floor_ >= LARGEST_EPS:
+    ends = max(floor_, _LEAST_EPS0), _largest_admitted(family)
+    if floor_ >= ends[1]:
         raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS:g}")
     search = _Search(lambda x: family.at(eps0=x), lambda _: count, at, goal, method, ends)
     high, low = search.roots(rising=True)
@@ -193,6 +193,12 @@ def least_n(
     upper, safe = (inf, None) if private is None else (search.users(private.x), private.answer)
     lower, unsafe = (1, None) if violated is None else (search.users(violated[1].x) + 1, violated[1].answer)
     return Inverse("n", repr(subject), asked, lower, upper, safe, unsafe, _FEWER_USERS)
+
+
+def _largest_admitted(family: Any) -> float:
+    """Return an eps0 up to which questions can be asked: several reports at once have a larger budget together."""
+    ratio = family.at(eps0=1).local_ratio()
+    return LARGEST_EPS if ratio is sp.oo else LARGEST_EPS / max(log_above(ratio), 1.0) * (1.0 - 1e-15)
 
 
 def _private_unshuffled(family: Any, eps: sp.Expr) -> float:
@@ -333,7 +339,9 @@ class _Side:
         least, most = self.search.least, self.search.most
         x = min(max(float(self._admitted(least * exp(min(place, _FAR_OUT)))), least), most)
         if x not in self._known:
-            self._known[x] = self._asked(x)
+            found = self._asked(x)
+            # Where nothing is seen of delta, it does not say how far to go.
+            self._known[x] = replace(found, miss=min(found.miss, self._slope))
         if self._known[x].proof is None and x == (most if self.outward > 0 else least):
             self.root = inf  # there is none beyond
         return self._known[x]
