@@ -151,8 +151,9 @@ def largest_eps0(
     reason = family.degradation()
     floor_ = _private_unshuffled(family, at.given)
     asked = (("n", str(count)), ("eps", at.written), ("delta", goal.written))
-    ends = max(floor_, _LEAST_EPS0), _largest_admitted(family)
-    if floor_ >= ends[1]:
+    most = _largest_evaluated(family)
+    ends = max(floor_, _LEAST_EPS0), most
+    if floor_ >= most:
         raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS:g}")
     search = _Search(lambda x: family.at(eps0=x), lambda _: count, at, goal, method, ends)
     high, low = search.roots(rising=True)
@@ -195,12 +196,6 @@ def least_n(
     return Inverse("n", repr(subject), asked, lower, upper, safe, unsafe, _FEWER_USERS)
 
 
-def _largest_admitted(family: Any) -> float:
-    """Return an eps0 up to which questions can be asked: several reports at once have a larger budget together."""
-    ratio = family.at(eps0=1).local_ratio()
-    return LARGEST_EPS if ratio is sp.oo else LARGEST_EPS / max(log_above(ratio), 1.0) * (1.0 - 1e-15)
-
-
 def _private_unshuffled(family: Any, eps: sp.Expr) -> float:
     """Return an eps0 at which the largest ratio between compared inputs is at most e^eps: 0 if none is proved.
 
@@ -210,6 +205,12 @@ def _private_unshuffled(family: Any, eps: sp.Expr) -> float:
     found = float(sp.N(eps, 17)) / max(alone, 1.0) * (1.0 - 1e-15)
     proved = found > 0.0 and sign(eps - sp.Rational(log_above(family.at(eps0=found).compared_ratio()))) >= 0
     return found if proved else 0.0
+
+
+def _largest_evaluated(family: Any) -> float:
+    """Return the eps0 up to which the budget of any two inputs, which may be several eps0, can be evaluated."""
+    alone = log_above(family.at(eps0=1).local_ratio())
+    return LARGEST_EPS / max(alone, 1.0) * (1.0 - 1e-15) if 1.0 < alone < inf else LARGEST_EPS
 
 
 class _Search:
