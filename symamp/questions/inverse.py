@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, exp, floor, inf, isfinite, log
 from os import PathLike
@@ -340,7 +340,9 @@ class _Side:
         least, most = self.search.least, self.search.most
         x = min(max(float(self._admitted(least * exp(min(place, _FAR_OUT)))), least), most)
         if x not in self._known:
-            self._known[x] = self._asked(x)
+            found = self._asked(x)
+            # Where nothing is seen of delta, it does not say how far to go.
+            self._known[x] = replace(found, miss=min(found.miss, self._slope))
         if self._known[x].proof is None and x == (most if self.outward > 0 else least):
             self.root = inf  # there is none beyond
         return self._known[x]
