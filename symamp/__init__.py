@@ -1,6 +1,7 @@
 """symamp: privacy amplification by shuffling, derived as formulas and evaluated with a guarantee."""
 
 from symamp import describe, errors, exact, families
+from symamp.accounting.composition import Composition
 from symamp.accounting.privacy_profile import (
     GivenProfile,
     Profile,
@@ -10,7 +11,6 @@ from symamp.accounting.privacy_profile import (
     profile,
 )
 from symamp.accounting.renyi import RenyiCurve
-from symamp.accounting.rounds import Composition
 from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.decomposition import Decomposition

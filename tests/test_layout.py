@@ -50,6 +50,10 @@ def test_the_sketch_is_that_of_the_code():
     assert layout.page() == layout.PAGE.read_text(encoding="utf-8"), "python docs/layout.py writes it anew"
 
 
+def test_the_picture_is_that_of_the_code():
+    assert layout.picture() == layout.PICTURE.read_text(encoding="utf-8"), "python docs/layout.py draws it anew"
+
+
 def test_the_contract_of_the_rooms_holds():
     pytest.importorskip("importlinter")
     command = Path(sys.executable).with_name("lint-imports")

@@ -130,5 +130,5 @@ def test_files_and_the_command_line(tmp_path, monkeypatch, capsys):
 
 def test_no_certificate_of_merged_atoms():
     answer = sa.delta(sa.joint(NOISE, EVEN), n=1, eps="1/2", method="blanket", gap=1e-3)
-    with pytest.raises(sa.errors.ArgumentError, match="merged in balls"):
+    with pytest.raises(sa.errors.ArgumentError, match="too many components to list"):
         answer.certificate()

@@ -10,6 +10,7 @@ from math import comb
 import numpy as np
 import pytest
 import sympy as sp
+from scipy import optimize, special
 from scipy.special import gammaln
 
 import symamp as sa
@@ -294,3 +295,27 @@ def test_noise_on_few_integers_is_a_table_with_all_inputs(B):
 def test_declared_laws_name_who_holds_them():
     answer = sa.epsilon(catalogue()["subset-exponential"](s=2, d=16, k=4, eps0=4), n=10**3, delta=1e-8)
     assert "items of x0" in str(answer.dataset)
+
+
+@pytest.mark.parametrize(("d", "c"), [(2, "1/3"), (3, "1/4"), (6, "1/10"), (10, "1/20")])
+def test_three_disjoint_caps_attain_the_upper_end(d, c):
+    """Their centres are 120 degrees apart: the angular radius may be up to 60 degrees, not 45 as for opposite ones."""
+    angle = float(
+        optimize.brentq(
+            lambda x: special.betainc((d - 1) / 2, 0.5, math.sin(x) ** 2) / 2 - float(Fraction(c)), 0.1, 1.5
+        )
+    )
+    assert angle <= math.pi / 3 + 1e-9
+    family = catalogue()["priv-unit"]
+    is_shown = "x2" in family(c=c, eps0=1, d=d).inputs
+    assert is_shown == (d == 2 or angle < math.pi / 3 - 1e-9)
+    answer = sa.epsilon(family(c=c, eps0=1, d=d), n=10**4, delta=1e-8)
+    assert not is_shown or answer.upper / answer.lower < 1.001
+    assert sa.epsilon(family(c=c, eps0=1), n=10**4, delta=1e-8).lower <= answer.lower
+
+
+def test_arcs_on_a_circle():
+    family = catalogue()["priv-unit"](d=2)
+    assert len(family.verify(*({"c": c, "eps0": "log(3)"} for c in ("1/4", "1/3", "2/5", "5/12")))) == 4
+    assert family.at(c="1/4", eps0=1) != catalogue()["priv-unit"](c="1/4", eps0=1)
+    assert repr(family.at(c="1/4", eps0=1)) == "PrivUnit(c=1/4, eps0=1, d=2)"

@@ -1,124 +1,214 @@
-"""What proves a bracket about many rounds, as plain data, and its certificate."""
+"""Many rounds: brackets, curves, Renyi divergences and trade-off functions of all of them, for adaptive queries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import exp, inf
 from typing import Any
 
-from flint import fmpq
+import sympy as sp
 
-from symamp.accounting.pairs import RoundCurve
-from symamp.accounting.round import GivenRound, SampledRound, ShuffledRound, evidence_below, level_at, swapped
-from symamp.certificates.rounds import Curve, certificate
-from symamp.certificates.rounds import Rounds as OfRounds
-from symamp.certificates.text import fraction_text
-from symamp.errors import ArgumentError, Problem
-from symamp.numbers.dyadic import Dyadic
-from symamp.numbers.reading import exact_number
-from symamp.settings.question import Query
+from symamp.accounting.losses import (
+    FloatProduct,
+    Found,
+    certified_bracket,
+    enclose_divergence,
+    estimate_divergence,
+    gaussian_epsilon,
+    gaussian_log_delta,
+)
+from symamp.accounting.pairs import Pairs, RoundPairs, composition_gap
+from symamp.accounting.renyi import RenyiCurve, renyi_curve, renyi_epsilon
+from symamp.accounting.round import USUAL_GAP, Round
+from symamp.accounting.rounds_proof import RoundsProof, Side
+from symamp.accounting.tradeoff import TradeOff, trade_off
+from symamp.certificates.text import exact_double, expression_text
+from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
+from symamp.numbers.reading import failure_probability
+from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.public_names import PublicNames
+from symamp.questions.answer import Answer
+from symamp.questions.bracket import Interval
+from symamp.questions.curve import Curve
+from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
-from symamp.sums.tilted import Plan
+from symamp.sums.inversion import log_of
 
-# ---------------------------------------------------- What proves one end of a bracket about many rounds, as plain data
-
-
-@dataclass(frozen=True)
-class Side:
-    """The curves of all rounds, the eps in question as an expression, and the plan of the evaluation."""
-
-    curves: tuple[RoundCurve, ...]
-    eps: str
-    plan: Plan | None
-    precision: int
-
-
-# -------------------------------------------------- What certificates repeat of it: evaluations at the levels of points
-
-
-def _proof(
-    side: Side | None, rounds: Sequence[tuple[str, int]], made: Callable[[RoundCurve], dict[str, Any]]
-) -> OfRounds | None:
-    """Return the side with the evaluations behind its points, each curve at its place among the rounds."""
-    if side is None:
-        return None
-    free, curves = list(enumerate(rounds)), list[Curve]()
-    for c in side.curves:
-        place = next(found for found in free if found[1] == (c.round.text, c.count))
-        free.remove(place)
-        base, rate = (c.round.base, c.round.rate) if isinstance(c.round, SampledRound) else (c.round, fmpq(1))
-        question = base.question if isinstance(base, ShuffledRound) else None
-        curves.append(Curve(place[0], question, rate, c.points.bottom, c.points.top, **made(c)))
-    return OfRounds(curves, max(c.floor for c in side.curves), side.precision, side.plan)
-
-
-def _above(curve: RoundCurve) -> dict[str, Any]:
-    sampled = curve.round if isinstance(curve.round, SampledRound) else None
-    base, rate = (sampled.base, sampled.rate) if sampled else (curve.round, fmpq(1))
-    if isinstance(base, GivenRound):
-        return {"given": [(p.level, p.high) for p in base.points]}
-    if not isinstance(base, ShuffledRound):
-        raise ArgumentError("certificate", Problem(f"{curve.round.text} has none"), "certify rounds of shuffled users")
-    levels = [1 + (p.level - 1) / rate for p in curve.points.inside() if p.level >= 1]
-    return {"points": [(e, base.evidence(e, far=base.is_cheap(e))) for e in levels]}
-
-
-def _below(curve: RoundCurve) -> dict[str, Any]:
-    assert curve.data_set is not None
-    reduction, n = curve.data_set
-    levels = [p.level for p in curve.points.inside() if p.level >= 1]
-    orders = (reduction, swapped(reduction))
-    first, second = ([(e, (evidence_below(order, level_at(e), n),)) for e in levels] for order in orders)
-    return {"points": first, "second": second}
-
-
-# --------------------------------------------------------------- What proves both ends, and its certificate
-
-_SLACK = fmpq(1, 10**9)
+_KERNEL_GAP, _PER_GAP = 1e-3, 3.0
 
 
 @dataclass(frozen=True)
-class RoundsProof:
-    """What proves the ends of a bracket about many rounds, from above and from below; None where nothing does."""
+class Composition(PublicNames):
+    """Rounds, each with how often it is run, composed adaptively.
 
-    above: Side | None
-    below: Side | None
+    Covered: mechanisms, users (at least n) and all inputs may depend on the outputs of earlier rounds; fresh randomness
+    in each round; stopping early. Not covered: randomness that is kept for later rounds (memoisation), and budgets
+    that are chosen from the transcript.
+
+    >>> import symamp as sa
+    >>> rounds = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(1000)
+    >>> 0.1032 < rounds.epsilon(delta="1e-8", gap=1e-3).upper < 0.1034
+    True
+    """
+
+    _internal_names = "known of"
+
+    rounds: tuple[tuple[Round, int], ...]
+
+    @staticmethod
+    def of(rounds: Iterable[tuple[Round, int]]) -> Composition:
+        """Return the composition; equal rounds are counted together."""
+        return Composition(RoundPairs.of(rounds).rounds)
+
+    @cached_property
+    def known(self) -> RoundPairs:
+        """The pairs that dominate all rounds or are dominated, kept for further questions."""
+        return RoundPairs(self.rounds)
 
     @property
-    def shown(self) -> str:
-        """The evaluations behind both ends, in one line."""
-        return "; ".join(
-            f"{name}: " + ("none" if side is None else f"at {side.eps} by {side.plan}")
-            for name, side in (("above", self.above), ("below", self.below))
-        )
+    def count(self) -> int:
+        """How many rounds there are."""
+        return self.known.count
 
-    def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
-        """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
+    @property
+    def mu(self) -> float:
+        """The parameter of the Gaussian approximation (not a bound): all rounds together are about mu-GDP."""
+        return self.known.mu
 
-        Each point of each curve has a certificate of its own, as the numbers of one round have. The ends are wider by
-        a part in 10^9, for roundings; a lower end from cells of messages is not claimed. Takes some seconds.
+    @undisturbed()
+    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+        """Return a certified bracket of the least eps for delta after all rounds; ``gap`` is its relative width.
 
-        Raises ArgumentError for answers without points, and for rounds whose bounds no certificate can carry.
+        delta may be far below the smallest double ("1e-1000"). A single round is answered as by ``symamp.epsilon``.
+        The width is that of the accounting; where the bounds of one round are apart, so are those of many, and the
+        answer says so (``gap_limited_by``). Without a ``gap`` it is 3e-4; up to 1e-3 for at most a thousand users, and
+        1e-3 to 5e-3 for noise with a density, where it is about a fiftieth of the bracket of one round; and 1e-2 (8e-4
+        from below) where the upper end is from bounds that cost much at each of the points ("all_data_sets",
+        "two_messages"), which stand in for the others where they take 2% or more off eps, and for noise without a
+        local budget. Each end has as many points as the ``effort`` allows ("quick", "default", "thorough"): where large
+        budgets, few users or bounds over all data sets make points dear, "thorough" may be some percent narrower.
+
+        Raises ArgumentError for arguments out of range.
+
+        Guarantee
+        ---------
+        All rounds together are (``upper``, delta)-private for adaptive queries, and for every eps < ``lower`` there are
+        queries and data sets for which they are not (eps, delta)-private. Proof: docs/proofs/composition.md.
         """
-        if self.above is None and self.below is None:
-            raise ArgumentError(
-                "certificate", Problem(f"{rounds} has no points behind it"), "ask for epsilon or delta of rounds"
-            )
-        given = exact_number(asked.written, asked.quantity)
-        if not given.is_Rational:
-            raise ArgumentError("certificate", asked.written, "a rational number")
-        listed = self.below is not None and all(
-            c.data_set is None or c.data_set[0].decomposition.is_listed for c in self.below.curves
-        )
-        low = least.fraction * (1 - _SLACK) if listed and least.exponent is not None else None
-        high = most.fraction * (1 + _SLACK) if self.above is not None and most.exponent is not None else None
-        claim = {
-            "quantity": asked.quantity,
-            "delta" if asked.quantity == "epsilon" else "eps": fraction_text(given),
-            "lower": "0" if low is None else fraction_text(low),
-            "upper": ("inf" if asked.quantity == "epsilon" else "1") if high is None else fraction_text(high),
-        }
-        listed_rounds = rounds.listed
-        above = _proof(self.above, listed_rounds, _above)
-        below = _proof(self.below if low else None, listed_rounds, _below)
-        return certificate(claim, listed_rounds, above, below)
+        width, kernel = _widths(gap)
+        query = Query.of_epsilon(delta, kernel, effort=effort)
+        alone = self._alone(query)
+        if alone is not None:
+            return alone
+        guess = gaussian_epsilon(self.mu, query.log_delta)
+        above = self.known.pairs(True, guess, query.log_delta, width, effort=effort)
+        below = self.known.pairs(False, guess, query.log_delta, width, effort=effort)
+        high, low = certified_bracket(above.pairs, below.pairs, query, guess)
+        if self.known.largest <= high[0]:
+            high = self.known.largest, None, 0
+        proof = RoundsProof(*(_proved(*side) for side in ((above, high), (below, low))))
+        aimed = width or max(found.gap for found, _ in self.rounds)
+        least, most = (INFINITE if x == inf else Dyadic.of_float(x) for x in (low[0], high[0]))
+        own = Interval(least.below, most.above)
+        return Answer(self._question, query, least, most, own, gaussian=guess, aimed=aimed, proof=proof)
+
+    @undisturbed()
+    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+        """Return a certified bracket of delta at ``eps`` after all rounds; ``gap`` is the width of eps, not of delta.
+
+        A relative change of eps by g changes delta by about eps g/s relative, s^2 the variance of the loss times
+        1/eps; the bracket of delta is wider by that factor.
+
+        Raises ArgumentError for arguments out of range.
+
+        Guarantee
+        ---------
+        All rounds together are (eps, ``upper``)-private for adaptive queries; there are queries and data sets for
+        which they are not (eps, < ``lower``)-private. Proof: docs/proofs/composition.md.
+        """
+        width, kernel = _widths(gap)
+        query = Query.of_delta(eps, kernel, effort=effort)
+        alone = self._alone(query)
+        if alone is not None:
+            return alone
+        if self.known.exceeds_all(query.given):
+            return Answer(self._question, query, ZERO, ZERO, Interval(0.0, 0.0), proof=RoundsProof(None, None))
+        value = float(sp.N(query.given, 17))
+        log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
+        ends, sides = [ZERO, Dyadic(1)], list[Side | None]()
+        for i, up in enumerate((False, True)):
+            found = self.known.pairs(up, value, log_delta, width, effort=effort)
+            if not found.pairs:
+                sides.append(None)
+                continue
+            plan = estimate_divergence(FloatProduct.of(found.pairs), value, kernel).plan
+            with at_precision(256):
+                ball = query.level.eps()
+            lower, upper, bits = enclose_divergence(found.pairs, ball, plan)
+            with at_precision(64):
+                ends[i] = Dyadic.of((upper * 1).upper() if up else (lower * 1).lower())
+            sides.append(Side(found.curves, expression_text(query.given), plan, bits))
+        least, most = ends[0] if ends[0].mantissa > 0 else ZERO, min(ends[1], Dyadic(1))
+        gaussian = exp(gaussian_log_delta(self.mu, value))
+        own, proof = Interval(least.below, most.above), RoundsProof(sides[1], sides[0])
+        return Answer(self._question, query, least, most, own, gaussian=gaussian, proof=proof)
+
+    @undisturbed()
+    def gaussian_epsilon(self, delta: object) -> float:
+        """Return the eps of the Gaussian approximation, in floats. Not a bound: it may be below the truth.
+
+        >>> import symamp as sa
+        >>> round(sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6).rounds(100).gaussian_epsilon("1e-8"), 4)
+        0.0309
+        """
+        return gaussian_epsilon(self.mu, log_of(failure_probability(delta)))
+
+    @undisturbed()
+    def curve(self, eps: Iterable[object], *, gap: float | None = None, effort: str = "default") -> Curve:
+        """Return certified brackets of delta at every eps of a grid; neighbouring ones share their points."""
+        return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in eps))
+
+    def plot(self, eps: Iterable[object], ax: Any = None) -> Any:
+        """Draw the curve of delta over a grid of eps; return the matplotlib Axes."""
+        return self.curve(eps).plot(ax)
+
+    def renyi(
+        self, order: object | Sequence[object], *, gap: float | None = None, effort: str = "default"
+    ) -> RenyiCurve:
+        """Return certified brackets of the Renyi divergence at an order above 1, or at several.
+
+        ``gap`` is about half of the relative width.
+        """
+        return renyi_curve(self.known, list(order) if isinstance(order, list | tuple) else [order], gap, effort)
+
+    def renyi_epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> float:
+        """Return the eps that follows from a Renyi divergence: valid, and larger than that of ``epsilon``."""
+        return renyi_epsilon(self.known, delta, gap, effort)
+
+    def tradeoff(
+        self, level: object | Sequence[object] = (), *, gap: float | None = None, effort: str = "default"
+    ) -> TradeOff:
+        """Return the trade-off function, bracketed, with its bounds at a level, or at several."""
+        return trade_off(self.known, tuple(level) if isinstance(level, list | tuple) else (level,), gap, effort)
+
+    def _alone(self, query: Query) -> Answer | None:
+        return self.rounds[0][0].alone(query.usual) if self.count == 1 else None
+
+    @property
+    def _question(self) -> Question:
+        return Question(Rounds(tuple((found.text, count) for found, count in self.rounds)), 0)
+
+    def __str__(self) -> str:
+        return str(self.known)
+
+
+def _widths(gap: object) -> tuple[float | None, float]:
+    """Return the width, and that of delta which the sums over frequencies aim at."""
+    width = composition_gap(gap)
+    return width, min(_KERNEL_GAP, _PER_GAP * (width or USUAL_GAP))
+
+
+def _proved(found: Pairs, proved: Found) -> Side | None:
+    return Side(found.curves, exact_double(proved[0]), proved[1], proved[2]) if proved[2] else None

@@ -235,7 +235,7 @@ def certified_bracket(above: Rounds, below: Rounds, query: Query, start: float) 
     D_E of the first is <= delta at the first eps and at all larger ones; that of the second is > delta at the second
     eps > 0 and at all smaller ones. Proof: docs/proofs/composition.md, section 3.
     """
-    high, low = _Above(above, query, start), _Below(below, query, start) if below else None
+    high, low = _RoundsAbove(above, query, start), _RoundsBelow(below, query, start) if below else None
     first, (plan, bits) = step_out(high) or (inf, (None, 0))
     if low is None or low.never_falls is not None:
         return (first, plan, bits), (0.0, None, 0) if low is None else (inf, None, low.never_falls or 0)
@@ -292,11 +292,11 @@ class _RoundsSide:
         return bits if proved else None
 
 
-class _Above(_RoundsSide):
+class _RoundsAbove(_RoundsSide):
     outward: ClassVar[int] = 1
 
 
-class _Below(_RoundsSide):
+class _RoundsBelow(_RoundsSide):
     outward: ClassVar[int] = -1
 
     @cached_property

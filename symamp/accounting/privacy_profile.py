@@ -8,6 +8,7 @@ from functools import cached_property
 from numbers import Integral
 from typing import Any
 
+from symamp.accounting.composition import Composition
 from symamp.accounting.curves import curve_above
 from symamp.accounting.exports import (
     event_classes,
@@ -22,7 +23,6 @@ from symamp.accounting.exports import (
 from symamp.accounting.pairs import LARGEST_ROUNDS
 from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.round import Round, SampledRound, ShuffledRound
-from symamp.accounting.rounds import Composition
 from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject

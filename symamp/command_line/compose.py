@@ -10,9 +10,9 @@ from typing import Any
 import click
 import sympy as sp
 
+from symamp.accounting.composition import Composition
 from symamp.accounting.privacy_profile import compose as composed
 from symamp.accounting.privacy_profile import profile
-from symamp.accounting.rounds import Composition
 from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.options import (
     as_json,

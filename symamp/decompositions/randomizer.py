@@ -77,7 +77,7 @@ class LocalRandomizer(PublicNames, ABC):
 
     _internal_names = (
         "are_compared checked_pair compares_all composed_compared_ratio composed_ratio covering_inputs decomposed "
-        "dominating further_inputs general is_composed key lists_all_inputs numeric orbits pairs"
+        "dominating further_inputs general is_composed key lists_all_inputs numeric orbits pair_groups pairs"
     )
 
     name: str

@@ -72,7 +72,8 @@ class Answer(Bracket):
     """
 
     _internal_names = (
-        "aimed asked checked evidence_above evidence_below evidence_of_digits narrowed of_victims proof question worst"
+        "aimed asked checked evidence_above evidence_below evidence_of_digits gap_of_evidence narrowed of_victims "
+        "proof question worst"
     )
 
     question: Question

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, exp, floor, inf, isfinite, log
 from os import PathLike
@@ -151,8 +151,9 @@ def largest_eps0(
     reason = family.degradation()
     floor_ = _private_unshuffled(family, at.given)
     asked = (("n", str(count)), ("eps", at.written), ("delta", goal.written))
-    ends = max(floor_, _LEAST_EPS0), LARGEST_EPS
-    if floor_ >= LARGEST_EPS:
+    most = _largest_evaluated(family)
+    ends = max(floor_, _LEAST_EPS0), most
+    if floor_ >= most:
         raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS:g}")
     search = _Search(lambda x: family.at(eps0=x), lambda _: count, at, goal, method, ends)
     high, low = search.roots(rising=True)
@@ -204,6 +205,12 @@ def _private_unshuffled(family: Any, eps: sp.Expr) -> float:
     found = float(sp.N(eps, 17)) / max(alone, 1.0) * (1.0 - 1e-15)
     proved = found > 0.0 and sign(eps - sp.Rational(log_above(family.at(eps0=found).compared_ratio()))) >= 0
     return found if proved else 0.0
+
+
+def _largest_evaluated(family: Any) -> float:
+    """Return the eps0 up to which the budget of any two inputs, which may be several eps0, can be evaluated."""
+    alone = log_above(family.at(eps0=1).local_ratio())
+    return LARGEST_EPS / max(alone, 1.0) * (1.0 - 1e-15) if 1.0 < alone < inf else LARGEST_EPS
 
 
 class _Search:
@@ -333,7 +340,9 @@ class _Side:
         least, most = self.search.least, self.search.most
         x = min(max(float(self._admitted(least * exp(min(place, _FAR_OUT)))), least), most)
         if x not in self._known:
-            self._known[x] = self._asked(x)
+            found = self._asked(x)
+            # Where nothing is seen of delta, it does not say how far to go.
+            self._known[x] = replace(found, miss=min(found.miss, self._slope))
         if self._known[x].proof is None and x == (most if self.outward > 0 else least):
             self.root = inf  # there is none beyond
         return self._known[x]

@@ -3,21 +3,51 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Self
 
 import sympy as sp
+from flint import arb
 
+from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter
+from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.reading import exact_number
+from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism, check_size
-from symamp.randomizers.structures.disjoint_cover import DisjointCover, with_average
+from symamp.randomizers.structures.disjoint_cover import DisjointCover, packed, with_average
+
+_LARGEST = 10_000
+
+
+@lru_cache(maxsize=256)
+def third_of_sphere(d: int) -> arb:
+    """Return a ball around the mass of a cap of angular radius 60 degrees on the unit sphere of d dimensions.
+
+    It is the ratio of the integrals of sin^(d - 2) from 0 to pi/3 and from 0 to pi, both by partial integration.
+
+    >>> third_of_sphere(3).contains(0.25)
+    True
+    """
+    with at_precision(128 + 2 * d):
+        root = arb(3).sqrt() / 2
+        part, whole, power = (arb.pi() / 3, arb.pi(), root) if d % 2 == 0 else (arb(1) / 2, arb(2), root**2)
+        for k in range(2 + d % 2, d - 1, 2):  # power is sin^(k - 1)
+            part, whole = ((k - 1) * part - power / 2) / k, whole * (k - 1) / k
+            power *= root**2
+        return part / whole
 
 
 class PrivUnit(DisjointCover):
     """Send a unit vector that is uniform on the cap round x of mass c with probability P, uniform off it with 1 - P.
 
-    P makes the density on the cap t = e^eps0 times that off the cap: P = ct/(ct + 1 - c). Only the cap mass c enters,
-    which the dimension d and the threshold fix: c is the probability that <x, v> >= threshold for uniform v.
+    P makes the density on the cap t = e^eps0 times that off the cap: P = ct/(ct + 1 - c). Of the upper end only the
+    cap mass c is asked, which the dimension d and the threshold fix: c is the probability that <x, v> >= threshold for
+    uniform v. The dimension is optional: with it a third input is shown where three caps are disjoint, as they are up
+    to an angular radius of 60 degrees, and the lower end is that of this dimension; without it that of any.
 
-    The pair is antipodal: caps of mass below 1/2 are then disjoint, the worst case (see DisjointCover). The scaling
+    The caps of the pair are disjoint, as those of opposite vectors are, the worst case (see DisjointCover). The scaling
     of the vector, known to all, changes nothing.
 
     >>> PrivUnit(c="1/4", eps0="log(3)").blanket().gamma
@@ -34,21 +64,52 @@ class PrivUnit(DisjointCover):
     typical = {"c": "1/10"}
     declared = (Parameter("c", lower=sp.Integer(0), upper=sp.Rational(1, 2)), EPS0)
 
-    def __init__(self, *, c: object = None, eps0: object = None) -> None:
+    def __init__(self, *, c: object = None, eps0: object = None, d: object = None) -> None:
         super().__init__(c=c, eps0=eps0)
+        size = None if d is None else exact_number(d, "d")
+        if size is not None and not (size.is_Integer and 2 <= size <= _LARGEST):
+            raise ArgumentError("d", d, f"an integer between 2 and {_LARGEST}")
+        self.d = None if size is None else int(size)
+
+    def at(self, /, **values: object) -> Self:
+        """Return the member of the family with the given parameters fixed, in the same dimension."""
+        return super().at(**{"d": self.d, **values})
+
+    def key(self) -> tuple[object, ...]:
+        """Return what identifies the member, its dimension among it."""
+        return (*super().key(), self.d)
+
+    def __repr__(self) -> str:
+        found = super().__repr__()
+        return found if self.d is None else f"{found[:-1]}, d={self.d})"
 
     def coverage(self) -> sp.Expr:
         """The mass of a cap."""
         return self["c"]
 
+    def sets(self) -> Mapping[tuple[str, ...], sp.Expr]:
+        """The caps of the pair, and of a third input if it is disjoint from both; on a circle all arcs that fit."""
+        c = self.coverage()
+        if self.d == 2 and c.is_number:
+            return packed(c)
+        pair: Mapping[tuple[str, ...], sp.Expr] = super().sets()
+        third = self.d is not None and c.is_Rational and third_of_sphere(self.d) > fmpq_of(c)
+        return {**pair, ("x2",): c} if third else pair
+
     def table(self) -> FiniteMechanism:
         """Return the mechanism on a circle cut into cells, at inputs that turn it by whole cells."""
+        if self.d not in (None, 2):
+            raise ArgumentError("table", repr(self), "a circle, d = 2: spheres have no table")
         c, t = self["c"], sp.exp(self["eps0"])
         cells = math.lcm(int(c.q), 2)
         check_size(cells, cells)
         width = int(c * cells)
         inside = c * t / (c * t + 1 - c)
-        names = {0: "x0", cells // 2: "x1"}
+        places = {"x0": 0, "x1": cells // 2}
+        if self.d is not None:
+            beside = {"x0": 0, "x1": width, "x2": 2 * width, "x3": cells - width}
+            places = {x: at for x, at in beside.items() if x in self.inputs}
+        names = {at: x for x, at in places.items()}
         rows = {
             names.get(turn, f"turn {turn}"): {
                 str(y): inside / width if (y - turn) % cells < width else (1 - inside) / (cells - width)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, pairwise
 from math import floor
 from typing import NamedTuple, Self, cast
@@ -100,6 +101,12 @@ def _corners(g: sp.Expr, low: Fraction, high: Fraction) -> Iterator[tuple[_Place
                         yield x0, x1, x
 
 
+@lru_cache(maxsize=256)
+def _listed(g: sp.Expr, low: Fraction, high: Fraction) -> tuple[_Lengths, ...]:
+    """Return the different lengths at the places that stand for all pairs at such distances."""
+    return tuple(dict.fromkeys(_lengths(g, places) for places in _corners(g, low, high)))
+
+
 def _lengths(g: sp.Expr, places: tuple[_Place, ...]) -> _Lengths:
     """Return the lengths of messages by how many steps down the densities of the inputs at these places are."""
     value, folded = _value(g), _folding(g)
@@ -130,6 +137,8 @@ class Staircase(SlidingWindow):
     >>> Staircase().blanket().gamma
     (2*g*exp(eps0) - 2*g + exp(eps0) + 1)*exp(-eps0)/(2*(g*exp(eps0) - g + 1))
     """
+
+    _internal_names = "places"
 
     name = "staircase"
     slug = "staircase"
@@ -211,8 +220,8 @@ class Staircase(SlidingWindow):
         groups: list[PairGroup] = []
         for low, high in reversed(list(pairwise(_CUTS))):
             pair = (f"places at a distance above {low}", f"up to {high}") if groups else ("x0", "x1")
-            counted = dict.fromkeys(_lengths(self["g"], places) for places in _corners(self["g"], low, high))
-            groups.append(PairGroup(pair, tuple(self._law(lengths, pair) for lengths in counted)))
+            laws = (self._law(lengths, pair) for lengths in _listed(self["g"], low, high))
+            groups.append(PairGroup(pair, tuple(laws)))
         return tuple(groups)
 
     def _law(self, lengths: _Lengths, pair: tuple[str, str]) -> Decomposition:

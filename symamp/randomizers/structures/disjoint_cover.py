@@ -34,7 +34,7 @@ class DisjointCover(Family):
     bounds stay lower bounds, and infima stay what they are.
     """
 
-    _internal_names = "coverage levels overlap packs ratio"
+    _internal_names = "averages coverage levels overlap packs ratio sets"
 
     packs: ClassVar[bool] = False
     averages: ClassVar[bool] = True
@@ -66,18 +66,7 @@ class DisjointCover(Family):
         pair: dict[tuple[str, ...], sp.Expr] = {("x0",): c - common, ("x1",): c - common}
         if common != 0:
             return {**pair, ("x0", "x1"): common}
-        if not self.packs or not c.is_number or c == _HALF:
-            return pair
-        if _is_at_most(3 * c, 1):
-            return {**pair, ("x2",): c}
-        outside = 1 - 2 * c
-        return {
-            ("x0",): outside,
-            ("x1",): outside,
-            ("x0", "x2"): c - outside,
-            ("x1", "x3"): c - outside,
-            ("x2", "x3"): outside,
-        }
+        return packed(c) if self.packs and c.is_number else pair
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -117,6 +106,27 @@ class DisjointCover(Family):
             others = ((low, None if low in density else sp.Integer(1)), (high, None))
             found.append(Orbit(f"y in the sets of {', '.join(names) or 'none'}", measure, density, others))
         return tuple(found)
+
+
+def packed(c: sp.Expr) -> Mapping[tuple[str, ...], sp.Expr]:
+    """Return the shares of the sets of x0 and x1, and of third inputs, where there is room for sets of any kind.
+
+    >>> sorted(packed(sp.Rational(1, 4)))
+    [('x0',), ('x1',), ('x2',)]
+    """
+    pair: dict[tuple[str, ...], sp.Expr] = {("x0",): c, ("x1",): c}
+    if c == _HALF:
+        return pair
+    if _is_at_most(3 * c, 1):
+        return {**pair, ("x2",): c}
+    outside = 1 - 2 * c
+    return {
+        ("x0",): outside,
+        ("x1",): outside,
+        ("x0", "x2"): c - outside,
+        ("x1", "x3"): c - outside,
+        ("x2", "x3"): outside,
+    }
 
 
 @lru_cache(maxsize=256)
