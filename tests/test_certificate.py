@@ -175,14 +175,13 @@ ANSWERS = {
     "means": lambda: sa.epsilon(sa.families.OneBitMean(eps0=2), n=10**4, delta="1e-6"),
 }
 KINDS = {
-    "all data sets": "all data sets", "two messages": "message counts", "harmony": "every randomizer",
+    "all data sets": "all data sets", "two messages": "message counts",
     "binomial tails": "envelope",
 }  # fmt: skip
 DESCRIBED = {
     "a law of one's own": "triples",
-    "in parallel": "triples",
     "two attributes": "triples",
-    "harmony": "budget",
+    "harmony": "triples",
 }
 
 
@@ -403,6 +402,7 @@ def test_the_verifier_makes_the_laws(t, share):
 def test_cells_must_cover_all_randomizers():
     data = small("budget")
     (found,) = evidence(data)
+    assert (found["kind"], mechanism(data)["kind"]) == ("every randomizer", "budget")
     shares, cells = found["shares"], found["cells"]
     assert len(cells) > 1
 
