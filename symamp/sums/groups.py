@@ -190,13 +190,15 @@ def enclose_payoff(groups: Sequence[Group], payoff: type[TwoSided], settings: Se
     ``lower.lower() <= E[f(S)] <= upper.upper()``, whatever the plan that floats have found, for every payoff whose B-
     and B+ are the transforms of a minorant and a majorant. Proof: docs/proofs/composition.md, section 3.
 
-    Raises PrecisionError if rounding still dominates the gap at the largest working precision.
+    The gap is what the search aims at: where it would take too many frequencies the ends are further apart.
+    Raises PrecisionError if rounding still dominates the gap at the largest working precision, and where no plan is
+    within the range of doubles.
     """
     settings = settings or Settings()
     plan = _searched(groups, settings, payoff).plan
     bits = starting_precision(sum(g.count for g in groups), settings.gap)
     found = settled(lambda bits: _sum(groups, payoff, plan, bits), bits, settings.gap, _LARGEST_PRECISION)
-    if found is None:
+    if found is None or not (found.lower.is_finite() and found.upper.is_finite()):
         raise PrecisionError(
             "precision", Problem(f"rounding errors dominate even at {_LARGEST_PRECISION} bits"), "take a larger gap"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import erfc, exp, pi, sqrt
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,9 @@ class TwoSided:
     at 0 and at u, modulus and peak in all number systems; and for searches, in doubles, what decides tilt, window and
     terms. F(theta) is the integral of f(x) e^(-theta x).
     """
+
+    least_tilt: ClassVar[float] = 0.0
+    """F and ``peak`` are finite at all tilts above it; no plan has others."""
 
     def __init__(self, numbers: NumberSystem, theta: Number, window: Number, terms: int) -> None:
         self.numbers, self.theta, self.terms = numbers, theta, terms

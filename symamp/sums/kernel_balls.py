@@ -10,6 +10,7 @@ from typing import Protocol, Self
 import numpy as np
 from flint import acb, acb_mat, arb
 
+from symamp.errors import PrecisionError
 from symamp.laws.density import FlatCells, Loss, Nodes, SmoothLaw
 from symamp.laws.law import BallGparv, Level, total
 from symamp.numbers.disks import Disks
@@ -324,8 +325,12 @@ def tilted_sum(tilted: Tilted, plan: Plan, payoff: type[TwoSided] = Kernel) -> t
     ---------
     The left end of the first ball and the right end of the second enclose E[S_+] for every plan, whatever law it is
     whose transform, deviation and aliasing are contained. Proof: docs/proofs/kernel_sandwich.md.
+
+    Raises PrecisionError for a plan whose tilts are not above the least one of the payoff.
     """
     theta, w = tilted.theta, arb(plan.window.length)
+    if plan.window.theta <= payoff.least_tilt or plan.window.theta_below < payoff.least_tilt:
+        raise PrecisionError("plan", plan.window, f"tilts above {payoff.least_tilt}, where the payoff has a transform")
     kernel = payoff(FLINT, theta, w, plan.terms)
     below, above = tilted.sums(kernel, plan.blocks.evaluated)
     excesses = [abs(x - kernel.modulus(arb(0))) for x in kernel.at_zero()]

@@ -9,6 +9,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import FloatGparv, Floats
 from symamp.numbers.systems import NUMPY
 from symamp.sums.kernel import Cut, Kernel, TwoSided, partition
@@ -147,7 +148,8 @@ class _Search:
         if best is None:
             # No frequency at all is still a bound, of Chernoff's quality.
             best = self.trial(2.5 * length / self.most, gap, self.estimate) or self.trial(length, gap, self.estimate)
-        assert best is not None
+        if best is None:
+            raise PrecisionError("eps", Problem("no plan: a tilt is beyond the range of doubles"), "take another eps")
         return self.in_window(best)
 
     def refined(self, gap: float) -> _Trial | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, factorial, inf, ldexp, log, sqrt
+from math import exp, factorial, inf, ldexp, log, nextafter, sqrt
 from typing import Protocol
 
 import numpy as np
@@ -331,28 +331,33 @@ class Plan:
 def saddle_tilt(transform: Transform, payoff: type[TwoSided] = Kernel) -> float:
     """Return theta0, near the saddle point of M(theta) F(theta): where K' is the pull of the payoff.
 
-    Newton's steps for the logarithm of their quotient as a function of log theta, in a bracket that they narrow.
+    Newton's steps for the logarithm of their quotient as a function of log(theta - least tilt), in a bracket that they
+    narrow.
     """
-    top, n, (mean, square) = transform.largest, transform.n, transform.moments
+    top, n, (mean, square), least = transform.largest, transform.n, transform.moments, payoff.least_tilt
     root = sqrt(mean**2 + 8.0 * square)
     guess = 4.0 / (root + mean) if mean > 0.0 else (root - mean) / (2.0 * square)
-    theta, low, high = min(guess, 1e3 / top), 0.0, inf
+
+    def tilt(above: float) -> float:
+        return max(least + above, nextafter(least, inf))
+
+    above, low, high = min(guess, 1e3 / top), 0.0, inf
     for _ in range(_STEPS):
         with np.errstate(all="ignore"):  # what overflows is too large a tilt, or a step too far
-            k, (pull, bend) = transform.cumulants(theta), payoff.pull(theta)
+            k, (pull, bend) = transform.cumulants(tilt(above)), payoff.pull(tilt(above))
             quotient = n * k.k1 / pull
-            slope = theta * (k.k2 / k.k1 + bend / pull) if quotient > 0.0 else 1.0
+            slope = above * (k.k2 / k.k1 + bend / pull) if quotient > 0.0 else 1.0
             step = -log(quotient) / slope if 0.0 < quotient < inf else _FAR
-        low, high = (theta, high) if quotient < 1.0 else (low, theta)
-        following = theta * exp(max(min(step, _FAR), -_FAR))
+        low, high = (above, high) if quotient < 1.0 else (low, above)
+        following = above * exp(max(min(step, _FAR), -_FAR))
         if not low < following < high:
-            following = 0.5 * (low + high) if low > 0.0 else 0.5 * theta
+            following = 0.5 * (low + high) if low > 0.0 else 0.5 * above
         if following * top > _LARGEST_PLAN:  # no solution: what is there is negligible
-            return theta
-        if abs(following - theta) <= _CLOSE * theta:
-            return following
-        theta = following
-    return theta
+            return tilt(above)
+        if abs(following - above) <= _CLOSE * above:
+            return tilt(following)
+        above = following
+    return tilt(above)
 
 
 def raised_tilt(transform: Transform, theta0: float, payoff: type[TwoSided] = Kernel) -> float:
@@ -379,13 +384,13 @@ def normal_spread(tilted: TiltedFloats, payoff: type[TwoSided] = Kernel) -> floa
 
 def choose_window(tilted: TiltedFloats, log_allowance: float, payoff: type[TwoSided] = Kernel) -> Window:
     """Return the window that keeps each side of the aliasing below e^(-log_allowance) of M(theta)."""
-    theta, n = tilted.theta, tilted.n
-    scale = np.sqrt(2.0 * max(log_allowance, 1.0)) / max(np.sqrt(n) * tilted.deviation, 1e-3 / theta)
+    theta, n, room = tilted.theta, tilted.n, tilted.theta - payoff.least_tilt
+    scale = np.sqrt(2.0 * max(log_allowance, 1.0)) / max(np.sqrt(n) * tilted.deviation, 1e-3 / room)
     above = scale * _ABOVE
-    below = np.minimum(above, theta * _BELOW)
+    below = np.minimum(above, room * _BELOW)
     tilts = np.concatenate([theta + above, theta - below])
     k = n * (tilted.log_mgf(tilts) - tilted.cumulants.k0) + log_allowance + payoff.log_peak(tilts)
     w_above, w_below = k[: len(above)] / above, k[len(above) :] / below
     i, j = int(np.nanargmin(w_above)), int(np.nanargmin(w_below))
-    length = float(np.fmax(np.fmax(w_above[i], w_below[j]), 1.0 / theta))
+    length = float(np.fmax(np.fmax(w_above[i], w_below[j]), 1.0 / room))
     return Window(theta, length, theta + float(above[i]), theta - float(below[j]))
