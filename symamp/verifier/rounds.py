@@ -116,6 +116,7 @@ def _below_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
         for p in entries:
             _require(len(p["evidence"]) == 1 and p["evidence"][0]["kind"] == "data set", "a point of more than one law")
             (data,) = p["evidence"]
+            _require(len(data["others"]) <= 1, "a point below where other users hold several inputs")
             pair = (data["pair"][1], data["pair"][0]) if turned else (data["pair"][0], data["pair"][1])
             same = (pair, sorted(map(tuple, data["others"])), data.get("members"))
             _require(subject is None or same == subject, "points of different data sets, or of the same order twice")

@@ -169,3 +169,14 @@ def test_older_versions_are_refused_by_version(version):
     composed = {"format": "symamp-composed-certificate", "version": 2}
     assert "before version 5" in verify(json.dumps(composed)).reason
     assert "not version 5" in verify(json.dumps(data | {"version": 6})).reason
+
+
+def test_rounds_repeat_a_data_set_and_no_mixture():
+    """Inputs that are drawn anew in each round are no data set of many rounds, whatever the points say of one."""
+    data = certificate("several rounds")
+    for curve in data["below"]["curves"]:
+        for point in (*curve["first"], *(curve["second"] or ())):
+            (evidence,) = point["evidence"]
+            evidence["others"] = [[0, "1/2"], [1, "1/2"]]
+    verdict = verify(json.dumps(data))
+    assert (verdict.status, "several inputs" in verdict.reason) == ("invalid", True)
