@@ -19,15 +19,18 @@ from symamp.laws.law import BallGparv, total
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.tilted import TiltedLaw
 
-_PREFIX_WORK = 40
-"""What one choice of the outer counts costs besides its steps, in steps."""
-_EXACT_BINOMIAL = 64
-_MOST_ATOMS = 24
+# What is tuned. Every plan gives a bound; these trade time against width, and all but the first two only time.
+_MOST_VALUES = 24
+"""Laws of more values have too many counts to list: they are left to kernels."""
 _LARGEST_STEP = 200.0
+"""How much further the radius of the counts goes at most when a plan left out too much."""
+_PREFIX_WORK, _WALK_WORK, _CONSIDERED = 40, 0.12, 5
+"""The time of a choice of the outer counts and of a step of the threshold, in steps of the listed value, by which the
+order of values is chosen; and how many of the likeliest are tried in front."""
 _LONGEST_WALK = 64
-"""From so many steps of the threshold on a tail is summed afresh."""
-_WALK, _CONSIDERED = 0.12, 5
-"""What a step of the threshold costs, in steps of the listed value; how many values are tried in front."""
+"""By more steps of the threshold a tail is summed afresh: a rule of thumb."""
+_MOST_MULTIPLIED = 64
+"""Binomial coefficients are exact up to so many factors, and a quotient of gamma functions beyond."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def plan_tails(tilted: TiltedLaw, n: int, log_allowance: float) -> TailPlan | No
     """Return the plan that leaves out about e^``log_allowance`` times M^n; None for unsuitable laws."""
     masses = [*map(float, tilted.probabilities), tilted.null_probability]
     order = sorted((i for i, p in enumerate(masses) if p > 0.0), key=lambda i: -masses[i])
-    if not 2 <= len(order) <= _MOST_ATOMS:
+    if not 2 <= len(order) <= _MOST_VALUES:
         return None
     values = [*map(float, tilted.g.values), 0.0]
     radius = max(2.0 - log_allowance - log(tilted.theta), 1.0) + log(2.0 * len(order))
@@ -89,7 +92,7 @@ def _ordered(order: list[int], values: list[float], widths: list[float]) -> list
         apart = abs(first - second)
         steps = min(abs(min(first, second) - third[0]) / apart, _LONGEST_WALK) if third and apart else _LONGEST_WALK
         outer = prod(widths[i] for i in order if i not in front)
-        return outer * (_PREFIX_WORK + prod(widths[i] for i in front[2:]) * (1.0 + _WALK * steps))
+        return outer * (_PREFIX_WORK + prod(widths[i] for i in front[2:]) * (1.0 + _WALK_WORK * steps))
 
     best = min(permutations(order[:_CONSIDERED], min(len(order), 3)), key=work)
     return [*best, *(i for i in order if i not in best)]
@@ -326,7 +329,7 @@ def _floor(x: arb) -> int:
 
 def _binomial(n: int, k: int) -> arb:
     """Return a ball around the binomial coefficient."""
-    if min(k, n - k) <= _EXACT_BINOMIAL:
+    if min(k, n - k) <= _MOST_MULTIPLIED:
         return arb(comb(n, k))
     with at_precision(flint.ctx.prec + 2 * n.bit_length() + 8):
         return (arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()).exp()

@@ -14,11 +14,18 @@ from symamp.laws.law import BallGparv, FloatGparv, RationalLaw
 from symamp.numbers.systems import FLINT, NumberSystem
 from symamp.sums.evaluator import Case, Evaluator
 
+# What is tuned: rules of thumb that trade time and memory against how many laws are served, never width. How many
+# outcomes a question enumerates is chosen in sums/divergence.py.
+_MOST_USERS_EXACT, _MOST_SUMS = 12, 200_000
+"""Up to so many users the exact evaluator answers; a sum of more values than this is refused."""
+_MOST_OUTCOMES, _MOST_VALUES = 30_000, 200
+"""Outcomes that the evaluator of that name enumerates; values of G, each of which is a level of a recursion."""
+_LOG_ROUNDING = 1e-3
+"""More than rounding does to the logarithm of a number of outcomes."""
+_MOST_TABULATED = 5_000
+"""Up to so many users powers over factorials stand in tables, in memory; beyond, only few counts are needed."""
+
 # -------------------- Exact rational evaluation: for rational ratios and rational E the divergence is a rational number
-
-_FEW_USERS = 12
-
-_MOST_VALUES = 200_000
 
 
 def exact_divergence(law: RationalLaw, e: fmpq, n: int) -> fmpq:
@@ -70,15 +77,15 @@ def _convolved(left: dict[fmpq, fmpq], right: dict[fmpq, fmpq]) -> dict[fmpq, fm
     for s, p in left.items():
         for r, q in right.items():
             result[s + r] = result.get(s + r, fmpq(0)) + p * q
-        if len(result) > _MOST_VALUES:
+        if len(result) > _MOST_SUMS:
             raise ArgumentError(
-                "n", Problem(f"the sum has more than {_MOST_VALUES} values"), "take fewer users, or another method"
+                "n", Problem(f"the sum has more than {_MOST_SUMS} values"), "take fewer users, or another method"
             )
     return result
 
 
 def _enclosed(case: Case) -> tuple[arb, arb] | None:
-    if case.law.rational is None or case.level.rational is None or case.n > _FEW_USERS:
+    if case.law.rational is None or case.level.rational is None or case.n > _MOST_USERS_EXACT:
         return None
     value = arb(exact_divergence(case.law.rational, case.level.rational, case.n))
     return value, value
@@ -92,18 +99,14 @@ EXACT = Evaluator("exact", _enclosed)
 # For few users that is all there is to do; deep in the tail only a handful of outcomes is positive, however many
 # users.
 
-_FEW_OUTCOMES = 30_000
-_MOST_OF_BALLS = 200
-_SURE = 1e-3
-"""More than rounding does to the logarithm of a number of outcomes."""
-_MOST_TABULATED = 5_000
-
 
 def count_outcomes(g: FloatGparv, n: int, most: int) -> int:
     """Return about how many nodes the enumeration visits, or ``most + 1`` as soon as there are more than ``most``."""
     values = [float(v) for v in g.values] + ([0.0] if g.null_mass > 0.0 else [])
     values.sort(reverse=True)
-    if len(values) > _MOST_OF_BALLS or (values and values[0] > 0.0 and _log_fewest(values, n) > log(most) + _SURE):
+    if len(values) > _MOST_VALUES or (
+        values and values[0] > 0.0 and _log_fewest(values, n) > log(most) + _LOG_ROUNDING
+    ):
         return most + 1
     seen = 0
 
@@ -206,7 +209,7 @@ def _weights(masses: list[Any], n: int, numbers: NumberSystem) -> Callable[[int,
 
 
 def _enumerated(case: Case) -> tuple[arb, arb] | None:
-    if not case.rough.is_positive or count_outcomes(case.rough, case.n, _FEW_OUTCOMES) > _FEW_OUTCOMES:
+    if not case.rough.is_positive or count_outcomes(case.rough, case.n, _MOST_OUTCOMES) > _MOST_OUTCOMES:
         return None
     value = enumerated_sum(case.balls, case.n)
     return case.of_sum(value, value)

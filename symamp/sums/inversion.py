@@ -16,18 +16,25 @@ from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Settings, estimate_log_divergence
 from symamp.sums.tilted import Power, gaussian_estimate, saddle_tilt
 
+# What is tuned. All of it decides where a root is looked for, in doubles; what is found is certified elsewhere, so
+# that these trade evaluations against how near the place is. Rules of thumb.
 LARGEST_EPS = 300.0
-_FEW_USERS = 12
-_LARGEST_JUMP, _MUCH_NARROWER = 5.0, 1e-4
-_STUCK, _SURE, _ENOUGH, _SHARP = 1e-3, 1e-2, 0.02, 1e-13
-_FAR, _NONE = 1e4, -1e300
-_ASTRAY = 5.0
-"""So far from delta, in the logarithm, a rough value is a better guide than the place from which to start."""
-_CLOSE = 1e-2
-"""So near to where the divergence vanishes its logarithm is steep."""
-_SECANTS = 8
-_COARSE = 0.05
-"""Up to this part of the tolerance in the logarithm of delta, relatively, eps is looked for where a function jumps."""
+"""What a curve without an end does beyond is not followed: it counts as never reaching delta."""
+_SHARE_OF_GAP, _SHARE_OF_TOLERANCE, _ACCURACY = 0.02, 0.05, 1e-13
+"""A value may miss log delta by so much of the gap; a bracket is narrowed, relatively, to so much of the tolerance in
+log delta, where functions jump; and eps is found as closely as this where values are exact enough."""
+_STEPS = 8
+"""Secant steps before the root is bracketed instead."""
+_MISS_OF_LAST_STEP, _MISS_WITHOUT_STEP = 1e-2, 1e-3
+"""From so near in the logarithm a step is predicted rather than evaluated, and where eps cannot move it is taken."""
+_MOST_BRACKETED, _ROUGH_ACCURACY, _STEEP_SHARE, _ASTRAY = 12, 1e-3, 1e-2, 5.0
+"""Saddle points: of no use for so few users, solved so closely for a start, but as closely as can be in this last part
+of the range, where the logarithm is steep; better than a start that they see so far from delta, in the logarithm."""
+_JUMP, _JUMP_WIDTH, _MOST_HEIGHT = 5.0, 1e-4, 1e4
+"""A fall by less than the first that stays while its bracket narrows by the second is a jump of the estimates, not the
+curve; heights beyond so many times -log delta are cut off, so that a bracket is divided evenly."""
+_LOG_ZERO = -1e300
+"""Stands for the logarithm of zero: brackets need finite ends."""
 
 
 def largest_epsilon(law: Law) -> float:
@@ -117,7 +124,7 @@ def estimate_root(
     settings: Settings,
     top: float,
     start: float | None = None,
-    accuracy: float = _SHARP,
+    accuracy: float = _ACCURACY,
 ) -> float:
     """Return an estimate of the eps at which a falling curve, given by two estimates of its logarithm, is delta.
 
@@ -125,15 +132,15 @@ def estimate_root(
     far as the values allow. Not a bound.
     """
 
-    value, rough = (_Falling(f, log_delta, top, _ENOUGH * settings.gap) for f in (log_value, log_rough))
+    value, rough = (_Falling(f, log_delta, top, _SHARE_OF_GAP * settings.gap) for f in (log_value, log_rough))
     # A normal shape is assumed for the rough value: where there is none it may be far too low.
     if rough.miss(0.0) < 1.0 and value.miss(0.0) <= 0.0:
         return 0.0
-    if n <= _FEW_USERS or top == inf:
+    if n <= _MOST_BRACKETED or top == inf:
         return _bracketed(value, accuracy)
     if start is None or not 0.0 < start < top or abs(rough.miss(start)) > _ASTRAY:
-        start = _bracketed(rough, accuracy=1e-3)
-        if start > (1.0 - _CLOSE) * top:
+        start = _bracketed(rough, accuracy=_ROUGH_ACCURACY)
+        if start > (1.0 - _STEEP_SHARE) * top:
             start = _bracketed(rough)
         if not 0.0 < start < top:
             return _bracketed(value)
@@ -145,12 +152,12 @@ class _Falling:
 
     def __init__(self, log_value: Callable[[float], float], log_delta: float, top: float, enough: float) -> None:
         self._log_value, self.log_delta, self._enough = log_value, log_delta, enough
-        self._known: dict[float, float] = {top: _NONE}
+        self._known: dict[float, float] = {top: _LOG_ZERO}
         self._narrow = inf, inf
 
     def miss(self, eps: float) -> float:
         if eps not in self._known:
-            self._known[eps] = max(self._log_value(eps), _NONE) - self.log_delta
+            self._known[eps] = max(self._log_value(eps), _LOG_ZERO) - self.log_delta
         return self._known[eps]
 
     def bracket(self) -> tuple[float, float]:
@@ -166,18 +173,18 @@ class _Falling:
         if abs(self.miss(eps)) < self._enough or self._jumps():
             return 0.0
         height = max(-self.log_delta - self.miss(eps), 0.0)
-        return sqrt(-self.log_delta) - sqrt(min(height, -_FAR * self.log_delta))
+        return sqrt(-self.log_delta) - sqrt(min(height, -_MOST_HEIGHT * self.log_delta))
 
     def _jumps(self) -> bool:
         """Return whether the bracket has become much narrower, and what the curve falls in it hardly less."""
         low, high = self.bracket()
         width, fall = high - low, self._known.get(low, inf) - self._known.get(high, -inf)
-        if not fall < _LARGEST_JUMP or fall < 0.5 * self._narrow[1]:
+        if not fall < _JUMP or fall < 0.5 * self._narrow[1]:
             self._narrow = width, fall
-        return width < _MUCH_NARROWER * self._narrow[0]
+        return width < _JUMP_WIDTH * self._narrow[0]
 
 
-def _bracketed(curve: _Falling, accuracy: float = _SHARP) -> float:
+def _bracketed(curve: _Falling, accuracy: float = _ACCURACY) -> float:
     miss, (low, high) = curve.miss, curve.bracket()
     if low == 0.0 and miss(low) <= 0.0:
         return 0.0
@@ -196,8 +203,8 @@ def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: f
     miss, step = curve.miss, min(1e-4 * start, 0.5 * (top - start))
     slope = (rough.miss(start + step) - rough.miss(start - step)) / (2.0 * step)
     eps, value = start, miss(start)
-    for _ in range(8):
-        if abs(value) < _ENOUGH * gap:
+    for _ in range(_STEPS):
+        if abs(value) < _SHARE_OF_GAP * gap:
             return eps
         if not slope < 0.0:
             break
@@ -205,14 +212,18 @@ def _polished(curve: _Falling, rough: _Falling, start: float, top: float, gap: f
         if not 0.0 < following < top:
             break
         if following == eps:
-            if abs(value) < _STUCK:
+            if abs(value) < _MISS_WITHOUT_STEP:
                 return eps
             break
         next_value = miss(following)
         former, slope = slope, (next_value - value) / (following - eps)
         eps, value = following, next_value
         # What a further step would leave: the share by which the slope has changed, of what is left now.
-        if slope < 0.0 and abs(value) < _SURE and abs(value * (1.0 - former / slope)) < _ENOUGH * gap:
+        if (
+            slope < 0.0
+            and abs(value) < _MISS_OF_LAST_STEP
+            and abs(value * (1.0 - former / slope)) < _SHARE_OF_GAP * gap
+        ):
             return min(max(eps - value / slope, 0.0), top)
     return _bracketed(curve, accuracy)
 
@@ -234,7 +245,7 @@ def falling_root(
     """
     miss = cache(miss)  # estimates become rougher where work is spent, and ends must keep their signs
     x, value = start, miss(start)
-    for _ in range(_SECANTS):
+    for _ in range(_STEPS):
         if abs(value) <= tolerance:
             return x
         following = x + value / slope
@@ -267,7 +278,7 @@ def falling_root(
         found = miss(eps)
         return 0.0 if abs(found) <= tolerance else found
 
-    return brentq(coarse, low, high, rtol=max(1e-13, _COARSE * tolerance))
+    return brentq(coarse, low, high, rtol=max(_ACCURACY, _SHARE_OF_TOLERANCE * tolerance))
 
 
 def log_of(delta: fmpq) -> float:

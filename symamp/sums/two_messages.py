@@ -57,10 +57,24 @@ class CountsEvidence:
 # P(B = k - 1) and P(B >= k) are one sum over equidistant frequencies under a tilt. Few frequencies matter, whatever n
 # is; what the rest and the wrap-around bring is bounded in balls (docs/proofs/two_messages.md).
 
-_NEAR = range(-2, 3)
+# What is tuned of both parts: every plan and every cover by boxes gives a bound; these trade time against width. Where
+# nothing is said of how a number was chosen, it is a rule of thumb.
+_THRESHOLDS = range(-2, 3)
 """Thresholds tried around the guess: the mode of a sum of Bernoulli variables is within 1 of its mean."""
-_LARGEST_TILT, _LARGEST, _MARGIN = 300.0, 1e300, 8.0
+_EVALUATION_GAP, _MARGIN = 1e-9, 8.0
+"""Relative accuracy in delta of one data set, and how far below it, in the logarithm, what a plan leaves out lies."""
 _SHIFTS = np.geomspace(0.25, 32.0, 15)
+"""Shifts of the tilt, in inverse deviations, at which the period of the frequencies is sought: a short one is quick."""
+_LARGEST_TILT, _LARGEST_DOUBLE = 300.0, 1e300
+"""Doubles do not go beyond."""
+_PIECES = 16
+"""Into so many pieces the thresholds within 1 of the tilted mean are cut: time against the width of one box."""
+BOX_GAP, _MOST_BOXES = 5e-5, 1000
+"""Relative accuracy in delta of the boxes: what a box may lie above the largest divergence found; and how many there
+are before wider ones are taken."""
+_NEIGHBOURS, _GRID, _MOST_LISTED = 8, 16, 64
+"""Compositions tried for the largest divergence: so many beside either end and beside the best, a grid of so many
+steps, and all of them where there are few."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +97,11 @@ class FloatCounts:
     """The divergence in floats: for the search over data sets, and for the plans of balls."""
 
     def __init__(self, gain: float, minus_one: float, ones: Sequence[float], zeros: Sequence[float]) -> None:
-        self.gain, self.minus_one = gain, min(minus_one, _LARGEST)
+        self.gain, self.minus_one = gain, min(minus_one, _LARGEST_DOUBLE)
         self._ones, self._zeros = np.array(ones), np.array(zeros)
         self.tilt = min(log1p(minus_one / gain), _LARGEST_TILT) if gain > 0.0 else _LARGEST_TILT
 
-    def log_divergence(self, users: Sequence[int], gap: float = 1e-9) -> float:
+    def log_divergence(self, users: Sequence[int], gap: float = _EVALUATION_GAP) -> float:
         """Return an estimate of log D for groups of so many users; -inf if floats do not see it. Not a bound."""
         return self.planned(users, gap)[1]
 
@@ -130,7 +144,7 @@ class FloatCounts:
         with np.errstate(all="ignore"):  # what overflows is no number, and is left out
             value = float(((self.gain - self.minus_one / np.expm1(s)) * terms).real.sum())
             terms *= self.gain - (self.gain + self.minus_one) * np.exp(-s)
-            steps = [float((np.exp(-i * s) * terms).real.sum()) for i in _NEAR]
+            steps = [float((np.exp(-i * s) * terms).real.sum()) for i in _THRESHOLDS]
         values = _around(value, steps)
         best = max(
             ((v, -abs(i), i) for i, v in values.items() if 1 <= plan.k + i <= m + 1 and v > 0.0), default=(0.0, 0, 0)
@@ -158,10 +172,10 @@ class FloatCounts:
 def _around(value: Any, steps: Sequence[Any]) -> dict[int, Any]:
     """Return {i: F(k + i)} from F(k) and the steps h(k + i) = F(k + i) - F(k + i + 1)."""
     found = {0: value}
-    for i in range(_NEAR.stop):
-        found[i + 1] = found[i] - steps[i - _NEAR.start]
-    for i in range(0, _NEAR.start, -1):
-        found[i - 1] = found[i] + steps[i - 1 - _NEAR.start]
+    for i in range(_THRESHOLDS.stop):
+        found[i + 1] = found[i] - steps[i - _THRESHOLDS.start]
+    for i in range(0, _THRESHOLDS.start, -1):
+        found[i - 1] = found[i] + steps[i - 1 - _THRESHOLDS.start]
     return found
 
 
@@ -175,8 +189,8 @@ def enclosed_divergence(victim: Victim, groups: Sequence[Group], plan: CountPlan
     """
     values, steps = _sums(victim, groups, plan)
     m = sum(g.users for g in groups)
-    low = next((i for i in range(0, _NEAR.start, -1) if plan.k + i <= 1 or steps[i - 1] <= 0), None)
-    high = next((i for i in range(_NEAR.stop) if plan.k + i > m or steps[i] >= 0), None)
+    low = next((i for i in range(0, _THRESHOLDS.start, -1) if plan.k + i <= 1 or steps[i - 1] <= 0), None)
+    high = next((i for i in range(_THRESHOLDS.stop) if plan.k + i > m or steps[i] >= 0), None)
     reached = range(0 if low is None else low, (0 if high is None else high) + 1)
     below = above = arb(0)
     for i in reached:
@@ -192,7 +206,7 @@ def _sums(victim: Victim, groups: Sequence[Group], plan: CountPlan) -> tuple[dic
     gain, minus_one = victim.gain, victim.minus_one
     loss, inverse = gain + minus_one, (-theta).exp()
     shares = [g.one / (g.one + (1 - g.one) * inverse) for g in groups]
-    value, steps = acb(0), [acb(0) for _ in _NEAR]
+    value, steps = acb(0), [acb(0) for _ in _THRESHOLDS]
     for j in range(plan.last + 1):
         u = 2 * arb.pi() * j / period
         sine, cosine = u.sin_cos()
@@ -202,7 +216,7 @@ def _sums(victim: Victim, groups: Sequence[Group], plan: CountPlan) -> tuple[dic
             term *= power(1 + w * acb(cosine - 1, sine), g.users)
         shrink = turn * inverse  # e^(-s)
         value += term * (gain - minus_one * shrink / (1 - shrink))
-        term *= (gain - loss * shrink) / shrink**-_NEAR.start
+        term *= (gain - loss * shrink) / shrink**-_THRESHOLDS.start
         for i in range(len(steps)):
             steps[i] += term
             term *= shrink
@@ -216,11 +230,11 @@ def _sums(victim: Victim, groups: Sequence[Group], plan: CountPlan) -> tuple[dic
     around = hidden * (gain + minus_one * inverse / (1 - inverse)) + left.bound(k - 1) * loss
     around += right.bound(k - 1) * loss if k - 1 <= most else 0
     enclosed = []
-    for i, step in zip(_NEAR, steps, strict=True):
+    for i, step in zip(_THRESHOLDS, steps, strict=True):
         wrapped = left.bound(k + i - 1) if k + i >= period else arb(0)
         wrapped += right.bound(k + i - 1) if k + i - 1 <= most else 0
         enclosed.append(scale * step.real + (hidden * inverse**i + wrapped) * (gain + loss) * either)
-    return _around(scale * value.real + around * either, enclosed), dict(zip(_NEAR, enclosed, strict=True))
+    return _around(scale * value.real + around * either, enclosed), dict(zip(_THRESHOLDS, enclosed, strict=True))
 
 
 @dataclass(frozen=True)
@@ -262,9 +276,6 @@ def unseen(groups: Sequence[Group], shares: Sequence[arb], plan: CountPlan) -> a
 
 # Removing users costs a factor e^(1/n) each, too much where all compositions are nearly alike, as they are for many
 # users. Here their number stays: what changes along the box is bounded by a derivative (docs/proofs/two_messages.md).
-
-_PIECES = 16
-"""Into so many pieces the thresholds within 1 of the tilted mean are cut."""
 
 
 @dataclass(frozen=True)
@@ -359,11 +370,6 @@ class _Sums:
 # ------------------------------- Reports of two messages: the largest divergence over all data sets, by boxes of counts
 
 EVALUATOR = "counts of messages"
-BOX_GAP = 5e-5
-"""Relative accuracy in delta of the boxes: what a box may lie above the largest divergence found."""
-_MOST_BOXES = 1000
-_EVALUATION_GAP = 1e-9
-_NEAR_THE_WORST, _GRID, _FEW = 8, 16, 64
 Counts = tuple[int, int]
 """How many of the other users send the message 1 with the largest, and with the least probability."""
 
@@ -493,14 +499,14 @@ class _Search:
         """The best composition found: a grid, then steps that halve, then its neighbours."""
         if self._best is None:
             m = self._others
-            some = {c for i in range(_NEAR_THE_WORST) for c in (i, m - i)} | {m * i // _GRID for i in range(_GRID + 1)}
-            some |= set(range(m + 1 if m <= _FEW else 0))
+            some = {c for i in range(_NEIGHBOURS) for c in (i, m - i)} | {m * i // _GRID for i in range(_GRID + 1)}
+            some |= set(range(m + 1 if m <= _MOST_LISTED else 0))
             c = max((x for x in some if 0 <= x <= m), key=self._of)
             step = m // _GRID
             while step:
                 c, before = max((x for x in (c - step, c, c + step) if 0 <= x <= m), key=self._of), c
                 step = step if c != before and step > 1 else step // 2
-            c = max(range(max(c - _NEAR_THE_WORST, 0), min(c + _NEAR_THE_WORST, m) + 1), key=self._of)
+            c = max(range(max(c - _NEIGHBOURS, 0), min(c + _NEIGHBOURS, m) + 1), key=self._of)
             self._best = (c, m - c), self._of(c)
         return self._best
 
