@@ -105,7 +105,12 @@ def certificate(claim: Claim) -> Data:
         "below": None if not below else lambda more: _pieces_below(known, question, below, more),
     }
     settings = [setting(repr(question.subject), [(question.n, True, known.data)])]
-    return accepted({"quantity": claim.asked.quantity, **stated}, settings, sides, supposed((*claim.above, *(above.found if above else ()))))
+    return accepted(
+        {"quantity": claim.asked.quantity, **stated},
+        settings,
+        sides,
+        supposed((*claim.above, *(above.found if above else ()))),
+    )
 
 
 def accepted(
