@@ -13,12 +13,14 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 DIFF = re.compile(r"^```diff\n--- /dev/null\n\+\+\+ b/(\S+)\n@@ -0,0 \+1,(\d+) @@\n((?:\+.*\n)+)```$", re.MULTILINE)
 QUESTIONS = """
+import json
 import math
 from fractions import Fraction
 
 from flint import arb
 
 import symamp as sa
+from symamp.bounds.unshuffled import Unshuffled
 from symamp.data_sets.search import PROPOSERS
 from symamp.randomizers.catalogue import catalogue
 from symamp.randomizers.two_inputs import TwoInputs
@@ -26,6 +28,7 @@ from symamp.laws.law import BallGparv
 from symamp.sums.divergence import Settings
 from symamp.sums.groups import Group, enclose_payoff
 from symamp.sums.positive import Positive
+from symamp.verifier import verify
 
 contrary = catalogue()["contrary"]
 for values in contrary.small:
@@ -45,6 +48,16 @@ for eps in ("0.2", "0.9", "1.5"):
     assert known <= alone.upper <= known * (1 + 1e-12), eps
 end = sa.epsilon(responses, n=1000, delta="0.1", method="unshuffled").upper
 assert abs(end - math.log(math.e - 0.1 * (math.e + 1))) < 1e-2
+pure = sa.delta(sa.PureLDP(eps0=1), n=1000, eps="0.2", method="unshuffled")
+assert verify(json.dumps(pure.certificate())).status == "valid"
+Unshuffled.sharper_triple = None
+try:
+    pure.certificate()
+except sa.errors.ArgumentError as refusal:
+    assert refusal.accepted == "ask with method='generic'"
+    assert sa.delta(sa.PureLDP(eps0=1), n=1000, eps="0.2", method="generic").certificate()
+else:
+    raise AssertionError
 try:
     sa.delta(sa.Gaussian(sigma=1), n=10, eps=1, method="unshuffled")
 except sa.errors.SupportMismatchError as refusal:

@@ -86,6 +86,11 @@ class PairBoundDefaults(Protocol):
         """A part for the same inputs whose divergence is at least this one's and is evaluated sooner, None if none."""
         return None
 
+    @property
+    def sharper_triple(self) -> PairBound | None:
+        """A proved triple for the same inputs whose divergence is at most this one's, as certificates show it."""
+        return None
+
     def dominates(self, other: PairBound, level: Level) -> bool:
         """Return whether the divergence of ``other`` is proved not to be larger at this level, for every n."""
         return False

@@ -34,7 +34,11 @@ def generic_reduction(subject: Subject) -> Reduction:
     For every eps0-LDP randomizer and 0 <= eps <= eps0 its divergence is at least that of the blanket.
     Proof: docs/proofs/generic_bound.md; adaptive: docs/proofs/users_who_differ.md, section 3.
     """
-    t = subject.local_ratio()
+    return generic_triple(subject.local_ratio())
+
+
+def generic_triple(t: sp.Expr) -> Reduction:
+    """Return that triple for a ratio t."""
     one, mass = sp.Integer(1), normal(1 / (t + 1))
     components = (Component(normal(t), one, mass), Component(one, normal(t), mass))
     return Reduction("generic", ProofStatus.PROVED, GENERIC_SOURCE, Decomposition(components))

@@ -52,7 +52,7 @@ def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, sp
         return {"kind": "message counts"} | pair | {"boxes": boxes}
     triples = [t for t in part.fixed_background if is_triple(t)]
     if not triples or at.level is None:
-        raise ArgumentError("certificate", Problem(f"{part.method} has none"), "ask with method='all_data_sets'")
+        raise ArgumentError("certificate", Problem(f"{part.method} has none"), "ask without a method")
     return {"kind": "envelope"} | pair | {"dominating": _dominating(triples, at, found)} | evaluation(found, n)
 
 

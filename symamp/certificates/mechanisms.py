@@ -215,7 +215,7 @@ def of_triples(
             found.setdefault(part.pair, {})[mixture(t.dataset)] = t
     inputs = tuple(dict.fromkeys(x for pair, laws in found.items() for x in (*pair, *laws) if x))
     if not inputs:
-        raise ArgumentError("certificate", Problem("no triple is behind it"), "ask with method='all_data_sets'")
+        raise ArgumentError("certificate", Problem("no triple is behind it"), "ask without a method")
     return Described(
         {
             "kind": "triples",

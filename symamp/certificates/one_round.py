@@ -64,6 +64,8 @@ _IN_FINITE_LAWS = ("finite_sandwich", "fallback_law")
 _OF_DATA = ("blanket", "envelope", "all_data_sets", "two_messages", "every_data_set")
 """Analyses whose laws the verifier makes from the mechanism."""
 _OF_BUDGET = ("generic", "generic_all_data_sets")
+_OF_TRIPLES = ("blanket", "generic", *_IN_FINITE_LAWS)
+"""Analyses by triples: what has a table, orbits, a budget or a bounded density meets the hypotheses of one."""
 _OF_ROUNDED = ("density_envelope", "density_data_sets")
 _CHECKED = (
     "finite_budget", "any_two", "probabilities", "table", "triple", "described", "every_class", "one_comparison",
@@ -108,7 +110,12 @@ def certificate(claim: Claim) -> Data:
         "below": None if not below else lambda more: _pieces_below(known, question, below, more),
     }
     settings = [setting(repr(question.subject), [(question.n, True, known.data)])]
-    return accepted({"quantity": claim.asked.quantity, **stated}, settings, sides, supposed(claim.above))
+    return accepted(
+        {"quantity": claim.asked.quantity, **stated},
+        settings,
+        sides,
+        supposed((*claim.above, *(above.found if above else ()))),
+    )
 
 
 def accepted(
@@ -290,9 +297,18 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
         return Above(at, bound, tuple(settled.values()))
     found = tuple(
         evaluated.get(part.signature) or settled.get(part.pair) or _evaluated(part, at.level, n, bound)
-        for part in whole.parts
+        for part in (part.sharper_triple or part for part in whole.parts)
     )
+    for e in found:
+        if not (is_triple(e.part) or e.part.fixed_background or e.details or e.evaluator in write.ALONE):
+            raise ArgumentError("certificate", Problem(f"{e.part.method} is no triple"), _another(subject))
     return Above(at, bound, found, shares=(cells[0][0], *(right for _, right in cells)) if cells else ())
+
+
+def _another(subject: Subject) -> str:
+    """Return which method of this subject has certificates."""
+    known = (f"with method={name!r}" for name in _OF_TRIPLES if BOUNDS[name].unsupported_reason(subject) is None)
+    return f"ask {next(known, 'without a method')}"
 
 
 def _instead(subject: Subject) -> str:
