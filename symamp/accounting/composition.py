@@ -11,6 +11,7 @@ from typing import Any
 import sympy as sp
 
 from symamp.accounting.losses import (
+    WIDEST_SUM,
     FloatProduct,
     Found,
     certified_bracket,
@@ -36,7 +37,8 @@ from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
 from symamp.sums.inversion import log_of
 
-_KERNEL_GAP, _PER_GAP = 1e-3, 3.0
+_DELTA_PER_WIDTH = 3.0
+"""What sums over frequencies may leave open of delta, in units of the width of eps: a rule of thumb."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,7 @@ class Composition(PublicNames):
 def _widths(gap: object) -> tuple[float | None, float]:
     """Return the width, and that of delta which the sums over frequencies aim at."""
     width = composition_gap(gap)
-    return width, min(_KERNEL_GAP, _PER_GAP * (width or USUAL_GAP))
+    return width, min(WIDEST_SUM, _DELTA_PER_WIDTH * (width or USUAL_GAP))
 
 
 def _proved(found: Pairs, proved: Found) -> Side | None:

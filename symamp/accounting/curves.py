@@ -21,6 +21,7 @@ from symamp.numbers.surroundings import at_precision
 LEAST_BITS = 100_000
 """What is below 2^-this lies between 0 and it: fractions stay short."""
 _BITS, _LEAST = 64, Dyadic(1, -LEAST_BITS)
+"""Bits of an end, which decide the size of fractions; and the least end above."""
 
 
 @dataclass(frozen=True)
@@ -131,11 +132,15 @@ def _agree(a: fmpq, b: fmpq, tolerance: float) -> bool:
 
 # --- At which levels the curve of a round is evaluated: few points, dense where the losses of many rounds come from
 
-_POINTS = 12.3
+# What is tuned: points against width. Every grid gives a bound; these are rules of thumb.
+_WIDTH = 12.3
 """The relative width of the bracket of eps is about this over the square of the number of points."""
-_STEP, _LONGEST, _EVEN = 4.34, 0.5, 8.1
-_MOST = 20_000
-_FURTHEST = 700.0
+_STEP, _EVEN_STEP, _LONGEST = 4.34, 8.1, 0.5
+"""The spacing at the centre and that of even grids, in deviations over the number of points; the longest, in
+deviations."""
+_MOST_POINTS = 20_000
+"""Of a grid, whatever the gap."""
+_LARGEST_LOSS = 700.0
 """Beyond it no double is e^l."""
 
 
@@ -175,16 +180,16 @@ class Grid:
     @property
     def _losses(self) -> list[float]:
         losses = [0.0]
-        while losses[-1] < self.end and len(losses) < _MOST:
+        while losses[-1] < self.end and len(losses) < _MOST_POINTS:
             z = (losses[-1] - self.centre) / self.deviation
-            step = _EVEN / self.points if self.even else _STEP / self.points * exp(min(z * z / 6.0, 50.0))
-            far = min(_EVEN / self.points, _LONGEST) * min(losses[-1] / self.deviation, abs(z))
+            step = _EVEN_STEP / self.points if self.even else _STEP / self.points * exp(min(z * z / 6.0, 50.0))
+            far = min(_EVEN_STEP / self.points, _LONGEST) * min(losses[-1] / self.deviation, abs(z))
             losses.append(min(losses[-1] + self.deviation * min(step, max(_LONGEST, far)), self.end))
         return losses
 
 
 def _levels(losses: Iterable[float]) -> tuple[fmpq, ...]:
-    return tuple(dict.fromkeys(1 + fmpq(*expm1(x).as_integer_ratio()) for x in losses if x <= _FURTHEST))
+    return tuple(dict.fromkeys(1 + fmpq(*expm1(x).as_integer_ratio()) for x in losses if x <= _LARGEST_LOSS))
 
 
 def points_for(gap: float) -> float:
@@ -193,7 +198,7 @@ def points_for(gap: float) -> float:
     >>> round(points_for(3e-4))
     202
     """
-    return sqrt(_POINTS / gap)
+    return sqrt(_WIDTH / gap)
 
 
 # ------------------------------ A pair of distributions (P, Q) with finitely many likelihood ratios, in exact rationals

@@ -28,7 +28,8 @@ from symamp.sums.inversion import log_of
 # --------------------------------------------------------- A profile as a document: exact levels and bounds, out and in
 
 FORMAT, VERSION = "symamp-privacy-profile", 1
-_MOST, _BITS = 100_000, 128
+_MOST_POINTS, _BITS = 100_000, 128
+"""Points of a document that is read, and the bits at which e^eps is rounded up."""
 
 
 def to_document(text: str, points: Iterable[CurvePoint]) -> dict[str, Any]:
@@ -56,9 +57,11 @@ def from_document(data: Mapping[str, Any]) -> GivenRound:
             "profile", Problem("it is another document"), f"give format {FORMAT}, version {VERSION}, base 16"
         )
     pairs, text = data.get("points"), data.get("round")
-    if not isinstance(pairs, list) or not 0 < len(pairs) <= _MOST or not isinstance(text, str):
+    if not isinstance(pairs, list) or not 0 < len(pairs) <= _MOST_POINTS or not isinstance(text, str):
         raise FormatError(
-            "profile", Problem("its name or points are missing"), f"give a name, and 1 to {_MOST} points [E, bound]"
+            "profile",
+            Problem("its name or points are missing"),
+            f"give a name, and 1 to {_MOST_POINTS} points [E, bound]",
         )
     if not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
         raise FormatError("profile", Problem("a point is no pair"), "give pairs [E, bound]")
@@ -111,8 +114,9 @@ def _fraction(text: object) -> fmpq:
 
 # --- A round for the package dp_accounting: its privacy loss distribution, and an event that an accountant composes
 
-_PER_DEVIATION, _MOST_CELLS = 20.0, 200_000
-_FURTHEST = 40.0
+_PER_DEVIATION, _MOST_CELLS, _LARGEST_LOSS = 20.0, 200_000, 40.0
+"""Cells of the lattice for each deviation, cells in all, and the loss at which it ends: time and memory of the other
+package against the width of its answers. Rules of thumb."""
 _INSTALL = "symamp[export]"
 
 
@@ -143,7 +147,7 @@ def _masses(pair: DominatingPair, step: float) -> Any:
     pld_pmf = optional("dp_accounting.pld.pld_pmf", _INSTALL)
 
     with at_precision(64):
-        furthest = min(float(arb(max(e for e, _ in pair.atoms)).log()), _FURTHEST)
+        furthest = min(float(arb(max(e for e, _ in pair.atoms)).log()), _LARGEST_LOSS)
     last = ceil(furthest / step)
     if 2 * last > _MOST_CELLS:
         raise ArgumentError("interval", Problem(f"{step} needs more than {_MOST_CELLS} cells"), "take a larger one")

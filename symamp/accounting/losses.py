@@ -26,6 +26,20 @@ from symamp.sums.kernel_balls import tilted_sum
 from symamp.sums.kernel_floats import two_sided_sum
 from symamp.sums.tilted import Plan
 
+# What is tuned: every plan and every precision gives a bound; these trade time against width. Rules of thumb.
+WIDEST_SUM = 1e-3
+"""The relative gap in delta that sums over frequencies aim at, however wide an answer may be."""
+_MOST_FREQUENCIES = 40_000
+"""Frequencies of one sum."""
+_BITS, _MOST_BITS, _TIE_BITS, _ROUNDING = 128, 4096, 1024, 1e-6
+"""Precision starts at the first and doubles up to the second, until rounding is this part of the value; where the
+largest sum of losses cannot be told from eps with the third, what they differ by is left open."""
+_SHARE_OF_GAP = 0.05
+"""How near a root is sought, in the logarithm of delta, in units of its gap."""
+_LEAST_MISS, _NO_DOUBLE = -1e6, -40.0
+"""The least miss in the logarithm that a search sees; probabilities with logarithms below the second add up as they
+are, since for doubles their complements are 1."""
+
 # ---------------------------------------- The Gaussian approximation of many rounds: mu-GDP. Not a bound on either side
 
 
@@ -54,8 +68,6 @@ def gaussian_epsilon(mu: float, log_delta: float) -> float:
 
 # -- The loss of all rounds in floats: the transform of a product of pairs, and the plan of a certified evaluation
 
-_TINY, _MOST = -40.0, 40_000
-
 
 @dataclass(frozen=True)
 class FloatProduct:
@@ -77,7 +89,7 @@ class FloatProduct:
         finite = fsum(count * _log_rest(x) for x, count in infinite)
         # The probability that all losses are finite is 1 for doubles where the others are small.
         most = float(np.logaddexp.reduce([x + log(count) for x, count in infinite]))
-        return FloatProduct(losses, most if most < _TINY else log(-expm1(finite)), finite)
+        return FloatProduct(losses, most if most < _NO_DOUBLE else log(-expm1(finite)), finite)
 
     @property
     def largest(self) -> float:
@@ -129,7 +141,7 @@ def estimate_divergence(product: FloatProduct, eps: float, gap: float) -> FloatD
     infinite = product.log_infinite
     if not product.largest > eps:
         return FloatDivergence(infinite, infinite, None)
-    found = two_sided_sum(product.beyond(eps), gap, _MOST, HockeyStickKernel)
+    found = two_sided_sum(product.beyond(eps), gap, _MOST_FREQUENCIES, HockeyStickKernel)
     scale = found.log_scale + product.log_finite
     low = scale + log(found.lower) if found.lower > 0.0 else -inf
     high = scale + log(found.upper) if found.upper > 0.0 else inf
@@ -140,10 +152,6 @@ def estimate_divergence(product: FloatProduct, eps: float, gap: float) -> FloatD
 
 Rounds = Sequence[tuple[DominatingPair, int]]
 """Pairs, each with the number of rounds that it stands for."""
-_BITS, _MOST_BITS, _TIE_BITS = 128, 4096, 1024
-"""Precision starts at the first and doubles up to the second; where the largest sum of losses cannot be told from eps
-with the third, what they differ by is left open."""
-_NOISE = 1e-6
 
 
 def enclose_divergence(rounds: Rounds, eps: arb, plan: Plan | None) -> tuple[arb, arb, int]:
@@ -166,7 +174,7 @@ def enclose_divergence(rounds: Rounds, eps: arb, plan: Plan | None) -> tuple[arb
                 return arb(0), arb(1), bits  # more bits do not tell more of what overflows
             top = upper.upper()
             is_tie = plan is None and bits >= _TIE_BITS
-            if top == 0 or is_tie or (lower.rad() <= _NOISE * top and upper.rad() <= _NOISE * top):
+            if top == 0 or is_tie or (lower.rad() <= _ROUNDING * top and upper.rad() <= _ROUNDING * top):
                 return lower, upper, bits
         bits *= 2
     raise PrecisionError("precision", Problem(f"{_MOST_BITS} bits do not certify this value"), "take a larger gap")
@@ -220,8 +228,6 @@ def _losses(pair: DominatingPair) -> BallGparv:
 
 Found = tuple[float, Plan | None, int]
 """A certified eps with the plan of the evaluation that proves it, and its precision."""
-_TOLERANCE = 0.05
-_FAR = 1e6
 
 
 def certified_bracket(above: Rounds, below: Rounds, query: Query, start: float) -> tuple[Found, Found]:
@@ -252,7 +258,7 @@ class _RoundsSide:
         self._rounds, self._query, self._gap = rounds, query, query.settings.gap
         self._product = FloatProduct.of(rounds)
         self._at = cache(self._estimate)
-        self.width = self.error = _TOLERANCE * self._gap
+        self.width = self.error = _SHARE_OF_GAP * self._gap
         self.root = self._root(start)
 
     def _root(self, start: float) -> float:
@@ -263,7 +269,9 @@ class _RoundsSide:
             return 0.0
         start = min(max(start, 1e-3 * largest / (1.0 + sum(count for _, count in self._rounds))), 0.9 * largest)
         slope = self.slope(start)
-        return falling_root(lambda eps: max(self._miss(eps), -_FAR), start, slope, largest, self.width, furthest=inf)
+        return falling_root(
+            lambda eps: max(self._miss(eps), _LEAST_MISS), start, slope, largest, self.width, furthest=inf
+        )
 
     def _estimate(self, eps: float) -> FloatDivergence:
         return estimate_divergence(self._product, eps, self._gap)

@@ -22,14 +22,18 @@ from symamp.numbers.limits import checked_effort
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
 
+# What is tuned of grids: points, each of which takes certified sums, against width. Every grid gives a bound.
 LARGEST_ROUNDS = 10**6
+"""More are refused."""
 _BEYOND = 1e-6
 """The part of delta that all losses beyond the grid may take."""
-_FAR = 800.0
+_LARGEST_EXCESS = 800.0
 """Losses that are so much larger than eps count as infinite: e^-800 is below all doubles."""
-_CENTRES, _DECADES = 4.0, 10.0
+_CENTRES, _LOG_DELTAS = 4.0, 10.0
 """Neighbouring questions share their grid: centres to a quarter of a deviation, log delta to ten."""
-_TAIL, _SPARE_BITS = 60, 200
+_TAIL_POINTS, _SPARE_BITS = 60, 200
+"""Points up to the local budget where no loss may be infinite, and how many bits below delta points are kept: rules of
+thumb."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ class RoundPairs:
         key = (
             up,
             ratio,
-            _DECADES * floor(log_delta / _DECADES),
+            _LOG_DELTAS * floor(log_delta / _LOG_DELTAS),
             composition_gap(gap),
             tail,
             even,
@@ -128,7 +132,7 @@ class RoundPairs:
             if end == inf:  # some loss is infinite with a larger probability
                 end = centre + s * sqrt(-2.0 * (log_delta + log(_BEYOND / self.count)))
             end = max(end, left)
-            far = max(_FAR + 2.0 * ratio * self.mu**2, left)
+            far = max(_LARGEST_EXCESS + 2.0 * ratio * self.mu**2, left)
             if not tail:
                 end = min(end, far)
             reaches = tail > 0 or end >= budget_ * (1.0 - 1e-9)
@@ -136,7 +140,7 @@ class RoundPairs:
             grid = Grid(centre, s, min(end, budget_), points_for(width), even)
             levels, tails = (
                 tuple(e for e in part if top is None or e < top)
-                for part in (grid.levels(), grid.tail(_TAIL if tail else 0, budget_))
+                for part in (grid.levels(), grid.tail(_TAIL_POINTS if tail else 0, budget_))
             )
             bottom = None if top is None else 1 / top
             if up:

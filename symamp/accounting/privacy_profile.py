@@ -37,6 +37,7 @@ from symamp.settings.sample import Sample
 from symamp.sums.inversion import log_of
 
 _EXPORT_DELTA = "1e-12"
+"""How far the tails matter where it is not said."""
 
 
 class RoundProfile(PublicNames):

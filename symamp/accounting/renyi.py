@@ -24,8 +24,12 @@ from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.bracket import ShownAsText
 from symamp.sums.inversion import log_of
 
-_BITS, _WIDE = 192, 6.5
-_LARGEST = 10**6
+_BITS = 192
+"""Of balls, in which moments are sums of positive terms."""
+_REACH = 6.5
+"""How many deviations beyond the centre of a moment its grid is dense: a rule of thumb."""
+_LARGEST_ORDER = 10**6
+"""Larger orders are refused, and not tried for an epsilon."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,7 +112,7 @@ def renyi_epsilon(rounds: RoundPairs, delta: object, gap: float | None, effort: 
         a = 1.0 + float(np.exp(log_excess))
         return a * variance / 2.0 + log1p(-1.0 / a) - (log_delta + log(a)) / (a - 1.0)
 
-    most = log(_LARGEST)
+    most = log(_LARGEST_ORDER)
     guess = min(log(sqrt(-2.0 * log_delta / variance)), most)
     bounds = (guess - 3.0, min(guess + 3.0, most))
     best = float(np.exp(minimize_scalar(epsilon, bounds=bounds, method="bounded").x))
@@ -123,15 +127,15 @@ def renyi_epsilon(rounds: RoundPairs, delta: object, gap: float | None, effort: 
 
 def _order(order: object) -> fmpq:
     number = exact_number(order, "order")
-    if not (number.is_Rational and 1 < number <= _LARGEST):
-        raise ArgumentError("order", order, f"a rational number above 1, up to {_LARGEST}")
+    if not (number.is_Rational and 1 < number <= _LARGEST_ORDER):
+        raise ArgumentError("order", order, f"a rational number above 1, up to {_LARGEST_ORDER}")
     return fmpq_of(number)
 
 
 def _bracket(rounds: RoundPairs, order: fmpq, gap: float | None, effort: str) -> tuple[float, float]:
     middle = float(order.p) / float(order.q) - 0.5
     # The grid is dense where the moment comes from, some deviations beyond its centre.
-    reach = max(middle * r.deviation + _WIDE for r, _ in rounds.rounds)
+    reach = max(middle * r.deviation + _REACH for r, _ in rounds.rounds)
     log_reach = -reach * reach / 2.0 + log(1e6 * rounds.count)
     budgets = [r.budget for r, _ in rounds.rounds]
     tail = (middle + 1.0) * max((b for b in budgets if b < inf), default=0.0) + 100.0

@@ -38,28 +38,24 @@ from symamp.sums.divergence import Settings, enclose_divergence
 
 # ---------------------------------------------- A round: what composition asks of it, and the round of n shuffled users
 
+# What is tuned: the width of a curve against the time of its points, all relative. Every width gives a bound.
 _NEGLIGIBLE = -(LEAST_BITS + 1) * log(2.0)
-_CLOSE, _LESS_CLOSE, _FEW_USERS = (
-    *(Settings(gap=gap, most_steps=25_000, negligible=_NEGLIGIBLE) for gap in (1e-5, 1e-4)),
-    1_000,
-)
-"""How close the values of a round are taken: their width must stay below what a cell of the grid costs. Kernels take
-many frequencies for few users, and there the ends are apart by more, since data sets do not attain the bounds."""
-USUAL_GAP = 3e-4
-_DEAR_GAP = 1e-2
-"""Of bounds that cost a tenth of a second and more at each point: over all data sets, which are themselves no closer
-than that, and of ratios without a limit."""
-_NOISE_GAP = 1e-3
-"""Of noise with a density, where sums on lattices are no closer than some ten-thousandths of delta; and the most for
-few users."""
+_POINT, _POINT_OF_FEW = (Settings(gap=x, most_steps=25_000, negligible=_NEGLIGIBLE) for x in (1e-5, 1e-4))
+"""How close the values of a round are taken: their width must stay below what a cell of the grid costs."""
+_FEW_USERS = 1_000
+"""Up to so many users kernels take many frequencies, and the ends are apart by more, since data sets do not attain the
+bounds: values and curves are less close."""
+USUAL_GAP, _NOISE_GAP, _WIDEST_GAP, _DEAR_GAP = 3e-4, 1e-3, 5e-3, 1e-2
+"""Widths of eps that are aimed at. Usually; of noise with a density, where sums on lattices are no closer than some
+ten-thousandths of delta, and the most for few users; the most of noise; of bounds that cost a tenth of a second and
+more at each point: over all data sets, which are themselves no closer than that, and of ratios without a limit."""
+_SHARE = 4e-3
+"""Of few users and of noise, where points cost much and data sets stay below the bound: so much of the difference
+between their logarithms of delta two deviations out, which is about a fiftieth of the bracket of eps."""
 _PAYS = 0.1
 """What dear bounds must take off the logarithm of delta two deviations out: about 2% of eps."""
-_SHARE, _WIDEST = 4e-3, 5e-3
-"""The relative width of eps that is aimed at, where points cost much and data sets stay below the bound: so much of
-the difference between their logarithms of delta two deviations out, which is about a fiftieth of the bracket of eps."""
-
 _SHARPER_BELOW = 12.0
-
+"""How much closer the lower end is taken where points of the upper one are dear. A rule of thumb."""
 _LEAST_VARIATION = 1e-100
 """Grids are in units of the deviation: where no two messages differ, or by less than this, it stands in."""
 
@@ -161,7 +157,7 @@ class ShuffledRound(Round):
         is_noise = isinstance(self._chosen[0][1], SmoothPairBound)
         if self.question.n > _FEW_USERS and not is_noise:
             return USUAL_GAP
-        least, most = (_NOISE_GAP, _WIDEST) if is_noise else (USUAL_GAP, _NOISE_GAP)
+        least, most = (_NOISE_GAP, _WIDEST_GAP) if is_noise else (USUAL_GAP, _NOISE_GAP)
         return min(max(least, _SHARE * self._choice[1]), most)
 
     @property
@@ -330,7 +326,7 @@ def evidence_below(reduction: Reduction, level: Level, n: int) -> Evidence:
 
 
 def _settings(n: int) -> Settings:
-    return _LESS_CLOSE if n <= _FEW_USERS else _CLOSE
+    return _POINT_OF_FEW if n <= _FEW_USERS else _POINT
 
 
 def _descended(law: Law, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits) -> tuple[CurvePoint, ...]:

@@ -74,6 +74,7 @@ def _below(curve: RoundCurve) -> dict[str, Any]:
 # --------------------------------------------------------------- What proves both ends, and its certificate
 
 _SLACK = fmpq(1, 10**9)
+"""By this part of themselves ends are wider in a certificate, for roundings."""
 
 
 @dataclass(frozen=True)

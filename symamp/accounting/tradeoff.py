@@ -11,7 +11,14 @@ import numpy as np
 from flint import arb, fmpq
 
 from symamp.accounting.curves import CurvePoint, CurvePoints, curve_above, curve_below, descend
-from symamp.accounting.losses import FloatProduct, Rounds, enclose_divergence, estimate_divergence, gaussian_log_delta
+from symamp.accounting.losses import (
+    WIDEST_SUM,
+    FloatProduct,
+    Rounds,
+    enclose_divergence,
+    estimate_divergence,
+    gaussian_log_delta,
+)
 from symamp.accounting.pairs import RoundPairs
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError
@@ -23,8 +30,12 @@ from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.bracket import ShownAsText
 
-_PER_DEVIATION, _REACH, _KERNEL_GAP, _AGREE = 3, 6.0, 1e-3, 1e-6
-_FURTHEST = 750.0
+# What is tuned: sums against how close the curve is between levels. Rules of thumb, but for the last.
+_PER_DEVIATION, _REACH = 3, 6.0
+"""Levels for each deviation of the loss, and how many deviations beyond its mean they go."""
+_AGREE = 1e-6
+"""Between levels whose upper ends differ by less than this, relatively, none is evaluated."""
+_LARGEST_LOSS = 750.0
 """Levels E beyond e^750 tell only of errors of the first kind below 1/E, which no double is; and exact fractions of
 such sizes are slow."""
 
@@ -108,7 +119,7 @@ def trade_off(rounds: RoundPairs, levels: tuple[object, ...], gap: float | None,
         _level(level)
     reach = ceil(_PER_DEVIATION * (_REACH + rounds.mu / 2.0))
     losses = (rounds.mu * k / _PER_DEVIATION for k in range(reach + 1))
-    grid = [x for x in losses if x <= _FURTHEST]
+    grid = [x for x in losses if x <= _LARGEST_LOSS]
     middle = rounds.mu * (1.0 + rounds.mu / 2.0)
     log_delta = max(gaussian_log_delta(rounds.mu, grid[-1]), -1e5)
     above, below = (rounds.pairs(up, middle, log_delta, gap, effort=effort).pairs for up in (True, False))
@@ -153,4 +164,4 @@ def _enclosed(rounds: Rounds, product: FloatProduct, eps: float, level: fmpq, li
             return value, value, 256
         exact = arb(level - 1).log1p()
     limits.charge(ROUNDS.of(sum(len(pair.atoms) for pair, _ in rounds)))
-    return enclose_divergence(rounds, exact, estimate_divergence(product, eps, _KERNEL_GAP).plan)
+    return enclose_divergence(rounds, exact, estimate_divergence(product, eps, WIDEST_SUM).plan)

@@ -32,9 +32,19 @@ from symamp.sums.density import enclose_smooth, estimate_log_smooth, estimate_sm
 from symamp.sums.divergence import Enclosure, Settings
 from symamp.sums.inversion import LARGEST_EPS
 
+# What is tuned. Every cut and every finite law gives a bound; these trade time against width. Rules of thumb.
+_GAP_OF_CUT, _LEAST_LOG_DELTA = 1e-4, -200.0 * log(10.0)
+"""What cutting the tails of unbounded ratios may add to delta, relatively, and the least delta they are cut for."""
+_CELLS, _DIGITS, _BITS = 96, 128, 256
+"""Cells of the finite law above a density: more are closer and slower; binary places of its numbers, which decide the
+size of a certificate, and the precision at which they are found."""
+_LARGEST_RATIO = 300
+"""Rare larger ratios make an evaluation of the finite law take minutes."""
+_MOST_INPUTS = 4
+"""Up to so many inputs the pairs of a table are few enough for a default."""
+
 # ------------------------------------------------ A part whose divergence lies between those of two laws with densities
 
-_GAP_OF_CUT, _LEAST_LOG_DELTA = 1e-4, -200.0 * log(10.0)
 _ALLOWED = "a number of at least 1e-200 for noise with unbounded ratios, whose tails are cut"
 
 
@@ -217,9 +227,6 @@ WORST_PAIR_BOUND = Bound(
 
 _SANDWICH = "docs/proofs/smooth_laws.md, section 1, with Corollaries 2 and 4 of Theorem P (docs/proofs/worst_pair.md)"
 _FALLBACK = "Theorem U (docs/proofs/fallback_law.md)"
-_CELLS, _BITS, _DIGITS = 96, 256, 128
-_LARGEST = 300
-"""Rare larger ratios make an evaluation of the finite law take minutes."""
 
 
 def law_above_density(subject: Subject) -> Iterator[Decomposition]:
@@ -275,7 +282,7 @@ def _large_ratios(subject: Subject) -> str | None:
     if noise is not None and noise.parameters:
         return None
     largest = subject.local_ratio() if noise is None else noise.largest_kept_ratio()
-    return None if largest <= _LARGEST else "here they are larger: leave out the method"
+    return None if largest <= _LARGEST_RATIO else "here they are larger: leave out the method"
 
 
 def _no_interval(subject: Subject) -> str | None:
@@ -293,7 +300,7 @@ FINITE_PAIRS = Hypothesis(
     every(_no_density),
 )
 MODERATE_RATIOS = Hypothesis(
-    "moderate_ratios", f"Ratios are at most {_LARGEST}, up to where tails are cut.", every(_large_ratios)
+    "moderate_ratios", f"Ratios are at most {_LARGEST_RATIO}, up to where tails are cut.", every(_large_ratios)
 )
 DENSITY_ON_INTERVAL = Hypothesis(
     "density_on_interval",
@@ -325,8 +332,6 @@ FALLBACK = Bound(
 # ------------------------------ All data sets of finitely many inputs: the bounds of a finite table above the densities
 
 TABLE_ABOVE = "Theorems E and G of a table above the densities (docs/proofs/dominating_table.md)"
-_MOST_INPUTS = 4
-"""Up to so many inputs the pairs of a table are few enough for a default."""
 
 
 @dataclass(frozen=True)

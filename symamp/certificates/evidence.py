@@ -27,7 +27,7 @@ from symamp.sums.envelope import envelope_law
 from symamp.sums.tilted import Plan
 from symamp.sums.two_messages import CountPlan, CountsEvidence
 
-_WIDER = 10.0
+_WIDER_WINDOWS = 10.0
 """How much wider windows of counts are made: the verifier bounds more simply what is left out."""
 ALONE = ("no positive value", "one user")
 """Evaluators that say no more than what one user's message tells: the verifier makes that itself."""
@@ -102,7 +102,7 @@ def evaluation(found: Any, n: int = 0) -> Data:
     if name == LATTICE:
         raise ArgumentError("certificate", Problem("sums on a lattice have none"), "ask with another gap or n")
     if isinstance(plan, TailPlan):
-        windows = [list(w) for w in plan.windows(n, _WIDER)]
+        windows = [list(w) for w in plan.windows(n, _WIDER_WINDOWS)]
         return {"evaluator": name, "plan": {"theta": exact_double(plan.theta), "windows": windows}}
     if name in ALONE:
         name = "one user"

@@ -26,7 +26,10 @@ from symamp.verifier import check as checks
 from symamp.verifier import mechanisms as read
 
 Weights = Iterable[tuple[str, Any]]
-_BITS, _NEAR = 512, 1e-9
+_BITS = 512
+"""Of balls around entries that are irrational."""
+_MARGIN = 1e-9
+"""How near, relatively, logarithms in doubles must be for numbers to be compared in balls."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ class Texts:
         self, known: list[Any], place: float, ball: arb, expr: sp.Expr, text: str, step: float, at: At | None
     ) -> str:
         """Return the text by a known number that is e^step times smaller, if one is proved to be that."""
-        margin = _NEAR * (1.0 + abs(place)) if place > -inf else 0.0
+        margin = _MARGIN * (1.0 + abs(place)) if place > -inf else 0.0
         for near, smaller, other, its in known[bisect_left(known, place - step - margin, key=lambda k: k[0]) :]:
             if near > place - step + margin:
                 break

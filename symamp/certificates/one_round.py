@@ -45,11 +45,18 @@ from symamp.sums.inversion import LARGEST_EPS
 from symamp.verifier import MOST_PRECISION, verify
 
 FORMAT, VERSION = "symamp-certificate", 5
+
+# What is tuned of all certificates: size and time against how many answers have one. What one says is verified anyhow.
 MORE_BITS = (0, 32, 512, 4096)
 """How many bits a certificate has beyond the evaluation that it repeats: the first for which it is accepted."""
-_LEAST_BITS, _GUARD = 160, 64
-_FEW_INPUTS, _MOST_INPUTS = 4, 64
+LEAST_BITS, _HISTOGRAM_BITS = 160, 64
+"""Bits of the shortest certificate, and those beyond an evaluation that histograms take."""
+FINER_GAPS = (1e-2, 1e-4, 1e-7, 1e-10)
+"""Relative gaps tried, widest first, for what has no evaluation yet, as triples that convex order or the local budget
+has settled, or none that proves the claim."""
+_MOST_LISTED, _MOST_INPUTS = 4, 64
 """Up to so many inputs of a table every class of pairs is listed; beyond the second number there is no certificate."""
+
 _OF_DENSITIES = ("worst_pair", "density_pairs")
 """Analyses whose evaluations the verifier cannot repeat."""
 _IN_FINITE_LAWS = ("finite_sandwich", "fallback_law")
@@ -65,8 +72,6 @@ _CHECKED = (
     "message_space", "randomizer",
 )  # fmt: skip
 """Hypotheses that the verifier sees from the mechanism as data, or supposes of it itself."""
-_GAPS = (1e-2, 1e-4, 1e-7, 1e-10)
-"""Relative gaps for triples that convex order or the local budget has settled, so that there is no evaluation yet."""
 
 Data = dict[str, Any]
 
@@ -284,7 +289,7 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
         if method not in (None, "blanket"):
             raise ArgumentError("certificate", Problem(f"{method} of a table has none"), "ask with method='blanket'")
         # A bound of 0 is shown by one user alone: no tilt proves it.
-        if len(whole.searched_table.inputs) > _FEW_INPUTS and not whole.searched_table.is_restricted and bound > 0:
+        if len(whole.searched_table.inputs) > _MOST_LISTED and not whole.searched_table.is_restricted and bound > 0:
             return _of_table(whole.searched_table, at, bound, n, evaluated)
     settled = {e.part.pair: e for e in known if e.part.method != method}  # by another bound on the same pair
     cells = [part.shares for part in whole.parts if isinstance(part, PatternCell)]
@@ -337,7 +342,7 @@ def _evaluated(part: PairBound, level: Level | None, n: int, bound: fmpq | arb) 
         one = one_user_divergence(part.law, level) if is_triple(part) else arb("inf")
         if bound == 0 or one <= arb(bound) or _is_tie(part, level, bound):
             return Evidence.of(part, level, Enclosure(arb(0), one, "no positive value", 128))
-    for gap in _GAPS:
+    for gap in FINER_GAPS:
         found = Evidence.of(part, level, part.enclose(level, n, Settings(gap=gap)))
         if found.upper.ball <= bound:
             break
@@ -348,7 +353,7 @@ def _is_tie(part: PairBound, level: Level, bound: fmpq | arb) -> bool:
     """Return whether the divergence for one user is exactly the bound, which balls of it cannot decide."""
     if not isinstance(bound, fmpq) or not is_triple(part):
         return False
-    return bool(part.enclose(level, 1, Settings(gap=_GAPS[0])).exact == bound)
+    return bool(part.enclose(level, 1, Settings(gap=FINER_GAPS[0])).exact == bound)
 
 
 def pieces(known: Described, above: Above, n: int, more: int) -> Data:
@@ -366,8 +371,8 @@ def pieces(known: Described, above: Above, n: int, more: int) -> Data:
 
 def bits(found: Iterable[Evidence], more: int) -> int:
     """Return the precision of the evaluations that are repeated, and not less than those of one user alone take."""
-    guarded = [e.precision + (_GUARD if e.evaluator == HISTOGRAMS else 0) for e in found]
-    return min(max([_LEAST_BITS, *guarded]) + more, MOST_PRECISION)
+    guarded = [e.precision + (_HISTOGRAM_BITS if e.evaluator == HISTOGRAMS else 0) for e in found]
+    return min(max([LEAST_BITS, *guarded]) + more, MOST_PRECISION)
 
 
 def _repeated(known: Described, found: Sequence[tuple[Evidence, Data]]) -> Iterable[Data]:

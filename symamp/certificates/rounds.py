@@ -24,7 +24,8 @@ from symamp.settings.question import Query, Question
 from symamp.sums.tilted import Plan
 from symamp.verifier import verify
 
-_MORE = MORE_BITS[1]
+_BITS_OF_POINTS = MORE_BITS[1]
+"""How many bits the points of a curve have beyond their evaluations."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def _above(known: Sequence[Described], proofs: dict[int, list[tuple[Above, str]]
 
 def _same(known: Described, question: Question, level: fmpq, above: Above, high: str) -> Data:
     """Return a point above, each evaluation with the same number of further bits."""
-    made = one_round.pieces(known, above, question.n, _MORE)
+    made = one_round.pieces(known, above, question.n, _BITS_OF_POINTS)
     return {"level": fraction_text(level), "low": "0", "high": high} | {k: made[k] for k in ("precision", "evidence")}
 
 
@@ -159,6 +160,6 @@ def _point_below(known: Described, curve: Curve, level: fmpq, evidence: tuple[Ev
         "level": fraction_text(level),
         "low": fraction_text(max(low, fmpq(0))),
         "high": fraction_text(min(high, fmpq(1))),
-        "precision": one_round.bits([found], _MORE),
+        "precision": one_round.bits([found], _BITS_OF_POINTS),
         "evidence": [piece],
     }

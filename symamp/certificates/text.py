@@ -14,7 +14,8 @@ from symamp.decompositions.to_law import level_of
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import Dyadic
 
-_LONG_INTEGER = 10**4000
+_LEAST_HEX = 10**4000
+"""From here on integers are written in base 16: Python reads 4300 decimal digits by default."""
 """From here on integers are written in base 16: Python reads decimal ones of up to 4300 digits only."""
 
 
@@ -60,7 +61,7 @@ def dyadic_text(x: Dyadic) -> str:
 
 def integer_text(x: int) -> str:
     """Return an integer: decimal, or in base 16 where Python would not read it otherwise."""
-    return str(x) if abs(x) < _LONG_INTEGER else hex(x)
+    return str(x) if abs(x) < _LEAST_HEX else hex(x)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,16 @@ from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.reduction import Reduction, dataset_reduction
 from symamp.certificates.evidence import evaluation
 from symamp.certificates.mechanisms import Described, of_budget, of_table
-from symamp.certificates.one_round import Claim, Data, accepted, of_mechanism, sentences, setting
+from symamp.certificates.one_round import (
+    FINER_GAPS,
+    LEAST_BITS,
+    Claim,
+    Data,
+    accepted,
+    of_mechanism,
+    sentences,
+    setting,
+)
 from symamp.certificates.text import At, exact_double, fraction_text
 from symamp.data_sets.users_who_differ import DataOfPositions, StepSums
 from symamp.decompositions.decomposition import Decomposition
@@ -33,11 +42,8 @@ from symamp.settings.users_who_differ import (
     members_below,
     positions_above,
 )
-from symamp.settings.victims import CommonBlanket, ShuffledData, Victims
+from symamp.settings.victims import BITS, CommonBlanket, ShuffledData, Victims
 from symamp.verifier import MOST_PRECISION
-
-_BITS, _LEAST_BITS = 192, 160
-_GAPS = (1e-4, 1e-7, 1e-10)
 
 
 def crowd_certificate(claim: Claim, groups: Sequence[int]) -> Data:
@@ -79,7 +85,7 @@ def _proved(part: PairBound, at: At, claim: Claim, goal: fmpq) -> Evidence:
     known = next((e for e in claim.above if e.part == part and e.eps == at.text), None)
     if known is not None:
         return known
-    for gap in (claim.asked.settings.gap, *_GAPS):
+    for gap in (claim.asked.settings.gap, *FINER_GAPS[1:]):
         settings = replace(claim.asked.settings, gap=gap)
         found = Evidence.of(part, at.level, part.enclose(at.level, claim.question.n, settings))
         if found.is_at_most(goal):
@@ -94,7 +100,7 @@ def _side(users: Users, at: At, found: Sequence[Evidence]) -> Callable[[int], Da
     every = [_data(users, e, at.level) for e in found]
     # What a victim's own message tells the verifier makes itself.
     listed = [data for data in every if (data["kind"], data.get("evaluator")) != ("hidden users", "one user")]
-    bits = max(_LEAST_BITS, *(e.precision for e in found))
+    bits = max(LEAST_BITS, *(e.precision for e in found))
     return lambda more: {"eps": at.text, "precision": min(bits + more, MOST_PRECISION), "evidence": listed}
 
 
@@ -163,7 +169,7 @@ def _steps(users: Users, part: StepSums, level: Level) -> Data:
     def is_same(on: Sequence[Any], x: Constant, y: Constant) -> bool:
         return bool(arb(on[i]).overlaps(x()) and arb(on[j]).overlaps(y()))
 
-    with at_precision(_BITS):
+    with at_precision(BITS):
         place = [next(k for k, c in enumerate(own) if is_same(y.on, c.on_x0, c.on_x1)) for y in view.columns]
     return {
         "kind": "steps",

@@ -12,10 +12,15 @@ from symamp.decompositions.numeric_table import Floats
 from symamp.decompositions.table_decomposition import orbit_table
 from symamp.laws.law import Level
 
+# What is tuned. Every mixture gives a lower bound; these trade time against how bad the one that is found is. Rules of
+# thumb.
 _MOST_MIXED, _DENOMINATOR = 6, 4096
-
-_STEPS = 80
+"""Inputs that are mixed at most, and the denominator of their weights: exact laws stay small."""
+_STEPS, _SHARED, _FASTER, _SLOWER, _LEAST_RATE = 80, 0.1, 1.3, 0.4, 1e-4
+"""Steps of the ascent at most, which begins at one input but for so much, shared by all; what the rate is multiplied by
+after a step that helps and after one that does not, and the rate at which it ends."""
 _TILTS = np.exp2(np.arange(-3.0, 3.01, 0.125))
+"""Tilts that the score is least over, in units of the tilt of a normal law."""
 
 
 def ascent(rows: Floats, pair: tuple[int, int], e_minus_one: float, n: int, start: int) -> Floats:
@@ -30,20 +35,20 @@ def ascent(rows: Floats, pair: tuple[int, int], e_minus_one: float, n: int, star
     array([1., 0.])
     """
     g = rows[pair[0]] - (1.0 + e_minus_one) * rows[pair[1]]
-    weights = np.full(len(rows), 0.1 / len(rows))
-    weights[start] += 0.9
+    weights = np.full(len(rows), _SHARED / len(rows))
+    weights[start] += 1.0 - _SHARED
     best, value = weights, -np.inf
     rate = 1.0
     for _ in range(_STEPS):
         score, gradient = _score(rows, g, weights, e_minus_one, n)
         if score > value:
-            best, value, rate = weights, score, 1.3 * rate
+            best, value, rate = weights, score, _FASTER * rate
         else:
-            weights, rate = best, 0.4 * rate
+            weights, rate = best, _SLOWER * rate
             score, gradient = _score(rows, g, weights, e_minus_one, n)
         slope = gradient - weights @ gradient
         size = float(np.abs(slope).max())
-        if not np.isfinite(size) or size < 1e-9 or rate < 1e-4:
+        if not np.isfinite(size) or size < 1e-9 or rate < _LEAST_RATE:
             break
         weights = weights * np.exp(np.clip(rate * slope / size, -5.0, 5.0))
         weights = weights / weights.sum()

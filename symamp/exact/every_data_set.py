@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from symamp.exact.histograms import excess_of_pair
 from symamp.exact.laws import HistogramLaws
 from symamp.exact.weights import BITS, ScaledLevel, level_of_budget, merged_columns, weights_of
+from symamp.numbers.disks import UNIT
 from symamp.randomizers.finite import FiniteMechanism
 
 Counts = tuple[int, ...]
 Pair = tuple[int, int]
 Floats = NDArray[np.float64]
 
-_UNIT, _LEAST = 2.0**-52, 1e-290
+_UNDERFLOW = 1e-290
+"""More than all that is lost where doubles underflow."""
 
 
 class Extreme(NamedTuple):
@@ -121,7 +123,7 @@ class _Rough(NamedTuple):
             for unit, value in excess.items():
                 terms[:, self.places[unit.index(1)]] += _double(int(value), scale) * self.laws
             values = np.maximum(terms, 0.0).sum(axis=1)
-            error = (1.0 + e) * (self.histograms + len(self.places) + 8) * _UNIT + _LEAST
+            error = (1.0 + e) * (self.histograms + len(self.places) + 8) * UNIT + _UNDERFLOW
             is_less = values < values.max() - 2.0 * error
         return [int(i) for i in np.flatnonzero(~is_less)]
 

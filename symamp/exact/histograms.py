@@ -29,10 +29,12 @@ from symamp.numbers.reading import budget
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.randomizers.finite import FiniteMechanism
 
-MOST_HISTOGRAMS = 2_000_000
-_MOST_BITS, _BITS_OF_COUNT = 1_000_000_000, 8
-_MANY_USERS = 500  # from here on a second, larger precision would cost too much memory
-_PRECISIONS = tuple(BITS << k for k in range(4))
+# What is tuned: memory and time against what is answered at all, by rules of thumb.
+MOST_HISTOGRAMS, _MOST_BITS, _BITS_OF_COUNT = 2_000_000, 1_000_000_000, 8
+"""Histograms that are listed, bits of all their weights, and bits that a count takes beside."""
+_PRECISIONS, _DIGITS, _MOST_USERS_AGAIN = tuple(BITS << k for k in range(4)), 70, 500
+"""Binary places of irrational entries: more until the ends agree to the digits, for so many users at most, beyond whom
+a second, larger precision would cost too much memory."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def divergence(mech: object, data0: Sequence[object], data1: Sequence[object], e
         if bits == _PRECISIONS[0]:
             check_size("data0", counts0.total(), weights)
         low, high = _enclosure(columns, weights, order, _indexed(counts0, inputs), _indexed(counts1, inputs))
-        if low == high or (high - low) * 2**70 < high or counts0.total() > _MANY_USERS:
+        if low == high or (high - low) * 2**_DIGITS < high or counts0.total() > _MOST_USERS_AGAIN:
             break
     return as_divergence(low, high, weights.scale ** counts0.total() * order.scale)
 

@@ -26,6 +26,7 @@ BITS = 192
 _MOST_INPUTS, _MOST_MESSAGES = 400, 4000
 """Larger members of families are refused: every entry of their tables is a formula."""
 _LARGEST_EPS = 3000
+"""Larger budgets are refused: integers would have as many more bits."""
 
 
 @dataclass(frozen=True)

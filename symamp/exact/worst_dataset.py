@@ -23,8 +23,10 @@ from symamp.numbers.surroundings import undisturbed
 
 Progress: TypeAlias = Callable[[int, int], None] | bool | None
 
-_MOST_DATA_SETS = 20_000_000
+_MOST_PAIRS = 20_000_000
+"""Pairs of neighbouring data sets up to symmetry: more are refused. A rule of thumb."""
 _SECONDS_BETWEEN_CHECKPOINTS = 2.0
+"""More is not lost when a search is stopped."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,8 @@ def worst_dataset(
     weights = weights_of(columns, BITS)
     check_size("n", number, weights, max(1, number * inputs // len(columns)))
     symmetries = Symmetries(columns)
-    if symmetries.count(number - 1) * inputs * (inputs - 1) > _MOST_DATA_SETS:
-        many = Problem(f"{number} users with {inputs} inputs have more than {_MOST_DATA_SETS} pairs of data sets")
+    if symmetries.count(number - 1) * inputs * (inputs - 1) > _MOST_PAIRS:
+        many = Problem(f"{number} users with {inputs} inputs have more than {_MOST_PAIRS} pairs of data sets")
         raise ArgumentError("n", many, "take fewer users or inputs")
     search = _Search(columns, weights, symmetries, number, level)
     path = None if resume is None else Path(resume)

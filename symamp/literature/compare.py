@@ -31,12 +31,11 @@ from symamp.settings.question import Question
 from symamp.settings.users_who_differ import HeterogeneousUsers
 from symamp.sums.divergence import Settings
 
-_SETTINGS = Settings(gap=1e-4)  # accuracy of rows
-_LOOSER = Settings(
-    gap=1e-2
-)  # accuracy of bounds that take long and whose estimates are less accurate than the next number
-_LARGEST_ERROR = 1e-3  # of estimates of the other bounds
-_MOST_POINTS = 10_000  # of a grid
+# What is tuned: rules of thumb that trade the time of a row against its accuracy.
+_SETTINGS, _LOOSER, _MOST_ERROR = Settings(gap=1e-4), Settings(gap=1e-2), 1e-3
+"""Accuracy of rows, and of those bounds that take long and whose estimates are off by the third number or more."""
+_MOST_POINTS = 10_000
+"""Of a grid."""
 
 # ------------ What a comparison of bounds gives: rows for one question or for each of a grid, as a table and as a chart
 
@@ -342,7 +341,7 @@ def _of_analysis(analysis: Bound, subject: Subject, truth: Answer) -> list[Row]:
         query = replace(truth.asked, settings=_SETTINGS).limited()
         if query.quantity == "epsilon":
             root, worst = bound.root(truth.n, query.log_delta, query.settings)
-            if worst.estimate_error >= _LARGEST_ERROR:
+            if worst.estimate_error >= _MOST_ERROR:
                 query = replace(query, settings=_LOOSER.under(query.settings.limits))
             value, _ = epsilon_above(bound, worst, truth.n, query, root)
         else:

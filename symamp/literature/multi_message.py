@@ -25,6 +25,7 @@ from symamp.sums.enumeration import exact_divergence
 
 _LEVELS = tuple(Fraction(e) for e in ("3/2", "2", "3", "4", "6"))
 _MOST_BLANKETS = 4
+"""Levels E and numbers of blankets at which a row of the table is compared with its exact triple: sums of fractions."""
 
 
 @dataclass(frozen=True)

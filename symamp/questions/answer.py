@@ -26,10 +26,14 @@ from symamp.questions.bracket import Bracket, Interval, json_number, outward_dec
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import COVERED, Rounds
 
-_MOST_DIGITS, _APART = 1000, 0.01
 _LOCAL_BUDGET, _COMPOSITION = "local budget", "composition"
-_ABOUT = 1.5
-"""The number of points for a gap of many rounds is a rule of thumb."""
+
+# Limits of what is said of an answer; none of them decides an end.
+_MOST_DIGITS = 1000
+"""Digits of an end that is known exactly."""
+_APART, _MISSED = 0.01, 1.5
+"""Ends so far apart, relatively, are remarked on; of many rounds, whose points are laid out by a rule of thumb, ends
+that miss the gap by this factor."""
 
 
 class ProofOfRounds(Protocol):
@@ -326,7 +330,7 @@ class Answer(Bracket):
         if self.question is None:
             return ""
         if self.rounds:
-            if self.aimed is None or self.upper <= self.lower * (1.0 + _ABOUT * self.aimed):
+            if self.aimed is None or self.upper <= self.lower * (1.0 + _MISSED * self.aimed):
                 return ""
             width = self.upper / self.lower - 1.0 if self.lower > 0.0 else inf
             return f"the bounds of one round are apart: the width is {width:.2g}, aimed at was {self.aimed:.2g}"

@@ -21,7 +21,8 @@ from symamp.public_names import PublicNames
 
 # ----------------------------------------------- What notebooks and files are given of a result: tables in HTML and CSV
 
-_SHOWN = 20
+_MOST_ROWS = 20
+"""Rows of a table that a notebook shows."""
 _ENDS = {"lower": True, "log10_lower": True, "upper": False, "log10_upper": False}
 
 
@@ -74,9 +75,9 @@ def html_table(
     listed = [list(row) for row in rows]
     head = "".join(f"<th>{escape(c)}</th>" for c in columns)
     sides = [ends.get(c) for c in columns]
-    shown = ([escape(cell(x, down)) for x, down in zip(r, sides, strict=True)] for r in listed[:_SHOWN])
+    shown = ([escape(cell(x, down)) for x, down in zip(r, sides, strict=True)] for r in listed[:_MOST_ROWS])
     body = "".join("<tr>" + "".join(f"<td>{x}</td>" for x in r) + "</tr>" for r in shown)
-    more = f"<p>{len(listed) - _SHOWN:,} more</p>" if len(listed) > _SHOWN else ""
+    more = f"<p>{len(listed) - _MOST_ROWS:,} more</p>" if len(listed) > _MOST_ROWS else ""
     return f"<p>{escape(title)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 

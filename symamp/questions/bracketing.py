@@ -34,16 +34,16 @@ from symamp.sums.divergence import KERNEL_GAP, ROUGH, Enclosure, Settings
 from symamp.sums.inversion import LARGEST_EPS, log_of_ball
 
 _ONE = Dyadic(1)
-_NEAR = 1.0 + LOOSE
-"""Ends so near to each other no dearer bound is tried for."""
+
+# What is tuned: time against width. How near ends must be for no dearer bound to be tried is bounds.search.LOOSE.
 _BELOW, _ABOVE, _MIXED, _AGAIN = 0.4, 0.8, 0.85, 0.5
 """The shares of the work of a question that are spent at most when the searches for data sets, for upper bounds and
 for mixtures end, and what has to be left for more digits."""
 _USUAL_DIGITS = 4
 """Digits of epsilon that are sought where none are asked for: near what is left of delta for large eps it is flat."""
-_COUNTED = 1000
+_MOST_USERS_BEYOND_KERNELS = 1000
 """Up to so many users sums beyond the accuracy of kernels take little time."""
-_FINER = 3
+_REFINEMENTS = 3
 """How often an epsilon is sought to a finer accuracy in delta."""
 
 
@@ -74,7 +74,7 @@ class Bracketing:
         """
         ask = self._delta if query.quantity == "delta" else self._epsilon
         answer = ask(query.limited())
-        if query.digits is None or self.question.method is not None or answer.upper <= _NEAR * answer.lower:
+        if query.digits is None or self.question.method is not None or answer.upper <= (1.0 + LOOSE) * answer.lower:
             return answer
         return answer.narrowed(ask(query.usual.limited()))
 
@@ -111,9 +111,9 @@ class Bracketing:
         gap, limits = query.settings.gap, query.settings.limits
         near_one = gap * min(-2.0 * query.log_delta, 1.0)
         if near_one < gap:
-            gap = max(near_one, 0.0 if self.n <= _COUNTED else min(gap, KERNEL_GAP))
+            gap = max(near_one, 0.0 if self.n <= _MOST_USERS_BEYOND_KERNELS else min(gap, KERNEL_GAP))
         answer = self._to_gap(query, query.to_gap(gap))
-        for _ in range(_FINER):
+        for _ in range(_REFINEMENTS):
             missing = (query.digits or _USUAL_DIGITS) - answer.digits
             if missing <= 0 or answer.gap_of_evidence > gap:
                 break

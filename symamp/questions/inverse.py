@@ -106,10 +106,19 @@ class Inverse(ShownAsText):
 
 # ------------------- The questions asked backwards: how large a local budget, or how few users, for a central guarantee
 
-_FAR, _LEAST_EPS0 = 1e5, 1e-9
+# What is tuned: evaluations against how near the place is to the root. It is proved by questions/solve.py. Rules of
+# thumb.
+_LEAST_EPS0, _FIRST_USERS = 1e-9, 1e6
+"""The least local budget that is tried, and how many users a search begins with: few take longer to evaluate."""
+_ROUGH_ACCURACY, _ACCURACY = 1e-4, 1e-7
+"""How near a root is sought, relatively: of bounds that take long or show only where to begin, and of the others."""
+_STEPS, _FIRST_STEP = 12, 0.1
+"""Secant steps before the root is bracketed instead, and the first step of that in the logarithm."""
+_LEAST_HEIGHT, _LEAST_LOG_VALUE, _LARGEST_LOG = 1e-3, -1e5, 700.0
+"""What keeps numbers finite: the least share of log delta that a value has, the least logarithm of a value, and the
+largest of a quotient of places."""
 _FIRST_SHIFT = 1e-6
-_CLOSE, _FINE, _STEP, _MOST_SECANTS, _LARGEST_SHARE = 1e-4, 1e-7, 0.1, 12, 1e-3
-_MANY_USERS, _FAR_OUT = 1e6, 700.0
+"""How far from the root the first proof is tried, relatively, where estimates are close."""
 _FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
 
 
@@ -249,20 +258,20 @@ class _Search:
             return _from(curve, self.least, self.most, start, slope, accuracy, grain)
 
         cheap = rises(lambda x: self._above(x, cheap=True))
-        place, slope = root(cheap, self._start(rising), 2.0 if rising else 1.0, _CLOSE)
-        low = root(rises(self._below), place, slope, _FINE)
+        place, slope = root(cheap, self._start(rising), 2.0 if rising else 1.0, _ROUGH_ACCURACY)
+        low = root(rises(self._below), place, slope, _ACCURACY)
         away = log(low[0] / place)
         if abs(away) <= LOOSE or self.method is not None or not self.least < place < self.most:
-            high = root(cheap, place, slope, _FINE)
+            high = root(cheap, place, slope, _ACCURACY)
         else:  # the least bound is near the cheap one, or near the data sets
             above = rises(lambda x: self._above(x, cheap=False))
             is_near = abs(above(place)) < 0.5 * abs(away) * low[1]
-            high = root(above, place if is_near else low[0], low[1], _CLOSE)
+            high = root(above, place if is_near else low[0], low[1], _ROUGH_ACCURACY)
         return high, low
 
     def _start(self, rising: bool) -> float:
         """Return where to begin: few users take longer to evaluate than many."""
-        return min(max(1.0, 2.0 * self.least), self.most) if rising else _MANY_USERS
+        return min(max(1.0, 2.0 * self.least), self.most) if rising else _FIRST_USERS
 
     def fewer(self, private: tuple[float, _Proof] | None) -> _Proof | None:
         """Return a proof for one or two users less where that is certified, too."""
@@ -294,7 +303,7 @@ class _Search:
         else:
             value, _, part = ladder.least_value(self.level, n, settings, -inf)
             self.shift = max(_FIRST_SHIFT, 0.1 * part.estimate_error)
-        return max(value, -_FAR)
+        return max(value, _LEAST_LOG_VALUE)
 
     def _below(self, x: float) -> float:
         """Return an estimate of log of the lower bound; of many mechanisms, of the one that was the worst at first."""
@@ -306,7 +315,7 @@ class _Search:
         if self._member is None and len(members) > 1:
             assert found.data_sets is not None
             self._member = [repr(m) for m in members].index(found.data_sets.member)
-        return max(value, -_FAR)
+        return max(value, _LEAST_LOG_VALUE)
 
 
 @dataclass(frozen=True)
@@ -338,7 +347,7 @@ class _Side:
     def trial(self, place: float) -> Trial[_Proof]:
         """Return the answer at a place, or at the nearest one that there is."""
         least, most = self.search.least, self.search.most
-        x = min(max(float(self._admitted(least * exp(min(place, _FAR_OUT)))), least), most)
+        x = min(max(float(self._admitted(least * exp(min(place, _LARGEST_LOG)))), least), most)
         if x not in self._known:
             found = self._asked(x)
             # Where nothing is seen of delta, it does not say how far to go.
@@ -375,7 +384,7 @@ _Root = tuple[float, float]
 
 def _bent(log_value: float, log_delta: float) -> float:
     """Return a number of the sign of the difference, nearly linear in log n, and in log eps0, where sums are normal."""
-    return log(log_delta / min(log_value, _LARGEST_SHARE * log_delta))
+    return log(log_delta / min(log_value, _LEAST_HEIGHT * log_delta))
 
 
 def _from(
@@ -393,7 +402,7 @@ def _from(
     """
     z, first, last = log(start), log(least), log(most)
     value = miss(start)
-    for _ in range(_MOST_SECANTS):
+    for _ in range(_STEPS):
         if not (isfinite(slope) and slope > 0.0):
             break
         step = -value / slope
@@ -403,7 +412,7 @@ def _from(
             return exp(z + step), slope
         there = miss(exp(z + step))
         z, value, slope = z + step, there, (there - value) / step
-    return _crossing(miss, least, most, exp(z), _STEP, accuracy), slope
+    return _crossing(miss, least, most, exp(z), _FIRST_STEP, accuracy), slope
 
 
 def _crossing(

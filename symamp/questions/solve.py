@@ -24,11 +24,17 @@ from symamp.sums.inversion import log_of_ball, plateau
 
 Proof = TypeVar("Proof")
 
-_STEPS, _HALVES = 40, 64
-_LEAST = 2e-16
-_WORTH = 3e-4
-"""So much less of a place is worth another evaluation."""
-_MOST_MISSED = 50.0
+# What is tuned: certified evaluations against how near the place is to the root. What is returned is proved anyhow.
+# Rules of thumb.
+_TRIALS, _HALVES = 40, 64
+"""Places that are tried, and cuts of an interval: more than doubles have bits."""
+_LEAST_STEP, _LARGEST_MISS = 2e-16, 50.0
+"""A step is at least so much of the place, which doubles tell apart; and a miss in the logarithm counts for no more
+than this, so that one step does not leave the range."""
+_LONGER_STEP, _STEP_BEYOND = 2.0, 1.1
+"""How much longer each step is than the one before, and than the slope says."""
+_ERROR_KEPT, _WORTH = 0.25, 3e-4
+"""What of the error of estimates a nearer place keeps as room, and how much nearer, relatively, is worth a trial."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ def step_out(side: Side[Proof]) -> tuple[float, Proof] | None:
     """
     root, slope, shift = inf, 1.0, 0.0
     missed: tuple[float, float] | None = None
-    for _ in range(_STEPS):
+    for _ in range(_TRIALS):
         if side.root != root or missed is None:
             root, missed = side.root, None
             if root == inf:
@@ -93,15 +99,17 @@ def step_out(side: Side[Proof]) -> tuple[float, Proof] | None:
         if missed is not None and missed[1] > found.miss:
             slope = (missed[1] - found.miss) / (shift - missed[0])
         if found.proof is not None:
-            nearer = place + side.outward * (found.miss + 0.25 * side.error) / slope
+            nearer = place + side.outward * (found.miss + _ERROR_KEPT * side.error) / slope
             if found.again and nearer > 0.0 and side.outward * (place - nearer) > _WORTH * place:
                 other = side.trial(nearer)
                 if other.proof is not None:
                     return nearer, other.proof
             return place, found.proof
         missed = shift, found.miss
-        miss = min(found.miss + side.error, _MOST_MISSED)
-        shift = max(2.0 * shift, shift + 1.1 * miss / slope, abs(root) * _LEAST, side.width / slope)
+        miss = min(found.miss + side.error, _LARGEST_MISS)
+        shift = max(
+            _LONGER_STEP * shift, shift + _STEP_BEYOND * miss / slope, abs(root) * _LEAST_STEP, side.width / slope
+        )
     return None
 
 

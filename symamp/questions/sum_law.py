@@ -27,7 +27,8 @@ from symamp.questions.estimate import worst_triple
 from symamp.settings.question import Question
 from symamp.sums.lattice import ENGINES, ErrorBudget, FftSettings, FftSum, Lattice, enclose_by_fft
 
-_DRAWN = 2000
+_MOST_DRAWN = 2000
+"""Points of a drawing: a rule of thumb."""
 
 
 @dataclass(frozen=True)
@@ -168,9 +169,9 @@ class SumLaw(PublicNames):
             return points.in_doubles() if self.context == "numpy" else points.in_balls()
 
     def _outline(self) -> tuple[Floats, Floats, Floats]:
-        """Return at most _DRAWN points (x, log10 P from below and above): of each run of points the likeliest."""
+        """Return at most _MOST_DRAWN points (x, log10 P from below and above): of each run of points the likeliest."""
         lower, upper = self.log_probabilities
-        run = -(-self.grid.size // _DRAWN)
+        run = -(-self.grid.size // _MOST_DRAWN)
         whole = self.grid.size // run * run
         best = np.arange(0, whole, run) + lower[:whole].reshape(-1, run).argmax(axis=1)
         seen = best[np.isfinite(lower[best])]

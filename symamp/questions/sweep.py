@@ -30,6 +30,7 @@ from symamp.settings.question import Question
 # --------------- Finished points of a sweep in a file, one JSON object a line: what was written is never computed again
 
 _VERSION = 2
+"""Of what a finished point holds: points of other versions are asked again."""
 
 
 class Finished(NamedTuple):
@@ -274,6 +275,7 @@ def _number(value: object) -> float:
 # ------------------- Many questions at once: mechanisms by local budgets by users by deltas, resumable, on any executor
 
 _MOST_POINTS = 1_000_000
+"""Of a grid, which is kept in memory."""
 _ONE_AT_A_TIME = Lock()
 
 

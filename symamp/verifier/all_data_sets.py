@@ -12,7 +12,8 @@ from typing import Any
 
 from flint import acb, acb_series, arb, arb_mat, arb_series
 
-_FLOOR, _SMALL = 70, 1e-5  # |M|^N is not followed below e^-70 of its largest value; cells that need not be sharp
+_LOG_FLOOR, _NEED_NOT_BE_SHARP = 70, 1e-5
+"""|M|^N is not followed below e^-70 of its largest value; a cell below this part of the result need not be sharp."""
 _ZERO, _ONE = arb(0), arb(1)
 
 
@@ -109,7 +110,7 @@ class _AllDataSets:
             crude = [x.crude(m, lo, hi, N, c * (-grown).exp()) for x, (m, *_) in zip(classes, centres, strict=True)]
             flat = 2 * half * (_largest(crude) + weight).exp()
             bounds = [flat] * len(results)
-            if not flat <= _largest(results) * _SMALL:
+            if not flat <= _largest(results) * _NEED_NOT_BE_SHARP:
                 top = _largest(crude)
                 chosen = [k for k in order if self.mixed or not crude[k] < top - 40]
                 self.check.spend(sum(len(classes[k].values) + 16 for k in chosen), hard=True)
@@ -196,7 +197,7 @@ class _Class:
         modulus = abs(acb(m[0])) / self.mgf
         distance = (1 - modulus**2).max(_ZERO).sqrt() - self.deviation * (hi - lo) / 2
         size = self.size + beside[0] + self.square * (self.s**2 + hi**2) * (self.growth + beside[1])
-        least = (arb(-_FLOOR) / N).exp().max(size / (self.mgf * c))
+        least = (arb(-_LOG_FLOOR) / N).exp().max(size / (self.mgf * c))
         share = (1 - distance.max(_ZERO).min(_ONE) ** 2).max(_ZERO).sqrt().max(least)
         return N * (self.mgf * share).log() + N * size / (self.mgf * share * c)
 

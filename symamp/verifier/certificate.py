@@ -22,6 +22,7 @@ FORMAT, VERSION = "symamp-certificate", 5
 MANY = 6
 """How many times as much work many rounds may take."""
 _MOST_SETTINGS, _MOST_SHOWN = 64, 32
+"""Settings of one document, and sentences and points of a curve that a verdict names."""
 _CERTIFICATE: dict[str, Any] = {"format": str, "version": int, "claim": dict, "settings": [dict], "supposed": [str]}
 _SIDE: dict[str, Any] = {"eps": str, "precision": int, "evidence": [dict]}
 Sides = dict[str, Any]

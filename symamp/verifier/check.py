@@ -18,14 +18,16 @@ from flint import arb, ctx, fmpq
 
 from .refusals import Malformed, require
 
-MOST_PRECISION = 8192
-MOST_FRACTION, MOST_WORK = 2**19, 10**7
-"""Bits of an exact fraction; operations, about a microsecond each."""
+# Limits and precisions of all checks: so that no document takes long, and so that what is seen to be equal is.
+MOST_PRECISION, MOST_FRACTION, MOST_WORK = 8192, 2**19, 10**7
+"""Bits of balls, and of an exact fraction; operations, about a microsecond each."""
 _TERMS = 10
 """The terms of power series: fewer would drop what bounds on curvature are read from."""
 _TEXT = re.compile(r"(?:[0-9a-fx+\-*/() ]|exp|log|sqrt|E|pi){1,400000}", re.ASCII)
 _LOCK = RLock()
-_TINY = 99
+TINY, NEARLY = 99, 80
+"""Balls whose radius is below 2^-99 tell a number; numbers that differ by no more than 2^-80 of them are taken to be
+what a document says are the same."""
 
 Number = Any  # an exact fraction (fmpq) where possible, else a ball (arb) at the working precision
 ZERO, INFINITY = fmpq(0), arb("inf")
@@ -60,13 +62,13 @@ def positive_part(x: Number) -> Number:
 
 def is_one(x: Number) -> bool:
     """Return whether a number is 1: exactly, or as a tiny ball around it."""
-    return bool(x == 1 if isinstance(x, fmpq) else x.contains(1) and x.rad() < arb(2) ** -_TINY)
+    return bool(x == 1 if isinstance(x, fmpq) else x.contains(1) and x.rad() < arb(2) ** -TINY)
 
 
 def is_at_most(x: Number, y: Number) -> bool:
     """Return whether x <= y: exactly, or but for the radius of a tiny ball."""
     d = x - y
-    return bool(d <= 0 or (isinstance(d, arb) and d.contains(0) and d.rad() < arb(2) ** -_TINY))
+    return bool(d <= 0 or (isinstance(d, arb) and d.contains(0) and d.rad() < arb(2) ** -TINY))
 
 
 def _power(x: Number, y: Number) -> Number:

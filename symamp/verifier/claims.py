@@ -16,8 +16,10 @@ from .refusals import CrossedEnds, require
 
 Number = Any
 _DIGITS, _MOST_TEXT, _MOST_SHOWN, _MOST_NAMES = 10, 60, 120, 8
+"""Of what is printed: digits of a number, signs of a formula and of a text that the document gives, and names."""
 _PLAIN = re.compile(r"[0-9a-zE+\-*/() ]+", re.ASCII)
-_RANGE = 4096
+_MOST_BITS = 4096
+"""Of a fraction that is printed as what it is."""
 _NUMBER = re.compile(r"(-?\d+)(?:\.(\d*))?(?:e([+-]?\d+))?")
 
 
@@ -41,7 +43,7 @@ def outward(x: Number, up: bool) -> str:
     with working(256):
         if x == arb("inf"):
             return "inf"
-        exact = isinstance(x, fmpq) and x.p.bit_length() + x.q.bit_length() < _RANGE
+        exact = isinstance(x, fmpq) and x.p.bit_length() + x.q.bit_length() < _MOST_BITS
         end = x if exact else arb(x).upper() if up else arb(x).lower()
         # The nearest number of ten digits is on one side or the other; so is the next one.
         found = _NUMBER.fullmatch(arb(end).str(_DIGITS, radius=False))

@@ -16,6 +16,7 @@ from .mechanisms import Pair, Table
 from .setting import At
 
 _MOST_INPUTS = 64
+"""Every pair of inputs has a moment of its own."""
 
 
 def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:

@@ -53,6 +53,7 @@ KINDS = {
     groups.STEPS: Kind(groups.shape, groups.steps, _BELOW, ""),
 }
 _MOST_PIECES = 4096
+"""Of evidence for one end."""
 
 
 def require_shape(data: Any, above: bool, what: str) -> None:
@@ -162,12 +163,13 @@ def supposed(settings: Iterable[Setting], several: bool) -> Iterator[str]:
 
 # --- the work that evidence announces, counted before any of it is done -----------------------------------------------
 
-_CAP = 10**12
+_MOST_COUNTED = 10**12
+"""Beyond so many operations none are counted: all limits are below."""
 
 
 def planned(data: Any, precision: int) -> int:
     """Return how many operations some evidence announces at least, or about 10^12 if there are more."""
-    return min((2 + (precision // 512) ** 2) * sum(map(_of_plan, _objects(data))), _CAP)
+    return min((2 + (precision // 512) ** 2) * sum(map(_of_plan, _objects(data))), _MOST_COUNTED)
 
 
 def _objects(data: Any) -> Iterator[dict[str, Any]]:
@@ -183,10 +185,10 @@ def _of_plan(plan: dict[str, Any]) -> int:
     """Return the operations of one object, if it is the plan of a sum."""
     if "evaluated" in plan:
         frequencies: int = sum(max(b - a + 1, 0) for a, b in plan["evaluated"])
-        return min(frequencies, _CAP)
+        return min(frequencies, _MOST_COUNTED)
     if "windows" in plan:
         counted: int = prod(max(high - low + 1, 0) for low, high in plan["windows"][:64])
-        return min(counted, _CAP) * 30
+        return min(counted, _MOST_COUNTED) * 30
     if "last" in plan:
-        return min(max(int(plan["last"]) + 1, 0), _CAP) * 12
+        return min(max(int(plan["last"]) + 1, 0), _MOST_COUNTED) * 12
     return len(plan["ends"]) if "ends" in plan else 0

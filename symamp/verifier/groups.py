@@ -22,6 +22,7 @@ from .setting import DATA, MESSAGES, At
 POSITIONS, HIDDEN, STEPS = "positions", "hidden users", "steps"
 _PLAN: dict[str, Any] = {"threshold": int, "theta": str, "N": int, "last": int}
 _MOST_COUNTS = 2**10
+"""Users who may be hidden, where a mean goes over how many are."""
 
 
 def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:

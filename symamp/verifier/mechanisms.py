@@ -16,14 +16,15 @@ from typing import Any, NamedTuple
 
 from flint import arb, ctx, fmpq
 
-from .check import INFINITY, ZERO, Check, Number, is_at_most, is_one, larger, lesser, positive_part
+from .check import INFINITY, NEARLY, TINY, ZERO, Check, Number, is_at_most, is_one, larger, lesser, positive_part
 from .claims import given
 from .documents import shaped
 from .refusals import require
 
 ALL, ORDER, BLANKET = "all", "convex order", "blanket"
 """What the inputs that orbits list stand for: all there are, those with the largest laws, or the least messages."""
-_MOST_INPUTS, _MOST_ENTRIES, _MOST_MERGED, _NEAR = 400, 2**16, 160, 80
+_MOST_INPUTS, _MOST_ENTRIES, _MOST_MERGED = 400, 2**16, 160
+"""Inputs and entries of a table that is read, and components among which balls that overlap are looked for."""
 _LAW: dict[str, Any] = {"components": [(str, str, str)], "singular": [(str, str)]}
 _COLUMN: dict[str, Any] = {"size": str, "on": [str], "rest": [(str, str)]}
 Pair = tuple[int, int]
@@ -119,7 +120,7 @@ def merged(components: Iterable[Component]) -> list[Component]:
 
 def _overlap(c: Component, d: Component) -> bool:
     return all(
-        arb(x).overlaps(arb(y)) and arb(x - y).rad() <= arb(2) ** -_NEAR * (1 + abs(arb(y)))
+        arb(x).overlaps(arb(y)) and arb(x - y).rad() <= arb(2) ** -NEARLY * (1 + abs(arb(y)))
         for x, y in zip(c[1:3], d[1:3], strict=True)
     )
 
@@ -526,7 +527,7 @@ class Triples(Mechanism):
         require(good, f"{what}: a ratio or mass is not proved to be finite and >= 0", "invalid")
         hidden = check.total(m for *_, m in components)
         whole = [check.total([*(r[b] * r[2] for r in components), *(s[b] for s in singular)]) for b in (0, 1)]
-        good = all(map(is_one, whole)) and not hidden > 1 and arb(hidden).rad() < arb(2) ** -99
+        good = all(map(is_one, whole)) and not hidden > 1 and arb(hidden).rad() < arb(2) ** -TINY
         require(good, f"{what}: the masses of A0 and A1 are not 1, or that of A2 is above 1", "invalid")
         require(other is None or is_one(hidden), f"{what}: a law of other users has not the mass 1", "invalid")
         found = [Component(mark(s, t), *row) for (s, t, _), row in zip(data["components"], components, strict=True)]

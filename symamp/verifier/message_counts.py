@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 
 from flint import acb, arb, fmpq
 
+from .check import NEARLY
 from .mechanisms import ALL, Triple
 from .setting import At
 
 _SUM: dict[str, Any] = {"k": int, "theta": str, "nearer": str, "further": str, "period": int, "last": int}
 _PIECES = 20
+"""Into so many pieces the thresholds within 1 of the tilted mean are cut: more than the search takes, so that what it
+has found holds here."""
 _ZERO, _ONE = arb(0), arb(1)
 
 Number = Any
@@ -47,7 +50,7 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     seen = [_message_one(check, triple, what) for _, triple in held]
     check.require(seen, f"{what}: no inputs of other users")
     first, second = seen[0][:2]
-    near = all(abs(x - y) <= x * arb(2) ** -80 for row in seen for x, y in zip(row, (first, second), strict=False))
+    near = all(abs(x - y) <= x * arb(2) ** -NEARLY for row in seen for x, y in zip(row, (first, second), strict=False))
     check.require(near, f"{what}: the laws do not belong to one pair of inputs", "invalid")
     ones, more = [p for *_, p in seen], arb(check.number(at.eps)).expm1()
     victim = _Victim(first - second - more * second, more, check, what)

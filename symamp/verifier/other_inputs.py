@@ -15,7 +15,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from . import all_data_sets, sums
-from .check import ZERO, Number, larger
+from .check import NEARLY, ZERO, Number, larger
 from .mechanisms import ALL, ORDER, Law, law
 from .setting import At
 
@@ -23,7 +23,8 @@ ENVELOPE, DATA_SETS = "envelope", "all data sets"
 _TERM: dict[str, Any] = dict.fromkeys(("a", "lam", "s", "sigma", "tail"), str) | {"ends": [str], "scales": [str]}
 PLAN: dict[str, Any] = {"p_lo": str, "a": str, "b": str, "terms": [_TERM]}
 _DOMINATING: dict[str, Any] = {"values": [str], "masses": [str], "singular": str}
-_RANGE, _MOST_LAWS = 2**16, 1024
+_MOST_EXPONENT, _MOST_LAWS = 2**16, 1024
+"""Of two, in values that are read; and laws of other inputs."""
 
 
 def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
@@ -40,7 +41,7 @@ def laws(at: At, pair: tuple[int, int], needed: tuple[str, ...], what: str) -> l
     found = [law(at.check, triple, at.eps) for _, triple in mechanism.laws(pair)]
     at.check.require(0 < len(found) <= _MOST_LAWS, f"{what}: no laws, or more than {_MOST_LAWS}")
     ones = [x.alone(at.check) for x in found]
-    same = all(arb(x).overlaps(arb(ones[0])) and arb(x - ones[0]).rad() < arb(2) ** -80 for x in ones)
+    same = all(arb(x).overlaps(arb(ones[0])) and arb(x - ones[0]).rad() < arb(2) ** -NEARLY for x in ones)
     at.check.require(same or mechanism.mixed, f"{what}: the laws do not belong to one pair of inputs", "invalid")
     return found
 
@@ -102,5 +103,5 @@ def _upper(check: Any, x: Number) -> fmpq:
     if isinstance(x, fmpq):
         return x
     mantissa, exponent = x.upper().man_exp()
-    check.require(abs(int(exponent)) < _RANGE, "too large: a value")
+    check.require(abs(int(exponent)) < _MOST_EXPONENT, "too large: a value")
     return fmpq(int(mantissa)) * fmpq(2) ** int(exponent)

@@ -21,7 +21,8 @@ from .refusals import CrossedEnds, require
 from .setting import At, Setting
 from .sums import KERNEL
 
-_MOST_POINTS, _MOST_TERMS, _MOST_BITS, _MOST_LENGTH = 5_000, 60_000, 4096, 2**16
+_MOST_POINTS, _MOST_FREQUENCIES, _MOST_BITS, _MOST_FLOOR = 5_000, 60_000, 4096, 2**16
+"""Points of a curve, frequencies of the sum, its precision, and the bits below which points count as 0."""
 _POINT: dict[str, Any] = {"level": str, "low": str, "high": str, "precision": int, "evidence": [dict]}
 Point = tuple[fmpq, fmpq, fmpq]
 Curve = list[tuple[fmpq, fmpq]]
@@ -34,7 +35,7 @@ def _require(condition: object, reason: str) -> None:
 def require_shape(side: Any, above: bool, what: str) -> None:
     """Refuse curves of another shape."""
     shaped(side, {"curves": [dict], "floor": int, "precision": int, "plan": KERNEL}, what)
-    require(0 <= side["floor"] <= _MOST_LENGTH, f"{what}: a floor out of range")
+    require(0 <= side["floor"] <= _MOST_FLOOR, f"{what}: a floor out of range")
     require(64 <= side["precision"] <= _MOST_BITS, f"{what}: precision out of range")
     for i, curve in enumerate(side["curves"]):
         place = f"{what}.curves[{i}]"
@@ -253,7 +254,7 @@ def _divergence(check: Check, rounds: list[Any], eps: arb, plan: Any, up: bool) 
     terms, blocks = plan["N"], sorted([*plan["evaluated"], *plan["dropped"]])
     good = [a for a, _ in blocks] + [terms] == [1, *(b + 1 for _, b in blocks)] and all(a <= b for a, b in blocks)
     _require(good and terms > 0, "the blocks do not cover 1..N-1 without overlap")
-    _require(sum(b - a + 1 for a, b in plan["evaluated"]) <= _MOST_TERMS, "too many frequencies")
+    _require(sum(b - a + 1 for a, b in plan["evaluated"]) <= _MOST_FREQUENCIES, "too many frequencies")
     _require(0 <= lesser < theta < higher and w > 0, "theta or W wrong")
     d, step = w / terms, 2 * arb.pi() / w
     lam, further = theta * d, theta * d + d

@@ -13,6 +13,7 @@ from .refusals import require
 
 MESSAGES, DATA = "messages", "data"
 MOST_USERS, MOST_GROUPS, MOST_ROUNDS = 10**18, 64, 10**6
+"""Of one setting: users of a group, groups, and how often it is run."""
 _GROUP: dict[str, Any] = {"users": int, "victim": bool, "mechanism": dict}
 _SETTING: dict[str, Any] = {"name": str, "count": int, "rate": str, "shuffled": str, "kept": str, "groups": [_GROUP]}
 

@@ -23,14 +23,15 @@ from symamp.numbers.rationals import rational_of
 
 NAME = "generic_all_data_sets"
 SOURCE = "Theorem H (docs/proofs/generic_all_data_sets.md)"
-_CELLS = 12.0
-"""How many cells of p there would be at t = e^eps0 = 1; the range of p shrinks as 1/t."""
-_SMALL, _FEW = 1.8, ((0, 1), (1, 2), (7, 8), (63, 64), (1, 1))
+# What is tuned. All cells give a bound; these trade the time of each against the width that cells add. Rules of thumb.
+_CELLS, _DENOMINATOR = 12.0, 64
+"""How many cells of p there would be at t = e^eps0 = 1, as the range of p shrinks as 1/t; their ends, parts of that
+range, have denominators up to the second, so that formulas stay short."""
+_MOST_GRADED, _GRADED = 1.8, ((0, 1), (1, 2), (7, 8), (63, 64), (1, 1))
 """Up to this t the upper end is so much worse than the others that these cells do."""
-_DENOMINATOR = 64
-_FEW_USERS = 12
+_LEAST_USERS = 12
 """For fewer users the generic bound was the smaller one wherever both were compared, and this one takes seconds."""
-_LEAST = sp.Rational(-1, 10)
+_LEAST_SHARE = sp.Rational(-1, 10)
 """The share of p below which the blanket is small enough."""
 
 Vertex = tuple[sp.Expr, sp.Expr, sp.Expr, sp.Expr]
@@ -67,11 +68,11 @@ def generic_all_data_sets_bound(subject: Subject) -> MaxOverPairs:
 
 
 def _parts(t: sp.Expr) -> Iterator[PairBound]:
-    for ends in pairwise((_LEAST, *_shares(float(t)))):
+    for ends in pairwise((_LEAST_SHARE, *_shares(float(t)))):
         found = below if ends[0] < 0 else above
         masses = [_mass(t, share) for share in ends]
         yield PatternCell(tuple(_vertex_law(t, p, v) for p in masses for v in found(t, p)), ends)
-    yield _low_blanket(t, _mass(t, _LEAST))
+    yield _low_blanket(t, _mass(t, _LEAST_SHARE))
 
 
 def _mass(t: sp.Expr, share: sp.Rational) -> sp.Expr:
@@ -84,8 +85,8 @@ def _shares(t: float) -> list[sp.Rational]:
 
     At t = 2 all p are nearly as bad. Every choice is valid.
     """
-    if t <= _SMALL:
-        return [sp.Rational(*x) for x in _FEW]
+    if t <= _MOST_GRADED:
+        return [sp.Rational(*x) for x in _GRADED]
     count = max(2, ceil(_CELLS / t))
     power = 1.0 + min(1.0, abs(t - 2.0))
     graded = {Fraction((k / count) ** power).limit_denominator(_DENOMINATOR) for k in range(count + 1)}
@@ -156,5 +157,5 @@ GENERIC_ALL_DATA_SETS = Bound(
     generic_all_data_sets_bound,
     rank=4,
     floor=_floor,
-    too_costly=lambda subject, level, n: n < _FEW_USERS,
+    too_costly=lambda subject, level, n: n < _LEAST_USERS,
 )
