@@ -20,7 +20,7 @@ LOOSE = 1e-3
 Tried: TypeAlias = tuple[float, MaxOverPairs, PairBound]
 """An estimate of a bound at a question, the bound, and its part with the largest value."""
 
-_NEAR, _FAR_ABOVE = 1.0, 0.1
+_MOST_CHANGED, _BEATEN_BY = 1.0, 0.1
 """A bound that was so far above the least in log delta is left out where the lower bound has changed by less."""
 
 
@@ -94,7 +94,7 @@ class CandidateBounds:
         """
         tried: list[Tried] = []
         near, asked, beaten = self._beaten
-        is_near = asked == (n, exact) and abs(low - near) < _NEAR
+        is_near = asked == (n, exact) and abs(low - near) < _MOST_CHANGED
         for found in self._analyses:
             if is_near and found.name in beaten:
                 continue
@@ -116,7 +116,7 @@ class CandidateBounds:
             return self.values(level, n, settings, low, exact)
         tried.sort(key=itemgetter(0))
         if not is_near:
-            far = (part.method for value, _, part in tried if value > tried[0][0] + _FAR_ABOVE)
+            far = (part.method for value, _, part in tried if value > tried[0][0] + _BEATEN_BY)
             self._beaten = low, (n, exact), frozenset(far)
         return tried
 

@@ -9,7 +9,7 @@ from symamp.bounds.pairs_of_a_table import ESTIMATED, has_many_inputs, is_small,
 from symamp.data_sets.proposer import DataSpace, Pair, Proposals, Proposer
 from symamp.laws.law import Level
 
-_RANKED, _NEAR = 16, 0.1
+_RANKED, _MOST_APART = 16, 0.1
 """How many of them say which x* are tried again at levels that differ by no more than this part."""
 
 
@@ -27,7 +27,7 @@ def _chosen(space: DataSpace, level: Level | None, n: int) -> Iterator[tuple[Pai
         yield from (((x[i], x[j]), x[j]) for i, j in most_revealing(table))
         return
     here, some = space.hiding
-    is_near = level.double is not None and abs(level.double - here) <= _NEAR * here
+    is_near = level.double is not None and abs(level.double - here) <= _MOST_APART * here
     found = worst_triples(table, level, n, _RANKED, some if is_near else None)
     if has_many_inputs(table) and level.double is not None:  # those that hide worst at one level do so near to it
         space.hiding = level.double, list(dict.fromkeys(other for *_, other in found))

@@ -22,7 +22,6 @@ from symamp.numbers.surroundings import at_precision
 from symamp.questions.solve import bisected
 
 _BITS = 192  # of balls, beside those that n takes
-_BISECTIONS = 64  # of the interval in which a formula reaches delta
 _LARGEST_LOG10 = 10.0**12  # of 1/delta below which nothing is sought
 _MOST_PAIRS = 64  # of inputs: formulas with laws are evaluated for each
 _SMALLEST_EPS = 1e-300  # at which a formula is evaluated

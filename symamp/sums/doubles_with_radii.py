@@ -19,7 +19,7 @@ from symamp.sums.kernel import Kernel
 Waves = NDArray[np.complex128]
 
 _UNIT = 2.0**-53
-_TINY = arb(2) ** -60
+_LARGEST_RADIUS = arb(2) ** -60
 _ROWS, _AT_ONCE, _DIGIT = 32, 2**12, 6
 
 
@@ -116,7 +116,7 @@ def _turns(values: Sequence[arb], step: arb) -> Waves:
     turns = []
     for value in values:
         sine, cosine = (step * value).sin_cos()
-        if not (sine.rad() < _TINY and cosine.rad() < _TINY):
+        if not (sine.rad() < _LARGEST_RADIUS and cosine.rad() < _LARGEST_RADIUS):
             raise PrecisionError(
                 "precision", Problem("values have less than 60 bits at this precision"), "take a higher one"
             )

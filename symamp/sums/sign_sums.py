@@ -13,7 +13,7 @@ from symamp.laws.law import Level, total
 from symamp.numbers.surroundings import at_precision
 
 _ROOM, _MOST_NODES, _LARGEST_TILT, _BITS = 45.0, 200_000, 40.0, 128
-_AROUND, _FEW, _NEVER = 3, 100.0, -1.0 + 2.0**-53
+_AROUND, _LARGEST_SQUARE, _NEVER = 3, 100.0, -1.0 + 2.0**-53
 """How many thresholds on each side are compared, up to which variance of the sum."""
 
 
@@ -77,7 +77,7 @@ class Walk:
         mean, square, _ = _moments(groups, tilt)
         middle_of_step = ceil(mean - 0.5)
         # Where few steps matter the saddle point is rough, and thresholds around it are compared.
-        around = range(-_AROUND, _AROUND + 1) if square < _FEW else (0,)
+        around = range(-_AROUND, _AROUND + 1) if square < _LARGEST_SQUARE else (0,)
         return max((StepPlan.of(self, groups, tilt, h, middle_of_step + i) for i in around), key=lambda p: p.log_value)
 
 

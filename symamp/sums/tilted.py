@@ -18,11 +18,11 @@ from symamp.sums.kernel import NEGLIGIBLE, Blocks, Kernel, TwoSided
 # n multiplies every error in K = log M and in the phase, so both are built from differences: K from e^x - 1 - x and
 # the exact mean, the phase from the centred sine (docs/proofs/kernel_sandwich.md, rounding).
 
-_SMALL = 0.06
+_LARGEST_BY_SERIES = 0.06
 _LARGE_TILT, _LARGEST = 30.0, 700.0
 _AT_ONCE = 2**15  # numbers that a cache holds
-# Taylor coefficients, highest first, of 2 (e^x - 1 - x)/x^2 and of 6 (x - sin x)/x^3 in x^2: below _SMALL the next
-# term is under one rounding error.
+# Taylor coefficients, highest first, of 2 (e^x - 1 - x)/x^2 and of 6 (x - sin x)/x^3 in x^2: below
+# _LARGEST_BY_SERIES the next term is under one rounding error.
 _EXPONENTIAL = tuple(2.0 / factorial(k) for k in range(8, 1, -1))
 _SINE = (6.0 / factorial(9), -6.0 / factorial(7), 6.0 / factorial(5), -1.0)
 
@@ -42,7 +42,7 @@ def versine_and_sine(x: Floats) -> tuple[Floats, Floats]:
 def turned(x: Floats) -> tuple[Floats, Floats, Floats]:
     """Return 1 - cos x, sin x and sin x - x without cancellation."""
     versine, sine = versine_and_sine(x)
-    bent, is_small = sine - x, np.abs(x) < _SMALL
+    bent, is_small = sine - x, np.abs(x) < _LARGEST_BY_SERIES
     bent[is_small] = _small_sine(x[is_small])
     return versine, sine, bent
 
@@ -73,8 +73,8 @@ def _horner(coefficients: Sequence[float], x: Floats) -> Floats:
 
 
 def _where_small(x: Floats, small: Callable[[Floats], Floats], large: Callable[[Floats], Floats]) -> Floats:
-    """Return ``small`` where |x| < _SMALL and ``large`` elsewhere; what is not needed is not computed."""
-    is_small = np.abs(x) < _SMALL
+    """Return ``small`` where |x| < _LARGEST_BY_SERIES and ``large`` elsewhere; what is not needed is not computed."""
+    is_small = np.abs(x) < _LARGEST_BY_SERIES
     if is_small.all():
         return small(x)
     return np.where(is_small, small(x), large(x)) if is_small.any() else large(x)
@@ -271,7 +271,7 @@ class TiltedLaw(TiltedFloats):
         for i in range(0, len(u), rows):
             some = u[i : i + rows]
             top = float(np.abs(some).max()) or 1.0
-            is_small = np.abs(values) * top < _SMALL
+            is_small = np.abs(values) * top < _LARGEST_BY_SERIES
             x = np.outer(some, values[~is_small])
             cosine, sine = _by_moments(values[is_small] * top, p[is_small], some / top)
             fallen, _, bent = turned(x)
@@ -284,7 +284,7 @@ class TiltedLaw(TiltedFloats):
 
 # --- The parameters of one evaluation, chosen in floats. Any choice gives valid bounds; a good one gives narrow ones
 
-_STEPS, _FAR, _CLOSE = 60, 3.0, 1e-3
+_STEPS, _LARGEST_STEP, _ACCURACY = 60, 3.0, 1e-3
 """Newton's steps for a saddle point, how far one may go in the logarithm, and how near is enough."""
 _LARGEST_PLAN, _LEAST_TILT, _LARGEST_TILT = 1e100, 1e-150, 1e150
 """Tilts beyond which doubles overflow."""
@@ -347,14 +347,14 @@ def saddle_tilt(transform: Transform, payoff: type[TwoSided] = Kernel) -> float:
             k, (pull, bend) = transform.cumulants(tilt(above)), payoff.pull(tilt(above))
             quotient = n * k.k1 / pull
             slope = above * (k.k2 / k.k1 + bend / pull) if quotient > 0.0 else 1.0
-            step = -log(quotient) / slope if 0.0 < quotient < inf else _FAR
+            step = -log(quotient) / slope if 0.0 < quotient < inf else _LARGEST_STEP
         low, high = (above, high) if quotient < 1.0 else (low, above)
-        following = above * exp(max(min(step, _FAR), -_FAR))
+        following = above * exp(max(min(step, _LARGEST_STEP), -_LARGEST_STEP))
         if not low < following < high:
             following = 0.5 * (low + high) if low > 0.0 else 0.5 * above
         if following * top > _LARGEST_PLAN:  # no solution: what is there is negligible
             return tilt(above)
-        if abs(following - above) <= _CLOSE * above:
+        if abs(following - above) <= _ACCURACY * above:
             return tilt(following)
         above = following
     return tilt(above)

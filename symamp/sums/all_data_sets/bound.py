@@ -23,9 +23,9 @@ from symamp.sums.divergence import Enclosure, Settings, positive_part, starting_
 _SLACK, _MOST_SLACK, _OF_EXCESS = 1e-3, 0.03, 0.06  # relative, of one cell
 _NEGLIGIBLE = 1e-2  # of a term, for one cell, in units of the slack
 _PLAIN, _UNSEEN = 30.0, 1e-15
-_EVEN, _SMALL, _AIM = 0.5, 0.015, 0.4
+_EVEN, _LEAST_SHARE, _AIM = 0.5, 0.015, 0.4
 """A cell with integral I may exceed it by the slack times the least of I and _EVEN I^(1/2): cells of unlike integrals
-then cost about alike; _SMALL times the slack is allowed to all. Sizes aim at the part _AIM of that."""
+then cost about alike; _LEAST_SHARE times the slack is allowed to all. Sizes aim at the part _AIM of that."""
 _OF_OTHERS = 0.5
 _MOST_CELLS = 3_000
 _NONE = CellBound((arb("inf"),), 1.0, (inf,))
@@ -212,7 +212,7 @@ def _excess(bound: CellBound, slacks: Sequence[float], negligible: float) -> flo
     if not all(x.is_finite() for x in bound.uppers) or bound is _NONE:
         return inf
     return max(
-        (float(x.upper()) - ideal) / max(slack * max(min(ideal, _EVEN * sqrt(abs(ideal))), _SMALL), negligible)
+        (float(x.upper()) - ideal) / max(slack * max(min(ideal, _EVEN * sqrt(abs(ideal))), _LEAST_SHARE), negligible)
         for x, ideal, slack in zip(bound.uppers, bound.ideals, slacks, strict=True)
     )
 

@@ -232,7 +232,7 @@ REACH = 5.5  # frequencies up to REACH / sigma
 _TILTS = np.linspace(0.0, 1.2, 7)
 _WIDE_TILTS = np.append(_TILTS, np.geomspace(1.5, 24.0, 9))
 """Tilts b of the bad part in units of the saddle point; more where few messages tell the inputs apart."""
-_NEAR, _MOST_NEAR = 1.0, 3
+_NEAR_THE_LARGEST, _MOST_NEAR = 1.0, 3
 _BETWEEN = np.linspace(0.0, 1.0, 21)
 _CANCELLED = 1e-12  # what is left of a sum of doubles of either sign
 
@@ -240,7 +240,7 @@ _CANCELLED = 1e-12  # what is left of a sum of doubles of either sign
 def saddles(g: FloatClasses, n: int) -> list[tuple[float, int, float]]:
     """Return (height, class, v) where height = N log M(v) - 2 log v is least in v, for the classes of largest height.
 
-    Those within ``_NEAR`` of the largest: these data sets may be the worst.
+    Those within ``_NEAR_THE_LARGEST`` of the largest: these data sets may be the worst.
     """
     variance = g.variance(0.0, 0.0).max()
     guess = (-g.mean + sqrt(g.mean**2 + 8.0 * variance / n)) / (2.0 * variance)
@@ -259,7 +259,7 @@ def saddles(g: FloatClasses, n: int) -> list[tuple[float, int, float]]:
             own = _heights(g.only([x]), n, around)[:, 0]
         found.append((float(own.min()), x, float(around[int(own.argmin())])))
     found.sort(reverse=True)
-    return [at for at in found if at[0] >= found[0][0] - _NEAR]
+    return [at for at in found if at[0] >= found[0][0] - _NEAR_THE_LARGEST]
 
 
 def _heights(g: FloatClasses, n: int, v: Floats) -> Floats:

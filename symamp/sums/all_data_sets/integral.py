@@ -264,7 +264,7 @@ def _jet(polynomials: Sequence[arb_poly], t: arb) -> Jet:
 # ----------------------------------------------- Bounds on the integral of one term over cells of frequencies, in balls
 
 _FLOOR = 70.0  # |M|^N is not followed below e^-70 of its largest value
-_FAR = 60.0
+_LOG_NEGLIGIBLE = 60.0
 _MOST_GROWTH, _MOST_EXPONENT = 50.0, 600.0
 _MANY_USERS = 10_000
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
@@ -344,7 +344,8 @@ class TermBalls:
         sizes = [float(self._size(i, arb(0)) / c.mgf) for i, c in enumerate(self.classes)]
         largest = sizes[self.order[0]]
         self.far = [
-            not mixed and x < max(floats) - _FAR and a < 20.0 * largest for x, a in zip(floats, sizes, strict=True)
+            not mixed and x < max(floats) - _LOG_NEGLIGIBLE and a < 20.0 * largest
+            for x, a in zip(floats, sizes, strict=True)
         ]
 
     def _size(self, i: int, modulus2: arb) -> arb:

@@ -22,7 +22,7 @@ from symamp.sums.tilted import exp_minus_linear
 MANY_CLASSES, MANY_ATOMS = 20, 96
 """More laws, or larger ones, are merged."""
 MOST_CLASSES, MOST_NODES = 10, 48
-_BINS, _CLOSE, _NO_MASS = 2048, 1e-9, 1e-12
+_BINS, _SAME_CUT, _NO_MASS = 2048, 1e-9, 1e-12
 _RATES = (0.0, 2.0, 8.0)
 _LOSSES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, inf)
 
@@ -72,7 +72,7 @@ def _nodes(f: FloatClasses, laws: Sequence[BallGparv], v: float) -> Floats:
     high = max(float(x.upper()) for g in laws for x in g.values)
     room = 1e-6 * (high - low)
     some = np.unique(f.values[f.masses > 0.0])
-    some = some[np.append(True, np.diff(some) > _CLOSE * (high - low))]
+    some = some[np.append(True, np.diff(some) > _SAME_CUT * (high - low))]
     if len(some) > MOST_NODES:
         # What a chord costs is its mass times the square of its length: least for nodes as dense as the cube root.
         weights = f.masses * np.exp(np.clip(v * f.values, -30.0, 30.0))
