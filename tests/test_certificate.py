@@ -114,8 +114,10 @@ def replaced(data, *path, to):
 
 
 def number(text):
-    """A fraction, or a dyadic number a*2**(b)."""
+    """A fraction, or a dyadic number a*2**(b); 0 for one that is too small to be written out."""
     dyadic = re.fullmatch(r"(\d+)\*2\*\*\((-?\d+)\)", text)
+    if dyadic and int(dyadic[2]) < -(10**6):
+        return Fraction(0)
     return Fraction(int(dyadic[1])) * Fraction(2) ** int(dyadic[2]) if dyadic else Fraction(text)
 
 

@@ -35,6 +35,8 @@ _Corner = tuple[int, ...]
 _MOST_PAIRS = 500
 _LARGEST_LISTED = 8
 """Up to this dimension all third inputs of the mechanism of 2013 are listed."""
+_LARGEST_TOLD_APART = 128
+"""Up to this dimension the shares of all pairs are counted: time grows with its cube, to a second."""
 _LARGEST_COUNTED, _FEW_ALIKE = 16, 1
 """Up to this dimension, or where so few signs agree, the inputs of the others are counted one by one."""
 
@@ -193,9 +195,11 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
         kept = self.coverage() - new
         return {("x0",): new, ("x1",): new, ("x2",): new, ("x3",): new, ("x0", "x2"): kept, ("x1", "x3"): kept}
 
-    def pair_groups(self) -> tuple[PairGroup, ...]:
+    def pair_groups(self) -> tuple[PairGroup, ...] | None:
         """Corners that differ by all signs, or all but one; the others by the share p that tells them apart."""
         t, c, d, new = self.ratio(), self.coverage(), 2 * int(self["m"]), self.ties() / 2
+        if d > _LARGEST_TOLD_APART:
+            return None
         zero, shares = sp.Integer(0), {k: _told_apart(d, k) for k in range(1, d)}
         first = [Pattern(c, c, zero, zero, zero), Pattern(c, c - new, zero, zero, new)]
         first.append(Pattern(c, zero, c - new, zero, new))
