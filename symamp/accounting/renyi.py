@@ -25,7 +25,7 @@ from symamp.questions.bracket import ShownAsText
 from symamp.sums.inversion import log_of
 
 _BITS = 192
-"""Of balls, in which moments are sums of positive terms."""
+"""Of balls around moments."""
 _REACH = 6.5
 """How many deviations beyond the centre of a moment its grid is dense: a rule of thumb."""
 _LARGEST_ORDER = 10**6

@@ -22,7 +22,7 @@ from .setting import At
 
 ONE_USER = "one user"
 _MOST_CELLS = 256
-"""Parts of the budget that are bounded one by one."""
+"""Cells of p, each bounded alone."""
 _ZERO = fmpq(0)
 
 

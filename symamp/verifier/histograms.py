@@ -18,7 +18,7 @@ from .mechanisms import Table
 from .setting import At
 
 _MOST_USERS, _MOST_BITS = 10**4, 2**16
-"""Histograms of more users are not listed, nor weights of more bits."""
+"""Histograms of more users are not listed, nor of longer weights: users times bits of the denominator."""
 _ZERO = fmpq(0)
 
 Number = Any  # a whole number, a fraction or a ball

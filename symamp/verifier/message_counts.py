@@ -18,8 +18,8 @@ from .setting import At
 
 _SUM: dict[str, Any] = {"k": int, "theta": str, "nearer": str, "further": str, "period": int, "last": int}
 _PIECES = 20
-"""Into so many pieces the thresholds within 1 of the tilted mean are cut: more than the search takes, so that what it
-has found holds here."""
+"""Into so many pieces the thresholds within 1 of the tilted mean are cut: more than the search
+takes (sums/two_messages.py)."""
 _ZERO, _ONE = arb(0), arb(1)
 
 Number = Any
