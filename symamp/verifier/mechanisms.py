@@ -86,6 +86,8 @@ def law(check: Check, triple: Triple, eps: str) -> Law:
 
     def gain(mark: str, a: Number, b: Number) -> Number:
         # Then the difference is exact where balls would only see a small one.
+        if b == 0:
+            return a
         return a * minus if mark == _EQUAL else ZERO if mark == eps else a - e * b
 
     null, atoms = triple.null, []
