@@ -46,8 +46,8 @@ def working(bits: int) -> Iterator[None]:
 
 
 def larger(x: Number, y: Number = ZERO) -> Number:
-    """Return the larger of two numbers: that one itself, exact if it is, where it is proved to be the larger."""
-    return x if x >= y else y if y >= x else arb(x).max(arb(y))
+    """Return the larger of two numbers, exact if both are."""
+    return max(x, y) if isinstance(x, fmpq) and isinstance(y, fmpq) else arb(x).max(arb(y))
 
 
 def lesser(x: Number, y: Number) -> Number:

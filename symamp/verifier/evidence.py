@@ -82,6 +82,11 @@ def below(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
     return reduce(larger, found)
 
 
+def worse(x: Number, y: Number) -> Number:
+    """Return the larger of two divergences: that one itself, exact if it is, where it is proved to be the larger."""
+    return x if x >= y else y if y >= x else larger(x, y)
+
+
 def above(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
     """Return a number whose upper end bounds the divergence of every pair that is compared, for all data sets.
 
@@ -92,7 +97,7 @@ def above(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
     result, everything = ZERO, False
     for i, data in enumerate(pieces):
         kind, place = KINDS[data["kind"]], f"{what}[{i}]"
-        result = larger(result, kind.bound(at, data, True, place))
+        result = worse(result, kind.bound(at, data, True, place))
         everything = everything or kind.covers == "all"
         if kind.covers in ("pair", "laws"):
             pair, mechanism = (data["pair"][0], data["pair"][1]), at.only(place)
@@ -101,7 +106,7 @@ def above(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
         elif kind.covers == "victim":
             covered.add(groups.key(at, data["victim"], (data["pair"][0], data["pair"][1])))
     if not everything:
-        result = larger(result, _rest(at, pieces, covered, what))
+        result = worse(result, _rest(at, pieces, covered, what))
     rounded = reduce(larger, (g.mechanism.rounded for g in setting.groups))
     if rounded > 0:
         result += (1 + check.number(f"exp({at.eps})")) * at.n * rounded
@@ -116,7 +121,7 @@ def _rest(at: At, pieces: list[dict[str, Any]], covered: set[Any], what: str) ->
         for v in setting.victims:
             for pair in setting.groups[v].mechanism.pairs:
                 if groups.key(at, v, pair) not in covered:
-                    result = larger(result, _alone(at, groups.alone(at, v, pair), f"{what}: victim {v}, pair {pair}"))
+                    result = worse(result, _alone(at, groups.alone(at, v, pair), f"{what}: victim {v}, pair {pair}"))
         return result
     mechanism, kinds = at.only(what), {kind for kind, *_ in covered}
     pairs = [p for p in mechanism.pairs if any((k, mechanism.key(p, k == "laws")) in covered for k in kinds)]
@@ -127,7 +132,7 @@ def _rest(at: At, pieces: list[dict[str, Any]], covered: set[Any], what: str) ->
         if any((kind, mechanism.key(pair, kind == "laws")) in covered for kind in kinds):
             continue
         if not any(is_settled(pair) for is_settled in settled):
-            result = larger(result, _alone(at, one_user(at, mechanism, pair), f"{what}: the pair {pair}"))
+            result = worse(result, _alone(at, one_user(at, mechanism, pair), f"{what}: the pair {pair}"))
     return result
 
 
