@@ -97,7 +97,7 @@ class Round:
 
     @property
     def gap(self) -> float:
-        """The relative width of eps that is worth its time: larger where each upper bound costs much."""
+        """The relative width of eps aimed at by default: larger where each upper bound is costly."""
         return USUAL_GAP
 
     @property
@@ -151,7 +151,7 @@ class ShuffledRound(Round):
 
     @property
     def gap(self) -> float:
-        """The relative width of eps that is worth its time."""
+        """The relative width of eps aimed at by default."""
         if self._is_dear or self.top is None:
             return _DEAR_GAP
         is_noise = isinstance(self._chosen[0][1], SmoothPairBound)
@@ -414,7 +414,7 @@ class SampledRound(Round):
 
     @property
     def gap(self) -> float:
-        """The relative width of eps that is worth its time."""
+        """The relative width of eps aimed at by default."""
         return self.base.gap
 
     @property

@@ -91,7 +91,7 @@ def print_answer(answer: Answer, as_json: bool) -> None:
     if not as_json:
         print_line(str(answer))
         if answer.dataset is not None:
-            print_line(f"lower bound attained by {answer.dataset}")
+            print_line(f"lower bound: {answer.dataset}")
         if answer.tight:
             print_line("this is the worst of all data sets (proved): the width of the bracket is numerical only")
         return
