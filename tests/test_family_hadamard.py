@@ -11,10 +11,8 @@ from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.randomizers.families.block_hadamard import BlockHadamardResponse
-from symamp.randomizers.families.hadamard_response import HadamardResponse
-from symamp.randomizers.families.hcms import HadamardCountMeanSketch
-from symamp.randomizers.structures.hadamard import sylvester
+from symamp.randomizers.families.count_mean_sketch import HadamardCountMeanSketch
+from symamp.randomizers.families.hadamard import BlockHadamardResponse, HadamardResponse, sylvester
 
 t = sp.exp(EPS0.symbol)
 K, B, b, k, m = sp.symbols("K B b k m", integer=True)

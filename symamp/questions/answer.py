@@ -128,7 +128,6 @@ class Answer(Bracket):
 
     @property
     def is_probability(self) -> bool:
-        """Whether the bracket is one of delta."""
         return self.quantity == "delta"
 
     @property

@@ -101,12 +101,10 @@ class Curve(BracketCurve, ShownAsTable):
 
     @property
     def eps(self) -> NDArray[np.float64]:
-        """The grid, as the nearest doubles."""
         return np.array([float(a.asked.given) for a in self.answers])
 
     @property
     def label(self) -> str:
-        """What the curve is about, for a legend."""
         return self.subject if self.n is None else f"{self.subject}, n = {self.n:,}"
 
     @property
