@@ -100,7 +100,7 @@ def test_product_row_and_independent_row_are_different_classes():
     assert len(independent.components) == 7
     # The product row is +1 where the two rows agree: all others are least likely to hide where they differ.
     answer = sa.epsilon(HadamardResponse(K=16, eps0=1), n=10**6, delta="1e-8")
-    assert str(answer.dataset) == "(1, 3, ...) against (2, 3, ...)"
+    assert str(answer.dataset) == "victim 1 against 2, everyone else holds 3"
     assert answer.upper < answer.lower * (1 + 1e-4)
 
 

@@ -97,7 +97,7 @@ class Round:
 
     @property
     def gap(self) -> float:
-        """The relative width of eps that is worth its time: larger where each upper bound costs much."""
+        """The relative width of eps aimed at by default: larger where each upper bound is costly."""
         return USUAL_GAP
 
     @property

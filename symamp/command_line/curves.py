@@ -134,8 +134,11 @@ def plan_command(
         print_json(answer.to_dict())
         return
     print_line(str(answer))
-    why = "nothing is proved of what lies between or beyond" if answer.monotone is None else answer.monotone
-    print_line(f"private on the whole safe side: {why}" if answer.monotone else f"at these two values; {why}")
+    if answer.monotone is None:
+        print_line(f"Monotonicity is not proved: only {answer.quantity} = {answer.safe:.10g} is certified.")
+    else:
+        others = "smaller eps0" if answer.quantity == "eps0" else "larger n"
+        print_line(f"Every {others} is also private: {answer.monotone}.")
 
 
 @click.command("choose")

@@ -108,7 +108,7 @@ def print_answer(answer: Answer, certificate: Path | None, as_json: bool) -> Non
             print_line(f"victims of group {group}: [{low}, {high}]")
     else:
         if answer.dataset is not None:
-            print_line(f"lower bound attained by {answer.dataset}")
+            print_line(f"lower bound: {answer.dataset}")
         if answer.tight:
             print_line("this is the worst of all data sets (proved): the width of the bracket is numerical only")
 
