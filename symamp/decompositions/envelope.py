@@ -13,8 +13,8 @@ from symamp.decompositions.blanket import blanket, triple
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.printing import axes_for, triple_latex, triple_text
 from symamp.decompositions.randomizer import LocalRandomizer
-from symamp.decompositions.to_law import law_of
-from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
+from symamp.decompositions.to_law import law_of, refuse_symbols
+from symamp.errors import SupportMismatchError, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign, sign
 from symamp.formulas.parameter import Parameter
@@ -110,7 +110,7 @@ class Envelope(PublicNames):
         >>> e.attained_by(0), e.attained_by("1/2")
         ('3', None)
         """
-        _refuse_symbols(self.parameters)
+        refuse_symbols(self.parameters)
         e = sp.exp(printable_number(eps, "eps"))
         with at_precision(CAREFUL_BITS):
             laws = [_exact(t, e) for t in self.triples]
@@ -318,11 +318,3 @@ def _at_least(larger: _Exact, smaller: _Exact) -> bool:
 def _transform(law: _Exact, u: _Value) -> _Value:
     gains = [(d, m) for v, m in law.atoms if v.formula != u.formula and (d := v - u).sign() > 0]
     return _sum([law.limit, *(_Value(d.ball * m.ball, d.formula * m.formula) for d, m in gains)])
-
-
-def _refuse_symbols(parameters: tuple[Parameter, ...]) -> None:
-    if parameters:
-        missing = ", ".join(p.describe() for p in parameters)
-        raise ArgumentError(
-            "parameters", Problem(f"no number is given for {missing}"), "give it by mechanism.at(eps0=1)"
-        )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy as sp
 from sympy.printing.latex import LatexPrinter
@@ -18,6 +17,8 @@ from symamp.numbers.optional import optional
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from symamp.decompositions.decomposition import Decomposition
 
 
 # --------------------------------------------------------------------------------------------- Where a picture is drawn
@@ -41,30 +42,6 @@ _E = sp.Symbol("E", positive=True)
 _LATEX_NAMES = {"eps0": r"\varepsilon_0", "eps": r"\varepsilon"}
 
 
-class Components(Protocol):
-    """What is shown of a decomposition."""
-
-    @property
-    def components(self) -> Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]:
-        """Triples (ratio0, ratio1, mass)."""
-
-    @property
-    def singular(self) -> Sequence[tuple[sp.Expr, sp.Expr]]:
-        """Masses under R(x0) and R(x1) without blanket."""
-
-    @property
-    def gamma(self) -> sp.Expr:
-        """Total mass of the components."""
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters that are still symbols."""
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """The inputs (x0, x1)."""
-
-
 class Setting(NamedTuple):
     """The rows (R(x0)/m, R(x1)/m, mass, GPARV value), gamma, the singular masses and the legend of a table."""
 
@@ -75,7 +52,7 @@ class Setting(NamedTuple):
     legend: tuple[tuple[sp.Symbol, sp.Expr], ...]
 
 
-def setting(decomposition: Components) -> Setting:
+def setting(decomposition: Decomposition) -> Setting:
     """Return the decomposition in the short symbols of the papers, with their legend.
 
     >>> import symamp as sa
@@ -181,7 +158,7 @@ def _visible(expr: sp.Expr) -> str:
     return re.sub(r"\\left|\\right|\\frac|[{}\s]", "", latex(expr))
 
 
-def decomposition_latex(decomposition: Components) -> str:
+def decomposition_latex(decomposition: Decomposition) -> str:
     """Return a LaTeX table of components and GPARV values, with gamma and the legend."""
     shown = setting(decomposition)
     rows = [" & ".join(latex(cell) for cell in row) for row in shown.rows]
@@ -196,7 +173,7 @@ def decomposition_latex(decomposition: Components) -> str:
     return r"$\displaystyle \begin{array}{l}" + r" \\[1em] ".join(lines) + r"\end{array}$"
 
 
-def triple_latex(others: tuple[str, ...], triples: tuple[Components, ...]) -> str:
+def triple_latex(others: tuple[str, ...], triples: tuple[Decomposition, ...]) -> str:
     """Return a LaTeX table of the triples (R(x0), R(x1), R(x)), one block of rows for each other input x."""
     head = r"x & R(x_0)/R(x) & R(x_1)/R(x) & \text{mass} & G "
     body = ""
@@ -210,7 +187,7 @@ def triple_latex(others: tuple[str, ...], triples: tuple[Components, ...]) -> st
     return r"$\displaystyle \begin{array}{l}" + table + r" \\[1em] " + legend + r"\end{array}$"
 
 
-def triple_text(others: tuple[str, ...], triples: tuple[Components, ...]) -> str:
+def triple_text(others: tuple[str, ...], triples: tuple[Decomposition, ...]) -> str:
     """Return the same as plain Unicode text."""
     from rich.table import Table
 
@@ -227,7 +204,7 @@ def triple_text(others: tuple[str, ...], triples: tuple[Components, ...]) -> str
     return _rendered(table, ", ".join(_legend(triples[0])))
 
 
-def decomposition_table(decomposition: Components) -> Table:
+def decomposition_table(decomposition: Decomposition) -> Table:
     """Return a table for rich of components, masses and GPARV values."""
     from rich.table import Table
 
@@ -243,7 +220,7 @@ def decomposition_table(decomposition: Components) -> Table:
     return table
 
 
-def decomposition_text(decomposition: Components) -> str:
+def decomposition_text(decomposition: Decomposition) -> str:
     """Return the table as plain Unicode text, with gamma and the legend below it."""
     return _rendered(decomposition_table(decomposition), gamma_line(decomposition))
 
@@ -260,7 +237,7 @@ def _rendered(table: Table, line: str) -> str:
     return "\n".join(row.rstrip() for row in out.getvalue().splitlines())
 
 
-def gamma_line(decomposition: Components) -> str:
+def gamma_line(decomposition: Decomposition) -> str:
     """Return one line that states gamma, the legend and the ranges of the free parameters.
 
     >>> import symamp as sa
@@ -271,7 +248,7 @@ def gamma_line(decomposition: Components) -> str:
     return ", ".join([f"gamma = {text(shown.gamma)}", *_legend(decomposition)])
 
 
-def _legend(decomposition: Components) -> list[str]:
+def _legend(decomposition: Decomposition) -> list[str]:
     parts = [f"{symbol} = {text(value)}" for symbol, value in setting(decomposition).legend]
     ranges = ", ".join(p.describe() for p in decomposition.parameters)
     return [*parts[:-1], f"{parts[-1]}, for {ranges}" if ranges else parts[-1]]

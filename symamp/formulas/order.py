@@ -682,6 +682,12 @@ def maximum(values: Sequence[sp.Expr], parameters: Sequence[Parameter] = ()) -> 
     return _extreme(values, lambda a, b: compare(a, b, parameters) < 0)
 
 
+def largest(values: Sequence[sp.Expr], parameters: Sequence[Parameter] = ()) -> sp.Expr:
+    """Return the proved greatest of some expressions, of which some may be ``oo``; raises as ``maximum``."""
+    distinct = list(dict.fromkeys(values))
+    return sp.oo if sp.oo in distinct else distinct[maximum(distinct, parameters)]
+
+
 def _extreme(values: Sequence[sp.Expr], worse: Callable[[sp.Expr, sp.Expr], bool]) -> int:
     """Compare in one pass; only if some pair is not comparable, look for one element that beats all others."""
     if not values:
@@ -709,4 +715,4 @@ def _extreme(values: Sequence[sp.Expr], worse: Callable[[sp.Expr, sp.Expr], bool
     raise failed
 
 
-__all__ = ["compare", "is_zero", "maximum", "minimum", "normal", "sign", "strictly_positive"]
+__all__ = ["compare", "is_zero", "largest", "maximum", "minimum", "normal", "sign", "strictly_positive"]

@@ -25,7 +25,7 @@ from symamp.decompositions.randomizer import LocalRandomizer, Orbit
 from symamp.decompositions.worst_pair import dominating_pair
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
 from symamp.formulas.normal_form import normal_product
-from symamp.formulas.order import is_zero, maximum, sign
+from symamp.formulas.order import is_zero, largest, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.density import even_cuts, finite_sandwich
 from symamp.laws.law import Atom, Law
@@ -488,7 +488,7 @@ class Combined(Mechanism):
 
     def composed_compared_ratio(self) -> sp.Expr | None:
         """Return the largest ratio of a part: one value differs, or the one part that has a choice compares some."""
-        return largest([compared_ratio(p) for p in self.parts], self.parameters)
+        return _largest([compared_ratio(p) for p in self.parts], self.parameters)
 
     @cached_property
     def listed(self) -> Mechanism:
@@ -556,15 +556,12 @@ def checked_part(part: object, *, alone: bool = False) -> Mechanism:
     return part
 
 
-def largest(ratios: Sequence[sp.Expr], parameters: Sequence[Parameter]) -> sp.Expr:
+def _largest(ratios: Sequence[sp.Expr], parameters: Sequence[Parameter]) -> sp.Expr:
     """Return the largest of the ratios, as sympy.Max where no proof says which."""
-    if sp.oo in ratios:
-        return sp.oo
-    distinct = list(dict.fromkeys(ratios))
     try:
-        return distinct[maximum(distinct, parameters)]
+        return largest(ratios, parameters)
     except UndecidedOrderError:
-        return sp.Max(*distinct, evaluate=False)
+        return sp.Max(*dict.fromkeys(ratios), evaluate=False)
 
 
 def _parameters(parts: Sequence[Mechanism]) -> tuple[Parameter, ...]:
@@ -690,7 +687,7 @@ class Parallel(Combined):
         return ("parallel", self.neighbours, *zip(self.weights, self.parts, strict=True))
 
     def composed_ratio(self) -> sp.Expr:
-        return largest([largest_ratio(p) for p in self.parts], self.parameters)
+        return _largest([largest_ratio(p) for p in self.parts], self.parameters)
 
     def _composed(self, found: list[Decomposition], pair: tuple[str, str], *, complete: bool) -> Decomposition:
         return Composed(found, weights=self.weights, parameters=self.parameters, pair=pair, complete=complete)

@@ -226,9 +226,6 @@ class _Orbits(DescribedFamily):
     def inputs(self) -> tuple[str, ...]:
         return ("x0", "x1", "x2") if self.data.third and self.count(self.size) > 2 else ("x0", "x1")
 
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        return (("x0", "x1"),)
-
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
         return tuple(x for x in self.inputs if x not in pair)
 

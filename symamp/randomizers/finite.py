@@ -391,9 +391,6 @@ class FiniteMechanism(Mechanism):
         found._numeric = self._numeric.between(neighbouring(self._inputs, neighbours))
         return found
 
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        return tuple(x for x in self._inputs if x not in pair)
-
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Each message by itself."""
         chosen = [self._inputs.index(x) for x in distinguished]

@@ -119,10 +119,6 @@ class HadamardCountMeanSketch(Family):
         """Up to three inputs without collisions; any three rows have the same joint law, four need not."""
         return ("x0", "x1", "x2") if self.count("m") >= 3 else ("x0", "x1")
 
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """One pair without collisions: all such pairs have the same laws."""
-        return (("x0", "x1"),)
-
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The pair and a third input: collisions make no transform larger (docs/proofs/envelope.md, section 4)."""
         return (*pair, *self.further_inputs(pair))

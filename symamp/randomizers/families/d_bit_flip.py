@@ -52,10 +52,6 @@ class DBitFlip(Family):
     def inputs(self) -> tuple[str, ...]:
         return tuple(f"x{i}" for i in range(self.count("k")))
 
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """One pair: buckets can be exchanged."""
-        return (("x0", "x1"),)
-
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The pair and a third bucket, which there is for all symbols k."""
         return ("x0", "x1") if self["k"] == 2 else ("x0", "x1", "x2")

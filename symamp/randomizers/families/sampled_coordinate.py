@@ -115,9 +115,6 @@ class Harmony(StateChannel):
     def joint_counts(self) -> tuple[tuple[sp.Expr, Mapping[str, str]], ...]:
         return ((self["d"], {"x0": "+1", "x1": "-1", "origin": "0"}),)
 
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        return (("x0", "x1"),)
-
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The opposite pair alone: corners have two levels, none are further apart, and other inputs mix corners.
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, log2, sqrt
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import sympy as sp
@@ -177,38 +177,15 @@ def _compare(a: sp.Expr, b: sp.Expr) -> int:
 
 # -------- The laws of additive noise at the inputs 0 and 1: pieces and atoms right of 1/2, mirrored; long tails are cut
 
-_HALF_NOISE_LAW, _ONE_NOISE_LAW = sp.Rational(1, 2), sp.Integer(1)
-
-
-class Noise(Protocol):
-    """What the laws are made of."""
-
-    def __hash__(self) -> int: ...
-
-    def general(self) -> tuple[Noise, dict[sp.Symbol, sp.Expr]]:
-        """Return noise with parameters left free, and their values."""
-
-    def sides(self) -> tuple[Side, ...]:
-        """Return the messages right of 1/2."""
-
-    def survival(self, z: arb) -> arb:
-        """Return P(Z > z) for z >= 0."""
-
-    def tail(self, start: sp.Expr) -> tuple[sp.Expr, sp.Expr] | None:
-        """Return (y, w0): messages beyond ``start`` in a variable w, 0 < w < w0; None if ratios are constant there."""
-
-    def cut(self, ratio: float) -> sp.Expr | None:
-        """Return where the ratio is reached."""
-
 
 @lru_cache(maxsize=64)
-def blanket_law(noise: Noise) -> SmoothLaw:
+def blanket_law(noise: AdditiveNoise) -> SmoothLaw:
     """Return the triple at (0, 1): right of 1/2 the infimum is R(0), left of it the mirror image holds."""
     pieces: list[Piece] = []
     atoms: list[Atom] = []
     for side in noise.sides():
         if not side.ratio.free_symbols:
-            atoms.append(Atom(number(_ONE_NOISE_LAW), number(side.ratio), _mass(noise, side), side.ratio == 1))
+            atoms.append(Atom(number(_ONE), number(side.ratio), _mass(noise, side), side.ratio == 1))
         elif side.end != sp.oo:
             pieces.append(_piece(noise, side, side.end))
         else:
@@ -217,12 +194,12 @@ def blanket_law(noise: Noise) -> SmoothLaw:
 
 
 @lru_cache(maxsize=64)
-def _sides_of_law(noise: Noise) -> tuple[Side, ...]:
+def _sides_of_law(noise: AdditiveNoise) -> tuple[Side, ...]:
     return noise.sides()
 
 
 @lru_cache(maxsize=64)
-def cut_laws(noise: Noise, smooth: float, ratio: float) -> tuple[SmoothLaw, SmoothLaw]:
+def cut_laws(noise: AdditiveNoise, smooth: float, ratio: float) -> tuple[SmoothLaw, SmoothLaw]:
     """Return the lower law, with the tail at its mean, and the upper law, with its atom at infinity.
 
     Up to the ratio ``smooth`` there are pieces. Beyond, where frequencies would turn often over little mass, there
@@ -236,7 +213,7 @@ def cut_laws(noise: Noise, smooth: float, ratio: float) -> tuple[SmoothLaw, Smoo
     pieces = [_piece(noise, side, side.end) for side in inner] + [_piece(noise, last, first if first < end else end)]
     cells = [_piece(noise, few, end)] if first < end else []
     below, above = finite_sandwich(SmoothLaw(tuple(cells), (), number(sp.Integer(0))), _TAIL_CELLS, CAREFUL_BITS)
-    there, beyond, one = number(end), _Beyond(noise), number(_ONE_NOISE_LAW)
+    there, beyond, one = number(end), _Beyond(noise), number(_ONE)
     at_edge = Holomorphic(last.ratio, Y)
 
     def mean() -> arb:
@@ -258,7 +235,7 @@ def cut_laws(noise: Noise, smooth: float, ratio: float) -> tuple[SmoothLaw, Smoo
     return lower, upper
 
 
-def far_ratio(noise: Noise) -> float:
+def far_ratio(noise: AdditiveNoise) -> float:
     """Return about the ratio f(y - 1)/f(y) beyond which f(y - 1) has a mass of less than 2^-64."""
     ratio, y = Holomorphic(noise.sides()[-1].ratio, Y), arb(1)
     with at_precision(64):
@@ -268,28 +245,28 @@ def far_ratio(noise: Noise) -> float:
 
 
 def _mirrored(
-    noise: Noise, pieces: list[Piece], atoms: list[Atom], singular: tuple[tuple[Number, Number], ...] = ()
+    noise: AdditiveNoise, pieces: list[Piece], atoms: list[Atom], singular: tuple[tuple[Number, Number], ...] = ()
 ) -> SmoothLaw:
     """Return the law whose right half is given."""
-    half = number(_HALF_NOISE_LAW)
+    half = number(_HALF)
     right = SmoothLaw(tuple(pieces), tuple(atoms), lambda: (1 - 2 * noise.survival(half())).max(arb(0)), singular)
     left = right.swapped()
     return SmoothLaw(right.pieces + left.pieces, right.atoms + left.atoms, right.null, singular + left.singular)
 
 
 @lru_cache(maxsize=256)
-def _piece(noise: Noise, side: Side, end: sp.Expr) -> Piece:
+def _piece(noise: AdditiveNoise, side: Side, end: sp.Expr) -> Piece:
     return Piece(
         number(side.start),
         number(end),
         Holomorphic(side.density0, Y),
-        Holomorphic(_ONE_NOISE_LAW, Y),
+        Holomorphic(_ONE, Y),
         Holomorphic(side.ratio, Y),
         _Beyond(noise),
     )
 
 
-def _tail(noise: Noise, side: Side) -> Piece:
+def _tail(noise: AdditiveNoise, side: Side) -> Piece:
     """Return the messages beyond the start of a side as a piece in another variable."""
     found = noise.tail(side.start)
     if found is None:
@@ -305,7 +282,7 @@ def _tail(noise: Noise, side: Side) -> Piece:
         number(sp.Integer(0)),
         number(start),
         Holomorphic(density, W),
-        Holomorphic(_ONE_NOISE_LAW, W),
+        Holomorphic(_ONE, W),
         Holomorphic(ratio, W),
         _BeyondTail(noise, formula),
     )
@@ -314,7 +291,7 @@ def _tail(noise: Noise, side: Side) -> Piece:
 class _Beyond:
     """Masses (A2, A0, A1) of the messages beyond y >= 1/2, where A2 is A0 = R(0) and A1 is R(1)."""
 
-    def __init__(self, noise: Noise) -> None:
+    def __init__(self, noise: AdditiveNoise) -> None:
         self.noise = noise
 
     def __call__(self, y: arb) -> tuple[arb, arb, arb]:
@@ -326,7 +303,7 @@ class _Beyond:
 class _BeyondTail:
     """The masses of messages that are not beyond y(w), up to a constant: they increase with w, as y falls."""
 
-    def __init__(self, noise: Noise, formula: sp.Expr) -> None:
+    def __init__(self, noise: AdditiveNoise, formula: sp.Expr) -> None:
         self.beyond, self.place = _Beyond(noise), compile_expression(formula, (W,))
 
     def __call__(self, w: arb) -> tuple[arb, arb, arb]:
@@ -336,7 +313,7 @@ class _BeyondTail:
         return -mass, -mass0, -mass1
 
 
-def _mass(noise: Noise, side: Side) -> Number:
+def _mass(noise: AdditiveNoise, side: Side) -> Number:
     start, beyond = number(side.start), _Beyond(noise)
     end = None if side.end == sp.oo else number(side.end)
     return lambda: beyond(start())[0] - (arb(0) if end is None else beyond(end())[0])

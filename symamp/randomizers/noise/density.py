@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -630,17 +629,6 @@ def _check_slopes(formula: sp.Expr, slope: sp.Expr, bend: sp.Expr) -> None:
 
 @lru_cache(maxsize=64)
 def _in_balls(formula: sp.Expr) -> Callable[[arb], arb]:
-    """Return a formula in y, error functions included, as a function of balls."""
-    if not formula.has(sp.erfc, sp.erf):
-        compiled = Holomorphic(formula, Y)
-        return lambda at: compiled(acb(at)).real
-    inner = [_in_balls(a) for a in formula.args]
-    if isinstance(formula, sp.erfc):
-        return lambda at: inner[0](at).erfc()
-    if isinstance(formula, sp.erf):
-        return lambda at: inner[0](at).erf()
-    if not isinstance(formula, sp.Add | sp.Mul):
-        other = Problem(f"{formula} has other functions than exponentials, powers and error functions")
-        raise UndecidedOrderError("density", other, "bound the messages")
-    combine = operator.add if isinstance(formula, sp.Add) else operator.mul
-    return lambda at: reduce(combine, [part(at) for part in inner])
+    """Return a formula in y as a function of balls."""
+    compiled = Holomorphic(formula, Y)
+    return lambda at: compiled(acb(at)).real

@@ -15,13 +15,13 @@ from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.decomposition import Component
 from symamp.decompositions.to_law import number
 from symamp.decompositions.worst_pair import WorstPair
-from symamp.errors import ArgumentError, Problem
+from symamp.errors import ArgumentError
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.reading import exact_number
-from symamp.randomizers.finite import FiniteMechanism, distance
+from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, W, Z
-from symamp.randomizers.noise.nearby import Nearby
+from symamp.randomizers.noise.nearby import Nearby, distance_within
 
 # ------------------------------------------------------------------------------- Laplace noise on an interval of inputs
 
@@ -97,13 +97,7 @@ class Laplace(AdditiveNoise):
         >>> Laplace(eps0=2).near("1/2").variation_ratio()
         VariationRatio(p=E, beta=1 - exp(-1/2), q=exp(2))
         """
-        d = distance(neighbours)
-        if sign(1 - d) < 0:
-            raise ArgumentError(
-                "neighbours", neighbours, "a distance of at most 1, the length of the interval of inputs"
-            )
-        if self.parameters:
-            raise ArgumentError("neighbours", Problem(f"{self!r} has no number for eps0"), "give it by .at(eps0=...)")
+        d = distance_within(self, neighbours)
         eps0 = self["eps0"]
         known = VariationRatio(sp.exp(eps0 * d), 1 - sp.exp(-eps0 * d / 2), self.local_ratio())
         return Nearby(f"{self!r}.near({d})", known, (_cells(eps0, d),), self)
