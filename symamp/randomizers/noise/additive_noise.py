@@ -19,6 +19,7 @@ from symamp.decompositions.printing import axes_for, latex
 from symamp.decompositions.to_law import level_of, number
 from symamp.decompositions.worst_pair import WorstPair
 from symamp.errors import ExpressionError, Problem, SymampError, UndecidedOrderError, VerificationError
+from symamp.formulas.order import compare, ordered
 from symamp.formulas.parameter import admissible_points
 from symamp.laws.density import Piece, SmoothLaw, finite_sandwich
 from symamp.laws.law import Atom, Level, Number
@@ -31,7 +32,6 @@ from symamp.randomizers.family import Parametrised
 from symamp.randomizers.mechanism import SubjectBase
 
 # Width against time: laws of noise are cut, and enclosed cell by cell, where they are not analytic as a whole.
-_ORDER_BITS = 512  # at which ends of intervals are ordered
 _TAIL_CELLS = 200  # of the part of a law that is cut
 _NEGLIGIBLE_TAIL = 2.0**-64  # mass beyond which heavy tails are cut
 _LARGEST_CUT_RATIO = 1e300  # where ratios are unbounded
@@ -91,16 +91,15 @@ def sides_of(arcs: tuple[Arc, ...]) -> tuple[Side, ...]:
     """Return the messages right of 1/2 for the inputs 0 and 1, cut where a formula changes."""
     kinks = [a.start for a in arcs if a.start != 0] + [arcs[-1].end]
     cuts = [_ONE, *(k + shift for k in kinks for shift in (-1, 0, 1) if k != sp.oo), _ONE - kinks[0]]
-    inner = [c for c in cuts if c not in (sp.oo, -sp.oo) and _compare(c, _HALF) > 0]
-    ordered = [_HALF, *_sorted(inner)]
-    return tuple(_sides(arcs, ordered))
+    inner = [c for c in cuts if c not in (sp.oo, -sp.oo) and compare(c, _HALF) > 0]
+    return tuple(_sides(arcs, [_HALF, *ordered(inner)]))
 
 
 def _sides(arcs: tuple[Arc, ...], cuts: list[sp.Expr]) -> Iterator[Side]:
     ends = [*cuts[1:], sp.oo] if arcs[-1].end == sp.oo else cuts[1:]
     for start, end in zip(cuts, ends, strict=False):
         middle = start + 1 if end == sp.oo else (start + end) / 2
-        left = _compare(middle, _ONE) < 0
+        left = compare(middle, _ONE) < 0
         f0 = _density(arcs, middle).subs(Z, Y)
         f1 = _density(arcs, 1 - middle if left else middle - 1).subs(Z, 1 - Y if left else Y - 1)
         if f0 != 0:
@@ -144,35 +143,9 @@ def joined(sides: Sequence[Side]) -> list[Side]:
 
 def _density(arcs: tuple[Arc, ...], z: sp.Expr) -> sp.Expr:
     for arc in arcs:
-        if arc.end == sp.oo or _compare(z, arc.end) < 0:
+        if arc.end == sp.oo or compare(z, arc.end) < 0:
             return arc.density
     return sp.Integer(0)
-
-
-def _sorted(values: list[sp.Expr]) -> list[sp.Expr]:
-    found: list[sp.Expr] = []
-    for value in values:
-        place = len(found)
-        while place and _compare(value, found[place - 1]) < 0:
-            place -= 1
-        if not place or _compare(value, found[place - 1]) > 0:
-            found.insert(place, value)
-    return found
-
-
-def _compare(a: sp.Expr, b: sp.Expr) -> int:
-    """Return the sign of a - b for constants."""
-    if a == b:
-        return 0
-    with at_precision(_ORDER_BITS):
-        difference = number(sp.sympify(a - b))()
-        if difference > 0 or difference < 0:
-            return 1 if difference > 0 else -1
-    if sp.simplify(a - b) == 0:
-        return 0
-    raise UndecidedOrderError(
-        "order", Problem(f"{_ORDER_BITS} bits do not order {a} and {b}"), "change them by a little"
-    )
 
 
 # -------- The laws of additive noise at the inputs 0 and 1: pieces and atoms right of 1/2, mirrored; long tails are cut

@@ -26,7 +26,7 @@ from symamp.errors import (
     VerificationError,
 )
 from symamp.formulas.normal_form import normal
-from symamp.formulas.order import is_zero, sign, strictly_positive
+from symamp.formulas.order import is_zero, ordered, sign, strictly_positive
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Number
 from symamp.numbers.rationals import fmpq_of, rational_below
@@ -68,11 +68,9 @@ def stretches(formulas: tuple[sp.Expr, ...], low: sp.Expr, high: sp.Expr, others
     >>> [(s.start, s.end) for s in stretches((sp.Abs(Y - 1),), sp.Integer(0), sp.oo, ())]
     [(0, 1), (1, oo)]
     """
-    found: list[sp.Expr] = [e for e in (low, high) if e.is_finite]
-    for cut in (*(c for f in formulas for c in _corners(f)), *others):
-        if (low.is_infinite or sign(cut - low) > 0) and (high.is_infinite or sign(high - cut) > 0):
-            _insert(found, cut)
-    ends = [*([low] if low.is_infinite else []), *found, *([high] if high.is_infinite else [])]
+    cuts = (*(c for f in formulas for c in _corners(f)), *others)
+    inner = (c for c in cuts if (low.is_infinite or sign(c - low) > 0) and (high.is_infinite or sign(high - c) > 0))
+    ends = [low, *ordered(inner), high]
     return [Stretch(a, b, _between(a, b)) for a, b in pairwise(ends)]
 
 
@@ -161,17 +159,6 @@ def _holds(condition: sp.Basic, inside: sp.Expr | Mapping[sp.Symbol, sp.Expr]) -
 
 def _at(e: sp.Expr, inside: sp.Expr | Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
     return e.xreplace(inside if isinstance(inside, Mapping) else {Y: inside})
-
-
-def _insert(found: list[sp.Expr], value: sp.Expr) -> None:
-    for k, other in enumerate(found):
-        order = sign(value - other)
-        if order == 0:
-            return
-        if order < 0:
-            found.insert(k, value)
-            return
-    found.append(value)
 
 
 def _between(a: sp.Expr, b: sp.Expr) -> sp.Expr:
