@@ -14,8 +14,6 @@ from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
 from symamp.randomizers.structures import Letter, OneHot
 
-# ----------------------------------------------- Apple's count mean sketch, CMS (Differential Privacy Team, Apple 2017)
-
 
 class CountMeanSketch(OneHot):
     """Draw j uniformly from k public hash functions h_j into [m] and send j with a noisy one-hot vector.
@@ -81,9 +79,6 @@ class CountMeanSketch(OneHot):
                     row[f"{j}{sent}"] = stays**agree * flips ** (m - agree) / k
             rows[f"{'z' if c else 'x'}{a}"] = row
         return FiniteMechanism(rows, name=repr(self))
-
-
-# ------------------------------------- Apple's Hadamard count mean sketch, HCMS (Differential Privacy Team, Apple 2017)
 
 
 class HadamardCountMeanSketch(Family):

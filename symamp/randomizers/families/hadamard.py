@@ -50,9 +50,6 @@ def sylvester(size: int) -> list[list[int]]:
     return matrix
 
 
-# ---------------------------------------------------- Hadamard response (Acharya, Sun, Zhang 2019), with a single block
-
-
 class HadamardResponse(Family):
     """Send a column y of the K by K Sylvester Hadamard matrix, with weight t = e^eps0 where H[x, y] = +1, else 1.
 
@@ -159,9 +156,6 @@ def _checked_last_row(value: object) -> int:
     if not number.is_Integer or number < 2:
         raise ArgumentError("D", number, accepted)
     return int(number)
-
-
-# ----------------------------- Hadamard response with several blocks (Acharya, Sun, Zhang 2019, general privacy regime)
 
 
 class BlockHadamardResponse(Family):

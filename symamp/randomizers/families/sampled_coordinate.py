@@ -17,8 +17,6 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
 
-# -------- One sampled coordinate through a channel: the message is (j, z), z depends on the state of coordinate j alone
-
 
 class StateChannel(Family):
     """A family whose message is (j, z): j uniform over the coordinates, z from P(z | state of coordinate j).
@@ -72,9 +70,6 @@ class StateChannel(Family):
             if number != 0
             for z in channel[seen[0]]
         )
-
-
-# -------- Harmony (Nguyen, Xiao, Yang, Hui, Shin, Shin 2016): one sampled coordinate through binary randomized response
 
 
 class Harmony(StateChannel):

@@ -122,9 +122,6 @@ def _below(z: sp.Expr, right: bool) -> sp.Expr:
     return 1 - sp.exp(-z) / 2 if right else sp.exp(z) / 2
 
 
-# ----------------- Laplace noise whose messages are clipped to the interval of inputs: the same law as without clipping
-
-
 class ClippedLaplace(Laplace):
     """Send x + Z clipped to [0, 1], for x in [0, 1] and Z with density (eps0/2) e^(-eps0 abs(z)).
 
@@ -151,9 +148,6 @@ class ClippedLaplace(Laplace):
     def worst_pair(self) -> WorstPair:
         """Return (0, 1), as for Laplace noise: messages with equal ratios are merged."""
         return WorstPair(("0", "1"), True, "Corollary 2 of Theorem P, and clipping (docs/proofs/worst_pair.md)")
-
-
-# ------------------------------------------------------------------------------ Gaussian noise on an interval of inputs
 
 
 class Gaussian(AdditiveNoise):
@@ -204,9 +198,6 @@ class Gaussian(AdditiveNoise):
         return 2.0 * (exp(min(1.0 / sigma**2, 300.0)) * phi(1.5) - 2.0 * phi(0.5) + phi(-0.5))
 
 
-# ------------------------------------------------------------------------------ Logistic noise on an interval of inputs
-
-
 class Logistic(AdditiveNoise):
     """Send x + Z for x in [0, 1], Z logistic with scale 1/eps0: f(z) = eps0 e^(-eps0 z)/(1 + e^(-eps0 z))^2.
 
@@ -240,9 +231,6 @@ class Logistic(AdditiveNoise):
     def tail(self, start: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
         """Return y = -log(w)/eps0: densities are rational in w = e^(-eps0 y)."""
         return -sp.log(W) / self["eps0"], sp.exp(-self["eps0"] * start)
-
-
-# -------------------------------------------------------------------------------- Cauchy noise on an interval of inputs
 
 
 class Cauchy(AdditiveNoise):
