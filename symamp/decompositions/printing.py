@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import sympy as sp
 from sympy.printing.latex import LatexPrinter
@@ -17,8 +18,6 @@ from symamp.numbers.optional import optional
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from symamp.decompositions.decomposition import Decomposition
 
 
 # --------------------------------------------------------------------------------------------- Where a picture is drawn
@@ -42,6 +41,30 @@ _E = sp.Symbol("E", positive=True)
 _LATEX_NAMES = {"eps0": r"\varepsilon_0", "eps": r"\varepsilon"}
 
 
+class Components(Protocol):
+    """What is shown of a decomposition."""
+
+    @property
+    def components(self) -> Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]:
+        """Triples (ratio0, ratio1, mass)."""
+
+    @property
+    def singular(self) -> Sequence[tuple[sp.Expr, sp.Expr]]:
+        """Masses under R(x0) and R(x1) without blanket."""
+
+    @property
+    def gamma(self) -> sp.Expr:
+        """Total mass of the components."""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that are still symbols."""
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The inputs (x0, x1)."""
+
+
 class Setting(NamedTuple):
     """The rows (R(x0)/m, R(x1)/m, mass, GPARV value), gamma, the singular masses and the legend of a table."""
 
@@ -52,7 +75,7 @@ class Setting(NamedTuple):
     legend: tuple[tuple[sp.Symbol, sp.Expr], ...]
 
 
-def setting(decomposition: Decomposition) -> Setting:
+def setting(decomposition: Components) -> Setting:
     """Return the decomposition in the short symbols of the papers, with their legend.
 
     >>> import symamp as sa
@@ -158,7 +181,7 @@ def _visible(expr: sp.Expr) -> str:
     return re.sub(r"\\left|\\right|\\frac|[{}\s]", "", latex(expr))
 
 
-def decomposition_latex(decomposition: Decomposition) -> str:
+def decomposition_latex(decomposition: Components) -> str:
     """Return a LaTeX table of components and GPARV values, with gamma and the legend."""
     shown = setting(decomposition)
     rows = [" & ".join(latex(cell) for cell in row) for row in shown.rows]
@@ -173,7 +196,7 @@ def decomposition_latex(decomposition: Decomposition) -> str:
     return r"$\displaystyle \begin{array}{l}" + r" \\[1em] ".join(lines) + r"\end{array}$"
 
 
-def triple_latex(others: tuple[str, ...], triples: tuple[Decomposition, ...]) -> str:
+def triple_latex(others: tuple[str, ...], triples: tuple[Components, ...]) -> str:
     """Return a LaTeX table of the triples (R(x0), R(x1), R(x)), one block of rows for each other input x."""
     head = r"x & R(x_0)/R(x) & R(x_1)/R(x) & \text{mass} & G "
     body = ""
@@ -187,7 +210,7 @@ def triple_latex(others: tuple[str, ...], triples: tuple[Decomposition, ...]) ->
     return r"$\displaystyle \begin{array}{l}" + table + r" \\[1em] " + legend + r"\end{array}$"
 
 
-def triple_text(others: tuple[str, ...], triples: tuple[Decomposition, ...]) -> str:
+def triple_text(others: tuple[str, ...], triples: tuple[Components, ...]) -> str:
     """Return the same as plain Unicode text."""
     from rich.table import Table
 
@@ -204,7 +227,7 @@ def triple_text(others: tuple[str, ...], triples: tuple[Decomposition, ...]) -> 
     return _rendered(table, ", ".join(_legend(triples[0])))
 
 
-def decomposition_table(decomposition: Decomposition) -> Table:
+def decomposition_table(decomposition: Components) -> Table:
     """Return a table for rich of components, masses and GPARV values."""
     from rich.table import Table
 
@@ -220,7 +243,7 @@ def decomposition_table(decomposition: Decomposition) -> Table:
     return table
 
 
-def decomposition_text(decomposition: Decomposition) -> str:
+def decomposition_text(decomposition: Components) -> str:
     """Return the table as plain Unicode text, with gamma and the legend below it."""
     return _rendered(decomposition_table(decomposition), gamma_line(decomposition))
 
@@ -237,7 +260,7 @@ def _rendered(table: Table, line: str) -> str:
     return "\n".join(row.rstrip() for row in out.getvalue().splitlines())
 
 
-def gamma_line(decomposition: Decomposition) -> str:
+def gamma_line(decomposition: Components) -> str:
     """Return one line that states gamma, the legend and the ranges of the free parameters.
 
     >>> import symamp as sa
@@ -248,7 +271,7 @@ def gamma_line(decomposition: Decomposition) -> str:
     return ", ".join([f"gamma = {text(shown.gamma)}", *_legend(decomposition)])
 
 
-def _legend(decomposition: Decomposition) -> list[str]:
+def _legend(decomposition: Components) -> list[str]:
     parts = [f"{symbol} = {text(value)}" for symbol, value in setting(decomposition).legend]
     ranges = ", ".join(p.describe() for p in decomposition.parameters)
     return [*parts[:-1], f"{parts[-1]}, for {ranges}" if ranges else parts[-1]]
