@@ -179,12 +179,7 @@ def envelope(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Envelope:
 
 
 def describes_all_inputs(mechanism: LocalRandomizer) -> bool:
-    """Return whether every input that another user may hold is described, for every pair; nothing is derived.
-
-    >>> import symamp as sa
-    >>> describes_all_inputs(sa.DBitFlip(k=5, d=2))
-    True
-    """
+    """Return whether every input that another user may hold is described, for every pair; nothing is derived."""
     if mechanism.numeric is not None:  # a table has no other inputs
         return True
     both_orders = (p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
@@ -200,10 +195,6 @@ def envelope_classes(mechanism: LocalRandomizer) -> tuple[Envelope, ...]:
     """Return one envelope for each class of ordered pairs with the same set of laws; the bound is their maximum.
 
     Pairs with equal blankets may differ here, so these classes are not those of ``pair_classes``.
-
-    >>> import symamp as sa
-    >>> len(envelope_classes(sa.RandomizedResponse()))
-    1
     """
     both_orders = dict.fromkeys(p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
     found: dict[object, Envelope] = {}

@@ -131,14 +131,7 @@ class Parametrised:
 
     @classmethod
     def check_names(cls, names: Iterable[str]) -> None:
-        """Raise ArgumentError unless all names are those of parameters.
-
-        >>> import symamp as sa
-        >>> sa.RandomizedResponse.check_names(["d"])
-        Traceback (most recent call last):
-        ...
-        symamp.errors.ArgumentError: parameter: got d, expected one of eps0, k
-        """
+        """Raise ArgumentError unless all names are those of parameters."""
         for name in names:
             if name not in cls.names():
                 raise ArgumentError("parameter", name, f"one of {', '.join(sorted(cls.names()))}")

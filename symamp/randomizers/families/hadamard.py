@@ -39,11 +39,7 @@ def sign_patterns(rows: Sequence[int]) -> list[tuple[tuple[int, ...], sp.Rationa
 
 
 def sylvester(size: int) -> list[list[int]]:
-    """Return the Hadamard matrix of Sylvester's construction, for tables; ``size`` is a power of two.
-
-    >>> sylvester(2)
-    [[1, 1], [1, -1]]
-    """
+    """Return the Hadamard matrix of Sylvester's construction, for tables; ``size`` is a power of two."""
     matrix = [[1]]
     while len(matrix) < size:
         matrix = [row + row for row in matrix] + [row + [-entry for entry in row] for row in matrix]

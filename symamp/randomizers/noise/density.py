@@ -331,11 +331,7 @@ _OF_SYMPY = (NotImplementedError, ValueError, TypeError, AttributeError, Recursi
 
 @lru_cache(maxsize=1024)
 def antiderivative(density: sp.Expr) -> sp.Expr | None:
-    """Return a formula whose derivative is proved to be the density, None if SymPy finds none, or none that is proved.
-
-    >>> antiderivative(sp.exp(-Y))
-    -exp(-y)
-    """
+    """Return a formula whose derivative is proved to be the density, None if SymPy finds none that is."""
     with suppress(SymampError, BasePolynomialError, *_OF_SYMPY):
         # Constants such as erf(1), and products of exponentials, lead SymPy astray.
         constant, moving = density.as_independent(Y, as_Add=False)
@@ -351,9 +347,6 @@ def integral(density: sp.Expr, start: sp.Expr | Number, end: sp.Expr | Number) -
 
     An end may be infinite where the antiderivative has the limit 0 there, as that of an exponential has.
     Raises UndecidedOrderError for other infinite ends.
-
-    >>> float(integral(sp.exp(-Y), sp.Integer(0), sp.oo)())
-    1.0
     """
     if density == 0:
         return lambda: arb(0)
