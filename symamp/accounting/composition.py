@@ -33,7 +33,8 @@ from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
-from symamp.settings.question import Query, Question, Rounds
+from symamp.settings.question import Query, Question
+from symamp.settings.rounds import Rounds
 from symamp.sums.inversion import log_of
 
 _DELTA_PER_WIDTH = 3.0

@@ -15,7 +15,8 @@ from symamp.certificates.rounds import Rounds as OfRounds
 from symamp.certificates.text import fraction_text
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
-from symamp.settings.question import Query, Rounds
+from symamp.settings.question import Query
+from symamp.settings.rounds import Rounds
 from symamp.sums.tilted import Plan
 
 # ---------------------------------------------------- What proves one end of a bracket about many rounds, as plain data

@@ -23,7 +23,8 @@ from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.reading import printable_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.bracket import Bracket, Interval, json_number, outward_decimal
-from symamp.settings.question import COVERED, Query, Question, Rounds
+from symamp.settings.question import Query, Question
+from symamp.settings.rounds import COVERED, Rounds
 
 _LOCAL_BUDGET, _COMPOSITION = "local budget", "composition"
 

@@ -24,30 +24,6 @@ from symamp.settings.users_who_differ import HeterogeneousUsers
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS, log_of
 
-# -------------------------------------------- Many rounds as a setting: what each is, in words, and how often it is run
-
-COVERED = (
-    "adaptive rounds with fresh randomness: mechanism, users (n or more) and all inputs may depend on earlier outputs; "
-    "not covered: memoised randomness, budgets chosen from the transcript"
-)
-
-
-@dataclass(frozen=True)
-class Rounds:
-    """Adaptive rounds with fresh randomness: each in words, with how often it is run."""
-
-    listed: tuple[tuple[str, int], ...]
-
-    @property
-    def mechanism(self) -> None:
-        """The one mechanism that all users run: there is none."""
-
-    def __repr__(self) -> str:
-        return " + ".join(f"{count:,} x ({text})" for text, count in self.listed)
-
-
-# -------------------------------- A question, its arguments checked once: about what, how many users, by which analysis
-
 _DOUBLE_DIGITS = 15
 """Digits that doubles can carry."""
 _ASKED = ("compared_ratio", "local_ratio", "members", "parameters", "variation_ratio")

@@ -59,16 +59,16 @@ class Stretch(NamedTuple):
     inside: sp.Expr
 
 
-def stretches(formulas: tuple[sp.Expr, ...], low: sp.Expr, high: sp.Expr, others: tuple[sp.Expr, ...]) -> list[Stretch]:
-    """Return the intervals between two messages, cut where a case of a formula in y changes, and at ``others``.
+def stretches(formulas: tuple[sp.Expr, ...], low: sp.Expr, high: sp.Expr) -> list[Stretch]:
+    """Return the intervals between two messages, cut where a case of a formula in y changes.
 
     Raises ArgumentError for a case that is not decided by linear expressions, UndecidedOrderError for ends whose order
     is not proved.
 
-    >>> [(s.start, s.end) for s in stretches((sp.Abs(Y - 1),), sp.Integer(0), sp.oo, ())]
+    >>> [(s.start, s.end) for s in stretches((sp.Abs(Y - 1),), sp.Integer(0), sp.oo)]
     [(0, 1), (1, oo)]
     """
-    cuts = (*(c for f in formulas for c in _corners(f)), *others)
+    cuts = (c for f in formulas for c in _corners(f))
     inner = (c for c in cuts if (low.is_infinite or sign(c - low) > 0) and (high.is_infinite or sign(high - c) > 0))
     ends = [low, *ordered(inner), high]
     return [Stretch(a, b, _between(a, b)) for a, b in pairwise(ends)]
@@ -117,7 +117,7 @@ def _corners(formula: sp.Expr) -> Iterator[sp.Expr]:
 
 def _root(argument: sp.Expr) -> Iterator[sp.Expr]:
     """Yield the messages at which an argument vanishes; more of them do no harm."""
-    for part in stretches((argument,), -sp.oo, sp.oo, ()) if has_cases(argument) else [None]:
+    for part in stretches((argument,), -sp.oo, sp.oo) if has_cases(argument) else [None]:
         slope, at_zero = _linear(argument if part is None else resolved(argument, part.inside))
         if sign(slope) != 0:
             yield -at_zero / slope

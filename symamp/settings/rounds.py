@@ -1,0 +1,24 @@
+"""Many rounds as a setting: what each is, in words, and how often it is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+COVERED = (
+    "adaptive rounds with fresh randomness: mechanism, users (n or more) and all inputs may depend on earlier outputs; "
+    "not covered: memoised randomness, budgets chosen from the transcript"
+)
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Adaptive rounds with fresh randomness: each in words, with how often it is run."""
+
+    listed: tuple[tuple[str, int], ...]
+
+    @property
+    def mechanism(self) -> None:
+        """The one mechanism that all users run: there is none."""
+
+    def __repr__(self) -> str:
+        return " + ".join(f"{count:,} x ({text})" for text, count in self.listed)
