@@ -335,7 +335,7 @@ def _descended(law: Law, levels: tuple[fmpq, ...], n: int, bits: int, limits: Li
     return descend(levels, point, settings.gap, limits)
 
 
-# --------------------- A round whose two worlds keep their order: one direction of composition, enclosed from both sides
+# -------------------- A round whose two worlds keep their order: one direction of composition, enclosed from both sides
 
 
 class DirectedRound(Round):

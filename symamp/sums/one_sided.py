@@ -283,7 +283,7 @@ class Line:
 
 
 def _at(coefficients: Sequence[arb] | Sequence[acb], angle: arb) -> acb:
-    """Return the polynomial with these coefficients at e^(i angle): Horner's boxes turn, and so only over few of them."""
+    """Return the polynomial at e^(i angle): by Horner's rule over few coefficients only, as its boxes turn."""
     x = acb(0, angle).exp()
     parts = [acb_poly(list(coefficients[i : i + _CHUNK]))(x) for i in range(0, len(coefficients), _CHUNK)]
     powers = [acb(1), acb(0, angle * _CHUNK).exp()]
@@ -332,6 +332,7 @@ def _block(
     summand: Summand, n: int, c: arb, step: arb, first: int, mass: arb, deviation: arb, allowance: arb
 ) -> tuple[int, arb]:
     """Return the last index of a block and a bound on the sum of |phi^n/w^2| over it."""
+
     def distance(u: arb) -> arb:
         modulus = abs(summand.phi(acb(c, u), _ROUGH_BITS)) / mass
         return (1 - modulus * modulus).lower().max(arb(0)).sqrt()

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
-
-import sympy as sp
 
 from symamp.accounting.composition import Composition
-from symamp.accounting.pairs import LARGEST_ROUNDS
 from symamp.accounting.privacy_profile import round_count
-from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.round import Round
-from symamp.accounting.tradeoff import TradeOff
-from symamp.errors import ArgumentError, Problem, SupportMismatchError
-from symamp.numbers.reading import budget, exact_number, failure_probability
+from symamp.errors import ArgumentError
 from symamp.numbers.surroundings import undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
 from symamp.settings.rounds import Rounds
-from symamp.training.rounds import Allocation, NormalRound, PoissonStep
-from symamp.training.steps import WITH_WITHOUT, GaussianStep, NoiseStep, Step, TableStep
+from symamp.training.rounds import Allocation
+from symamp.training.steps import WITH_WITHOUT, Step
 
 ADD_REMOVE, REPLACE = "add_remove", "replace"
 _COVERED = (
@@ -40,7 +33,7 @@ Counted = tuple[tuple[Round, int], ...]
 
 @dataclass(frozen=True)
 class Direction:
-    """One order of the two worlds: rounds that dominate all epochs, and rounds that some data attain (None: the same)."""
+    """One order of the two worlds: rounds that dominate an epoch, and rounds that some data attain (None: the same)."""
 
     name: str
     above: Counted
@@ -204,6 +197,6 @@ def _count(value: object, name: str) -> int:
 
 def _neighbours(value: object) -> str:
     if value not in (ADD_REMOVE, REPLACE):
-        told = f"{ADD_REMOVE!r}, an example is there or not, or {REPLACE!r}, it is another one: epsilon differs by 1.5 to 2"
+        told = f"{ADD_REMOVE!r}, an example is there or not, or {REPLACE!r}, it is another one: the budgets differ"
         raise ArgumentError("neighbours", value, told)
     return str(value)

@@ -30,7 +30,7 @@ from symamp.sums.density import enclose_smooth
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
 from symamp.sums.one_sided import MOST_FREQUENCIES, Line, Plan
-from symamp.training.steps import Shifts, Step
+from symamp.training.steps import AnyLaw, Shifts, Step
 
 # What is tuned: how close values are taken, against time. Every value is enclosed whatever these are.
 _FAR_BELOW, _CLOSE = 30.0, 6.0
@@ -40,7 +40,7 @@ _LEAST_LOG, _GRAIN = -30.0, 40.0
 _ROOM, _LARGER = 1.02, 1.1
 """How much farther than an estimate of eps a line of frequencies reaches, and the next one where that fails."""
 _ROUGHER, _SURE = (0.0, 8.0, 16.0), 0.8
-"""By how much larger errors are tried where frequencies are too many, and for which part of the most a line is begun."""
+"""By how much larger errors are tried where frequencies are too many, and for what part of the most a line is begun."""
 _GAP_OF_LAWS = Settings(gap=1e-6)
 _WIDTH, _WIDTH_OF_LAWS, _BITS = 1e-11, 1e-3, 192
 """About the relative widths of enclosures by lines and by laws of cells, and bits of comparisons."""
@@ -74,6 +74,10 @@ class OneEpoch(DirectedRound):
 
     def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
         """Return balls whose outer ends enclose the divergence."""
+        raise NotImplementedError
+
+    def reversed(self) -> OneEpoch:
+        """Return the other direction."""
         raise NotImplementedError
 
     def rough_root(self, log_delta: float) -> float:
@@ -182,7 +186,7 @@ class _Proved:
         return Trial(True if proved else None, miss)
 
 
-# --------------------------------------------------------------------- One of t steps, chosen uniformly for each example
+# -------------------------------------------------------------------- One of t steps, chosen uniformly for each example
 
 
 @dataclass(frozen=True)
@@ -262,7 +266,7 @@ class Allocation(OneEpoch):
             ends.append(found)
         return ends[0].lower, ends[-1].upper
 
-    def _laws(self, log_least: float) -> tuple[object, ...]:
+    def _laws(self, log_least: float) -> tuple[AnyLaw, ...]:
         found = self.step.laws(self.shifts, _GRAIN * (log_least // _GRAIN))
         turned = tuple(law.swapped() if self.swapped else law for law in found)
         return turned[:1] if found[0] is found[1] else turned
@@ -296,7 +300,7 @@ class Allocation(OneEpoch):
         return float(brentq(lambda eps: log_value(eps) - log_delta, 0.0, high)) if log_value(0.0) > log_delta else high
 
 
-# ----------------------------------------------- The Gaussian mechanism, and one step with Poisson sampling, closed forms
+# --------------------------------------------- The Gaussian mechanism, and one step with Poisson sampling, closed forms
 
 
 @dataclass(frozen=True)
@@ -396,20 +400,23 @@ class PoissonStep(OneEpoch):
             return low * scale, high * scale
 
     def _inside(self, level: Level) -> tuple[Level | None, Callable[[], arb]]:
+        """Return the level at which the base is asked, and what its divergence is multiplied by."""
         rate, e = self.rate, level.rational
+        excess, written = level.exponential_minus_one, level.text
         if self.direction == "remove":
             rational = None if e is None else 1 + (e - 1) / rate
-            eps = lambda: (level.exponential_minus_one() / rate).log1p()  # noqa: E731
-            return Level(eps, lambda: f"log1p(expm1({level.text})/({rate}))", rational), lambda: arb(rate)
-        # a = 1 - (1 - 1/E)/rate; the base is asked at 1/a, and what is found counts E rate a times.
-        part = lambda: 1 - level.exponential_minus_one() / (level.exponential() * rate)  # noqa: E731
+            inner = Level(lambda: (excess() / rate).log1p(), lambda: f"log1p(expm1({written})/({rate}))", rational)
+            return inner, lambda: arb(rate)
+
+        def missing() -> arb:  # (1 - 1/E)/rate; the base is asked at 1/(1 - this), and counts E rate (1 - this) times
+            return excess() / (level.exponential() * rate)
+
         with at_precision(_BITS):
-            if not part() > 0:
+            if not missing() < 1:
                 return None, lambda: arb(0)
         rational = None if e is None else 1 / (1 - (1 - 1 / e) / rate)
-        eps = lambda: -(-level.exponential_minus_one() / (level.exponential() * rate)).log1p()  # noqa: E731
-        inner = Level(eps, lambda: f"-log1p(-(1 - exp(-({level.text})))/({rate}))", rational)
-        return inner, lambda: level.exponential() * rate * part()
+        inner = Level(lambda: -(-missing()).log1p(), lambda: f"-log1p(-(1 - exp(-({written})))/({rate}))", rational)
+        return inner, lambda: level.exponential() * rate * (1 - missing())
 
     def rough_root(self, log_delta: float) -> float:
         """Return an eps at which the divergence is less than delta."""

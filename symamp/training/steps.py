@@ -323,9 +323,18 @@ class TableStep(Step):
         if any(s not in columns or columns[s] >= len(self.rows[0]) for s in shifts):
             what = Problem("the table does not say what other examples do")
             raise SupportMismatchError("neighbours", what, "add a third column, or take neighbours='add_remove'")
+        if -1 in shifts and not _opposite(self.rows):
+            what = Problem("the ratios to the column without do not run in opposite directions")
+            raise SupportMismatchError("rows", what, "give the two examples that are farthest apart")
         worlds = [[fmpq_of(row[columns[s]]) for row in self.rows] for s in shifts]
         law = _table_law(tuple(zip(*worlds, strict=True)))
         return law, law
+
+
+def _opposite(rows: tuple[tuple[sp.Rational, ...], ...]) -> bool:
+    """Return whether one ratio to the second column falls where the other rises."""
+    ratios = sorted((p / m, -r / m) for p, m, r in rows if m != 0)
+    return len(ratios) == len(rows) and all(a[1] <= b[1] for a, b in pairwise(ratios))
 
 
 @lru_cache(maxsize=64)
@@ -340,7 +349,7 @@ def _ball(x: fmpq) -> Callable[[], arb]:
     return lambda: arb(x)
 
 
-# ------------------------------------------------------------------------ Steps with a density that symamp knows already
+# ----------------------------------------------------------------------- Steps with a density that symamp knows already
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ def allocation(steps, selected, example, without):
     sets = list(combinations(range(steps), selected))
     messages = range(len(without))
     return {
-        y: sum(prod((example if i in s else without)[m] for i, m in enumerate(y)) for s in sets) * Fraction(1, len(sets))
+        y: sum(prod((example if i in s else without)[m] for i, m in enumerate(y)) for s in sets)
+        * Fraction(1, len(sets))
         for y in product(messages, repeat=steps)
     }
 
