@@ -9,7 +9,15 @@ import click
 
 from symamp.bounds.subject import Subject
 from symamp.command_line.mechanism_command import MechanismCommand
-from symamp.command_line.options import effort, neighbours, numbers, read_neighbours, written
+from symamp.command_line.options import (
+    effort,
+    neighbours,
+    numbers,
+    participation,
+    read_neighbours,
+    read_participation,
+    written,
+)
 from symamp.command_line.output import print_json, print_line, save_plot, write_points
 from symamp.literature.compare import Comparison
 from symamp.literature.compare import compare as compared
@@ -22,11 +30,21 @@ from symamp.literature.compare import compare as compared
 @numbers("--eps", help=">= 0: values of delta are compared.")
 @numbers("--names", metavar="NAMES", help="Only these bounds, separated by commas.")
 @neighbours
+@participation
 @effort
 @written
-def compare(found: Subject, neighbours: str, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any) -> None:
+def compare(
+    found: Subject,
+    neighbours: str,
+    participation: str | None,
+    csv: Path | None,
+    plot: Path | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
     """Every bound of the literature at one question, or over a grid of them, beside the certified truth."""
-    grid = compared(found, neighbours=read_neighbours(neighbours), **asked)
+    taking = read_participation(participation)
+    grid = compared(found, neighbours=read_neighbours(neighbours), participation=taking, **asked)
     write_points(csv, grid.to_csv)
     save_plot(grid.plot, plot)
     if as_json:
