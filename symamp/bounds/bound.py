@@ -496,12 +496,15 @@ give a table or a family
     def bound(self, setting: Setting) -> MaxOverPairs:
         """Return the bound for a setting; SupportMismatchError with the reason if it fails a hypothesis."""
         taking = setting.participation
+        return self.everyone(setting) if taking is None else taking.above(self.everyone(setting))
+
+    def everyone(self, setting: Setting) -> MaxOverPairs:
+        """Return what the bound for a setting is made of: the bound for a round in which everyone takes part."""
         self.check(setting)
-        parts = self.removed if taking is not None and taking.removal else self.parts
+        parts = self.removed if setting.participation is not None and setting.participation.removal else self.parts
         assert parts is not None
         found = parts(setting.randomizers[0])
-        whole = found if isinstance(found, MaxOverPairs) else MaxOverPairs.of(found)
-        return whole if taking is None else taking.above(whole)
+        return found if isinstance(found, MaxOverPairs) else MaxOverPairs.of(found)
 
     def unsupported_reason(self, setting: Setting) -> str | None:
         """Return None if the setting meets all hypotheses, else the first one that it does not meet, and why."""

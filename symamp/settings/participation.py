@@ -211,7 +211,11 @@ class Participation:
         if table is not None and len(table.pairs) > _MOST_PARTS:
             wrong = Problem(f"the table compares {len(table.pairs)} pairs of inputs")
             raise SupportMismatchError("participation", wrong, f"at most {_MOST_PARTS}, or a family, or sa.PureLDP")
-        return MaxOverPairs.of(found for part in bound.parts for found in self.of(part))
+        return MaxOverPairs.of(self.parts(bound))
+
+    def parts(self, bound: MaxOverPairs) -> tuple[PairBound, ...]:
+        """Return every part of a bound in this setting, in all orders of the data sets."""
+        return tuple(found for part in bound.parts for found in self.of(part))
 
     def subject(self, subject: Subject) -> Subject:
         """Return the subject in this setting; itself where everyone takes part.
@@ -493,6 +497,11 @@ class TakingPart:
         """The triple, of which A2 may have a null symbol."""
         found = self.participation.triple(self.base.decomposition, self.worlds)
         return LawTriple(found.law, self.pair) if isinstance(found, LawTriple) else replace(found, pair=self.pair)
+
+    @property
+    def order(self) -> int:
+        """Which order of the data sets it is."""
+        return self.participation.worlds().index(self.worlds)
 
     @property
     def itself(self) -> Seen:
