@@ -17,7 +17,7 @@ from symamp.bounds.blanket import blanket_of_rows
 from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.densities import AboveDensities
 from symamp.bounds.few_users import HISTOGRAMS
-from symamp.bounds.hypotheses import Hypothesis
+from symamp.bounds.hypotheses import EVERYONE, Hypothesis
 from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.pairs_of_a_table import MOMENTS, common_tilt, open_pairs
 from symamp.bounds.reduction import is_triple
@@ -119,7 +119,7 @@ def certificate(claim: Claim) -> Data:
         {"quantity": claim.asked.quantity, **stated},
         settings,
         sides,
-        supposed((*claim.above, *(above.found if above else ()))),
+        supposed((*claim.above, *(above.found if above else ())), question.subject.participation is None),
     )
 
 
@@ -167,10 +167,11 @@ def setting(
     }
 
 
-def supposed(found: Iterable[Evidence]) -> list[str]:
+def supposed(found: Iterable[Evidence], everyone: bool = True) -> list[str]:
     """Return what the theorems suppose that stand behind some evaluations, and no data of a certificate show."""
     bounds = [BOUNDS[e.part.method] for e in found if e.part.method in BOUNDS]
-    return sentences(h for bound in bounds for h in bound.hypotheses)
+    known = () if everyone else (EVERYONE,)
+    return sentences(h for bound in bounds for h in bound.hypotheses if h not in known)
 
 
 def sentences(hypotheses: Iterable[Hypothesis]) -> list[str]:

@@ -18,7 +18,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.decomposition import Component, Decomposition, LawTriple
 from symamp.decompositions.to_law import law_of, number
-from symamp.errors import ArgumentError, Problem, SupportMismatchError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, SymampError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import Parameter
@@ -336,7 +336,7 @@ def checked_participation(given: object) -> Participation:
 def _number_of(colluders: object) -> int:
     try:
         return 0 if colluders in (0, "0") else users(colluders)
-    except ArgumentError:
+    except SymampError:
         wanted = "a number of colluders who are fixed beforehand; who depends on reports or data is not covered"
         raise ArgumentError("colluders", colluders, wanted) from None
 
@@ -374,7 +374,7 @@ def _batches_of(given: object) -> int | str | tuple[tuple[int, int], ...] | None
         return tuple(sorted((users(size), users(count)) for size, count in given.items()))
     try:
         return users(given)
-    except ArgumentError:
+    except SymampError:
         wanted = "the users of the victim's batch, {users: number of batches}, or 'drawn'; data must not decide them"
         raise ArgumentError("batches", given, wanted) from None
 
