@@ -191,7 +191,6 @@ class GivenProfile(RoundProfile):
 
     @property
     def round(self) -> Round:
-        """The round."""
         return self.found
 
     def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:

@@ -63,8 +63,8 @@ def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, sp
 def below(known: Described, part: PairBound, at: At, found: Evidence, n: int) -> Data:
     """Return a certified evaluation of a pair of data sets as data."""
     if (taking := taking_part(part)) is not None:
-        held = {"pair": known.pair(taking.base.pair), "others": known.others(taking.base.dataset)}
-        return {"kind": "data set"} | held | _of_setting(taking, part, at, found, n)
+        own = {"pair": known.pair(taking.base.pair), "others": known.others(taking.base.dataset)}
+        return {"kind": "data set", **own} | _of_setting(taking, part, at, found, n)
     pair = {"pair": known.pair(part.pair)}
     if isinstance(part, CountedUsers):
         return {"kind": "histograms"} | pair | {"others": list(part.held)}
@@ -101,17 +101,14 @@ def participation(given: Participation, n: int) -> Data:
 def _of_setting(taking: TakingPart, part: PairBound, at: At, found: Evidence, n: int) -> Data:
     """Return the order of the data sets of a removal, and the evaluation for each number of users."""
     order = {"order": taking.order} if taking.participation.removal else {}
+    limit = {"evaluator": "limit", "plan": None}
+    if not isinstance(part, OverNumbers):
+        return order | (limit if at is LIMIT else _visible(evaluation(found, n)))
     if at is LIMIT:
-        limit = {"evaluator": "limit", "plan": None}
-        many = isinstance(part, OverNumbers)
-        return order | (
-            {"each": [limit for _ in part.over.numbers(n)]} if isinstance(part, OverNumbers) and many else limit
-        )
-    if isinstance(part, OverNumbers):
-        assert at.level is not None
-        each = part.each(at.level, n, Settings(gap=_GAP_OF_NUMBERS))
-        return order | {"each": [_visible(evaluation(e, m)) for _, m, e in each]}
-    return order | _visible(evaluation(found, n))
+        return order | {"each": [limit for _ in part.over.numbers(n)]}
+    assert at.level is not None
+    each = part.each(at.level, n, Settings(gap=_GAP_OF_NUMBERS))
+    return order | {"each": [_visible(evaluation(e, m)) for _, m, e in each]}
 
 
 def _visible(how: Data) -> Data:

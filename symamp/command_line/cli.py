@@ -11,20 +11,21 @@ import click
 
 from symamp import __version__, verifier
 from symamp.bounds.subject import Subject
-from symamp.command_line.compare_command import compare
 from symamp.command_line.compose import compose, renyi, tradeoff
 from symamp.command_line.curves import COMMANDS
 from symamp.command_line.failure import guarded
-from symamp.command_line.heterogeneous_command import crowd
-from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.options import (
+    GroupWord,
+    MechanismCommand,
     as_json,
     certificate,
     described,
     effort,
+    eps_or_delta,
     gap,
     method,
     neighbours,
+    numbers,
     participation,
     read_gap,
     read_neighbours,
@@ -40,15 +41,16 @@ from symamp.command_line.output import (
     print_json,
     print_pieces,
     print_table,
-    write_certificate,
 )
 from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError
+from symamp.numbers.reading import asked
 from symamp.questions.answer import Answer
 from symamp.questions.profile import Profile
 from symamp.randomizers.catalogue import named
 from symamp.schemas.validation import schema_names, schema_text
 from symamp.settings.question import Question
+from symamp.settings.users_who_differ import heterogeneous
 
 question = together(
     click.option("--n", required=True, metavar="NUMBER", help="Number of users, such as 1e6."),
@@ -121,11 +123,41 @@ def _answer(
         taking = read_participation(participation)
         profile = Profile(Question.of(found, n, method, read_neighbours(neighbours), taking), progress)
         answer = ask(profile, gap=read_gap(gap), effort=effort)
-    if not write_certificate(answer.certificate, certificate):
-        print_answer(answer, as_json)
+    print_answer(answer, certificate, as_json)
 
 
-for command in (compare, compose, crowd, renyi, tradeoff, *COMMANDS):
+@app.command()
+@click.argument("groups", nargs=-1, required=True, metavar="GROUP...", type=GroupWord())
+@click.option("--shuffled", type=click.Choice(["messages", "data"]), required=True, help="What the shuffler permutes.")
+@eps_or_delta
+@numbers("--honest", help="How many users of each group do not collude, such as 400,100.")
+@click.option("--dropout", default="0", metavar="NUMBER", help="Chance that another user's message is lost unseen.")
+@click.option("--victim", type=int, metavar="GROUP", help="Only victims of this group: 0 is the first.")
+@gap
+@effort
+@certificate
+@as_json
+def crowd(
+    groups: tuple[tuple[int, Subject], ...],
+    delta: str | None,
+    eps: str | None,
+    honest: list[str] | None,
+    victim: int | None,
+    gap: str,
+    effort: str,
+    certificate: Path | None,
+    as_json: bool,
+    **model: str,
+) -> None:
+    """Certified bracket for users who differ. A GROUP is NUMBER:MECHANISM:PARAMETERS, such as 500:krr:k=10,eps0=1."""
+    counts = None if honest is None else [0 if x == "0" else x for x in honest]
+    found = heterogeneous(groups, honest=counts, **model)
+    (quantity, given), profile = asked(delta, eps), Profile(Question.of_users(found, victim))
+    ask = profile.epsilon if quantity == "epsilon" else profile.delta
+    print_answer(ask(given, gap=read_gap(gap), effort=effort), certificate, as_json)
+
+
+for command in (compose, renyi, tradeoff, *COMMANDS):
     app.add_command(command)
 
 

@@ -41,8 +41,8 @@ class Inverse(ShownAsText):
 
     ``quantity`` is "eps0" or "n". ``private`` and ``not_private`` are the two answers for delta that prove the ends:
     the first has ``upper`` <= delta, the second ``lower`` > delta; None where an end needs no proof or has none.
-    ``monotone`` says why privacy holds on the whole safe side and fails on the whole other side; it is None where that
-    is not proved, and then each end is a statement about itself alone.
+    ``monotone`` says why every smaller eps0 (every larger n) than the safe end is private too, and every larger eps0
+    (smaller n) than the other end is not; it is None where that is not proved: then each end speaks of itself alone.
 
     Plain data: it can be pickled, compared and hashed.
 

@@ -61,7 +61,6 @@ class ConstantMechanism(Mechanism):
         return ()
 
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """None."""
         return ()
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
@@ -70,7 +69,6 @@ class ConstantMechanism(Mechanism):
         return (Orbit("-", one, (one,) * len(distinguished)),)
 
     def key(self) -> tuple[object, ...]:
-        """Return the name."""
         return ("silent",)
 
     def decomposed(self, pair: tuple[str, str], other: str | None) -> Decomposition:
@@ -79,7 +77,6 @@ class ConstantMechanism(Mechanism):
         return Decomposition((Component(one, one, one),), pair=pair)
 
     def composed_ratio(self) -> sp.Expr:
-        """Return 1."""
         return sp.Integer(1)
 
     def __repr__(self) -> str:
@@ -102,7 +99,6 @@ class NoiseTriple(EnclosedDecomposition):
 
     @property
     def gamma(self) -> sp.Expr:
-        """Total mass of A2 outside the null symbol."""
         return self.noise.gamma() if self.other is None else sp.Integer(1)
 
     @property
@@ -125,7 +121,6 @@ class NoiseTriple(EnclosedDecomposition):
         return below, above
 
     def swapped(self) -> NoiseTriple:
-        """Return the triple of the other order of the pair."""
         return NoiseTriple(self.noise, (self.pair[1], self.pair[0]), self.other)
 
     def signature(self) -> tuple[frozenset[object], frozenset[object]]:  # type: ignore[override]
@@ -168,7 +163,6 @@ class NoisePart(Mechanism):
         return NoisePart(noise)
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Return the ends."""
         return (("0", _END),)
 
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
@@ -180,7 +174,6 @@ class NoisePart(Mechanism):
         raise SupportMismatchError("mechanism", Problem(f"the messages of {self!r} are not listed"), "ask its parts")
 
     def key(self) -> tuple[object, ...]:
-        """Return the noise."""
         return ("noise", self.sent.key())
 
     def decomposed(self, pair: tuple[str, str], other: str | None) -> Decomposition:
@@ -198,7 +191,6 @@ class NoisePart(Mechanism):
         return "0", _END
 
     def composed_ratio(self) -> sp.Expr:
-        """Return e^eps0 of the noise."""
         return self.sent.local_ratio()
 
     def at(self, /, **values: object) -> NoisePart:
@@ -331,7 +323,6 @@ class Combined(Mechanism):
         return self.neighbours == "all" and all(p.compares_all for p in self.parts)
 
     def are_compared(self, x0: str, x1: str) -> bool:
-        """Return whether two inputs, given by their labels, are compared."""
         return self._are_compared(self._labels[x0], self._labels[x1])
 
     def _are_compared(self, x0: Choice, x1: Choice) -> bool:
@@ -614,7 +605,6 @@ class Joint(Combined):
     name = "joint"
 
     def key(self) -> tuple[object, ...]:
-        """Return the parts in their order."""
         return ("joint", self.neighbours, *self.parts)
 
     def composed_ratio(self) -> sp.Expr:
@@ -697,11 +687,9 @@ class Parallel(Combined):
         return tuple(zip(self.weights, self.parts, strict=True))
 
     def key(self) -> tuple[object, ...]:
-        """Return the weighted parts in their order."""
         return ("parallel", self.neighbours, *zip(self.weights, self.parts, strict=True))
 
     def composed_ratio(self) -> sp.Expr:
-        """Return the largest of the parts' ratios."""
         return largest([largest_ratio(p) for p in self.parts], self.parameters)
 
     def _composed(self, found: list[Decomposition], pair: tuple[str, str], *, complete: bool) -> Decomposition:

@@ -29,8 +29,7 @@ from symamp.formulas.parameter import Parameter
 from symamp.numbers.substitution import put
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism
-from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share
-from symamp.randomizers.structures.one_hot import Letter, OneHot
+from symamp.randomizers.structures import ExchangeableSets, Letter, OneHot, Share
 
 # ---------------------------- What describes a family: its messages as data, and the checks that the parts fit together
 
@@ -208,7 +207,6 @@ class DescribedFamily(Family):
         return member(replace(self.data, table=table), self._given())
 
     def key(self) -> tuple[object, ...]:
-        """Return the description, the values and the ranges of the free parameters."""
         return (self.data, *self.values.items(), self.parameters)
 
     def _given(self) -> dict[str, object]:

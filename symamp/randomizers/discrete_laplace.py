@@ -98,7 +98,6 @@ class DiscreteLaplace(Parametrised, Mechanism):
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Return the names of the parameters."""
         return ("B", "eps0")
 
     def at(self, /, **values: object) -> DiscreteLaplace:
@@ -111,7 +110,6 @@ class DiscreteLaplace(Parametrised, Mechanism):
         return DiscreteLaplace(**given)
 
     def key(self) -> tuple[object, ...]:
-        """Return the class, B, and the budget."""
         return (*super().key(), self.B)
 
     @staticmethod
@@ -125,7 +123,6 @@ class DiscreteLaplace(Parametrised, Mechanism):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The ends."""
         return ("0", str(self.B))
 
     def pairs(self) -> tuple[tuple[str, str], ...]:

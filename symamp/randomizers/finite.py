@@ -344,7 +344,6 @@ class FiniteMechanism(Mechanism):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The labels of the rows."""
         return self._inputs
 
     @property
@@ -393,7 +392,6 @@ class FiniteMechanism(Mechanism):
         return found
 
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """All inputs outside the pair."""
         return tuple(x for x in self._inputs if x not in pair)
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
@@ -407,7 +405,6 @@ class FiniteMechanism(Mechanism):
         )
 
     def key(self) -> tuple[object, ...]:
-        """Return labels, entries and assumptions."""
         return self._key
 
     @cached_property

@@ -227,7 +227,6 @@ class CommonBlanket(GroupSum):
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The ordered pair of inputs that is compared."""
         return self.compared
 
     @property

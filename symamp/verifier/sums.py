@@ -182,7 +182,7 @@ class _Tilted:
 
 
 class _Poisson(_Tilted):
-    """A constant and a Poisson number of draws, n in the mean, tilted: of n E[e^(theta G)] tilted draws, in the mean."""
+    """A constant and a Poisson number of draws, n in the mean, tilted: of n E[e^(theta G)] tilted ones in the mean."""
 
     def __init__(self, group: Group, theta: arb, shift: arb) -> None:
         super().__init__(group, theta)

@@ -26,7 +26,7 @@ LIMIT, VISIBLE = "limit", "visible"
 
 def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
     """Return the shape of the evidence."""
-    found = {"pair": (int, int)} | ({} if above else {"others": [(int, str)]})
+    found: dict[str, Any] = {"pair": (int, int)} | ({} if above else {"others": [(int, str)]})
     if isinstance(data, dict) and "order" in data:
         found |= {"order": int}
     if isinstance(data, dict) and "each" in data:
@@ -38,6 +38,7 @@ def blanket(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose upper end bounds the divergence of a pair, whatever the other users hold."""
     mechanism, pair, taking = at.common(what), (data["pair"][0], data["pair"][1]), at.setting.participation
     if taking is None:
+        _require_plain(data, what)
         return _of_triple(at, mechanism.triple(pair), data, up, what)
     return _seen(at, taking, taking.base(mechanism, pair), data, up, what)
 
@@ -56,6 +57,7 @@ def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     found = (owner.triple(pair, weights) if weights else itself(owner, pair, what)).sampled(at.rate)
     if at.setting.participation is not None:
         return _seen(at, at.setting.participation, found, data, up, what)
+    _require_plain(data, what)
     if at.eps == "inf":
         check.require(not up and data["evaluator"] == LIMIT, f"{what}: eps = inf is for evaluator limit, below")
         return _limit(at, found)
@@ -67,6 +69,10 @@ def itself(owner: Mechanism, pair: Pair, what: str) -> Triple:
     require(isinstance(owner, Triples), f"{what}: no input of other users")
     assert isinstance(owner, Triples)
     return owner.itself(pair)
+
+
+def _require_plain(data: dict[str, Any], what: str) -> None:
+    require("order" not in data and "each" not in data, f"{what}: evidence about users who do not all take part")
 
 
 def _seen(at: At, taking: Participation, base: Triple, data: dict[str, Any], up: bool, what: str) -> Number:

@@ -81,11 +81,10 @@ def _world(rng: Random) -> World:
 def _not_everyone(rng: Random, group: Group) -> World:
     """Reports are lost or leak, or one is removed: of few users, for leaks make many messages."""
     group = replace(group, users=min(group.users, 3))
-    takes_part = rng.choice((Everyone(), OthersLost(1 - _share(rng)), OthersLost(1 - _share(rng)), Poisson(_share(rng))))
+    lost = OthersLost(1 - _share(rng))
+    takes_part = rng.choice((Everyone(), lost, lost, Poisson(_share(rng))))
     leaks = ZERO if rng.random() < 0.5 else _share(rng)
-    hidden = isinstance(takes_part, OthersLost) and takes_part.chance or isinstance(takes_part, Poisson) and (
-        takes_part.rate < 1
-    )
+    hidden = getattr(takes_part, "chance", 0) > 0 or getattr(takes_part, "rate", 1) < 1
     if hidden and rng.random() < 0.5:
         group = replace(group, neighbours=Removed())
     if leaks:

@@ -50,7 +50,6 @@ class DBitFlip(Family):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Up to four buckets stand for all."""
         return tuple(f"x{i}" for i in range(self.count("k")))
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -90,7 +89,6 @@ class DBitFlip(Family):
         return tuple(found)
 
     def message_bits(self) -> sp.Expr:
-        """Return the number of d-subsets, and d for the bits."""
         return sp.log(sp.binomial(self["k"], self["d"]), 2) + self["d"]
 
     def table(self) -> FiniteMechanism:

@@ -28,7 +28,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.unevaluated import binomial, long_power
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
-from symamp.randomizers.structures.disjoint_cover import AVERAGE, DisjointCover, with_average
+from symamp.randomizers.structures import AVERAGE, DisjointCover, with_average
 
 _Corner = tuple[int, ...]
 

@@ -8,7 +8,7 @@ import sympy as sp
 
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
-from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share
+from symamp.randomizers.structures import ExchangeableSets, Share
 
 
 class LocalHashing(ExchangeableSets):
@@ -55,7 +55,6 @@ class LocalHashing(ExchangeableSets):
         )
 
     def message_bits(self) -> sp.Expr:
-        """Return that of a function, written out, and a value."""
         return (self["D"] + 1) * sp.log(self["l"], 2)
 
     def table(self) -> FiniteMechanism:

@@ -36,7 +36,6 @@ class OneBitMean(Family):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The end points and the midpoint."""
         return "0", "1", "1/2"
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -55,7 +54,6 @@ class OneBitMean(Family):
         return tuple(found)
 
     def message_bits(self) -> sp.Expr:
-        """Return 1."""
         return sp.Integer(1)
 
     def mean_variance(self) -> sp.Expr:

@@ -1,4 +1,4 @@
-"""k-ary randomized response (Warner 1965; Kairouz, Bonawitz, Ramage 2016)."""
+"""k-ary randomized response, and the exponential mechanism on equidistant options, which is one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import sympy as sp
 
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.finite import FiniteMechanism, check_size
-from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share
+from symamp.randomizers.structures import ExchangeableSets, Share
+
+# ---------------------------------------------- k-ary randomized response (Warner 1965; Kairouz, Bonawitz, Ramage 2016)
 
 
 class RandomizedResponse(ExchangeableSets):
@@ -42,7 +44,6 @@ class RandomizedResponse(ExchangeableSets):
         return (Share("", sp.Integer(1), sp.Integer(0), rest),) if inside == 1 else ()
 
     def message_bits(self) -> sp.Expr:
-        """Return log2 k."""
         return sp.log(self["k"], 2)
 
     def table(self) -> FiniteMechanism:
@@ -53,3 +54,36 @@ class RandomizedResponse(ExchangeableSets):
         return FiniteMechanism(
             {x: {y: (t if x == y else 1) / (t + k - 1) for y in labels} for x in labels}, name=repr(self)
         )
+
+
+# --------------------------------------------- The exponential mechanism (McSherry, Talwar 2007) on equidistant options
+
+
+class ExponentialMechanism(RandomizedResponse):
+    """Send option y of k with weight e^(-eps0*dist(x, y)/2), where dist(x, y) = 1 for y != x and dist(x, x) = 0.
+
+    eps0 is the nominal budget, for distances that change by at most 1. On equidistant options the normalisation does
+    not depend on the input, and the exact budget is half of it.
+
+    >>> ExponentialMechanism().local_epsilon()
+    eps0/2
+    """
+
+    name = "exponential mechanism on equidistant options"
+    slug = "exponential"
+    source = "McSherry, Talwar 2007"
+    small = tuple({"k": k, "eps0": "log(9)"} for k in (2, 3, 4, 5, 7))
+
+    def levels(self) -> tuple[sp.Expr, sp.Expr]:
+        """The reference measure counts messages; only the option at distance 0 is raised."""
+        k, far = self["k"], sp.exp(-self["eps0"] / 2)
+        return 1 / (1 + (k - 1) * far), far / (1 + (k - 1) * far)
+
+    def table(self) -> FiniteMechanism:
+        check_size(int(self["k"]), int(self["k"]))
+        options = range(int(self["k"]))
+        rows = {}
+        for x in options:
+            weights = [sp.exp(-self["eps0"] * (0 if y == x else 1) / 2) for y in options]
+            rows[f"x{x}"] = {f"x{y}": w / sp.Add(*weights) for y, w in enumerate(weights)}
+        return FiniteMechanism(rows, name=repr(self))

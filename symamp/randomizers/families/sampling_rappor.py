@@ -93,7 +93,6 @@ class SamplingRappor(Family):
         return type(self)(**{**self.values, **values}) if "s" in values else super().at(**values)
 
     def message_bits(self) -> sp.Expr:
-        """Return one bit for each item."""
         return self["d"]
 
     def verify(self, *sizes: Mapping[str, object]) -> tuple[str, ...]:
@@ -106,7 +105,6 @@ class SamplingRappor(Family):
         return ("x0", "x1", "x2")[: 3 if self["d"].is_Integer and self["d"] >= 3 * self["s"] else 2]
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """A disjoint pair."""
         return (("x0", "x1"),)
 
     def pair_groups(self) -> tuple[PairGroup, ...] | None:

@@ -20,7 +20,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.unevaluated import binomial
 from symamp.randomizers.finite import FiniteMechanism, check_size, subsets
 from symamp.randomizers.mechanism import Utility
-from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share
+from symamp.randomizers.structures import ExchangeableSets, Share
 
 _S, _D = sp.Symbol("s", integer=True), sp.Symbol("d", integer=True)
 
@@ -132,7 +132,6 @@ class SubsetExponential(ExchangeableSets):
         return binomial(d - sets * s, k) / binomial(d, k)
 
     def message_bits(self) -> sp.Expr:
-        """Return log2 of the number of k-subsets."""
         return sp.log(sp.binomial(self["d"], self["k"]), 2)
 
     def table(self) -> FiniteMechanism:

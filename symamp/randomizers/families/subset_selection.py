@@ -8,7 +8,7 @@ import sympy as sp
 
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.finite import FiniteMechanism, check_size, subsets
-from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share
+from symamp.randomizers.structures import ExchangeableSets, Share
 
 
 class SubsetSelection(ExchangeableSets):
@@ -47,7 +47,6 @@ class SubsetSelection(ExchangeableSets):
         return (Share("", contains * misses / orders, k - inside, d - k - outside),)
 
     def message_bits(self) -> sp.Expr:
-        """Return log2 of the number of k-subsets."""
         return sp.log(sp.binomial(self["d"], self["k"]), 2)
 
     def table(self) -> FiniteMechanism:

@@ -9,7 +9,7 @@ import sympy as sp
 
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
-from symamp.randomizers.structures.one_hot import Letter, OneHot
+from symamp.randomizers.structures import Letter, OneHot
 
 _SIZE = Parameter("D", lower=sp.Integer(2), integer=True)
 

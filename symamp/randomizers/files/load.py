@@ -23,8 +23,7 @@ from symamp.randomizers.described import COUNTS, SIZE, DescribedFamily, Descript
 from symamp.randomizers.families.local_hashing import LocalHashing
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
-from symamp.randomizers.structures.exchangeable import Share
-from symamp.randomizers.structures.one_hot import Letter
+from symamp.randomizers.structures import Letter, Share
 from symamp.schemas.validation import check_document, printable, refuse
 
 # ---------- What all mechanism files share: parameters, expressions, labels. Their shape has been checked by the schema

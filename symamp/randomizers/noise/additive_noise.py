@@ -479,7 +479,6 @@ class AdditiveNoise(Parametrised, SubjectBase):
 
     @property
     def noise(self) -> Self:
-        """The noise itself."""
         return self
 
     def local_epsilon(self) -> sp.Expr:

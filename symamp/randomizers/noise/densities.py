@@ -304,7 +304,6 @@ class Densities(SubjectBase):
 
     @property
     def densities(self) -> Self:
-        """The densities themselves."""
         return self
 
     def fallback(self) -> tuple[Atom3, ...]:

@@ -470,11 +470,9 @@ class NoiseDensity(AdditiveNoise):
             self._compare(x, y)
 
     def key(self) -> tuple[object, ...]:
-        """Return the density of the noise."""
         return (type(self).__qualname__, self._half)
 
     def arcs(self) -> tuple[Arc, ...]:
-        """Return the density."""
         return (Arc(sp.Integer(0), sp.oo, self._half),)
 
     def sides(self) -> tuple[Side, ...]:
@@ -482,11 +480,9 @@ class NoiseDensity(AdditiveNoise):
         return _falling_sides(self)
 
     def survival(self, z: arb) -> arb:
-        """Return P(Z > z)."""
         return _in_balls(self._beyond)(z)
 
     def gamma(self) -> sp.Expr:
-        """Return the mass of the blanket, P(abs(Z) > 1/2)."""
         return self._gamma
 
     def local_ratio(self) -> sp.Expr:
@@ -495,7 +491,6 @@ class NoiseDensity(AdditiveNoise):
 
     @property
     def cuts_tail(self) -> bool:
-        """Whether the ratio still varies far out."""
         return bool(self.sides()[-1].ratio.free_symbols)
 
     def cut(self, ratio: float) -> sp.Expr | None:

@@ -39,7 +39,6 @@ class IntervalDensities(Densities):
         self._symbols, self._formulas = (x, y), tuple(masses.values())
 
     def key(self) -> tuple[object, ...]:
-        """Return the formulas, at every input."""
         return (*super().key(), self.density, self._symbols, self._formulas)
 
     @property
