@@ -206,7 +206,8 @@ def test_refusals_of_questions():
     ):
         with pytest.raises(SymampError, match=remedy):
             call()
-    near = sa.FiniteMechanism({"0": ["3/4", "1/4"], "1": ["1/2", "1/2"], "2": ["1/4", "3/4"]}).near(1)
+    rows = {"0": ("3/4", "1/4"), "1": ("1/2", "1/2"), "2": ("1/4", "3/4")}
+    near = sa.FiniteMechanism({x: dict(zip("ab", row, strict=True)) for x, row in rows.items()}).near(1)
     with pytest.raises(SymampError, match="any two inputs are compared"):
         sa.delta(near, n=10, eps=0, participation=sa.participation(**LOST, **REMOVAL))
     with pytest.raises(SymampError, match="two inputs are compared"):
