@@ -275,11 +275,7 @@ def _search() -> Settings:
 
 
 def deviation_of(variation: float) -> float:
-    """Return the standard deviation of the normal loss with this total variation, and something where that is 0.
-
-    >>> deviation_of(0.1), deviation_of(0.0) > 0.0
-    (0.25066..., True)
-    """
+    """Return the standard deviation of the normal loss with this total variation, and something where that is 0."""
     return min(max(variation, _LEAST_VARIATION), 0.8) * sqrt(2.0 * pi)
 
 

@@ -111,11 +111,7 @@ def read_participation(words: str | dict[str, Any] | None) -> Participation | No
 
 
 def read_gap(word: str, least: str = "1e-12") -> float:
-    """Return the number that --gap is, in or out of its range, which begins at ``least``.
-
-    >>> read_gap("1e-6")
-    1e-06
-    """
+    """Return the number that --gap is, in or out of its range, which begins at ``least``."""
     try:
         return float(word)
     except ValueError:
@@ -123,11 +119,7 @@ def read_gap(word: str, least: str = "1e-12") -> float:
 
 
 def separated(words: str) -> list[str]:
-    """Return the words of a list that is separated by commas.
-
-    >>> separated("2, 8,64")
-    ['2', '8', '64']
-    """
+    """Return the words of a list that is separated by commas."""
     return [word.strip() for word in words.split(",")]
 
 
@@ -238,11 +230,7 @@ class GroupWord(MechanismWord):
 
 
 def member(family: Any, values: Mapping[str, str]) -> Subject:
-    """Return the member of a family of the catalogue, or of a mechanism from a file, with these values.
-
-    >>> member(by_name("krr"), {"k": "3", "eps0": "1"})
-    RandomizedResponse(k=3, eps0=1)
-    """
+    """Return the member of a family of the catalogue, or of a mechanism from a file, with these values."""
     if isinstance(family, type):
         family.check_names(values)  # type: ignore[attr-defined]
     found: Subject = family(**values) if isinstance(family, type) else family.at(**values) if values else family
