@@ -221,7 +221,7 @@ def least_n(
     high, low = search.roots(rising=False)
     private = step_out(_Private(search, high, +1, ceil))
     violated = step_out(_Violated(search, low, -1, floor))
-    upper, safe = (inf, None) if private is None else (whole(search.users(private[1].x)), private.answer)
+    upper, safe = (inf, None) if private is None else (whole(search.users(private[1].x)), private[1].answer)
     lower, unsafe = (1, None) if violated is None else (whole(search.users(violated[1].x) + 1), violated[1].answer)
     return Inverse("n", _named(mechanism, taking), asked, lower, upper, safe, unsafe, _FEWER_USERS)
 
