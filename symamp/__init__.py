@@ -61,6 +61,7 @@ from symamp.randomizers.combined import joint, parallel, poisson_subsample
 from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.noise.density_mechanism import DensityMechanism
+from symamp.settings.participation import Participation, participation
 from symamp.settings.users_who_differ import HeterogeneousUsers, heterogeneous
 
 __version__ = "0.1.0"
@@ -98,6 +99,7 @@ __all__ = [
     "Logistic",
     "OneBitMean",
     "Parameter",
+    "Participation",
     "PiecewiseMechanism",
     "PlanarLaplace",
     "PrivKV",
@@ -138,6 +140,7 @@ __all__ = [
     "mechanism_from_json",
     "method_check",
     "parallel",
+    "participation",
     "pld_accountant",
     "poisson_subsample",
     "profile",
