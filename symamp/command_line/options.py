@@ -23,8 +23,6 @@ from symamp.randomizers.catalogue import by_name, named
 from symamp.randomizers.files.load import load_mechanism
 from symamp.randomizers.mechanism import Mechanism
 
-# ------ Arguments of commands: mechanisms with parameters, groups of users, and the options that several commands share
-
 # --- What the words of a command mean: a mechanism and its parameters, looked up before the rest is read, and numbers
 
 _OPTION = re.compile(r"--[A-Za-z]")
