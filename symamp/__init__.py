@@ -60,6 +60,7 @@ from symamp.randomizers.combined import joint, parallel, poisson_subsample
 from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.noise.density_mechanism import DensityMechanism
+from symamp.settings.participation import Participation, participation
 from symamp.settings.users_who_differ import HeterogeneousUsers, heterogeneous
 
 __version__ = "0.1.0"
@@ -97,6 +98,7 @@ __all__ = [
     "Logistic",
     "OneBitMean",
     "Parameter",
+    "Participation",
     "PiecewiseMechanism",
     "PlanarLaplace",
     "PrivKV",
@@ -137,6 +139,7 @@ __all__ = [
     "mechanism_from_json",
     "method_check",
     "parallel",
+    "participation",
     "pld_accountant",
     "poisson_subsample",
     "profile",

@@ -32,6 +32,7 @@ from symamp.questions.bracket import Interval, ShownAsTable, ShownAsText, cell, 
 from symamp.questions.profile import Profile
 from symamp.questions.solve import Trial, log_miss, step_out
 from symamp.randomizers.mechanism import UTILITIES, variance_of
+from symamp.settings.participation import Participation, checked_participation
 from symamp.settings.question import Query, Question, checked_subject
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS
@@ -136,12 +137,13 @@ def largest_eps0(
     delta: object,
     method: str | None = None,
     effort: str = "default",
+    participation: Participation | None = None,
 ) -> Inverse:
     """Return a certified bracket of the largest local budget at which n shuffled users are (eps, delta)-private.
 
     ``family`` is a mechanism whose only free parameter is ``eps0`` (``sa.RandomizedResponse(k=10)``), or
     ``sa.PureLDP()``. ``method`` selects one proved analysis for the safe end. ``effort`` is that of every answer for
-    delta that the search asks for.
+    delta that the search asks for; ``participation`` says who takes part, as there.
 
     Raises ArgumentError for a family with other parameters free and for arguments out of range.
 
@@ -156,30 +158,44 @@ def largest_eps0(
     >>> print(found)
     largest eps0 in [2.0904..., 2.0904...]  (RandomizedResponse(k=10, eps0=eps0), n = 1000000, eps = 0.01, ...)
     """
+    taking = None if participation is None else checked_participation(participation)
     count, at, goal = users(n), Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
     free = [p.name for p in getattr(family, "parameters", ())]
     if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
         shown = f"{family!r} with {', '.join(free) or 'nothing'} free"
         raise ArgumentError("family", shown, "a family with eps0 free and all other parameters fixed")
     checked_subject(family.at(eps0=1))
-    reason = family.degradation()
-    floor_ = _private_unshuffled(family, at.given)
+    count = count if taking is None else taking.users(count)
+
+    def subject(x: object) -> Subject:
+        found: Subject = family.at(eps0=x)
+        return found if taking is None else taking.subject(found)
+
+    # A default report has the same law for all eps0.
+    reason = None if taking is not None and taking.default is not None else family.degradation()
+    floor_ = _private_unshuffled(subject, at.given)
     asked = (("n", str(count)), ("eps", at.written), ("delta", goal.written))
     most = _largest_evaluated(family)
     ends = max(floor_, _LEAST_EPS0), most
     if floor_ >= most:
         raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS:g}")
-    search = _Search(lambda x: family.at(eps0=x), lambda _: count, at, goal, method, ends)
+    search = _Search(subject, lambda _: count, at, goal, method, ends)
     high, low = search.roots(rising=True)
     private, violated = step_out(_Private(search, high, -1)), step_out(_Violated(search, low, +1))
     lower, safe = (floor_, None) if private is None else (private[1].x, private[1].answer)
     upper, unsafe = (inf, None) if violated is None else (violated[1].x, violated[1].answer)
-    return Inverse("eps0", repr(family), asked, lower, upper, safe, unsafe, reason)
+    return Inverse("eps0", _named(family, taking), asked, lower, upper, safe, unsafe, reason)
 
 
 @undisturbed()
 def least_n(
-    mechanism: Subject, *, eps: object, delta: object, method: str | None = None, effort: str = "default"
+    mechanism: Subject,
+    *,
+    eps: object,
+    delta: object,
+    method: str | None = None,
+    effort: str = "default",
+    participation: Participation | None = None,
 ) -> Inverse:
     """Return a certified bracket of the least number of users at which shuffling gives (eps, delta)-privacy.
 
@@ -196,28 +212,37 @@ def least_n(
     least n in [999,9..., 1,000,...]  (RandomizedResponse(k=10, eps0=1), eps = 0.0027292, delta = 1e-8; private at ...)
     """
     at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
-    subject = Question.of(mechanism, 1, method).subject
+    taking = None if participation is None else checked_participation(participation)
+    if taking is not None and isinstance(taking.batches, int | tuple):
+        raise ArgumentError("batches", Problem("they say how many users there are"), "leave them out")
+    # All colluders are known: what is sought is the number of the others.
+    whole = (lambda m: m) if taking is None else taking.total
+    subject = Question.of(mechanism, whole(1), method, participation=participation).subject
     search = _Search(lambda _: subject, round, at, goal, method, (1.0, float(LARGEST_N)))
     asked = (("eps", at.written), ("delta", goal.written))
     found = search.answer(1.0, method)
     if found.most.at_most(goal.given):
-        return Inverse("n", repr(subject), asked, 1, 1, found, None, _FEWER_USERS)
+        return Inverse("n", _named(mechanism, taking), asked, whole(1), whole(1), found, None, _FEWER_USERS)
     high, low = search.roots(rising=False)
     private = step_out(_Private(search, high, +1, ceil))
     violated = step_out(_Violated(search, low, -1, floor))
-    upper, safe = (inf, None) if private is None else (search.users(private[1].x), private[1].answer)
-    lower, unsafe = (1, None) if violated is None else (search.users(violated[1].x) + 1, violated[1].answer)
-    return Inverse("n", repr(subject), asked, lower, upper, safe, unsafe, _FEWER_USERS)
+    upper, safe = (inf, None) if private is None else (whole(search.users(private[1].x)), private[1].answer)
+    lower, unsafe = (1, None) if violated is None else (whole(search.users(violated[1].x) + 1), violated[1].answer)
+    return Inverse("n", _named(mechanism, taking), asked, lower, upper, safe, unsafe, _FEWER_USERS)
 
 
-def _private_unshuffled(family: Any, eps: sp.Expr) -> float:
+def _named(subject: object, taking: Participation | None) -> str:
+    return repr(subject) if taking is None else f"{subject!r}, {taking!r}"
+
+
+def _private_unshuffled(subject: Callable[[object], Subject], eps: sp.Expr) -> float:
     """Return an eps0 at which the largest ratio between compared inputs is at most e^eps: 0 if none is proved.
 
     The parameter of a family is the logarithm of that ratio, or a part of it, as for several reports at once.
     """
-    alone = log_above(family.at(eps0=1).compared_ratio())
+    alone = log_above(subject(1).compared_ratio())
     found = float(sp.N(eps, 17)) / max(alone, 1.0) * (1.0 - 1e-15)
-    proved = found > 0.0 and sign(eps - sp.Rational(log_above(family.at(eps0=found).compared_ratio()))) >= 0
+    proved = found > 0.0 and sign(eps - sp.Rational(log_above(subject(found).compared_ratio()))) >= 0
     return found if proved else 0.0
 
 

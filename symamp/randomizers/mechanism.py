@@ -156,14 +156,16 @@ class SubjectBase(PublicNames, Utility):
     """The answers of a subject of which nothing is known; mechanisms, noise and laws of one's own say what is."""
 
     _internal_names = (
-        "compared_ratio compares_all densities known_by_parameters local_ratio mechanism members noise randomizers "
-        "shuffled takes_part triple"
+        "compared_ratio compares_all densities known_by_parameters local_ratio mechanism members noise participation "
+        "randomizers shuffled takes_part triple"
     )
 
     local_ratio: Any
     """Returns e^eps0 for any two inputs."""
     takes_part: sp.Rational = sp.S.One
     """The probability with which another user's message is there."""
+    participation: Any = None
+    """Who takes part, None where everyone does."""
     shuffled: str = MESSAGES
     """What the shuffler permutes."""
     known_by_parameters: bool = False
