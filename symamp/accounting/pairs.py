@@ -143,8 +143,12 @@ class RoundPairs:
                 for part in (grid.levels(), grid.tail(_TAIL_POINTS if tail else 0, budget_))
             )
             if isinstance(found, DirectedRound):
-                directed = found.points((*levels, *tails), log_delta + log(_BEYOND / self.count), bits)
-                curves.append(RoundCurve(found, count, directed, bits))
+                log_least = log_delta + log(_BEYOND / self.count)
+                sides = []
+                for one, middle in ((found, centre), (found.reversed(), -centre)):
+                    last = min(max(one.end(log_least), left), one.budget)
+                    sides.append(Grid(middle, s, last if tail else min(last, far), points_for(width), even).levels())
+                curves.append(RoundCurve(found, count, found.points(sides[0], sides[1], log_least, bits), bits))
                 continue
             bottom = None if top is None else 1 / top
             if up:

@@ -9,15 +9,26 @@ from numbers import Integral
 from symamp.accounting.composition import Composition
 from symamp.accounting.privacy_profile import round_count
 from symamp.accounting.round import Round
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError
+from symamp.numbers.dyadic import ZERO
+from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
 from symamp.settings.rounds import Rounds
-from symamp.training.rounds import Allocation
-from symamp.training.steps import WITH_WITHOUT, Step
+from symamp.training.rounds import (
+    Allocation,
+    Counted,
+    Maximum,
+    NormalRound,
+    OneEpoch,
+    PoissonReplaced,
+    PoissonStep,
+)
+from symamp.training.steps import WITH_WITHOUT, GaussianStep, Step
 
 ADD_REMOVE, REPLACE = "add_remove", "replace"
 _COVERED = (
@@ -28,29 +39,42 @@ _LARGEST_STEPS = 10**9
 _TOLERANCE, _MOST_HALVINGS = 1e-3, 60
 """How near the ends of an inverse question come, relatively, and how often intervals are halved."""
 
-Counted = tuple[tuple[Round, int], ...]
+CountedRounds = tuple[tuple[Round, int], ...]
+"""Rounds, each with how often it is run."""
 
 
 @dataclass(frozen=True)
 class Direction:
-    """One order of the two worlds: rounds that dominate an epoch, and rounds that some data attain (None: the same)."""
+    """One order of the two worlds: rounds that dominate an epoch, and rounds that some data attain.
+
+    ``below`` lists choices of the latter, each a bound from below; None says that the former are attained. ``alone``
+    lists further ones, and what is conjectured to dominate, for one epoch: they take long.
+    """
 
     name: str
-    above: Counted
-    below: Counted | None = None
+    above: CountedRounds
+    below: tuple[CountedRounds, ...] | None = None
+    alone: CountedRounds = ()
 
-    def many(self, epochs: int) -> Direction:
-        """Return so many times the rounds."""
-        above = tuple((r, c * epochs) for r, c in self.above)
-        return replace(self, above=above, below=self.below and tuple((r, c * epochs) for r, c in self.below))
+    def ask(
+        self, question: Callable[[Composition], Answer], epochs: int, *, quick: bool
+    ) -> tuple[Answer, Answer | None]:
+        """Return the answer with the upper end from the one and the largest lower end of the others.
 
-    def ask(self, question: Callable[[Composition], Answer]) -> Answer:
-        """Return the answer with the upper end from the one and the lower end from the other."""
-        above = question(Composition.of(self.above))
-        if self.below is None:
-            return above
-        below = question(Composition.of(self.below))
-        return replace(above, least=below.least, bound=Interval(below.lower, above.upper))
+        And that of the rounds that are conjectured to dominate, None if they are not asked.
+        """
+        found = question(_times(self.above, epochs))
+        conjectured = question(_times(self.alone, 1)) if self.alone and epochs == 1 and not quick else None
+        if self.below is not None:
+            others = [question(_times(rounds, epochs)) for rounds in self.below]
+            least = max((a.least for a in (*others, *([conjectured] if conjectured else ()))), default=ZERO)
+            least = min(least, found.most)
+            found = replace(found, least=least, bound=Interval(least.below, found.upper))
+        return found, conjectured
+
+
+def _times(rounds: CountedRounds, epochs: int) -> Composition:
+    return Composition.of((r, count * epochs) for r, count in rounds)
 
 
 @dataclass(frozen=True)
@@ -74,13 +98,13 @@ class Training(PublicNames):
     parts: tuple[Direction, ...]
     epochs: int = 1
     neighbours: str = ADD_REMOVE
-    conjectured: tuple[Direction, ...] = ()
 
-    def _ask(self, question: Callable[[Composition], Answer]) -> Answer:
-        found = Answer.larger({d.name: d.many(self.epochs).ask(question) for d in self.parts}, self._about)
-        if not self.conjectured:
+    def _ask(self, question: Callable[[Composition], Answer], effort: str) -> Answer:
+        asked = {d.name: d.ask(question, self.epochs, quick=effort == "quick") for d in self.parts}
+        found = Answer.larger({name: answer for name, (answer, _) in asked.items()}, self._about)
+        said = [answer for _, answer in asked.values() if answer is not None]
+        if not said:
             return found
-        said = [d.many(self.epochs).ask(question) for d in self.conjectured]
         return replace(found, conjectured=Interval(max(a.lower for a in said), max(a.upper for a in said)))
 
     @property
@@ -100,7 +124,7 @@ class Training(PublicNames):
         eps < ``lower`` there are queries and neighbouring data for which it is not (eps, delta)-private.
         Proof: docs/proofs/random_allocation.md, with docs/proofs/composition.md for many epochs.
         """
-        return self._ask(lambda c: c.epsilon(delta, gap=gap, effort=effort))
+        return self._ask(lambda c: c.epsilon(delta, gap=gap, effort=effort), effort)
 
     @undisturbed()
     def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
@@ -111,7 +135,7 @@ class Training(PublicNames):
         Training is (eps, ``upper``)-private for adaptive queries; for some queries and neighbouring data it is not
         (eps, < ``lower``)-private. Proof: docs/proofs/random_allocation.md, with docs/proofs/composition.md.
         """
-        return self._ask(lambda c: c.delta(eps, gap=gap, effort=effort))
+        return self._ask(lambda c: c.delta(eps, gap=gap, effort=effort), effort)
 
     def curve(self, eps: Iterable[object], *, gap: float | None = None, effort: str = "default") -> Curve:
         """Return certified brackets of delta at every eps of a grid."""
@@ -133,7 +157,7 @@ class Training(PublicNames):
         """
         for d in self.parts:
             if d.name == direction:
-                return Composition.of(d.many(self.epochs).above)
+                return _times(d.above, self.epochs)
         raise ArgumentError("direction", direction, " or ".join(repr(d.name) for d in self.parts))
 
     @property
@@ -168,19 +192,96 @@ def random_allocation(
     step, t, k = _step(noise), _count(steps, "steps"), _count(selected, "selected")
     if k > t:
         raise ArgumentError("selected", selected, f"at most the {t} steps of an epoch")
-    if k > 1:
-        raise ArgumentError("selected", selected, "1")
-    text = f"{k:,} of {t:,} steps, {step!r}" + (", replaced" if _neighbours(neighbours) == REPLACE else "")
-    parts = tuple(Direction(d.name, d.above) for d in _allocated(step, t, neighbours))
+    replaced = _neighbours(neighbours) == REPLACE
+    text = f"{k:,} of {t:,} steps, {step!r}{', replaced' * replaced}"
+    names = (REPLACE,) if replaced else ("remove", "add")
+    if k == 1:
+        parts = tuple(Direction(name, ((_allocated(step, t, name), 1),)) for name in names)
+    else:
+        size, longer = divmod(t, k)
+        blocks = ((size, k - longer), (size + 1, longer))
+        parts = tuple(
+            Direction(
+                name,
+                tuple((_allocated(step, n, name), count) for n, count in blocks if count),
+                (((Counted(step, t, k, name, name == "add"), 1),),),
+            )
+            for name in names
+        )
     return Training(text, parts, round_count(epochs), neighbours)
 
 
-def _allocated(step: Step, t: int, neighbours: str) -> tuple[Direction, ...]:
+def _allocated(step: Step, t: int, name: str) -> OneEpoch:
+    if t == 1 and isinstance(step, GaussianStep):
+        return NormalRound(step.sigma, 2 if name == REPLACE else 1, name)
+    return Allocation(step, t, (1, -1, 0) if name == REPLACE else WITH_WITHOUT, name, name == "add")
+
+
+def shuffled_batches(
+    *, noise: GaussianStep, steps: object, epochs: object = 1, neighbours: str = ADD_REMOVE
+) -> Training:
+    """Return training in which every epoch shuffles the examples and cuts them into ``steps`` batches of one size.
+
+    No pair is proved to dominate it. The lower end is certified: explicit data attain it, in which all other
+    gradients are opposite to that of the example ("add_remove" means that its gradient is set to 0). The upper end is
+    that of the Gaussian mechanism, as if the order were known. ``Answer.conjectured`` encloses, for one epoch, the
+    value of the pair that is conjectured to be the worst (Chua et al. 2024); effort="quick" leaves it out.
+
+    Raises ArgumentError for numbers out of range, and for noise that is not normal.
+
+    >>> import symamp as sa
+    >>> training = sa.training.shuffled_batches(noise=sa.training.GaussianStep(sigma=1), steps=1000)
+    >>> print(training.epsilon("1e-6", effort="quick"))
+    epsilon in [3.723..., 4.886...]  (delta = 1e-6; 1,000 shuffled batches, GaussianStep(sigma=1); larger: remove)
+    """
+    if not isinstance(noise, GaussianStep):
+        raise ArgumentError("noise", noise, "sa.training.GaussianStep(sigma=...): other noise has no bound from above")
+    t, sigma = _count(steps, "steps"), noise.sigma
+    text = f"{t:,} shuffled batches, {noise!r}{', replaced' * (_neighbours(neighbours) == REPLACE)}"
+    count = round_count(epochs)
     if neighbours == REPLACE:
-        return (Direction("replace", ((Allocation(step, t, (1, -1, 0), "replace"), 1),)),)
-    return tuple(
-        Direction(name, ((Allocation(step, t, WITH_WITHOUT, name, name == "add"), 1),)) for name in ("remove", "add")
+        # All others opposite: the batch sums are those of random allocation with half the noise, in either order.
+        half = GaussianStep(sigma=sigma / 2)
+        below = tuple(((_allocated(half, t, name), 1),) for name in ("remove", "add"))
+        parts = [Direction(REPLACE, ((NormalRound(sigma, 2, REPLACE), 1),), below)]
+        return Training(text, tuple(parts), count, neighbours)
+    parts = []
+    for name in ("remove", "add"):
+        largest = Maximum(sigma, t, (2, 1), name, name == "add")
+        pair = Allocation(noise, t, (2, 1, 0), name, name == "add") if t > 1 else NormalRound(sigma, 1, name)
+        below = ((largest, 1),), ((_allocated(noise, t, name), 1),)
+        parts.append(Direction(name, ((NormalRound(sigma, 1, name), 1),), below, ((pair, 1),)))
+    return Training(text, tuple(parts), count, neighbours)
+
+
+def poisson(*, noise: Step, steps: object, rate: object, epochs: object = 1, neighbours: str = ADD_REMOVE) -> Training:
+    """Return training in which each example is in each step with probability ``rate``, independently.
+
+    The answers are exact up to the width of the accounting. ``steps`` times ``epochs`` are at most 10^6.
+
+    Raises ArgumentError for numbers out of range, SupportMismatchError by replacement for noise that is not normal.
+
+    >>> import symamp as sa
+    >>> noise = sa.training.GaussianStep(sigma=1)
+    >>> training = sa.training.poisson(noise=noise, steps=1000, rate="1/1000")
+    >>> 0.1854 < training.epsilon("1e-6", gap=1e-3).upper < 0.1857
+    True
+    """
+    step, t, count = _step(noise), _count(steps, "steps"), round_count(epochs)
+    share = exact_number(rate, "rate")
+    if not (share.is_Rational and 0 < share <= 1):
+        raise ArgumentError("rate", rate, "a rational number in (0, 1], such as 1/1000")
+    text = f"{t:,} steps, each with probability {share}, {step!r}"
+    if _neighbours(neighbours) == REPLACE:
+        if not isinstance(step, GaussianStep):
+            what = Problem(f"{step!r} is known with and without the example only")
+            raise SupportMismatchError("noise", what, "take a GaussianStep, or neighbours='add_remove'")
+        replaced = Direction(REPLACE, ((PoissonReplaced(step.sigma, fmpq_of(share)), t),))
+        return Training(f"{text}, replaced", (replaced,), count, neighbours)
+    parts = tuple(
+        Direction(name, ((PoissonStep(_allocated(step, 1, name), fmpq_of(share)), t),)) for name in ("remove", "add")
     )
+    return Training(text, parts, count, neighbours)
 
 
 def _step(noise: object) -> Step:
