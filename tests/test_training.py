@@ -182,7 +182,7 @@ def test_epochs(epochs):
         assert around(found.directions[name], value)
 
 
-# ------------------------------------------------------------------------------- Several steps, Poisson, shuffled batches
+# ----------------------------------------------------------------------------- Several steps, Poisson, shuffled batches
 
 
 @pytest.mark.parametrize(("selected", "steps"), [(2, 2), (2, 3), (2, 4), (3, 4), (3, 3)])

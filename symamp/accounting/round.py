@@ -345,6 +345,9 @@ class DirectedRound(Round):
     rounds are those of the pair of this round: whose bounds they are is for the caller to say.
     """
 
+    direction: str
+    """The name of the order: rounds of different ones are not composed."""
+
     def enclose(self, level: Level, log_least: float) -> tuple[Dyadic, Dyadic]:
         """Return a lower and an upper end of the divergence at a level E >= 1; e^log_least is too small to matter."""
         raise NotImplementedError

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import Any
+
+import sympy as sp
 
 from symamp.accounting.composition import Composition
+from symamp.accounting.exports import directed_loss_distribution
 from symamp.accounting.privacy_profile import round_count
 from symamp.accounting.round import Round
+from symamp.accounting.tradeoff import TradeOff
 from symamp.errors import ArgumentError, Problem, SupportMismatchError
 from symamp.numbers.dyadic import ZERO
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.reading import exact_number
+from symamp.numbers.reading import exact_number, failure_probability
 from symamp.numbers.surroundings import undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
@@ -36,8 +41,8 @@ _COVERED = (
     "published before; not covered: batches that are kept for several epochs, gradients that are not clipped"
 )
 _LARGEST_STEPS = 10**9
-_TOLERANCE, _MOST_HALVINGS = 1e-3, 60
-"""How near the ends of an inverse question come, relatively, and how often intervals are halved."""
+_MOST_EPOCHS, _LEAST_SIGMA, _LARGEST_SIGMA, _STEP_OF_SIGMA = 10**5, -1387, 9216, 256
+"""How far questions asked backwards look; of sigma the exponents of 1.001, and those of the first steps."""
 
 CountedRounds = tuple[tuple[Round, int], ...]
 """Rounds, each with how often it is run."""
@@ -68,7 +73,6 @@ class Direction:
         if self.below is not None:
             others = [question(_times(rounds, epochs)) for rounds in self.below]
             least = max((a.least for a in (*others, *([conjectured] if conjectured else ()))), default=ZERO)
-            least = min(least, found.most)
             found = replace(found, least=least, bound=Interval(least.below, found.upper))
         return found, conjectured
 
@@ -159,6 +163,32 @@ class Training(PublicNames):
             if d.name == direction:
                 return _times(d.above, self.epochs)
         raise ArgumentError("direction", direction, " or ".join(repr(d.name) for d in self.parts))
+
+    def tradeoff(self, direction: str, level: object | Sequence[object] = (), *, gap: float | None = None) -> TradeOff:
+        """Return the trade-off function of one direction, bracketed; its upper side is that of the rounds above.
+
+        >>> import symamp as sa
+        >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
+        >>> f = sa.training.random_allocation(noise=step, steps=10).tradeoff("remove", "0.1", gap=1e-2)
+        >>> 0.859 < f.lower[0] <= f.upper[0] < 0.862
+        True
+        """
+        return self.composition(direction).tradeoff(level, gap=gap)
+
+    def to_dp_accounting(self, *, interval: float | None = None, delta: object = "1e-12") -> Any:
+        """Return the ``PrivacyLossDistribution`` of dp_accounting, pessimistic, with both directions.
+
+        ``interval`` is the step of its lattice, ``delta`` how small a probability matters. By replacement both are
+        alike. Of shuffled batches it is that of the Gaussian mechanism. Needs the package dp-accounting.
+
+        >>> import symamp as sa
+        >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
+        >>> training = sa.training.random_allocation(noise=step, steps=10)
+        >>> 0.0547 < training.to_dp_accounting().get_delta_for_epsilon(0.1) < 0.0549
+        True
+        """
+        known = [_times(d.above, 1).known for d in self.parts]
+        return directed_loss_distribution(known[0], known[-1], interval, delta, self.epochs)
 
     @property
     def directions(self) -> tuple[str, ...]:
@@ -264,7 +294,7 @@ def poisson(*, noise: Step, steps: object, rate: object, epochs: object = 1, nei
     >>> import symamp as sa
     >>> noise = sa.training.GaussianStep(sigma=1)
     >>> training = sa.training.poisson(noise=noise, steps=1000, rate="1/1000")
-    >>> 0.1854 < training.epsilon("1e-6", gap=1e-3).upper < 0.1857
+    >>> 0.1855 < training.epsilon("1e-6", gap=1e-2).upper < 0.19
     True
     """
     step, t, count = _step(noise), _count(steps, "steps"), round_count(epochs)
@@ -282,6 +312,138 @@ def poisson(*, noise: Step, steps: object, rate: object, epochs: object = 1, nei
         Direction(name, ((PoissonStep(_allocated(step, 1, name), fmpq_of(share)), t),)) for name in ("remove", "add")
     )
     return Training(text, parts, count, neighbours)
+
+
+# ------------------------------------------------------------------------------------------- Questions asked backwards
+
+
+@undisturbed()
+def most_epochs(training: Training, *, eps: object, delta: object, gap: float | None = 1e-2) -> tuple[int, int]:
+    """Return two numbers of epochs: so many are (eps, delta)-private, and of more than the second some are not.
+
+    0 where not even one is. Numbers above 10^5 are not looked at.
+
+    Guarantee
+    ---------
+    The training of the first number of epochs is (eps, delta)-private, and that of one more than the second is not,
+    unless the second is 10^5. Proof: docs/proofs/random_allocation.md: more epochs are never more private.
+
+    >>> import symamp as sa
+    >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
+    >>> training = sa.training.random_allocation(noise=step, steps=10)
+    >>> sa.training.most_epochs(training, eps=1, delta="1e-2")
+    (4, 4)
+    """
+    target, one = failure_probability(delta), replace(training, epochs=1)
+
+    def side(epochs: int, certainly: Callable[[Answer], bool]) -> bool:
+        return certainly(one.rounds(epochs).delta(eps, gap=gap, effort="quick"))
+
+    private = _last(lambda k: side(k, lambda a: a.most.at_most(target)))
+    return private, _last(lambda k: side(k, lambda a: not a.least.exceeds(target)), private)
+
+
+def _last(holds: Callable[[int], bool], known: int = 0) -> int:
+    """Return the last number at which what holds up to some number holds; at most ``_MOST_EPOCHS``."""
+    step = 1
+    while known + step <= _MOST_EPOCHS and holds(known + step):
+        known, step = known + step, 2 * step
+    while step > 1:
+        step //= 2
+        if known + step <= _MOST_EPOCHS and holds(known + step):
+            known += step
+    return known
+
+
+@undisturbed()
+def least_sigma(
+    make: Callable[[sp.Rational], Training], *, eps: object, delta: object, gap: float | None = 1e-2
+) -> tuple[sp.Rational, sp.Rational]:
+    """Return two values of sigma, a thousandth apart where bounds allow: at the second, training is private enough.
+
+    ``make`` makes the training for a sigma between 1/4 and 10^4, with normal noise. At the first, and below it, it is
+    not private; 0 where that is not proved. Raises ArgumentError if it is not private at the largest sigma.
+
+    Guarantee
+    ---------
+    Training is (eps, delta)-private at the second sigma and above, and not at the first and below.
+    Proof: docs/proofs/random_allocation.md: more noise is a post-processing.
+
+    >>> import symamp as sa
+    >>> def make(sigma):
+    ...     return sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=sigma), steps=1000)
+    >>> low, high = sa.training.least_sigma(make, eps=0.1, delta="1e-6")
+    >>> 1.3 < low < high < 1.5 and high / low < 1.003
+    True
+    """
+    target = failure_probability(delta)
+    asked: dict[sp.Rational, Answer] = {}
+
+    def at(k: int) -> Answer:  # sigma in steps of a thousandth: 1001^k/1000^k, written with few digits
+        sigma = sp.Rational(round(2**20 * 1.001**k), 2**20)
+        if sigma not in asked:
+            asked[sigma] = make(sigma).delta(eps, gap=gap, effort="quick")
+        return asked[sigma]
+
+    def first(certainly: Callable[[Answer], bool]) -> int | None:
+        low = high = 0
+        while certainly(at(low)) and low > _LEAST_SIGMA:
+            high, low = low, max(low - _STEP_OF_SIGMA, _LEAST_SIGMA)
+        while high == low or not certainly(at(high)):
+            low, high = high, high + _STEP_OF_SIGMA
+            if high > _LARGEST_SIGMA:
+                return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if certainly(at(middle)) else (middle, high)
+        return high
+
+    private = first(lambda a: a.most.at_most(target))
+    if private is None:
+        raise ArgumentError("eps", eps, "a larger one: no sigma up to 10^4 is proved to be enough")
+    unclear = first(lambda a: not a.least.exceeds(target))
+    assert unclear is not None
+    low, high = (sp.Rational(round(2**20 * 1.001**k), 2**20) for k in (unclear - 1, private))
+    return (low if unclear - 1 > _LEAST_SIGMA else sp.S.Zero), high
+
+
+# -------------------------------------------------------------------------------------- An event of dp_accounting, read
+
+
+def from_dp_event(event: Any) -> Training:
+    """Return the training of an event of dp_accounting: Gaussian steps, drawn by Poisson sampling, composed.
+
+    Read are ``GaussianDpEvent``, ``PoissonSampledDpEvent`` of it, either in ``SelfComposedDpEvent``, and events that
+    have ``noise_multiplier`` (or an inner Gaussian event), ``num_steps``, ``num_selected`` and ``num_epochs`` of
+    random allocation. Numbers count as the doubles that they are. Raises ArgumentError for others.
+
+    >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent, SelfComposedDpEvent
+    >>> event = SelfComposedDpEvent(PoissonSampledDpEvent(0.5, GaussianDpEvent(2.0)), 10)
+    >>> print(from_dp_event(event))
+    10 steps, each with probability 1/2, GaussianStep(sigma=2)
+    """
+    kind, count = type(event).__name__, 1
+    while kind == "SelfComposedDpEvent":
+        count, event = count * int(event.count), event.event
+        kind = type(event).__name__
+    if kind == "GaussianDpEvent":
+        return poisson(noise=_gaussian(event), steps=count, rate=1)
+    if kind == "PoissonSampledDpEvent" and type(event.event).__name__ == "GaussianDpEvent":
+        return poisson(noise=_gaussian(event.event), steps=count, rate=_double(event.sampling_probability))
+    if "Allocation" in kind and hasattr(event, "num_steps"):
+        inner = event if hasattr(event, "noise_multiplier") else event.event
+        selected, epochs = (int(getattr(event, name, 1)) for name in ("num_selected", "num_epochs"))
+        noise = _gaussian(inner)
+        return random_allocation(noise=noise, steps=int(event.num_steps), selected=selected, epochs=epochs * count)
+    raise ArgumentError("event", Problem(f"{kind} is not read"), "give Gaussian steps, or Poisson sampling of them")
+
+
+def _gaussian(event: Any) -> GaussianStep:
+    return GaussianStep(sigma=_double(event.noise_multiplier))
+
+
+def _double(x: Any) -> sp.Rational:
+    return sp.Rational(*float(x).as_integer_ratio())
 
 
 def _step(noise: object) -> Step:
