@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache, reduce
-from itertools import pairwise, product
+from itertools import accumulate, pairwise, product
 from math import comb
 
 import sympy as sp
 
 from symamp.decompositions.decomposition import Component
 from symamp.decompositions.pair_groups import (
-    CUTS,
+    LEAST,
     PairGroup,
     Pattern,
     antipodal,
@@ -35,10 +35,12 @@ _Corner = tuple[int, ...]
 _MOST_PAIRS = 500
 _LARGEST_LISTED = 8
 """Up to this dimension all third inputs of the mechanism of 2013 are listed."""
-_LARGEST_TOLD_APART = 128
-"""Up to this dimension the shares of all pairs are counted: time grows with its cube, to a second."""
-_LARGEST_COUNTED, _FEW_ALIKE = 16, 1
-"""Up to this dimension, or where so few signs agree, the inputs of the others are counted one by one."""
+_LARGEST_TOLD_APART = 512
+"""Up to this dimension the shares of all pairs are counted."""
+_CELLS = sp.Integer(1), sp.Rational(9, 10), LEAST
+"""Ends of the cells of p, in units of the largest, that have an excess of their own. Every choice is valid."""
+_LARGEST_COUNTED = 16
+"""Up to this dimension the inputs of the others are counted one by one."""
 
 
 def _table(family: Family, d: int, sides: tuple[sp.Expr, bool, bool], names: Mapping[_Corner, str]) -> FiniteMechanism:
@@ -62,10 +64,17 @@ def _table(family: Family, d: int, sides: tuple[sp.Expr, bool, bool], names: Map
 
 
 def _told_apart(d: int, k: int) -> sp.Rational:
-    """Return the share of the corners on the side of v and not on that of v with k signs turned; ties are outside."""
-    inside = {2 * i - k: comb(k, i) for i in range(k + 1)}
-    outside = {2 * i - d + k: comb(d - k, i) for i in range(d - k + 1)}
-    return sp.Rational(sum(x * y for a, x in inside.items() for b, y in outside.items() if a + b > 0 >= b - a), 2**d)
+    """Return the share of the corners on the side of v and not on that of v with k signs turned; ties are outside.
+
+    With the sums a over these k coordinates, times v, and b over the others that is where -a < b <= a.
+    """
+    below = [0, *accumulate(comb(d - k, i) for i in range(d - k + 1))]  # how many corners have up to so many signs +
+
+    def most(b: int) -> int:
+        return below[min(max((b + d - k) // 2 + 1, 0), d - k + 1)]
+
+    sums = ((2 * i - k, comb(k, i)) for i in range(k // 2 + 1, k + 1))
+    return sp.Rational(sum(ways * (most(a) - most(-a)) for a, ways in sums), 2**d)
 
 
 def _sides(d: int, k: int, i: int, l: int) -> Counter[tuple[int, int, int]]:
@@ -84,9 +93,10 @@ def _sides(d: int, k: int, i: int, l: int) -> Counter[tuple[int, int, int]]:
 
 @lru_cache(maxsize=4096)
 def _excess(d: int, k: int) -> sp.Rational:
-    """Return what h - F is at most for corners that differ by k signs; the share of the ties where that takes long."""
-    if d > _LARGEST_COUNTED and d - k > _FEW_ALIKE:
-        return sp.Rational(comb(d, d // 2), 2**d)
+    """Return what h - F is at most for corners that differ by k signs; where counting takes long, a bound on it."""
+    if d > _LARGEST_COUNTED:
+        both = 0 if k % 2 else comb(k, k // 2) * comb(d - k, (d - k) // 2)
+        return sp.Rational((1 if k == d - 1 else 2) * comb(d, d // 2) - both, 2 ** (d + 1))
     most = 0
     for i, l in product(range(k + 1), range(d - k + 1)):
         sides = _sides(d, k, i, l)
@@ -203,8 +213,8 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
         zero, shares = sp.Integer(0), {k: _told_apart(d, k) for k in range(1, d)}
         first = [Pattern(c, c, zero, zero, zero), Pattern(c, c - new, zero, zero, new)]
         first.append(Pattern(c, zero, c - new, zero, new))
-        groups, below = [of_patterns(t, c, tuple(dict.fromkeys(first)))], sp.Integer(1)
-        for share in reversed(CUTS):
+        groups, below = [of_patterns(t, c, tuple(dict.fromkeys(first)))], sp.oo
+        for share in _CELLS:
             some = [k for k, p in shares.items() if share * c <= p < below]
             below = share * c
             if some:
