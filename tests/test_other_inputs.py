@@ -22,6 +22,7 @@ from symamp.formulas.normal_form import normal
 from symamp.laws.law import Level
 from symamp.numbers.rationals import fmpq_of
 from symamp.randomizers.catalogue import catalogue
+from symamp.randomizers.families import sampled_coordinate
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.verifier import verify
 from tests.oracle.histograms import local_ratio, multiset_laws, worst_true_divergence
@@ -136,6 +137,20 @@ def checked(slug, i, groups=None):
 def test_every_law_of_the_table_is_below_what_is_declared(slug, i):
     """All ordered pairs that mix no others, all inputs, two levels: weights in fractions for some group of pairs."""
     assert checked(slug, i) != 0
+
+
+@pytest.mark.parametrize("i", [3, 4, 5])
+def test_cells_of_common_keys_stand_for_all_pairs(i, monkeypatch):
+    """As where a user has many keys: the same check, and the bound of a tiny member above all its data sets."""
+    monkeypatch.setattr(sampled_coordinate, "_MOST_LISTED", 0)
+    member, rows = rows_of("priv-kv", i)
+    assert checked("priv-kv", i, member.pair_groups()) != 0
+    groups_of.cache_clear()
+    if i == 3:
+        truth = worst_true_divergence(rows, 2, Fraction(5, 4))[0]
+        found = sa.delta(member, n=2, eps=sp.log(sp.Rational(5, 4)), method="all_data_sets")
+        assert Fraction(found.upper) >= truth
+    groups_of.cache_clear()
 
 
 @pytest.mark.parametrize("slug", ["square-wave", "harmony", "hcms", "priv-kv", "staircase"])

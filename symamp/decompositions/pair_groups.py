@@ -262,7 +262,7 @@ def extreme(patterns: Sequence[Pattern]) -> tuple[Pattern, ...]:
 
 
 _NEAR = sp.Rational(4, 5)
-"""Sets of more than a third of the messages hide pairs with less p nearly as badly: a cell more, in units of it, too."""
+"""Sets of more than a third of the messages hide pairs with less p nearly as badly: one cell more, in units of it."""
 
 
 def free_sets_groups(t: sp.Expr, c: sp.Expr) -> tuple[PairGroup, ...]:
