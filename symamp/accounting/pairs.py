@@ -12,7 +12,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.accounting.curves import CurvePoints, DominatingPair, Grid, optimistic, pessimistic, points_for
-from symamp.accounting.round import Round, points_of
+from symamp.accounting.round import DirectedRound, Round, points_of
 from symamp.bounds.reduction import Reduction
 from symamp.errors import ArgumentError, UndecidedOrderError
 from symamp.formulas.order import sign
@@ -142,6 +142,10 @@ class RoundPairs:
                 tuple(e for e in part if top is None or e < top)
                 for part in (grid.levels(), grid.tail(_TAIL_POINTS if tail else 0, budget_))
             )
+            if isinstance(found, DirectedRound):
+                directed = found.points((*levels, *tails), log_delta + log(_BEYOND / self.count), bits)
+                curves.append(RoundCurve(found, count, directed, bits))
+                continue
             bottom = None if top is None else 1 / top
             if up:
                 near, beyond = found.above(levels, effort=effort), found.above(tails, far=True, effort=effort)
@@ -183,11 +187,7 @@ class RoundPairs:
 
 
 def composition_gap(gap: object) -> float | None:
-    """Return the relative width of eps that is aimed at, from 1e-5 to 0.1; None for the default.
-
-    >>> composition_gap(1e-3)
-    0.001
-    """
+    """Return the relative width of eps that is aimed at, from 1e-5 to 0.1; None for the default."""
     if gap is None:
         return None
     number = exact_number(gap, "gap")

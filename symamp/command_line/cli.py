@@ -1,11 +1,14 @@
-"""The command line: questions, compositions, users who differ, certificates, mechanisms and schemas."""
+"""The command line: questions, compositions, users who differ, certificates, mechanisms and schemas; how it fails."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 import click
 
@@ -13,7 +16,6 @@ from symamp import __version__, verifier
 from symamp.bounds.subject import Subject
 from symamp.command_line.compose import compose, renyi, tradeoff
 from symamp.command_line.curves import COMMANDS
-from symamp.command_line.failure import guarded
 from symamp.command_line.options import (
     GroupWord,
     MechanismCommand,
@@ -26,8 +28,10 @@ from symamp.command_line.options import (
     method,
     neighbours,
     numbers,
+    participation,
     read_gap,
     read_neighbours,
+    read_participation,
     refuse_repeated,
     separated,
     together,
@@ -41,7 +45,7 @@ from symamp.command_line.output import (
     print_table,
 )
 from symamp.decompositions.pairs import pair_classes
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, ContradictionError, SymampError
 from symamp.numbers.reading import asked
 from symamp.questions.answer import Answer
 from symamp.questions.profile import Profile
@@ -50,10 +54,72 @@ from symamp.schemas.validation import schema_names, schema_text
 from symamp.settings.question import Question
 from symamp.settings.users_who_differ import heterogeneous
 
+# ----------------------------------------------------------------- How the command line fails: exit code 2 and one line
+
+
+def one_line(message: str) -> str:
+    """Return the message on one line, with control characters written out.
+
+    >>> one_line("no such file: a\\tb")
+    'no such file: a\\\\tb'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message.replace("\n", " "))
+
+
+def guarded(run: Callable[[list[str]], object], words: list[str]) -> Never:
+    """Run the command on the words; refusals end with exit code 2 and one line on standard error."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # tables on terminals that know no lines
+    for word in words:
+        if not _can_name_a_file(word):
+            _fail(f"{word}: not a word that a terminal can pass on")
+    try:
+        code = run(words)
+        print(end="", flush=True)  # a full disk is found out here, not when the interpreter ends
+    except SymampError as error:
+        _fail(str(error))
+    except ContradictionError as error:
+        _fail(str(error), 70)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted", 130)
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        _drop_output()
+        sys.exit(1)
+    except OSError as error:
+        _drop_output()
+        _fail(f"cannot write: {error.strerror or error}")
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        hint = f" (see `{context.command_path} --help`)" if context is not None else ""
+        _fail(error.format_message().rstrip(".") + hint)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _can_name_a_file(word: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(word)
+    except UnicodeEncodeError:
+        return False
+
+
+def _drop_output() -> None:
+    """Send what is still to be written nowhere, so that the interpreter does not fail on it when it ends."""
+    with suppress(OSError):  # a stream without a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fail(message: str, code: int = 2) -> Never:
+    print(f"symamp: {one_line(message)}", file=sys.stderr)
+    sys.exit(code)
+
+
+# -------------------- The command line: questions, compositions, users who differ, certificates, mechanisms and schemas
+
 question = together(
     click.option("--n", required=True, metavar="NUMBER", help="Number of users, such as 1e6."),
     method,
     neighbours,
+    participation,
     gap,
     effort,
     certificate,
@@ -110,13 +176,15 @@ def _answer(
     n: str,
     method: str | None,
     neighbours: str,
+    participation: str | None,
     gap: str,
     effort: str,
     certificate: Path | None,
     as_json: bool,
 ) -> None:
     with bar_of_pairs() as progress:
-        profile = Profile(Question.of(found, n, method, read_neighbours(neighbours)), progress)
+        taking = read_participation(participation)
+        profile = Profile(Question.of(found, n, method, read_neighbours(neighbours), taking), progress)
         answer = ask(profile, gap=read_gap(gap), effort=effort)
     print_answer(answer, certificate, as_json)
 

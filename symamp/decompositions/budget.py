@@ -16,7 +16,7 @@ from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.errors import Problem, UndecidedOrderError, VerificationError
 from symamp.formulas.arrangement import arranged
 from symamp.formulas.normal_form import normal, quotient
-from symamp.formulas.order import maximum, sign
+from symamp.formulas.order import largest, maximum, sign
 from symamp.formulas.parameter import Parameter, admissible_points
 from symamp.numbers.reading import Formula, difference, from_sympy
 
@@ -71,11 +71,9 @@ def _refuse(part: sp.Basic) -> Never:
     raise _NoValueError(part)
 
 
-# ------------------------------- Local budget, variation-ratio parameters and shuffle index of a mechanism, as formulas
+# --------------------------------------------------------------------------- The exact local budget eps0 of a mechanism
 
 _LONG_FRACTION = 1000  # bits from which SymPy is not asked for powers in a fraction: it looks for them in doubles
-
-# --------------------------------------------------------------------------- The exact local budget eps0 of a mechanism
 
 
 @derived
@@ -162,7 +160,7 @@ def variation_ratio(mechanism: LocalRandomizer) -> VariationRatio:
     parameters = mechanism.parameters
     if mechanism.is_composed:
         distances = [_distance(c.decomposition, parameters) for c in pair_classes(mechanism)]
-        return VariationRatio(compared_ratio(mechanism), _largest(distances, parameters), largest_ratio(mechanism))
+        return VariationRatio(compared_ratio(mechanism), largest(distances, parameters), largest_ratio(mechanism))
     ratios: list[sp.Expr] = []
     variations: list[sp.Expr] = []
     reach: list[sp.Expr] = []
@@ -181,9 +179,9 @@ def variation_ratio(mechanism: LocalRandomizer) -> VariationRatio:
                 reach.append(sp.oo if least == 0 else normal(high / least))
         variations.append(normal(variation))
     return VariationRatio(
-        _largest(ratios, parameters),
-        _largest(variations, parameters),
-        _largest([*reach, largest_ratio(mechanism)], parameters),
+        largest(ratios, parameters),
+        largest(variations, parameters),
+        largest([*reach, largest_ratio(mechanism)], parameters),
     )
 
 
@@ -191,11 +189,6 @@ def _distance(found: Decomposition, parameters: Sequence[Parameter]) -> sp.Expr:
     """Return the total variation of A0 and A1 from the components of their triple."""
     excess = [m * (a - b) for a, b, m in found.components] + [a - b for a, b in found.singular]
     return normal(sp.Add(*(e for e in excess if e != 0 and sign(e, parameters) > 0)))
-
-
-def _largest(values: list[sp.Expr], parameters: Sequence[Parameter]) -> sp.Expr:
-    distinct = list(dict.fromkeys(values))
-    return sp.oo if sp.oo in distinct else distinct[maximum(distinct, parameters)]
 
 
 # --------------------------------------------------------------------------------- The shuffle index chi of a mechanism

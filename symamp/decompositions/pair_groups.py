@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cmp_to_key
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from flint import fmpq
 
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.formulas.normal_form import normal
-from symamp.formulas.order import constant_sign
+from symamp.formulas.order import constant_sign, ordered
 from symamp.numbers.linear_programme import Solution, feasible
 from symamp.numbers.rationals import fmpq_of
 
@@ -138,7 +137,8 @@ def groups_by_share(
     Proof: docs/proofs/other_inputs.md.
     """
     least = LEAST * most
-    ends = [x for x in _sorted([least, most, *cuts]) if not is_less(x, least) and not is_less(most, x)]
+    ends = ordered(map(normal, [least, most, *cuts]))
+    ends = [x for x in ends if not is_less(x, least) and not is_less(most, x)]
     groups: list[PairGroup] = []
     for low, high in reversed(list(pairwise(ends))):
         pair = (f"a pair with p > {float(low):.4g}", f"up to {float(high):.4g}") if groups else ("x0", "x1")
@@ -274,12 +274,3 @@ def free_sets_groups(t: sp.Expr, c: sp.Expr) -> tuple[PairGroup, ...]:
 def is_less(x: sp.Expr, y: sp.Expr) -> bool:
     """Return whether a number is proved to be less than another one."""
     return constant_sign(x - y) < 0
-
-
-def _sorted(places: Iterable[sp.Expr]) -> list[sp.Expr]:
-    different = dict.fromkeys(map(normal, places))
-    return sorted(different, key=cmp_to_key(_order))
-
-
-def _order(x: sp.Expr, y: sp.Expr) -> int:
-    return constant_sign(x - y)

@@ -25,7 +25,7 @@ from symamp.decompositions.randomizer import LocalRandomizer, Orbit
 from symamp.decompositions.worst_pair import dominating_pair
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
 from symamp.formulas.normal_form import normal_product
-from symamp.formulas.order import is_zero, maximum, sign
+from symamp.formulas.order import is_zero, largest, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.density import even_cuts, finite_sandwich
 from symamp.laws.law import Atom, Law
@@ -289,6 +289,7 @@ def further_values(part: Mechanism, x0: str, x1: str) -> tuple[str, ...]:
 NEIGHBOURS = ("all", "one_attribute")
 _PARTS = "a smaller eps0 randomizes the report of each part once more"
 Choice = tuple[str, ...]
+Row = list[tuple[str, sp.Expr]]
 
 
 class Combined(Mechanism):
@@ -483,21 +484,16 @@ class Combined(Mechanism):
         """Return the same combination of other parts."""
 
     @abstractmethod
-    def _table(self, tables: list[FiniteMechanism]) -> FiniteMechanism:
-        """Return the explicit table made of those of the parts, its inputs in the order of the product of theirs."""
+    def _row(self, parts: list[Row]) -> dict[str, sp.Expr]:
+        """Return the row of an input from those of its values: {message: probability}, as lists of both."""
 
     def composed_compared_ratio(self) -> sp.Expr | None:
         """Return the largest ratio of a part: one value differs, or the one part that has a choice compares some."""
-        return largest([compared_ratio(p) for p in self.parts], self.parameters)
+        return _largest([compared_ratio(p) for p in self.parts], self.parameters)
 
     @cached_property
     def listed(self) -> Mechanism:
-        """The table over all inputs and messages where they are few, for bounds over all data sets; else itself.
-
-        >>> import symamp as sa
-        >>> len(sa.joint([sa.RandomizedResponse(k=3, eps0=1)] * 2).listed.inputs)
-        9
-        """
+        """The table over all inputs and messages where they are few, for bounds over all data sets; else itself."""
         bits = [p.message_bits() for p in self.parts]
         if self.parameters or len(bits) > _LISTED_PARTS or any(b is None or b > _LISTED_MESSAGE_BITS for b in bits):
             return self
@@ -515,7 +511,12 @@ class Combined(Mechanism):
         Raises SupportMismatchError for parts without tables, and for free parameters where not all inputs are compared.
         """
         tables = self._tables()
-        found = self._table(tables)
+        sizes = [len(t.messages) for t in tables]
+        check_size(prod(len(t.inputs) for t in tables), sum(sizes) if isinstance(self, Parallel) else prod(sizes))
+        rows = [[list(zip(t.messages, row, strict=True)) for row in t.rows] for t in tables]
+        labels = [choice_label(choice) for choice in product(*(t.inputs for t in tables))]
+        made = dict(zip(labels, (self._row(list(parts)) for parts in product(*rows)), strict=True))
+        found = FiniteMechanism(made, name=repr(self), parameters=self.parameters)
         if self.compares_all:
             return found
         if self.parameters:
@@ -556,15 +557,12 @@ def checked_part(part: object, *, alone: bool = False) -> Mechanism:
     return part
 
 
-def largest(ratios: Sequence[sp.Expr], parameters: Sequence[Parameter]) -> sp.Expr:
+def _largest(ratios: Sequence[sp.Expr], parameters: Sequence[Parameter]) -> sp.Expr:
     """Return the largest of the ratios, as sympy.Max where no proof says which."""
-    if sp.oo in ratios:
-        return sp.oo
-    distinct = list(dict.fromkeys(ratios))
     try:
-        return distinct[maximum(distinct, parameters)]
+        return largest(ratios, parameters)
     except UndecidedOrderError:
-        return sp.Max(*distinct, evaluate=False)
+        return sp.Max(*dict.fromkeys(ratios), evaluate=False)
 
 
 def _parameters(parts: Sequence[Mechanism]) -> tuple[Parameter, ...]:
@@ -621,14 +619,8 @@ class Joint(Combined):
     def _of(self, parts: list[Mechanism]) -> Self:
         return type(self)(parts, self.neighbours)
 
-    def _table(self, tables: list[FiniteMechanism]) -> FiniteMechanism:
-        check_size(prod(len(t.inputs) for t in tables), prod(len(t.messages) for t in tables))
-        rows = {}
-        for choice in product(*(range(len(t.inputs)) for t in tables)):
-            entries = product(*(zip(t.messages, t.rows[i], strict=True) for t, i in zip(tables, choice, strict=True)))
-            label = choice_label(tuple(t.inputs[i] for t, i in zip(tables, choice, strict=True)))
-            rows[label] = {choice_label([y for y, _ in e]): sp.Mul(*(p for _, p in e)) for e in entries}
-        return FiniteMechanism(rows, name=repr(self), parameters=self.parameters)
+    def _row(self, parts: list[Row]) -> dict[str, sp.Expr]:
+        return {choice_label([y for y, _ in e]): sp.Mul(*(p for _, p in e)) for e in product(*parts)}
 
     def __repr__(self) -> str:
         end = "" if self.neighbours == "all" else f", neighbours={self.neighbours!r}"
@@ -640,11 +632,12 @@ class Joint(Combined):
 def joint(*mechanisms: Mechanism | Sequence[Mechanism], neighbours: str = "all") -> Mechanism:
     """Return the mechanism in which every user sends all reports at once: one message (R_1(x_1), ..., R_m(x_m)).
 
-    Arguments are mechanisms, or one list of them such as ``[m] * 8``; noise with a finite local budget is one. Equal
-    ones stay cheap; where unequal ones leave too many components, and for noise, some thousand atoms enclose them. The
-    parts' symbols stay symbols, and symbols of one name are one. ``neighbours="one_attribute"`` compares inputs that
-    differ for one part only, "all" any two. Raises ArgumentError for what is no mechanism, or symbols of one name with
-    different ranges, SupportMismatchError for noise with unbounded ratios.
+    Arguments are mechanisms, or one list of them such as ``[m] * 8``; one alone is returned as it is. Noise with a
+    finite local budget is one. Equal ones stay cheap; where unequal ones leave too many components, and for noise, some
+    thousand atoms enclose them. The parts' symbols stay symbols, and symbols of one name are one.
+    ``neighbours="one_attribute"`` compares inputs that differ for one part only, "all" any two. Raises ArgumentError
+    for what is no mechanism, or symbols of one name with different ranges, SupportMismatchError for noise with
+    unbounded ratios.
 
     Guarantee
     ---------
@@ -690,7 +683,7 @@ class Parallel(Combined):
         return ("parallel", self.neighbours, *zip(self.weights, self.parts, strict=True))
 
     def composed_ratio(self) -> sp.Expr:
-        return largest([largest_ratio(p) for p in self.parts], self.parameters)
+        return _largest([largest_ratio(p) for p in self.parts], self.parameters)
 
     def _composed(self, found: list[Decomposition], pair: tuple[str, str], *, complete: bool) -> Decomposition:
         return Composed(found, weights=self.weights, parameters=self.parameters, pair=pair, complete=complete)
@@ -703,17 +696,9 @@ class Parallel(Combined):
     ) -> Iterator[tuple[tuple[str, str], ...]]:
         return product(*options)
 
-    def _table(self, tables: list[FiniteMechanism]) -> FiniteMechanism:
-        check_size(prod(len(t.inputs) for t in tables), sum(len(t.messages) for t in tables))
-        rows = {}
-        for choice in product(*(range(len(t.inputs)) for t in tables)):
-            label = choice_label([t.inputs[i] for t, i in zip(tables, choice, strict=True)])
-            rows[label] = {
-                choice_label([str(k), y]): w * p
-                for k, (t, i, w) in enumerate(zip(tables, choice, self.weights, strict=True))
-                for y, p in zip(t.messages, t.rows[i], strict=True)
-            }
-        return FiniteMechanism(rows, name=repr(self), parameters=self.parameters)
+    def _row(self, parts: list[Row]) -> dict[str, sp.Expr]:
+        weighted = enumerate(zip(self.weights, parts, strict=True))
+        return {choice_label([str(k), y]): w * p for k, (w, row) in weighted for y, p in row}
 
     def __repr__(self) -> str:
         if len(self.parts) == 2 and isinstance(self.parts[1], ConstantMechanism):
@@ -727,7 +712,8 @@ def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = 
 
     Every part is asked about a value of its own. For one value that all parts are asked about, the upper bounds hold
     as they stand, and lower ones if the data set that is shown holds equal values. Weights are exact numbers that sum
-    to 1; parts of weight 0 are left out. Raises ArgumentError otherwise.
+    to 1; parts of weight 0 are left out and not counted by i, and one part alone is returned as it is. Raises
+    ArgumentError otherwise.
 
     Guarantee
     ---------

@@ -44,10 +44,6 @@ class AlikeInputs(Family):
     def inputs(self) -> tuple[str, ...]:
         return tuple(f"x{i}" for i in range(self.count(self.size)))
 
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """One pair: inputs can be exchanged."""
-        return (("x0", "x1"),)
-
     @property
     def lists_all_inputs(self) -> bool:
         """Whether a third input is shown, or there are but two."""
@@ -224,10 +220,6 @@ class DisjointCover(Family):
         """The worst pair, and third inputs or an average one."""
         found = tuple(sorted({x for names in self.sets() for x in names}))
         return (*found, AVERAGE) if self.averages and not (self.packs and len(found) > 2) else found
-
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The inputs whose sets have least in common; a symmetry exchanges them."""
-        return (("x0", "x1"),)
 
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The worst pair alone: no inputs are further apart, and all ratios to ``low`` lie in [1, t].

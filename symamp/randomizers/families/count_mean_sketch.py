@@ -14,8 +14,6 @@ from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
 from symamp.randomizers.structures import Letter, OneHot
 
-# ----------------------------------------------- Apple's count mean sketch, CMS (Differential Privacy Team, Apple 2017)
-
 
 class CountMeanSketch(OneHot):
     """Draw j uniformly from k public hash functions h_j into [m] and send j with a noisy one-hot vector.
@@ -83,9 +81,6 @@ class CountMeanSketch(OneHot):
         return FiniteMechanism(rows, name=repr(self))
 
 
-# ------------------------------------- Apple's Hadamard count mean sketch, HCMS (Differential Privacy Team, Apple 2017)
-
-
 class HadamardCountMeanSketch(Family):
     """Draw j uniformly from k public hash functions h_j into [m], and l from [m]; send (j, l) with one noisy sign.
 
@@ -118,10 +113,6 @@ class HadamardCountMeanSketch(Family):
     def inputs(self) -> tuple[str, ...]:
         """Up to three inputs without collisions; any three rows have the same joint law, four need not."""
         return ("x0", "x1", "x2") if self.count("m") >= 3 else ("x0", "x1")
-
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """One pair without collisions: all such pairs have the same laws."""
-        return (("x0", "x1"),)
 
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The pair and a third input: collisions make no transform larger (docs/proofs/envelope.md, section 4)."""

@@ -39,18 +39,11 @@ def sign_patterns(rows: Sequence[int]) -> list[tuple[tuple[int, ...], sp.Rationa
 
 
 def sylvester(size: int) -> list[list[int]]:
-    """Return the Hadamard matrix of Sylvester's construction, for tables; ``size`` is a power of two.
-
-    >>> sylvester(2)
-    [[1, 1], [1, -1]]
-    """
+    """Return the Hadamard matrix of Sylvester's construction, for tables; ``size`` is a power of two."""
     matrix = [[1]]
     while len(matrix) < size:
         matrix = [row + row for row in matrix] + [row + [-entry for entry in row] for row in matrix]
     return matrix
-
-
-# ---------------------------------------------------- Hadamard response (Acharya, Sun, Zhang 2019), with a single block
 
 
 class HadamardResponse(Family):
@@ -159,9 +152,6 @@ def _checked_last_row(value: object) -> int:
     if not number.is_Integer or number < 2:
         raise ArgumentError("D", number, accepted)
     return int(number)
-
-
-# ----------------------------- Hadamard response with several blocks (Acharya, Sun, Zhang 2019, general privacy regime)
 
 
 class BlockHadamardResponse(Family):

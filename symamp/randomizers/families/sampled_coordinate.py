@@ -20,8 +20,6 @@ from symamp.numbers.rationals import rational_of
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
 
-# -------- One sampled coordinate through a channel: the message is (j, z), z depends on the state of coordinate j alone
-
 
 class StateChannel(Family):
     """A family whose message is (j, z): j uniform over the coordinates, z from P(z | state of coordinate j).
@@ -77,9 +75,6 @@ class StateChannel(Family):
         )
 
 
-# -------- Harmony (Nguyen, Xiao, Yang, Hui, Shin, Shin 2016): one sampled coordinate through binary randomized response
-
-
 class Harmony(StateChannel):
     """For x in [-1, 1]^d draw a coordinate j, send (j, +) with probability 1/2 + x_j (t-1)/(2(t+1)), t = e^eps0.
 
@@ -117,9 +112,6 @@ class Harmony(StateChannel):
 
     def joint_counts(self) -> tuple[tuple[sp.Expr, Mapping[str, str]], ...]:
         return ((self["d"], {"x0": "+1", "x1": "-1", "origin": "0"}),)
-
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        return (("x0", "x1"),)
 
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         """The opposite pair alone: corners have two levels, none are further apart, and other inputs mix corners.

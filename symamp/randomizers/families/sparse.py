@@ -10,8 +10,6 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
 from symamp.randomizers.structures import DisjointCover, with_average
 
-# ------------------------------------- Collision (Wang, Li, Qian, Du, Lin, Yang 2021): sparse vectors hashed to buckets
-
 _ENTRIES = Parameter("s", lower=sp.Integer(1), integer=True)
 _S = _ENTRIES.symbol
 
@@ -93,9 +91,6 @@ class NarrowCollision(Collision):
         return 2 * self["s"] / self["l"] - 1
 
 
-# ------------------------------- Wheel (Wang, Qian, Du, Yang, Huang, Xu 2020): set-valued data hashed to arcs of a ring
-
-
 class Wheel(DisjointCover):
     """Hash the s items to points of a ring of length 1, cover an arc of length p from each, send a point z.
 
@@ -157,9 +152,6 @@ class Wheel(DisjointCover):
             low = (1 - high * len(covered)) / (cells - len(covered))
             rows[names.get(points, f"points {points}")] = {str(z): high if z in covered else low for z in range(cells)}
         return FiniteMechanism(with_average(rows), name=repr(self))
-
-
-# -------- PCKV-GRR (Gu, Li, Cheng, Xiong, Cao 2020): one sampled key-value pair through generalised randomized response
 
 
 class PCKVGRR(DisjointCover):

@@ -20,7 +20,7 @@ from symamp.numbers.substitution import put as substituted
 from symamp.randomizers.catalogue import by_name
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
 from symamp.randomizers.described import COUNTS, SIZE, DescribedFamily, Description, described_family, normalised
-from symamp.randomizers.families.local_hashing import LocalHashing
+from symamp.randomizers.families.randomized_response import LocalHashing
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
 from symamp.randomizers.structures import Letter, Share

@@ -278,7 +278,7 @@ class Densities(SubjectBase):
         self.density, self.values, self.messages = density, inputs, messages
         self.inputs = tuple(text(v) for v in inputs)
         rows = tuple(density.xreplace({y: Y}).xreplace({x: v}) for v in inputs)
-        cuts = stretches(rows, *messages, ())
+        cuts = stretches(rows, *messages)
         self.parts = tuple(MessageRange(s.start, s.end, tuple(resolved(r, s.inside) for r in rows)) for s in cuts)
         self._compare(x, y, tuple(s.inside for s in cuts))
         self.masses = tuple((at, tuple(m.xreplace({x: v}) for v in inputs)) for at, m in masses.items())
@@ -321,10 +321,6 @@ class Densities(SubjectBase):
     def local_ratio(self) -> sp.Expr:
         """Return e^eps0, or a rational number above it by less than 1e-9 of it; ``oo`` if there is none."""
         return self._largest
-
-    def local_epsilon(self) -> sp.Expr:
-        """Return the local budget, or a number just above it."""
-        return sp.log(self.local_ratio())
 
     def variation_ratio(self) -> VariationRatio:
         """Return (p, beta, q) of Wang (2023): e^eps0 = t, (t - 1)/(t + 1), which no total variation exceeds, and t."""

@@ -15,13 +15,13 @@ from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.decomposition import Component
 from symamp.decompositions.to_law import number
 from symamp.decompositions.worst_pair import WorstPair
-from symamp.errors import ArgumentError, Problem
+from symamp.errors import ArgumentError
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.reading import exact_number
-from symamp.randomizers.finite import FiniteMechanism, distance
+from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, W, Z
-from symamp.randomizers.noise.nearby import Nearby
+from symamp.randomizers.noise.nearby import Nearby, distance_within
 
 # ------------------------------------------------------------------------------- Laplace noise on an interval of inputs
 
@@ -97,13 +97,7 @@ class Laplace(AdditiveNoise):
         >>> Laplace(eps0=2).near("1/2").variation_ratio()
         VariationRatio(p=E, beta=1 - exp(-1/2), q=exp(2))
         """
-        d = distance(neighbours)
-        if sign(1 - d) < 0:
-            raise ArgumentError(
-                "neighbours", neighbours, "a distance of at most 1, the length of the interval of inputs"
-            )
-        if self.parameters:
-            raise ArgumentError("neighbours", Problem(f"{self!r} has no number for eps0"), "give it by .at(eps0=...)")
+        d = distance_within(self, neighbours)
         eps0 = self["eps0"]
         known = VariationRatio(sp.exp(eps0 * d), 1 - sp.exp(-eps0 * d / 2), self.local_ratio())
         return Nearby(f"{self!r}.near({d})", known, (_cells(eps0, d),), self)
@@ -126,9 +120,6 @@ def _cells(eps0: sp.Expr, d: sp.Expr) -> FiniteMechanism:
 def _below(z: sp.Expr, right: bool) -> sp.Expr:
     """Return the distribution function of the noise with eps0 = 1."""
     return 1 - sp.exp(-z) / 2 if right else sp.exp(z) / 2
-
-
-# ----------------- Laplace noise whose messages are clipped to the interval of inputs: the same law as without clipping
 
 
 class ClippedLaplace(Laplace):
@@ -157,9 +148,6 @@ class ClippedLaplace(Laplace):
     def worst_pair(self) -> WorstPair:
         """Return (0, 1), as for Laplace noise: messages with equal ratios are merged."""
         return WorstPair(("0", "1"), True, "Corollary 2 of Theorem P, and clipping (docs/proofs/worst_pair.md)")
-
-
-# ------------------------------------------------------------------------------ Gaussian noise on an interval of inputs
 
 
 class Gaussian(AdditiveNoise):
@@ -210,9 +198,6 @@ class Gaussian(AdditiveNoise):
         return 2.0 * (exp(min(1.0 / sigma**2, 300.0)) * phi(1.5) - 2.0 * phi(0.5) + phi(-0.5))
 
 
-# ------------------------------------------------------------------------------ Logistic noise on an interval of inputs
-
-
 class Logistic(AdditiveNoise):
     """Send x + Z for x in [0, 1], Z logistic with scale 1/eps0: f(z) = eps0 e^(-eps0 z)/(1 + e^(-eps0 z))^2.
 
@@ -246,9 +231,6 @@ class Logistic(AdditiveNoise):
     def tail(self, start: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
         """Return y = -log(w)/eps0: densities are rational in w = e^(-eps0 y)."""
         return -sp.log(W) / self["eps0"], sp.exp(-self["eps0"] * start)
-
-
-# -------------------------------------------------------------------------------- Cauchy noise on an interval of inputs
 
 
 class Cauchy(AdditiveNoise):

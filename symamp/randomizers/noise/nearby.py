@@ -72,12 +72,18 @@ class Nearby(NotebookView, SubjectBase):
         return self.name
 
 
-def told_apart(variation: sp.Expr) -> FiniteMechanism:
-    """Return the table of two inputs and two messages with this total variation: the best test of two inputs.
+def distance_within(noise: Parametrised, neighbours: object) -> sp.Expr:
+    """Return a distance of at most 1, the width of the inputs, for noise whose parameters are numbers."""
+    d = distance(neighbours)
+    if sign(1 - d) < 0:
+        raise ArgumentError("neighbours", neighbours, "a distance of at most 1, the largest of two inputs")
+    if noise.parameters:
+        raise ArgumentError("neighbours", Problem(f"{noise!r} has no number for eps0"), "give it by .at(eps0=...)")
+    return d
 
-    >>> told_apart(sp.Rational(1, 2)).rows[0]
-    (3/4, 1/4)
-    """
+
+def told_apart(variation: sp.Expr) -> FiniteMechanism:
+    """Return the table of two inputs and two messages with this total variation: the best test of two inputs."""
     high, low = (1 + variation) / 2, (1 - variation) / 2
     return FiniteMechanism({"x0": {"0": high, "1": low}, "x1": {"0": low, "1": high}}, name="one test of two inputs")
 
@@ -158,11 +164,7 @@ class PlanarLaplace(NotebookView, Parametrised, SubjectBase):
         >>> PlanarLaplace(eps0=2).near("1/2").variation_ratio().p
         E
         """
-        d = distance(neighbours)
-        if sign(1 - d) < 0:
-            raise ArgumentError("neighbours", neighbours, "a distance of at most 1, the diameter")
-        if self.parameters:
-            raise ArgumentError("neighbours", Problem(f"{self!r} has no number for eps0"), "give it by .at(eps0=...)")
+        d = distance_within(self, neighbours)
         low, high = strip_mass(self["eps0"] * d)
         known = VariationRatio(sp.exp(self["eps0"] * d), high, self.local_ratio())
         with at_precision(_BITS):
