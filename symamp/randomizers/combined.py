@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from html import escape
 from itertools import combinations, combinations_with_replacement, product
 from math import prod
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import sympy as sp
 from flint import arb
@@ -300,6 +300,7 @@ class Combined(Mechanism):
     """
 
     _internal_names = "compared worst_is_all_different"
+    _message_number: ClassVar[Callable[[list[int]], int]] = staticmethod(prod)
 
     is_composed = True
     lists_all_inputs = False  # pairs that are dominated are left out
@@ -512,7 +513,7 @@ class Combined(Mechanism):
         """
         tables = self._tables()
         sizes = [len(t.messages) for t in tables]
-        check_size(prod(len(t.inputs) for t in tables), sum(sizes) if isinstance(self, Parallel) else prod(sizes))
+        check_size(prod(len(t.inputs) for t in tables), self._message_number(sizes))
         rows = [[list(zip(t.messages, row, strict=True)) for row in t.rows] for t in tables]
         labels = [choice_label(choice) for choice in product(*(t.inputs for t in tables))]
         made = dict(zip(labels, (self._row(list(parts)) for parts in product(*rows)), strict=True))
@@ -669,6 +670,7 @@ class Parallel(Combined):
     """One part, drawn with its weight: each user sends (i, R_i(x_i))."""
 
     name = "parallel"
+    _message_number: ClassVar[Callable[[list[int]], int]] = staticmethod(sum)
 
     def __init__(self, weights: Sequence[sp.Expr], parts: Sequence[Mechanism], neighbours: str) -> None:
         super().__init__(parts, neighbours)
