@@ -1,6 +1,6 @@
 """symamp: privacy amplification by shuffling, derived as formulas and evaluated with a guarantee."""
 
-from symamp import describe, errors, exact, families
+from symamp import describe, errors, exact, families, training
 from symamp.accounting.composition import Composition
 from symamp.accounting.privacy_profile import (
     GivenProfile,
@@ -145,6 +145,7 @@ __all__ = [
     "profile",
     "sum_law",
     "sweep",
+    "training",
 ]
 
 
