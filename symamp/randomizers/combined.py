@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from html import escape
 from itertools import combinations, combinations_with_replacement, product
 from math import prod
-from typing import Any, ClassVar, Self, cast
+from typing import Any, Self, cast
 
 import sympy as sp
 from flint import arb
@@ -300,7 +300,6 @@ class Combined(Mechanism):
     """
 
     _internal_names = "compared worst_is_all_different"
-    _message_number: ClassVar[Callable[[list[int]], int]] = staticmethod(prod)
 
     is_composed = True
     lists_all_inputs = False  # pairs that are dominated are left out
@@ -488,6 +487,10 @@ class Combined(Mechanism):
     def _row(self, parts: list[Row]) -> dict[str, sp.Expr]:
         """Return the row of an input from those of its values: {message: probability}, as lists of both."""
 
+    def _message_number(self, sizes: list[int]) -> int:
+        """Return how many messages there are, from the numbers of those of the parts."""
+        return prod(sizes)
+
     def composed_compared_ratio(self) -> sp.Expr | None:
         """Return the largest ratio of a part: one value differs, or the one part that has a choice compares some."""
         return _largest([compared_ratio(p) for p in self.parts], self.parameters)
@@ -670,7 +673,6 @@ class Parallel(Combined):
     """One part, drawn with its weight: each user sends (i, R_i(x_i))."""
 
     name = "parallel"
-    _message_number: ClassVar[Callable[[list[int]], int]] = staticmethod(sum)
 
     def __init__(self, weights: Sequence[sp.Expr], parts: Sequence[Mechanism], neighbours: str) -> None:
         super().__init__(parts, neighbours)
@@ -697,6 +699,9 @@ class Parallel(Combined):
         self, options: Sequence[Sequence[tuple[str, str]]], alone: int | None = None
     ) -> Iterator[tuple[tuple[str, str], ...]]:
         return product(*options)
+
+    def _message_number(self, sizes: list[int]) -> int:
+        return sum(sizes)
 
     def _row(self, parts: list[Row]) -> dict[str, sp.Expr]:
         weighted = enumerate(zip(self.weights, parts, strict=True))
