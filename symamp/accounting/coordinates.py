@@ -157,7 +157,7 @@ class UnarySums:
         return max(int(mean - spread), 0), min(int(mean + spread) + 1, self.n)
 
     def _ratios(self, share: float, first: int, last: int) -> Floats:
-        """Return the ratio of the laws of a sum, the victim's bit with chance p against q, at each count: in doubles."""
+        """Return, in doubles, the ratio of the laws of a sum at each count: the victim's bit with chance p, and q."""
         p, q = self._in_doubles
         k = np.arange(first, last + 1, dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):

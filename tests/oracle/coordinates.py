@@ -17,14 +17,8 @@ def law_of_sums(chances, data):
     found = {}
     size = len(chances[0])
     for messages in itertools.product(itertools.product((0, 1), repeat=size), repeat=len(data)):
-        mass = math.prod(
-            (
-                chances[x][i] if y[i] else 1 - chances[x][i]
-                for x, y in zip(data, messages, strict=True)
-                for i in range(size)
-            ),
-            start=ONE,
-        )
+        pairs = [(chances[x][i], y[i]) for x, y in zip(data, messages, strict=True) for i in range(size)]
+        mass = math.prod((p if one else 1 - p for p, one in pairs), start=ONE)
         key = tuple(map(sum, zip(*messages, strict=True)))
         found[key] = found.get(key, ZERO) + mass
     return found
