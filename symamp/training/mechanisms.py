@@ -184,7 +184,7 @@ class Training(PublicNames):
         >>> import symamp as sa
         >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
         >>> training = sa.training.random_allocation(noise=step, steps=10)
-        >>> 0.0547 < training.to_dp_accounting().get_delta_for_epsilon(0.1) < 0.0549
+        >>> bool(0.0547 < training.to_dp_accounting().get_delta_for_epsilon(0.1) < 0.0549)
         True
         """
         known = [_times(d.above, 1).known for d in self.parts]
