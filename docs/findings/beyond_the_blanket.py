@@ -29,15 +29,9 @@ FIELDS += ("upper", "method", "lower", "data_set", "seconds")
 METHODS = FIELDS[5:9]
 GAP, MOST_SECONDS = 1e-5, 120
 NOISE = (
-    *(
-        ("laplace", {}),
-        ("clipped-laplace", {}),
-        ("logistic", {}),
-        ("planar-laplace", {}),
-        ("discrete-laplace", {"B": 32}),
-    ),
+    *((slug, {}) for slug in ("laplace", "clipped-laplace", "logistic", "planar-laplace", "pure-ldp")),
     *(("gaussian", {"sigma": 1}), ("gaussian", {"sigma": 2}), ("cauchy", {"scale": 1})),
-    *(("discrete-gaussian", {"B": 16, "sigma": 16}), ("pure-ldp", {})),
+    *(("discrete-laplace", {"B": 32}), ("discrete-gaussian", {"B": 16, "sigma": 16})),
 )
 LOCAL = "local-hashing"
 PRINTED = {
@@ -244,7 +238,7 @@ def goal(row):
 
 
 def missed(rows):
-    """The cells with eps0 <= 4 and n >= 10^4, or eps0 <= 2 and n = 10^3, whose ends are not as near as they should be."""
+    """The cells with eps0 <= 4 and n >= 10^4, or eps0 <= 2 and n = 10^3, whose ends are further apart than the goal."""
     groups = defaultdict(list)
     for row in in_catalogue(rows):
         if goal(row) is not None:
@@ -257,7 +251,8 @@ def missed(rows):
             cells = "; ".join(
                 f"{r['eps0'] or '-'}, {int(r['n']):.0e}, {r['delta']}, {ratio(r) or inf:.4f}" for r in bad[:3]
             )
-            yield f"| {name} | {len(some)} | {len(bad)} | {ratio(bad[0]) or inf:.4f} | {cells}{'; ...' * (len(bad) > 3)} |"
+            more = "; ..." * (len(bad) > 3)
+            yield f"| {name} | {len(some)} | {len(bad)} | {ratio(bad[0]) or inf:.4f} | {cells}{more} |"
 
 
 def printed(rows, group):
