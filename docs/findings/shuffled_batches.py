@@ -8,12 +8,13 @@ from __future__ import annotations
 from itertools import product
 
 import symamp as sa
+from symamp.numbers.dyadic import decimal_end
 
 DELTA = "1e-6"
 
 
 def row(sigma: str, steps: int) -> list[str]:
-    """Return the cells of one row; every number is a certified end, rounded outward to five digits."""
+    """Return the cells of one row; every number is a certified end, rounded outward."""
     noise = sa.training.GaussianStep(sigma=sigma)
     allocation = sa.training.random_allocation(noise=noise, steps=steps).epsilon(DELTA)
     poisson = sa.training.poisson(noise=noise, steps=steps, rate=f"1/{steps}").epsilon(DELTA)
@@ -24,10 +25,10 @@ def row(sigma: str, steps: int) -> list[str]:
     return [
         sigma,
         f"{steps:,}",
-        f"{allocation.lower:.6f}",
-        f"[{poisson.lower:.5f}, {poisson.upper:.5f}]",
-        f"{low:.5f}",
-        f"{high:.5f}",
+        decimal_end(allocation.upper, 6, down=False),
+        f"[{decimal_end(poisson.lower, 5, down=True)}, {decimal_end(poisson.upper, 5, down=False)}]",
+        decimal_end(low, 5, down=True),
+        decimal_end(high, 5, down=False),
         shown,
         factor,
     ]
