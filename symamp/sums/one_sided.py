@@ -360,7 +360,7 @@ def log_moment(law: Lognormal, n: int, order: int) -> arb:
 
     Guarantee
     ---------
-    The ball contains it. Proof: docs/proofs/random_allocation.md, section 9.
+    The ball contains the logarithm of the moment. Proof: docs/proofs/random_allocation.md, section 9.
     """
     with at_precision(_MOMENT_BITS + 8 * n.bit_length() + 16 * order):
         rate, factorial = 1 / (2 * law.sigma() ** 2), arb(1)
@@ -386,7 +386,7 @@ def log_negative_moment(law: Lognormal, n: int, order: arb) -> arb:
 
     Guarantee
     ---------
-    The ball contains it. Proof: docs/proofs/random_allocation.md, section 9.
+    The ball contains the logarithm of the moment. Proof: docs/proofs/random_allocation.md, section 9.
     """
     with at_precision(_MOMENT_BITS + n.bit_length()):
         s, z, wanted = law.sigma(), float(order), 45.0
