@@ -84,6 +84,7 @@ class _Account:
     spent: float = 0.0
     was_met: bool = False
     known: set[Hashable] = field(default_factory=set)
+    within: _Account | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +109,11 @@ class Limits:
         """Return the limits of a stage, whose searches end when so much of the whole is spent, whatever came before."""
         return replace(self, share=share)
 
+    def part(self, usual: float) -> Limits:
+        """Return limits for another search, which usually takes so much; that it had to end is remembered here, too."""
+        account = _Account(within=self._account)
+        return Limits(usual * self.patience, patience=self.patience, _account=account)
+
     def charge(self, work: float, once: Hashable = None) -> None:
         """Count an evaluation; ``once`` names what later ones use again, and is counted the first time only."""
         if once is None or once not in self._account.known:
@@ -128,7 +134,9 @@ class Limits:
         """Return whether a search has to end; that one had to is remembered."""
         if self.spent < self.share * self.most:
             return False
-        self._account.was_met = True
+        account: _Account | None = self._account
+        while account is not None:
+            account.was_met, account = True, account.within
         return True
 
     @property
