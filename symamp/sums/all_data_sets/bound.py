@@ -128,7 +128,7 @@ def recomputed_bound(
                 ways = {None, None if panels is None else panels.on(lo, hi)}
                 bounds += [line.fine(lo, hi, (scale, slope), panel).uppers for panel in ways]
             if mixed:  # all classes are bounded in the same way
-                bounds = [min(bounds, key=lambda way: max(float(_least([x])) for x in way))]
+                bounds = [min(bounds, key=lambda way: sum(float(_least([x])) for x in way))]
             parts.append(tuple(_least(one) for one in zip(*bounds, strict=True)))
         factor = arb(term.a) / arb.pi()
         results = [x + factor * total(one) for x, one in zip(results, zip(*parts, strict=True), strict=True)]
