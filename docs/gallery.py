@@ -9,7 +9,7 @@ import sympy as sp
 
 from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.printing import decomposition_latex, latex
-from symamp.questions.ask import epsilon
+from symamp.questions.profile import epsilon
 from symamp.randomizers.catalogue import catalogue
 from symamp.randomizers.family import Family
 

@@ -51,13 +51,11 @@ from symamp.families import (
 from symamp.formulas.parameter import Parameter
 from symamp.literature.compare import Comparison, compare
 from symamp.questions.answer import Answer
-from symamp.questions.ask import delta, epsilon
 from symamp.questions.choose import Candidate, Ranking, choose
 from symamp.questions.curve import Curve
-from symamp.questions.estimate import Estimate, estimate
 from symamp.questions.inverse import Inverse, largest_eps0, least_n
-from symamp.questions.method_check import method_check
-from symamp.questions.sum_law import SumLaw, sum_law
+from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
+from symamp.questions.profile import delta, epsilon
 from symamp.questions.sweep import Sweep, curve, sweep
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
 from symamp.randomizers.files.load import load_mechanism, mechanism_from_json

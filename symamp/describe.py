@@ -27,13 +27,11 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.described import DescribedFamily, Description, described_family
+from symamp.randomizers.families.sampled_coordinate import StateChannel
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
-from symamp.randomizers.structures.disjoint_cover import DisjointCover
-from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share
-from symamp.randomizers.structures.one_hot import Letter, OneHot
-from symamp.randomizers.structures.state_channel import StateChannel
+from symamp.randomizers.structures import DisjointCover, ExchangeableSets, Letter, OneHot, Share
 from symamp.sums.divergence import Enclosure, Settings
 
 __all__ = [

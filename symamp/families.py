@@ -13,36 +13,21 @@ from typing import TYPE_CHECKING
 
 from symamp.randomizers.catalogue import named
 from symamp.randomizers.discrete_laplace import DiscreteLaplace
-from symamp.randomizers.families.block_hadamard import BlockHadamardResponse
-from symamp.randomizers.families.cms import CountMeanSketch
-from symamp.randomizers.families.collision import Collision, NarrowCollision
-from symamp.randomizers.families.d_bit_flip import DBitFlip
+from symamp.randomizers.families.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from symamp.randomizers.families.duchi_vector import CorrectedDuchiVector, DuchiVector, EvenDuchiVector
-from symamp.randomizers.families.exponential import ExponentialMechanism
-from symamp.randomizers.families.hadamard_response import HadamardResponse
-from symamp.randomizers.families.harmony import Harmony
-from symamp.randomizers.families.hcms import HadamardCountMeanSketch
-from symamp.randomizers.families.local_hashing import LocalHashing
-from symamp.randomizers.families.one_bit_mean import OneBitMean
-from symamp.randomizers.families.pckv_grr import PCKVGRR
-from symamp.randomizers.families.piecewise import PiecewiseMechanism
-from symamp.randomizers.families.priv_kv import PrivKV
+from symamp.randomizers.families.hadamard import BlockHadamardResponse, HadamardResponse
 from symamp.randomizers.families.priv_unit import PrivUnit
-from symamp.randomizers.families.randomized_response import RandomizedResponse
+from symamp.randomizers.families.randomized_response import ExponentialMechanism, LocalHashing, RandomizedResponse
+from symamp.randomizers.families.sampled_coordinate import Harmony, PrivKV
 from symamp.randomizers.families.sampling_rappor import SamplingRappor
-from symamp.randomizers.families.square_wave import SquareWave
+from symamp.randomizers.families.sparse import PCKVGRR, Collision, NarrowCollision, Wheel
 from symamp.randomizers.families.staircase import Staircase
-from symamp.randomizers.families.subset_exponential import SubsetExponential
-from symamp.randomizers.families.subset_selection import SubsetSelection
-from symamp.randomizers.families.unary_encoding import OptimisedUnaryEncoding, Rappor, UnaryEncoding
-from symamp.randomizers.families.wheel import Wheel
-from symamp.randomizers.noise.cauchy import Cauchy
-from symamp.randomizers.noise.clipped_laplace import ClippedLaplace
+from symamp.randomizers.families.subsets import SubsetExponential, SubsetSelection
+from symamp.randomizers.families.unary_encoding import DBitFlip, OptimisedUnaryEncoding, Rappor, UnaryEncoding
+from symamp.randomizers.families.windows import OneBitMean, PiecewiseMechanism, SquareWave
 from symamp.randomizers.noise.discrete_gaussian import DiscreteGaussian
-from symamp.randomizers.noise.gaussian import Gaussian
-from symamp.randomizers.noise.laplace import Laplace
-from symamp.randomizers.noise.logistic import Logistic
-from symamp.randomizers.noise.planar_laplace import PlanarLaplace
+from symamp.randomizers.noise.distributions import Cauchy, ClippedLaplace, Gaussian, Laplace, Logistic
+from symamp.randomizers.noise.nearby import PlanarLaplace
 from symamp.randomizers.pure_ldp import PureLDP
 
 __all__ = [

@@ -1,7 +1,11 @@
 """The reference lists every public name, once, and nothing else; what a site loads from elsewhere is noticed."""
 
+import inspect
 import re
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 from offline import remote
@@ -12,6 +16,7 @@ PAGES = sorted((Path(__file__).resolve().parent.parent / "docs" / "api").glob("*
 LISTED = [
     n for p in PAGES for n in re.findall(r"^\.\. auto(?:class|function|data):: (\S+)$", p.read_text(), re.MULTILINE)
 ]
+PROPERTIES = (property, cached_property)
 ERRORS = {n for n, v in vars(sa.errors).items() if isinstance(v, type) and issubclass(v, Exception)}
 
 
@@ -21,6 +26,20 @@ def test_every_public_name_is_listed_once():
     public |= {f"symamp.families.{n}" for n in sa.families.__all__ if n not in sa.__all__}
     public |= {f"symamp.exact.{n}" for n in sa.exact.__all__} | {f"symamp.errors.{n}" for n in ERRORS}
     assert sorted(LISTED) == sorted(public)
+
+
+def test_every_public_method_has_words_or_inherits_them():
+    modules = [import_module(m.name) for m in walk_packages(sa.__path__, "symamp.") if not m.name.endswith("__main__")]
+    classes = {c for m in modules for c in vars(m).values() if isinstance(c, type) and c.__module__ == m.__name__}
+    bare = [
+        f"{c.__module__}.{c.__qualname__}.{name}"
+        for c in classes
+        for name, value in vars(c).items()
+        if name[0] != "_" and c.__name__[0] != "_" and (inspect.isroutine(value) or isinstance(value, PROPERTIES))
+        if getattr(value, "__name__", "") != "<lambda>"
+        if not any(inspect.getdoc(vars(b)[name]) for b in c.__mro__ if name in vars(b))
+    ]
+    assert bare == []
 
 
 def test_every_page_of_the_reference_is_in_its_contents():

@@ -120,7 +120,7 @@ def test_epsilon_prints_one_line_for_the_bracket_and_one_for_the_data_set(symamp
     assert (code, err) == (0, "")
     bracket, dataset = out.splitlines()
     assert bracket == str(sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**6, delta="1e-8"))
-    assert dataset.startswith("lower bound attained by (x0, x2, ...) against (x1, x2, ...)")
+    assert dataset.startswith("lower bound: victim x0 against x1, everyone else holds x2")
 
 
 def test_epsilon_as_json(symamp):

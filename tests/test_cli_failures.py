@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import symamp as sa
-from symamp.command_line import cli, failure
+from symamp.command_line import cli
 from symamp.verifier import verify
 
 COMMAND = [sys.executable, "-m", "symamp.command_line.cli"]
@@ -66,7 +66,7 @@ def test_other_failures_of_streams_are_one_line(capsys):
         raise OSError(5, "Input/output error")
 
     with pytest.raises(SystemExit) as end:
-        failure.guarded(failing, [])
+        cli.guarded(failing, [])
     assert end.value.code == 2
     assert capsys.readouterr().err == "symamp: cannot write: Input/output error\n"
 

@@ -92,7 +92,7 @@ assert max(a.lower for a in answers) <= min(a.upper for a in answers)
 print("kind", kind.local_epsilon())
 
 response, asked = sa.RandomizedResponse(k=2, eps0="log(3)").table(), {"eps": "0.01", "method": "blanket"}
-half = "(x0, 1 user at x0 and 1 user at x1) against (x1, 1 user at x0 and 1 user at x1)"
+half = "victim x0 against x1, 1 user holds x0 and 1 user holds x1"
 assert str(sa.delta(response, n=3, **asked).dataset) == half
 assert sa.least_n(response, delta="0.3", **asked).lower == 4  # 3 by data sets in which all others hold one input
 rows = [[30, 2, 1, 1], [30, 1, 100, 2], [1, 100, 1, 1], [30, 5, 1, 30], [100, 2, 1, 1], [2, 1, 1, 1], [100, 2, 1, 1]]
@@ -103,7 +103,7 @@ assert rounds.lower > 14  # 12.94 by the ranking of triples: two equal inputs ar
 crowd = sa.heterogeneous([(3, sa.RandomizedResponse(k=2, eps0=1)), (2, sa.RandomizedResponse(k=2, eps0=2))],
                          shuffled="messages")
 differ = sa.delta(crowd, eps="0.01")
-assert differ.lower > 0.358 and "2 users at x0 and 2 users at x1" in str(differ.dataset)  # 0.322 by one input
+assert differ.lower > 0.358 and "2 users hold x0 and 2 users hold x1" in str(differ.dataset)  # 0.322 by one input
 print("proposers", *(p.name for p in PROPOSERS))
 """
 

@@ -58,11 +58,7 @@ def test_counts_of_two_messages_and_of_few_users_agree(monkeypatch):
     monkeypatch.setattr("symamp.data_sets.mechanisms.are_few", lambda table, n: False)
     other = space.held(("x0", "x2"), ("x0", "x1"), 8)
     assert type(one) is not type(other)
-    assert (
-        str(one.data_sets)
-        == str(other.data_sets)
-        == "(x0, {h}) against (x2, {h})".format(h="4 users at x0 and 3 users at x1")
-    )
+    assert str(one.data_sets) == str(other.data_sets) == "victim x0 against x2, 4 users hold x0 and 3 users hold x1"
     assert float(enclosed(one, 8, 0.25).lower) == pytest.approx(float(enclosed(other, 8, 0.25).lower), rel=1e-8)
 
 

@@ -7,10 +7,8 @@ import symamp as sa
 from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError
 from symamp.formulas.normal_form import normal
-from symamp.randomizers.families.collision import Collision, NarrowCollision
-from symamp.randomizers.families.pckv_grr import PCKVGRR
 from symamp.randomizers.families.priv_unit import PrivUnit
-from symamp.randomizers.families.wheel import Wheel
+from symamp.randomizers.families.sparse import PCKVGRR, Collision, NarrowCollision, Wheel
 
 t = sp.exp(sp.Symbol("eps0", real=True))
 MEMBERS = (

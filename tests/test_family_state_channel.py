@@ -8,8 +8,7 @@ from symamp.bounds.convex_order import is_worse
 from symamp.decompositions.pairs import pair_classes
 from symamp.formulas.normal_form import normal
 from symamp.laws.law import Level
-from symamp.randomizers.families.harmony import Harmony
-from symamp.randomizers.families.priv_kv import PrivKV
+from symamp.randomizers.families.sampled_coordinate import Harmony, PrivKV
 
 a = sp.exp(sp.Symbol("eps0", real=True) / 2)
 DISJOINT, OPPOSITE = ("x0", "x1"), ("x0", "opposite")

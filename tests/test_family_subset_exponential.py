@@ -9,7 +9,7 @@ from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError
 from symamp.formulas.normal_form import normal
 from symamp.laws.law import Level
-from symamp.randomizers.families.subset_exponential import SubsetExponential
+from symamp.randomizers.families.subsets import SubsetExponential
 
 SYMBOLIC = SubsetExponential(s=sa.Parameter("s", lower=sp.Integer(1), integer=True))
 s, d, k, t = (SYMBOLIC["s"], SYMBOLIC["d"], SYMBOLIC["k"], sp.exp(SYMBOLIC["eps0"]))

@@ -10,12 +10,10 @@ from symamp.errors import ArgumentError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0
 from symamp.laws.law import Level
-from symamp.randomizers.families.cms import CountMeanSketch
-from symamp.randomizers.families.d_bit_flip import DBitFlip
-from symamp.randomizers.families.exponential import ExponentialMechanism
-from symamp.randomizers.families.hcms import HadamardCountMeanSketch
-from symamp.randomizers.families.one_bit_mean import OneBitMean
-from symamp.randomizers.families.unary_encoding import Rappor
+from symamp.randomizers.families.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
+from symamp.randomizers.families.randomized_response import ExponentialMechanism
+from symamp.randomizers.families.unary_encoding import DBitFlip, Rappor
+from symamp.randomizers.families.windows import OneBitMean
 
 e = EPS0.symbol
 t, s = sp.exp(e), sp.exp(e / 2)

@@ -91,7 +91,7 @@ def test_a_question_about_all_pairs_of_inputs():
     assert answer.bound.lower < 0.00306568364313 < answer.bound.upper
     assert answer.bound.upper / answer.bound.lower - 1 < 1e-6
     assert 0.002497 < answer.lower < answer.upper
-    assert str(answer.dataset) == "(0, 0, ...) against (1, 0, ...)"
+    assert str(answer.dataset) == "victim 0 against 1, everyone else holds 0"
 
 
 def test_delta_of_one_user_and_beyond_the_budget():

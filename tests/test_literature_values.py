@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from flint import arb, fmpq
+from published.table_three import cheu_zhilyaev
 from scipy.special import gammaln
 
 import symamp as sa
@@ -26,7 +27,6 @@ from symamp.literature.forms.blanket_tails import Moments, bennett, hoeffding, m
 from symamp.literature.forms.normal import gaussian_delta
 from symamp.literature.forms.renyi_divergences import shuffled_order
 from symamp.literature.forms.variation_ratio_forms import _Pair
-from symamp.literature.multi_message import cheu_zhilyaev
 from symamp.literature.registry import CLOSED_FORMS
 
 

@@ -4,10 +4,10 @@ import itertools
 from fractions import Fraction
 
 import pytest
+from published.table_three import audit_table_three, balcer_cheu, balls_into_bins, cheu_zhilyaev, mix_dump
 
 import symamp as sa
 from symamp.errors import ArgumentError
-from symamp.literature.multi_message import audit_table_three, balcer_cheu, balls_into_bins, cheu_zhilyaev, mix_dump
 from tests.oracle.users_who_differ import histogram, positive
 
 F = Fraction

@@ -12,8 +12,7 @@ from flint import arb
 
 import symamp as sa
 from symamp.errors import ArgumentError, SupportMismatchError, UnknownInputError
-from symamp.randomizers.noise.nearby import simulated
-from symamp.randomizers.noise.planar_laplace import strip_mass
+from symamp.randomizers.noise.nearby import simulated, strip_mass
 from tests.oracle.users_who_differ import messages_shuffled, positive
 from tests.test_literature_refutations import geometric
 

@@ -11,9 +11,9 @@ from rich.progress import Progress
 from published.audit import Finding
 from published.audit import audit as findings_of
 from published.statements import Statement, statements
+from published.table_three import TableThree, audit_table_three
 from symamp.command_line.output import print_json, print_line, print_table
 from symamp.decompositions.printing import text
-from symamp.literature.multi_message import TableThree, audit_table_three
 
 
 def main(words: list[str] | None = None) -> None:

@@ -9,12 +9,12 @@ import sympy as sp
 
 from published.printed import PRINTED, Printed
 from published.statements import statements
+from published.table_three import audit_table_three
 from symamp.decompositions.decomposition import Decomposition
 from symamp.errors import SymampError
 from symamp.formulas.normal_form import coefficients, normal, quotient
 from symamp.formulas.order import is_zero, strictly_positive
 from symamp.formulas.parameter import Parameter
-from symamp.literature.multi_message import audit_table_three
 from symamp.numbers.reading import parse_expression
 from symamp.numbers.substitution import put
 from symamp.numbers.unevaluated import power

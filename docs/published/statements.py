@@ -18,11 +18,11 @@ from symamp.decompositions.to_law import law_of
 from symamp.exact.histograms import divergence
 from symamp.formulas.order import is_zero
 from symamp.numbers.rationals import fmpq_of, fraction_of, rational_of
-from symamp.questions.ask import epsilon
+from symamp.questions.profile import epsilon
 from symamp.randomizers.families.randomized_response import RandomizedResponse
 from symamp.randomizers.finite import FiniteMechanism
-from symamp.randomizers.noise.laplace import Laplace
-from symamp.randomizers.noise.planar_laplace import strip_mass
+from symamp.randomizers.noise.distributions import Laplace
+from symamp.randomizers.noise.nearby import strip_mass
 from symamp.randomizers.pure_ldp import PureLDP
 from symamp.sums.enumeration import exact_divergence
 

@@ -192,11 +192,7 @@ def _levels(losses: Iterable[float]) -> tuple[fmpq, ...]:
 
 
 def points_for(gap: float) -> float:
-    """Return the number of points for a relative width of eps.
-
-    >>> round(points_for(3e-4))
-    202
-    """
+    """Return the number of points for a relative width of eps."""
     return sqrt(_WIDTH / gap)
 
 
@@ -231,22 +227,12 @@ class DominatingPair:
         return DominatingPair(tuple(atoms), vertices[-1][1])
 
     def swapped(self) -> DominatingPair:
-        """Return (Q, P).
-
-        >>> from flint import fmpq
-        >>> DominatingPair(((fmpq(1, 3), fmpq(1, 4)), (fmpq(2), fmpq(1, 2))), fmpq(1, 4)).swapped().atoms
-        ((1/2, 1/4), (3, 3/4))
-        """
+        """Return (Q, P)."""
         atoms = tuple((1 / e, p / e) for e, p in self.atoms[::-1])
         return DominatingPair(atoms, 1 - sum((q for _, q in atoms), _ZERO))
 
     def divergence(self, level: fmpq) -> fmpq:
-        """Return D_E(P || Q) at the level E >= 0, exactly.
-
-        >>> from flint import fmpq
-        >>> DominatingPair(((fmpq(1, 3), fmpq(1, 4)), (fmpq(3), fmpq(3, 4)))).divergence(fmpq(1))
-        1/2
-        """
+        """Return D_E(P || Q) at the level E >= 0, exactly."""
         return sum((p * (1 - level / e) for e, p in self.atoms if e > level), self.infinite)
 
 

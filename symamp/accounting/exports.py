@@ -43,11 +43,7 @@ def to_document(text: str, points: Iterable[CurvePoint]) -> dict[str, Any]:
 
 
 def from_document(data: Mapping[str, Any]) -> GivenRound:
-    """Return the round of a document. Raises FormatError if it is none.
-
-    >>> from_document(to_document("a round", [CurvePoint(fmpq(3, 2), fmpq(0), fmpq(1, 16))])).points[0].high
-    1/16
-    """
+    """Return the round of a document. Raises FormatError if it is none."""
     if not isinstance(data, Mapping) or (data.get("format"), data.get("version"), data.get("base")) != (
         FORMAT,
         VERSION,
@@ -167,11 +163,7 @@ def _bound_of_event(pair: DominatingPair, level: float) -> float:
 
 @cache
 def event_classes() -> tuple[Any, Any]:
-    """Return the class of events for rounds and that of accountants that know them. ImportError without the package.
-
-    >>> event_classes()[0].__name__
-    'ShuffledDpEvent'
-    """
+    """Return the class of events for rounds and that of accountants that know them. ImportError without the package."""
     attr, dp_accounting = (optional(name, _INSTALL) for name in ("attr", "dp_accounting"))
     pld_privacy_accountant = optional("dp_accounting.pld.pld_privacy_accountant", _INSTALL)
 

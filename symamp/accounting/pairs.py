@@ -184,11 +184,7 @@ class RoundPairs:
 
 
 def composition_gap(gap: object) -> float | None:
-    """Return the relative width of eps that is aimed at, from 1e-5 to 0.1; None for what is worth its time.
-
-    >>> composition_gap(1e-3)
-    0.001
-    """
+    """Return the relative width of eps that is aimed at, from 1e-5 to 0.1; None for the default."""
     if gap is None:
         return None
     number = exact_number(gap, "gap")

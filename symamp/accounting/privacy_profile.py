@@ -187,7 +187,6 @@ class GivenProfile(RoundProfile):
 
     @property
     def round(self) -> Round:
-        """The round."""
         return self.found
 
     def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:
@@ -270,11 +269,7 @@ def pld_accountant(interval: float = 1e-4, *, delta: float = 1e-10) -> Any:
 
 
 def round_count(count: object) -> int:
-    """Return how many rounds there are, as an int.
-
-    >>> round_count(100)
-    100
-    """
+    """Return how many rounds there are, as an int."""
     if isinstance(count, bool) or not isinstance(count, Integral) or not 1 <= int(count) <= LARGEST_ROUNDS:
         raise ArgumentError("rounds", count, f"an integer from 1 to {LARGEST_ROUNDS}")
     return int(count)

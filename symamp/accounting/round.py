@@ -97,7 +97,7 @@ class Round:
 
     @property
     def gap(self) -> float:
-        """The relative width of eps that is worth its time: larger where each upper bound costs much."""
+        """The relative width of eps aimed at by default: larger where each upper bound is costly."""
         return USUAL_GAP
 
     @property
@@ -146,12 +146,10 @@ class ShuffledRound(Round):
 
     @cached_property
     def deviation(self) -> float:
-        """That of the normal loss with the same total variation."""
         return self._deviation(self._chosen[0][1])
 
     @property
     def gap(self) -> float:
-        """The relative width of eps that is worth its time."""
         if self._is_dear or self.top is None:
             return _DEAR_GAP
         is_noise = isinstance(self._chosen[0][1], SmoothPairBound)
@@ -277,11 +275,7 @@ def _search() -> Settings:
 
 
 def deviation_of(variation: float) -> float:
-    """Return the standard deviation of the normal loss with this total variation, and something where that is 0.
-
-    >>> deviation_of(0.1), deviation_of(0.0) > 0.0
-    (0.25066..., True)
-    """
+    """Return the standard deviation of the normal loss with this total variation, and something where that is 0."""
     return min(max(variation, _LEAST_VARIATION), 0.8) * sqrt(2.0 * pi)
 
 
@@ -353,7 +347,6 @@ class GivenRound(Round):
 
     @property
     def text(self) -> str:
-        """The name it was given."""
         return self.name
 
     @property
@@ -399,7 +392,6 @@ class SampledRound(Round):
 
     @property
     def text(self) -> str:
-        """The round and the sampling."""
         return f"{self.base.text}, sampled from {self.of:,}"
 
     @property
@@ -409,21 +401,17 @@ class SampledRound(Round):
 
     @property
     def deviation(self) -> float:
-        """An estimate of the standard deviation of the loss."""
         return self.base.deviation * self.n / self.of
 
     @property
     def gap(self) -> float:
-        """The relative width of eps that is worth its time."""
         return self.base.gap
 
     @property
     def gap_below(self) -> float:
-        """The same for the lower end."""
         return self.base.gap_below
 
     def end(self, log_delta: float) -> float:
-        """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
         inner = self.base.end(log_delta - log(self.n / self.of))
         return inner if inner == inf else log1p(self.n / self.of * expm1(inner))
 

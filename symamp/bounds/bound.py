@@ -53,14 +53,14 @@ class DataSets:
     counted: bool = False
 
     def __str__(self) -> str:
-        if self.counted and len(self.others) > 1:
-            held = " and ".join(f"{w} user{'s' * (w != '1')} at {x}" for x, w in self.others)
-            return f"({self.x0}, {held}) against ({self.x1}, {held})"
-        rest = (
-            self.others[0][0] if len(self.others) == 1 else "{" + ", ".join(f"{x}: {w}" for x, w in self.others) + "}"
-        )
-        member = f" for {self.member}" if self.member else ""
-        return f"({self.x0}, {rest}, ...) against ({self.x1}, {rest}, ...){member}"
+        if len(self.others) == 1:
+            held = f"everyone else holds {self.others[0][0]}"
+        elif self.counted:
+            held = " and ".join(f"{w} user{'s hold' if w != '1' else ' holds'} {x}" for x, w in self.others)
+        else:
+            drawn = " or ".join(f"{x} (probability {w})" for x, w in self.others)
+            held = f"everyone else holds {drawn}, independently"
+        return f"victim {self.x0} against {self.x1}, {held}{f', for {self.member}' if self.member else ''}"
 
 
 class PairBoundDefaults(Protocol):

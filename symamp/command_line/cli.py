@@ -1,30 +1,33 @@
-"""The command line: questions, compositions, users who differ, certificates, mechanisms and schemas."""
+"""The command line: questions, compositions, users who differ, certificates, mechanisms and schemas; how it fails."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 import click
 
 from symamp import __version__, verifier
 from symamp.bounds.subject import Subject
-from symamp.command_line.compare_command import compare
 from symamp.command_line.compose import compose, renyi, tradeoff
 from symamp.command_line.curves import COMMANDS
-from symamp.command_line.failure import guarded
-from symamp.command_line.heterogeneous_command import crowd
-from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.options import (
+    GroupWord,
+    MechanismCommand,
     as_json,
     certificate,
     described,
     effort,
+    eps_or_delta,
     gap,
     method,
     neighbours,
+    numbers,
     read_gap,
     read_neighbours,
     refuse_repeated,
@@ -38,15 +41,77 @@ from symamp.command_line.output import (
     print_json,
     print_pieces,
     print_table,
-    write_certificate,
 )
 from symamp.decompositions.pairs import pair_classes
-from symamp.errors import ArgumentError
+from symamp.errors import ArgumentError, ContradictionError, SymampError
+from symamp.numbers.reading import asked
 from symamp.questions.answer import Answer
 from symamp.questions.profile import Profile
 from symamp.randomizers.catalogue import named
 from symamp.schemas.validation import schema_names, schema_text
 from symamp.settings.question import Question
+from symamp.settings.users_who_differ import heterogeneous
+
+# ----------------------------------------------------------------- How the command line fails: exit code 2 and one line
+
+
+def one_line(message: str) -> str:
+    """Return the message on one line, with control characters written out.
+
+    >>> one_line("no such file: a\\tb")
+    'no such file: a\\\\tb'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message.replace("\n", " "))
+
+
+def guarded(run: Callable[[list[str]], object], words: list[str]) -> Never:
+    """Run the command on the words; refusals end with exit code 2 and one line on standard error."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # tables on terminals that know no lines
+    for word in words:
+        if not _can_name_a_file(word):
+            _fail(f"{word}: not a word that a terminal can pass on")
+    try:
+        code = run(words)
+        print(end="", flush=True)  # a full disk is found out here, not when the interpreter ends
+    except SymampError as error:
+        _fail(str(error))
+    except ContradictionError as error:
+        _fail(str(error), 70)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted", 130)
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        _drop_output()
+        sys.exit(1)
+    except OSError as error:
+        _drop_output()
+        _fail(f"cannot write: {error.strerror or error}")
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        hint = f" (see `{context.command_path} --help`)" if context is not None else ""
+        _fail(error.format_message().rstrip(".") + hint)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _can_name_a_file(word: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(word)
+    except UnicodeEncodeError:
+        return False
+
+
+def _drop_output() -> None:
+    """Send what is still to be written nowhere, so that the interpreter does not fail on it when it ends."""
+    with suppress(OSError):  # a stream without a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fail(message: str, code: int = 2) -> Never:
+    print(f"symamp: {one_line(message)}", file=sys.stderr)
+    sys.exit(code)
+
+
+# -------------------- The command line: questions, compositions, users who differ, certificates, mechanisms and schemas
 
 question = together(
     click.option("--n", required=True, metavar="NUMBER", help="Number of users, such as 1e6."),
@@ -116,11 +181,41 @@ def _answer(
     with bar_of_pairs() as progress:
         profile = Profile(Question.of(found, n, method, read_neighbours(neighbours)), progress)
         answer = ask(profile, gap=read_gap(gap), effort=effort)
-    if not write_certificate(answer.certificate, certificate):
-        print_answer(answer, as_json)
+    print_answer(answer, certificate, as_json)
 
 
-for command in (compare, compose, crowd, renyi, tradeoff, *COMMANDS):
+@app.command()
+@click.argument("groups", nargs=-1, required=True, metavar="GROUP...", type=GroupWord())
+@click.option("--shuffled", type=click.Choice(["messages", "data"]), required=True, help="What the shuffler permutes.")
+@eps_or_delta
+@numbers("--honest", help="How many users of each group do not collude, such as 400,100.")
+@click.option("--dropout", default="0", metavar="NUMBER", help="Chance that another user's message is lost unseen.")
+@click.option("--victim", type=int, metavar="GROUP", help="Only victims of this group: 0 is the first.")
+@gap
+@effort
+@certificate
+@as_json
+def crowd(
+    groups: tuple[tuple[int, Subject], ...],
+    delta: str | None,
+    eps: str | None,
+    honest: list[str] | None,
+    victim: int | None,
+    gap: str,
+    effort: str,
+    certificate: Path | None,
+    as_json: bool,
+    **model: str,
+) -> None:
+    """Certified bracket for users who differ. A GROUP is NUMBER:MECHANISM:PARAMETERS, such as 500:krr:k=10,eps0=1."""
+    counts = None if honest is None else [0 if x == "0" else x for x in honest]
+    found = heterogeneous(groups, honest=counts, **model)
+    (quantity, given), profile = asked(delta, eps), Profile(Question.of_users(found, victim))
+    ask = profile.epsilon if quantity == "epsilon" else profile.delta
+    print_answer(ask(given, gap=read_gap(gap), effort=effort), certificate, as_json)
+
+
+for command in (compose, renyi, tradeoff, *COMMANDS):
     app.add_command(command)
 
 

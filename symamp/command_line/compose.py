@@ -13,8 +13,8 @@ import sympy as sp
 from symamp.accounting.composition import Composition
 from symamp.accounting.privacy_profile import compose as composed
 from symamp.accounting.privacy_profile import profile
-from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.options import (
+    MechanismCommand,
     as_json,
     certificate,
     effort,
@@ -28,7 +28,7 @@ from symamp.command_line.options import (
     read_toml,
     together,
 )
-from symamp.command_line.output import print_json, print_line, save_plot, write_certificate
+from symamp.command_line.output import print_answer, print_json, print_line, save_plot
 from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.numbers.reading import asked, budget
 
@@ -146,17 +146,7 @@ def compose(
     answer = whole.epsilon(delta, **fit) if delta is not None else whole.delta(eps, **fit)
     middle = answer.upper if delta is not None else float(sp.N(budget(eps)))
     save_plot(lambda: whole.plot([middle * k / 8 for k in range(4, 13)]), plot)
-    if write_certificate(answer.certificate, certificate):
-        return
-    if as_json:
-        print_json(answer.to_dict())
-        return
-    print_line(str(answer))
-    if answer.gaussian is not None:
-        if answer.gap_limited_by:
-            print_line(answer.gap_limited_by)
-        print_line(f"Gaussian approximation, no bound: {answer.gaussian:.6g} ({answer.gaussian_place})")
-    print_line(f"covered: {answer.covered}")
+    print_answer(answer, certificate, as_json)
 
 
 @click.command(cls=RoundsCommand)

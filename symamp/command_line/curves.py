@@ -1,4 +1,4 @@
-"""The commands that ask many questions, or ask backwards: curve, sweep, plan, choose."""
+"""The commands that ask many questions, or ask backwards: compare, curve, sweep, plan, choose."""
 
 from __future__ import annotations
 
@@ -12,24 +12,66 @@ import click
 from rich.console import Console
 
 from symamp.bounds.subject import Subject
-from symamp.command_line.mechanism_command import MechanismCommand
 from symamp.command_line.options import (
+    MechanismCommand,
     MechanismWord,
     effort,
     listed_member,
     method,
+    neighbours,
     numbers,
     read_gap,
+    read_neighbours,
     read_toml,
     written,
 )
 from symamp.command_line.output import print_json, print_line, save_plot, write_points
 from symamp.errors import FormatError, Problem
+from symamp.literature.compare import Comparison
+from symamp.literature.compare import compare as compared
 from symamp.numbers.reading import exact_number
 from symamp.questions.choose import choose
 from symamp.questions.inverse import Inverse, largest_eps0, least_n
 from symamp.questions.sweep import Sweep, curve, sweep
 from symamp.randomizers.mechanism import UTILITIES
+
+
+@click.command(cls=MechanismCommand)
+@numbers("--n", required=True, help="Numbers of users, such as 1e6 or 1e4,1e6.")
+@numbers("--eps0", help="The local budget, or several, of a mechanism that has one.")
+@numbers("--delta", help="In (0, 1): values of eps are compared.")
+@numbers("--eps", help=">= 0: values of delta are compared.")
+@numbers("--names", metavar="NAMES", help="Only these bounds, separated by commas.")
+@neighbours
+@effort
+@written
+def compare(found: Subject, neighbours: str, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any) -> None:
+    """Every bound of the literature at one question, or over a grid of them, beside the certified truth."""
+    grid = compared(found, neighbours=read_neighbours(neighbours), **asked)
+    write_points(csv, grid.to_csv)
+    save_plot(grid.plot, plot)
+    if as_json:
+        points = [{"truth": point.truth.to_dict(), "rows": point.to_dicts()} for point in grid]
+        print_json(points[0] if len(points) == 1 else points)
+        return
+    for point in grid:
+        _print(point)
+
+
+def _print(table: Comparison) -> None:
+    print_line(f"{table.truth.subject}: {table.truth}")
+    width = max(len(row.name) for row in table.rows)
+    print_line(f"{'name':<{width}} {table.truth.quantity:>14} {'ratio':>10}  verdict (conditions) source")
+    for row in table.rows:
+        told = " ".join(f"({text})" for text in (row.conditions, row.note) if text)
+        print_line(
+            f"{row.name:<{width}} {_shown(row.value):>14} {_shown(row.ratio, 4):>10}  {row.verdict} {told} {row.source}"
+        )
+
+
+def _shown(x: float | None, digits: int = 8) -> str:
+    return "" if x is None else f"{x:.{digits}g}"
+
 
 _AXES = ("n", "eps0", "delta", "eps", "method", "gap", "effort")
 
@@ -92,8 +134,11 @@ def plan_command(
         print_json(answer.to_dict())
         return
     print_line(str(answer))
-    why = "nothing is proved of what lies between or beyond" if answer.monotone is None else answer.monotone
-    print_line(f"private on the whole safe side: {why}" if answer.monotone else f"at these two values; {why}")
+    if answer.monotone is None:
+        print_line(f"Monotonicity is not proved: only {answer.quantity} = {answer.safe:.10g} is certified.")
+    else:
+        others = "smaller eps0" if answer.quantity == "eps0" else "larger n"
+        print_line(f"Every {others} is also private: {answer.monotone}.")
 
 
 @click.command("choose")
@@ -117,7 +162,7 @@ def choose_command(
         Console().print(found.table(), markup=False)
 
 
-COMMANDS = (curve_command, sweep_command, plan_command, choose_command)
+COMMANDS = (compare, curve_command, sweep_command, plan_command, choose_command)
 
 
 def _read(file: Path) -> dict[str, Any]:

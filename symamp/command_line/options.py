@@ -15,12 +15,15 @@ from click.shell_completion import CompletionItem
 
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
-from symamp.errors import ArgumentError, FormatError, Problem
+from symamp.errors import ArgumentError, FormatError, Problem, SymampError
+from symamp.formulas.parameter import Parameter
 from symamp.numbers.limits import EFFORTS
 from symamp.numbers.reading import users
 from symamp.randomizers.catalogue import by_name, named
 from symamp.randomizers.files.load import load_mechanism
 from symamp.randomizers.mechanism import Mechanism
+
+# ------ Arguments of commands: mechanisms with parameters, groups of users, and the options that several commands share
 
 # --- What the words of a command mean: a mechanism and its parameters, looked up before the rest is read, and numbers
 
@@ -76,11 +79,7 @@ def read_neighbours(word: str) -> object:
 
 
 def read_gap(word: str, least: str = "1e-12") -> float:
-    """Return the number that --gap is, in or out of its range, which begins at ``least``.
-
-    >>> read_gap("1e-6")
-    1e-06
-    """
+    """Return the number that --gap is, in or out of its range, which begins at ``least``."""
     try:
         return float(word)
     except ValueError:
@@ -88,11 +87,7 @@ def read_gap(word: str, least: str = "1e-12") -> float:
 
 
 def separated(words: str) -> list[str]:
-    """Return the words of a list that is separated by commas.
-
-    >>> separated("2, 8,64")
-    ['2', '8', '64']
-    """
+    """Return the words of a list that is separated by commas."""
     return [word.strip() for word in words.split(",")]
 
 
@@ -198,11 +193,7 @@ class GroupWord(MechanismWord):
 
 
 def member(family: Any, values: Mapping[str, str]) -> Subject:
-    """Return the member of a family of the catalogue, or of a mechanism from a file, with these values.
-
-    >>> member(by_name("krr"), {"k": "3", "eps0": "1"})
-    RandomizedResponse(k=3, eps0=1)
-    """
+    """Return the member of a family of the catalogue, or of a mechanism from a file, with these values."""
     if isinstance(family, type):
         family.check_names(values)  # type: ignore[attr-defined]
     found: Subject = family(**values) if isinstance(family, type) else family.at(**values) if values else family
@@ -227,3 +218,73 @@ def read_toml(file: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         accepted += f" ({error})"
     raise FormatError("file", str(file), accepted)
+
+
+# ------------- A command about a mechanism: the parameters of the family named, or of the file given, are options of it
+
+_OPTIONS, _PREFIX = f"{__name__}.options", "parameter_"
+
+
+class MechanismCommand(click.Command):
+    """A command whose callback gets, as ``found``, the mechanism of the catalogue or of a file that was asked about.
+
+    What is named is looked up before the words are read, so that its parameters are known as options: to --help, to
+    completion, and to the refusal of those it does not have.
+    """
+
+    def __init__(self, name: str | None, *, params: Iterable[click.Parameter] = (), **kwargs: Any) -> None:
+        what = click.Argument(["name"], required=False, metavar="[MECHANISM]", shell_complete=starting(NAMES))
+        file = click.Option(
+            ["--mechanism"], type=click.Path(path_type=Path), help="A mechanism file (JSON) instead of a name."
+        )
+        epilog = f"MECHANISM is one of {', '.join(NAMES)}; with its name, --help shows its parameters."
+        super().__init__(name, params=[what, file, *params], epilog=epilog, **kwargs)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the options of the command and those of the mechanism that was named."""
+        return [*ctx.meta.get(_OPTIONS, ()), *super().get_params(ctx)]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Look up what is named, read the words, and make the mechanism."""
+        flags = {o for p in self.get_params(ctx) if isinstance(p, click.Option) and p.is_flag for o in p.opts}
+        try:
+            name, file = mentioned(args, flags)
+            family = load_mechanism(file) if file is not None else None if name is None else by_name(name)
+            ctx.meta[_OPTIONS] = self._options(family)
+        except SymampError:
+            if not ctx.resilient_parsing:
+                raise
+            name = file = family = None  # half a line is completed as far as it goes
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            known = sorted(o for p in self.get_params(ctx) for o in p.opts if o.startswith("--"))
+            raise ArgumentError("option", error.option_name, f"one of {', '.join(known)}") from None
+        if ctx.resilient_parsing:
+            return rest
+        if family is None or (name is not None and file is not None):
+            wrong = Problem("a name and --mechanism are given" if name else "none is given")
+            raise ArgumentError("mechanism", wrong, "give a name from `symamp mechanisms`, or --mechanism FILE")
+        values = {k.removeprefix(_PREFIX): ctx.params.pop(k) for k in list(ctx.params) if k.startswith(_PREFIX)}
+        given = {k: v for k, v in values.items() if v is not None}
+        del ctx.params["name"], ctx.params["mechanism"]
+        ctx.params["found"] = member(family, given)
+        return rest
+
+    def _options(self, family: Any) -> list[click.Option]:
+        """Return an option for each parameter of the family; one that the command uses itself stays what it is."""
+        declared: dict[str, Parameter | None] = {}
+        if isinstance(family, type):
+            declared = dict.fromkeys(family.names()) | {p.name: p for p in family.declared}  # type: ignore[attr-defined]
+        elif family is not None:
+            declared = {p.name: p for p in family.parameters}
+        used = {o for p in self.params for o in p.opts}
+        return [_option(name, p) for name, p in declared.items() if f"--{name}" not in used]
+
+
+def _option(name: str, parameter: Parameter | None) -> click.Option:
+    kind = "INTEGER" if parameter is None or parameter.integer else "NUMBER"
+    text = (
+        "A parameter of the mechanism" if parameter is None else f"A parameter of the mechanism: {parameter.describe()}"
+    )
+    return click.Option([f"--{name}", f"{_PREFIX}{name}"], metavar=kind, help=f"{text}.")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mpmath import mpf
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.table import Table
@@ -17,7 +18,8 @@ from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.printing import decomposition_table, gamma_line, text
 from symamp.errors import ArgumentError, Problem
 from symamp.questions.answer import Answer
-from symamp.randomizers.mechanism import Mechanism
+from symamp.questions.bracket import outward_decimal
+from symamp.randomizers.mechanism import MESSAGES, Mechanism
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, joined
 
 # ----------------------- A bar on standard error, if it is a terminal, while the pairs of a large table are compared
@@ -86,31 +88,43 @@ def print_pieces(noise: AdditiveNoise, as_json: bool) -> None:
     print_line(f"local epsilon = {budget}")
 
 
-def print_answer(answer: Answer, as_json: bool) -> None:
-    """Print the bracket and the data set that attains its lower end."""
-    if not as_json:
-        print_line(str(answer))
+def print_answer(answer: Answer, certificate: Path | None, as_json: bool) -> None:
+    """Write the certificate where a file is named for it; print the bracket, and what there is to say of it."""
+    if certificate is not None and write_certificate(answer.certificate(), certificate):
+        return
+    if as_json:
+        print_json(answer.to_dict())
+        return
+    print_line(str(answer))
+    if answer.rounds:
+        if answer.gaussian is not None:
+            if answer.gap_limited_by:
+                print_line(answer.gap_limited_by)
+            print_line(f"Gaussian approximation, no bound: {answer.gaussian:.6g} ({answer.gaussian_place})")
+        print_line(f"covered: {answer.covered}")
+    elif answer.victims:  # the same for all groups where data are shuffled
+        for group, (lower, upper) in answer.victims.items() if answer.question.subject.shuffled == MESSAGES else ():
+            low, high = outward_decimal(mpf(lower), down=True), outward_decimal(mpf(upper), down=False)
+            print_line(f"victims of group {group}: [{low}, {high}]")
+    else:
         if answer.dataset is not None:
-            print_line(f"lower bound attained by {answer.dataset}")
+            print_line(f"lower bound: {answer.dataset}")
         if answer.tight:
             print_line("this is the worst of all data sets (proved): the width of the bracket is numerical only")
-        return
-    print_json(answer.to_dict())
 
 
-def write_certificate(certificate: Callable[[], dict[str, Any]], file: Path | None) -> bool:
-    """Write a certificate to the file, if one is named; return whether it went to standard output."""
-    if file is not None:
-        text = json.dumps(certificate())
-        if str(file) == "-":
-            print(text)
-            return True
-        try:
-            file.write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            raise ArgumentError(
-                "certificate", Problem(f"{file} cannot be written: {error.strerror}"), "name another file"
-            ) from None
+def write_certificate(certificate: dict[str, Any], file: Path) -> bool:
+    """Write a certificate to the file; return whether that is standard output."""
+    text = json.dumps(certificate)
+    if str(file) == "-":
+        print(text)
+        return True
+    try:
+        file.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ArgumentError(
+            "certificate", Problem(f"{file} cannot be written: {error.strerror}"), "name another file"
+        ) from None
     return False
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache, wraps
+from typing import Any, TypeVar, TypeVarTuple, cast
 
 import sympy as sp
 from flint import arb
 
 from symamp.decompositions.checks import Value, checked, least
 from symamp.decompositions.decomposition import Decomposition, merged
-from symamp.decompositions.derived import derived
 from symamp.decompositions.randomizer import LocalRandomizer, Orbit, known_label
 from symamp.decompositions.table_decomposition import TableDecomposition, table_blanket
 from symamp.errors import ArgumentError, Problem, UndecidedOrderError
@@ -18,6 +19,39 @@ from symamp.formulas.order import maximum, minimum, sign
 from symamp.formulas.parameter import Parameter
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number
+from symamp.numbers.substitution import put
+
+# ------------- A decorator for steps of the derivation: done once for a family, then numbers are put in for its members
+
+Ts = TypeVarTuple("Ts")
+R = TypeVar("R")
+
+
+def derived(step: Callable[[LocalRandomizer, *Ts], R]) -> Callable[[LocalRandomizer, *Ts], R]:
+    """Return the step with a memory: done for ``mechanism.general()``, then with its values put in.
+
+    Powers with large exponents are so never multiplied out. Results are expressions, tuples of them, decompositions.
+    """
+
+    @lru_cache(maxsize=8192)
+    @wraps(step)
+    def found(mechanism: LocalRandomizer, *args: Any) -> Any:
+        general, values = mechanism.general()
+        return _put(found(general, *args), values, mechanism.parameters) if values else step(mechanism, *args)
+
+    return cast("Callable[[LocalRandomizer, *Ts], R]", found)
+
+
+def _put(result: Any, values: Mapping[sp.Symbol, sp.Expr], parameters: tuple[Parameter, ...]) -> Any:
+    match result:
+        case Decomposition():
+            return result.put(values, parameters)
+        case tuple():
+            return type(result)(*(put(e, values) for e in result))
+    return put(result, values)
+
+
+# ------------ The optimal (blanket) decomposition and the triple of a data set: exact, read off from orbits of messages
 
 # ---------------------- Infimum and supremum over inputs of the density on one orbit of messages, by proved comparisons
 

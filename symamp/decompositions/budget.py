@@ -2,23 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from fractions import Fraction
+from typing import NamedTuple, Never
 
 import sympy as sp
 
-from symamp.decompositions.blanket import densities, infimum, supremum
+from symamp.decompositions.blanket import densities, derived, infimum, supremum
 from symamp.decompositions.decomposition import Decomposition
-from symamp.decompositions.derived import derived
 from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.randomizer import LocalRandomizer
-from symamp.decompositions.same_value import compared, inverse_root, log
-from symamp.errors import Problem, UndecidedOrderError
+from symamp.errors import Problem, UndecidedOrderError, VerificationError
 from symamp.formulas.arrangement import arranged
 from symamp.formulas.normal_form import normal, quotient
-from symamp.formulas.order import maximum, sign
-from symamp.formulas.parameter import Parameter
+from symamp.formulas.order import largest, maximum, sign
+from symamp.formulas.parameter import Parameter, admissible_points
+from symamp.numbers.reading import Formula, difference, from_sympy
+
+# -------- Formulas that users get, compared in balls with what they were derived from: no rewriting by SymPy is trusted
+
+_CHECK_POINTS = 3  # admissible values of the parameters at which formulas are compared
+
+
+class _NoValueError(Exception):
+    """A part, such as a maximum, that has no value in balls."""
+
+
+def log(part: Formula) -> Formula:
+    """Return the logarithm of a formula, as it is written."""
+    return Formula("log", (part,))
+
+
+def inverse_root(part: Formula) -> Formula:
+    """Return one over the root of a formula, as it is written."""
+    return Formula("**", (part, Formula("number", number=Fraction(-1, 2))))
+
+
+def compared(
+    found: sp.Expr, derived: sp.Expr, parameters: Sequence[Parameter], function: Callable[[Formula], Formula]
+) -> sp.Expr:
+    """Return ``found`` if its balls agree with those of a function of what was derived, at admissible points.
+
+    Formulas with a part that has no value in balls, such as a maximum that is left open, are returned as they are.
+    Raises VerificationError if the balls are apart.
+
+    >>> x = Parameter("x", lower=sp.Integer(1))
+    >>> compared(2 * sp.log(x.symbol), x.symbol**2, [x], log)
+    2*log(x)
+    >>> compared(sp.log(x.symbol), x.symbol**2, [x], log)
+    Traceback (most recent call last):
+    ...
+    symamp.errors.VerificationError: formula: log(x) differs from log of x**2: another ...; please report this
+    """
+    try:
+        read, written = (from_sympy(e, _refuse) for e in (found, derived))
+    except (_NoValueError, RecursionError):
+        return found
+    points = admissible_points(parameters, _CHECK_POINTS) if parameters else [{}]
+    wrong = difference(function(written), read, points, least=0)
+    if wrong:
+        differs = Problem(f"{found} differs from {function.__name__} of {derived}: {wrong}")
+        raise VerificationError("formula", differs, "please report this")
+    return found
+
+
+def _refuse(part: sp.Basic) -> Never:
+    raise _NoValueError(part)
+
+
+# ------------------------------- Local budget, variation-ratio parameters and shuffle index of a mechanism, as formulas
 
 _LONG_FRACTION = 1000  # bits from which SymPy is not asked for powers in a fraction: it looks for them in doubles
 
@@ -109,7 +162,7 @@ def variation_ratio(mechanism: LocalRandomizer) -> VariationRatio:
     parameters = mechanism.parameters
     if mechanism.is_composed:
         distances = [_distance(c.decomposition, parameters) for c in pair_classes(mechanism)]
-        return VariationRatio(compared_ratio(mechanism), _largest(distances, parameters), largest_ratio(mechanism))
+        return VariationRatio(compared_ratio(mechanism), largest(distances, parameters), largest_ratio(mechanism))
     ratios: list[sp.Expr] = []
     variations: list[sp.Expr] = []
     reach: list[sp.Expr] = []
@@ -128,9 +181,9 @@ def variation_ratio(mechanism: LocalRandomizer) -> VariationRatio:
                 reach.append(sp.oo if least == 0 else normal(high / least))
         variations.append(normal(variation))
     return VariationRatio(
-        _largest(ratios, parameters),
-        _largest(variations, parameters),
-        _largest([*reach, largest_ratio(mechanism)], parameters),
+        largest(ratios, parameters),
+        largest(variations, parameters),
+        largest([*reach, largest_ratio(mechanism)], parameters),
     )
 
 
@@ -138,11 +191,6 @@ def _distance(found: Decomposition, parameters: Sequence[Parameter]) -> sp.Expr:
     """Return the total variation of A0 and A1 from the components of their triple."""
     excess = [m * (a - b) for a, b, m in found.components] + [a - b for a, b in found.singular]
     return normal(sp.Add(*(e for e in excess if e != 0 and sign(e, parameters) > 0)))
-
-
-def _largest(values: list[sp.Expr], parameters: Sequence[Parameter]) -> sp.Expr:
-    distinct = list(dict.fromkeys(values))
-    return sp.oo if sp.oo in distinct else distinct[maximum(distinct, parameters)]
 
 
 # --------------------------------------------------------------------------------- The shuffle index chi of a mechanism

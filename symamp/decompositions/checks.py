@@ -24,7 +24,7 @@ from symamp.errors import (
 )
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
-from symamp.formulas.parameter import admissible_points
+from symamp.formulas.parameter import Parameter, admissible_points
 from symamp.numbers.reading import Formula, Point, balls, from_sympy
 from symamp.numbers.surroundings import at_precision
 
@@ -123,20 +123,19 @@ def check_probabilities(mechanism: LocalRandomizer) -> None:
     """Return if every row sums to 1 and every entry is >= 0 for all admissible parameters.
 
     Raises RowSumError, NegativeProbabilityError, or UndecidedOrderError when a sign cannot be proved.
-
-    >>> import symamp as sa
-    >>> check_probabilities(sa.RandomizedResponse())
     """
     if mechanism.numeric is not None:
         _check_table(mechanism.numeric)
         return
     inputs = tuple(dict.fromkeys(x for pair in mechanism.pairs() for x in pair))
-    signs: dict[sp.Expr, int] = {}
+    seen: set[sp.Expr] = set()
     for x in inputs:
         orbits = mechanism.orbits((x,))
         for orbit in orbits:
-            for what in (orbit.measure, orbit.density[0]):
-                _check_nonnegative(what, mechanism, x, orbit.label, signs)
+            for value in (orbit.measure, orbit.density[0]):
+                if value not in seen:
+                    check_nonnegative(value, f'table["{x}"]["{orbit.label}"]', mechanism.parameters)
+                    seen.add(value)
         row = normal(sp.Add(*(normal(orbit.mass(0)) for orbit in orbits)))
         if not is_zero(row - 1):
             raise RowSumError(
@@ -171,14 +170,14 @@ def _hint(row: sp.Expr) -> str:
     return "make them sum to 1"
 
 
-def _check_nonnegative(
-    what: sp.Expr, mechanism: LocalRandomizer, x: str, label: str, signs: dict[sp.Expr, int]
-) -> None:
-    if what not in signs:
-        try:
-            signs[what] = sign(what, mechanism.parameters)
-        except UndecidedOrderError as error:
-            unknown = Problem(f"it is not proved that {shown(what)} >= 0")
-            raise UndecidedOrderError(f'table["{x}"]["{label}"]', unknown, error.accepted) from error
-    if signs[what] < 0:
-        raise NegativeProbabilityError(f'table["{x}"]["{label}"]', what, "a probability >= 0")
+def check_nonnegative(value: sp.Expr, place: str, parameters: Sequence[Parameter], *, proved: bool = True) -> None:
+    """Refuse what is negative, and with ``proved`` what is not proved to be >= 0; numbers always can be."""
+    try:
+        negative = sign(value, parameters) < 0
+    except UndecidedOrderError as error:
+        if proved or not parameters:
+            unknown = Problem(f"it is not proved that {shown(value)} >= 0")
+            raise UndecidedOrderError(place, unknown, error.accepted) from error
+        return
+    if negative:
+        raise NegativeProbabilityError(place, value, "a number >= 0")

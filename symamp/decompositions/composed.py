@@ -721,7 +721,6 @@ class Composed(Parts):
 
     @cached_property
     def is_listed(self) -> bool:
-        """Whether all parts have finite lists of components."""
         return all(leaf.is_listed for leaf in self.leaves)
 
     @property
@@ -832,11 +831,9 @@ class Composed(Parts):
         return self._has_too_many or self.size > _MOST_SHOWN_CELLS
 
     def swapped(self) -> Composed:
-        """Return the decomposition for the other order of the pair."""
         return self._with([p.swapped() for p in self.parts], self.parameters, (self.pair[1], self.pair[0]))
 
     def put(self, values: Any, parameters: tuple[Parameter, ...]) -> Composed:
-        """Return the decomposition with numbers for some symbols."""
         return self._with([p.put(values, parameters) for p in self.parts], parameters, self.pair)
 
     def _with(self, parts: Sequence[Decomposition], parameters: Any, pair: tuple[str, str]) -> Composed:

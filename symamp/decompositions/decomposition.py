@@ -215,7 +215,6 @@ class EnclosedDecomposition(Decomposition):
 
     @property
     def is_listed(self) -> bool:
-        """False."""
         return False
 
     @property
@@ -242,11 +241,9 @@ class LawTriple(EnclosedDecomposition):
 
     @property
     def numeric_law(self) -> Law:
-        """The law."""
         return self.law
 
     def swapped(self) -> LawTriple:
-        """Return the triple of the other order of the pair."""
         return LawTriple(self.law.swapped(), (self.pair[1], self.pair[0]))
 
     def signature(self) -> tuple[frozenset[object], frozenset[object]]:  # type: ignore[override]

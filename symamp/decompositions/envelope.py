@@ -13,8 +13,8 @@ from symamp.decompositions.blanket import blanket, triple
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.printing import axes_for, triple_latex, triple_text
 from symamp.decompositions.randomizer import LocalRandomizer
-from symamp.decompositions.to_law import law_of
-from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
+from symamp.decompositions.to_law import law_of, refuse_symbols
+from symamp.errors import SupportMismatchError, UndecidedOrderError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.order import constant_sign, sign
 from symamp.formulas.parameter import Parameter
@@ -110,7 +110,7 @@ class Envelope(PublicNames):
         >>> e.attained_by(0), e.attained_by("1/2")
         ('3', None)
         """
-        _refuse_symbols(self.parameters)
+        refuse_symbols(self.parameters)
         e = sp.exp(printable_number(eps, "eps"))
         with at_precision(CAREFUL_BITS):
             laws = [_exact(t, e) for t in self.triples]
@@ -179,12 +179,7 @@ def envelope(mechanism: LocalRandomizer, pair: tuple[str, str]) -> Envelope:
 
 
 def describes_all_inputs(mechanism: LocalRandomizer) -> bool:
-    """Return whether every input that another user may hold is described, for every pair; nothing is derived.
-
-    >>> import symamp as sa
-    >>> describes_all_inputs(sa.DBitFlip(k=5, d=2))
-    True
-    """
+    """Return whether every input that another user may hold is described, for every pair; nothing is derived."""
     if mechanism.numeric is not None:  # a table has no other inputs
         return True
     both_orders = (p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
@@ -200,10 +195,6 @@ def envelope_classes(mechanism: LocalRandomizer) -> tuple[Envelope, ...]:
     """Return one envelope for each class of ordered pairs with the same set of laws; the bound is their maximum.
 
     Pairs with equal blankets may differ here, so these classes are not those of ``pair_classes``.
-
-    >>> import symamp as sa
-    >>> len(envelope_classes(sa.RandomizedResponse()))
-    1
     """
     both_orders = dict.fromkeys(p for x, z in mechanism.pairs() for p in ((x, z), (z, x)))
     found: dict[object, Envelope] = {}
@@ -318,11 +309,3 @@ def _at_least(larger: _Exact, smaller: _Exact) -> bool:
 def _transform(law: _Exact, u: _Value) -> _Value:
     gains = [(d, m) for v, m in law.atoms if v.formula != u.formula and (d := v - u).sign() > 0]
     return _sum([law.limit, *(_Value(d.ball * m.ball, d.formula * m.formula) for d, m in gains)])
-
-
-def _refuse_symbols(parameters: tuple[Parameter, ...]) -> None:
-    if parameters:
-        missing = ", ".join(p.describe() for p in parameters)
-        raise ArgumentError(
-            "parameters", Problem(f"no number is given for {missing}"), "give it by mechanism.at(eps0=1)"
-        )

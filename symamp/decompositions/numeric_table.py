@@ -268,11 +268,7 @@ class NumericTable:
 
 
 def expression(value: Exact) -> sp.Expr:
-    """Return an exact number as a SymPy number.
-
-    >>> expression(fmpq(2, 4))
-    1/2
-    """
+    """Return an exact number as a SymPy number."""
     return sp.Rational(int(value.p), int(value.q)) if isinstance(value, fmpq) else value
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cmp_to_key
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from flint import fmpq
 
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.formulas.normal_form import normal
-from symamp.formulas.order import constant_sign
+from symamp.formulas.order import constant_sign, ordered
 from symamp.numbers.linear_programme import Solution, feasible
 from symamp.numbers.rationals import fmpq_of
 
@@ -136,7 +135,7 @@ def groups_by_share(
     If ``patterns`` lists at each p what mixes to patterns above those of all third inputs, the groups cover all pairs.
     Proof: docs/proofs/other_inputs.md.
     """
-    cuts = _sorted([*(share * most for share in CUTS), *bends])
+    cuts = ordered(map(normal, [*(share * most for share in CUTS), *bends]))
     cuts = [x for x in cuts if not is_less(x, CUTS[0] * most) and not is_less(most, x)]
     groups: list[PairGroup] = []
     for low, high in reversed(list(pairwise(cuts))):
@@ -269,12 +268,3 @@ def free_sets_groups(t: sp.Expr, c: sp.Expr) -> tuple[PairGroup, ...]:
 def is_less(x: sp.Expr, y: sp.Expr) -> bool:
     """Return whether a number is proved to be less than another one."""
     return constant_sign(x - y) < 0
-
-
-def _sorted(places: Iterable[sp.Expr]) -> list[sp.Expr]:
-    different = dict.fromkeys(map(normal, places))
-    return sorted(different, key=cmp_to_key(_order))
-
-
-def _order(x: sp.Expr, y: sp.Expr) -> int:
-    return constant_sign(x - y)

@@ -9,6 +9,7 @@ import sympy as sp
 
 from symamp.decompositions.decomposition import Decomposition
 from symamp.errors import ArgumentError, Problem
+from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Level, Number, RationalLaw
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.rationals import fmpq_of
@@ -26,16 +27,21 @@ def law_of(decomposition: Decomposition, complete: bool = False) -> Law:
     """
     if decomposition.numeric_law is not None:
         return decomposition.numeric_law
-    if decomposition.parameters:
-        missing = ", ".join(p.describe() for p in decomposition.parameters)
-        raise ArgumentError(
-            "parameters", Problem(f"no number is given for {missing}"), "give it by mechanism.at(eps0=1)"
-        )
+    refuse_symbols(decomposition.parameters)
     atoms = tuple(
         Atom(number(c.ratio0), number(c.ratio1), number(c.mass), c.ratio0 == c.ratio1) for c in decomposition.components
     )
     singular = tuple((number(a), number(b)) for a, b in decomposition.singular)
     return Law(atoms, singular, complete, _rational(decomposition))
+
+
+def refuse_symbols(parameters: tuple[Parameter, ...]) -> None:
+    """Raise ArgumentError where some parameters are still symbols."""
+    if parameters:
+        missing = ", ".join(p.describe() for p in parameters)
+        raise ArgumentError(
+            "parameters", Problem(f"no number is given for {missing}"), "give it by mechanism.at(eps0=1)"
+        )
 
 
 def number(expr: sp.Expr) -> Number:

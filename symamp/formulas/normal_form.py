@@ -30,11 +30,7 @@ Key = tuple[sp.Expr, sp.Expr]  # (base, core): the powers base**(c*core) with ra
 
 @dataclass(frozen=True)
 class Generator:
-    """The quantity base**(unit*core); ``unit`` is the largest that makes every exponent in use an integer.
-
-    >>> Generator(sp.E, sp.Symbol("eps0", real=True), sp.Rational(1, 2)).expr
-    exp(eps0/2)
-    """
+    """The quantity base**(unit*core); ``unit`` is the largest that makes every exponent in use an integer."""
 
     base: sp.Expr
     core: sp.Expr

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cmp_to_key, lru_cache, partial
 from itertools import product
 from typing import Any
 
@@ -664,9 +664,6 @@ def minimum(values: Sequence[sp.Expr], parameters: Sequence[Parameter] = ()) -> 
     """Return the index of a proved least element (the first of equal ones).
 
     Raises UndecidedOrderError if no element is proved to be below all others, ValueError if there is none.
-
-    >>> minimum([sp.Rational(1, 2), sp.Rational(1, 3), sp.Rational(1, 3)])
-    1
     """
     return _extreme(values, lambda a, b: compare(a, b, parameters) > 0)
 
@@ -675,11 +672,20 @@ def maximum(values: Sequence[sp.Expr], parameters: Sequence[Parameter] = ()) -> 
     """Return the index of a proved greatest element (the first of equal ones).
 
     Raises UndecidedOrderError if no element is proved to be above all others, ValueError if there is none.
-
-    >>> maximum([sp.exp(1), sp.Integer(3), sp.Integer(2)])
-    1
     """
     return _extreme(values, lambda a, b: compare(a, b, parameters) < 0)
+
+
+def ordered(values: Iterable[sp.Expr], parameters: Sequence[Parameter] = ()) -> list[sp.Expr]:
+    """Return the different ones of some expressions in increasing order, proved; raises as ``sign``."""
+    found = sorted(dict.fromkeys(values), key=cmp_to_key(lambda a, b: compare(a, b, parameters)))
+    return [v for v, w in zip(found, [None, *found], strict=False) if w is None or compare(v, w, parameters)]
+
+
+def largest(values: Sequence[sp.Expr], parameters: Sequence[Parameter] = ()) -> sp.Expr:
+    """Return the proved greatest of some expressions, of which some may be ``oo``; raises as ``maximum``."""
+    distinct = list(dict.fromkeys(values))
+    return sp.oo if sp.oo in distinct else distinct[maximum(distinct, parameters)]
 
 
 def _extreme(values: Sequence[sp.Expr], worse: Callable[[sp.Expr, sp.Expr], bool]) -> int:
@@ -709,4 +715,4 @@ def _extreme(values: Sequence[sp.Expr], worse: Callable[[sp.Expr, sp.Expr], bool
     raise failed
 
 
-__all__ = ["compare", "is_zero", "maximum", "minimum", "normal", "sign", "strictly_positive"]
+__all__ = ["compare", "is_zero", "largest", "maximum", "minimum", "normal", "ordered", "sign", "strictly_positive"]

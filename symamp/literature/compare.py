@@ -22,10 +22,10 @@ from symamp.literature.registry import CLOSED_FORMS
 from symamp.numbers.reading import asked, exact_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
-from symamp.questions.ask import delta as delta_of
-from symamp.questions.ask import epsilon as epsilon_of
 from symamp.questions.bracket import ShownAsTable, html_table
 from symamp.questions.profile import Profile
+from symamp.questions.profile import delta as delta_of
+from symamp.questions.profile import epsilon as epsilon_of
 from symamp.questions.solve import epsilon_above
 from symamp.randomizers.finite import ALL
 from symamp.settings.question import Question

@@ -72,7 +72,7 @@ class Answer(Bracket):
     >>> print(answer)
     epsilon in [0.130566..., 0.130695...]  (n = 1,000, delta = 1e-6; blanket, proved)
     >>> answer.pair, str(answer.dataset), answer.proof_status.is_guarantee
-    (('x0', 'x1'), '(x0, x2, ...) against (x1, x2, ...)', True)
+    (('x0', 'x1'), 'victim x0 against x1, everyone else holds x2', True)
     """
 
     _internal_names = (
@@ -128,7 +128,6 @@ class Answer(Bracket):
 
     @property
     def is_probability(self) -> bool:
-        """Whether the bracket is one of delta."""
         return self.quantity == "delta"
 
     @property

@@ -67,11 +67,7 @@ class ShownAsTable(ShownAsText):
 def html_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], ends: Mapping[str, bool] = _ENDS
 ) -> str:
-    """Return a table in HTML, of the first rows where there are many.
-
-    >>> html_table("one row", ["a", "b"], [[1, 0.25]]).count("<td>")
-    2
-    """
+    """Return a table in HTML, of the first rows where there are many."""
     listed = [list(row) for row in rows]
     head = "".join(f"<th>{escape(c)}</th>" for c in columns)
     sides = [ends.get(c) for c in columns]
@@ -228,11 +224,7 @@ def falling(question: str, places: Sequence[tuple[float, Bracket]]) -> None:
 
 
 def json_number(x: float) -> float | str:
-    """Return a number as JSON can carry it.
-
-    >>> json_number(0.5), json_number(-inf)
-    (0.5, '-inf')
-    """
+    """Return a number as JSON can carry it."""
     return x if abs(x) != inf else ("inf" if x > 0 else "-inf")
 
 

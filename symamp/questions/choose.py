@@ -66,7 +66,7 @@ class Ranking(ShownAsTable):
     asked: tuple[tuple[str, str], ...]
     candidates: tuple[Candidate, ...]
 
-    columns = ("mechanism", "eps0", "eps0 at most", "standard deviation", "bits", "on the front")
+    columns = ("mechanism", "eps0", "eps0 at most", "standard deviation", "bits", "Pareto-optimal")
     _ends: ClassVar[Mapping[str, bool]] = {"eps0": True, "eps0 at most": False}
 
     @property

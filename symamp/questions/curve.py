@@ -10,30 +10,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symamp.decompositions.printing import axes_for
-from symamp.questions.bracket import ShownAsTable, ShownAsText, falling
+from symamp.questions.bracket import ShownAsTable, falling
 
 if TYPE_CHECKING:
     from symamp.questions.answer import Answer
 
 
-class BracketCurve(ShownAsText):
-    """Brackets of delta over a grid of eps, as arrays and as a picture."""
+@dataclass(frozen=True, repr=False)
+class Curve(ShownAsTable):
+    """delta at every eps of a grid: the mechanism is (eps, ``upper``)-private, and not (eps, < ``lower``)-private.
 
-    answers: tuple[Any, ...]
+    Plain data: it can be pickled, compared and hashed, and hands out arrays.
+
+    >>> import symamp as sa
+    >>> curve = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=1000).curve(eps=[0.05, 0.1])
+    >>> [float(f"{x:.1e}") for x in curve.upper]
+    [0.0013, 2.6e-05]
+    """
+
+    subject: str
+    n: int | None
+    answers: tuple[Answer, ...]
+
+    columns = ("eps", "lower", "upper", "log10_lower", "log10_upper", "method")
 
     def __post_init__(self) -> None:
         """Raise ContradictionError where brackets at two eps contradict: delta does not rise."""
         falling(f"curve of {self.label} over eps", list(zip(self.eps.tolist(), self.answers, strict=True)))
 
+    @staticmethod
+    def of(subject: str, n: int | None, answers: tuple[Answer, ...]) -> Curve:
+        """Return the curve through the answers, in their order."""
+        return Curve(subject, n, answers)
+
     @property
     def eps(self) -> NDArray[np.float64]:
         """The grid, as the nearest doubles."""
-        raise NotImplementedError
+        return np.array([float(a.asked.given) for a in self.answers])
 
     @property
     def label(self) -> str:
         """What the curve is about, for a legend."""
-        raise NotImplementedError
+        return self.subject if self.n is None else f"{self.subject}, n = {self.n:,}"
 
     @property
     def lower(self) -> NDArray[np.float64]:
@@ -74,40 +92,6 @@ class BracketCurve(ShownAsText):
         ax.set_ylabel("log10 δ")
         ax.legend()
         return ax
-
-
-@dataclass(frozen=True, repr=False)
-class Curve(BracketCurve, ShownAsTable):
-    """delta at every eps of a grid: the mechanism is (eps, ``upper``)-private, and not (eps, < ``lower``)-private.
-
-    Plain data: it can be pickled, compared and hashed, and hands out arrays.
-
-    >>> import symamp as sa
-    >>> curve = sa.profile(sa.RandomizedResponse(k=3, eps0=1), n=1000).curve(eps=[0.05, 0.1])
-    >>> [float(f"{x:.1e}") for x in curve.upper]
-    [0.0013, 2.6e-05]
-    """
-
-    subject: str
-    n: int | None
-    answers: tuple[Answer, ...]
-
-    columns = ("eps", "lower", "upper", "log10_lower", "log10_upper", "method")
-
-    @staticmethod
-    def of(subject: str, n: int | None, answers: tuple[Answer, ...]) -> Curve:
-        """Return the curve through the answers, in their order."""
-        return Curve(subject, n, answers)
-
-    @property
-    def eps(self) -> NDArray[np.float64]:
-        """The grid, as the nearest doubles."""
-        return np.array([float(a.asked.given) for a in self.answers])
-
-    @property
-    def label(self) -> str:
-        """What the curve is about, for a legend."""
-        return self.subject if self.n is None else f"{self.subject}, n = {self.n:,}"
 
     @property
     def methods(self) -> tuple[str, ...]:

@@ -40,8 +40,8 @@ class Inverse(ShownAsText):
 
     ``quantity`` is "eps0" or "n". ``private`` and ``not_private`` are the two answers for delta that prove the ends:
     the first has ``upper`` <= delta, the second ``lower`` > delta; None where an end needs no proof or has none.
-    ``monotone`` says why privacy holds on the whole safe side and fails on the whole other side; it is None where that
-    is not proved, and then each end is a statement about itself alone.
+    ``monotone`` says why every smaller eps0 (every larger n) than the safe end is private too, and every larger eps0
+    (smaller n) than the other end is not; it is None where that is not proved: then each end speaks of itself alone.
 
     Plain data: it can be pickled, compared and hashed.
 
@@ -198,9 +198,9 @@ def least_n(
     if found.most.at_most(goal.given):
         return Inverse("n", repr(subject), asked, 1, 1, found, None, _FEWER_USERS)
     high, low = search.roots(rising=False)
-    private = search.fewer(step_out(_Private(search, high, +1, ceil)))
+    private = step_out(_Private(search, high, +1, ceil))
     violated = step_out(_Violated(search, low, -1, floor))
-    upper, safe = (inf, None) if private is None else (search.users(private.x), private.answer)
+    upper, safe = (inf, None) if private is None else (search.users(private[1].x), private[1].answer)
     lower, unsafe = (1, None) if violated is None else (search.users(violated[1].x) + 1, violated[1].answer)
     return Inverse("n", repr(subject), asked, lower, upper, safe, unsafe, _FEWER_USERS)
 
@@ -272,18 +272,6 @@ class _Search:
     def _start(self, rising: bool) -> float:
         """Return where to begin: few users take longer to evaluate than many."""
         return min(max(1.0, 2.0 * self.least), self.most) if rising else _FIRST_USERS
-
-    def fewer(self, private: tuple[float, _Proof] | None) -> _Proof | None:
-        """Return a proof for one or two users less where that is certified, too."""
-        found = None if private is None else private[1]
-        for _ in range(2 if self.shift == _FIRST_SHIFT else 0):
-            if found is None or not 1.0 < found.x <= 1e9:
-                break
-            answer = self.answer(found.x - 1.0, self.method)
-            if not answer.most.at_most(self.target):
-                break
-            found = _Proof(answer, found.x - 1.0)
-        return found
 
     def answer(self, x: float, method: str | None) -> Answer:
         """Return the answer for delta."""

@@ -26,20 +26,12 @@ def catalogue() -> dict[str, type[Family]]:
 
 
 def named() -> dict[str, type[Parametrised]]:
-    """Return whatever has a name and parameters: the families, then noise, then any randomizer with a budget.
-
-    >>> [name for name in named() if name not in catalogue()][-2:]
-    ['planar-laplace', 'pure-ldp']
-    """
+    """Return whatever has a name and parameters: the families, then noise, then any randomizer with a budget."""
     return {**catalogue(), **_others()}
 
 
 def by_name(name: str) -> type[Parametrised]:
-    """Return what has that name; UnknownMechanismError if there is nothing.
-
-    >>> by_name("laplace").__name__
-    'Laplace'
-    """
+    """Return what has that name; UnknownMechanismError if there is nothing."""
     if name not in named():
         raise UnknownMechanismError("mechanism", repr(name), f"one of {', '.join(named())}")
     return named()[name]

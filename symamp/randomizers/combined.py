@@ -25,7 +25,7 @@ from symamp.decompositions.randomizer import LocalRandomizer, Orbit
 from symamp.decompositions.worst_pair import dominating_pair
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
 from symamp.formulas.normal_form import normal_product
-from symamp.formulas.order import is_zero, maximum, sign
+from symamp.formulas.order import is_zero, largest, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.density import even_cuts, finite_sandwich
 from symamp.laws.law import Atom, Law
@@ -61,7 +61,6 @@ class ConstantMechanism(Mechanism):
         return ()
 
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """None."""
         return ()
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
@@ -70,7 +69,6 @@ class ConstantMechanism(Mechanism):
         return (Orbit("-", one, (one,) * len(distinguished)),)
 
     def key(self) -> tuple[object, ...]:
-        """Return the name."""
         return ("silent",)
 
     def decomposed(self, pair: tuple[str, str], other: str | None) -> Decomposition:
@@ -79,7 +77,6 @@ class ConstantMechanism(Mechanism):
         return Decomposition((Component(one, one, one),), pair=pair)
 
     def composed_ratio(self) -> sp.Expr:
-        """Return 1."""
         return sp.Integer(1)
 
     def __repr__(self) -> str:
@@ -102,7 +99,6 @@ class NoiseTriple(EnclosedDecomposition):
 
     @property
     def gamma(self) -> sp.Expr:
-        """Total mass of A2 outside the null symbol."""
         return self.noise.gamma() if self.other is None else sp.Integer(1)
 
     @property
@@ -125,7 +121,6 @@ class NoiseTriple(EnclosedDecomposition):
         return below, above
 
     def swapped(self) -> NoiseTriple:
-        """Return the triple of the other order of the pair."""
         return NoiseTriple(self.noise, (self.pair[1], self.pair[0]), self.other)
 
     def signature(self) -> tuple[frozenset[object], frozenset[object]]:  # type: ignore[override]
@@ -168,7 +163,6 @@ class NoisePart(Mechanism):
         return NoisePart(noise)
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Return the ends."""
         return (("0", _END),)
 
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
@@ -180,7 +174,6 @@ class NoisePart(Mechanism):
         raise SupportMismatchError("mechanism", Problem(f"the messages of {self!r} are not listed"), "ask its parts")
 
     def key(self) -> tuple[object, ...]:
-        """Return the noise."""
         return ("noise", self.sent.key())
 
     def decomposed(self, pair: tuple[str, str], other: str | None) -> Decomposition:
@@ -198,7 +191,6 @@ class NoisePart(Mechanism):
         return "0", _END
 
     def composed_ratio(self) -> sp.Expr:
-        """Return e^eps0 of the noise."""
         return self.sent.local_ratio()
 
     def at(self, /, **values: object) -> NoisePart:
@@ -297,6 +289,7 @@ def further_values(part: Mechanism, x0: str, x1: str) -> tuple[str, ...]:
 NEIGHBOURS = ("all", "one_attribute")
 _PARTS = "a smaller eps0 randomizes the report of each part once more"
 Choice = tuple[str, ...]
+Row = list[tuple[str, sp.Expr]]
 
 
 class Combined(Mechanism):
@@ -331,7 +324,6 @@ class Combined(Mechanism):
         return self.neighbours == "all" and all(p.compares_all for p in self.parts)
 
     def are_compared(self, x0: str, x1: str) -> bool:
-        """Return whether two inputs, given by their labels, are compared."""
         return self._are_compared(self._labels[x0], self._labels[x1])
 
     def _are_compared(self, x0: Choice, x1: Choice) -> bool:
@@ -492,21 +484,16 @@ class Combined(Mechanism):
         """Return the same combination of other parts."""
 
     @abstractmethod
-    def _table(self, tables: list[FiniteMechanism]) -> FiniteMechanism:
-        """Return the explicit table made of those of the parts, its inputs in the order of the product of theirs."""
+    def _row(self, parts: list[Row]) -> dict[str, sp.Expr]:
+        """Return the row of an input from those of its values: {message: probability}, as lists of both."""
 
     def composed_compared_ratio(self) -> sp.Expr | None:
         """Return the largest ratio of a part: one value differs, or the one part that has a choice compares some."""
-        return largest([compared_ratio(p) for p in self.parts], self.parameters)
+        return _largest([compared_ratio(p) for p in self.parts], self.parameters)
 
     @cached_property
     def listed(self) -> Mechanism:
-        """The table over all inputs and messages where they are few, for bounds over all data sets; else itself.
-
-        >>> import symamp as sa
-        >>> len(sa.joint([sa.RandomizedResponse(k=3, eps0=1)] * 2).listed.inputs)
-        9
-        """
+        """The table over all inputs and messages where they are few, for bounds over all data sets; else itself."""
         bits = [p.message_bits() for p in self.parts]
         if self.parameters or len(bits) > _LISTED_PARTS or any(b is None or b > _LISTED_MESSAGE_BITS for b in bits):
             return self
@@ -524,7 +511,12 @@ class Combined(Mechanism):
         Raises SupportMismatchError for parts without tables, and for free parameters where not all inputs are compared.
         """
         tables = self._tables()
-        found = self._table(tables)
+        sizes = [len(t.messages) for t in tables]
+        check_size(prod(len(t.inputs) for t in tables), sum(sizes) if isinstance(self, Parallel) else prod(sizes))
+        rows = [[list(zip(t.messages, row, strict=True)) for row in t.rows] for t in tables]
+        labels = [choice_label(choice) for choice in product(*(t.inputs for t in tables))]
+        made = dict(zip(labels, (self._row(list(parts)) for parts in product(*rows)), strict=True))
+        found = FiniteMechanism(made, name=repr(self), parameters=self.parameters)
         if self.compares_all:
             return found
         if self.parameters:
@@ -565,15 +557,12 @@ def checked_part(part: object, *, alone: bool = False) -> Mechanism:
     return part
 
 
-def largest(ratios: Sequence[sp.Expr], parameters: Sequence[Parameter]) -> sp.Expr:
+def _largest(ratios: Sequence[sp.Expr], parameters: Sequence[Parameter]) -> sp.Expr:
     """Return the largest of the ratios, as sympy.Max where no proof says which."""
-    if sp.oo in ratios:
-        return sp.oo
-    distinct = list(dict.fromkeys(ratios))
     try:
-        return distinct[maximum(distinct, parameters)]
+        return largest(ratios, parameters)
     except UndecidedOrderError:
-        return sp.Max(*distinct, evaluate=False)
+        return sp.Max(*dict.fromkeys(ratios), evaluate=False)
 
 
 def _parameters(parts: Sequence[Mechanism]) -> tuple[Parameter, ...]:
@@ -614,7 +603,6 @@ class Joint(Combined):
     name = "joint"
 
     def key(self) -> tuple[object, ...]:
-        """Return the parts in their order."""
         return ("joint", self.neighbours, *self.parts)
 
     def composed_ratio(self) -> sp.Expr:
@@ -631,14 +619,8 @@ class Joint(Combined):
     def _of(self, parts: list[Mechanism]) -> Self:
         return type(self)(parts, self.neighbours)
 
-    def _table(self, tables: list[FiniteMechanism]) -> FiniteMechanism:
-        check_size(prod(len(t.inputs) for t in tables), prod(len(t.messages) for t in tables))
-        rows = {}
-        for choice in product(*(range(len(t.inputs)) for t in tables)):
-            entries = product(*(zip(t.messages, t.rows[i], strict=True) for t, i in zip(tables, choice, strict=True)))
-            label = choice_label(tuple(t.inputs[i] for t, i in zip(tables, choice, strict=True)))
-            rows[label] = {choice_label([y for y, _ in e]): sp.Mul(*(p for _, p in e)) for e in entries}
-        return FiniteMechanism(rows, name=repr(self), parameters=self.parameters)
+    def _row(self, parts: list[Row]) -> dict[str, sp.Expr]:
+        return {choice_label([y for y, _ in e]): sp.Mul(*(p for _, p in e)) for e in product(*parts)}
 
     def __repr__(self) -> str:
         end = "" if self.neighbours == "all" else f", neighbours={self.neighbours!r}"
@@ -697,12 +679,10 @@ class Parallel(Combined):
         return tuple(zip(self.weights, self.parts, strict=True))
 
     def key(self) -> tuple[object, ...]:
-        """Return the weighted parts in their order."""
         return ("parallel", self.neighbours, *zip(self.weights, self.parts, strict=True))
 
     def composed_ratio(self) -> sp.Expr:
-        """Return the largest of the parts' ratios."""
-        return largest([largest_ratio(p) for p in self.parts], self.parameters)
+        return _largest([largest_ratio(p) for p in self.parts], self.parameters)
 
     def _composed(self, found: list[Decomposition], pair: tuple[str, str], *, complete: bool) -> Decomposition:
         return Composed(found, weights=self.weights, parameters=self.parameters, pair=pair, complete=complete)
@@ -715,17 +695,9 @@ class Parallel(Combined):
     ) -> Iterator[tuple[tuple[str, str], ...]]:
         return product(*options)
 
-    def _table(self, tables: list[FiniteMechanism]) -> FiniteMechanism:
-        check_size(prod(len(t.inputs) for t in tables), sum(len(t.messages) for t in tables))
-        rows = {}
-        for choice in product(*(range(len(t.inputs)) for t in tables)):
-            label = choice_label([t.inputs[i] for t, i in zip(tables, choice, strict=True)])
-            rows[label] = {
-                choice_label([str(k), y]): w * p
-                for k, (t, i, w) in enumerate(zip(tables, choice, self.weights, strict=True))
-                for y, p in zip(t.messages, t.rows[i], strict=True)
-            }
-        return FiniteMechanism(rows, name=repr(self), parameters=self.parameters)
+    def _row(self, parts: list[Row]) -> dict[str, sp.Expr]:
+        weighted = enumerate(zip(self.weights, parts, strict=True))
+        return {choice_label([str(k), y]): w * p for k, (w, row) in weighted for y, p in row}
 
     def __repr__(self) -> str:
         if len(self.parts) == 2 and isinstance(self.parts[1], ConstantMechanism):

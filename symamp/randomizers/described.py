@@ -10,14 +10,13 @@ from typing import Any, ClassVar
 
 import sympy as sp
 
-from symamp.decompositions.checks import check_probabilities
+from symamp.decompositions.checks import check_nonnegative, check_probabilities
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import (
     ArgumentError,
     ExpressionError,
     FormatError,
-    NegativeProbabilityError,
     Problem,
     RowSumError,
     UndecidedOrderError,
@@ -29,8 +28,7 @@ from symamp.formulas.parameter import Parameter
 from symamp.numbers.substitution import put
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism
-from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share
-from symamp.randomizers.structures.one_hot import Letter, OneHot
+from symamp.randomizers.structures import ExchangeableSets, Letter, OneHot, Share
 
 # ---------------------------- What describes a family: its messages as data, and the checks that the parts fit together
 
@@ -208,7 +206,6 @@ class DescribedFamily(Family):
         return member(replace(self.data, table=table), self._given())
 
     def key(self) -> tuple[object, ...]:
-        """Return the description, the values and the ranges of the free parameters."""
         return (self.data, *self.values.items(), self.parameters)
 
     def _given(self) -> dict[str, object]:
@@ -227,9 +224,6 @@ class _Orbits(DescribedFamily):
     @property
     def inputs(self) -> tuple[str, ...]:
         return ("x0", "x1", "x2") if self.data.third and self.count(self.size) > 2 else ("x0", "x1")
-
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        return (("x0", "x1"),)
 
     def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
         return tuple(x for x in self.inputs if x not in pair)
@@ -288,7 +282,7 @@ class _OneHot(DescribedFamily, OneHot):
     def check(self) -> None:
         for i, column in enumerate(Letter._fields[1:], 1):
             for a in self.letters():
-                _check_sign(a[i], f'{column} of "{a.label}"', self.parameters)
+                check_nonnegative(a[i], f'{column} of "{a.label}"', self.parameters)
                 if i == 2 and not strictly_positive(a.other, self.parameters):
                     place, value = f'other of "{a.label}"', shown(a.other)
                     raise UndecidedOrderError(place, Problem(f"it is not proved that {shown(value)} > 0"), "assume it")
@@ -304,28 +298,15 @@ def _checked(family: DescribedFamily) -> None:
     family.check()
 
 
-def _check_sign(value: sp.Expr, place: str, parameters: Sequence[Parameter], proved: bool = True) -> None:
-    """Refuse what is negative, and with ``proved`` what is not proved to be >= 0; numbers always can be."""
-    try:
-        negative = sign(value, parameters) < 0
-    except UndecidedOrderError as error:
-        if proved or not parameters:
-            unknown = Problem(f"it is not proved that {shown(value)} >= 0")
-            raise UndecidedOrderError(place, unknown, error.accepted) from error
-        return
-    if negative:
-        raise NegativeProbabilityError(place, value, "a number >= 0")
-
-
 def _check_further_inputs(orbits: Sequence[Orbit], total: sp.Expr | None, parameters: Sequence[Parameter]) -> None:
     """Check densities of the further inputs, that each message knows all of them, and that their rows sum to 1."""
     rows: sp.Expr | None = sp.Integer(0)
     for orbit in orbits:
         place = f"rest of '{orbit.label}'"
         for density, number in orbit.rest:
-            _check_sign(density, place, parameters)
+            check_nonnegative(density, place, parameters)
             if number is not None:  # such as k - 3 on messages that there are from k = 3 on
-                _check_sign(number, place, parameters, proved=False)
+                check_nonnegative(number, place, parameters, proved=False)
         if any(number is None for _, number in orbit.rest):
             rows = None  # not known for all messages
             continue
@@ -351,7 +332,7 @@ def _check_third(pair: Sequence[Orbit], three: Sequence[Orbit], parameters: Sequ
         return {densities: measure for densities, measure in found.items() if measure != 0}
 
     for orbit in three:
-        _check_sign(orbit.measure, f"measure of '{orbit.label}'", parameters, proved=False)
+        check_nonnegative(orbit.measure, f"measure of '{orbit.label}'", parameters, proved=False)
     for i, j in permutations(range(3), 2):
         if law(three, i, j) != law(pair, 0, 1):
             differs = Problem(f"x{i} and x{j} have other densities than x0 and x1 in orbits")

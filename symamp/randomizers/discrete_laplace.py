@@ -32,40 +32,6 @@ class Run(NamedTuple):
     component: Component
 
 
-def discrete_laplace_law() -> tuple[Run, ...]:
-    """Return the blanket of (0, B) for inputs and messages 0..B, B a symbol: the lower half of the messages.
-
-    The messages B - j are their mirror images, with r0 and r1 exchanged; a message B/2 has both ratios 1 and comes
-    once. Clipped or not, the law is the same. With a = e^(-eps0/B) the ratio of message j is a^-(B - 2j), its mass
-    a^(B - j) times 1/(1 + a) at the end and (1 - a)/(1 + a) inside (docs/proofs/worst_pair.md).
-
-    >>> end, inside = discrete_laplace_law()
-    >>> end.component.ratio0
-    exp(eps0)
-    >>> inside.first, inside.last
-    (1, floor(B/2))
-    """
-    size, eps0 = B.symbol, EPS0.symbol
-    a = sp.exp(-eps0 / size)
-    ratio = sp.exp(eps0 * (size - 2 * J) / size)
-    mass = sp.exp(-eps0 * (size - J) / size)
-    inside = Component(ratio, sp.S.One, (1 - a) / (1 + a) * mass)
-    end = Component(normal(sp.exp(eps0)), sp.S.One, sp.exp(-eps0) / (1 + a))
-    return Run(sp.S.Zero, sp.S.Zero, end), Run(sp.S.One, sp.floor(size / 2), inside)
-
-
-def discrete_laplace_gamma(even: bool) -> sp.Expr:
-    """Return the mass of the blanket as a formula in B and eps0: e^(-eps0/2) for even B, less for odd ones.
-
-    >>> discrete_laplace_gamma(even=True)
-    exp(-eps0/2)
-    """
-    size, eps0 = B.symbol, EPS0.symbol
-    whole = sp.exp(-eps0 / 2)
-    a = sp.exp(-eps0 / size)
-    return whole if even else whole * 2 * sp.sqrt(a) / (1 + a)
-
-
 # -------------------------------- Discrete Laplace noise on a range of integers, clipped to it: the geometric mechanism
 
 _LARGEST, _MOST_LISTED = 2_000, 63
@@ -98,7 +64,6 @@ class DiscreteLaplace(Parametrised, Mechanism):
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Return the names of the parameters."""
         return ("B", "eps0")
 
     def at(self, /, **values: object) -> DiscreteLaplace:
@@ -111,21 +76,32 @@ class DiscreteLaplace(Parametrised, Mechanism):
         return DiscreteLaplace(**given)
 
     def key(self) -> tuple[object, ...]:
-        """Return the class, B, and the budget."""
         return (*super().key(), self.B)
 
     @staticmethod
     def formulas() -> tuple[Run, ...]:
-        """Return the blanket of (0, B) with B a symbol: components as formulas in the number of the message.
+        """Return the blanket of (0, B) with B a symbol: components as formulas in the number j of the message.
 
-        >>> DiscreteLaplace.formulas()[1].component.ratio0
-        exp(eps0*(B - 2*j)/B)
+        These are the lower half of the messages. The messages B - j are their mirror images, with r0 and r1 exchanged;
+        a message B/2 has both ratios 1 and comes once. Clipped or not, the law is the same. With a = e^(-eps0/B) the
+        ratio of message j is a^-(B - 2j), its mass a^(B - j) times 1/(1 + a) at the end and (1 - a)/(1 + a) inside
+        (docs/proofs/worst_pair.md).
+
+        >>> end, inside = DiscreteLaplace.formulas()
+        >>> end.component.ratio0, inside.component.ratio0
+        (exp(eps0), exp(eps0*(B - 2*j)/B))
+        >>> inside.first, inside.last
+        (1, floor(B/2))
         """
-        return discrete_laplace_law()
+        size, eps0 = B.symbol, EPS0.symbol
+        a = sp.exp(-eps0 / size)
+        ratio, mass = sp.exp(eps0 * (size - 2 * J) / size), sp.exp(-eps0 * (size - J) / size)
+        end = Component(normal(sp.exp(eps0)), sp.S.One, sp.exp(-eps0) / (1 + a))
+        inside = Component(ratio, sp.S.One, (1 - a) / (1 + a) * mass)
+        return Run(sp.S.Zero, sp.S.Zero, end), Run(sp.S.One, sp.floor(size / 2), inside)
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The ends."""
         return ("0", str(self.B))
 
     def pairs(self) -> tuple[tuple[str, str], ...]:

@@ -85,15 +85,16 @@ _MOST_CHECKED = 20_000
 class Parametrised:
     """Declared parameters, each given as a number, left as a symbol, or given as a Parameter with a narrower range.
 
-    ``slug`` is the name on the command line and in files.
+    ``slug`` is the name on the command line and in files; ``numbers`` names those that cannot be symbols.
     """
 
-    _internal_names = "check_names count declared exponents key names slug"
+    _internal_names = "check_names count declared exponents key names numbers slug"
 
     name: str
     slug: ClassVar[str]
     declared: ClassVar[tuple[Parameter, ...]]
     exponents: ClassVar[tuple[str, ...]] = ()
+    numbers: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, **given: object) -> None:
         self.check_names(given)
@@ -115,6 +116,9 @@ class Parametrised:
                 self.values[parameter.name] = number
         known_values = {p.symbol: self.values[p.name] for p in self.declared if not self.values[p.name].free_symbols}
         self.parameters = tuple(p.given(known_values) for p in free)
+        for name in self.numbers:
+            if self.values[name].free_symbols:
+                raise ArgumentError(name, self.values[name], "a number, no symbol")
 
     __iter__ = None  # values are found by name: without this, iteration would ask for 0, 1, ...
 
@@ -127,14 +131,7 @@ class Parametrised:
 
     @classmethod
     def check_names(cls, names: Iterable[str]) -> None:
-        """Raise ArgumentError unless all names are those of parameters.
-
-        >>> import symamp as sa
-        >>> sa.RandomizedResponse.check_names(["d"])
-        Traceback (most recent call last):
-        ...
-        symamp.errors.ArgumentError: parameter: got d, expected one of eps0, k
-        """
+        """Raise ArgumentError unless all names are those of parameters."""
         for name in names:
             if name not in cls.names():
                 raise ArgumentError("parameter", name, f"one of {', '.join(sorted(cls.names()))}")
@@ -207,6 +204,10 @@ class Family(Parametrised, Mechanism):
     small: ClassVar[tuple[Mapping[str, object], ...]]
     typical: ClassVar[Mapping[str, object]]
 
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """One pair, which stands for all others or is the worst, unless a family says otherwise."""
+        return (("x0", "x1"),)
+
     def general(self) -> tuple[Self, dict[sp.Symbol, sp.Expr]]:
         """Return the family with large exponents as symbols, and their values; (self, {}) if there are none."""
         large = {p.name: p for p in self.declared if p.name in self.exponents and _is_large(self.values[p.name])}
@@ -243,10 +244,11 @@ class Family(Parametrised, Mechanism):
         """
         lines = []
         for size in sizes:
-            member = self.at(**dict(size))
-            swap = {self.values[name]: member.values[name] for name in self.values}
+            family = self.at(**{name: size[name] for name in self.numbers if name in size})
+            member = family.at(**dict(size))
+            swap = {family.values[name]: member.values[name] for name in family.values}
             table = member.table()
-            lines.append(verify(self, member, table, swap))
+            lines.append(verify(family, member, table, swap))
             _verify_groups(member, table)
         return tuple(lines)
 

@@ -82,11 +82,7 @@ def normalised(rows: dict[str, dict[str, object]]) -> dict[str, dict[str, object
 
 
 def rational(value: object) -> fmpq | None:
-    """Return the exact value of a number of Python, NumPy, mpmath or python-flint; None for anything else.
-
-    >>> rational(0.5), rational("1/2")
-    (1/2, None)
-    """
+    """Return the exact value of a number of Python, NumPy, mpmath or python-flint; None for anything else."""
     if isinstance(value, fmpq):
         return value
     if isinstance(value, float) and isfinite(value):
@@ -344,7 +340,6 @@ class FiniteMechanism(Mechanism):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The labels of the rows."""
         return self._inputs
 
     @property
@@ -392,10 +387,6 @@ class FiniteMechanism(Mechanism):
         found._numeric = self._numeric.between(neighbouring(self._inputs, neighbours))
         return found
 
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        """All inputs outside the pair."""
-        return tuple(x for x in self._inputs if x not in pair)
-
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         """Each message by itself."""
         chosen = [self._inputs.index(x) for x in distinguished]
@@ -407,7 +398,6 @@ class FiniteMechanism(Mechanism):
         )
 
     def key(self) -> tuple[object, ...]:
-        """Return labels, entries and assumptions."""
         return self._key
 
     @cached_property
@@ -478,18 +468,10 @@ def _shown(count: int) -> str:
 
 
 def strings(letters: int, length: int) -> int:
-    """Return how many strings of that length there are over an alphabet; too many to be listed are not counted.
-
-    >>> strings(3, 4), strings(2, 10**18) == 2**_LARGEST_COUNTED_LENGTH
-    (81, True)
-    """
+    """Return how many strings of that length there are over an alphabet; too many to be listed are not counted."""
     return int(letters ** min(length, _LARGEST_COUNTED_LENGTH))
 
 
 def subsets(size: int, chosen: int) -> int:
-    """Return how many sets of ``chosen`` of ``size`` elements there are; too many to be listed are not counted.
-
-    >>> subsets(5, 2), subsets(10**18, 10**17) > 10**300
-    (10, True)
-    """
+    """Return how many sets of ``chosen`` of ``size`` elements there are; too many to be listed are not counted."""
     return comb(size, min(chosen, size - chosen, _LARGEST_COUNTED_LENGTH))

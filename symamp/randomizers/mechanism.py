@@ -414,7 +414,6 @@ class Mechanism(LocalRandomizer, NotebookView, SubjectBase):
         return self
 
     def degradation(self) -> str | None:
-        """Return why each member is a randomization of the members with larger eps0; None where this is not proved."""
         return two_levels_degrade(self)
 
     def members(self) -> tuple[Mechanism, ...]:

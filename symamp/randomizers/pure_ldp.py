@@ -31,15 +31,12 @@ class PureLDP(NotebookView, Parametrised, SubjectBase):
         super().__init__(eps0=eps0)
 
     def members(self) -> tuple[RandomizedResponse, ...]:
-        """Return the members among which the worst is sought."""
         return tuple(RandomizedResponse(k=k, eps0=self["eps0"]) for k in _MEMBERS)
 
     def degradation(self) -> str:
-        """Return that the class grows with eps0."""
         return "every randomizer with a smaller budget is one with a larger"
 
     def local_ratio(self) -> sp.Expr:
-        """Return t = e^eps0."""
         return sp.exp(self["eps0"])
 
     def variation_ratio(self) -> VariationRatio:

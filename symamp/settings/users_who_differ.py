@@ -28,7 +28,7 @@ from symamp.decompositions.decomposition import Decomposition
 from symamp.decompositions.pairs import only_pair
 from symamp.decompositions.to_law import law_of, number
 from symamp.errors import ArgumentError, FormatError, Problem, SymampError
-from symamp.formulas.order import maximum, sign
+from symamp.formulas.order import largest, sign
 from symamp.laws.law import BallGparv, Law, Level, Number, ball_gparv, total
 from symamp.numbers.reading import exact_number, users
 from symamp.numbers.surroundings import at_precision
@@ -102,11 +102,11 @@ class HeterogeneousUsers:
 
     def local_ratio(self) -> sp.Expr:
         """Return the largest e^eps0 of a group, for any two inputs; ``oo`` if there is no finite local budget."""
-        return _largest([subject.local_ratio() for subject in self.randomizers])
+        return largest([subject.local_ratio() for subject in self.randomizers])
 
     def compared_ratio(self) -> sp.Expr:
         """Return the same for two inputs that are compared."""
-        return _largest([subject.compared_ratio() for subject in self.randomizers])
+        return largest([subject.compared_ratio() for subject in self.randomizers])
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...] | None:
@@ -188,10 +188,6 @@ def heterogeneous(
         raise ArgumentError("dropout", dropout, "a rational number in [0, 1)")
     crowd = HeterogeneousUsers(tuple(read), shuffled, lost)
     return crowd if honest is None else crowd.honest(honest)
-
-
-def _largest(ratios: list[sp.Expr]) -> sp.Expr:
-    return sp.oo if sp.oo in ratios else ratios[maximum(ratios)]
 
 
 # ------------------------------------------------------------ What the two theorems on users who differ suppose of them

@@ -14,7 +14,7 @@ from flint import arb
 from symamp.bounds.bound import MaxOverPairs, PairBoundDefaults
 from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.to_law import log_above
-from symamp.formulas.order import maximum
+from symamp.formulas.order import largest
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.mechanism import DATA
@@ -64,9 +64,7 @@ class Victims:
     def compared_ratio(self) -> sp.Expr:
         """Return e^eps0 of what may process their data."""
         groups = self.crowd.groups if self.crowd.shuffled == DATA else (self.crowd.groups[self.group],)
-        ratios = [subject.local_ratio() for _, subject in groups]
-        ratio: sp.Expr = ratios[maximum(ratios)]
-        return ratio
+        return largest([subject.local_ratio() for _, subject in groups])
 
     @cached_property
     def bound(self) -> MaxOverPairs:
@@ -227,7 +225,6 @@ class CommonBlanket(GroupSum):
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The ordered pair of inputs that is compared."""
         return self.compared
 
     @property

@@ -11,6 +11,7 @@ from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.to_law import number
 from symamp.laws.law import Law, total
 from symamp.literature.closed_form import FEW_PAIRS, ClosedForm, Provenance, Setting, root
+from symamp.literature.forms.clones import BINARY_ONLY
 from symamp.settings.users_who_differ import HeterogeneousUsers
 
 
@@ -25,11 +26,7 @@ def normal_density(x: arb) -> arb:
 
 
 def gaussian_delta(mu: arb, eps: arb) -> arb:
-    """Return delta(eps) of mu-Gaussian differential privacy.
-
-    >>> gaussian_delta(arb(1), arb(0)).str(5, radius=False)
-    '0.38292'
-    """
+    """Return delta(eps) of mu-Gaussian differential privacy."""
     return normal_tail(eps / mu - mu / 2) - eps.exp() * normal_tail(eps / mu + mu / 2)
 
 
@@ -77,6 +74,13 @@ def _shuffle_index(s: Setting, eps: arb) -> arb:
     return result
 
 
+def _fixed_composition(s: Setting, eps: arb) -> arb:
+    """Return mu (phi(x) - x Phi(-x)), x = eps/mu, mu^2 = (p - q)^2/(n p q), whatever the numbers are."""
+    mu = root((s.t - 1) ** 2 / (s.t * s.n))
+    x = eps / mu
+    return mu * (normal_density(x) - x * normal_tail(x))
+
+
 FORMS = (
     ClosedForm(
         "gspa",
@@ -93,6 +97,15 @@ FORMS = (
         "central limit theorem for the blanket: n to infinity, eps sqrt(n) fixed",
         delta=_shuffle_index,
         hypotheses=(*BUDGET, FEW_PAIRS),
+        provenance=Provenance.RESTATED,
+    ),
+    ClosedForm(
+        "fixed_composition",
+        ProofStatus.APPROXIMATE,
+        "arXiv:2602.09029, abstract",
+        "normal limit for numbers of inputs that are known, binary response",
+        delta=_fixed_composition,
+        hypotheses=BINARY_ONLY,
         provenance=Provenance.RESTATED,
     ),
 )

@@ -28,7 +28,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.unevaluated import binomial, long_power
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
-from symamp.randomizers.structures.disjoint_cover import AVERAGE, DisjointCover, with_average
+from symamp.randomizers.structures import AVERAGE, DisjointCover, with_average
 
 _Corner = tuple[int, ...]
 
@@ -149,18 +149,14 @@ class _EvenDimension(Family):
         {"m": m, "eps0": e} for m, e in ((1, "log(3)"), (1, "log(2)"), (2, "log(3)"), (2, "log(5)"), (3, "log(3)"))
     )
 
+    numbers = ("m",)
+
     def __init__(self, *, m: object = 2, eps0: object = None) -> None:
         super().__init__(m=m, eps0=eps0)
-        if not self["m"].is_Integer:
-            raise ArgumentError("m", self["m"], "a number >= 1, no symbol")
 
     def message_bits(self) -> sp.Expr:
         """Return one bit for each coordinate."""
         return 2 * self["m"]
-
-    def verify(self, *sizes: Mapping[str, object]) -> tuple[str, ...]:
-        """Check the closed form in eps0 of each m against the explicit tables."""
-        return tuple(line for size in sizes for line in Family.verify(self.at(m=size.get("m", self["m"])), size))
 
     def ties(self) -> sp.Expr:
         """The share of the corners y with <y, v> = 0."""

@@ -16,7 +16,7 @@ from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism, check_size
-from symamp.randomizers.structures.disjoint_cover import DisjointCover, packed, with_average
+from symamp.randomizers.structures import DisjointCover, packed, with_average
 
 _LARGEST = 10_000
 
@@ -76,7 +76,6 @@ class PrivUnit(DisjointCover):
         return super().at(**{"d": self.d, **values})
 
     def key(self) -> tuple[object, ...]:
-        """Return what identifies the member, its dimension among it."""
         return (*super().key(), self.d)
 
     def __repr__(self) -> str:
@@ -84,7 +83,6 @@ class PrivUnit(DisjointCover):
         return found if self.d is None else f"{found[:-1]}, d={self.d})"
 
     def coverage(self) -> sp.Expr:
-        """The mass of a cap."""
         return self["c"]
 
     def sets(self) -> Mapping[tuple[str, ...], sp.Expr]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from math import comb, prod
 from typing import Self
@@ -73,7 +73,7 @@ class SamplingRappor(Family):
         )
     )
     typical = {"s": 2, "d": 16}
-    exponents = ("d",)
+    exponents, numbers = ("d",), ("s",)
     lists_all_inputs = False  # sets that overlap are not shown
     declared = (
         Parameter("s", lower=sp.Integer(1), integer=True),
@@ -83,8 +83,6 @@ class SamplingRappor(Family):
 
     def __init__(self, *, s: object = 2, d: object = None, eps0: object = None) -> None:
         super().__init__(s=s, d=d, eps0=eps0)
-        if not self["s"].is_Integer:
-            raise ArgumentError("s", self["s"], "a number >= 1, no symbol")
         if self["s"] > _MOST_ITEMS:
             raise ArgumentError("s", self["s"], f"a number of at most {_MOST_ITEMS}")
 
@@ -93,21 +91,12 @@ class SamplingRappor(Family):
         return type(self)(**{**self.values, **values}) if "s" in values else super().at(**values)
 
     def message_bits(self) -> sp.Expr:
-        """Return one bit for each item."""
         return self["d"]
-
-    def verify(self, *sizes: Mapping[str, object]) -> tuple[str, ...]:
-        """Check the closed form in d and eps0 of each s against the explicit tables."""
-        return tuple(line for size in sizes for line in Family.verify(self.at(s=size.get("s", self["s"])), size))
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Disjoint sets: two, and a third if it surely exists."""
         return ("x0", "x1", "x2")[: 3 if self["d"].is_Integer and self["d"] >= 3 * self["s"] else 2]
-
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """A disjoint pair."""
-        return (("x0", "x1"),)
 
     def pair_groups(self) -> tuple[PairGroup, ...] | None:
         """One group for each number of common items, with all types of third inputs."""

@@ -20,7 +20,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.finite import FiniteMechanism, check_size
-from symamp.randomizers.structures.sliding_window import SlidingWindow
+from symamp.randomizers.structures import SlidingWindow
 
 _HALF = sp.Rational(1, 2)
 

@@ -20,11 +20,10 @@ from symamp.numbers.substitution import put as substituted
 from symamp.randomizers.catalogue import by_name
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
 from symamp.randomizers.described import COUNTS, SIZE, DescribedFamily, Description, described_family, normalised
-from symamp.randomizers.families.local_hashing import LocalHashing
+from symamp.randomizers.families.randomized_response import LocalHashing
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
-from symamp.randomizers.structures.exchangeable import Share
-from symamp.randomizers.structures.one_hot import Letter
+from symamp.randomizers.structures import Letter, Share
 from symamp.schemas.validation import check_document, printable, refuse
 
 # ---------- What all mechanism files share: parameters, expressions, labels. Their shape has been checked by the schema

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, log2, sqrt
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import sympy as sp
@@ -19,6 +19,7 @@ from symamp.decompositions.printing import axes_for, latex
 from symamp.decompositions.to_law import level_of, number
 from symamp.decompositions.worst_pair import WorstPair
 from symamp.errors import ExpressionError, Problem, SymampError, UndecidedOrderError, VerificationError
+from symamp.formulas.order import compare, ordered
 from symamp.formulas.parameter import admissible_points
 from symamp.laws.density import Piece, SmoothLaw, finite_sandwich
 from symamp.laws.law import Atom, Level, Number
@@ -31,7 +32,6 @@ from symamp.randomizers.family import Parametrised
 from symamp.randomizers.mechanism import SubjectBase
 
 # Width against time: laws of noise are cut, and enclosed cell by cell, where they are not analytic as a whole.
-_ORDER_BITS = 512  # at which ends of intervals are ordered
 _TAIL_CELLS = 200  # of the part of a law that is cut
 _NEGLIGIBLE_TAIL = 2.0**-64  # mass beyond which heavy tails are cut
 _LARGEST_CUT_RATIO = 1e300  # where ratios are unbounded
@@ -91,16 +91,15 @@ def sides_of(arcs: tuple[Arc, ...]) -> tuple[Side, ...]:
     """Return the messages right of 1/2 for the inputs 0 and 1, cut where a formula changes."""
     kinks = [a.start for a in arcs if a.start != 0] + [arcs[-1].end]
     cuts = [_ONE, *(k + shift for k in kinks for shift in (-1, 0, 1) if k != sp.oo), _ONE - kinks[0]]
-    inner = [c for c in cuts if c not in (sp.oo, -sp.oo) and _compare(c, _HALF) > 0]
-    ordered = [_HALF, *_sorted(inner)]
-    return tuple(_sides(arcs, ordered))
+    inner = [c for c in cuts if c not in (sp.oo, -sp.oo) and compare(c, _HALF) > 0]
+    return tuple(_sides(arcs, [_HALF, *ordered(inner)]))
 
 
 def _sides(arcs: tuple[Arc, ...], cuts: list[sp.Expr]) -> Iterator[Side]:
     ends = [*cuts[1:], sp.oo] if arcs[-1].end == sp.oo else cuts[1:]
     for start, end in zip(cuts, ends, strict=False):
         middle = start + 1 if end == sp.oo else (start + end) / 2
-        left = _compare(middle, _ONE) < 0
+        left = compare(middle, _ONE) < 0
         f0 = _density(arcs, middle).subs(Z, Y)
         f1 = _density(arcs, 1 - middle if left else middle - 1).subs(Z, 1 - Y if left else Y - 1)
         if f0 != 0:
@@ -144,71 +143,22 @@ def joined(sides: Sequence[Side]) -> list[Side]:
 
 def _density(arcs: tuple[Arc, ...], z: sp.Expr) -> sp.Expr:
     for arc in arcs:
-        if arc.end == sp.oo or _compare(z, arc.end) < 0:
+        if arc.end == sp.oo or compare(z, arc.end) < 0:
             return arc.density
     return sp.Integer(0)
 
 
-def _sorted(values: list[sp.Expr]) -> list[sp.Expr]:
-    found: list[sp.Expr] = []
-    for value in values:
-        place = len(found)
-        while place and _compare(value, found[place - 1]) < 0:
-            place -= 1
-        if not place or _compare(value, found[place - 1]) > 0:
-            found.insert(place, value)
-    return found
-
-
-def _compare(a: sp.Expr, b: sp.Expr) -> int:
-    """Return the sign of a - b for constants."""
-    if a == b:
-        return 0
-    with at_precision(_ORDER_BITS):
-        difference = number(sp.sympify(a - b))()
-        if difference > 0 or difference < 0:
-            return 1 if difference > 0 else -1
-    if sp.simplify(a - b) == 0:
-        return 0
-    raise UndecidedOrderError(
-        "order", Problem(f"{_ORDER_BITS} bits do not order {a} and {b}"), "change them by a little"
-    )
-
-
 # -------- The laws of additive noise at the inputs 0 and 1: pieces and atoms right of 1/2, mirrored; long tails are cut
-
-_HALF_NOISE_LAW, _ONE_NOISE_LAW = sp.Rational(1, 2), sp.Integer(1)
-
-
-class Noise(Protocol):
-    """What the laws are made of."""
-
-    def __hash__(self) -> int: ...
-
-    def general(self) -> tuple[Noise, dict[sp.Symbol, sp.Expr]]:
-        """Return noise with parameters left free, and their values."""
-
-    def sides(self) -> tuple[Side, ...]:
-        """Return the messages right of 1/2."""
-
-    def survival(self, z: arb) -> arb:
-        """Return P(Z > z) for z >= 0."""
-
-    def tail(self, start: sp.Expr) -> tuple[sp.Expr, sp.Expr] | None:
-        """Return (y, w0): messages beyond ``start`` in a variable w, 0 < w < w0; None if ratios are constant there."""
-
-    def cut(self, ratio: float) -> sp.Expr | None:
-        """Return where the ratio is reached."""
 
 
 @lru_cache(maxsize=64)
-def blanket_law(noise: Noise) -> SmoothLaw:
+def blanket_law(noise: AdditiveNoise) -> SmoothLaw:
     """Return the triple at (0, 1): right of 1/2 the infimum is R(0), left of it the mirror image holds."""
     pieces: list[Piece] = []
     atoms: list[Atom] = []
     for side in noise.sides():
         if not side.ratio.free_symbols:
-            atoms.append(Atom(number(_ONE_NOISE_LAW), number(side.ratio), _mass(noise, side), side.ratio == 1))
+            atoms.append(Atom(number(_ONE), number(side.ratio), _mass(noise, side), side.ratio == 1))
         elif side.end != sp.oo:
             pieces.append(_piece(noise, side, side.end))
         else:
@@ -217,12 +167,12 @@ def blanket_law(noise: Noise) -> SmoothLaw:
 
 
 @lru_cache(maxsize=64)
-def _sides_of_law(noise: Noise) -> tuple[Side, ...]:
+def _sides_of_law(noise: AdditiveNoise) -> tuple[Side, ...]:
     return noise.sides()
 
 
 @lru_cache(maxsize=64)
-def cut_laws(noise: Noise, smooth: float, ratio: float) -> tuple[SmoothLaw, SmoothLaw]:
+def cut_laws(noise: AdditiveNoise, smooth: float, ratio: float) -> tuple[SmoothLaw, SmoothLaw]:
     """Return the lower law, with the tail at its mean, and the upper law, with its atom at infinity.
 
     Up to the ratio ``smooth`` there are pieces. Beyond, where frequencies would turn often over little mass, there
@@ -236,7 +186,7 @@ def cut_laws(noise: Noise, smooth: float, ratio: float) -> tuple[SmoothLaw, Smoo
     pieces = [_piece(noise, side, side.end) for side in inner] + [_piece(noise, last, first if first < end else end)]
     cells = [_piece(noise, few, end)] if first < end else []
     below, above = finite_sandwich(SmoothLaw(tuple(cells), (), number(sp.Integer(0))), _TAIL_CELLS, CAREFUL_BITS)
-    there, beyond, one = number(end), _Beyond(noise), number(_ONE_NOISE_LAW)
+    there, beyond, one = number(end), _Beyond(noise), number(_ONE)
     at_edge = Holomorphic(last.ratio, Y)
 
     def mean() -> arb:
@@ -258,7 +208,7 @@ def cut_laws(noise: Noise, smooth: float, ratio: float) -> tuple[SmoothLaw, Smoo
     return lower, upper
 
 
-def far_ratio(noise: Noise) -> float:
+def far_ratio(noise: AdditiveNoise) -> float:
     """Return about the ratio f(y - 1)/f(y) beyond which f(y - 1) has a mass of less than 2^-64."""
     ratio, y = Holomorphic(noise.sides()[-1].ratio, Y), arb(1)
     with at_precision(64):
@@ -268,28 +218,28 @@ def far_ratio(noise: Noise) -> float:
 
 
 def _mirrored(
-    noise: Noise, pieces: list[Piece], atoms: list[Atom], singular: tuple[tuple[Number, Number], ...] = ()
+    noise: AdditiveNoise, pieces: list[Piece], atoms: list[Atom], singular: tuple[tuple[Number, Number], ...] = ()
 ) -> SmoothLaw:
     """Return the law whose right half is given."""
-    half = number(_HALF_NOISE_LAW)
+    half = number(_HALF)
     right = SmoothLaw(tuple(pieces), tuple(atoms), lambda: (1 - 2 * noise.survival(half())).max(arb(0)), singular)
     left = right.swapped()
     return SmoothLaw(right.pieces + left.pieces, right.atoms + left.atoms, right.null, singular + left.singular)
 
 
 @lru_cache(maxsize=256)
-def _piece(noise: Noise, side: Side, end: sp.Expr) -> Piece:
+def _piece(noise: AdditiveNoise, side: Side, end: sp.Expr) -> Piece:
     return Piece(
         number(side.start),
         number(end),
         Holomorphic(side.density0, Y),
-        Holomorphic(_ONE_NOISE_LAW, Y),
+        Holomorphic(_ONE, Y),
         Holomorphic(side.ratio, Y),
         _Beyond(noise),
     )
 
 
-def _tail(noise: Noise, side: Side) -> Piece:
+def _tail(noise: AdditiveNoise, side: Side) -> Piece:
     """Return the messages beyond the start of a side as a piece in another variable."""
     found = noise.tail(side.start)
     if found is None:
@@ -305,7 +255,7 @@ def _tail(noise: Noise, side: Side) -> Piece:
         number(sp.Integer(0)),
         number(start),
         Holomorphic(density, W),
-        Holomorphic(_ONE_NOISE_LAW, W),
+        Holomorphic(_ONE, W),
         Holomorphic(ratio, W),
         _BeyondTail(noise, formula),
     )
@@ -314,7 +264,7 @@ def _tail(noise: Noise, side: Side) -> Piece:
 class _Beyond:
     """Masses (A2, A0, A1) of the messages beyond y >= 1/2, where A2 is A0 = R(0) and A1 is R(1)."""
 
-    def __init__(self, noise: Noise) -> None:
+    def __init__(self, noise: AdditiveNoise) -> None:
         self.noise = noise
 
     def __call__(self, y: arb) -> tuple[arb, arb, arb]:
@@ -326,7 +276,7 @@ class _Beyond:
 class _BeyondTail:
     """The masses of messages that are not beyond y(w), up to a constant: they increase with w, as y falls."""
 
-    def __init__(self, noise: Noise, formula: sp.Expr) -> None:
+    def __init__(self, noise: AdditiveNoise, formula: sp.Expr) -> None:
         self.beyond, self.place = _Beyond(noise), compile_expression(formula, (W,))
 
     def __call__(self, w: arb) -> tuple[arb, arb, arb]:
@@ -336,7 +286,7 @@ class _BeyondTail:
         return -mass, -mass0, -mass1
 
 
-def _mass(noise: Noise, side: Side) -> Number:
+def _mass(noise: AdditiveNoise, side: Side) -> Number:
     start, beyond = number(side.start), _Beyond(noise)
     end = None if side.end == sp.oo else number(side.end)
     return lambda: beyond(start())[0] - (arb(0) if end is None else beyond(end())[0])
@@ -479,7 +429,6 @@ class AdditiveNoise(Parametrised, SubjectBase):
 
     @property
     def noise(self) -> Self:
-        """The noise itself."""
         return self
 
     def local_epsilon(self) -> sp.Expr:

@@ -278,7 +278,7 @@ class Densities(SubjectBase):
         self.density, self.values, self.messages = density, inputs, messages
         self.inputs = tuple(text(v) for v in inputs)
         rows = tuple(density.xreplace({y: Y}).xreplace({x: v}) for v in inputs)
-        cuts = stretches(rows, *messages, ())
+        cuts = stretches(rows, *messages)
         self.parts = tuple(MessageRange(s.start, s.end, tuple(resolved(r, s.inside) for r in rows)) for s in cuts)
         self._compare(x, y, tuple(s.inside for s in cuts))
         self.masses = tuple((at, tuple(m.xreplace({x: v}) for v in inputs)) for at, m in masses.items())
@@ -304,7 +304,6 @@ class Densities(SubjectBase):
 
     @property
     def densities(self) -> Self:
-        """The densities themselves."""
         return self
 
     def fallback(self) -> tuple[Atom3, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, cmp_to_key
 from itertools import combinations, pairwise
 from math import inf, nextafter, prod
 from typing import NamedTuple
@@ -98,12 +98,11 @@ def _column(
         yield Strip(left, right, bottom, top, tuple(resolved(f, inside) for f in formulas))
 
 
-def _sorted(values: Sequence[sp.Expr], at: dict[sp.Symbol, sp.Expr]) -> list[sp.Expr]:
-    found: list[sp.Expr] = []
-    for v in values:
-        below = sum(1 for w in found if sign((v - w).xreplace(at)) > 0)
-        found.insert(below, v)
-    return found
+def _sorted(values: Iterable[sp.Expr], at: dict[sp.Symbol, sp.Expr]) -> list[sp.Expr]:
+    def order(v: sp.Expr, w: sp.Expr) -> int:
+        return sign((v - w).xreplace(at))
+
+    return sorted(values, key=cmp_to_key(order))
 
 
 def _lines(formula: sp.Expr) -> Iterator[sp.Expr]:

@@ -1,4 +1,4 @@
-"""The whole law of the sum behind a delta, by FFT, and its picture."""
+"""One analysis by other means: an estimate, every evaluator side by side, the whole law of the sum by FFT."""
 
 from __future__ import annotations
 
@@ -7,25 +7,142 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
+import mpmath
 import numpy as np
 from flint import arb
 
-from symamp.bounds.reduction import Reduction
+from symamp.bounds.reduction import Reduction, is_triple
+from symamp.bounds.search import CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.decompositions.to_law import level_of, number
-from symamp.errors import ArgumentError, Problem
+from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.formulas.order import sign
-from symamp.laws.law import Floats
+from symamp.laws.law import Floats, Level, ball_gparv, float_gparv
 from symamp.numbers.dyadic import decimal_end, float_above, float_below
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import budget, digit_count, exact_number, relative_gap
-from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.numbers.surroundings import at_precision, mpmath_at, undisturbed
 from symamp.public_names import PublicNames
-from symamp.questions.bracket import Interval
-from symamp.questions.estimate import worst_triple
+from symamp.questions.bracket import Interval, ShownAsText
 from symamp.settings.question import Question
+from symamp.sums.divergence import Settings, starting_precision
+from symamp.sums.evaluator import Case
+from symamp.sums.evaluators import EVALUATORS
 from symamp.sums.lattice import ENGINES, ErrorBudget, FftSettings, FftSum, Lattice, enclose_by_fft
+from symamp.sums.other_methods import mpmath_divergence
+
+# ------------------------------------ An estimate: a number without a guarantee, and never to be mistaken for an answer
+
+_SYSTEMS = ("numpy", "mpmath")
+
+
+@dataclass(frozen=True, repr=False)
+class Estimate(ShownAsText):
+    """The value of one analysis, computed in floats or in mpmath: rounding is kept small but is not bounded.
+
+    >>> print(Estimate("delta", mpmath.mpf("8.2e-5"), "numpy", "blanket"))
+    delta ~ 8.2e-5 (estimate by numpy, no guarantee; blanket)
+    """
+
+    quantity: str
+    value: mpmath.mpf
+    system: str
+    method: str
+
+    @property
+    def log10(self) -> float:
+        """log10 of the value."""
+        return float(mpmath.log10(self.value))
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        shown = mpmath.nstr(self.value, 15)
+        return f"{self.quantity} ~ {shown} (estimate by {self.system}, no guarantee; {self.method})"
+
+
+@undisturbed()
+def estimate(
+    mechanism: Subject,
+    *,
+    n: object,
+    eps: object,
+    method: str = "blanket",
+    system: str = "numpy",
+    digits: int = 15,
+) -> Estimate:
+    """Return the delta of one analysis without a guarantee: a quick look, or a second opinion to many digits.
+
+    ``system`` is "numpy" (doubles) or "mpmath" (to about ``digits`` digits). The other arguments, and what is raised,
+    are those of ``delta``.
+
+    >>> import symamp as sa
+    >>> sa.estimate(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps=0.1)
+    <Estimate: delta ~ 8.2011...e-5 (estimate by numpy, no guarantee; blanket)>
+    """
+    question = Question.of(mechanism, n, method)
+    level, wanted = level_of(budget(eps)), digit_count(digits)
+    worst = worst_triple(question, level)
+    if system == "numpy":
+        with mpmath_at(86):
+            value = mpmath.exp(mpmath.mpf(worst.log_estimate(level, question.n, Settings())))
+    elif system == "mpmath":
+        value = mpmath_divergence(worst.law, level, question.n, wanted)
+    else:
+        raise ArgumentError("system", system, f"one of {', '.join(_SYSTEMS)}")
+    return Estimate("delta", value, system, worst.method)
+
+
+def worst_triple(question: Question, level: Level) -> Reduction:
+    """Return the triple of the question's analysis with the largest divergence, by float estimates.
+
+    Raises ArgumentError for an analysis whose bound is no triple.
+    """
+    worst = CandidateBounds(question.subject, question.method).first.ranked(level, question.n, Settings())[0]
+    if not is_triple(worst):
+        raise ArgumentError("method", Problem(f"{worst.method} has no estimate"), "take blanket or finite_sandwich")
+    return worst
+
+
+# ---------------------------------- The same number by independent methods: a check that a user can run on any question
+
+
+@undisturbed()
+def method_check(mechanism: Subject, *, n: object, eps: object, method: str = "blanket") -> dict[str, Interval]:
+    """Return enclosures of the delta of one analysis by every evaluator that applies, by name.
+
+    "compact kernel" and "gaussian kernel" always; "enumeration" for few positive outcomes; "exact" for rational laws
+    and levels with few users. All of them are certified, so any two must overlap: PrecisionError if two do not, which
+    would be an error of the program.
+
+    Guarantee
+    ---------
+    Every interval contains the divergence of the reduction (not of the mechanism: that is what ``delta`` is for).
+    Proof: docs/proofs/kernel_sandwich.md, docs/proofs/gaussian_sandwich.md, docs/proofs/enumeration.md.
+
+    >>> import symamp as sa
+    >>> sorted(method_check(sa.RandomizedResponse(k=2, eps0="log(3)"), n=8, eps="log(3/2)"))
+    ['compact kernel', 'enumeration', 'exact', 'gaussian kernel']
+    """
+    question, level = Question.of(mechanism, n, method), level_of(budget(eps))
+    law, n = worst_triple(question, level).law, question.n
+    with at_precision(starting_precision(n, 1e-9) + 64):
+        case = Case(law, level, n, float_gparv(law, level), ball_gparv(law, level))
+        found = {e.name: ends for e in EVALUATORS.values() if (ends := e.enclose(case)) is not None}
+        _check_overlap(found)
+        return {name: Interval(float_below(low), float_above(high)) for name, (low, high) in found.items()}
+
+
+def _check_overlap(results: dict[str, tuple[arb, arb]]) -> None:
+    for name, (low, _) in results.items():
+        for other, (_, high) in results.items():
+            if low > high:
+                raise PrecisionError("method_check", Problem(f"{name} contradicts {other}"), "please report this")
+
+
+# ----------------------------------------------------- The whole law of the sum behind a delta, by FFT, and its picture
 
 _MOST_DRAWN = 2000
 """Points of a drawing: a rule of thumb."""

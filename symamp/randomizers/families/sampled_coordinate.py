@@ -1,7 +1,8 @@
-"""PrivKV (Ye, Hu, Meng, Zheng 2019): one sampled key, its presence and its value randomized in turn."""
+"""One sampled coordinate through a channel: Harmony and PrivKV."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations, product
@@ -9,11 +10,138 @@ from itertools import combinations, product
 import sympy as sp
 
 from symamp.decompositions.decomposition import Component
-from symamp.decompositions.pair_groups import PairGroup, listed_group
+from symamp.decompositions.pair_groups import PairGroup, antipodal, groups_by_share, listed_group
+from symamp.decompositions.randomizer import Orbit
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
+from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
-from symamp.randomizers.structures.state_channel import StateChannel
+
+
+class StateChannel(Family):
+    """A family whose message is (j, z): j uniform over the coordinates, z from P(z | state of coordinate j).
+
+    Inputs are vectors of states. Distinguished ones are described by their joint counts: how many coordinates have
+    which combination of states. Every state occurs at every coordinate for some input, so the infimum over inputs is
+    that over states, coordinate by coordinate.
+
+    The component law of a pair is the sum, over coordinates, of what the two states contribute. Two identities order
+    the pairs, for every E >= 0 and so for every number of users. With r the ratios to the infimum, u and v states:
+    (u, u) and (v, v) at two coordinates together are below (u, v) and (v, u), because r_u - E r_v and r_v - E r_u
+    is a mean-preserving spread of (1 - E) r_u and (1 - E) r_v. And a contribution is convex in the two channel rows,
+    so that states which mix others never make a worse pair.
+    """
+
+    _internal_names = "channel coordinate_number joint_counts"
+
+    lists_all_inputs = False  # vectors that mix states otherwise are not shown
+
+    @abstractmethod
+    def coordinate_number(self) -> sp.Expr:
+        """Return the number of coordinates."""
+
+    @abstractmethod
+    def channel(self) -> Mapping[str, Mapping[str, sp.Expr]]:
+        """Return P(z | state) as {state: {z: probability}}."""
+
+    @abstractmethod
+    def joint_counts(self) -> tuple[tuple[sp.Expr, Mapping[str, str]], ...]:
+        """Return (number of coordinates, {input: its state there}), which together make up all coordinates."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return tuple(self.joint_counts()[0][1])
+
+    def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
+        """One orbit for each combination of states and each z."""
+        d, channel = self.coordinate_number(), self.channel()
+        numbers: dict[tuple[str, ...], sp.Expr] = {}
+        for number, states in self.joint_counts():
+            seen = tuple(states[x] for x in distinguished)
+            numbers[seen] = numbers.get(seen, sp.Integer(0)) + number
+        return tuple(
+            Orbit(
+                f"z = {z} at a coordinate with states {', '.join(seen)}",
+                number,
+                tuple(channel[state][z] / d for state in seen),
+                tuple((row[z] / d, None if state in seen else sp.Integer(1)) for state, row in channel.items()),
+            )
+            for seen, number in numbers.items()
+            if number != 0
+            for z in channel[seen[0]]
+        )
+
+
+class Harmony(StateChannel):
+    """For x in [-1, 1]^d draw a coordinate j, send (j, +) with probability 1/2 + x_j (t-1)/(2(t+1)), t = e^eps0.
+
+    The states are the values +1, 0, -1 of a coordinate. The pair is opposite at every coordinate. It is worst for
+    every number of users: the channel is linear in x_j, so extreme values are, and equal signs are below opposite
+    ones (see StateChannel; + and - are mirror images). Of the other users ``origin`` holds the zero vector.
+
+    >>> Harmony(d=3).blanket().gamma
+    2/(exp(eps0) + 1)
+    """
+
+    name = "Harmony"
+    slug = "harmony"
+    source = "Nguyen, Xiao, Yang, Hui, Shin, Shin 2016"
+    small = tuple(
+        {"d": d, "eps0": e} for d, e in ((1, "log(3)"), (2, "log(3)"), (3, "log(2)"), (4, "log(3)"), (5, "log(5)"))
+    )
+    typical = {"d": 16}
+    declared = (Parameter("d", lower=sp.Integer(1), integer=True), EPS0)
+
+    def __init__(self, *, d: object = None, eps0: object = None) -> None:
+        super().__init__(d=d, eps0=eps0)
+
+    def coordinate_number(self) -> sp.Expr:
+        return self["d"]
+
+    def channel(self) -> Mapping[str, Mapping[str, sp.Expr]]:
+        """Binary randomized response, and a fair coin for 0."""
+        t, half = sp.exp(self["eps0"]), sp.Rational(1, 2)
+        return {
+            "+1": {"+": t / (t + 1), "-": 1 / (t + 1)},
+            "-1": {"+": 1 / (t + 1), "-": t / (t + 1)},
+            "0": {"+": half, "-": half},
+        }
+
+    def joint_counts(self) -> tuple[tuple[sp.Expr, Mapping[str, str]], ...]:
+        return ((self["d"], {"x0": "+1", "x1": "-1", "origin": "0"}),)
+
+    def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
+        """The opposite pair alone: corners have two levels, none are further apart, and other inputs mix corners.
+
+        Proof: docs/proofs/envelope.md, section 4.
+        """
+        return pair if set(pair) == {"x0", "x1"} else None
+
+    def pair_groups(self) -> tuple[PairGroup, ...]:
+        """A sign turned at all coordinates maps the messages that belong to a corner to those that do not."""
+        half = sp.Rational(1, 2)
+        return groups_by_share(sp.exp(self["eps0"]), half, half, antipodal)
+
+    def message_bits(self) -> sp.Expr:
+        return sp.log(2 * self["d"], 2)
+
+    def table(self) -> FiniteMechanism:
+        """Return the table over (j, sign) for all inputs in {-1, 0, 1}^d."""
+        d, t = int(self["d"]), sp.exp(self["eps0"])
+        check_size(strings(3, d), 2 * d)
+        names = {(1,) * d: "x0", (-1,) * d: "x1", (0,) * d: "origin"}
+        rows = {
+            names.get(x, str(x)): {
+                f"{j}{'+' if sign > 0 else '-'}": (sign * v * (t - 1) + t + 1) / (2 * t + 2) / d
+                for j, v in enumerate(x)
+                for sign in (1, -1)
+            }
+            for x in product((1, 0, -1), repeat=d)
+        }
+        return FiniteMechanism(rows, name=repr(self))
+
+
+# -------------------- PrivKV (Ye, Hu, Meng, Zheng 2019): one sampled key, its presence and its value randomized in turn
 
 _ABSENT, _PLUS, _MINUS = "absent", "+1", "-1"
 
@@ -95,7 +223,6 @@ class PrivKV(StateChannel):
         super().__init__(s=s, d=d, eps0=eps0)
 
     def coordinate_number(self) -> sp.Expr:
-        """The number of keys."""
         return self["d"]
 
     def channel(self) -> Mapping[str, Mapping[str, sp.Expr]]:
@@ -153,7 +280,6 @@ class PrivKV(StateChannel):
         return found
 
     def message_bits(self) -> sp.Expr:
-        """Return log2 of the keys, each with one of three values."""
         return sp.log(3 * self["d"], 2)
 
     def table(self) -> FiniteMechanism:

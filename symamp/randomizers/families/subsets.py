@@ -1,4 +1,4 @@
-"""PrivSet (Wang, Huang, Nie, Wang, Xu, Yang 2018): the exponential mechanism over k-subsets, for sets of s items."""
+"""A random subset of the options: subset selection, and the k-subset exponential mechanism for sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,63 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.unevaluated import binomial
 from symamp.randomizers.finite import FiniteMechanism, check_size, subsets
 from symamp.randomizers.mechanism import Utility
-from symamp.randomizers.structures.exchangeable import ExchangeableSets, Share
+from symamp.randomizers.structures import ExchangeableSets, Share
+
+
+class SubsetSelection(ExchangeableSets):
+    """Send a k-subset y of the d inputs, with weight t = e^eps0 if it contains the input and 1 if not.
+
+    >>> SubsetSelection(k=1).blanket().gamma
+    d/(d + exp(eps0) - 1)
+    """
+
+    name = "subset selection"
+    slug = "subset-selection"
+    source = "Ye, Barg 2018"
+    small = tuple({"d": d, "k": k, "eps0": "log(3)"} for d, k in ((2, 1), (3, 1), (4, 2), (5, 2), (5, 4), (6, 3)))
+    typical = {"d": 16, "k": 4}
+    declared = (
+        Parameter("d", lower=sp.Integer(2), integer=True),
+        Parameter("k", lower=sp.Integer(1), upper=sp.Symbol("d", integer=True) - 1, integer=True),
+        EPS0,
+    )
+    size = "d"
+
+    def __init__(self, *, d: object = None, k: object = None, eps0: object = None) -> None:
+        super().__init__(d=d, k=k, eps0=eps0)
+
+    def levels(self) -> tuple[sp.Expr, sp.Expr]:
+        """The reference measure is the uniform law of a k-subset."""
+        d, k, t = self["d"], self["k"], sp.exp(self["eps0"])
+        return t * d / (t * k + d - k), d / (t * k + d - k)
+
+    def shares(self, inside: int, outside: int) -> tuple[Share, ...]:
+        """A uniform k-subset contains ``inside`` given inputs and misses ``outside`` others."""
+        d, k = self["d"], self["k"]
+        contains = sp.Mul(*(k - i for i in range(inside)))
+        misses = sp.Mul(*(d - k - i for i in range(outside)))
+        orders = sp.Mul(*(d - i for i in range(inside + outside)))
+        return (Share("", contains * misses / orders, k - inside, d - k - outside),)
+
+    def message_bits(self) -> sp.Expr:
+        return sp.log(sp.binomial(self["d"], self["k"]), 2)
+
+    def table(self) -> FiniteMechanism:
+        """Return the table over all k-subsets."""
+        d, k, t = int(self["d"]), int(self["k"]), sp.exp(self["eps0"])
+        check_size(d, subsets(d, k))
+        messages = list(combinations(range(d), k))
+        weights = {x: [t if x in y else sp.Integer(1) for y in messages] for x in range(d)}
+        return FiniteMechanism(
+            {
+                f"x{x}": {str(y): w / sp.Add(*row) for y, w in zip(messages, row, strict=True)}
+                for x, row in weights.items()
+            },
+            name=repr(self),
+        )
+
+
+# ------- PrivSet (Wang, Huang, Nie, Wang, Xu, Yang 2018): the exponential mechanism over k-subsets, for sets of s items
 
 _S, _D = sp.Symbol("s", integer=True), sp.Symbol("d", integer=True)
 
@@ -132,7 +188,6 @@ class SubsetExponential(ExchangeableSets):
         return binomial(d - sets * s, k) / binomial(d, k)
 
     def message_bits(self) -> sp.Expr:
-        """Return log2 of the number of k-subsets."""
         return sp.log(sp.binomial(self["d"], self["k"]), 2)
 
     def table(self) -> FiniteMechanism:

@@ -1,0 +1,277 @@
+"""Laplace, Gaussian, logistic and Cauchy noise on an interval of inputs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from math import ceil, erfc, exp, log, sqrt
+from typing import ClassVar, Self
+
+import sympy as sp
+from flint import arb
+
+from symamp.decompositions.budget import VariationRatio
+from symamp.decompositions.decomposition import Component
+from symamp.decompositions.to_law import number
+from symamp.decompositions.worst_pair import WorstPair
+from symamp.errors import ArgumentError
+from symamp.formulas.order import sign
+from symamp.formulas.parameter import EPS0, Parameter
+from symamp.numbers.reading import exact_number
+from symamp.randomizers.finite import FiniteMechanism
+from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, W, Z
+from symamp.randomizers.noise.nearby import Nearby, distance_within
+
+# ------------------------------------------------------------------------------- Laplace noise on an interval of inputs
+
+_NEARBY_CELLS = 8  # of the distance of neighbours: accuracy against size of the table
+
+
+class Laplace(AdditiveNoise):
+    """Send x + Z for x in [0, 1], Z with density (eps0/2) e^(-eps0 abs(z)); ``on`` takes other intervals.
+
+    Clipping the messages to the interval of inputs changes nothing: ratios are constant outside, so the law is the
+    same.
+
+    >>> Laplace(eps0=1).gamma()
+    exp(-1/2)
+    """
+
+    name = "Laplace noise on [0, 1]"
+    slug: ClassVar[str] = "laplace"
+    source: ClassVar[str] = "Dwork, McSherry, Nissim, Smith 2006"
+    declared = (EPS0,)
+
+    def __init__(self, *, eps0: object = None) -> None:
+        super().__init__(eps0=eps0)
+
+    @classmethod
+    def on(cls, a: object, b: object, *, scale: object) -> Self:
+        """Return Laplace noise with density e^(-abs(z)/scale)/(2 scale) for inputs in [a, b].
+
+        Only the width over the scale counts: the local budget is (b - a)/scale, and ``0`` and ``1`` stand for a and b.
+        Raises ArgumentError unless a < b and scale > 0.
+
+        >>> Laplace.on(-5, 5, scale=4)
+        Laplace(eps0=5/2)
+        """
+        low, high, width = (exact_number(v, name) for v, name in ((a, "a"), (b, "b"), (scale, "scale")))
+        if sign(high - low, ()) <= 0:
+            raise ArgumentError("b", b, "a number above a")
+        if sign(width, ()) <= 0:
+            raise ArgumentError("scale", scale, "a number > 0")
+        return cls(eps0=(high - low) / width)
+
+    def arcs(self) -> tuple[Arc, ...]:
+        """Return the one exponential."""
+        eps0 = self["eps0"]
+        return (Arc(sp.Integer(0), sp.oo, eps0 * sp.exp(-eps0 * Z) / 2),)
+
+    def survival(self, z: arb) -> arb:
+        return (-number(self["eps0"])() * z).exp() / 2
+
+    def local_ratio(self) -> sp.Expr:
+        return sp.exp(self["eps0"])
+
+    def mean_variance(self) -> sp.Expr:
+        return 2 / self["eps0"] ** 2
+
+    def gamma(self) -> sp.Expr:
+        """Return e^(-eps0/2).
+
+        >>> Laplace().gamma()
+        exp(-eps0/2)
+        """
+        return sp.exp(-self["eps0"] / 2)
+
+    def near(self, neighbours: object) -> Nearby:
+        """Return the subject in which inputs at distance at most d <= 1 are compared.
+
+        Guarantee
+        ---------
+        Its (p, beta, q) = (e^(eps0 d), 1 - e^(-eps0 d/2), e^eps0) hold for every two inputs at distance at most d and
+        every third one; the table below it is the mechanism with its messages put into cells, on the inputs 0, d and 1.
+        Proof: docs/proofs/metric.md.
+
+        >>> Laplace(eps0=2).near("1/2").variation_ratio()
+        VariationRatio(p=E, beta=1 - exp(-1/2), q=exp(2))
+        """
+        d = distance_within(self, neighbours)
+        eps0 = self["eps0"]
+        known = VariationRatio(sp.exp(eps0 * d), 1 - sp.exp(-eps0 * d / 2), self.local_ratio())
+        return Nearby(f"{self!r}.near({d})", known, (_cells(eps0, d),), self)
+
+
+def _cells(eps0: sp.Expr, d: sp.Expr) -> FiniteMechanism:
+    """Return the mechanism on 0, d and 1 with messages in cells: fine between 0 and d, where ratios change."""
+    cuts = [d * sp.Rational(i, _NEARBY_CELLS) for i in range(_NEARBY_CELLS + 1)] + (
+        [d + (1 - d) / 2, sp.S.One] if d != 1 else []
+    )
+    inputs = {"0": sp.S.Zero, "d": d} | ({"1": sp.S.One} if d != 1 else {})
+    table = {}
+    for label, x in inputs.items():
+        at = [_below(eps0 * (c - x), c >= x) for c in cuts]
+        masses = [at[0], *(b - a for a, b in pairwise(at)), 1 - at[-1]]
+        table[label] = {f"y{i}": mass for i, mass in enumerate(masses)}
+    return FiniteMechanism(table, name=f"Laplace noise in cells, d = {d}").near([("0", "d")])
+
+
+def _below(z: sp.Expr, right: bool) -> sp.Expr:
+    """Return the distribution function of the noise with eps0 = 1."""
+    return 1 - sp.exp(-z) / 2 if right else sp.exp(z) / 2
+
+
+class ClippedLaplace(Laplace):
+    """Send x + Z clipped to [0, 1], for x in [0, 1] and Z with density (eps0/2) e^(-eps0 abs(z)).
+
+    A message is 0 or 1 with the mass of the tail beyond it. Ratios are constant on the tails of Laplace noise, so that
+    each tail may be merged into one message: the law, and all bounds, are those of ``Laplace``.
+
+    >>> ClippedLaplace(eps0=1).gamma()
+    exp(-1/2)
+    >>> ClippedLaplace().end()
+    Component(ratio0=1, ratio1=exp(eps0), mass=exp(-eps0)/2)
+    """
+
+    _internal_names = "end"
+
+    name = "Laplace noise clipped to [0, 1]"
+    slug: ClassVar[str] = "clipped-laplace"
+    declared = (EPS0,)
+
+    def end(self) -> Component:
+        """Return the point mass of the message 1 in the blanket of (0, 1), as a formula; that of 0 is its mirror."""
+        t = sp.exp(self["eps0"])
+        return Component(sp.S.One, t, 1 / (2 * t))
+
+    def worst_pair(self) -> WorstPair:
+        """Return (0, 1), as for Laplace noise: messages with equal ratios are merged."""
+        return WorstPair(("0", "1"), True, "Corollary 2 of Theorem P, and clipping (docs/proofs/worst_pair.md)")
+
+
+class Gaussian(AdditiveNoise):
+    """Send x + Z for x in [0, 1], Z normal with mean 0 and standard deviation sigma.
+
+    There is no finite local budget; shuffled, the mechanism is (eps, delta)-private all the same.
+
+    >>> Gaussian(sigma=1).local_epsilon()
+    oo
+    """
+
+    name = "Gaussian noise on [0, 1]"
+    slug: ClassVar[str] = "gaussian"
+    source: ClassVar[str] = "Dwork, Kenthapadi, McSherry, Mironov, Naor 2006"
+    declared = (Parameter("sigma", lower=sp.Integer(0)),)
+
+    def __init__(self, *, sigma: object = None) -> None:
+        super().__init__(sigma=sigma)
+
+    def arcs(self) -> tuple[Arc, ...]:
+        """Return the normal density."""
+        sigma = self["sigma"]
+        return (Arc(sp.Integer(0), sp.oo, sp.exp(-(Z**2) / (2 * sigma**2)) / (sigma * sp.sqrt(2 * sp.pi))),)
+
+    def survival(self, z: arb) -> arb:
+        return (z / (number(self["sigma"])() * arb(2).sqrt())).erfc() / 2
+
+    def local_ratio(self) -> sp.Expr:
+        return sp.oo
+
+    def gamma(self) -> sp.Expr:
+        return sp.erfc(sp.sqrt(2) / (4 * self["sigma"]))
+
+    def cut(self, ratio: float) -> sp.Expr:
+        """Return y >= 1 with e^((2y - 1)/(2 sigma^2)) about the ratio: it increases in y."""
+        sigma = float(self["sigma"])
+        # Beyond 1 + 33 sigma there is no mass that matters: less than 1e-238.
+        y = min(max(0.5 + sigma * sigma * log(ratio), 1.0 + sigma), 1.0 + 33.0 * sigma)
+        return sp.Rational(Fraction(ceil(y * 64), 64))
+
+    def spread(self) -> float:
+        """Return the integral of (r0 - r1)^2 under the blanket."""
+        sigma = float(self["sigma"])
+
+        def phi(z: float) -> float:
+            return 0.5 * erfc(-z / (sigma * sqrt(2.0)))
+
+        return 2.0 * (exp(min(1.0 / sigma**2, 300.0)) * phi(1.5) - 2.0 * phi(0.5) + phi(-0.5))
+
+
+class Logistic(AdditiveNoise):
+    """Send x + Z for x in [0, 1], Z logistic with scale 1/eps0: f(z) = eps0 e^(-eps0 z)/(1 + e^(-eps0 z))^2.
+
+    >>> Logistic().gamma()
+    2/(exp(eps0/2) + 1)
+    """
+
+    name = "logistic noise on [0, 1]"
+    slug: ClassVar[str] = "logistic"
+    source: ClassVar[str] = "additive noise with the logistic density"
+    declared = (EPS0,)
+
+    def __init__(self, *, eps0: object = None) -> None:
+        super().__init__(eps0=eps0)
+
+    def arcs(self) -> tuple[Arc, ...]:
+        """Return the logistic density."""
+        eps0 = self["eps0"]
+        return (Arc(sp.Integer(0), sp.oo, eps0 * sp.exp(-eps0 * Z) / (1 + sp.exp(-eps0 * Z)) ** 2),)
+
+    def survival(self, z: arb) -> arb:
+        return 1 / (1 + (number(self["eps0"])() * z).exp())
+
+    def local_ratio(self) -> sp.Expr:
+        """Return t = e^eps0, the limit of the ratio far out."""
+        return sp.exp(self["eps0"])
+
+    def gamma(self) -> sp.Expr:
+        return 2 / (1 + sp.exp(self["eps0"] / 2))
+
+    def tail(self, start: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+        """Return y = -log(w)/eps0: densities are rational in w = e^(-eps0 y)."""
+        return -sp.log(W) / self["eps0"], sp.exp(-self["eps0"] * start)
+
+
+class Cauchy(AdditiveNoise):
+    """Send x + Z for x in [0, 1], Z with density scale/(pi (scale^2 + z^2)).
+
+    >>> Cauchy(scale=1).local_ratio()
+    (sqrt(5) + 5)**2/20
+    """
+
+    name = "Cauchy noise on [0, 1]"
+    slug: ClassVar[str] = "cauchy"
+    source: ClassVar[str] = "Nissim, Raskhodnikova, Smith 2007"
+    declared = (Parameter("scale", lower=sp.Integer(0)),)
+
+    def __init__(self, *, scale: object = None) -> None:
+        super().__init__(scale=scale)
+
+    def arcs(self) -> tuple[Arc, ...]:
+        """Return the Cauchy density."""
+        scale = self["scale"]
+        return (Arc(sp.Integer(0), sp.oo, scale / (sp.pi * (scale**2 + Z**2))),)
+
+    def survival(self, z: arb) -> arb:
+        """Return 1/2 - arctan(z/scale)/pi, without cancellation for large z."""
+        scale = number(self["scale"])()
+        return (scale / z).atan() / arb.pi() if z > scale else arb(0.5) - (z / scale).atan() / arb.pi()
+
+    def local_ratio(self) -> sp.Expr:
+        """Return the largest value of f(y - 1)/f(y), at y = (1 + sqrt(1 + 4 scale^2))/2."""
+        return _largest_ratio(self["scale"])
+
+    def gamma(self) -> sp.Expr:
+        return 1 - 2 * sp.atan(1 / (2 * self["scale"])) / sp.pi
+
+    def tail(self, start: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+        """Return y = 1/w: densities and their ratios are rational in w, also at w = 0."""
+        return 1 / W, 1 / start
+
+
+@lru_cache(maxsize=64)
+def _largest_ratio(b: sp.Expr) -> sp.Expr:
+    y = (1 + sp.sqrt(1 + 4 * b**2)) / 2
+    # y solves y^2 = y + b^2.
+    return sp.radsimp((2 * b**2 + y) / (2 * b**2 + 1 - y))

@@ -1,1 +1,0 @@
-"""Shapes that many families share; each turns a short description into orbits of messages."""
