@@ -379,7 +379,7 @@ def test_a_large_table_of_floats_is_ranked_and_settled():
     assert len(told) < 20
 
 
-@pytest.mark.parametrize("hidden", [(3, 4, 5), (2, 3, 4), (0, 5, 7)])
+@pytest.mark.parametrize("hidden", [(3, 4, 5), (2, 3, 4), (0, 5, 7), (0, 0, 12)])
 def test_few_users_are_ranked_by_all_histograms(hidden):
     """The true divergence where all others hold an input, or draw from a blanket that lacks some mass."""
     rows = [[Fraction(x, 12) for x in row] for row in ((7, 3, 2), (2, 3, 7), (3, 8, 1))]

@@ -129,8 +129,7 @@ def _log_enumerated(rows: Floats, hidden: Floats, e_minus_one: float, n: int) ->
 @lru_cache(maxsize=4)
 def _histograms(n: int, messages: int) -> tuple[Floats, Floats]:
     """Return all histograms of n messages, and the logarithms of their multinomial coefficients."""
-    places = np.array(list(combinations(range(n + messages - 1), messages - 1)))
-    places = places.reshape(len(places), messages - 1)
+    places = np.array(list(combinations(range(n + messages - 1), messages - 1)), dtype=np.int64)
     counts = np.diff(places, axis=1, prepend=-1, append=n + messages - 1) - 1
     factorials = np.cumsum(np.log(np.maximum(np.arange(n + 1.0), 1.0)))
     return counts.astype(np.float64), factorials[n] - factorials[counts].sum(axis=1)
