@@ -29,7 +29,7 @@ def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
 
 def blanket(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose upper end bounds the divergence of a pair, whatever the other users hold."""
-    return _of_triple(at, at.only(what).triple((data["pair"][0], data["pair"][1])), data, up, what)
+    return _of_triple(at, at.only(what).blanket((data["pair"][0], data["pair"][1])), data, up, what)
 
 
 def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
