@@ -580,6 +580,8 @@ class Triples(Mechanism):
 
     def laws(self, pair: Pair) -> list[tuple[int, Triple]]:
         """Return the triples of all inputs that are listed for the pair."""
+        found, exact = self._found.get(pair, {}), self.data["exact"]
+        require(not (exact and None in found), f"{self.what}: the question is about a triple, not inputs", "invalid")
         return [(x, self._read(pair, x)) for x in self._found.get(pair, {}) if x is not None]
 
     def is_symmetric(self, pair: Pair, others: list[int]) -> bool:

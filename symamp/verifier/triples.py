@@ -43,6 +43,7 @@ def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     )
     good = good and len({x for x, _ in weights}) == len(weights)
     check.require(good, f"{what}: weights are not those of a mean", "invalid")
+    check.require(weights or at.rate == 1, f"{what}: who is not drawn leaves the law of an input", "invalid")
     found = (owner.triple(pair, weights) if weights else itself(owner, pair, what)).sampled(at.rate)
     if at.eps == "inf":
         check.require(not up and data["evaluator"] == LIMIT, f"{what}: eps = inf is for evaluator limit, below")

@@ -273,3 +273,28 @@ def test_a_common_tilt_leaves_room_for_what_is_rounded():
     assert status(forged(of_rows(rows), 1, 0, upper, above)) == "valid"
     assert status(forged(of_rows(rows, rounded=str(rounded)), 1, 0, upper, above)) == "invalid"
     assert status(forged(of_rows(rows, rounded=str(rounded)), 1, 0, 2 * upper, above)) == "valid"
+
+
+def test_a_budget_of_shuffled_data_is_not_that_of_one_randomizer():
+    """Positions may run different randomizers there, each chosen after the outputs of the others."""
+    above = [{"kind": "every randomizer", "shares": ["0", "1"], "cells": [None]}]
+    above[0]["low"] = {"evaluator": "one user", "plan": None}
+    for shuffled, expected in (("messages", "valid"), ("data", "invalid")):
+        data = forged({"kind": "budget", "ratio": "3"}, 4, 0, "1/2", above, shuffled=shuffled)
+        assert status(data) == expected
+
+
+def test_a_question_about_a_triple_is_not_one_about_inputs():
+    one = {"components": [["3/2", "1/2", "1/2"], ["1/2", "3/2", "1/2"]], "singular": []}
+    same = {"input": 2, "components": [["1", "1", "1"]], "singular": []}
+    above = [
+        {
+            "kind": "envelope", "pair": [0, 1], "evaluator": "exact", "plan": None,
+            "dominating": {"values": ["0"], "masses": ["1"], "singular": "0"},
+        }
+    ]  # fmt: skip
+    pairs = [{"pair": [0, 1], "compared": True, "above": None, "others": [same]}]
+    found = {"kind": "triples", "inputs": list("abc"), "exact": True, "mixed": False, "pairs": pairs}
+    assert status(forged(found, 2, 0, "1/10", above)) == "valid"
+    pairs[0]["above"] = one
+    assert status(forged(found, 2, 0, "1/10", above)) == "invalid"
