@@ -19,11 +19,12 @@ from symamp.bounds.registry import BOUNDS, named
 from symamp.errors import SupportMismatchError
 from symamp.literature.registry import CLOSED_FORMS
 from symamp.randomizers.catalogue import catalogue
+from symamp.settings.participation import PARTICIPATION, REMOVING
 from symamp.settings.sample import SAMPLING, Sample
 from symamp.settings.users_who_differ import DATA_THEOREM, MESSAGES_THEOREM
 
 PROOFS = Path(__file__).resolve().parent.parent / "docs" / "proofs"
-THEOREMS = {t.name: t for t in (DATA_THEOREM, MESSAGES_THEOREM, SAMPLING)}
+THEOREMS = {t.name: t for t in (DATA_THEOREM, MESSAGES_THEOREM, SAMPLING, PARTICIPATION, REMOVING)}
 STATEMENTS = {**BOUNDS, **THEOREMS, **CLOSED_FORMS}
 X, Y = sp.symbols("x y", real=True)
 AFFINE = 1 + X * (2 * Y - 1) / 2
@@ -72,6 +73,7 @@ class Facts:
     randomizers: tuple[object, ...]
     takes_part: sp.Rational = sp.S.One
     shuffled: str = "messages"
+    participation: None = None
 
     @property
     def compares_all(self):

@@ -32,6 +32,7 @@ from symamp.public_names import PublicNames
 from symamp.questions import profile as one_round
 from symamp.questions.answer import Answer
 from symamp.randomizers.finite import ALL
+from symamp.settings.participation import Participation
 from symamp.settings.question import Question
 from symamp.settings.sample import Sample
 from symamp.sums.inversion import log_of
@@ -165,6 +166,9 @@ class Profile(one_round.Profile, RoundProfile):
         >>> 0.0091 < profile.sampled(n=10**4, of=10**6).rounds(1000).epsilon("1e-8", gap=1e-3).upper < 0.0093
         True
         """
+        if self.subject.participation is not None:
+            two = Problem("who is drawn is hidden, and who takes part is left to chance by itself")
+            raise SupportMismatchError("participation", two, "leave out one of the two")
         drawn, people = users(n), users(of)
         if drawn >= people:
             raise ArgumentError("n", n, f"fewer users than the {people} people from whom they are drawn")
@@ -211,7 +215,14 @@ def _with_guarantee(question: Question) -> Question:
     return question
 
 
-def profile(mechanism: Subject, *, n: object, method: str | None = None, neighbours: object = ALL) -> Profile:
+def profile(
+    mechanism: Subject,
+    *,
+    n: object,
+    method: str | None = None,
+    neighbours: object = ALL,
+    participation: Participation | None = None,
+) -> Profile:
     """Return the privacy profile of n shuffled users: prepared once, asked often for delta, epsilon and many rounds.
 
     The arguments, and what is raised, are those of ``delta``.
@@ -220,7 +231,7 @@ def profile(mechanism: Subject, *, n: object, method: str | None = None, neighbo
     >>> sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=1000)
     Profile(RandomizedResponse(k=2, eps0=1), n=1000)
     """
-    return Profile(Question.of(mechanism, n, method, neighbours))
+    return Profile(Question.of(mechanism, n, method, neighbours, participation))
 
 
 def from_privacy_profile(points: Iterable[tuple[object, object]], *, name: str = "given profile") -> GivenProfile:

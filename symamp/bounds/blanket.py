@@ -52,4 +52,6 @@ BLANKET = Bound(
     (*SHUFFLED, PROBABILITIES),
     blanket_bound,
     rank=0,
+    triples=True,
+    removed=blanket_bound,
 )

@@ -462,6 +462,10 @@ class Bound(Statement):
     question that may take so many times the usual work (``Limits.patience``). ``floor`` gives parts that the bound is
     not below: where they are cheap, the bound is made only where it can be the least.
 
+    Where not everyone takes part, a bound says something if its parts are ``triples`` that are valid for every number
+    of users. ``removed`` gives the parts, for which A2 lies below what each other user sends and A0 is what the victim
+    sends, where the victim's report is removed; None if the bound says nothing then.
+
     >>> from symamp.bounds.registry import BOUNDS
     >>> import symamp as sa
     >>> print(BOUNDS["blanket"].unsupported_reason(sa.PureLDP(eps0=1)))
@@ -480,6 +484,8 @@ give a table or a family
     skip_by_default: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
     floor: Callable[[Subject], Iterable[PairBound]] | None = field(repr=False, default=None)
     too_costly: Callable[[Subject, Level, int, float], bool] = field(repr=False, default=lambda *_: False)
+    triples: bool = False
+    removed: Parts | None = field(repr=False, default=None)
 
     def __post_init__(self) -> None:
         # A bound that left these out would be built for users who differ.
@@ -489,8 +495,27 @@ give a table or a family
 
     def bound(self, setting: Setting) -> MaxOverPairs:
         """Return the bound for a setting; SupportMismatchError with the reason if it fails a hypothesis."""
-        found = self.parts(setting)
+        taking = setting.participation
+        return self.everyone(setting) if taking is None else taking.above(self.everyone(setting))
+
+    def everyone(self, setting: Setting) -> MaxOverPairs:
+        """Return what the bound for a setting is made of: the bound for a round in which everyone takes part."""
+        self.check(setting)
+        parts = self.removed if setting.participation is not None and setting.participation.removal else self.parts
+        assert parts is not None
+        found = parts(setting.randomizers[0])
         return found if isinstance(found, MaxOverPairs) else MaxOverPairs.of(found)
+
+    def unsupported_reason(self, setting: Setting) -> str | None:
+        """Return None if the setting meets all hypotheses, else the first one that it does not meet, and why."""
+        taking = setting.participation
+        if taking is None:
+            return super().unsupported_reason(setting)
+        if not self.triples:
+            return "it supposes that every user takes part, for its bounds are no triples: leave out the method"
+        if taking.removal and self.removed is None:
+            return "it supposes that two inputs are compared: leave out the method, or take compared='replacement'"
+        return super().unsupported_reason(setting.randomizers[0])
 
     def _checked(self, parts: Parts, setting: Setting) -> Iterable[PairBound] | MaxOverPairs:
         self.check(setting)

@@ -44,6 +44,18 @@ def generic_triple(t: sp.Expr) -> Reduction:
     return Reduction("generic", ProofStatus.PROVED, GENERIC_SOURCE, Decomposition(components))
 
 
+def removed_reduction(subject: Subject) -> Reduction:
+    """Return the triple (R(x), R(x), R(x)/t): every other user sends this part of what the victim does.
+
+    Guarantee
+    ---------
+    Of every eps0-LDP randomizer the law of each report is at least R(x)/t, t = e^eps0, and what is above that only
+    hides more. Proof: docs/proofs/participation.md, section 4.
+    """
+    t = subject.local_ratio()
+    return Reduction("generic", ProofStatus.PROVED, GENERIC_SOURCE, Decomposition((Component(t, t, 1 / t),)))
+
+
 def _has_blanket(subject: Subject) -> bool:
     """Return whether the blanket is known: it is never above the generic bound (Theorem B)."""
     return subject.mechanism is not None
@@ -59,6 +71,8 @@ GENERIC = Bound(
     lambda subject: (generic_reduction(subject),),
     rank=0,
     skip_by_default=_has_blanket,
+    triples=True,
+    removed=lambda subject: (removed_reduction(subject),),
 )
 
 
@@ -89,6 +103,7 @@ STANDARD_CLONE = Bound(
     "standard_clone",
     BUDGET,
     lambda subject: (standard_clone_reduction(subject),),
+    triples=True,
 )
 
 
@@ -151,6 +166,7 @@ VARIATION_RATIO = Bound(
     lambda subject: (corrected_reduction(subject.variation_ratio()),),
     rank=0,
     skip_by_default=lambda subject: not subject.known_by_parameters,
+    triples=True,
 )
 VARIATION_RATIO_2023 = Bound(
     "variation_ratio_2023",
@@ -192,4 +208,5 @@ TWO_LEVEL = Bound(
     "envelope",
     (*SHUFFLED, PROBABILITIES, FINITE_BUDGET, ANY_TWO),
     lambda subject: (two_level_reduction(subject),),
+    triples=True,
 )

@@ -315,6 +315,7 @@ SANDWICH = Bound(
     "smooth_laws",
     (*SHUFFLED, FINITE_PAIRS, MODERATE_RATIOS),
     lambda subject: _parts("finite_sandwich", _SANDWICH, law_above_density(subject)),
+    triples=True,
 )
 FALLBACK = Bound(
     "fallback_law",
@@ -326,6 +327,7 @@ FALLBACK = Bound(
     lambda subject: _parts("fallback_law", _FALLBACK, (law_above_interval(subject.densities),)),
     rank=0,
     skip_by_default=has_worst_ends,
+    triples=True,
 )
 
 

@@ -86,6 +86,8 @@ def _one_randomizer(setting: Setting) -> str | None:
 
 
 def _everyone(setting: Setting) -> str | None:
+    if setting.participation is not None:
+        return "here who takes part is left to chance, or reports leak: take a method whose bounds are triples"
     share = setting.takes_part
     return None if share == 1 else f"here others take part with probability {share}: only theorems on samples apply"
 

@@ -126,4 +126,6 @@ OWN_LAW = Bound(
     (*SHUFFLED, TRIPLE),
     own_parts,
     rank=0,
+    triples=True,
+    removed=own_parts,
 )

@@ -45,10 +45,14 @@ class Reduction(PairBoundDefaults):
         return self.decomposition.pair
 
     @property
+    def has_null(self) -> bool:
+        """Whether A2 may have a null symbol: that of data sets is the law of a real message."""
+        return not self.dataset
+
+    @property
     def law(self) -> Law:
         """The law that crosses to the evaluation; ArgumentError if a parameter is still a symbol."""
-        # A data set's A2 is the law of a real message: it has no null symbol.
-        return law_of(self.decomposition, bool(self.dataset))
+        return law_of(self.decomposition, not self.has_null)
 
     @property
     def data_sets(self) -> DataSets:
@@ -64,7 +68,7 @@ class Reduction(PairBoundDefaults):
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         if settings.limits.is_spent():
             return approximate_log_law(quick_gparv(self.law, level), n)
-        return _estimated(settings.limits, self.decomposition, bool(self.dataset), level, n, settings)
+        return _estimated(settings.limits, self.decomposition, not self.has_null, level, n, settings)
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
@@ -83,7 +87,7 @@ class Reduction(PairBoundDefaults):
         ---------
         The divergence of the triple lies between the outer ends. Proof: docs/proofs/kernel_sandwich.md.
         """
-        return _enclosed(settings.limits, self.decomposition, bool(self.dataset), level, n, settings)
+        return _enclosed(settings.limits, self.decomposition, not self.has_null, level, n, settings)
 
     def dominates(self, other: PairBound, level: Level) -> bool:
         """Return whether convex order proves that ``other`` is not worse at this level, for every n.

@@ -49,8 +49,11 @@ def by_default(subject: Subject) -> tuple[Bound, ...]:
 
     Raises SupportMismatchError if none applies.
     """
+    proved = [a for a in BOUNDS.values() if a.proof_status.is_guarantee and a.unsupported_reason(subject) is None]
     ranked = [a for a in BOUNDS.values() if a.rank is not None and a.proof_status.is_guarantee]
-    found = tuple(a for a in ranked if not a.skip_by_default(subject) and a.unsupported_reason(subject) is None)
+    found = tuple(a for a in proved if a.rank is not None and not a.skip_by_default(subject.randomizers[0]))
+    if subject.participation is not None and subject.randomizers[0].mechanism is None:
+        found = tuple(proved)  # where messages have a density, only bounds that are looser by themselves are triples
     if not found:
         reasons = "; ".join(f"{a.name}: {a.unsupported_reason(subject)}" for a in ranked)
         raise SupportMismatchError("mechanism", Problem(f"no bound applies to {subject!r}"), reasons)

@@ -45,6 +45,11 @@ class CandidateBounds:
         """The cheapest bound."""
         return self._bound(self._analyses[0])
 
+    @property
+    def everyone(self) -> MaxOverPairs:
+        """What the cheapest bound is made of: that for a round in which everyone takes part."""
+        return self._analyses[0].everyone(self._subject)
+
     def _is_hopeless(self, found: Bound, n: int, level: Level, log_delta: float, settings: Settings) -> bool:
         """Return whether the bound takes too long for one of many, or its parts show that it is not below this."""
         if len(self._analyses) > 1 and found.too_costly(self._subject, level, n, settings.limits.patience):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import sympy as sp
 
@@ -28,6 +28,10 @@ class Setting(Protocol):
     @property
     def takes_part(self) -> sp.Rational:
         """The probability with which another user's message is there."""
+
+    @property
+    def participation(self) -> Any:
+        """What makes of bounds for a round in which everyone takes part those for this setting, None if all do."""
 
     @property
     def shuffled(self) -> str:

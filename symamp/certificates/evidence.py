@@ -20,15 +20,17 @@ from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.surroundings import at_precision
+from symamp.settings.participation import OfTriple, OverNumbers, Participation, Seen, TakingPart
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence
 from symamp.sums.binomial_tails import TailPlan
-from symamp.sums.divergence import LATTICE
+from symamp.sums.divergence import LATTICE, Settings
 from symamp.sums.envelope import envelope_law
 from symamp.sums.tilted import Plan
 from symamp.sums.two_messages import CountPlan, CountsEvidence
 
 _WIDER_WINDOWS = 10.0
 """How much wider windows of counts are made: the verifier bounds more simply what is left out."""
+_GAP_OF_NUMBERS = 1e-8
 ALONE = ("no positive value", "one user")
 """Evaluators that say no more than what one user's message tells: the verifier makes that itself."""
 Data = dict[str, Any]
@@ -40,6 +42,8 @@ def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, sp
         return {"kind": "histograms"}
     if found.evaluator in ALONE:
         return None
+    if (taking := taking_part(part)) is not None:
+        return {"kind": "blanket", "pair": known.pair(taking.base.pair)} | _of_setting(taking, part, at, found, n)
     pair = {"pair": known.pair(part.pair)}
     if is_triple(part):
         return {"kind": "blanket"} | pair | evaluation(found, n)
@@ -58,6 +62,9 @@ def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, sp
 
 def below(known: Described, part: PairBound, at: At, found: Evidence, n: int) -> Data:
     """Return a certified evaluation of a pair of data sets as data."""
+    if (taking := taking_part(part)) is not None:
+        own = {"pair": known.pair(taking.base.pair), "others": known.others(taking.base.dataset)}
+        return {"kind": "data set", **own} | _of_setting(taking, part, at, found, n)
     pair = {"pair": known.pair(part.pair)}
     if isinstance(part, CountedUsers):
         return {"kind": "histograms"} | pair | {"others": list(part.held)}
@@ -70,6 +77,42 @@ def below(known: Described, part: PairBound, at: At, found: Evidence, n: int) ->
     if how["evaluator"] == ALONE[1]:
         how = {"evaluator": "visible", "plan": None}
     return {"kind": "data set"} | pair | {"others": known.others(cast(Reduction, part).dataset)} | how
+
+
+def taking_part(part: PairBound) -> TakingPart | None:
+    """Return who takes part in what a part is about, and the triple behind it; None where everyone does."""
+    return part.taking if isinstance(part, Seen | OfTriple) else None
+
+
+def participation(given: Participation, n: int) -> Data:
+    """Return who takes part as data."""
+    numbers = [] if given.has_one_number else given.numbers(n)
+    return {
+        "honest": str(1 - given.colluding),
+        "present": str(given.present),
+        "leaks": str(given.leaks),
+        "poisson": given.is_poisson,
+        "removal": given.removal,
+        "victim": str(given.present if given.victim_drops else 1),
+        "numbers": [[str(w), m] for w, m in numbers],
+    }
+
+
+def _of_setting(taking: TakingPart, part: PairBound, at: At, found: Evidence, n: int) -> Data:
+    """Return the order of the data sets of a removal, and the evaluation for each number of users."""
+    order = {"order": taking.order} if taking.participation.removal else {}
+    limit = {"evaluator": "limit", "plan": None}
+    if not isinstance(part, OverNumbers):
+        return order | (limit if at is LIMIT else _visible(evaluation(found, n)))
+    if at is LIMIT:
+        return order | {"each": [limit for _ in part.over.numbers(n)]}
+    assert at.level is not None
+    each = part.each(at.level, n, Settings(gap=_GAP_OF_NUMBERS))
+    return order | {"each": [_visible(evaluation(e, m)) for _, m, e in each]}
+
+
+def _visible(how: Data) -> Data:
+    return {"evaluator": "visible", "plan": None} if how["evaluator"] == ALONE[1] else how
 
 
 def every_randomizer(shares: Sequence[sp.Rational], found: Sequence[Evidence], n: int, split: int) -> Data:

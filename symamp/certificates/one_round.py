@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log2
 from typing import Any
@@ -17,7 +17,7 @@ from symamp.bounds.blanket import blanket_of_rows
 from symamp.bounds.bound import Evidence, PairBound
 from symamp.bounds.densities import AboveDensities
 from symamp.bounds.few_users import HISTOGRAMS
-from symamp.bounds.hypotheses import Hypothesis
+from symamp.bounds.hypotheses import EVERYONE, Hypothesis
 from symamp.bounds.pair_of_inputs import PairOfInputs
 from symamp.bounds.pairs_of_a_table import MOMENTS, common_tilt, open_pairs
 from symamp.bounds.reduction import is_triple
@@ -103,18 +103,23 @@ def certificate(claim: Claim) -> Data:
     question, is_epsilon = claim.question, claim.asked.quantity == "epsilon"
     stated, above, below = _epsilon(claim) if is_epsilon else _delta(claim)
     known = described(
-        question.subject, [] if above is None else [above], [e for _, e in below], None if above is None else above.at
+        question.subject.randomizers[0],
+        [] if above is None else [replace(above, found=tuple(map(_of_base, above.found)))],
+        [_of_base(e) for _, e in below],
+        None if above is None else above.at,
     )
     sides: dict[str, Callable[[int], Data] | None] = {
         "above": None if above is None else lambda more: pieces(known, above, question.n, more),
         "below": None if not below else lambda more: _pieces_below(known, question, below, more),
     }
     settings = [setting(repr(question.subject), [(question.n, True, known.data)])]
+    if question.subject.participation is not None:
+        settings[0]["participation"] = write.participation(question.subject.participation, question.n)
     return accepted(
         {"quantity": claim.asked.quantity, **stated},
         settings,
         sides,
-        supposed((*claim.above, *(above.found if above else ()))),
+        supposed((*claim.above, *(above.found if above else ())), question.subject.participation is None),
     )
 
 
@@ -137,6 +142,12 @@ def accepted(
     raise PrecisionError("certificate", Problem(f"the verifier refuses it: {verdict.reason}"), "ask with a larger gap")
 
 
+def _of_base(found: Evidence) -> Evidence:
+    """Return evidence whose part is about a round in which everyone takes part: the mechanism is that of the latter."""
+    taking = write.taking_part(found.part)
+    return found if taking is None else replace(found, part=taking.base)
+
+
 def setting(
     name: str,
     groups: Iterable[tuple[int, bool, Data]],
@@ -156,10 +167,11 @@ def setting(
     }
 
 
-def supposed(found: Iterable[Evidence]) -> list[str]:
+def supposed(found: Iterable[Evidence], everyone: bool = True) -> list[str]:
     """Return what the theorems suppose that stand behind some evaluations, and no data of a certificate show."""
     bounds = [BOUNDS[e.part.method] for e in found if e.part.method in BOUNDS]
-    return sentences(h for bound in bounds for h in bound.hypotheses)
+    known = () if everyone else (EVERYONE,)
+    return sentences(h for bound in bounds for h in bound.hypotheses if h not in known)
 
 
 def sentences(hypotheses: Iterable[Hypothesis]) -> list[str]:
@@ -213,6 +225,9 @@ def _are_listed(found: tuple[Evidence, ...]) -> bool:
     """Return whether the verifier can repeat the evaluations of the data sets below: else their end is not claimed."""
 
     def is_listed(e: Evidence) -> bool:
+        taking = write.taking_part(e.part)
+        if taking is not None:
+            return taking.base.decomposition.is_listed and e.evaluator != LATTICE
         if is_triple(e.part):
             return e.part.decomposition.is_listed and e.evaluator != LATTICE
         return e.evaluator == HISTOGRAMS or (isinstance(e.part, FixedCounts) and e.details is not None)
@@ -295,10 +310,15 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
     cells = [part.shares for part in whole.parts if isinstance(part, PatternCell)]
     if cells and settled:
         return Above(at, bound, tuple(settled.values()))
+    parts = whole.parts
+    if subject.participation is not None:  # every pair in every order, whether or not another has the same triple
+        parts = subject.participation.parts(CandidateBounds(subject, method).everyone)
     found = tuple(
         evaluated.get(part.signature) or settled.get(part.pair) or _evaluated(part, at.level, n, bound)
-        for part in (part.sharper_triple or part for part in whole.parts)
+        for part in (part.sharper_triple or part for part in parts)
     )
+    if subject.participation is not None:
+        return Above(at, bound, tuple(replace(e, part=part) for e, part in zip(found, parts, strict=True)))
     for e in found:
         if not (is_triple(e.part) or e.part.fixed_background or e.details or e.evaluator in write.ALONE):
             raise ArgumentError("certificate", Problem(f"{e.part.method} is no triple"), _another(subject))
@@ -380,6 +400,7 @@ def _repeated(known: Described, found: Sequence[tuple[Evidence, Data]]) -> Itera
     if known.data["kind"] != "orbits" or known.mechanism is None:
         return
     read, mechanism = known.as_read(), known.mechanism
+    found = [(_of_base(e), data) for e, data in found]
     done = {(of, read.key(tuple(data["pair"]), of)) for e, data in found for of in [not is_triple(e.part)]}
     for pair in read.pairs:
         if (True, read.key(pair, True)) in done or (False, read.key(pair)) in done:
@@ -390,7 +411,8 @@ def _repeated(known: Described, found: Sequence[tuple[Evidence, Data]]) -> Itera
             if own == (e.part.signature if is_triple(e.part) else envelope(mechanism, names).signature()):
                 done.add((not is_triple(e.part), read.key(pair, not is_triple(e.part))))
                 yield data | {"pair": list(pair)}
-                break
+                if "order" not in data:
+                    break
 
 
 # --- below ------------------------------------------------------------------------------------------------------------

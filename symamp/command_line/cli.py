@@ -28,8 +28,10 @@ from symamp.command_line.options import (
     method,
     neighbours,
     numbers,
+    participation,
     read_gap,
     read_neighbours,
+    read_participation,
     refuse_repeated,
     separated,
     together,
@@ -117,6 +119,7 @@ question = together(
     click.option("--n", required=True, metavar="NUMBER", help="Number of users, such as 1e6."),
     method,
     neighbours,
+    participation,
     gap,
     effort,
     certificate,
@@ -173,13 +176,15 @@ def _answer(
     n: str,
     method: str | None,
     neighbours: str,
+    participation: str | None,
     gap: str,
     effort: str,
     certificate: Path | None,
     as_json: bool,
 ) -> None:
     with bar_of_pairs() as progress:
-        profile = Profile(Question.of(found, n, method, read_neighbours(neighbours)), progress)
+        taking = read_participation(participation)
+        profile = Profile(Question.of(found, n, method, read_neighbours(neighbours), taking), progress)
         answer = ask(profile, gap=read_gap(gap), effort=effort)
     print_answer(answer, certificate, as_json)
 

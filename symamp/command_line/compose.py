@@ -23,8 +23,10 @@ from symamp.command_line.options import (
     mentioned,
     method,
     numbers,
+    participation,
     plot,
     read_gap,
+    read_participation,
     read_toml,
     together,
 )
@@ -32,7 +34,7 @@ from symamp.command_line.output import print_answer, print_json, print_line, sav
 from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.numbers.reading import asked, budget
 
-_OWN = ("n", "rounds", "method", "sampled_from")
+_OWN = ("n", "rounds", "method", "sampled_from", "participation")
 
 
 class RoundsCommand(MechanismCommand):
@@ -53,7 +55,8 @@ class RoundsCommand(MechanismCommand):
 def read_rounds(file: Path) -> Composition:
     """Return the rounds of a TOML file: tables [[round]] with mechanism or file, n, rounds, and parameters.
 
-    ``method`` and ``sampled_from`` may be added. Numbers count as they are written. Raises FormatError.
+    ``method``, ``sampled_from`` and ``participation`` may be added. Numbers count as they are
+    written. Raises FormatError.
     """
     data = read_toml(file)
     tables = data.get("round")
@@ -67,11 +70,14 @@ def _rounds(table: dict[str, Any], folder: Path) -> Composition:
         missing = Problem(f"missing key {'n' if 'n' not in table else 'rounds'!r}")
         raise FormatError("round", missing, "give n, rounds, and one of mechanism and file")
     found = listed_member(table, folder, "mechanism", _OWN)
-    return _composition(found, table["n"], table["rounds"], table.get("method"), table.get("sampled_from"))
+    more = (table.get(key) for key in ("method", "sampled_from", "participation"))
+    return _composition(found, table["n"], table["rounds"], *more)
 
 
-def _composition(found: Any, n: Any, count: Any, method: str | None, sampled_from: Any) -> Composition:
-    one = profile(found, n=n, method=method)
+def _composition(
+    found: Any, n: Any, count: Any, method: str | None, sampled_from: Any, participation: Any
+) -> Composition:
+    one = profile(found, n=n, method=method, participation=read_participation(participation))
     whole = _whole(count)
     return one.rounds(whole) if sampled_from is None else one.sampled(n=n, of=sampled_from).rounds(whole)
 
@@ -96,17 +102,19 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
         rounds: str,
         method: str | None,
         sampled_from: str | None,
+        participation: str | None,
         gap: str | None,
         **others: Any,
     ) -> None:
         width = None if gap is None else read_gap(gap, "1e-5")
-        command(whole=_all(found, n, rounds, method, sampled_from), gap=width, **others)
+        command(whole=_all(found, n, rounds, method, sampled_from, participation), gap=width, **others)
 
     options = together(
         click.option("--n", metavar="NUMBER", help="Number of users in a round, such as 1e6."),
         click.option("--rounds", metavar="NUMBER", default="1", help="Number of rounds, up to 1e6."),
         method,
         click.option("--sampled-from", metavar="NUMBER", help="People that the n users are drawn from in each round."),
+        participation,
         click.option("--gap", metavar="NUMBER", help="Relative width in eps to aim at."),
         effort,
         plot,
@@ -115,15 +123,17 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
     return options(with_rounds)
 
 
-def _all(found: Any, n: str | None, rounds: str, method: str | None, sampled_from: str | None) -> Composition:
+def _all(
+    found: Any, n: str | None, rounds: str, method: str | None, sampled_from: str | None, participation: str | None
+) -> Composition:
     if isinstance(found, Composition):
-        if n is not None or rounds != "1" or method is not None or sampled_from is not None:
-            given = Problem("the file already says n, rounds, method and sampled_from")
+        if rounds != "1" or any(x is not None for x in (n, method, sampled_from, participation)):
+            given = Problem("the file already says n, rounds, method, sampled_from and participation")
             raise ArgumentError("options", given, "leave these options out")
         return found
     if n is None:
         raise ArgumentError("option --n", Problem("it is missing"), "give the number of users")
-    return _composition(found, n, rounds, method, sampled_from)
+    return _composition(found, n, rounds, method, sampled_from, participation)
 
 
 @click.command(cls=RoundsCommand)

@@ -20,18 +20,19 @@ from symamp.command_line.options import (
     method,
     neighbours,
     numbers,
+    participation,
     read_gap,
     read_neighbours,
+    read_participation,
     read_toml,
     written,
 )
 from symamp.command_line.output import print_json, print_line, save_plot, write_points
-from symamp.errors import FormatError, Problem
+from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.literature.compare import Comparison
 from symamp.literature.compare import compare as compared
 from symamp.numbers.reading import exact_number
-from symamp.questions.choose import choose
-from symamp.questions.inverse import Inverse, largest_eps0, least_n
+from symamp.questions.inverse import Inverse, choose, largest_eps0, least_n
 from symamp.questions.sweep import Sweep, curve, sweep
 from symamp.randomizers.mechanism import UTILITIES
 
@@ -43,11 +44,21 @@ from symamp.randomizers.mechanism import UTILITIES
 @numbers("--eps", help=">= 0: values of delta are compared.")
 @numbers("--names", metavar="NAMES", help="Only these bounds, separated by commas.")
 @neighbours
+@participation
 @effort
 @written
-def compare(found: Subject, neighbours: str, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any) -> None:
+def compare(
+    found: Subject,
+    neighbours: str,
+    participation: str | None,
+    csv: Path | None,
+    plot: Path | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
     """Every bound of the literature at one question, or over a grid of them, beside the certified truth."""
-    grid = compared(found, neighbours=read_neighbours(neighbours), **asked)
+    taking = read_participation(participation)
+    grid = compared(found, neighbours=read_neighbours(neighbours), participation=taking, **asked)
     write_points(csv, grid.to_csv)
     save_plot(grid.plot, plot)
     if as_json:
@@ -113,6 +124,7 @@ def sweep_command(
 @click.option("--eps", required=True, metavar="NUMBER", help="The central budget that is wanted.")
 @click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1).")
 @click.option("--n", metavar="NUMBER", help="Number of users; left out, the least one is sought.")
+@participation
 @effort
 @written
 def plan_command(
@@ -120,15 +132,19 @@ def plan_command(
     eps: str,
     delta: str,
     n: str | None,
+    participation: str | None,
     effort: str,
     csv: Path | None,
     plot: Path | None,
     as_json: bool,
 ) -> None:
     """How large eps0 may be for n users, or how many users it takes (without --n)."""
-    asked: dict[str, Any] = {"eps": eps, "delta": delta, "effort": effort}
+    taking = read_participation(participation)
+    asked: dict[str, Any] = {"eps": eps, "delta": delta, "effort": effort, "participation": taking}
     answer = least_n(found, **asked) if n is None else largest_eps0(found, n=n, **asked)
     write_points(csv, answer.to_csv)
+    if plot is not None and taking is not None:
+        raise ArgumentError("option --plot", Problem("it draws rounds in which everyone takes part"), "leave it out")
     save_plot(lambda: _around(answer, found, eps, n), plot)
     if as_json:
         print_json(answer.to_dict())

@@ -22,8 +22,8 @@ from symamp.numbers.reading import users
 from symamp.randomizers.catalogue import by_name, named
 from symamp.randomizers.files.load import load_mechanism
 from symamp.randomizers.mechanism import Mechanism
-
-# ------ Arguments of commands: mechanisms with parameters, groups of users, and the options that several commands share
+from symamp.settings.participation import Participation
+from symamp.settings.participation import participation as made_participation
 
 # --- What the words of a command mean: a mechanism and its parameters, looked up before the rest is read, and numbers
 
@@ -78,6 +78,36 @@ def read_neighbours(word: str) -> object:
     return [tuple(x.strip() for x in pair.split(",")) for pair in word.split(";")]
 
 
+def read_participation(words: str | dict[str, Any] | None) -> Participation | None:
+    """Return who takes part, from words such as dropout=1/5,compared=removal or from a table.
+
+    Sizes of batches are written as 100:5;500:1, size and number of each.
+
+    >>> read_participation("dropout=1/5,victim_drops=yes")
+    participation(dropout=1/5, victim_drops=True)
+    """
+    if words is None:
+        return None
+    given: dict[str, Any] = {}
+    for key, equals, value in (
+        ((w.strip(), "=", v) for w, v in words.items())
+        if isinstance(words, dict)
+        else (word.strip().partition("=") for word in words.split(","))
+    ):
+        if not equals or key in given:
+            raise ArgumentError("participation", words, "words such as dropout=1/5,leaks=1/10, each once")
+        given[key] = value
+    unknown = sorted(set(given) - set(vars(Participation())))
+    if unknown:
+        raise ArgumentError("participation", unknown[0], f"one of {', '.join(vars(Participation()))}")
+    if "victim_drops" in given:
+        known = {"yes": True, "no": False, True: True, False: False}
+        given["victim_drops"] = known.get(given["victim_drops"], given["victim_drops"])
+    if ":" in str(given.get("batches", "")):
+        given["batches"] = dict(batch.split(":", 1) for batch in given["batches"].split(";"))
+    return made_participation(**given)
+
+
 def read_gap(word: str, least: str = "1e-12") -> float:
     """Return the number that --gap is, in or out of its range, which begins at ``least``."""
     try:
@@ -128,6 +158,11 @@ neighbours = click.option(
     default="all",
     metavar="DISTANCE",
     help="Compare inputs at distance at most so much, or pairs such as 'a,b; b,c'.",
+)
+participation = click.option(
+    "--participation",
+    metavar="WORDS",
+    help="Who takes part, such as dropout=1/5,leaks=1/10; see `sa.participation` for the words.",
 )
 plot = click.option("--plot", type=click.Path(path_type=Path), help="Draw the brackets, such as out.svg.")
 csv = click.option("--csv", type=click.Path(path_type=Path), help="Write one line for each point.")

@@ -42,6 +42,19 @@ class DataSpace:
         """Return the inputs that other users may hold: at least one of each class."""
         raise NotImplementedError
 
+    @property
+    def proposed(self) -> DataSpace:
+        """The space that proposers are asked about: of a setting in which everyone takes part."""
+        return self
+
+    def seen(self, part: DataSetBound, level: Level | None, n: int) -> Iterable[DataSetBound]:
+        """Return what data sets that are proposed are in this setting."""
+        return (part,)
+
+    def base(self, part: DataSetBound) -> DataSetBound:
+        """Return what was proposed, of what it is in this setting."""
+        return part
+
     def held(self, pair: Pair, inputs: Sequence[str], n: int) -> DataSetBound | None:
         """Return the divergence where the n - 1 other users hold these inputs in turn, again and again.
 

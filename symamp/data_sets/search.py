@@ -19,6 +19,7 @@ from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.subject import Subject
 from symamp.data_sets.densities import DensitySpace, NoiseSpace, SmoothDataSet
 from symamp.data_sets.mechanisms import MechanismSpace, TripleSpace
+from symamp.data_sets.participation import SeenSpace
 from symamp.data_sets.proposer import DataSpace, Proposer
 from symamp.data_sets.users_who_differ import spaces_of_victims
 from symamp.errors import UndecidedOrderError
@@ -43,6 +44,8 @@ def spaces(subject: Subject | Victims) -> tuple[DataSpace, ...]:
     """Return the data sets of a subject: one space for each mechanism that it cannot be better protected than."""
     if isinstance(subject, Victims):
         return spaces_of_victims(subject)
+    if subject.participation is not None:
+        return tuple(SeenSpace(space, subject.participation) for space in spaces(subject.randomizers[0]))
     if subject.triple is not None:
         return (TripleSpace(subject),)
     if subject.noise is not None and subject.noise is subject:  # of neighbours at a distance only members are known
@@ -77,8 +80,9 @@ def _asked(
     """Yield what is proposed, with a best data set what may be worse than it."""
     for space in spaces:
         for proposer in PROPOSERS:
-            if proposer.refines == (best is not None) and proposer.applies(space):
-                yield from (part for part in proposer.propose(space, level, n, best) if part is not None)
+            if proposer.refines == (best is not None) and proposer.applies(space.proposed):
+                found = proposer.propose(space.proposed, level, n, None if best is None else space.base(best))
+                yield from (seen for part in found if part is not None for seen in space.seen(part, level, n))
 
 
 _PATIENCE = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import inf, log
@@ -177,6 +177,12 @@ class FloatGparv:
     exponent: int = 0
     flat: FlatFloats | None = None
     logs: Floats | None = None
+
+    @property
+    def unscaled(self) -> FloatGparv:
+        """The same with values in units of 1."""
+        unit = 2.0**self.exponent
+        return self if unit == 1.0 else replace(self, values=self.values * unit, mean=self.mean * unit, exponent=0)
 
     @property
     def is_positive(self) -> bool:

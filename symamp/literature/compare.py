@@ -28,6 +28,7 @@ from symamp.questions.profile import delta as delta_of
 from symamp.questions.profile import epsilon as epsilon_of
 from symamp.questions.solve import epsilon_above
 from symamp.randomizers.finite import ALL
+from symamp.settings.participation import Participation
 from symamp.settings.question import Question
 from symamp.settings.users_who_differ import HeterogeneousUsers
 from symamp.sums.divergence import Settings
@@ -233,6 +234,7 @@ def compare(
     names: Sequence[str] | None = None,
     neighbours: object = ALL,
     effort: str = "default",
+    participation: Participation | None = None,
 ) -> Comparison:
     """Return every bound of the literature that applies, with its value at ``delta`` (or at ``eps``), side by side.
 
@@ -241,7 +243,8 @@ def compare(
     whether it is refuted here by the certified lower bound. Exactly one of ``delta`` and ``eps`` is given. ``eps0`` is
     put into a mechanism that has it free. Lists for ``eps0``, ``n``, ``delta`` or ``eps`` ask at all combinations.
     ``names`` selects rows; ``neighbours`` says which inputs are compared, and ``effort`` how long searches for
-    the certified bracket may go on, as for ``epsilon``.
+    the certified bracket may go on, as for ``epsilon``; so does ``participation`` who takes part: then only bounds that
+    are triples have rows.
 
     Users who differ (``heterogeneous``) bring their number with them; beside their bound stands the approximation of
     Chen, Cao and Ge (2024).
@@ -260,9 +263,9 @@ def compare(
     """
     quantity, given = asked(delta, eps)
     if isinstance(mechanism, HeterogeneousUsers):
-        if (n, eps0, names, neighbours) != (None, None, None, ALL):
+        if (n, eps0, names, neighbours, participation) != (None, None, None, ALL, None):
             given_too = Problem("they cannot be given for users who differ")
-            raise ArgumentError("n, eps0, names, neighbours", given_too, "leave them out")
+            raise ArgumentError("n, eps0, names, neighbours, participation", given_too, "leave them out")
         return _crowd(mechanism, given, quantity == "epsilon", effort)
     chosen = _chosen(names)
     axes = [_listed(eps0), _listed(n), _listed(given)]
@@ -271,7 +274,7 @@ def compare(
     found: list[_Point] = []
     for subject in [_at(mechanism, x) for x in axes[0]]:
         for users in axes[1]:
-            profile = Profile(Question.of(subject, users, None, neighbours))
+            profile = Profile(Question.of(subject, users, None, neighbours, participation))
             found += [_point(profile, at, quantity == "epsilon", chosen, effort) for at in axes[2]]
     truths, rows = zip(*found, strict=True)
     return Comparison(truths, rows, tuple(None if x is None else str(x) for x in axes[0]))

@@ -1,22 +1,26 @@
-"""The questions asked backwards: how large a local budget, or how few users, for a central guarantee."""
+"""The questions asked backwards: how large a local budget, or how few users, for a guarantee; which mechanism."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
+from io import StringIO
 from math import ceil, exp, floor, inf, isfinite, log
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy as sp
 from flint import fmpq
+from rich.console import Console
+from rich.table import Table
 
 from symamp.bounds.search import LOOSE, CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.data_sets.search import DataSetSearch
+from symamp.decompositions.printing import axes_for
 from symamp.decompositions.to_law import log_above
-from symamp.errors import ArgumentError, ContradictionError
+from symamp.errors import ArgumentError, ContradictionError, Problem, shown
 from symamp.formulas.order import sign
 from symamp.numbers.dyadic import decimal_end
 from symamp.numbers.limits import Limits
@@ -24,9 +28,11 @@ from symamp.numbers.optional import brentq
 from symamp.numbers.reading import LARGEST_N, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
-from symamp.questions.bracket import Interval, ShownAsText, json_number, write_csv
+from symamp.questions.bracket import Interval, ShownAsTable, ShownAsText, cell, json_number, write_csv
 from symamp.questions.profile import Profile
 from symamp.questions.solve import Trial, log_miss, step_out
+from symamp.randomizers.mechanism import UTILITIES, variance_of
+from symamp.settings.participation import Participation, checked_participation
 from symamp.settings.question import Query, Question, checked_subject
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS
@@ -131,12 +137,13 @@ def largest_eps0(
     delta: object,
     method: str | None = None,
     effort: str = "default",
+    participation: Participation | None = None,
 ) -> Inverse:
     """Return a certified bracket of the largest local budget at which n shuffled users are (eps, delta)-private.
 
     ``family`` is a mechanism whose only free parameter is ``eps0`` (``sa.RandomizedResponse(k=10)``), or
     ``sa.PureLDP()``. ``method`` selects one proved analysis for the safe end. ``effort`` is that of every answer for
-    delta that the search asks for.
+    delta that the search asks for; ``participation`` says who takes part, as there.
 
     Raises ArgumentError for a family with other parameters free and for arguments out of range.
 
@@ -151,30 +158,44 @@ def largest_eps0(
     >>> print(found)
     largest eps0 in [2.0904..., 2.0904...]  (RandomizedResponse(k=10, eps0=eps0), n = 1000000, eps = 0.01, ...)
     """
+    taking = None if participation is None else checked_participation(participation)
     count, at, goal = users(n), Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
     free = [p.name for p in getattr(family, "parameters", ())]
     if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
         shown = f"{family!r} with {', '.join(free) or 'nothing'} free"
         raise ArgumentError("family", shown, "a family with eps0 free and all other parameters fixed")
     checked_subject(family.at(eps0=1))
-    reason = family.degradation()
-    floor_ = _private_unshuffled(family, at.given)
+    count = count if taking is None else taking.users(count)
+
+    def subject(x: object) -> Subject:
+        found: Subject = family.at(eps0=x)
+        return found if taking is None else taking.subject(found)
+
+    # A default report has the same law for all eps0.
+    reason = None if taking is not None and taking.default is not None else family.degradation()
+    floor_ = _private_unshuffled(subject, at.given)
     asked = (("n", str(count)), ("eps", at.written), ("delta", goal.written))
     most = _largest_evaluated(family)
     ends = max(floor_, _LEAST_EPS0), most
     if floor_ >= most:
         raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS:g}")
-    search = _Search(lambda x: family.at(eps0=x), lambda _: count, at, goal, method, ends)
+    search = _Search(subject, lambda _: count, at, goal, method, ends)
     high, low = search.roots(rising=True)
     private, violated = step_out(_Private(search, high, -1)), step_out(_Violated(search, low, +1))
     lower, safe = (floor_, None) if private is None else (private[1].x, private[1].answer)
     upper, unsafe = (inf, None) if violated is None else (violated[1].x, violated[1].answer)
-    return Inverse("eps0", repr(family), asked, lower, upper, safe, unsafe, reason)
+    return Inverse("eps0", _named(family, taking), asked, lower, upper, safe, unsafe, reason)
 
 
 @undisturbed()
 def least_n(
-    mechanism: Subject, *, eps: object, delta: object, method: str | None = None, effort: str = "default"
+    mechanism: Subject,
+    *,
+    eps: object,
+    delta: object,
+    method: str | None = None,
+    effort: str = "default",
+    participation: Participation | None = None,
 ) -> Inverse:
     """Return a certified bracket of the least number of users at which shuffling gives (eps, delta)-privacy.
 
@@ -191,28 +212,37 @@ def least_n(
     least n in [999,9..., 1,000,...]  (RandomizedResponse(k=10, eps0=1), eps = 0.0027292, delta = 1e-8; private at ...)
     """
     at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
-    subject = Question.of(mechanism, 1, method).subject
+    taking = None if participation is None else checked_participation(participation)
+    if taking is not None and isinstance(taking.batches, int | tuple):
+        raise ArgumentError("batches", Problem("they say how many users there are"), "leave them out")
+    # All colluders are known: what is sought is the number of the others.
+    whole = (lambda m: m) if taking is None else taking.total
+    subject = Question.of(mechanism, whole(1), method, participation=participation).subject
     search = _Search(lambda _: subject, round, at, goal, method, (1.0, float(LARGEST_N)))
     asked = (("eps", at.written), ("delta", goal.written))
     found = search.answer(1.0, method)
     if found.most.at_most(goal.given):
-        return Inverse("n", repr(subject), asked, 1, 1, found, None, _FEWER_USERS)
+        return Inverse("n", _named(mechanism, taking), asked, whole(1), whole(1), found, None, _FEWER_USERS)
     high, low = search.roots(rising=False)
     private = step_out(_Private(search, high, +1, ceil))
     violated = step_out(_Violated(search, low, -1, floor))
-    upper, safe = (inf, None) if private is None else (search.users(private[1].x), private[1].answer)
-    lower, unsafe = (1, None) if violated is None else (search.users(violated[1].x) + 1, violated[1].answer)
-    return Inverse("n", repr(subject), asked, lower, upper, safe, unsafe, _FEWER_USERS)
+    upper, safe = (inf, None) if private is None else (whole(search.users(private[1].x)), private[1].answer)
+    lower, unsafe = (1, None) if violated is None else (whole(search.users(violated[1].x) + 1), violated[1].answer)
+    return Inverse("n", _named(mechanism, taking), asked, lower, upper, safe, unsafe, _FEWER_USERS)
 
 
-def _private_unshuffled(family: Any, eps: sp.Expr) -> float:
+def _named(subject: object, taking: Participation | None) -> str:
+    return repr(subject) if taking is None else f"{subject!r}, {taking!r}"
+
+
+def _private_unshuffled(subject: Callable[[object], Subject], eps: sp.Expr) -> float:
     """Return an eps0 at which the largest ratio between compared inputs is at most e^eps: 0 if none is proved.
 
     The parameter of a family is the logarithm of that ratio, or a part of it, as for several reports at once.
     """
-    alone = log_above(family.at(eps0=1).compared_ratio())
+    alone = log_above(subject(1).compared_ratio())
     found = float(sp.N(eps, 17)) / max(alone, 1.0) * (1.0 - 1e-15)
-    proved = found > 0.0 and sign(eps - sp.Rational(log_above(family.at(eps0=found).compared_ratio()))) >= 0
+    proved = found > 0.0 and sign(eps - sp.Rational(log_above(subject(found).compared_ratio()))) >= 0
     return found if proved else 0.0
 
 
@@ -433,3 +463,153 @@ def _crossing(
             low, high, step = max(low - step, first), low, 2.0 * step
             value = at(low)
     return exp(brentq(at, low, high, xtol=accuracy, rtol=1e-12))
+
+
+# ------------------- Which mechanism: a list of them at equal central privacy, ranked by the error of what is estimated
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mechanism at the largest eps0 that is proved to be private, and what it costs there.
+
+    ``variance`` is that of the estimate from n reports and ``bits`` the length of a message (None: not counted), both
+    floats for comparison. ``is_efficient``: no other candidate is better in one of the two and as good in the other.
+
+    >>> import symamp as sa
+    >>> found = sa.choose([sa.RandomizedResponse(k=4)], n=10**5, eps="0.1", delta="1e-6", method="blanket").best
+    >>> found.eps0 == found.budget.lower, found.bits
+    (True, 2.0)
+    """
+
+    name: str
+    budget: Inverse = field(repr=False)
+    variance: float
+    bits: float | None
+    is_efficient: bool = True
+
+    @property
+    def eps0(self) -> float:
+        """The local budget, proved to be private."""
+        return self.budget.safe
+
+    @property
+    def standard_deviation(self) -> float:
+        """The square root of the variance."""
+        return float(self.variance**0.5)
+
+
+@dataclass(frozen=True, repr=False)
+class Ranking(ShownAsTable):
+    """Candidates in the order of their variances.
+
+    >>> import symamp as sa
+    >>> families = [sa.RandomizedResponse(k=10), sa.UnaryEncoding.oue(D=10)]
+    >>> found = sa.choose(families, n=10**6, eps="0.1", delta="1e-8", method="blanket")
+    >>> found.best.name
+    'RandomizedResponse(k=10, eps0=eps0)'
+    """
+
+    utility: str
+    asked: tuple[tuple[str, str], ...]
+    candidates: tuple[Candidate, ...]
+
+    columns = ("mechanism", "eps0", "eps0 at most", "standard deviation", "bits", "Pareto-optimal")
+    _ends: ClassVar[Mapping[str, bool]] = {"eps0": True, "eps0 at most": False}
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate with the least variance."""
+        return self.candidates[0]
+
+    def rows(self) -> list[tuple[object, ...]]:
+        """Return (name, eps0, where it is proved not to be private, standard deviation, bits, efficient) for each."""
+        return [(c.name, c.eps0, c.budget.upper, c.standard_deviation, c.bits, c.is_efficient) for c in self.candidates]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ranking for machines."""
+        rows = [[str(x) if x == float("inf") else x for x in row] for row in self.rows()]
+        return {"utility": self.utility, **dict(self.asked), "columns": list(self.columns), "rows": rows}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the standard deviation of each candidate over the length of its message; return the Axes.
+
+        Candidates whose messages are not counted are left out.
+        """
+        ax = axes_for(ax)
+        for c in self.candidates:
+            if c.bits is not None:
+                label = f"{c.name}, ε₀ = {c.eps0:.4g}"
+                ax.plot([c.bits], [c.standard_deviation], "o" if c.is_efficient else "x", label=label)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_xlabel("bits of a message")
+        ax.set_ylabel(f"standard deviation ({self.utility})")
+        ax.set_title(self._title(), fontsize="small")
+        ax.legend(fontsize="small")
+        return ax
+
+    def table(self) -> Table:
+        """Return a table for rich."""
+        table = Table(*self.columns, title=self._title())
+        for row in self.rows():
+            table.add_row(*(cell(x, self._ends.get(c)) for x, c in zip(row, self.columns, strict=True)))
+        return table
+
+    def _title(self) -> str:
+        return f"{self.utility} at {', '.join(f'{k} = {v}' for k, v in self.asked)}"
+
+    def __str__(self) -> str:
+        out = StringIO()
+        Console(file=out, width=140, color_system=None).print(self.table())
+        return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+@undisturbed()
+def choose(
+    families: Sequence[Subject] | Mapping[str, Subject],
+    *,
+    n: object,
+    eps: object,
+    delta: object,
+    utility: str = "frequency",
+    method: str | None = None,
+    effort: str = "default",
+) -> Ranking:
+    """Return the families at the largest eps0 at which n users are proved (eps, delta)-private, best estimate first.
+
+    ``families`` have eps0 free and all else fixed. ``utility`` is "frequency" (of a rare input) or "mean" (of numbers
+    in [0, 1]); variances and message lengths are formulas at that eps0, see ``symamp.randomizers.mechanism``. The other
+    arguments are those of ``largest_eps0``. Raises what it raises, and SupportMismatchError for a family without this
+    utility.
+
+    Guarantee
+    ---------
+    Each family is (eps, delta)-private at its ``eps0`` and not at ``budget.upper``. Proof:
+    docs/proofs/inverse_questions.md. Variances and lengths are exact formulas, evaluated in floats.
+
+    >>> import symamp as sa
+    >>> found = sa.choose([sa.RandomizedResponse(k=4), sa.HadamardResponse(K=8)], n=10**5, eps="0.1", delta="1e-6")
+    >>> [c.bits for c in found.candidates]
+    [2.0, 3.0]
+    """
+    named = dict(families) if isinstance(families, Mapping) else {shown(m): m for m in families}
+    if not named:
+        raise ArgumentError("families", Problem("there is none"), "give at least one family with eps0 free")
+    if utility not in UTILITIES:
+        raise ArgumentError("utility", utility, f"one of {', '.join(UTILITIES)}")
+    for family in named.values():
+        variance_of(family, utility)  # refused before anything is evaluated
+    count = users(n)
+    found = []
+    for name, family in named.items():
+        budget = largest_eps0(family, n=n, eps=eps, delta=delta, method=method, effort=effort)
+        member: Any = family.at(eps0=budget.safe)  # type: ignore[attr-defined]
+        bits = member.message_bits()
+        variance = float(sp.N(variance_of(member, utility), 17)) / count
+        found.append((name, budget, variance, None if bits is None else float(sp.N(bits, 17))))
+    found.sort(key=lambda c: (c[2], c[3] is None, c[3] or 0.0))
+    candidates: list[Candidate] = []
+    for name, budget, variance, bits in found:
+        shorter = [c for c in candidates if c.bits is not None and (bits is None or c.bits <= bits)]
+        candidates.append(Candidate(name, budget, variance, bits, not shorter))
+    return Ranking(utility, (("n", str(n)), ("eps", str(eps)), ("delta", str(delta))), tuple(candidates))

@@ -19,6 +19,7 @@ from symamp.questions.answer import Answer
 from symamp.questions.bracketing import Bracketing
 from symamp.questions.curve import Curve
 from symamp.randomizers.finite import ALL
+from symamp.settings.participation import Participation
 from symamp.settings.question import Query, Question
 from symamp.settings.users_who_differ import HeterogeneousUsers
 from symamp.settings.victims import Victims
@@ -121,6 +122,7 @@ def delta(
     effort: str = "default",
     victim: int | None = None,
     neighbours: object = ALL,
+    participation: Participation | None = None,
 ) -> Answer:
     """Return a certified bracket of delta: the shuffled mechanism is (eps, upper)-private, not (eps, < lower)-private.
 
@@ -141,8 +143,9 @@ def delta(
 
     ``neighbours`` says which two inputs of the victim are compared: "all", those at distance at most so much, or those
     of a list of pairs; the other users hold any inputs. It needs a metric: a table whose inputs are numbers or points,
-    ``Laplace``, ``PlanarLaplace``. Users who differ (``heterogeneous``) bring their number with them; ``victim`` asks
-    for one group.
+    ``Laplace``, ``PlanarLaplace``. ``participation`` says who takes part (``symamp.participation``): lost and leaked
+    reports, colluders, random numbers of users, batches, removal. Users who differ (``heterogeneous``) bring their
+    number with them; ``victim`` asks for one group.
 
     Raises ArgumentError for arguments out of range, UndecidedOrderError if the decomposition cannot be proved,
     SupportMismatchError for a method that does not apply, PrecisionError for digits that cannot be had.
@@ -156,7 +159,8 @@ def delta(
     >>> sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps=0.1, method="blanket").upper
     8.2011...e-05
     """
-    return _profile(mechanism, n, method, neighbours, victim).delta(eps, gap=gap, digits=digits, effort=effort)
+    found = _profile(mechanism, n, method, neighbours, victim, participation)
+    return found.delta(eps, gap=gap, digits=digits, effort=effort)
 
 
 def epsilon(
@@ -170,6 +174,7 @@ def epsilon(
     effort: str = "default",
     victim: int | None = None,
     neighbours: object = ALL,
+    participation: Participation | None = None,
 ) -> Answer:
     """Return a certified bracket of the least eps at which n shuffled users are (eps, delta)-private.
 
@@ -186,16 +191,25 @@ def epsilon(
     >>> sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**4, delta=1e-6).upper
     0.0232533...
     """
-    return _profile(mechanism, n, method, neighbours, victim).epsilon(delta, gap=gap, digits=digits, effort=effort)
+    found = _profile(mechanism, n, method, neighbours, victim, participation)
+    return found.epsilon(delta, gap=gap, digits=digits, effort=effort)
 
 
 def _profile(
-    mechanism: Subject | HeterogeneousUsers, n: object, method: object, neighbours: object, victim: object
+    mechanism: Subject | HeterogeneousUsers,
+    n: object,
+    method: object,
+    neighbours: object,
+    victim: object,
+    participation: Participation | None,
 ) -> Profile:
     if not isinstance(mechanism, HeterogeneousUsers):
         if victim is not None:
             raise ArgumentError("victim", Problem("all users run one mechanism"), "leave it out")
-        return Profile(Question.of(mechanism, n, method, neighbours))
+        return Profile(Question.of(mechanism, n, method, neighbours, participation))
+    if participation is not None:
+        given = Problem("users who differ say themselves who takes part")
+        raise ArgumentError("participation", given, "take heterogeneous(..., honest=..., dropout=...)")
     for name, value in (("n", n), ("method", method)):
         if value is not None:
             raise ArgumentError(name, Problem("n follows from the groups, and there is one bound"), "leave it out")

@@ -487,6 +487,10 @@ class Combined(Mechanism):
     def _row(self, parts: list[Row]) -> dict[str, sp.Expr]:
         """Return the row of an input from those of its values: {message: probability}, as lists of both."""
 
+    def _message_number(self, sizes: list[int]) -> int:
+        """Return how many messages there are, from the numbers of those of the parts."""
+        return prod(sizes)
+
     def composed_compared_ratio(self) -> sp.Expr | None:
         """Return the largest ratio of a part: one value differs, or the one part that has a choice compares some."""
         return _largest([compared_ratio(p) for p in self.parts], self.parameters)
@@ -512,7 +516,7 @@ class Combined(Mechanism):
         """
         tables = self._tables()
         sizes = [len(t.messages) for t in tables]
-        check_size(prod(len(t.inputs) for t in tables), sum(sizes) if isinstance(self, Parallel) else prod(sizes))
+        check_size(prod(len(t.inputs) for t in tables), self._message_number(sizes))
         rows = [[list(zip(t.messages, row, strict=True)) for row in t.rows] for t in tables]
         labels = [choice_label(choice) for choice in product(*(t.inputs for t in tables))]
         made = dict(zip(labels, (self._row(list(parts)) for parts in product(*rows)), strict=True))
@@ -632,11 +636,12 @@ class Joint(Combined):
 def joint(*mechanisms: Mechanism | Sequence[Mechanism], neighbours: str = "all") -> Mechanism:
     """Return the mechanism in which every user sends all reports at once: one message (R_1(x_1), ..., R_m(x_m)).
 
-    Arguments are mechanisms, or one list of them such as ``[m] * 8``; noise with a finite local budget is one. Equal
-    ones stay cheap; where unequal ones leave too many components, and for noise, some thousand atoms enclose them. The
-    parts' symbols stay symbols, and symbols of one name are one. ``neighbours="one_attribute"`` compares inputs that
-    differ for one part only, "all" any two. Raises ArgumentError for what is no mechanism, or symbols of one name with
-    different ranges, SupportMismatchError for noise with unbounded ratios.
+    Arguments are mechanisms, or one list of them such as ``[m] * 8``; one alone is returned as it is. Noise with a
+    finite local budget is one. Equal ones stay cheap; where unequal ones leave too many components, and for noise, some
+    thousand atoms enclose them. The parts' symbols stay symbols, and symbols of one name are one.
+    ``neighbours="one_attribute"`` compares inputs that differ for one part only, "all" any two. Raises ArgumentError
+    for what is no mechanism, or symbols of one name with different ranges, SupportMismatchError for noise with
+    unbounded ratios.
 
     Guarantee
     ---------
@@ -695,6 +700,9 @@ class Parallel(Combined):
     ) -> Iterator[tuple[tuple[str, str], ...]]:
         return product(*options)
 
+    def _message_number(self, sizes: list[int]) -> int:
+        return sum(sizes)
+
     def _row(self, parts: list[Row]) -> dict[str, sp.Expr]:
         weighted = enumerate(zip(self.weights, parts, strict=True))
         return {choice_label([str(k), y]): w * p for k, (w, row) in weighted for y, p in row}
@@ -711,7 +719,8 @@ def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = 
 
     Every part is asked about a value of its own. For one value that all parts are asked about, the upper bounds hold
     as they stand, and lower ones if the data set that is shown holds equal values. Weights are exact numbers that sum
-    to 1; parts of weight 0 are left out. Raises ArgumentError otherwise.
+    to 1; parts of weight 0 are left out and not counted by i, and one part alone is returned as it is. Raises
+    ArgumentError otherwise.
 
     Guarantee
     ---------

@@ -51,14 +51,7 @@ class NotebookView:
 
     name: str
     parameters: Any  # tuple[Parameter, ...]
-
-    def local_ratio(self) -> sp.Expr:
-        """Return e^eps0."""
-        raise NotImplementedError
-
-    def local_epsilon(self) -> sp.Expr:
-        """Return the local budget eps0."""
-        return sp.log(self.local_ratio())
+    local_epsilon: Any
 
     def _repr_html_(self) -> str:
         free = ", ".join(p.describe() for p in self.parameters)
@@ -163,14 +156,16 @@ class SubjectBase(PublicNames, Utility):
     """The answers of a subject of which nothing is known; mechanisms, noise and laws of one's own say what is."""
 
     _internal_names = (
-        "compared_ratio compares_all densities known_by_parameters local_ratio mechanism members noise randomizers "
-        "shuffled takes_part triple"
+        "compared_ratio compares_all densities known_by_parameters local_ratio mechanism members noise participation "
+        "randomizers shuffled takes_part triple"
     )
 
     local_ratio: Any
     """Returns e^eps0 for any two inputs."""
     takes_part: sp.Rational = sp.S.One
     """The probability with which another user's message is there."""
+    participation: Any = None
+    """Who takes part, None where everyone does."""
     shuffled: str = MESSAGES
     """What the shuffler permutes."""
     known_by_parameters: bool = False
@@ -205,6 +200,10 @@ class SubjectBase(PublicNames, Utility):
     def compares_all(self) -> bool:
         """Whether any two inputs are compared; otherwise the victim's two inputs are of some pairs only."""
         return True
+
+    def local_epsilon(self) -> sp.Expr:
+        """Return the local budget eps0 of any two inputs, ``oo`` if there is none; ``local_ratio`` says how exact."""
+        return sp.log(self.local_ratio())
 
     def compared_ratio(self) -> sp.Expr:
         """Return the largest ratio of probabilities of two inputs that are compared, ``oo`` if there is none.

@@ -20,6 +20,7 @@ from symamp.numbers.limits import Limits, checked_effort
 from symamp.numbers.reading import budget, digit_count, failure_probability, relative_gap, users
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import ALL
+from symamp.settings.participation import Participation, checked_participation
 from symamp.settings.users_who_differ import HeterogeneousUsers
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import LARGEST_EPS, log_of
@@ -42,10 +43,14 @@ class Question:
     victim: int | None = None
 
     @staticmethod
-    def of(subject: object, n: object, method: object, neighbours: object = ALL) -> Question:
+    def of(
+        subject: object, n: object, method: object, neighbours: object = ALL, participation: Participation | None = None
+    ) -> Question:
         """Return the question, after checking that it can be asked.
 
         ``neighbours`` is "all", or says which inputs are compared: the subject is then ``subject.near(neighbours)``.
+
+        ``participation`` says who takes part: the subject is then seen through it, and n are the users that count.
 
         A ``Decomposition``, or a list of (ratio0, ratio1, mass), is a subject, too: the question is then about this
         triple, whatever mechanism has it (``symamp.bounds.own_law``).
@@ -59,9 +64,12 @@ class Question:
                 told = Problem(f"{checked!r} has no metric")
                 raise SupportMismatchError("neighbours", told, f"take {ALL!r}, noise, or a .table()")
             checked = checked.near(neighbours)
+        count = users(n)
+        if participation is not None:
+            checked, count = checked_participation(participation).subject(checked), participation.users(count)
         if method is not None:
             method = named(method, checked).name
-        return Question(checked, users(n), method)
+        return Question(checked, count, method)
 
     @staticmethod
     def of_users(crowd: HeterogeneousUsers, victim: object = None) -> Question:

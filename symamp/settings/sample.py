@@ -38,6 +38,10 @@ class Sample:
         return sp.Rational(self.n, self.people)
 
     @property
+    def participation(self) -> None:
+        """Nothing else is left to chance."""
+
+    @property
     def shuffled(self) -> str:
         """What the shuffler permutes."""
         return self.subject.shuffled

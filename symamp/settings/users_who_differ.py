@@ -96,6 +96,10 @@ class HeterogeneousUsers:
         return 1 - self.dropout
 
     @property
+    def participation(self) -> None:
+        """Nothing else is left to chance."""
+
+    @property
     def compares_all(self) -> bool:
         """Whether any two inputs are compared, in all groups."""
         return all(subject.compares_all for subject in self.randomizers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import comb, fsum, inf, log
 from operator import mul
@@ -53,7 +53,7 @@ class Product(Transform):
     @staticmethod
     def of_groups(groups: Sequence[Group]) -> Product:
         """Return the sum over all users of all groups."""
-        return Product(tuple((_unscaled(nearest_doubles(g.source)), g.count) for g in groups))
+        return Product(tuple((nearest_doubles(g.source).unscaled, g.count) for g in groups))
 
     @cached_property
     def n(self) -> int:  # type: ignore[override]
@@ -126,11 +126,6 @@ class TiltedProduct(TiltedFloats):
     def decays(self, middle: Floats, half: Floats) -> Floats:
         """Return the products of what the laws give for each block."""
         return np.asarray(reduce(np.multiply, (t.decays(middle, half) for t in self.laws)))
-
-
-def _unscaled(g: FloatGparv) -> FloatGparv:
-    unit = 2.0**g.exponent
-    return g if g.exponent == 0 else replace(g, values=g.values * unit, mean=g.mean * unit, exponent=0)
 
 
 def _searched(groups: Sequence[Group], settings: Settings, payoff: type[TwoSided] = Kernel) -> FloatSum:

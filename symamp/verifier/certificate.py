@@ -167,6 +167,7 @@ def _mechanisms(check: Check, setting: Setting) -> Iterator[str]:
         yield f"{group}mechanism: {g.mechanism.told()}"
     if setting.kept != 1:
         yield f"each message of another user arrives with the chance {setting.kept}"
+    yield from () if setting.participation is None else setting.participation.told()
 
 
 def _is_shown(i: int, sides: Sides) -> bool:

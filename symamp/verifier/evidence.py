@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
+from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
@@ -76,10 +77,17 @@ def require_shapes(pieces: list[Any], precision: int, above: bool, what: str) ->
 def below(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
     """Return a number whose lower end bounds the divergence of some pair of data sets."""
     require(pieces, f"nothing is listed {what}, and the bound is not trivial", "invalid")
+    _require_kinds(at, pieces, what)
     exact = all(g.mechanism.rounded == 0 for g in at.setting.groups)
     require(exact, f"{what}: a table that is only near to the mechanism has no data sets of it", "invalid")
     found = [KINDS[data["kind"]].bound(at, data, False, f"{what}[{i}]") for i, data in enumerate(pieces)]
     return reduce(larger, found)
+
+
+def _require_kinds(at: At, pieces: list[dict[str, Any]], what: str) -> None:
+    """Refuse evidence that supposes that everyone takes part where not everyone does."""
+    known = at.setting.participation is None or all(data["kind"] in ("blanket", "data set") for data in pieces)
+    at.check.require(known, f"{what}: evidence about users who all take part", "invalid")
 
 
 def worse(x: Number, y: Number) -> Number:
@@ -93,6 +101,7 @@ def above(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
     What no piece of evidence covers is at most what is claimed: by one user alone, or by a common tilt, which says no
     more of it.
     """
+    _require_kinds(at, pieces, what)
     check, setting, covered = at.check, at.setting, set[Any]()
     result, everything = ZERO, False
     rounded = reduce(larger, (g.mechanism.rounded for g in setting.groups))
@@ -103,9 +112,9 @@ def above(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
         result = worse(result, kind.bound(at, data, True, place))
         everything = everything or kind.covers == "all"
         if kind.covers in ("pair", "laws"):
-            pair, mechanism = (data["pair"][0], data["pair"][1]), at.only(place)
+            pair, mechanism = (data["pair"][0], data["pair"][1]), at.common(place)
             check.require(pair in mechanism.pairs, f"{place}: a pair that is not compared")
-            covered.add((kind.covers, mechanism.key(pair, kind.covers == "laws")))
+            covered.add((kind.covers, mechanism.key(pair, kind.covers == "laws"), data.get("order", 0)))
         elif kind.covers == "victim":
             covered.add(groups.key(at, data["victim"], (data["pair"][0], data["pair"][1])))
     if not everything:
@@ -123,13 +132,24 @@ def _rest(at: At, pieces: list[dict[str, Any]], covered: set[Any], what: str) ->
                 if groups.key(at, v, pair) not in covered:
                     result = worse(result, _alone(at, groups.alone(at, v, pair), f"{what}: victim {v}, pair {pair}"))
         return result
-    mechanism, kinds = at.only(what), {kind for kind, *_ in covered}
-    pairs = [p for p in mechanism.pairs if any((k, mechanism.key(p, k == "laws")) in covered for k in kinds)]
-    if mechanism.is_between(pairs):
+    mechanism, kinds = at.common(what), {kind for kind, *_ in covered}
+
+    def is_covered(pair: Pair, order: int = 0) -> bool:
+        return any((kind, mechanism.key(pair, kind == "laws"), order) in covered for kind in kinds)
+
+    taking = setting.participation
+    if taking is not None:
+        for pair, order in product(mechanism.pairs, range(taking.orders)):
+            if not is_covered(pair, order):
+                triple = taking.triple(check, taking.base(mechanism, pair), order)
+                alone = taking.alone(check, law(check, triple, at.eps), at.eps, order)
+                result = worse(result, _alone(at, alone, f"{what}: the pair {pair}"))
+        return result
+    if mechanism.is_between([p for p in mechanism.pairs if is_covered(p)]):
         return result
     settled = [common_tilt.settled(at, data, f"{what}[{i}]") for i, data in enumerate(pieces) if data["kind"] == TILT]
     for pair in mechanism.pairs:
-        if any((kind, mechanism.key(pair, kind == "laws")) in covered for kind in kinds):
+        if is_covered(pair):
             continue
         if not any(is_settled(pair) for is_settled in settled):
             result = worse(result, _alone(at, one_user(at, mechanism, pair), f"{what}: the pair {pair}"))

@@ -9,6 +9,7 @@ from flint import fmpq
 from .check import Check, Number
 from .documents import shaped
 from .mechanisms import Given, Mechanism, Table, members, read
+from .participation import Participation
 from .refusals import require
 
 MESSAGES, DATA = "messages", "data"
@@ -30,7 +31,8 @@ class Setting:
     """A kind of round from data: run ``count`` times, each person in it with the chance ``rate``."""
 
     def __init__(self, check: Check, data: Any, what: str) -> None:
-        shaped(data, _SETTING, what)
+        taking = data.get("participation") if isinstance(data, dict) else None
+        shaped(data, _SETTING | ({} if taking is None else {"participation": dict}), what)
         require(
             1 <= data["count"] <= MOST_ROUNDS and data["shuffled"] in (MESSAGES, DATA), f"{what}: count or shuffled"
         )
@@ -57,6 +59,13 @@ class Setting:
         )
         restricted = any(isinstance(g.mechanism, Table) and not g.mechanism.all_compared for g in self.groups)
         require(self.rate == 1 or not restricted, f"{what}: sampling of inputs that are not all compared", "invalid")
+        self.participation = None if taking is None else Participation.of(check, taking, f"{what}.participation")
+        if self.participation is not None:
+            one = len(self.groups) == 1 and self.kept == 1 and self.shuffled == MESSAGES and not self.is_given
+            one = one and self.count == 1 and self.rate == 1 and self.groups[0].mechanism.rounded == 0
+            require(one, f"{what}: who takes part is about one round of one mechanism", "invalid")
+            good = not (self.participation.removal and restricted)
+            require(good, f"{what}: a removal, and inputs that are not all compared", "invalid")
         alone = len(self.groups) == 1 and self.kept == 1
         require(alone or (not self.is_given and self.rate == 1), f"{what}: users who differ are not given, nor sampled")
 
@@ -98,6 +107,11 @@ class At(NamedTuple):
         return self.setting.n
 
     def only(self, what: str) -> Mechanism:
+        """Return the mechanism that all users run, and take part with."""
+        require(self.setting.participation is None, f"{what}: evidence about users who all take part", "invalid")
+        return self.common(what)
+
+    def common(self, what: str) -> Mechanism:
         """Return the mechanism that all users run."""
         good = len(self.setting.groups) == 1 and self.setting.kept == 1
         require(good, f"{what}: evidence about users who all run one mechanism", "invalid")
@@ -106,9 +120,9 @@ class At(NamedTuple):
     def owner(self, data: dict[str, Any], what: str) -> Mechanism:
         """Return the mechanism that evidence below is about: a member of the budget, where that is the mechanism."""
         if "members" not in data:
-            found = self.only(what)
+            found = self.common(what)
             compared = "pair" not in data or found.is_compared((data["pair"][0], data["pair"][1]))
             require(compared, f"{what}: a pair that is not compared", "invalid")
             return found
         require(len(data["members"]) == 1, f"{what}: not one member")
-        return next(members(self.check, data["members"], [self.only(what)], what))
+        return next(members(self.check, data["members"], [self.common(what)], what))

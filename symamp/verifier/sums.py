@@ -97,6 +97,15 @@ def kernel(check: Any, groups: list[Group], plan: dict[str, Any], up: bool, what
 
     S is the sum of all draws of all groups (docs/proofs/users_who_differ.md, section 1).
     """
+    return _kernel(check, [_Tilted(group, arb(check.number(plan["theta"]))) for group in groups], plan, up, what)
+
+
+def poisson(check: Any, group: Group, shift: arb, plan: dict[str, Any], up: bool, what: str) -> arb:
+    """Return the same for a constant and a Poisson number of draws (docs/proofs/participation.md, section 3)."""
+    return _kernel(check, [_Poisson(group, arb(check.number(plan["theta"])), shift)], plan, up, what)
+
+
+def _kernel(check: Any, parts: list[_Tilted], plan: dict[str, Any], up: bool, what: str) -> arb:
     theta, higher, lesser, w = (arb(check.number(plan[k])) for k in ("theta", "theta_above", "theta_below", "W"))
     blocks, terms = sorted(plan["evaluated"] + plan["dropped"]), plan["N"]
     good = [a for a, _ in blocks] + [terms] == [1, *(b + 1 for _, b in blocks)] and all(a <= b for a, b in blocks)
@@ -104,10 +113,9 @@ def kernel(check: Any, groups: list[Group], plan: dict[str, Any], up: bool, what
     check.require(
         0 < lesser < theta < higher < arb("inf") and 0 < w < arb("inf"), f"{what}: theta or W wrong", "invalid"
     )
-    values = sum(len(atoms) + 6 for atoms, *_ in groups)
+    values = sum(len(part.atoms) + 6 for part in parts)
     check.spend((sum(b - a + 1 for a, b in plan["evaluated"]) + len(blocks) + 4) * values, hard=True)
-    parts = [_Tilted(group, theta) for group in groups]
-    d, step, null_n = w / terms, 2 * arb.pi() / w, _product(x.null**x.n for x in parts)
+    d, step, null_n = w / terms, 2 * arb.pi() / w, _product(x.null_n() for x in parts)
     lam, inverse = theta * d, -1 / (-theta * d).expm1()  # inverse = 1/(1 - q), here and below
     alpha, slope, over_t = 1 / lam - inverse + 1, (inverse - 1) * (lam * inverse - 1), d / (step * terms)
     at_zero = d / theta * (-lam * alpha).exp() * inverse if up else d * d * (inverse - 1) * inverse
@@ -125,9 +133,9 @@ def kernel(check: Any, groups: list[Group], plan: dict[str, Any], up: bool, what
         most = (1 / abs(acb(theta, step * a)) ** 2 + excess) * (beta + null_n)
         result += most * (b - a + 1) if up else most * (a - b - 1)
     for y in () if up else (higher, lesser):  # aliasing
-        ratio = _product((part.moment(y) / part.mgf) ** part.n for part in parts)
+        ratio = _product(part.growth(y) for part in parts)
         result -= w / 2 * ratio / (arb.const_e() * y * (abs(y - theta) * w).expm1())
-    return check.larger(_product(part.mgf**part.n for part in parts) * 2 / w * result)
+    return check.larger(_product(part.scale() for part in parts) * 2 / w * result)
 
 
 class _Tilted:
@@ -136,7 +144,7 @@ class _Tilted:
     def __init__(self, group: Group, theta: arb) -> None:
         self.atoms, self.mass, self.n = group
         atoms, null, _ = group
-        self.mgf = self.moment(theta)
+        self.theta, self.mgf = theta, self.moment(theta)
         self.law, self.null = [(v, m * (theta * v).exp() / self.mgf) for v, m in atoms], null / self.mgf
         mean = sum((p * v for v, p in self.law), _ZERO)
         self.deviation = (sum((p * v**2 for v, p in self.law), _ZERO) - mean**2).max(_ZERO).sqrt()
@@ -144,6 +152,18 @@ class _Tilted:
     def moment(self, x: arb) -> arb:
         """Return E[e^(xG)]."""
         return sum((m * (x * v).exp() for v, m in self.atoms), self.mass)
+
+    def scale(self) -> arb:
+        """Return that of the sum of the draws at theta."""
+        return self.mgf**self.n
+
+    def growth(self, x: arb) -> arb:
+        """Return how much larger it is at x."""
+        return (self.moment(x) / self.mgf) ** self.n
+
+    def null_n(self) -> arb:
+        """Return the tilted probability that all draws are null."""
+        return self.null**self.n
 
     def phi(self, u: arb) -> acb:
         """Return the characteristic function."""
@@ -159,6 +179,36 @@ class _Tilted:
         root = check.larger(1 - abs(self.phi(middle)) ** 2).sqrt()
         distance = check.larger(root - self.deviation * half).min(arb(1))
         return check.larger(1 - distance**2).sqrt() ** self.n
+
+
+class _Poisson(_Tilted):
+    """A constant and a Poisson number of draws, n in the mean, tilted: of n E[e^(theta G)] tilted ones in the mean."""
+
+    def __init__(self, group: Group, theta: arb, shift: arb) -> None:
+        super().__init__(group, theta)
+        self.shift, self.mean = shift, self.n * self.mgf
+        self.spread = (sum((p * v**2 for v, p in self.law), _ZERO) / 2).max(_ZERO).sqrt()
+
+    def scale(self) -> arb:
+        """Return E[e^(theta S)]."""
+        return (self.n * (self.mgf - 1) + self.theta * self.shift).exp()
+
+    def growth(self, x: arb) -> arb:
+        """Return E[e^(x S)]/E[e^(theta S)]."""
+        return (self.n * (self.moment(x) - self.mgf) + (x - self.theta) * self.shift).exp()
+
+    def null_n(self) -> arb:
+        """Return the tilted probability that S is 0 because all draws are null; 0 beside a constant."""
+        return (-self.mean * (1 - self.null)).exp() if self.shift.is_zero() else _ZERO
+
+    def phi_n(self, u: arb) -> acb:
+        """Return the characteristic function of S."""
+        return (self.mean * (self.phi(u) - 1) + acb(0, u * self.shift)).exp()
+
+    def modulus_n(self, check: Any, middle: arb, half: arb) -> arb:
+        """Return a bound on it in a block, from its middle: sqrt(1 - Re phi) is Lipschitz."""
+        root = check.larger(1 - self.phi(middle).real).sqrt() - self.spread * half
+        return (-self.mean * check.larger(root) ** 2).exp()
 
 
 def _product(numbers: Any) -> Any:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from flint import arb
+from flint import arb, fmpq
 
 from . import sums
 from .check import ZERO, Number, larger
+from .documents import shaped
 from .mechanisms import Mechanism, Pair, Triple, Triples, law
+from .participation import Participation
 from .refusals import require
 from .setting import At
 
@@ -24,12 +26,21 @@ LIMIT, VISIBLE = "limit", "visible"
 
 def shape(data: dict[str, Any], above: bool) -> dict[str, Any]:
     """Return the shape of the evidence."""
-    return {"pair": (int, int)} | sums.shape(data) | ({} if above else {"others": [(int, str)]})
+    found: dict[str, Any] = {"pair": (int, int)} | ({} if above else {"others": [(int, str)]})
+    if isinstance(data, dict) and "order" in data:
+        found |= {"order": int}
+    if isinstance(data, dict) and "each" in data:
+        return found | {"each": [dict]}
+    return found | sums.shape(data)
 
 
 def blanket(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     """Return a number whose upper end bounds the divergence of a pair, whatever the other users hold."""
-    return _of_triple(at, at.only(what).blanket((data["pair"][0], data["pair"][1])), data, up, what)
+    mechanism, pair, taking = at.common(what), (data["pair"][0], data["pair"][1]), at.setting.participation
+    if taking is None:
+        _require_plain(data, what)
+        return _of_triple(at, mechanism.blanket(pair), data, up, what)
+    return _seen(at, taking, taking.base(mechanism, pair), data, up, what)
 
 
 def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
@@ -45,6 +56,9 @@ def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     check.require(good, f"{what}: weights are not those of a mean", "invalid")
     check.require(weights or at.rate == 1, f"{what}: who is not drawn leaves the law of an input", "invalid")
     found = (owner.triple(pair, weights) if weights else itself(owner, pair, what)).sampled(at.rate)
+    if at.setting.participation is not None:
+        return _seen(at, at.setting.participation, found, data, up, what)
+    _require_plain(data, what)
     if at.eps == "inf":
         check.require(not up and data["evaluator"] == LIMIT, f"{what}: eps = inf is for evaluator limit, below")
         return _limit(at, found)
@@ -58,10 +72,53 @@ def itself(owner: Mechanism, pair: Pair, what: str) -> Triple:
     return owner.itself(pair)
 
 
-def _of_triple(at: At, triple: Triple, how: dict[str, Any], up: bool, what: str) -> Number:
+def _require_plain(data: dict[str, Any], what: str) -> None:
+    require("order" not in data and "each" not in data, f"{what}: evidence about users who do not all take part")
+
+
+def _seen(at: At, taking: Participation, base: Triple, data: dict[str, Any], up: bool, what: str) -> Number:
+    """Return the same for a triple of which not everyone takes part: a mean over numbers of users, or one of them."""
+    check, order = at.check, data.get("order", 0)
+    check.require(("order" in data) == taking.removal, f"{what}: an order of data sets", "invalid")
+    triple, numbers = taking.triple(check, base, order), taking.numbers or [(fmpq(1), at.n)]
+    check.require(("each" in data) == bool(taking.numbers), f"{what}: not one plan for each number", "invalid")
+    plans = data.get("each", [data])
+    check.require(len(plans) == len(numbers), f"{what}: not one plan for each number", "invalid")
+    values = []
+    for (_, m), how in zip(numbers, plans, strict=True):
+        if "each" in data:
+            shaped(how, sums.shape(how), what)
+        if at.eps == "inf":
+            check.require(not up and how["evaluator"] == LIMIT, f"{what}: eps = inf is for evaluator limit", "invalid")
+            values.append(taking.limit(check, triple, m, order))
+        elif taking.poisson:
+            values.append(_of_poisson(at, taking, triple, how, order, up, what))
+        else:
+            values.append(_of_triple(at, triple, how, up, what, m))
+    return check.total(w * x for (w, _), x in zip(numbers, values, strict=True))
+
+
+def _of_poisson(
+    at: At, taking: Participation, triple: Triple, how: dict[str, Any], order: int, up: bool, what: str
+) -> Number:
+    """Return the same for a Poisson number of other users, n in the mean: E[(S + shift)_+]/n, and what is visible."""
+    check, n, found = at.check, at.n, law(at.check, triple, at.eps)
+    shift, plan = taking.shift(check, at.eps, order), how["plan"]
+    if how["evaluator"] == VISIBLE or plan is None:
+        check.require(how["evaluator"] in (VISIBLE, "one user"), f"{what}: no plan", "invalid")
+        return taking.alone(check, found, at.eps, order) if up else found.visible
+    check.require(how["evaluator"] == "compact kernel" and "W" in plan, f"{what}: another evaluator", "invalid")
+    atoms = [(arb(v), arb(m)) for v, m in found.atoms]
+    value = sums.poisson(check, (atoms, arb(found.null), n), n * arb(shift), plan, up, what) / n + found.visible
+    if up:
+        return -larger(-value, -taking.alone(check, found, at.eps, order))
+    return larger(value, check.total(m * v for v, m in found.atoms) + shift + found.visible)
+
+
+def _of_triple(at: At, triple: Triple, how: dict[str, Any], up: bool, what: str, users: int | None = None) -> Number:
     """Return what bounds the divergence of a triple, by the evaluator and plan of the evidence."""
     found = law(at.check, triple, at.eps)
-    one, n = found.alone(at.check), at.n
+    one, n = found.alone(at.check), at.n if users is None else users
     if n == 1 and how["evaluator"] in ("enumeration", "exact"):
         return one
     if how["evaluator"] == VISIBLE:

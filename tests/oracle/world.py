@@ -22,7 +22,9 @@ ZERO, ONE = Fraction(0), Fraction(1)
 Input = Hashable
 Message = Hashable
 Person = tuple[int, Input]
-"""The number of a user's group, and what the user holds."""
+"""The number of a user's group, and what the user holds; where reports leak, the user's own number stands before."""
+ABSENT = "absent"
+"""What a user holds who is not there: nothing is sent."""
 
 
 # ------------------------------------------------------------------------------------------------ what each user runs
@@ -148,6 +150,14 @@ class OneAttribute:
         return sum(a != b for a, b in zip(x, z, strict=True)) == 1
 
 
+@dataclass(frozen=True)
+class Removed:
+    """Any input and none: the victim is there, or is not."""
+
+    def are(self, runs: Runs, x: Input, z: Input) -> bool:
+        return ABSENT in (x, z)
+
+
 # ------------------------------------------------------------------------------------------------------ who takes part
 
 
@@ -193,6 +203,13 @@ class OthersLost:
 
     def sets(self, people: int) -> list[tuple[int, tuple[int, ...]]]:
         return _independent(people, (0,), range(1, people), 1 - self.chance)
+
+
+@dataclass(frozen=True)
+class OthersReplaced(OthersLost):
+    """The same, with a report of this law in place of a lost one: how many are lost is not seen."""
+
+    report: tuple[tuple[Message, Fraction], ...] = ()
 
 
 def _independent(people: int, always: tuple[int, ...], others: range, rate: Fraction) -> list:
@@ -302,6 +319,8 @@ class World:
     seen: Seen = field(default_factory=Messages)
     rounds: int = 1
     victim: int | None = None
+    leaks: Fraction = ZERO
+    """The chance with which a report, by itself, is seen with its sender."""
 
     @property
     def people(self) -> int:
@@ -319,6 +338,10 @@ class Truth:
     def __init__(self, world: World) -> None:
         self.world = world
         rows = {(i, x): group.runs.row(x) for i, group in enumerate(world.groups) for x in group.runs.inputs}
+        if isinstance(world.takes_part, OthersReplaced):
+            rows[0, ABSENT] = dict(world.takes_part.report)
+        if world.leaks:
+            rows = {(k, *person): self._leaking(k, row) for k in range(world.people) for person, row in rows.items()}
         messages = {y: None for row in rows.values() for y in row}
         number = {y: i for i, y in enumerate(messages)}
         self._base = max(len(messages), world.people + 1)
@@ -330,14 +353,24 @@ class Truth:
         }
         self._known: dict[tuple[Person, ...], Law] = {}
 
+    def _leaking(self, number: int, row: Mapping[Message, Fraction]) -> dict[Message, Fraction]:
+        """Each message as it is, or with the name of its sender."""
+        r = self.world.leaks
+        named = {("leaked", number, y): r * p for y, p in row.items()}
+        return named if r == 1 else {**named, **{y: (1 - r) * p for y, p in row.items()}}
+
     # -------------------------------------------------------------------------------------------------- laws of views
 
     def law(self, data: tuple[Person, ...]) -> Law:
         """The law of one round's view of a data set, the victim first: weights that sum to ``total(data)``."""
         found: Law = {}
+        is_filled = isinstance(self.world.takes_part, OthersReplaced)
         for weight, chosen in self.world.takes_part.sets(len(data)):
-            scale = weight * self._denominator ** (len(data) - len(chosen))
-            for view, mass in self._of(tuple(sorted(data[i] for i in chosen))).items():
+            there = [i for i in chosen if data[i][1] != ABSENT]
+            people = [(i, *data[i]) if self.world.leaks else data[i] for i in there]
+            people += [(0, ABSENT)] * (len(data) - len(chosen)) if is_filled else []
+            scale = weight * self._denominator ** (len(data) - len(people))
+            for view, mass in self._of(tuple(sorted(people, key=repr))).items():
                 found[view] = found.get(view, 0) + scale * mass
         return found
 
@@ -363,7 +396,7 @@ class Truth:
         for victim, group in enumerate(groups):
             if not group.counted or self.world.victim not in (None, victim):
                 continue
-            inputs = group.runs.inputs
+            inputs = group.runs.inputs + (ABSENT,) * isinstance(group.neighbours, Removed)
             pairs = [c for c in itertools.combinations(inputs, 2) if group.neighbours.are(group.runs, *c)]
             for others in self.world.seen.others(groups, victim):
                 for x, z in pairs:

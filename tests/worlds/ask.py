@@ -26,6 +26,7 @@ from tests.oracle.world import (
     OneAttribute,
     OthersLost,
     Poisson,
+    Removed,
     Runs,
     Silent,
     Table,
@@ -36,7 +37,7 @@ from tests.oracle.world import (
 from tests.worlds import draw
 from tests.worlds.levels import Level, exponential, of_number, of_order
 from tests.worlds.levels import draw as draw_level
-from tests.worlds.subjects import budget, is_crowd, subject
+from tests.worlds.subjects import budget, is_crowd, subject, taking
 
 METHODS = [
     "blanket",
@@ -225,14 +226,24 @@ class Case:
         return answer
 
 
+_RELATIONS = {
+    Listed: "pairs of a list",
+    Within: "within a distance",
+    OneAttribute: "one attribute",
+    Removed: "removal",
+}
+
+
 def setting(world: World) -> str:
     """The setting of a world in words."""
     parts = [_runs(world.groups[0].runs)]
     relation = world.groups[0].neighbours
     if not isinstance(relation, AnyTwo):
-        parts.append(
-            {Listed: "pairs of a list", Within: "within a distance", OneAttribute: "one attribute"}[type(relation)]
-        )
+        parts.append(_RELATIONS[type(relation)])
+    if world.leaks:
+        parts.append("leaks")
+    if taking(world) is not None and isinstance(world.takes_part, OthersLost):
+        parts.append("others lost")
     if is_crowd(world):
         parts.append("users who differ, " + ("data" if isinstance(world.seen, Data) else "messages"))
         if isinstance(world.takes_part, OthersLost):
@@ -447,7 +458,8 @@ def ask_budget_alone(case: Case) -> None:
     least = case.truth.delta(at.high)
 
     def call() -> object:
-        profile = sa.profile(sa.PureLDP(eps0=f"log({t})"), n=case.n, method=method)
+        who = taking(case.world)
+        profile = sa.profile(sa.PureLDP(eps0=f"log({t})"), n=case.n, method=method, participation=who)
         if isinstance(case.world.takes_part, Chosen):
             profile = profile.sampled(n=case.n, of=case.world.people)
         return profile.delta(at.text)
@@ -476,7 +488,7 @@ def ask_budgets_alone(case: Case) -> None:
 def ask_exact(case: Case, level: Level | None = None) -> None:
     """sa.exact: the truth itself."""
     world = case.world
-    if is_crowd(world) or not isinstance(world.takes_part, Everyone):
+    if is_crowd(world) or not isinstance(world.takes_part, Everyone) or taking(world) is not None:
         return
     at = level or case.level()
     if at.low != at.high or not isinstance(world.groups[0].neighbours, AnyTwo):
@@ -528,7 +540,7 @@ def ask_compare(case: Case) -> None:
 def ask_tables(case: Case) -> None:
     """The same as a plain table: of all neighbours only, unless it keeps what is compared."""
     (group, *_), takes_part = case.world.groups, case.world.takes_part
-    if is_crowd(case.world) or not isinstance(group.neighbours, AnyTwo):
+    if is_crowd(case.world) or not isinstance(group.neighbours, AnyTwo) or taking(case.world) is not None:
         return
     if isinstance(group.runs, Table) and not isinstance(takes_part, Poisson):
         return
@@ -649,7 +661,7 @@ def ask_curve(case: Case) -> None:
 
 def ask_largest_eps0(case: Case) -> None:
     """The largest budget of responses, joint and parallel ones: all grow with it."""
-    if is_crowd(case.world) or not isinstance(case.world.takes_part, Everyone):
+    if is_crowd(case.world) or not isinstance(case.world.takes_part, Everyone) or taking(case.world) is not None:
         return
     delta = level_of_delta(case, case.truth)
     if delta is not None:

@@ -6,6 +6,7 @@ truth when it is made, and a test makes it anew.
 
 import argparse
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -23,6 +24,8 @@ from tests.oracle.world import (
     Neighbours,
     OneAttribute,
     OthersLost,
+    Poisson,
+    Removed,
     Runs,
     Silent,
     Table,
@@ -80,6 +83,12 @@ SETTINGS: dict[str, World] = {
     "2 of 3 people, joint": _world(BOTH, None, Chosen(2)),
     "2 of 3 people, joint, one attribute": _world(BOTH, ONE, Chosen(2)),
     "2 of 3 people, Poisson sample of a table": _world(Silent(ROWS, F(1, 2)), None, Chosen(2)),
+    "others lost, a table": _world(ROWS, None, OthersLost(F(1, 3))),
+    "others lost, within a distance": _world(ROWS, NEAR, OthersLost(F(1, 3))),
+    "reports leak, a table": replace(_world(ROWS), leaks=F(1, 10)),
+    "reports leak, joint": replace(_world(BOTH), leaks=F(1, 10)),
+    "removal among others who may be lost": _world(ROWS, Removed(), OthersLost(F(1, 3))),
+    "removal, all may be lost, reports leak": replace(_world(ROWS, Removed(), Poisson(F(2, 3))), leaks=F(1, 10)),
     "messages: tables that differ": _crowd(ROWS, OTHER),
     "messages: responses that differ": _crowd(response(3, F(3)), response(3, F(2))),
     "messages: tables, within a distance": _crowd(ROWS, OTHER, relation=NEAR),
@@ -194,7 +203,8 @@ def page() -> str:
         "`python -m tests.worlds.run --worlds 200000` asks as many as you like.",
         "",
         "Users who differ are *messages* or *data*, after what is shuffled. *2 of 3 people* are drawn without "
-        "replacement. *Rounds*, *Rényi* and *trade-off* are those of two rounds, *callable* is "
+        "replacement. *Others lost*, *reports leak* and *removal* are said by `sa.participation`. "
+        "*Rounds*, *Rényi* and *trade-off* are those of two rounds, *callable* is "
         "`profile.to_callable()`, which other accountants are given, and *budget alone* asks `sa.PureLDP` with the "
         "budget of what is run; other questions, such as profiles that are given and rounds of several kinds, are "
         "asked of random worlds only.",

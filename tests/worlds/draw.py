@@ -20,6 +20,7 @@ from tests.oracle.world import (
     OneAttribute,
     OthersLost,
     Poisson,
+    Removed,
     Runs,
     Silent,
     Table,
@@ -51,12 +52,13 @@ def work(found: World) -> int:
         sets *= math.comb(group.counted + inputs - 1, inputs - 1)
         pairs = max(pairs, inputs * (inputs - 1) // 2)
     messages = len({y for g in found.groups for x in g.runs.inputs for y in g.runs.row(x)})
+    messages *= 1 + people * bool(found.leaks)
     if isinstance(found.seen, Data):
         inputs = len(found.groups[0].runs.inputs)
         sets = math.comb(people + inputs - 2, inputs - 1)
         return sets * pairs * messages**people * 2
     views = math.comb(people + messages - 1, messages - 1)
-    if isinstance(found.takes_part, Chosen | OthersLost):
+    if isinstance(found.takes_part, Chosen | OthersLost | Poisson):
         views *= 3
     return sets * pairs * views
 
@@ -70,8 +72,24 @@ def _world(rng: Random) -> World:
             takes_part = Chosen(rng.randint(1, group.users - 1))
         elif not isinstance(group.runs, Silent) and rng.random() < 0.1:
             takes_part = Poisson(_share(rng))
+        elif rng.random() < 0.15:
+            return _not_everyone(rng, group)
         return World((group,), takes_part)
     return _crowd(rng)
+
+
+def _not_everyone(rng: Random, group: Group) -> World:
+    """Reports are lost or leak, or one is removed: of few users, for leaks make many messages."""
+    group = replace(group, users=min(group.users, 3))
+    lost = OthersLost(1 - _share(rng))
+    takes_part = rng.choice((Everyone(), lost, lost, Poisson(_share(rng))))
+    leaks = ZERO if rng.random() < 0.5 else _share(rng)
+    hidden = getattr(takes_part, "chance", 0) > 0 or getattr(takes_part, "rate", 1) < 1
+    if hidden and rng.random() < 0.5:
+        group = replace(group, neighbours=Removed())
+    if leaks:
+        group = replace(group, users=min(group.users, 2))
+    return World((group,), takes_part, leaks=leaks)
 
 
 def _alike(rng: Random, users: int) -> Group:
@@ -93,6 +111,20 @@ def runs(rng: Random, depth: int = 0) -> Runs:
     if depth == 0:
         return Silent(runs(rng, 1), _share(rng))
     return table(rng, 2, 2)
+
+
+def as_sent(what: Runs) -> Runs:
+    """The same with messages as the package names them, which other users may send too.
+
+    One part alone is that mechanism itself, and parts of weight 0 have no number.
+    """
+    if isinstance(what, Joint):
+        parts = tuple(as_sent(part) for part in what.parts)
+        return parts[0] if len(parts) == 1 else Joint(parts)
+    if isinstance(what, Drawn):
+        drawn = tuple((w, as_sent(part)) for w, part in what.parts if w)
+        return drawn[0][1] if len(drawn) == 1 else Drawn(drawn)
+    return what
 
 
 def parts(rng: Random, depth: int) -> tuple[Runs, ...]:
@@ -201,7 +233,7 @@ def _crowd(rng: Random) -> World:
             if rng.random() < 0.8 and any(0 in row for row in what.rows):  # most bounds ask for finite budgets
                 what = response(messages, rng.choice(RATIOS)) if inputs == messages else table(rng, inputs, messages)
         else:
-            what = runs(rng, 1)
+            what = as_sent(runs(rng, 1))
         groups.append(Group(rng.choice((1, 1, 2, 3)), what))
     if rng.random() < 0.2:
         relation = neighbours(rng, groups[0].runs)

@@ -4,16 +4,20 @@ from fractions import Fraction
 from random import Random
 
 import symamp as sa
+from symamp.settings.question import Question
 from tests.oracle.world import (
     AnyTwo,
+    Chosen,
     Data,
     Drawn,
+    Everyone,
     Joint,
     Listed,
     Neighbours,
     OneAttribute,
     OthersLost,
     Poisson,
+    Removed,
     Runs,
     Silent,
     Table,
@@ -73,8 +77,28 @@ def response_ratio(table: Table) -> Fraction | None:
     return t if right and t > 1 else None
 
 
+def taking(world: World):
+    """The package's words for who takes part, None where everyone does or the words are those of what is run."""
+    (group, *more), who = world.groups, world.takes_part
+    removed = isinstance(group.neighbours, Removed)
+    plain = isinstance(who, Everyone | Chosen | Poisson) and not (world.leaks or removed)
+    if more or plain or isinstance(world.seen, Data) or group.honest is not None or world.victim is not None:
+        return None
+    words = {"leaks": str(world.leaks), "compared": "removal" if removed else "replacement"}
+    if isinstance(who, OthersLost):
+        words["dropout"] = str(who.chance)
+    if isinstance(who, Poisson):
+        words |= {"dropout": str(1 - who.rate), "victim_drops": True}
+    return sa.participation(**words)
+
+
 def subject(world: World, rng: Random):
-    """What is asked about: a mechanism, or the crowd."""
+    """What is asked about: a mechanism, perhaps of which not everyone takes part, or the crowd."""
+    who = taking(world)
+    if who is not None:
+        (group,) = world.groups
+        relation = AnyTwo() if isinstance(group.neighbours, Removed) else group.neighbours
+        return Question.of(mechanism(group.runs, relation, rng), 1, None, participation=who).subject
     if len(world.groups) == 1 and not isinstance(world.seen, Data) and not isinstance(world.takes_part, OthersLost):
         (group,) = world.groups
         if group.honest is None and world.victim is None:
@@ -100,6 +124,8 @@ def crowd(world: World, rng: Random):
 
 def is_crowd(world: World) -> bool:
     """Whether the subject is a crowd."""
+    if taking(world) is not None:
+        return False
     if len(world.groups) > 1 or isinstance(world.seen, Data) or isinstance(world.takes_part, OthersLost):
         return True
     return world.groups[0].honest is not None or world.victim is not None

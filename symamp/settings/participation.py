@@ -1,0 +1,706 @@
+"""Who takes part: lost reports, colluders, leaks, random numbers of users, batches; removal and default reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import exp, inf, log
+from typing import Any, cast
+
+import sympy as sp
+from flint import arb
+
+from symamp.bounds.bound import DataSets, MaxOverPairs, PairBound, PairBoundDefaults
+from symamp.bounds.hypotheses import ANY_TWO, ONE_RANDOMIZER, Theorem
+from symamp.bounds.reduction import Reduction, is_triple
+from symamp.bounds.subject import Subject
+from symamp.decompositions.budget import VariationRatio
+from symamp.decompositions.decomposition import Component, Decomposition, LawTriple
+from symamp.decompositions.to_law import law_of, number
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, SymampError
+from symamp.formulas.normal_form import normal
+from symamp.formulas.order import sign
+from symamp.formulas.parameter import Parameter
+from symamp.laws.law import Atom, Law, Level, Number, ball_gparv, total
+from symamp.numbers.limits import Limits, kept
+from symamp.numbers.reading import exact_number, users
+from symamp.numbers.surroundings import at_precision
+from symamp.randomizers.finite import FiniteMechanism
+from symamp.randomizers.mechanism import Mechanism, SubjectBase
+from symamp.sums.divergence import Enclosure, Settings, starting_precision
+from symamp.sums.inversion import estimate_root, largest_epsilon
+from symamp.sums.poisson import PoissonSource, approximate_log_poisson, enclose_poisson, estimate_log_poisson
+
+REPLACEMENT, REMOVAL, DEFAULT = "replacement", "removal", "default"
+"""How the victim's data sets differ: by another input, by no report, by a report that does not depend on the input."""
+FIXED, POISSON = "fixed", "poisson"
+"""How the number of users arises."""
+DRAWN = "drawn"
+"""Batches that the shuffler draws by itself."""
+ABSENT, DEFAULT_INPUT = "absent", "default"
+"""The names that data sets show for a victim who is not there, and for the default report."""
+_ONE, _ZERO = sp.S.One, sp.S.Zero
+_MOST_PARTS = 1024
+"""Pairs of inputs that are evaluated one by one."""
+_POISSON_GAP = 1e-6
+_MOST_BATCHES = 64
+"""Sizes of batches."""
+SOURCE = "docs/proofs/participation.md"
+PARTICIPATION = Theorem("participation", "participation", (ONE_RANDOMIZER,))
+"""What the theorems on who takes part suppose besides the bound that they are applied to."""
+REMOVING = Theorem("removal", "participation", (ONE_RANDOMIZER, ANY_TWO))
+"""The same where the victim's report is removed: there is no second input that could be near the first."""
+
+Numbers = tuple[tuple[sp.Rational, int], ...]
+"""Weights of numbers of users."""
+
+
+@dataclass(frozen=True)
+class Participation:
+    """Who takes part in a round, who is compared with whom, and what leaks: made by ``symamp.participation``.
+
+    >>> import symamp as sa
+    >>> sa.participation(dropout="1/5", leaks="1/10")
+    participation(dropout=1/5, leaks=1/10)
+    """
+
+    dropout: sp.Rational = _ZERO
+    colluders: int = 0
+    colluding_share: sp.Rational = _ZERO
+    colluding: sp.Rational = _ZERO
+    leaks: sp.Rational = _ZERO
+    unshuffled: sp.Rational = _ZERO
+    arrivals: str = FIXED
+    compared: str = REPLACEMENT
+    victim_drops: bool = False
+    default: str | tuple[tuple[str, sp.Rational], ...] | None = None
+    batches: int | str | tuple[tuple[int, int], ...] | None = None
+
+    @property
+    def removal(self) -> bool:
+        """Whether one of the two data sets lacks the victim's report."""
+        return self.compared == REMOVAL
+
+    @property
+    def is_poisson(self) -> bool:
+        """Whether the number of the other users is a Poisson number of mean n."""
+        return self.arrivals == POISSON
+
+    @property
+    def present(self) -> sp.Rational:
+        """The probability with which a user sends a report."""
+        return 1 - self.dropout
+
+    @property
+    def seen(self) -> sp.Rational:
+        """The probability with which another user's report is among those that hide the victim's."""
+        return (1 - self.colluding) * self.present * (1 - self.leaks)
+
+    def users(self, n: int) -> int:
+        """Return how many users count of n: those of the victim's batch who are not known to collude.
+
+        Raises ArgumentError if there are none, or if the batches are not those of n users.
+        """
+        if isinstance(self.batches, tuple) and sum(size * count for size, count in self.batches) != n:
+            raise ArgumentError("n", n, f"{sum(s * c for s, c in self.batches)}, the users of all batches")
+        if isinstance(self.batches, int) and self.batches > n:
+            raise ArgumentError("n", n, f"at least {self.batches}, the users of the victim's batch")
+        size = self.batches if isinstance(self.batches, int) else n
+        left = size - self.colluders - int(self.colluding_share * size)
+        if left < 1:
+            raise ArgumentError("colluders", Problem("no honest user is left"), "make them fewer than the users")
+        return left
+
+    def total(self, honest: int) -> int:
+        """Return the least number of users of whom so many count."""
+        return int((honest + self.colluders - 1) // (1 - self.colluding_share)) + 1
+
+    def numbers(self, n: int) -> Numbers:
+        """Return the numbers of users among whom the victim's report is shuffled, with their probabilities."""
+        if isinstance(self.batches, tuple):
+            listed = [(sp.Rational(size * count, n), size) for size, count in self.batches]
+        else:
+            listed = [(_ONE, n)]
+        if self.unshuffled:
+            listed = [(self.unshuffled, 1), *(((1 - self.unshuffled) * w, m) for w, m in listed)]
+        return tuple((w, m) for w, m in listed if w)
+
+    def worlds(self) -> tuple[tuple[sp.Rational, sp.Rational], ...]:
+        """Return with which probability the victim is there in both data sets, for each order of the two."""
+        there = self.present if self.victim_drops else _ONE
+        return ((there, _ZERO), (_ZERO, there)) if self.removal else ((there, there),)
+
+    def triple(self, d: Decomposition, worlds: tuple[sp.Rational, sp.Rational]) -> Decomposition:
+        """Return the triple of a round in which these take part, from that of one in which everyone does.
+
+        Guarantee
+        ---------
+        If, for every n, a triple bounds the divergence of n users of whom everyone takes part, or has it, then the
+        result bounds it, or has it, for n users who take part like this. Proof: docs/proofs/participation.md.
+        """
+        if isinstance(d, LawTriple):
+            return LawTriple(self._law(d.law, worlds), d.pair)
+        if not d.is_listed or d.enclosing_laws is not None:
+            wrong = Problem("the mechanism has too many components to list, or noise among its parts")
+            raise SupportMismatchError("participation", wrong, "take fewer parts, or equal ones")
+        arrives, r = (1 - self.colluding) * self.present, self.leaks
+        masses: dict[tuple[sp.Expr, sp.Expr], sp.Expr] = {}
+
+        def add(ratio0: sp.Expr, ratio1: sp.Expr, mass: sp.Expr) -> None:
+            masses[ratio0, ratio1] = masses.get((ratio0, ratio1), _ZERO) + mass
+
+        if self.seen:
+            for c in d.components:
+                ratio0, ratio1 = (normal(p * x / arrives) for p, x in zip(worlds, c[:2], strict=True))
+                add(ratio0, ratio1, normal(self.seen * c.mass))
+        if worlds != (1, 1) and not self.is_poisson:
+            missing = (1 - self.colluding) * self.dropout
+            add((1 - worlds[0]) / missing, (1 - worlds[1]) / missing, missing)
+        alone = [tuple(p * (1 - r) * x for p, x in zip(worlds, pair, strict=True)) for pair in d.singular]
+        if r:
+            own = [(c.ratio0 * c.mass, c.ratio1 * c.mass) for c in d.components] + list(d.singular)
+            alone += [tuple(normal(p * r * x) for p, x in zip(worlds, pair, strict=True)) for pair in own]
+        components = tuple(Component(r0, r1, normal(m)) for (r0, r1), m in masses.items())
+        return Decomposition(components, tuple((a, b) for a, b in alone if a != 0 or b != 0), d.parameters, d.pair)
+
+    def _law(self, law: Law, worlds: tuple[sp.Rational, sp.Rational]) -> Law:
+        """Return the same for a law that is known by numbers."""
+        arrives, r, seen = (number(x) for x in ((1 - self.colluding) * self.present, self.leaks, self.seen))
+        there = [number(p) for p in worlds]
+
+        def scaled(x: Number, factor: Callable[[], arb]) -> Number:
+            return lambda: x() * factor()
+
+        def in_world(i: int, x: Number, share: Callable[[], arb]) -> Number:
+            return scaled(x, lambda: there[i]() * share())
+
+        ratios = lambda: 1 / arrives()  # noqa: E731
+        atoms = [
+            Atom(in_world(0, a.ratio0, ratios), in_world(1, a.ratio1, ratios), scaled(a.mass, seen)) for a in law.atoms
+        ]
+        if worlds != (1, 1) and not self.is_poisson:
+            missing = (1 - self.colluding) * self.dropout
+            first, second = (number((1 - p) / missing) for p in worlds)
+            atoms.append(Atom(first, second, number(missing)))
+        stays = lambda: 1 - r()  # noqa: E731
+        alone = [(in_world(0, a, stays), in_world(1, b, stays)) for a, b in law.singular]
+        if self.leaks:
+            own = [(scaled(a.ratio0, a.mass), scaled(a.ratio1, a.mass)) for a in law.atoms] + list(law.singular)
+            alone += [(in_world(0, a, r), in_world(1, b, r)) for a, b in own]
+        return Law(tuple(atoms) if self.seen else (), tuple(alone))
+
+    def of(self, part: PairBound) -> Iterator[PairBound]:
+        """Yield what a triple, of a bound or of data sets, says of this setting: one part for each order."""
+        if not is_triple(part):
+            return
+        for worlds in self.worlds():
+            names = tuple(ABSENT if p == 0 else x for x, p in zip(part.pair, worlds, strict=True))
+            found = TakingPart(part, self, worlds, (names[0], names[1]))
+            single = OverPoisson(found) if self.is_poisson else found.itself
+            yield single if self.has_one_number else OverNumbers(single, self)
+
+    @property
+    def has_one_number(self) -> bool:
+        """Whether the victim's report is shuffled among one number of users, or a Poisson number."""
+        return not self.unshuffled and not isinstance(self.batches, tuple)
+
+    def above(self, bound: MaxOverPairs) -> MaxOverPairs:
+        """Return the bound for this setting, from triples that bound the one in which everyone takes part."""
+        table = bound.searched_table
+        if table is not None and len(table.pairs) > _MOST_PARTS:
+            wrong = Problem(f"the table compares {len(table.pairs)} pairs of inputs")
+            raise SupportMismatchError("participation", wrong, f"at most {_MOST_PARTS}, or a family, or sa.PureLDP")
+        return MaxOverPairs.of(self.parts(bound))
+
+    def parts(self, bound: MaxOverPairs) -> tuple[PairBound, ...]:
+        """Return every part of a bound in this setting, in all orders of the data sets."""
+        return tuple(found for part in bound.parts for found in self.of(part))
+
+    def subject(self, subject: Subject) -> Subject:
+        """Return the subject in this setting; itself where everyone takes part.
+
+        Raises SupportMismatchError where the theorems suppose more, or where there is no table for a default report.
+        """
+        if self.default is not None:
+            subject = with_default(subject, self.default)
+        plain = Participation(default=self.default, compared=self.compared, batches=self.batches)
+        if not self.removal and self.has_one_number and replace(self, colluders=0, colluding_share=_ZERO) == plain:
+            return subject
+        (REMOVING if self.removal else PARTICIPATION).check(subject, "participation")
+        return cast(Subject, Participating(subject, self))
+
+    def __repr__(self) -> str:
+        return f"participation({', '.join(f'{k}={v}' for k, v in self._given())})"
+
+    def _given(self) -> Iterator[tuple[str, str]]:
+        for name, usual in vars(Participation()).items():
+            value = getattr(self, name)
+            if value != usual:
+                listed = "{" + ", ".join(f"{a}: {b}" for a, b in value) + "}" if isinstance(value, tuple) else value
+                yield name, repr(value) if isinstance(value, str) else str(listed)
+
+
+def participation(
+    *,
+    dropout: object = 0,
+    colluders: object = 0,
+    colluding_share: object = 0,
+    colluding: object = 0,
+    leaks: object = 0,
+    unshuffled: object = 0,
+    arrivals: str = FIXED,
+    compared: str = REPLACEMENT,
+    victim_drops: bool = False,
+    default: object = None,
+    batches: object = None,
+) -> Participation:
+    """Return who takes part in a round, as ``epsilon``, ``delta``, ``profile`` and the other questions take it.
+
+    ``dropout`` is the probability with which each other user, independently, sends nothing; how many reports arrive is
+    seen. ``victim_drops`` says that the victim does so, too. ``arrivals="poisson"`` makes the number of the other users
+    a Poisson number of mean n.
+
+    Colluders tell the adversary what they sent: ``colluders`` of them by number, at most a part ``colluding_share`` of
+    all users, or each other user with probability ``colluding``. ``leaks`` is the probability with which each report is
+    seen with its sender, the victim's, too; ``unshuffled`` that with which the whole batch is.
+
+    ``batches`` is the number of users in the victim's batch; or a dictionary that says of each size how many batches
+    there are, which is seen; or "drawn", if the shuffler cuts the shuffled reports by itself, which reveals nothing.
+
+    ``compared`` says how two data sets differ: by "replacement" of the victim's input; by "removal" of the report,
+    hidden by a random number of users; or by a "default" report in place of the victim's. That has the law ``default``:
+    "uniform", an input, or a dictionary of the probabilities of messages; other users may send it, too.
+
+    Numbers are probabilities, exactly as written. Raises ArgumentError for those out of range, and for a removal that
+    the number of reports shows.
+
+    >>> import symamp as sa
+    >>> missing = sa.participation(dropout="1/5")
+    >>> sa.delta(sa.RandomizedResponse(k=10, eps0=1), n=1000, eps="0.05", participation=missing).upper
+    0.00022210...
+    """
+    chances = {
+        name: _probability(value, name)
+        for name, value in (
+            ("dropout", dropout),
+            ("colluding_share", colluding_share),
+            ("colluding", colluding),
+            ("leaks", leaks),
+            ("unshuffled", unshuffled),
+        )
+    }
+    for name in ("dropout", "colluding", "colluding_share"):
+        if chances[name] == 1:
+            raise ArgumentError(name, chances[name], "a probability below 1: some other users must take part")
+    _check_word("arrivals", arrivals, (FIXED, POISSON), "the number of users must not depend on the data")
+    _check_word("compared", compared, (REPLACEMENT, REMOVAL, DEFAULT), "the two data sets must differ in one report")
+    if not isinstance(victim_drops, bool):
+        raise ArgumentError("victim_drops", victim_drops, "True or False")
+    if compared == REMOVAL and arrivals == FIXED and chances["dropout"] == 0:
+        seen = Problem("the number of reports shows whether the victim's is there, so that delta is 1")
+        remedy = "give dropout or arrivals='poisson', or take compared='default' or 'replacement'"
+        raise ArgumentError("compared", seen, remedy)
+    if (default is None) == (compared == DEFAULT):
+        told = "its law is not given" if default is None else "it is given, and not compared"
+        raise ArgumentError("default", Problem(told), "give default together with compared='default'")
+    found = Participation(
+        **chances,
+        colluders=_number_of(colluders),
+        arrivals=arrivals,
+        compared=compared,
+        victim_drops=victim_drops,
+        default=_default_of(default),
+        batches=_batches_of(batches),
+    )
+    if found.is_poisson and (isinstance(found.batches, int | tuple) or found.colluding_share or found.colluders):
+        raise ArgumentError(
+            "arrivals", Problem("of a Poisson number no batch or share has a size"), "take colluding, or fixed arrivals"
+        )
+    if found.is_poisson and found.unshuffled:
+        raise ArgumentError("unshuffled", Problem("of a Poisson number it has no bound yet"), "take fixed arrivals")
+    if isinstance(found.batches, tuple) and (found.colluding_share or found.colluders):
+        raise ArgumentError(
+            "batches", Problem("it is not known in which batch colluders are"), "take the victim's batch alone"
+        )
+    return found
+
+
+def checked_participation(given: object) -> Participation:
+    """Return who takes part, or raise ArgumentError."""
+    if not isinstance(given, Participation):
+        raise ArgumentError("participation", given, "sa.participation(dropout=...), or None for everyone")
+    return given
+
+
+def _number_of(colluders: object) -> int:
+    try:
+        return 0 if colluders in (0, "0") else users(colluders)
+    except SymampError:
+        wanted = "a number of colluders who are fixed beforehand; who depends on reports or data is not covered"
+        raise ArgumentError("colluders", colluders, wanted) from None
+
+
+def _check_word(name: str, word: object, known: tuple[str, ...], why: str) -> None:
+    if word not in known:
+        raise ArgumentError(name, word, f"one of {', '.join(map(repr, known))}: {why}")
+
+
+def _probability(value: object, name: str) -> sp.Rational:
+    accepted = "a rational number from 0 to 1"
+    found = exact_number(value, name, accepted=accepted)
+    if not found.is_Rational or sign(found) < 0 or sign(1 - found) < 0:
+        raise ArgumentError(name, value, accepted)
+    return found
+
+
+def _default_of(given: object) -> str | tuple[tuple[str, sp.Rational], ...] | None:
+    if given is None or isinstance(given, str):
+        return given
+    if not isinstance(given, Mapping):
+        raise ArgumentError("default", given, "'uniform', an input, or a dictionary of the probabilities of messages")
+    found = tuple((str(y), _probability(p, "default")) for y, p in given.items())
+    if sum(p for _, p in found) != 1:
+        raise ArgumentError("default", given, "probabilities that sum to 1")
+    return found
+
+
+def _batches_of(given: object) -> int | str | tuple[tuple[int, int], ...] | None:
+    if given is None or given == DRAWN:
+        return None if given is None else DRAWN
+    if isinstance(given, Mapping):
+        if not 0 < len(given) <= _MOST_BATCHES:
+            raise ArgumentError("batches", f"{len(given)} sizes", f"from 1 to {_MOST_BATCHES} sizes")
+        return tuple(sorted((users(size), users(count)) for size, count in given.items()))
+    try:
+        return users(given)
+    except SymampError:
+        wanted = "the users of the victim's batch, {users: number of batches}, or 'drawn'; data must not decide them"
+        raise ArgumentError("batches", given, wanted) from None
+
+
+def with_default(subject: Subject, default: str | tuple[tuple[str, sp.Rational], ...]) -> FiniteMechanism:
+    """Return the table in which the default report is an input, compared with every other one.
+
+    Raises SupportMismatchError for a mechanism without a table, ArgumentError for a law on other messages.
+    """
+    table: Any = subject if isinstance(subject, FiniteMechanism) else None
+    if table is None and subject.mechanism is not None and hasattr(subject.mechanism, "table"):
+        table = subject.mechanism.table()
+    if not isinstance(table, FiniteMechanism) or table.numeric is None or not table.compares_all:
+        told = Problem(f"{subject!r} is no table of numbers in which any two inputs are compared")
+        raise SupportMismatchError("default", told, "give a table, or a small family")
+    inputs, messages = table.inputs, table.messages
+    if isinstance(default, str) and default in inputs:
+        return table.near([(x, default) for x in inputs if x != default])
+    if isinstance(default, str) and default != "uniform":
+        raise ArgumentError("default", default, f"'uniform' or an input, one of {', '.join(inputs[:8])}")
+    law = dict.fromkeys(messages, sp.Rational(1, len(messages))) if isinstance(default, str) else dict(default)
+    if not set(law) <= set(messages):
+        raise ArgumentError("default", sorted(set(law) - set(messages)), f"messages such as {messages[0]}")
+    if DEFAULT_INPUT in inputs:
+        raise ArgumentError("default", Problem("an input has this name"), "rename the input")
+    rows: dict[str, dict[str, Any]] = {
+        x: dict(zip(messages, row, strict=True)) for x, row in zip(inputs, table.rows, strict=True)
+    }
+    rows[DEFAULT_INPUT] = {y: law.get(y, _ZERO) for y in messages}
+    return FiniteMechanism(rows, name=table.name).near([(x, DEFAULT_INPUT) for x in inputs])
+
+
+# ------------------------------------------------------ The subject of a question in this setting: bounds ask it as one
+
+
+@dataclass(frozen=True, repr=False)
+class Participating(SubjectBase):
+    """What all users run, and who takes part. Bounds and data sets are those of what is run, seen through the latter.
+
+    >>> import symamp as sa
+    >>> from symamp.settings.question import Question
+    >>> Question.of(sa.PureLDP(eps0=1), 100, None, participation=sa.participation(leaks="1/10")).subject
+    PureLDP(eps0=1), participation(leaks=1/10)
+    """
+
+    base: Subject
+    participation: Participation
+
+    @property
+    def randomizers(self) -> tuple[Subject, ...]:
+        """What all users run."""
+        return self.base.randomizers
+
+    @property
+    def takes_part(self) -> sp.Rational:
+        """The probability with which another user's message is there."""
+        return self.participation.present
+
+    @property
+    def shuffled(self) -> str:  # type: ignore[override]
+        """What the shuffler permutes."""
+        return self.base.shuffled
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The symbols that are still free."""
+        return self.base.parameters
+
+    @property
+    def compares_all(self) -> bool:
+        """Whether any two inputs are compared."""
+        return self.base.compares_all
+
+    def local_ratio(self) -> sp.Expr:
+        """Return e^eps0 of what users run."""
+        return self.base.local_ratio()
+
+    def compared_ratio(self) -> sp.Expr:
+        """Return the same for the two inputs that are compared; ``oo`` where a report may be missing."""
+        return sp.oo if self.participation.removal else self.base.compared_ratio()
+
+    def members(self) -> tuple[Mechanism, ...]:
+        """Return mechanisms whose lower bounds hold for what users run."""
+        return self.base.members()
+
+    def degradation(self) -> str | None:
+        """Return why privacy can only fall as the parameter eps0 grows: each report is processed by itself."""
+        return self.base.degradation()
+
+    def variation_ratio(self) -> VariationRatio:
+        """Return (p, beta, q) of what users run."""
+        return self.base.variation_ratio()
+
+    def at(self, **values: object) -> Participating:
+        """Return the same with numbers for parameters."""
+        return replace(self, base=cast(Any, self.base).at(**values))
+
+    def key(self) -> tuple[object, ...]:
+        """What users run, and who takes part."""
+        return "participating", self.base, repr(self.participation)
+
+    def __repr__(self) -> str:
+        return f"{self.base!r}, {self.participation!r}"
+
+
+# ---------------------------- A triple in this setting: one number of users, a Poisson number, or a mean over numbers
+
+
+@dataclass(frozen=True)
+class TakingPart:
+    """A triple of a round in which everyone takes part, who does, and with which probability the victim is there."""
+
+    base: Reduction
+    participation: Participation
+    worlds: tuple[sp.Rational, sp.Rational]
+    pair: tuple[str, str]
+
+    @cached_property
+    def decomposition(self) -> Decomposition:
+        """The triple, of which A2 may have a null symbol."""
+        found = self.participation.triple(self.base.decomposition, self.worlds)
+        return LawTriple(found.law, self.pair) if isinstance(found, LawTriple) else replace(found, pair=self.pair)
+
+    @property
+    def order(self) -> int:
+        """Which order of the data sets it is."""
+        return self.participation.worlds().index(self.worlds)
+
+    @property
+    def itself(self) -> Seen:
+        """The part of one number of users."""
+        base = self.base
+        return Seen(base.method, base.proof_status, base.source, self.decomposition, base.dataset, base.member, self)
+
+
+@dataclass(frozen=True)
+class Seen(Reduction):
+    """The triple of a round in which not everyone takes part."""
+
+    taking: TakingPart = field(default=None, repr=False)  # type: ignore[assignment]
+
+    @property
+    def has_null(self) -> bool:
+        """True: reports that are missing are the null symbol, of data sets, too."""
+        return True
+
+
+class OfTriple(PairBoundDefaults):
+    """What parts say of themselves that are made of a triple in this setting."""
+
+    taking: TakingPart
+
+    @property
+    def method(self) -> str:
+        """The name of the bound."""
+        return self.taking.base.method
+
+    @property
+    def proof_status(self) -> Any:
+        """What is known of it."""
+        return self.taking.base.proof_status
+
+    @property
+    def source(self) -> str:
+        """Where its theorem is stated."""
+        return self.taking.base.source
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The ordered pair that is compared."""
+        return self.taking.pair
+
+    @property
+    def data_sets(self) -> DataSets:
+        """The data sets, where it is a lower bound."""
+        base = self.taking.base
+        return DataSets(*self.pair, tuple((x, str(w)) for x, w in base.dataset), base.member)
+
+    @property
+    def law(self) -> Law:
+        """The law of the triple."""
+        return law_of(self.taking.decomposition)
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+        raise NotImplementedError
+
+    def rough(self, level: Level, n: int, settings: Settings) -> float:
+        """Return a cheaper estimate."""
+        return self.log_estimate(level, n, settings.rough)
+
+    def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
+        """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
+        top = largest_epsilon(self.law)
+        if top == inf and self._log_limit(n) > log_delta:
+            return inf
+        return estimate_root(
+            lambda eps: self.log_estimate(Level.of_float(eps), n, settings),
+            lambda eps: self.rough(Level.of_float(eps), n, settings),
+            n,
+            log_delta,
+            settings,
+            top,
+            start,
+        )
+
+    def _log_limit(self, n: int) -> float:
+        with at_precision(128):
+            found = self.limit(n)
+            return float(found.log()) if found > 0 else -inf
+
+
+@dataclass(frozen=True)
+class OverPoisson(OfTriple):
+    """A Poisson number of other users, of mean n: E[(S + shift)_+]/n, S the sum of a Poisson number of copies of G.
+
+    ``shift`` is what there is without the victim's report, n ((1 - p0) - e^eps (1 - p1)).
+    """
+
+    taking: TakingPart
+
+    @property
+    def signature(self) -> Hashable:
+        """The triple, and when the victim is there."""
+        return "poisson", self.taking.decomposition.fingerprint, self.taking.worlds
+
+    def source_at(self, level: Level, n: int) -> PoissonSource:
+        """Return the law of G, the mean number, and the shift."""
+        first, second = (number(1 - p) for p in self.taking.worlds)
+        return PoissonSource(
+            lambda: ball_gparv(self.law, level), n, lambda: n * (first() - level.exponential() * second())
+        )
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+        return _estimated(settings.limits, self, level, n, settings.rough if settings.limits.is_spent() else settings)
+
+    def rough(self, level: Level, n: int, settings: Settings) -> float:
+        """Return the saddle-point approximation."""
+        return self._with_singular(approximate_log_poisson(self.source_at(level, n)) - log(n), level)
+
+    @property
+    def gap_floor(self) -> float:
+        """What a kernel does with some thousand frequencies; no other way to add a Poisson number is tried."""
+        return _POISSON_GAP
+
+    def _with_singular(self, log_value: float, level: Level) -> float:
+        with at_precision(128):
+            alone = float(ball_gparv(self.law, level).singular)
+        value = (exp(log_value) if log_value > -700.0 else 0.0) + alone
+        return log(value) if alone > 0.0 else log_value
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the divergence.
+
+        Guarantee
+        ---------
+        The divergence for a Poisson number of other users lies between the outer ends.
+        Proof: docs/proofs/participation.md, section 3.
+        """
+        source = self.source_at(level, n)
+        found = enclose_poisson(source, replace(settings, gap=max(settings.gap, self.gap_floor)))
+        with at_precision(max(found.precision, starting_precision(n, settings.gap))):
+            alone = source.law().singular
+            return replace(found, lower=found.lower / n + alone, upper=found.upper / n + alone)
+
+    def limit(self, n: int) -> arb:
+        """Return a ball around the limit of the divergence as eps grows."""
+        law, (first, second) = self.law, self.taking.worlds
+        revealed = total([a() for a, b in law.singular if b().is_zero()])
+        if second != 1:  # whatever the others send, the victim may not be there
+            return revealed
+        alone = total([a.mass() * a.ratio0() for a in law.atoms if a.ratio1().is_zero()])
+        others = total([a.mass() for a in law.atoms if not a.ratio1().is_zero()])
+        return (alone + number(1 - first)()) * (-n * others).exp() + revealed
+
+
+@kept(maxsize=4096)
+def _estimated(limits: Limits, part: OverPoisson, level: Level, n: int, settings: Settings) -> float:
+    aimed = replace(settings.under(limits), gap=max(settings.gap, part.gap_floor))
+    return part._with_singular(estimate_log_poisson(part.source_at(level, n), aimed) - log(n), level)
+
+
+@dataclass(frozen=True)
+class OverNumbers(OfTriple):
+    """The mean of the divergences over several numbers of users."""
+
+    single: Any  # a part of one number of users: Seen
+    over: Participation
+
+    @property
+    def taking(self) -> TakingPart:  # type: ignore[override]
+        """The triple in this setting."""
+        found: TakingPart = self.single.taking
+        return found
+
+    @property
+    def signature(self) -> Hashable:
+        """That of one number, and the numbers."""
+        return "numbers", self.single.signature, self.over
+
+    def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
+        """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
+        value = sum(float(w) * exp(self.single.log_estimate(level, m, settings)) for w, m in self.over.numbers(n))
+        return log(value) if value > 0.0 else -inf
+
+    def each(self, level: Level, n: int, settings: Settings) -> list[tuple[sp.Rational, int, Enclosure]]:
+        """Return the enclosure for each number of users, with its weight."""
+        return [(w, m, self.single.enclose(level, m, settings)) for w, m in self.over.numbers(n)]
+
+    def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
+        """Return a certified enclosure of the divergence.
+
+        Guarantee
+        ---------
+        The mean of the divergences lies between the outer ends. Proof: docs/proofs/participation.md, section 5.
+        """
+        found = self.each(level, n, settings)
+        bits = max(e.precision for *_, e in found)
+        with at_precision(bits + 32):
+            lower, upper = (
+                total([number(w)() * x for (w, *_), x in zip(found, side, strict=True)])
+                for side in ([e.lower for *_, e in found], [e.upper for *_, e in found])
+            )
+            return Enclosure(lower, upper, "mean over numbers of users", bits)
+
+    def limit(self, n: int) -> arb:
+        """Return a ball around the limit of the divergence as eps grows."""
+        return total([number(w)() * self.single.limit(m) for w, m in self.over.numbers(n)])

@@ -1,0 +1,302 @@
+"""Who takes part: numbers, exact fractions, refusals, certificates and the command line."""
+
+import copy
+import json
+import math
+from fractions import Fraction
+
+import pytest
+from command import run
+from oracle.world import ABSENT, AnyTwo, Group, OthersLost, Removed, Truth, World
+
+import symamp as sa
+from symamp.errors import SymampError
+from symamp.verifier import verify
+from tests.oracle.test_participation import response
+from tests.worlds.ask import ends
+
+F = Fraction
+TEN = sa.RandomizedResponse(k=10, eps0=1)
+E = F(13, 10)
+LEVEL = "log(13/10)"
+
+
+def asked(n=1000, eps="0.05", mechanism=TEN, method="blanket", **who):
+    return sa.delta(mechanism, n=n, eps=eps, method=method, participation=sa.participation(**who))
+
+
+LOST = {"dropout": "1/5"}
+POISSON = {"arrivals": "poisson"}
+REMOVAL = {"compared": "removal"}
+VALUES = {  # blanket triple, eps = 0.05, n = 1000
+    "lost": (LOST, 2.2210652025e-4),
+    "Poisson": (LOST | POISSON, 2.2262891738e-4),
+    "leaks": ({"leaks": "1/10"}, 0.01436126931),
+    "removal": (LOST | REMOVAL, 0.01424397105),
+    "removal, the victim may drop out": (LOST | REMOVAL | {"victim_drops": True}, 0.00901183580),
+    "a batch of 100": ({"batches": 100}, 0.01024764453),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_deployment(name):
+    who, value = VALUES[name]
+    answer = asked(**who)
+    assert value == pytest.approx(answer.upper, rel=2e-6)
+    assert answer.bound.lower <= value * (1 + 1e-9)
+    assert 0.98 * value < answer.lower < value
+
+
+def test_a_default_report():
+    law = sa.delta(TEN, n=1000, eps="0.05", participation=sa.participation(compared="default", default="uniform"))
+    assert 2.26e-6 < law.lower <= law.upper < 2.28e-6
+    blanket = asked(compared="default", default="uniform")
+    assert blanket.upper == pytest.approx(2.4258624279e-6, rel=2e-6)
+
+
+def test_the_mean_number_is_no_bound():
+    # 999 others, each there with probability 4/5: 800.2 users in the mean
+    lost = asked(**LOST)
+    assert sa.delta(TEN, n=801, eps="0.05", method="blanket").upper < lost.bound.lower
+    assert sa.delta(TEN, n=800, eps="0.05", method="blanket").upper < lost.bound.lower
+
+
+def truth(k, n, neighbours=None, **words):
+    return Truth(World((Group(n, response(k), neighbours or AnyTwo()),), **words))
+
+
+def holds(answer, found):
+    low, high = ends(answer)
+    assert low <= found <= high
+    return low, high
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_small_cases_enclose_the_truth(k, n):
+    mechanism = sa.RandomizedResponse(k=k, eps0="log(3)")
+    words = ({"takes_part": OthersLost(F(1, 5))}, LOST), ({"leaks": F(1, 10)}, {"leaks": "1/10"})
+    for told, who in words:
+        answer = asked(n, LEVEL, mechanism, None, **who)
+        holds(answer, truth(k, n, **told).delta(E))
+    answer = asked(n, LEVEL, mechanism, None, **LOST, **REMOVAL)
+    holds(answer, truth(k, n, Removed(), takes_part=OthersLost(F(1, 5))).delta(E))
+
+
+def test_data_sets_are_exact():
+    # x0, x1 and x* distinct of three inputs; the lower end is the worst of constant data sets
+    three = sa.RandomizedResponse(k=3, eps0="log(3)")
+    world = truth(3, 3, takes_part=OthersLost(F(1, 5)))
+    others = [[(0, x)] * 2 for x in range(3)]
+    worst = max(world.between([(0, 0), *o], [(0, 1), *o], E) for o in others)
+    low, _ = holds(asked(3, LEVEL, three, None, **LOST), world.delta(E))
+    assert low >= worst - F(1, 10**12)
+    assert world.between([(0, 0), *others[2]], [(0, 1), *others[2]], E) == F(7121, 31250)
+    removed = truth(3, 3, Removed(), takes_part=OthersLost(F(1, 5)))
+    worst = max(removed.between(*pair, E) for o in others for pair in _orders([(0, 0), *o], [(0, ABSENT), *o]))
+    low, _ = holds(asked(3, LEVEL, three, None, **LOST, **REMOVAL), removed.delta(E))
+    assert low >= worst - F(1, 10**12)
+
+
+def _orders(first, second):
+    return (first, second), (second, first)
+
+
+def test_a_poisson_number_is_a_mean_over_numbers():
+    # sum_k P(k) Delta_{k+1}, with each Delta bracketed by itself and the tail at most P(N >= 30)
+    coin, rate = sa.RandomizedResponse(k=2, eps0=1), 3
+    rows = [sa.delta(coin, n=k + 1, eps="0.1", method="blanket").bound for k in range(30)]
+    chances = [math.exp(-rate) * rate**k / math.factorial(k) for k in range(30)]
+    low = sum(p * r.lower for p, r in zip(chances, rows, strict=True)) * (1 - 1e-12)
+    high = (sum(p * r.upper for p, r in zip(chances, rows, strict=True)) + 1e-15) * (1 + 1e-12)
+    found = asked(rate, "0.1", coin, **POISSON)
+    assert found.bound.lower <= high
+    assert low <= found.bound.upper
+    assert found.bound.upper < 1.00001 * high
+
+
+def test_means_over_numbers():
+    both, few, many = asked(batches={100: 5, 500: 1}), asked(batches=100), asked(batches=500)
+    assert both.upper == pytest.approx((few.upper + many.upper) / 2, rel=1e-5)
+    whole = asked(unshuffled="1/100")
+    alone = sa.delta(TEN, n=1, eps="0.05").upper
+    plain = sa.delta(TEN, n=1000, eps="0.05", method="blanket").upper
+    assert whole.upper == pytest.approx(alone / 100 + 0.99 * plain, rel=1e-5)
+
+
+@pytest.mark.parametrize("who", [{"batches": "drawn"}, {"dropout": 0}, {"colluders": 0}])
+def test_what_changes_nothing(who):
+    assert asked(**who).upper == sa.delta(TEN, n=1000, eps="0.05", method="blanket").upper
+
+
+def test_colluders():
+    plain = sa.delta(TEN, n=900, eps="0.05", method="blanket").upper
+    assert asked(colluders=100).upper == asked(colluding_share="1/10").upper == plain
+    assert asked(colluding="1/5").upper == asked(**LOST).upper
+    assert asked(colluders=100).n == 900
+
+
+def test_who_takes_part_composes_with_what_is_there():
+    lost = sa.participation(dropout="1/5", leaks="1/100")
+    joint = sa.delta(sa.joint([TEN, TEN]), n=1000, eps="0.05", participation=lost)
+    assert 0 < joint.lower <= joint.upper < 1.1 * joint.lower
+    noise = sa.delta(sa.Laplace(eps0=1), n=1000, eps="0.05", participation=lost)
+    assert 0 < noise.lower <= noise.upper
+    budget = sa.delta(sa.PureLDP(eps0=1), n=1000, eps="0.05", participation=lost)
+    assert noise.upper < budget.upper
+    coin = sa.RandomizedResponse(k=2, eps0=1)
+    profile = sa.profile(coin, n=10, participation=sa.participation(dropout="1/5"))
+    assert profile.delta("0.1").upper < profile.rounds(2).delta("0.1", gap=0.05).lower
+
+
+def test_inverse_questions():
+    who = sa.participation(dropout="1/5", colluders=50)
+    found = sa.least_n(TEN, eps="0.1", delta="1e-6", participation=who)
+    assert sa.delta(TEN, n=found.upper, eps="0.1", participation=who).upper <= 1e-6
+    assert sa.delta(TEN, n=found.lower - 1, eps="0.1", participation=who).lower > 1e-6
+    family = sa.RandomizedResponse(k=10)
+    largest = sa.largest_eps0(family, n=1000, eps="0.1", delta="1e-6", participation=sa.participation(dropout="1/5"))
+    assert largest.upper < sa.largest_eps0(family, n=1000, eps="0.1", delta="1e-6").lower
+    assert "participation" in largest.subject
+
+
+def test_compare_shows_bounds_that_are_triples():
+    table = sa.compare(TEN, n=1000, eps="0.05", participation=sa.participation(dropout="1/5"))
+    assert {row.name for row in table.rows} >= {"blanket", "generic", "data_set"}
+    assert "all_data_sets" not in {row.name for row in table.rows}
+    assert not table.refuted
+
+
+REFUSED = [
+    ({"dropout": 1}, "below 1"),
+    ({"dropout": "-1/5"}, "from 0 to 1"),
+    ({"leaks": "11/10"}, "from 0 to 1"),
+    ({"dropout": "sqrt(1/2)"}, "rational"),
+    ({"compared": "removal"}, "give dropout or arrivals='poisson'"),
+    ({"compared": "removal", "leaks": "1/10"}, "delta is 1"),
+    ({"arrivals": "as the data say"}, "must not depend on the data"),
+    ({"colluders": "those who saw the reports"}, "fixed beforehand"),
+    ({"batches": "by their data"}, "data must not decide"),
+    ({"compared": "default"}, "give default together"),
+    ({"default": "uniform"}, "give default together"),
+    ({"compared": "default", "default": {"0": "1/2"}}, "sum to 1"),
+    ({"compared": "deletion"}, "differ in one report"),
+    ({"arrivals": "poisson", "batches": 10}, "take colluding"),
+    ({"batches": {10: 10}, "colluders": 3}, "victim's batch alone"),
+]
+
+
+@pytest.mark.parametrize(("who", "remedy"), REFUSED)
+def test_refusals(who, remedy):
+    with pytest.raises(SymampError, match=remedy.replace("(", r"\(")):
+        sa.participation(**who)
+
+
+def test_refusals_of_questions():
+    lost = sa.participation(dropout="1/5")
+    crowd = sa.heterogeneous([(5, TEN)], shuffled="messages")
+    for call, remedy in (
+        (lambda: sa.delta(TEN, n="800.2", eps="0.05", participation=lost), "an integer"),
+        (lambda: sa.delta(TEN, n=10, eps="0.05", participation="1/5"), "sa.participation"),
+        (lambda: sa.delta(TEN, n=10, eps="0.05", participation=sa.participation(colluders=10)), "fewer than the users"),
+        (lambda: sa.delta(TEN, n=10, eps="0.05", participation=sa.participation(batches={4: 2})), "8, the users"),
+        (lambda: sa.delta(TEN, n=10, eps="0.05", method="all_data_sets", participation=lost), "leave out the method"),
+        (lambda: sa.delta(crowd, eps="0.05", participation=lost), "honest="),
+        (lambda: sa.profile(TEN, n=10, participation=lost).sampled(n=10, of=20), "leave out one"),
+    ):
+        with pytest.raises(SymampError, match=remedy):
+            call()
+    rows = {"0": ("3/4", "1/4"), "1": ("1/2", "1/2"), "2": ("1/4", "3/4")}
+    near = sa.FiniteMechanism({x: dict(zip("ab", row, strict=True)) for x, row in rows.items()}).near(1)
+    with pytest.raises(SymampError, match="any two inputs are compared"):
+        sa.delta(near, n=10, eps=0, participation=sa.participation(**LOST, **REMOVAL))
+    with pytest.raises(SymampError, match="two inputs are compared"):
+        sa.delta(TEN, n=10, eps=0, method="two_level", participation=sa.participation(**LOST, **REMOVAL))
+
+
+# --- certificates
+
+CERTIFIED = {
+    "lost": LOST,
+    "Poisson": LOST | POISSON,
+    "leaks": {"leaks": "1/10"},
+    "removal": LOST | REMOVAL,
+    "Poisson removal": LOST | POISSON | REMOVAL | {"leaks": "1/100", "colluding": "1/10", "victim_drops": True},
+    "batches": {"batches": {100: 5, 500: 1}},
+    "colluders": {"colluders": 100, "colluding": "1/10"},
+}
+OTHERS = {
+    "a budget": sa.PureLDP(eps0=1),
+    "a table": sa.FiniteMechanism([["1/2", "1/4", "1/4"], ["1/3", "1/3", "1/3"], ["1/6", "1/2", "1/3"]]),
+    "unary encoding": sa.UnaryEncoding.oue(D=8, eps0=1),
+}
+
+
+def certificates(who, mechanism=TEN):
+    taking = sa.participation(**who)
+    yield sa.delta(mechanism, n=1000, eps="0.05", participation=taking).certificate()
+    yield sa.epsilon(mechanism, n=1000, delta="0.015", participation=taking).certificate()
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_certificates(name):
+    for data in certificates(CERTIFIED[name]):
+        found = verify(json.dumps(data))
+        assert found.status == "valid", found.reason
+        assert not any("Every user takes part" in line for line in found.supposed)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_certificates_of_other_mechanisms(name):
+    for who in (LOST, LOST | REMOVAL):
+        for data in certificates(who, OTHERS[name]):
+            assert verify(json.dumps(data)).status == "valid"
+
+
+def _changed(data, **entries):
+    other = copy.deepcopy(data)
+    other["settings"][0]["participation"] |= entries
+    return verify(json.dumps(other)).status
+
+
+def test_forged_certificates():
+    """Each change makes the claim false: the evidence does not prove it."""
+    lost, leak, removal, poisson = (
+        sa.delta(TEN, n=1000, eps="0.05", participation=sa.participation(**who)).certificate()
+        for who in (LOST, {"leaks": "1/10"}, LOST | REMOVAL, LOST | POISSON)
+    )
+    assert _changed(lost) == "valid"
+    for entries in ({"present": "1/2"}, {"honest": "1/2"}, {"leaks": "1/10"}, {"numbers": [["1", 10]]}):
+        assert _changed(lost, **entries) == "invalid"
+    assert _changed(lost, present="6/5") == "invalid"
+    assert _changed(lost, removal=True) == "invalid"
+    assert _changed(leak, leaks="1/5") == "invalid"
+    assert _changed(removal, present="9/10", victim="9/10") == "invalid"
+    assert _changed(removal, present="1") == "invalid"
+    assert _changed(poisson, present="1/2") == "invalid"
+    one_order = copy.deepcopy(removal)
+    one_order["above"]["evidence"] = [e for e in one_order["above"]["evidence"] if e["order"] == 0]
+    assert verify(json.dumps(one_order)).status == "invalid"
+    everyone = copy.deepcopy(lost)
+    del everyone["settings"][0]["participation"]
+    assert verify(json.dumps(everyone)).status == "invalid"  # the lower end
+    plain = sa.delta(sa.FiniteMechanism([["3/4", "1/4"], ["1/4", "3/4"]]), n=5, eps="0.05").certificate()
+    plain["settings"][0]["participation"] = lost["settings"][0]["participation"]
+    assert verify(json.dumps(plain)).status == "invalid"  # histograms are about users who all take part
+
+
+# --- the command line
+
+
+def test_the_command_line(tmp_path, monkeypatch, capsys):
+    words = ["delta", "krr", "--k", "10", "--eps0", "1", "--n", "1000", "--eps", "0.05"]
+    _, out, _ = run(monkeypatch, capsys, *words, "--participation", "dropout=1/5", "--json")
+    assert json.loads(out)["upper"] == asked(method=None, **LOST).upper
+    code, _, told = run(monkeypatch, capsys, *words, "--participation", "drop=1/5")
+    assert code == 2
+    assert "dropout" in told
+    rounds = tmp_path / "rounds.toml"
+    rounds.write_text(
+        '[[round]]\nmechanism = "krr"\nk = 10\neps0 = 1\nn = 1000\nrounds = 2\nparticipation = "dropout=1/5"\n'
+    )
+    assert "dropout=1/5" in run(monkeypatch, capsys, "compose", str(rounds), "--delta", "1e-5")[1]
