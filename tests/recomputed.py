@@ -2,7 +2,6 @@
 
 from functools import reduce
 from itertools import pairwise
-from math import inf
 
 from flint import arb
 
@@ -22,12 +21,11 @@ def recomputed_bound(laws, level, n, evidence, *, mixed=False):
     results = bad_parts(balls, p, n)
     for term, cells in zip(p.terms, evidence.cells, strict=True):
         line = TermBalls(balls, gains, term, p.p_lo, n, 0.0, mixed=mixed)
-        parts, panels = [line.tail(cells.ends[-1], cells.tail_scale).uppers], line.panels(inf)
+        parts = [line.tail(cells.ends[-1], cells.tail_scale).uppers]
         for (lo, hi), scale, slope in zip(pairwise(cells.ends), cells.scales, cells.slopes, strict=True):
             bounds = [line.coarse(lo, hi, scale).uppers]
             if not arb(term.a) * bounds[0][0] < _UNSEEN * reduce(arb.max, results):
-                ways = {None, None if panels is None else panels.on(lo, hi)}
-                bounds += [line.fine(lo, hi, (scale, slope), panel).uppers for panel in ways]
+                bounds.append(line.fine(lo, hi, (scale, slope)).uppers)
             if mixed:  # all classes are bounded in the same way
                 bounds = [min(bounds, key=lambda way: max(float(_least([x])) for x in way))]
             parts.append(tuple(_least(one) for one in zip(*bounds, strict=True)))

@@ -143,17 +143,14 @@ def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tup
     """Return bounds on one integral over u > 0 for each class, cell by cell, each as wide as is sharp enough."""
     top, lobe = REACH / line.term.sigma, line.width
     ends, scales, slopes, results = [0.0], [], [], [arb(0)] * line.count
-    panels, panel, last = line.panels(0.1 * min(slacks)), None, inf
-    size, least = 0.6 * lobe, 1e-3 * lobe
+    size, least, last = 0.6 * lobe, 1e-3 * lobe, inf
     for _ in range(_MOST_CELLS):
         lo = ends[-1]
         hi = min(lo + size, top)
         # Where the integrand matters the cheap bound is not tried.
         bound = line.coarse(lo, hi, most=negligible) if last < _PLAIN * negligible else _NONE
         if not bound.uppers[0] < negligible:
-            if panels is not None and not (panel is not None and hi <= panel.end):
-                panel = panels.panel(lo, hi)
-            bound = line.fine(lo, hi, None, panel) if size <= 2.0 * lobe else _NONE
+            bound = line.fine(lo, hi) if size <= 2.0 * lobe else _NONE
             over = _excess(bound, slacks, negligible)
             if over > 1.0 and size > least:
                 size *= max((_AIM / over) ** 0.25, 0.5)  # a cell's excess grows as the fourth power
