@@ -15,7 +15,7 @@ from scipy.special import gammaln
 
 import symamp as sa
 from symamp.decompositions.listed_laws import check_groups
-from symamp.decompositions.pair_groups import LEAST, PairGroup, Pattern, by_excess, free_sets, lies_below
+from symamp.decompositions.pair_groups import LEAST, NEAR, PairGroup, Pattern, by_excess, free_sets, lies_below
 from symamp.decompositions.randomizer import groups_of
 from symamp.decompositions.to_law import law_of
 from symamp.formulas.normal_form import normal
@@ -190,7 +190,7 @@ def test_the_groups_of_free_sets_cover_cells(c):
     for k in range(1, 12):
         p = min(c, 1 - c) * (LEAST + (1 - LEAST) * sp.Rational(k, 12))
         most = min(c, 1 - c)
-        near = [x for x in (most * LEAST, most, 1 - 2 * c, (1 - c) / 2) if most * LEAST <= x <= most]
+        near = [x for x in (most * LEAST, most * NEAR, most, 1 - 2 * c, (1 - c) / 2) if most * LEAST <= x <= most]
         cell = [*free_sets(c)(max(x for x in near if x <= p)), *free_sets(c)(min(x for x in near if x >= p))]
         for v in free_sets(c)(p):
             assert lies_below(v, cell).x is not None

@@ -23,8 +23,8 @@ from symamp.numbers.linear_programme import Solution, feasible
 from symamp.numbers.rationals import fmpq_of
 
 _ONE, _ZERO = sp.Integer(1), sp.Integer(0)
-LEAST = sp.Rational(1, 4)
-"""The share p, in units of the largest, below which a blanket bounds the pairs. Every choice is valid."""
+LEAST, NEAR = sp.Rational(1, 4), sp.Rational(9, 10)
+"""Ends of the cells of p, in units of the largest: a blanket bounds the pairs below. Every choice is valid."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def groups_by_share(
     Proof: docs/proofs/other_inputs.md.
     """
     least = LEAST * most
-    ends = ordered(map(normal, [least, most, *cuts]))
+    ends = ordered(map(normal, [least, NEAR * most, most, *cuts]))
     ends = [x for x in ends if not is_less(x, least) and not is_less(most, x)]
     groups: list[PairGroup] = []
     for low, high in reversed(list(pairwise(ends))):
@@ -261,14 +261,14 @@ def extreme(patterns: Sequence[Pattern]) -> tuple[Pattern, ...]:
     return tuple(kept)
 
 
-_NEAR = sp.Rational(4, 5)
+_CUT = sp.Rational(3, 4)
 """Sets of more than a third of the messages hide pairs with less p nearly as badly: one cell more, in units of it."""
 
 
 def free_sets_groups(t: sp.Expr, c: sp.Expr) -> tuple[PairGroup, ...]:
     """Return the groups of all pairs of inputs whose sets have share c, nothing else being known of them."""
     most = c if is_less(c, sp.Rational(1, 2)) else 1 - c
-    return groups_by_share(t, c, most, free_sets(c), (1 - 2 * c, (1 - c) / 2, _NEAR * most))
+    return groups_by_share(t, c, most, free_sets(c), (1 - 2 * c, (1 - c) / 2, _CUT * most))
 
 
 def is_less(x: sp.Expr, y: sp.Expr) -> bool:

@@ -14,6 +14,7 @@ from symamp.decompositions.blanket import blanket
 from symamp.decompositions.decomposition import Component
 from symamp.decompositions.pair_groups import (
     LEAST,
+    NEAR,
     PairGroup,
     Pattern,
     antipodal,
@@ -39,7 +40,7 @@ _LARGEST_LISTED, _FEW_SIGNS = 16, 8
 differ by no more than a quarter of the signs have a blanket instead. Every choice is valid."""
 _LARGEST_TOLD_APART = 512
 """Up to this dimension the shares of all pairs are counted."""
-_CELLS = sp.Integer(1), sp.Rational(9, 10), LEAST
+_CELLS = sp.Integer(1), NEAR, LEAST
 """Ends of the cells of p, in units of the largest, that have an excess of their own. Every choice is valid."""
 _LARGEST_COUNTED = 16
 """Up to this dimension the inputs of the others are counted one by one."""

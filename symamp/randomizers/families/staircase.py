@@ -25,7 +25,7 @@ from symamp.randomizers.structures import SlidingWindow
 _HALF = sp.Rational(1, 2)
 
 
-_CUTS = Fraction(0), Fraction(1, 4), Fraction(1)
+_CUTS = Fraction(0), Fraction(1, 4), Fraction(9, 10), Fraction(1)
 """Ends of the cells of distances."""
 _CUTS_PER_UNIT, _MOST_STEPS, _DIGITS = 20, 24, 60
 
