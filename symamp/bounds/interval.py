@@ -40,15 +40,15 @@ _GRID = 2.0**20
 """Places are multiples of 1/_GRID of the interval: exact doubles, as are their mirror images."""
 
 # What is tuned. All grids, boxes and tilts give a bound; these trade time against width. Rules of thumb.
-_ROOM, _OF_MOMENTS = 4e-4, 5e-3
+_ROOM, _OF_MOMENTS = 2e-4, 4.5e-3
 """How far, relatively in epsilon, the bound may be above that of the pair of the ends, for what cells cost; and more,
 in log delta, for what moments do."""
-_FIRST, _NO_WORSE = 0.045, 0.992
+_FIRST, _NO_WORSE = 0.035, 0.992
 """The first cell of other users' inputs, in units of the scale of the noise, which costs 2e-4 of epsilon; how large,
 relatively, the chi-square of an inner input may become by thinning."""
 _MESSAGES = 56
 """About so many messages of the table are evenly spaced; more are nearer to the noise and slower."""
-_SHORTEST, _LONGEST = 0.01, 0.125
+_SHORTEST, _LONGEST = 0.003, 0.125
 """The least and the largest cell of compared inputs, as parts of the interval."""
 _OF_CELL, _OF_REMAINDER = 0.4, 0.04
 """Shares of the room: of a cell of either side, and of the remainder of either side in units of delta."""
@@ -282,7 +282,7 @@ class LaplaceInterval(PairBoundDefaults):
     method: ClassVar[str] = "interval"
     proof_status: ClassVar[ProofStatus] = ProofStatus.PROVED
     source: ClassVar[str] = SOURCE
-    estimate_error: ClassVar[float] = 2e-3
+    estimate_error: ClassVar[float] = 1e-3
 
     @property
     def signature(self) -> Hashable:
