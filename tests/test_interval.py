@@ -225,6 +225,14 @@ def test_ends_are_near_to_each_other(eps0, n, ratio):
     assert 1.0 < answer.upper / answer.lower < ratio
 
 
+def test_it_is_less_than_what_holds_for_every_randomizer():
+    noise, asked = sa.Laplace(eps0="1/10"), {"n": 10**4, "delta": "1e-6"}
+    answer = sa.epsilon(noise, **asked)
+    assert answer.method == "interval"
+    for method in ("worst_pair", "generic_all_data_sets"):
+        assert answer.upper < 0.995 * sa.epsilon(noise, **asked, method=method).upper
+
+
 def test_clipped_noise_has_the_same_bound():
     clipped, plain = (sa.epsilon(m(eps0=2), n=10**4, delta="1e-8") for m in (sa.ClippedLaplace, sa.Laplace))
     assert clipped.method == "interval"
