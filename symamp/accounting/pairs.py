@@ -14,7 +14,7 @@ from flint import arb
 from symamp.accounting.curves import CurvePoints, DominatingPair, Grid, optimistic, pessimistic, points_for
 from symamp.accounting.round import DirectedRound, Round, points_of
 from symamp.bounds.reduction import Reduction
-from symamp.errors import ArgumentError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import total
 from symamp.numbers.dyadic import float_above
@@ -67,6 +67,10 @@ class RoundPairs:
         counts: dict[Round, int] = {}
         for found, count in rounds:
             counts[found] = counts.get(found, 0) + count
+        directions = {r.direction if isinstance(r, DirectedRound) else None for r in counts}
+        if len(directions) > 1:
+            mixed = Problem("they are of different directions")
+            raise ArgumentError("rounds", mixed, "compose each direction by itself, and take the larger answer")
         if not counts or sum(counts.values()) > LARGEST_ROUNDS:
             raise ArgumentError("rounds", sum(counts.values()), f"1 to {LARGEST_ROUNDS} rounds in all")
         return cls(tuple(counts.items()))
@@ -143,8 +147,12 @@ class RoundPairs:
                 for part in (grid.levels(), grid.tail(_TAIL_POINTS if tail else 0, budget_))
             )
             if isinstance(found, DirectedRound):
-                directed = found.points((*levels, *tails), log_delta + log(_BEYOND / self.count), bits)
-                curves.append(RoundCurve(found, count, directed, bits))
+                log_least = log_delta + log(_BEYOND / self.count)
+                sides = []
+                for one, middle in ((found, centre), (found.reversed(), -centre)):
+                    last = min(max(one.end(log_least), left), one.budget)
+                    sides.append(Grid(middle, s, last if tail else min(last, far), points_for(width), even).levels())
+                curves.append(RoundCurve(found, count, found.points(sides[0], sides[1], log_least, bits), bits))
                 continue
             bottom = None if top is None else 1 / top
             if up:

@@ -346,6 +346,9 @@ class DirectedRound(Round):
     rounds are those of the pair of this round: whose bounds they are is for the caller to say.
     """
 
+    direction: str
+    """The name of the order: rounds of different ones are not composed."""
+
     def enclose(self, level: Level, log_least: float) -> tuple[Dyadic, Dyadic]:
         """Return a lower and an upper end of the divergence at a level E >= 1; e^log_least is too small to matter."""
         raise NotImplementedError
@@ -354,19 +357,19 @@ class DirectedRound(Round):
         """Return the round with the other order."""
         raise NotImplementedError
 
-    def points(self, levels: Iterable[fmpq], log_least: float, bits: int) -> CurvePoints:
-        """Return enclosures at levels E >= 1 and, from the other order, at 1/E."""
-        levels, other = tuple(levels), self.reversed()
-        right, left = (
-            descend(
-                levels,
-                lambda e, r=r: CurvePoint.of_ends(e, *r.enclose(level_at(e), log_least)).floored(bits),  # type: ignore[misc]
-                _POINT.gap,
-            )
-            for r in (self, other)
-        )
-        reflected = tuple(p.reflected() for p in left[::-1] if p.level > 1)
-        return CurvePoints((*reflected, *right), None if other.top is None else 1 / other.top, self.top)
+    def points(self, right: Iterable[fmpq], left: Iterable[fmpq], log_least: float, bits: int) -> CurvePoints:
+        """Return enclosures at levels E >= 1 and, from the other order, at 1/E for others."""
+
+        def found(one: DirectedRound, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+            def point(e: fmpq) -> CurvePoint:
+                return CurvePoint.of_ends(e, *one.enclose(level_at(e), log_least)).floored(bits)
+
+            return descend(tuple(e for e in levels if one.top is None or e < one.top), point, _POINT.gap)
+
+        other = self.reversed()
+        reflected = tuple(p.reflected() for p in found(other, left)[::-1] if p.level > 1)
+        bottom = None if other.top is None else 1 / other.top
+        return CurvePoints((*reflected, *found(self, right)), bottom, self.top)
 
 
 # -------------------- A round that was analysed elsewhere: upper bounds on its privacy profile, taken as they are given
