@@ -84,8 +84,8 @@ class LaplaceTable:
     >>> from symamp.randomizers.noise.distributions import Laplace
     >>> table = LaplaceTable(number(Laplace(eps0=1)["eps0"]), (0.0, 0.25, 0.5, 1.0))
     >>> with at_precision(128):
-    ...     print(sum(table.row(0.25), arb(0)))
-    1.00000000000000
+    ...     print(sum(table.row(0.25), arb(0)).contains(1))
+    True
     """
 
     def __init__(self, length: Number, cuts: Sequence[float]) -> None:
@@ -142,7 +142,7 @@ def others_places(length: float) -> tuple[tuple[float, float], ...]:
     As few places as leave those at the ends the worst: an inner one is hardly harmed by being thinned.
 
     >>> [round(x, 3) for x, _ in others_places(1.0)]
-    [0.0, 0.056, 0.5, 0.944, 1.0]
+    [0.0, 0.035, 0.317, 0.5, 0.683, 0.965, 1.0]
     """
     places = [0.0, _rounded(min(_FIRST / length, 0.5))]
     for _ in range(64):

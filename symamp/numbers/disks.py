@@ -50,7 +50,7 @@ def turns(x: Floats) -> tuple[Floats, Floats]:
     of the modulus, and 2^k < 8 max |x| where k > 0.
 
     >>> [float(v.round(12)[0]) for v in turns(np.array([40.0]))]
-    [-0.666938061652, 0.74511316048]
+    [-0.666938061652, 0.745113160479]
     """
     largest = float(np.max(np.abs(x), initial=0.0, where=np.isfinite(x)))
     k = max(int(np.ceil(np.log2(largest / _NEAR))), 0) if largest > 0.0 else 0
