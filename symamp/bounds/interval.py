@@ -561,5 +561,5 @@ INTERVAL = Bound(
     (*SHUFFLED, LAPLACE),
     interval_bound,
     rank=3,
-    too_costly=lambda subject, level, n, left: n < _LEAST_USERS,
+    too_costly=lambda subject, level, n, patience: n < _LEAST_USERS,
 )
