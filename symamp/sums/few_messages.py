@@ -36,6 +36,8 @@ _FEW = 200
 """Sums of fewer values are not put together."""
 _MOST_BOXES, _MOST_POINTS = 2000, 1e6
 """Boxes that are looked at; points of one evaluation."""
+_PART = 0.6
+"""Of what a question may take: with the rest another bound is found where there are too many boxes."""
 _WIDEST = 0.07
 """A box is evaluated only where so much of all users, or less, is not fixed."""
 _TILTS = np.geomspace(1e-4, 60.0, 48)
@@ -50,6 +52,9 @@ _FIRST = 8.0
 """By so much the bound at the worst composition may be below Chernoff's, in its logarithm, before it is known."""
 _LEAST = -600.0
 """Logarithms of values below this are left to other bounds: doubles would not see parts of them."""
+
+_TINY, _UNTOLD = arb(2) ** -96, arb(2) ** -60
+"""What counts as 0 where kinds are compared, and what that comes to for each user."""
 
 Counts = tuple[int, ...]
 Balls = tuple[tuple[arb, arb], ...]  # values with masses
@@ -102,6 +107,11 @@ def _steps(places: Sequence[float], sums: Sequence[arb]) -> list[tuple[float, ar
     return [(x, step) for x, step in steps if step.upper() > 0]
 
 
+def _place(value: arb) -> int:
+    """Return where a value stands, in units of 2^-140: the same for balls around one number but for bad luck."""
+    return int((value * 2**140 + arb(1) / 3).mid().floor().fmpz())
+
+
 @dataclass(frozen=True)
 class Intervals:
     """Users of whom it is known that each has, with these masses, a value between ``low`` and ``high``."""
@@ -113,21 +123,24 @@ class Intervals:
     @staticmethod
     def of(laws: Sequence[Balls]) -> Intervals:
         """Return intervals for users who have any of these laws, or mixtures: their quantiles go in parallel."""
-        rows = [sorted(law, key=lambda atom: -float(atom[0])) for law in laws]
-        ends = [[sum((m for _, m in row[: k + 1]), arb(0)) for k in range(len(row))] for row in rows]
-        cuts = sorted({(float(c.mid()), i, k) for i, row in enumerate(ends) for k, c in enumerate(row[:-1])})
+        rows = [sorted(law, key=lambda atom: -_place(atom[0])) for law in laws]
+        ends = [[total([m for _, m in row[: k + 1]]) for k in range(len(row))] for row in rows]
+        cuts = sorted((_place(c), i, k) for i, row in enumerate(ends) for k, c in enumerate(row[:-1]))
         place, last, found = [0] * len(rows), arb(0), dict[tuple[float, float], arb]()
         for cut in (*cuts, None):
             here = arb(1) if cut is None else ends[cut[1]][cut[2]]
+            size = (here - last).upper().max(arb(0))
             values = [row[k][0] for row, k in zip(rows, place, strict=True)]
+            if size < _TINY:  # which of two laws goes first is not told
+                size, values = size + _TINY, [v for row in rows for v, _ in row]
             high = max(map(float_above, values))
             interval = (
                 max(min(map(float_below, values)), min(high, 0.0)),
                 high,
             )  # of what is not positive no more counts
-            found[interval] = found.get(interval, arb(0)) + (here - last).upper().max(arb(0))
+            found[interval] = found.get(interval, arb(0)) + size
             if cut is not None:
-                place[cut[1]], last = max(place[cut[1]], cut[2] + 1), here
+                place[cut[1]], last = cut[2] + 1, here
         rows_ = [(*x, float_above(m)) for x, m in found.items() if m > 0]
         return Intervals(*(np.array(column) for column in zip(*rows_, strict=True)))
 
@@ -150,7 +163,7 @@ def _log_moment(values: Floats, masses: Floats, tilt: float) -> float:
 # ----------------------------------------------------- The sums of some users: points (p low, p high, m), with weights
 
 
-class TooManyPoints(Exception):
+class TooManyPointsError(Exception):
     """There are more points than one evaluation may take."""
 
 
@@ -228,7 +241,7 @@ def points_of(users: Intervals, n: int, tilt: float, grid: float, lost: float) -
         share = max(float(shares[k]), _SMALLEST)
         first, last, missed = _range(n, min(share, 1.0), allowed)
         if last > _MOST_COUNT or len(counts) * (last - first + 1) > _MOST_POINTS:
-            raise TooManyPoints
+            raise TooManyPointsError
         left += missed * growth
         growth *= exp(2.0 * tilt * grid)
         rest = rest - share
@@ -298,7 +311,7 @@ def both(one: Points, other: Points, tilt: float, grid: float, lost: float) -> P
     if one is NOBODY or other is NOBODY:
         return other if one is NOBODY else one
     if len(one.weights) * len(other.weights) > _MOST_POINTS:
-        raise TooManyPoints
+        raise TooManyPointsError
     every = np.outer(one.weights, other.weights)
     heavy = every > 0.5 * lost / every.size
     weights, missed = every[heavy], float(every[~heavy].sum()) * (1.0 + _SLACK)
@@ -422,14 +435,14 @@ class Compositions:
         assert box.grid is not None
         try:
             return self._value(box.least, box.most, box.grid, goal) * (1.0 + 10.0 * _SLACK)
-        except TooManyPoints:
+        except TooManyPointsError:
             return inf
 
     def _value(self, least: Counts, most: Counts, grid: int, goal: float) -> float:
         uncertain = self.others - sum(least)
         free = tuple(k for k, (a, b) in enumerate(zip(least, most, strict=True)) if b > a) if uncertain else ()
         points = self._rest(least, free, uncertain, grid)
-        low, high, m, weights = _seen(points, self.tilt, 0.0)
+        _, high, m, weights = _seen(points, self.tilt, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.where(m > 0.0, np.maximum(1.0 - m / high, 0.0), 1.0)
         found = self.gain * (float(weights @ shares) + points.lost * exp(points.log_unit))
@@ -562,14 +575,12 @@ def narrowed(least: Counts, most: Counts, others: int) -> tuple[Counts, Counts] 
     return None if any(a > b for a, b in zip(down, up, strict=True)) else (down, up)
 
 
-# ---------------------------------------------------------------------------- The bound of laws that inputs have, or mix
+# ------------------------------------------------------------------------- The bound of laws that inputs have, or mix
 
 _MOST_KINDS = 4
 """Compositions of more kinds of users are too many."""
 _OTHER_WEIGHTS = (0.3, 0.1, 0.03)
 """What the labels of one kind of users may count, where all others count 1."""
-_TINY, _UNTOLD = arb(2) ** -96, arb(2) ** -60
-"""What counts as 0 where kinds are compared, and what that comes to for each user."""
 
 
 class FewMessages:
@@ -596,7 +607,7 @@ class FewMessages:
     def compositions(self, level: Level, n: int, limits: Any) -> tuple[Compositions, tuple[float, ...]] | None:
         """Return the kinds of users at a level and their weights, None where the theorem does not apply."""
         if (level, n) not in self._found:
-            self._found[level, n] = self._made(level, n, limits)
+            self._found[level, n] = self._made(level, n, limits.until(_PART))
         return self._found[level, n]
 
     def _made(self, level: Level, n: int, limits: Any) -> tuple[Compositions, tuple[float, ...]] | None:
@@ -662,11 +673,6 @@ def _signs(one: BallGparv, other: BallGparv) -> set[int]:
             if not (d.contains(0) and abs(d).upper() < _TINY):
                 found.add(1 if d > 0 else -1 if d < 0 else 0)
     return found
-
-
-def _place(value: arb) -> int:
-    """Return where a value stands, in units of 2^-140: the same for balls around one number but for bad luck."""
-    return int((value * 2**140 + arb(1) / 3).mid().floor().fmpz())
 
 
 def estimate_log_few_messages(known: FewMessages, level: Level, n: int, settings: Settings) -> float:
