@@ -1,6 +1,6 @@
 """symamp: privacy amplification by shuffling, derived as formulas and evaluated with a guarantee."""
 
-from symamp import describe, errors, exact, families
+from symamp import describe, errors, exact, families, training
 from symamp.accounting.composition import Composition
 from symamp.accounting.privacy_profile import (
     GivenProfile,
@@ -51,9 +51,8 @@ from symamp.families import (
 from symamp.formulas.parameter import Parameter
 from symamp.literature.compare import Comparison, compare
 from symamp.questions.answer import Answer
-from symamp.questions.choose import Candidate, Ranking, choose
 from symamp.questions.curve import Curve
-from symamp.questions.inverse import Inverse, largest_eps0, least_n
+from symamp.questions.inverse import Candidate, Inverse, Ranking, choose, largest_eps0, least_n
 from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
 from symamp.questions.profile import delta, epsilon
 from symamp.questions.sweep import Sweep, curve, sweep
@@ -146,6 +145,7 @@ __all__ = [
     "profile",
     "sum_law",
     "sweep",
+    "training",
 ]
 
 

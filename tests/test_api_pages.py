@@ -21,9 +21,10 @@ ERRORS = {n for n, v in vars(sa.errors).items() if isinstance(v, type) and issub
 
 
 def test_every_public_name_is_listed_once():
-    public = {f"symamp.{n}" for n in sa.__all__ if n not in ("describe", "exact", "errors", "families")}
+    public = {f"symamp.{n}" for n in sa.__all__ if n not in ("describe", "exact", "errors", "families", "training")}
     public |= {f"symamp.describe.{n}" for n in sa.describe.__all__ if n not in sa.__all__}
     public |= {f"symamp.families.{n}" for n in sa.families.__all__ if n not in sa.__all__}
+    public |= {f"symamp.training.{n}" for n in sa.training.__all__}
     public |= {f"symamp.exact.{n}" for n in sa.exact.__all__} | {f"symamp.errors.{n}" for n in ERRORS}
     assert sorted(LISTED) == sorted(public)
 

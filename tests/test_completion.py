@@ -11,9 +11,9 @@ OF_MECHANISMS = """at blanket dataset degradation envelope inputs local_epsilon 
 OF_FAMILIES = f"{OF_MECHANISMS} source table values verify"
 OF_NOISE = """at degradation gamma local_epsilon mean_variance message_bits name parameters plot_distribution
     plot_ratios ratio_distribution source support_probabilities values variation_ratio worst_pair"""
-OF_ANSWERS = """as_mpf bound certificate claimed covered dataset decimals digits digits_limited_by gap gap_limited_by
-    gaussian gaussian_place given limited log10_lower log10_upper lower method n pair parameters proof_status quantity
-    rounds source subject tight to_dict upper victims worst_data_set"""
+OF_ANSWERS = """as_mpf bound certificate claimed conjectured covered dataset decimals digits digits_limited_by
+    direction directions gap gap_limited_by gaussian gaussian_place given limited log10_lower log10_upper lower method
+    n pair parameters proof_status quantity rounds source subject tight to_dict upper victims worst_data_set"""
 OF_PROFILES = """curve delta epsilon n renyi rounds sampled subject to_callable to_dict to_dp_accounting to_dp_event
     to_opendp tradeoff"""
 
@@ -33,6 +33,10 @@ SHOWN = {
     "decomposition": (FAMILY.blanket(), "components gamma gparv lambdify pair parameters singular swapped"),
     "envelope": (FAMILY.envelope(), "components lambdify pair parameters plot triples two_level"),
     "profile": (sa.profile(FAMILY, n=1000), OF_PROFILES),
+    "training": (
+        sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=10),
+        "composition conjectured curve delta directions epochs epsilon neighbours rounds text",
+    ),
     "answer": (sa.epsilon(FAMILY, n=1000, delta="1e-6"), OF_ANSWERS),
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.accounting.curves import CurvePoints, DominatingPair, Grid, optimistic, pessimistic, points_for
-from symamp.accounting.round import Round, points_of
+from symamp.accounting.round import DirectedRound, Round, points_of
 from symamp.bounds.reduction import Reduction
 from symamp.errors import ArgumentError, UndecidedOrderError
 from symamp.formulas.order import sign
@@ -142,6 +142,10 @@ class RoundPairs:
                 tuple(e for e in part if top is None or e < top)
                 for part in (grid.levels(), grid.tail(_TAIL_POINTS if tail else 0, budget_))
             )
+            if isinstance(found, DirectedRound):
+                directed = found.points((*levels, *tails), log_delta + log(_BEYOND / self.count), bits)
+                curves.append(RoundCurve(found, count, directed, bits))
+                continue
             bottom = None if top is None else 1 / top
             if up:
                 near, beyond = found.above(levels, effort=effort), found.above(tails, far=True, effort=effort)

@@ -335,6 +335,39 @@ def _descended(law: Law, levels: tuple[fmpq, ...], n: int, bits: int, limits: Li
     return descend(levels, point, settings.gap, limits)
 
 
+# -------------------- A round whose two worlds keep their order: one direction of composition, enclosed from both sides
+
+
+class DirectedRound(Round):
+    """A round with one order of the two worlds, the same in every round, and a divergence that is enclosed.
+
+    Each direction is composed by itself, which is exact where no query can exchange the worlds. Both ends of many
+    rounds are those of the pair of this round: whose bounds they are is for the caller to say.
+    """
+
+    def enclose(self, level: Level, log_least: float) -> tuple[Dyadic, Dyadic]:
+        """Return a lower and an upper end of the divergence at a level E >= 1; e^log_least is too small to matter."""
+        raise NotImplementedError
+
+    def reversed(self) -> DirectedRound:
+        """Return the round with the other order."""
+        raise NotImplementedError
+
+    def points(self, levels: Iterable[fmpq], log_least: float, bits: int) -> CurvePoints:
+        """Return enclosures at levels E >= 1 and, from the other order, at 1/E."""
+        levels, other = tuple(levels), self.reversed()
+        right, left = (
+            descend(
+                levels,
+                lambda e, r=r: CurvePoint.of_ends(e, *r.enclose(level_at(e), log_least)).floored(bits),  # type: ignore[misc]
+                _POINT.gap,
+            )
+            for r in (self, other)
+        )
+        reflected = tuple(p.reflected() for p in left[::-1] if p.level > 1)
+        return CurvePoints((*reflected, *right), None if other.top is None else 1 / other.top, self.top)
+
+
 # -------------------- A round that was analysed elsewhere: upper bounds on its privacy profile, taken as they are given
 
 

@@ -32,8 +32,7 @@ from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.literature.compare import Comparison
 from symamp.literature.compare import compare as compared
 from symamp.numbers.reading import exact_number
-from symamp.questions.choose import choose
-from symamp.questions.inverse import Inverse, largest_eps0, least_n
+from symamp.questions.inverse import Inverse, choose, largest_eps0, least_n
 from symamp.questions.sweep import Sweep, curve, sweep
 from symamp.randomizers.mechanism import UTILITIES
 

@@ -25,8 +25,6 @@ from symamp.randomizers.mechanism import Mechanism
 from symamp.settings.participation import Participation
 from symamp.settings.participation import participation as made_participation
 
-# ------ Arguments of commands: mechanisms with parameters, groups of users, and the options that several commands share
-
 # --- What the words of a command mean: a mechanism and its parameters, looked up before the rest is read, and numbers
 
 _OPTION = re.compile(r"--[A-Za-z]")

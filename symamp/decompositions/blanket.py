@@ -51,8 +51,6 @@ def _put(result: Any, values: Mapping[sp.Symbol, sp.Expr], parameters: tuple[Par
     return put(result, values)
 
 
-# ------------ The optimal (blanket) decomposition and the triple of a data set: exact, read off from orbits of messages
-
 # ---------------------- Infimum and supremum over inputs of the density on one orbit of messages, by proved comparisons
 
 

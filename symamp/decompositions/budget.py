@@ -71,11 +71,9 @@ def _refuse(part: sp.Basic) -> Never:
     raise _NoValueError(part)
 
 
-# ------------------------------- Local budget, variation-ratio parameters and shuffle index of a mechanism, as formulas
+# --------------------------------------------------------------------------- The exact local budget eps0 of a mechanism
 
 _LONG_FRACTION = 1000  # bits from which SymPy is not asked for powers in a fraction: it looks for them in doubles
-
-# --------------------------------------------------------------------------- The exact local budget eps0 of a mechanism
 
 
 @derived

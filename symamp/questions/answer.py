@@ -24,7 +24,7 @@ from symamp.numbers.reading import printable_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.bracket import Bracket, Interval, json_number, outward_decimal
 from symamp.settings.question import Query, Question
-from symamp.settings.rounds import COVERED, Rounds
+from symamp.settings.rounds import Rounds
 
 _LOCAL_BUDGET, _COMPOSITION = "local budget", "composition"
 
@@ -76,8 +76,8 @@ class Answer(Bracket):
     """
 
     _internal_names = (
-        "aimed asked checked evidence_above evidence_below evidence_of_digits gap_of_evidence narrowed of_victims "
-        "proof question worst"
+        "aimed asked checked evidence_above evidence_below evidence_of_digits gap_of_evidence larger narrowed "
+        "of_directions of_victims proof question worst"
     )
 
     question: Question
@@ -91,6 +91,8 @@ class Answer(Bracket):
     limited: bool = False
     evidence_of_digits: tuple[Evidence, ...] = ()
     of_victims: tuple[tuple[int, Interval], ...] = ()
+    of_directions: tuple[tuple[str, Interval], ...] = ()
+    conjectured: Interval | None = None
     gaussian: float | None = None
     aimed: float | None = None
     proof: ProofOfRounds | None = None
@@ -120,6 +122,29 @@ class Answer(Bracket):
             limited=any(answer.limited for answer in victims.values()),
             of_victims=tuple(known.items()),
         )
+
+    @staticmethod
+    def larger(directions: Mapping[str, Answer], about: Rounds) -> Answer:
+        """Return the larger of the answers for directions of one training, each composed by itself.
+
+        The ends are each the larger of all: the truth is the larger of two numbers that are bracketed.
+        """
+        first = max(directions.values(), key=lambda answer: (answer.upper, answer.lower))
+        known = tuple((name, Interval(answer.lower, answer.upper)) for name, answer in directions.items())
+        least = max((answer.least for answer in directions.values()), key=lambda x: (x.below, x.above))
+        bound = Interval(max(x.lower for _, x in known), first.upper)
+        question = replace(first.question, subject=about)
+        return replace(first, question=question, least=least, bound=bound, of_directions=known)
+
+    @property
+    def directions(self) -> dict[str, tuple[float, float]]:
+        """The bracket of each direction of training by its name; empty where there is one question only."""
+        return {name: (found.lower, found.upper) for name, found in self.of_directions}
+
+    @property
+    def direction(self) -> str | None:
+        """The name of the direction with the larger upper end; None without directions."""
+        return max(self.of_directions, key=lambda d: (d[1].upper, d[1].lower))[0] if self.of_directions else None
 
     @property
     def quantity(self) -> str:
@@ -161,7 +186,7 @@ class Answer(Bracket):
     @property
     def covered(self) -> str:
         """What the upper end of many rounds covers, and what it does not; "" for one round."""
-        return COVERED if self.rounds else ""
+        return self.question.subject.covered if self.rounds else ""
 
     @property
     def gaussian_place(self) -> str:
@@ -402,6 +427,10 @@ class Answer(Bracket):
             "dataset": None if self.dataset is None else str(self.dataset),
             "victims": {str(group): [json_number(x) for x in ends] for group, ends in self.victims.items()},
             "parameters": self.parameters,
+            "directions": {name: [json_number(x) for x in ends] for name, ends in self.directions.items()},
+            "conjectured": None
+            if self.conjectured is None
+            else [json_number(self.conjectured.lower), json_number(self.conjectured.upper)],
             "rounds": [{"round": text, "count": count} for text, count in self.rounds],
             "covered": self.covered,
             "gaussian": self.gaussian,
@@ -421,7 +450,9 @@ class Answer(Bracket):
 
     def _said(self) -> str:
         if self.rounds:
-            return self.subject
+            larger = f"; larger: {self.direction}" if len(self.of_directions) > 1 else ""
+            said = f"; conjectured: {self.conjectured}" if self.conjectured is not None else ""
+            return f"{self.subject}{larger}{said}"
         if self.claimed is None:
             return f"{self.method}, {self.proof_status.value}"
         proved = self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET

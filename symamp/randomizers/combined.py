@@ -632,11 +632,12 @@ class Joint(Combined):
 def joint(*mechanisms: Mechanism | Sequence[Mechanism], neighbours: str = "all") -> Mechanism:
     """Return the mechanism in which every user sends all reports at once: one message (R_1(x_1), ..., R_m(x_m)).
 
-    Arguments are mechanisms, or one list of them such as ``[m] * 8``; noise with a finite local budget is one. Equal
-    ones stay cheap; where unequal ones leave too many components, and for noise, some thousand atoms enclose them. The
-    parts' symbols stay symbols, and symbols of one name are one. ``neighbours="one_attribute"`` compares inputs that
-    differ for one part only, "all" any two. Raises ArgumentError for what is no mechanism, or symbols of one name with
-    different ranges, SupportMismatchError for noise with unbounded ratios.
+    Arguments are mechanisms, or one list of them such as ``[m] * 8``; one alone is returned as it is. Noise with a
+    finite local budget is one. Equal ones stay cheap; where unequal ones leave too many components, and for noise, some
+    thousand atoms enclose them. The parts' symbols stay symbols, and symbols of one name are one.
+    ``neighbours="one_attribute"`` compares inputs that differ for one part only, "all" any two. Raises ArgumentError
+    for what is no mechanism, or symbols of one name with different ranges, SupportMismatchError for noise with
+    unbounded ratios.
 
     Guarantee
     ---------
@@ -711,7 +712,8 @@ def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = 
 
     Every part is asked about a value of its own. For one value that all parts are asked about, the upper bounds hold
     as they stand, and lower ones if the data set that is shown holds equal values. Weights are exact numbers that sum
-    to 1; parts of weight 0 are left out. Raises ArgumentError otherwise.
+    to 1; parts of weight 0 are left out and not counted by i, and one part alone is returned as it is. Raises
+    ArgumentError otherwise.
 
     Guarantee
     ---------

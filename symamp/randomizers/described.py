@@ -225,9 +225,6 @@ class _Orbits(DescribedFamily):
     def inputs(self) -> tuple[str, ...]:
         return ("x0", "x1", "x2") if self.data.third and self.count(self.size) > 2 else ("x0", "x1")
 
-    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
-        return tuple(x for x in self.inputs if x not in pair)
-
     def covering_inputs(self, pair: tuple[str, str]) -> tuple[str, ...] | None:
         described = len(self.inputs) > 2 or (bool(self.size) and self[self.size] == 2)
         return (*pair, *self.further_inputs(pair)) if described else None

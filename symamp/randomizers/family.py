@@ -29,13 +29,8 @@ from symamp.randomizers.mechanism import Mechanism
 # -------------------------------------------------------------------- A family's description against its explicit table
 
 
-def verify(family: Mechanism, member: Mechanism, table: FiniteMechanism, swap: Mapping[sp.Expr, sp.Expr]) -> str:
-    """Return one line if what is derived for the family, at the member's sizes, is what its table gives.
-
-    ``swap`` puts the member's values for the family's symbols. Compared are: the family's closed forms with the sizes
-    put in, the member's own components, its local epsilon and the triples of its data sets with one further input.
-    Raises VerificationError otherwise.
-    """
+def _verified(family: Mechanism, member: Mechanism, table: FiniteMechanism, swap: Mapping[sp.Expr, sp.Expr]) -> str:
+    """Return one line if what is derived is what the table gives; ``swap`` puts numbers for the family's symbols."""
     check_probabilities(member)
     for pair in member.pairs():
         expected = blanket(table, pair)
@@ -248,7 +243,7 @@ class Family(Parametrised, Mechanism):
             member = family.at(**dict(size))
             swap = {family.values[name]: member.values[name] for name in family.values}
             table = member.table()
-            lines.append(verify(family, member, table, swap))
+            lines.append(_verified(family, member, table, swap))
             _verify_groups(member, table)
         return tuple(lines)
 

@@ -51,14 +51,7 @@ class NotebookView:
 
     name: str
     parameters: Any  # tuple[Parameter, ...]
-
-    def local_ratio(self) -> sp.Expr:
-        """Return e^eps0."""
-        raise NotImplementedError
-
-    def local_epsilon(self) -> sp.Expr:
-        """Return the local budget eps0."""
-        return sp.log(self.local_ratio())
+    local_epsilon: Any
 
     def _repr_html_(self) -> str:
         free = ", ".join(p.describe() for p in self.parameters)
@@ -207,6 +200,10 @@ class SubjectBase(PublicNames, Utility):
     def compares_all(self) -> bool:
         """Whether any two inputs are compared; otherwise the victim's two inputs are of some pairs only."""
         return True
+
+    def local_epsilon(self) -> sp.Expr:
+        """Return the local budget eps0 of any two inputs, ``oo`` if there is none; ``local_ratio`` says how exact."""
+        return sp.log(self.local_ratio())
 
     def compared_ratio(self) -> sp.Expr:
         """Return the largest ratio of probabilities of two inputs that are compared, ``oo`` if there is none.

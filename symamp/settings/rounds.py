@@ -15,10 +15,13 @@ class Rounds:
     """Adaptive rounds with fresh randomness: each in words, with how often it is run."""
 
     listed: tuple[tuple[str, int], ...]
+    covered: str = COVERED
+    text: str = ""
+    """How all of them are written, if not one by one."""
 
     @property
     def mechanism(self) -> None:
         """The one mechanism that all users run: there is none."""
 
     def __repr__(self) -> str:
-        return " + ".join(f"{count:,} x ({text})" for text, count in self.listed)
+        return self.text or " + ".join(f"{count:,} x ({text})" for text, count in self.listed)

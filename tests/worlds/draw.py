@@ -113,6 +113,20 @@ def runs(rng: Random, depth: int = 0) -> Runs:
     return table(rng, 2, 2)
 
 
+def as_sent(what: Runs) -> Runs:
+    """The same with messages as the package names them, which other users may send too.
+
+    One part alone is that mechanism itself, and parts of weight 0 have no number.
+    """
+    if isinstance(what, Joint):
+        parts = tuple(as_sent(part) for part in what.parts)
+        return parts[0] if len(parts) == 1 else Joint(parts)
+    if isinstance(what, Drawn):
+        drawn = tuple((w, as_sent(part)) for w, part in what.parts if w)
+        return drawn[0][1] if len(drawn) == 1 else Drawn(drawn)
+    return what
+
+
 def parts(rng: Random, depth: int) -> tuple[Runs, ...]:
     """Two parts, rarely one or three; often equal ones, or responses."""
     count = rng.choice((1, 2, 2, 2, 2, 2, 3))
@@ -219,7 +233,7 @@ def _crowd(rng: Random) -> World:
             if rng.random() < 0.8 and any(0 in row for row in what.rows):  # most bounds ask for finite budgets
                 what = response(messages, rng.choice(RATIOS)) if inputs == messages else table(rng, inputs, messages)
         else:
-            what = runs(rng, 1)
+            what = as_sent(runs(rng, 1))
         groups.append(Group(rng.choice((1, 1, 2, 3)), what))
     if rng.random() < 0.2:
         relation = neighbours(rng, groups[0].runs)

@@ -10,8 +10,6 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
 from symamp.randomizers.structures import DisjointCover, with_average
 
-# ------------------------------------- Collision (Wang, Li, Qian, Du, Lin, Yang 2021): sparse vectors hashed to buckets
-
 _ENTRIES = Parameter("s", lower=sp.Integer(1), integer=True)
 _S = _ENTRIES.symbol
 

@@ -431,10 +431,6 @@ class AdditiveNoise(Parametrised, SubjectBase):
     def noise(self) -> Self:
         return self
 
-    def local_epsilon(self) -> sp.Expr:
-        """Return the exact local budget as a formula, ``oo`` if there is none."""
-        return sp.log(self.local_ratio())
-
     def variation_ratio(self) -> VariationRatio:
         """Return (p, beta, q) of Wang (2023): e^eps0, P(abs(Z) < 1/2) and e^eps0."""
         return VariationRatio(self.local_ratio(), 1 - self.gamma(), self.local_ratio())

@@ -322,10 +322,6 @@ class Densities(SubjectBase):
         """Return e^eps0, or a rational number above it by less than 1e-9 of it; ``oo`` if there is none."""
         return self._largest
 
-    def local_epsilon(self) -> sp.Expr:
-        """Return the local budget, or a number just above it."""
-        return sp.log(self.local_ratio())
-
     def variation_ratio(self) -> VariationRatio:
         """Return (p, beta, q) of Wang (2023): e^eps0 = t, (t - 1)/(t + 1), which no total variation exceeds, and t."""
         t = self.local_ratio()

@@ -1,0 +1,350 @@
+"""E(K - T)_+ for a sum T of n nonnegative summands of mean 1, from the Laplace transform of one on a vertical line.
+
+The payoff (K - x)_+ has the transform 1/w^2, and what is folded onto a window is known but for its tails: nothing is
+smoothed, and digits cost bits, not frequencies (docs/proofs/random_allocation.md). T needs no exponential moments.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import count
+from math import ceil, exp, inf, log, log1p, pi, sqrt
+from typing import Protocol
+
+import flint
+import numpy as np
+from flint import acb, acb_poly, arb
+
+from symamp.errors import PrecisionError, Problem
+from symamp.laws.law import Floats, Number
+from symamp.numbers.optional import log_ndtr
+from symamp.numbers.surroundings import at_precision
+
+# What is tuned. Every line gives a bound; these trade time against width.
+MOST_FREQUENCIES, _MOST_COUNTED = 5_000, 1e6
+"""Of one line, and where counting ends. Windows far wider than the deviation of T, as for large and rare values, need
+more."""
+_SPARE_BITS, _ROUGH_BITS = 40, 64
+"""Bits beyond those that the magnitudes say, and those of bounds on what is dropped."""
+_ROUGH_STEP, _ROUGH_REACH, _LARGEST_LOG, _LARGEST_TURN = 0.04, 14.0, 700.0, 4.0
+"""Nodes of a standard normal variable in doubles, for searches, the largest logarithm that they raise, and up to which
+shift a contour is turned."""
+_CHUNK = 32
+"""Coefficients over which Horner's rule goes: each step may cost half a bit."""
+_SHARE, _HALF_DISTANCE, _LONGER = 0.01, 0.5, 1.2
+"""A block of dropped frequencies may cost so much of what all may; how far it goes, in units of what the deviation
+allows; and where dropping is tried again, in units of where it failed."""
+_TURNS, _BETWEEN = (1.0, 3.0, 6.0), 4
+"""Angles, in units of 1/s, of bounds on |phi| far out; and how many blocks are dropped before these are tried again."""
+_TILTS = np.geomspace(1e-4, 1e4, 161)
+"""Tilts that are tried for what is folded from below, in units of the inverse deviation of T or of its mean."""
+
+
+class Summand(Protocol):
+    """The Laplace transform phi(w) = E e^(-wL) of one summand L >= 0 with mean 1, for Re w > 0 and Im w >= 0."""
+
+    def phi(self, w: acb, bits: float) -> acb:
+        """Return phi(w), with an absolute error of about 2^-bits."""
+
+    def rough(self, tilts: Floats) -> Floats:
+        """Return log phi at real tilts, about, in doubles."""
+
+    def rough_modulus(self, w: complex) -> float:
+        """Return about |phi(w)|, in doubles."""
+
+    def rough_tail(self, x: float) -> float:
+        """Return about log E(L - x)_+, in doubles; -inf for what is below them."""
+
+    def square(self, c: arb) -> arb:
+        """Return E[L^2 e^(-cL)], or more."""
+
+    def beyond(self, u: arb) -> arb:
+        """Return a bound on |phi(w)| wherever |w| >= u."""
+
+    @property
+    def variance(self) -> float:
+        """About the variance of L; inf if it has none that is a double."""
+
+
+# ------------------------------------------------------------- The Laplace transform of a lognormal variable of mean 1
+
+
+@dataclass(frozen=True)
+class Lognormal(Summand):
+    """L = exp(Z/s - 1/(2 s^2)), Z standard normal: the likelihood ratio of N(1, s^2) and N(0, s^2) under the second.
+
+    Guarantee
+    ---------
+    The balls contain phi(w), and E[L^2 e^(-cL)], for every w with Re w > 0 and Im w >= 0; ``beyond`` bounds |phi|.
+    Proof: docs/proofs/random_allocation.md, section 3.
+    """
+
+    sigma: Number
+
+    def phi(self, w: acb, bits: float) -> acb:
+        """Return phi(w) by the trapezoidal rule, on a line that is shifted by -i s ``turn``."""
+        with at_precision(_ROUGH_BITS):
+            rough_s, rough_angle = float(self.sigma()), float(w.arg())
+        wanted = log(2.0) * bits
+        # The integrand is bounded in a strip of half width a if the angle that is left and a/s are at most pi/2.
+        a = min(sqrt(2.0 * wanted), rough_s * pi / 2)
+        turned = max(rough_angle + a / rough_s - pi / 2, 0.0) * (1.0 + 1e-9)
+        # All w share the nodes of the largest turn: a/s, which is a quarter of a circle where the strip is narrow.
+        grown = a * a / 2.0
+        with at_precision(int(bits + grown / log(2.0)) + _SPARE_BITS):
+            s, modulus, angle, quarter = self.sigma(), abs(w), w.arg(), arb.pi() / 2
+            turn, width, left = arb(turned), arb(a), angle - arb(turned)
+            if not (left >= 0 and left + width / s <= quarter):
+                turn, width, left = angle, width.min(s * quarter), arb(0)
+            h = 2.0 * pi * a / (a * a / 2.0 + a * a + grown + wanted + 2.0)
+            reach = ceil(sqrt(2.0 * (wanted + grown)) / h) + 1
+            rate = -modulus if left.is_zero() else acb(-modulus * left.cos(), modulus * -left.sin())
+            grid = _grid(self, h, reach, flint.ctx.prec)
+            used = len(grid)
+            if left.is_zero():  # beyond, integrands are below what is aimed at
+                used = bisect_left(grid, float(wanted / modulus), key=lambda node: float(node[1]))
+            terms = [weight * (rate * value).exp() for weight, value in grid[:used]]
+            found = _at(terms, s * turn * h) * acb(0, -s * turn * h * reach).exp()
+            edge = (s * turn * width).cosh() * (width * width / 2).exp()
+            error = 2 * edge / (2 * arb.pi() * width / h).expm1() + (arb(reach) * h / arb(2).sqrt()).erfc()
+            if used < len(grid):
+                error += 2 * (-modulus * grid[used][1]).exp()
+            ball = error.upper() * arb(0, 1)
+            return (s * s * turn * turn / 2).exp() * (found + acb(ball, ball))
+
+    def rough(self, tilts: Floats) -> Floats:
+        """Return log phi at real tilts, about, in doubles."""
+        weights, values = self._rough_nodes
+        with np.errstate(all="ignore"):
+            missing = np.expm1(-np.outer(tilts, values)) @ weights
+            return np.asarray(np.log1p(missing))
+
+    def rough_modulus(self, w: complex) -> float:
+        """Return about |phi(w)|, in doubles."""
+        weights, values = self._rough_nodes
+        s, angle = float(self.sigma()), float(np.angle(w))
+        if s * angle > _LARGEST_TURN:  # then the values are close together, and nothing has to be turned
+            return float(abs(np.exp(-w * values) @ weights))
+        with np.errstate(divide="ignore"):
+            z = s * np.log(values) + 0.5 / s
+        return exp((s * angle) ** 2 / 2.0) * float(abs(np.exp(1j * s * angle * z - abs(w) * values) @ weights))
+
+    def rough_tail(self, x: float) -> float:
+        """Return about log E(L - x)_+ = log(P(Z > z - 1/s) - x P(Z > z)), in doubles, z where L is x."""
+        s = float(self.sigma())
+        z = s * log(x) + 0.5 / s
+        high, low = log_ndtr(1.0 / s - z), log(x) + log_ndtr(-z)
+        return high + log1p(-exp(low - high)) if low < high else -inf
+
+    @cached_property
+    def _rough_nodes(self) -> tuple[Floats, Floats]:
+        with at_precision(_ROUGH_BITS):
+            s = float(self.sigma())
+        h = min(_ROUGH_STEP, s * _ROUGH_STEP)
+        z = np.arange(-_ROUGH_REACH, _ROUGH_REACH, h)
+        values = np.exp(np.minimum(z / s - 0.5 / s**2, _LARGEST_LOG))
+        return h * np.exp(-z * z / 2.0) / sqrt(2.0 * pi), values
+
+    def square(self, c: arb) -> arb:
+        """Return e^(1/s^2) phi(c e^(2/s^2)): L^2 makes the normal variable larger by 2/s."""
+        raised = (1 / self.sigma() ** 2).exp()
+        return (raised * self.phi(acb(c * raised * raised), _ROUGH_BITS).real).min(raised).upper()
+
+    def beyond(self, u: arb) -> arb:
+        """Return the least e^(s^2 a^2/2) phi(u sin a) over some angles a."""
+        s, least = self.sigma(), arb(1)
+        for size in _TURNS:
+            turn = (arb(size) / s).min(arb.pi() / 2)
+            least = least.min((s * s * turn * turn / 2).exp() * self.phi(acb(u * turn.sin()), _ROUGH_BITS).real)
+        return least.upper()
+
+    @cached_property
+    def variance(self) -> float:
+        """e^(1/s^2) - 1."""
+        with at_precision(_ROUGH_BITS):
+            x = (1 / self.sigma() ** 2).expm1()
+            return float(x) if x < 1e300 else inf
+
+
+@lru_cache(maxsize=64)
+def _grid(law: Lognormal, h: float, reach: int, bits: int) -> tuple[tuple[arb, arb], ...]:
+    """Return weights h e^(-z^2/2)/sqrt(2 pi) and values of L at z = -reach h, ..., reach h."""
+    s = law.sigma()
+    scale, start = h / (2 * arb.pi()).sqrt(), -1 / (2 * s * s)
+    places = [arb(h) * k for k in range(-reach, reach + 1)]
+    return tuple((scale * (-z * z / 2).exp(), (z / s + start).exp()) for z in places)
+
+
+# -------------------------------------- A line of frequencies, and what it says of E(K - T)_+ at every K up to a limit
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The line c + iR in steps of 2 pi/W, c = ``tilt``, W = ``window``; a further tilt for what is folded from below.
+
+    ``log_accuracy`` is the logarithm of the error that is aimed at up to K = ``largest``, ``bits`` what it takes.
+    """
+
+    tilt: float
+    window: float
+    further: float
+    log_accuracy: float
+    bits: int
+    largest: float
+
+    @staticmethod
+    def of(summand: Summand, n: int, k: float, log_accuracy: float) -> Plan:
+        """Return a plan for all K up to k, found in doubles: every plan gives a bound."""
+        unit = 1.0 / sqrt(n * min(summand.variance, float(n)))
+        tilts = unit * _TILTS
+        logs = n * summand.rough(tilts)
+        lam = log(n) - log_accuracy
+        with np.errstate(all="ignore"):
+            windows = (lam + tilts * k + logs - 1.0 - np.log(tilts) - log_accuracy) / tilts
+        windows[~(windows > 0.0)] = inf
+        best = int(np.nanargmin(windows))
+        window = min(float(windows[best]), k) if k * tilts[best] > 1.0 else float(windows[best])
+        tilt = lam / window
+        height = tilt * k + float(n * summand.rough(np.array([tilt]))[0]) - 2.0 * log(tilt)
+        bits = (height - log_accuracy) / log(2.0) + log(n) / log(2.0) + _SPARE_BITS
+        return Plan(tilt, window, max(float(tilts[best]), 2.0 * tilt), log_accuracy, max(int(bits), 64), k)
+
+    def frequencies(self, summand: Summand, n: int) -> float:
+        """Return about how many frequencies the line takes, in doubles."""
+        enough = (self.log_accuracy - self.tilt * self.largest) / n
+        step = 2.0 * pi / self.window
+        found = 1.0
+        while summand.rough_modulus(complex(self.tilt, step * found)) > exp(enough - 2.0 * log(step * found) / n):
+            found *= 1.1
+            if found > _MOST_COUNTED:
+                break
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """phi(w)^n/w^2 at w = c + 2 pi i j/W for j = 0, 1, ..., and ``rest``, a bound on the sum over all further j.
+
+    Guarantee
+    ---------
+    ``stop_loss`` returns a ball that contains E(K - T)_+, for every K > 0 and every plan.
+    Proof: docs/proofs/random_allocation.md, sections 2 and 3.
+    """
+
+    summand: Summand
+    n: int
+    plan: Plan
+    values: tuple[acb, ...]
+    rest: arb
+    further: arb
+    """n log phi at the further tilt."""
+
+    @staticmethod
+    def of(summand: Summand, n: int, plan: Plan, most: int = MOST_FREQUENCIES) -> Line:
+        """Return the line. Raises PrecisionError if it needs more than ``most`` frequencies."""
+        with at_precision(plan.bits + 32):
+            c, step = arb(plan.tilt), 2 * arb.pi() / arb(plan.window)
+            values: list[acb] = []
+            target = (arb(plan.log_accuracy) - c * arb(plan.largest)).exp() * arb(plan.window) / 8
+            following, rest = 1, None
+            scale = None
+            while rest is None:
+                if len(values) > most:
+                    told = Problem(f"more than {most} frequencies are needed")
+                    raise PrecisionError("noise", told, "take a larger gap")
+                w = acb(c, step * len(values))
+                value = _power(summand.phi(w, plan.bits), n) / (w * w)
+                values.append(value)
+                scale = scale or abs(value)
+                if len(values) >= following and abs(value) < target:
+                    rest = _rest(summand, n, c, step, len(values), target)
+                    following = ceil(_LONGER * len(values))
+            further = arb(plan.further)
+            return Line(summand, n, plan, tuple(values), rest, n * summand.phi(acb(further), plan.bits).real.log())
+
+    def stop_loss(self, k: arb) -> arb:
+        """Return a ball around E(K - T)_+."""
+        with at_precision(self.plan.bits + 32):
+            n, c, window = self.n, arb(self.plan.tilt), arb(self.plan.window)
+            turned = _at(self.values, 2 * arb.pi() * k / window).real * 2 - self.values[0].real
+            rest = 2 * self.rest.upper() * arb(0, 1)
+            folded = (c * k).exp() / window * (turned + rest)
+            q = (-c * window).exp()
+            known = ((k - n) + window / (1 - q)) * q / (1 - q)
+            unknown = n * q / (1 - q)
+            if not window >= k:
+                other = arb(self.plan.further)
+                peak = (other * k + self.further - 1).exp() / other
+                unknown += peak / ((other - c) * window).expm1()
+            return (folded - known - _from_zero_to(unknown)).max(arb(0))
+
+
+def _at(coefficients: Sequence[arb] | Sequence[acb], angle: arb) -> acb:
+    """Return the polynomial at e^(i angle): by Horner's rule over few coefficients only, as its boxes turn."""
+    x = acb(0, angle).exp()
+    parts = [acb_poly(list(coefficients[i : i + _CHUNK]))(x) for i in range(0, len(coefficients), _CHUNK)]
+    powers = [acb(1), acb(0, angle * _CHUNK).exp()]
+    for k in range(2, len(parts)):
+        powers.append(powers[k // 2] * powers[k - k // 2])
+    found = acb(0)
+    for part, power in zip(parts, powers, strict=False):
+        found += part * power
+    return found
+
+
+def _power(base: acb, n: int) -> acb:
+    return (base.log() * n).exp() if base.real > 0 else base**n
+
+
+def _from_zero_to(bound: arb) -> arb:
+    half = bound.upper() / 2
+    return half + half.upper() * arb(0, 1)
+
+
+def _rest(summand: Summand, n: int, c: arb, step: arb, first: int, target: arb) -> arb | None:
+    """Return a bound on the sum of |phi^n/w^2| over the frequencies from ``first`` on; None if it is above the target.
+
+    Blocks of frequencies are bounded from their middles, as those of kernels are (docs/proofs/kernel_sandwich.md); all
+    beyond some frequency by its modulus alone.
+    """
+    with at_precision(_ROUGH_BITS):
+        mass = summand.phi(acb(c), _ROUGH_BITS).real
+        deviation = (summand.square(c) / mass).sqrt().upper()
+        total = arb(0)
+        for k in count():
+            if k % _BETWEEN == 0:
+                weight = (arb(1) / (first * first) + arb(1) / first) / (step * step)
+                tail = weight * summand.beyond(step * first) ** n
+                if total + tail <= target:
+                    return (total + tail).upper()
+            last, cost = _block(summand, n, c, step, first, mass, deviation, _SHARE * target)
+            total += cost
+            if not total <= target:
+                return None
+            first = last + 1
+    raise AssertionError
+
+
+def _block(
+    summand: Summand, n: int, c: arb, step: arb, first: int, mass: arb, deviation: arb, allowance: arb
+) -> tuple[int, arb]:
+    """Return the last index of a block and a bound on the sum of |phi^n/w^2| over it."""
+
+    def distance(u: arb) -> arb:
+        modulus = abs(summand.phi(acb(c, u), _ROUGH_BITS)) / mass
+        return (1 - modulus * modulus).lower().max(arb(0)).sqrt()
+
+    u = step * first
+    reach = float(_HALF_DISTANCE * distance(u) / deviation)
+    last = first + max(int(2.0 * reach / float(step)), 0)
+    while True:
+        half = step * (last - first) / 2
+        apart = (distance(u + half) - deviation * half).lower().max(arb(0))
+        bound = (mass * (1 - apart * apart).max(arb(0)).sqrt()) ** n
+        cost = (last - first + 1) * bound / (u * u)
+        if last == first or cost <= allowance:
+            return last, cost.upper()
+        last = (first + last) // 2

@@ -1,0 +1,468 @@
+"""One epoch of training as a round: the pair that dominates it, in one direction, enclosed at every level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from math import exp, expm1, inf, log, log1p, sqrt
+
+import numpy as np
+import sympy as sp
+from flint import arb, fmpq
+
+from symamp.accounting.round import DirectedRound, deviation_of
+from symamp.decompositions.to_law import number
+from symamp.errors import PrecisionError
+from symamp.laws.density import SmoothLaw
+from symamp.laws.law import Level
+from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
+from symamp.numbers.optional import brentq
+from symamp.numbers.rationals import rational_of
+from symamp.numbers.surroundings import at_precision
+from symamp.questions.answer import Answer
+from symamp.questions.bracket import Interval
+from symamp.questions.solve import Trial, step_out
+from symamp.settings.question import Query, Question
+from symamp.settings.rounds import Rounds
+from symamp.sums.density import enclose_smooth
+from symamp.sums.divergence import Settings, enclose_divergence
+from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
+from symamp.sums.one_sided import MOST_FREQUENCIES, Line, Plan
+from symamp.training.steps import AnyLaw, Shifts, Step
+
+# What is tuned: how close values are taken, against time. Every value is enclosed whatever these are.
+_FAR_BELOW, _CLOSE = 30.0, 6.0
+"""Of one epoch alone, and of a curve for many: how far below what matters errors are, in the logarithm."""
+_LEAST_LOG, _GRAIN = -30.0, 40.0
+"""The first guess of a delta that is asked for, and to how much laws of cells are shared."""
+_ROOM, _LARGER = 1.02, 1.1
+"""How much farther than an estimate of eps a line of frequencies reaches, and the next one where that fails."""
+_ROUGHER, _SURE = (0.0, 8.0, 16.0), 0.8
+"""By how much larger errors are tried where frequencies are too many, and for what part of the most a line is begun."""
+_GAP_OF_LAWS = Settings(gap=1e-6)
+_WIDTH, _WIDTH_OF_LAWS, _BITS = 1e-11, 1e-3, 192
+"""About the relative widths of enclosures by lines and by laws of cells, and bits of comparisons."""
+
+
+class OneEpoch(DirectedRound):
+    """One epoch in one direction: "remove" has the world with the example first, "add" the one without."""
+
+    direction: str
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, float], tuple[Dyadic, Dyadic]]:
+        return {}
+
+    def enclose(self, level: Level, log_least: float) -> tuple[Dyadic, Dyadic]:
+        """Return a lower and an upper end of the divergence of the pair at a level E >= 1.
+
+        Guarantee
+        ---------
+        D_E of the pair lies between them. Proof: docs/proofs/random_allocation.md.
+        """
+        key = level.text, log_least
+        if key not in self._known:
+            low, high = self.ends(level, log_least)
+            with at_precision(_BITS):
+                self._known[key] = (
+                    max(Dyadic.of(low.lower()), ZERO) if low.is_finite() else ZERO,
+                    min(Dyadic.of(high.upper()), Dyadic(1)) if high.is_finite() else Dyadic(1),
+                )
+        return self._known[key]
+
+    def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
+        """Return balls whose outer ends enclose the divergence."""
+        raise NotImplementedError
+
+    def reversed(self) -> OneEpoch:
+        """Return the other direction."""
+        raise NotImplementedError
+
+    def rough_root(self, log_delta: float) -> float:
+        """Return about the eps at which the divergence is delta; a little too large rather than too small."""
+        raise NotImplementedError
+
+    def end(self, log_delta: float) -> float:
+        """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
+        return self.rough_root(log_delta)
+
+    @cached_property
+    def deviation(self) -> float:
+        """That of the normal loss with the same total variation."""
+        low, high = self.enclose(Level.of_float(0.0), _LEAST_LOG)
+        return deviation_of(max((low.above + high.below) / 2.0, 1e-300))
+
+    def root(self, log_delta: float) -> float:
+        """Return the eps at which the middle of the enclosure is delta, in doubles; 0 if it is less at 0."""
+        log_least, guess = log_delta - _FAR_BELOW, _ROOM * self.rough_root(log_delta)
+        if not self.is_sharp(guess, log_least):
+            return guess / _ROOM
+
+        def miss(eps: float) -> float:
+            low, high = self.enclose(Level.of_float(eps), log_least)
+            with at_precision(_BITS):
+                middle = (low.ball + high.ball) / 2
+                return max(log_of_ball(middle), 4.0 * log_least) - log_delta
+
+        if miss(0.0) <= 0.0:
+            return 0.0
+        top = self.budget
+        high = min(guess, top * (1.0 - 1e-12) if top < inf else inf)
+        while miss(high) > 0.0:
+            if high >= top * (1.0 - 1e-9) or high > LARGEST_EPS:
+                return top
+            high = min(_LARGER * high, top * (1.0 - 1e-12))
+        return brentq(miss, 0.0, high, xtol=1e-300, rtol=1e-14)
+
+    def is_sharp(self, eps: float, log_least: float) -> bool:
+        """Return whether enclosures are so close, and quick, that a root is sought with them."""
+        return True
+
+    @property
+    def width(self) -> float:
+        """About the relative width of enclosures."""
+        return _WIDTH
+
+    def alone(self, query: Query) -> Answer:
+        """Return the bracket for one epoch by itself."""
+        question = Question(Rounds(((self.text, 1),)), 0)
+        if query.quantity == "delta":
+            low, high = self._delta(query.level)
+            return Answer(question, query, low, high, Interval(low.below, high.above))
+        root = self.root(query.log_delta)
+        above = step_out(_Proved(self, query, root, 1))
+        below = step_out(_Proved(self, query, root, -1)) if root > 0.0 else None
+        least = ZERO if below is None else Dyadic.of_float(below[0])
+        most = Dyadic.of_float(min(self.budget, inf if above is None else above[0])) if above or self.top else INFINITE
+        return Answer(question, query, least, most, Interval(least.below, most.above))
+
+    def _delta(self, level: Level) -> tuple[Dyadic, Dyadic]:
+        if self.top is not None:
+            with at_precision(_BITS):
+                if level.exponential() >= arb(self.top):
+                    return ZERO, ZERO
+        log_least = _LEAST_LOG
+        while True:
+            low, high = self.enclose(level, log_least)
+            with at_precision(_BITS):
+                size = log_of_ball(high.ball)
+            if log_least < size - _FAR_BELOW or log_least < _LEAST_LOG_OF_ALL:
+                return low, high
+            log_least = min(size - 1.5 * _FAR_BELOW, 1.5 * log_least)
+
+
+_LEAST_LOG_OF_ALL = -3000.0
+
+
+class _Proved:
+    """One side of the root of a curve: the step outward that balls prove."""
+
+    def __init__(self, epoch: OneEpoch, query: Query, root: float, outward: int) -> None:
+        self.epoch, self.query, self.root, self.outward = epoch, query, root, outward
+        self.width, self.error = epoch.width, epoch.width / 10.0
+        self._log_least = query.log_delta - _FAR_BELOW
+
+    def slope(self, place: float) -> float:
+        """Return about -d log delta/d eps."""
+        other = place * 1.001 or 1e-6
+        logs = []
+        for eps in (place, other):
+            low, high = self.epoch.enclose(Level.of_float(eps), self._log_least)
+            with at_precision(_BITS):
+                logs.append(log_of_ball((low.ball + high.ball) / 2))
+        slope = (logs[0] - logs[1]) / (other - place)
+        return slope if 0.0 < slope < inf else 1.0 / (place or 1e-3)
+
+    def trial(self, place: float) -> Trial[bool]:
+        """Return whether the divergence is proved to be on the side of delta."""
+        low, high = self.epoch.enclose(Level.of_float(place), self._log_least)
+        end = high if self.outward > 0 else low
+        with at_precision(_BITS):
+            size = log_of_ball(end.ball)
+        miss = self.outward * (max(size, -1e6) - self.query.log_delta)
+        proved = high.at_most(self.query.given) if self.outward > 0 else low.exceeds(self.query.given)
+        return Trial(True if proved else None, miss)
+
+
+# -------------------------------------------------------------------- One of t steps, chosen uniformly for each example
+
+
+@dataclass(frozen=True)
+class Allocation(OneEpoch):
+    """1 of ``steps`` steps, messages moved by ``shifts``: the triple at n = steps (Theorem 1)."""
+
+    step: Step
+    steps: int
+    shifts: Shifts
+    direction: str
+    swapped: bool = False
+
+    @property
+    def text(self) -> str:
+        """What the epoch is, in words."""
+        return f"1 of {self.steps:,} steps, {self.step!r}, {self.direction}"
+
+    def reversed(self) -> Allocation:
+        """Return the other direction; by replacement the worlds are alike."""
+        other = {"remove": "add", "add": "remove"}.get(self.direction, self.direction)
+        return replace(self, direction=other, swapped=not self.swapped)
+
+    @cached_property
+    def ratio(self) -> sp.Expr | None:
+        """The largest likelihood ratio of an epoch; None without a limit."""
+        low, high = self.step.ratios
+        if self.shifts != (1, 0, 0):
+            return None
+        found = 1 / low if self.swapped and low != 0 else high if not self.swapped else sp.oo
+        return None if found is sp.oo else found
+
+    @property
+    def width(self) -> float:
+        """About the relative width of enclosures."""
+        return _WIDTH if self._has_line else _WIDTH_OF_LAWS if self.step.ratios[1] is sp.oo else _GAP_OF_LAWS.gap
+
+    @property
+    def _has_line(self) -> bool:
+        return self.step.summand is not None and self.shifts == (1, 0, 0) and self.steps > 1
+
+    def is_sharp(self, eps: float, log_least: float) -> bool:
+        """Return whether a line of frequencies gives enclosures."""
+        return self._has_line and self._by_line(Level.of_float(eps), log_least) is not None
+
+    def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
+        """Return balls whose outer ends enclose the divergence.
+
+        Guarantee
+        ---------
+        They enclose D_E of the pair. Proof: docs/proofs/random_allocation.md.
+        """
+        found = self._by_line(level, log_least) if self._has_line else None
+        return found or self._by_laws(level, log_least)
+
+    def _by_line(self, level: Level, log_least: float) -> tuple[arb, arb] | None:
+        t = self.steps
+        with at_precision(64):
+            e = float(level.exponential())
+        line = line_for(self.step, t, t * e if not self.swapped else float(t), log_least + log(t / e))
+        if line is None:
+            return None
+        with at_precision(line.plan.bits + 32):
+            level_ball = level.exponential()
+            if self.swapped:
+                value = line.stop_loss(t / level_ball) * level_ball / t
+            else:
+                value = (line.stop_loss(t * level_ball) - t * level.exponential_minus_one()) / t
+            return value, value
+
+    def _by_laws(self, level: Level, log_least: float) -> tuple[arb, arb]:
+        ends = []
+        for law in self._laws(log_least):
+            if isinstance(law, SmoothLaw):
+                found = enclose_smooth(law, level, self.steps, _GAP_OF_LAWS)
+            else:
+                found = enclose_divergence(law, level, self.steps, _GAP_OF_LAWS)
+            ends.append(found)
+        return ends[0].lower, ends[-1].upper
+
+    def _laws(self, log_least: float) -> tuple[AnyLaw, ...]:
+        found = self.step.laws(self.shifts, _GRAIN * (log_least // _GRAIN))
+        turned = tuple(law.swapped() if self.swapped else law for law in found)
+        return turned[:1] if found[0] is found[1] else turned
+
+    def rough_root(self, log_delta: float) -> float:
+        """Return about the eps at which the divergence is delta."""
+        if not self._has_line:
+            law = self._laws(log_delta - _FAR_BELOW)[-1]
+            if isinstance(law, SmoothLaw):
+                return _bracketed(self, log_delta)
+            return min(estimate_epsilon(law, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
+        summand, t = self.step.summand, self.steps
+        assert summand is not None
+        sigma = sqrt(t * summand.variance)
+        unit = 1.0 / sqrt(t * min(summand.variance, float(t)))
+        tilts = unit * np.geomspace(1e-4, 1e6, 201)
+        logs = t * summand.rough(tilts) - 1.0 - np.log(tilts)
+
+        def log_value(eps: float) -> float:
+            if self.swapped:
+                with np.errstate(all="ignore"):
+                    return float(np.nanmin(tilts * t * exp(-eps) + logs)) + eps - log(t)
+            x = t * expm1(eps)
+            z = x / sigma if sigma > 0.0 else inf
+            normal = log(sigma) - z * z / 2.0 - log1p(z * z) if z < 1e150 else -inf
+            return float(np.logaddexp(normal, log(t) + summand.rough_tail(1.0 + x))) - log(t)
+
+        high = 1e-3
+        while log_value(high) > log_delta and high < LARGEST_EPS:
+            high *= 1.5
+        return float(brentq(lambda eps: log_value(eps) - log_delta, 0.0, high)) if log_value(0.0) > log_delta else high
+
+
+# --------------------------------------------- The Gaussian mechanism, and one step with Poisson sampling, closed forms
+
+
+@dataclass(frozen=True)
+class NormalRound(OneEpoch):
+    """N(shift, sigma^2) against N(0, sigma^2): the Gaussian mechanism, alike in both directions."""
+
+    sigma: sp.Expr
+    shift: int = 1
+    direction: str = "both"
+
+    @property
+    def text(self) -> str:
+        """What the round is, in words."""
+        return f"Gaussian mechanism, sigma = {self.sigma}, sensitivity {self.shift}"
+
+    @property
+    def ratio(self) -> None:
+        """None: no likelihood ratio is the largest."""
+        return None
+
+    @property
+    def deviation(self) -> float:
+        """The shift over sigma."""
+        with at_precision(64):
+            return float(self.shift / number(self.sigma)())
+
+    def reversed(self) -> NormalRound:
+        """Return the round itself."""
+        return self
+
+    def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
+        """Return the closed form twice.
+
+        Guarantee
+        ---------
+        It is D_E of the two normal laws. Proof: docs/proofs/random_allocation.md, section 6.
+        """
+        with at_precision(_BITS + int(4.0 * abs(log_least))):
+            value = normal_divergence(self.shift / number(self.sigma)(), level.eps(), level.exponential())
+            return value, value
+
+    def rough_root(self, log_delta: float) -> float:
+        """Return an eps at which the divergence is less than delta."""
+        mu = self.deviation
+        return mu * mu / 2.0 + mu * sqrt(-2.0 * log_delta)
+
+
+def normal_divergence(mu: arb, eps: arb, e: arb) -> arb:
+    """Return Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2)."""
+    root = arb(2).sqrt()
+    return (((eps / mu - mu / 2) / root).erfc() - e * ((eps / mu + mu / 2) / root).erfc()) / 2
+
+
+@dataclass(frozen=True)
+class PoissonStep(OneEpoch):
+    """One step in which the example is with probability ``rate``; ``base`` is the step that it certainly is in."""
+
+    base: OneEpoch
+    rate: fmpq
+
+    @property
+    def text(self) -> str:
+        """What the step is, in words."""
+        return f"{self.base.text}, with probability {self.rate}"
+
+    @property
+    def direction(self) -> str:  # type: ignore[override]
+        """That of the base."""
+        return self.base.direction
+
+    @cached_property
+    def ratio(self) -> sp.Expr | None:
+        """1 + rate (ratio - 1) if the example is in the first world, 1/(1 + rate (1/ratio - 1)) if in the second."""
+        rate, ratio = rational_of(self.rate), self.base.ratio
+        if self.direction == "remove":
+            return None if ratio is None else 1 + rate * (ratio - 1)
+        least = sp.S.Zero if ratio is None else 1 / ratio
+        return None if rate == 1 and least == 0 else 1 / (1 - rate * (1 - least))
+
+    def reversed(self) -> PoissonStep:
+        """Return the other direction."""
+        return replace(self, base=self.base.reversed())
+
+    def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
+        """Return the rate times that of the base at 1 + (E - 1)/rate, or the same with the worlds exchanged.
+
+        Guarantee
+        ---------
+        They enclose D_E of the step. Proof: docs/proofs/random_allocation.md, section 6.
+        """
+        inner, factor = self._inside(level)
+        if inner is None:
+            return arb(0), arb(0)
+        low, high = self.base.ends(inner, log_least)
+        with at_precision(_BITS + int(4.0 * abs(log_least))):
+            scale = factor()
+            return low * scale, high * scale
+
+    def _inside(self, level: Level) -> tuple[Level | None, Callable[[], arb]]:
+        """Return the level at which the base is asked, and what its divergence is multiplied by."""
+        rate, e = self.rate, level.rational
+        excess, written = level.exponential_minus_one, level.text
+        if self.direction == "remove":
+            rational = None if e is None else 1 + (e - 1) / rate
+            inner = Level(lambda: (excess() / rate).log1p(), lambda: f"log1p(expm1({written})/({rate}))", rational)
+            return inner, lambda: arb(rate)
+
+        def missing() -> arb:  # (1 - 1/E)/rate; the base is asked at 1/(1 - this), and counts E rate (1 - this) times
+            return excess() / (level.exponential() * rate)
+
+        with at_precision(_BITS):
+            if not missing() < 1:
+                return None, lambda: arb(0)
+        rational = None if e is None else 1 / (1 - (1 - 1 / e) / rate)
+        inner = Level(lambda: -(-missing()).log1p(), lambda: f"-log1p(-(1 - exp(-({written})))/({rate}))", rational)
+        return inner, lambda: level.exponential() * rate * (1 - missing())
+
+    def rough_root(self, log_delta: float) -> float:
+        """Return an eps at which the divergence is less than delta."""
+        rate = float(self.rate.p) / float(self.rate.q)
+        inner = self.base.rough_root(log_delta - log(rate))
+        if self.direction == "remove":
+            return log1p(rate * expm1(min(inner, LARGEST_EPS)))
+        return -log1p(rate * expm1(-inner))
+
+
+def _bracketed(epoch: OneEpoch, log_delta: float) -> float:
+    """Return an eps at which the divergence is less than delta, by doubling."""
+    eps, top = 1e-2, epoch.budget
+    while eps < top:
+        _, high = epoch.enclose(Level.of_float(eps), log_delta - _FAR_BELOW)
+        with at_precision(_BITS):
+            if log_of_ball(high.ball) < log_delta:
+                return eps
+        eps *= 2.0
+    return top
+
+
+@lru_cache(maxsize=256)
+def _lines(step: Step, t: int) -> list[tuple[float, float, Line | None]]:
+    """Return what was tried: up to which K, to which accuracy, and the line, None where it takes too many."""
+    return []
+
+
+def line_for(step: Step, t: int, largest: float, log_accuracy: float) -> Line | None:
+    """Return a line for K up to ``largest``, kept for further questions; None if it takes too many frequencies.
+
+    Where the accuracy takes too many it is as close as it may be.
+    """
+    known, summand = _lines(step, t), step.summand
+    assert summand is not None
+    for reached, wanted, line in known:
+        if line is not None and reached >= largest and wanted <= log_accuracy:
+            return line
+        if line is None and reached <= largest and wanted >= log_accuracy:
+            return None
+    found = None
+    for rougher in _ROUGHER:
+        plan = Plan.of(summand, t, largest * (1.0 + 1e-9), log_accuracy + rougher)
+        if plan.frequencies(summand, t) < _SURE * MOST_FREQUENCIES:
+            with suppress(PrecisionError):
+                found = Line.of(summand, t, plan)
+                break
+    known.append((largest, log_accuracy, found))
+    return found

@@ -1,0 +1,210 @@
+"""Random allocation, shuffled batches and Poisson sampling against exact enumeration and independent quadrature."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb
+from scipy.stats import norm
+
+import symamp as sa
+from symamp.errors import ArgumentError, FormatError, SupportMismatchError
+from symamp.laws.law import Level
+from symamp.numbers.surroundings import at_precision
+from symamp.sums.one_sided import Lognormal
+from symamp.training.rounds import Allocation
+from tests.oracle import training as oracle
+
+WITHOUT, EXAMPLE = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)), (Fraction(1, 6), Fraction(1, 3), Fraction(1, 2))
+LEVEL, EPS = Fraction(13, 10), "log(13/10)"
+STEP = sa.training.TableStep([(str(p), str(q)) for p, q in zip(EXAMPLE, WITHOUT, strict=True)])
+SKEWED = (Fraction(1, 10), Fraction(1, 5), Fraction(7, 10)), (Fraction(2, 5), Fraction(2, 5), Fraction(1, 5))
+
+
+def around(bracket, value):
+    low, high = bracket
+    return low <= value <= high
+
+
+def table(*columns):
+    return sa.training.TableStep([tuple(map(str, row)) for row in zip(*columns, strict=True)])
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+@pytest.mark.parametrize(("example", "without"), [(EXAMPLE, WITHOUT), SKEWED])
+def test_one_of_few_steps_is_what_enumeration_says_in_both_directions(steps, example, without):
+    p, q = oracle.allocation(steps, 1, example, without), oracle.allocation(steps, 0, example, without)
+    found = sa.training.random_allocation(noise=table(example, without), steps=steps).delta(EPS)
+    remove, add = oracle.in_both_directions(p, q, 1, LEVEL)
+    assert around(found.directions["remove"], remove)
+    assert around(found.directions["add"], add)
+    assert around((found.lower, found.upper), max(remove, add))
+    assert found.gap < 1e-6
+    if remove != add:
+        assert found.direction == ("remove" if remove > add else "add")
+
+
+def test_the_larger_direction_may_be_either():
+    noise = sa.training.GaussianStep(sigma=1)
+    names = {sa.training.random_allocation(noise=noise, steps=100).delta(1).direction}
+    for example, without in (SKEWED, SKEWED[::-1]):
+        found = sa.training.random_allocation(noise=table(example, without), steps=3).delta(EPS)
+        names.add(found.direction)
+        assert found.upper == max(high for _, high in found.directions.values())
+    assert names == {"remove", "add"}
+
+
+@pytest.mark.parametrize("steps", [2, 3])
+def test_two_epochs_are_composed_in_each_direction_by_itself(steps):
+    p, q = oracle.allocation(steps, 1, EXAMPLE, WITHOUT), oracle.allocation(steps, 0, EXAMPLE, WITHOUT)
+    found = sa.training.random_allocation(noise=STEP, steps=steps, epochs=2).delta(EPS)
+    remove, add = oracle.in_both_directions(p, q, 2, LEVEL)
+    assert around(found.directions["remove"], remove)
+    assert around(found.directions["add"], add)
+    assert found.gap < 2e-2
+
+
+def test_the_exact_values_of_few_steps():
+    values = {
+        1: (Fraction(17, 60), Fraction(17, 60)),
+        2: (Fraction(67, 360), Fraction(67, 360)),
+        3: (Fraction(31, 270), Fraction(101, 720)),
+    }
+    for steps, (remove, add) in values.items():
+        p, q = oracle.allocation(steps, 1, EXAMPLE, WITHOUT), oracle.allocation(steps, 0, EXAMPLE, WITHOUT)
+        assert oracle.in_both_directions(p, q, 1, LEVEL) == (remove, add)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+def test_replacement_of_an_example(steps):
+    example, without, other = (
+        (Fraction(1, 10), Fraction(3, 10), Fraction(3, 5)),
+        (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)),
+        (Fraction(3, 5), Fraction(3, 10), Fraction(1, 10)),
+    )
+    exact = {1: Fraction(47, 100), 2: Fraction(33, 100), 3: Fraction(101, 400), 4: Fraction(13, 64)}[steps]
+    p, q = (oracle.allocation(steps, 1, x, without) for x in (example, other))
+    assert oracle.divergence(p, q, LEVEL) == exact
+    noise = table(example, without, other)
+    found = sa.training.random_allocation(noise=noise, steps=steps, neighbours="replace").delta(EPS)
+    assert around((found.lower, found.upper), exact)
+    assert found.gap < 1e-6
+
+
+# ------------------------------------------------------------------------------------------------- Normal noise
+
+
+REFERENCE = {
+    (1, 1000): (0.171728684449839, 0.149430954813112),
+    (2, 1000): (0.0592314567763256, 0.0588764022160654),
+    (1, 100): (0.857985976576542, 0.486425089629353),
+    ("0.7", 100): (2.82837108738251, 0.832606069),
+    (4, 10**4): (0.00760059046030627, 0.0075992307),
+    (1, 10**4): (0.0458222273732886, 0.0445124553713829),
+}
+
+
+@pytest.mark.parametrize("case", REFERENCE, ids=str)
+def test_normal_noise_to_ten_digits(case):
+    sigma, steps = case
+    noise = sa.training.GaussianStep(sigma=sigma)
+    found = sa.training.random_allocation(noise=noise, steps=steps).epsilon("1e-6")
+    for (low, high), value in zip((found.directions[x] for x in ("remove", "add")), REFERENCE[case], strict=True):
+        assert high - low < 1e-9 * high
+        assert low == pytest.approx(value, rel=1e-8)
+    assert found.direction == "remove"
+
+
+def test_two_steps_against_a_quadrature_of_the_second_message():
+    e = 1.5
+    kink = np.log(2 * e) + 0.5  # from there on the first message decides alone
+    value = 0.0
+    for start, end in ((-12.0, kink), (kink, 14.0)):
+        x, w = np.polynomial.legendre.leggauss(300)
+        # Near the kink the integrand has a logarithm: more nodes are there.
+        y, jacobian = (kink + (start - kink) * ((1 - x) / 2) ** 3, 1.5 * ((1 - x) / 2) ** 2 * abs(start - kink))
+        if start == kink:
+            y, jacobian = kink + (end - kink) * ((1 + x) / 2), (end - kink) / 2
+        first = np.exp(y - 0.5)
+        rest = 2 * e - first
+        edge = np.where(rest > 0, np.log(np.maximum(rest, 1e-300)) + 0.5, -np.inf)
+        inner = first * norm.sf(edge) + norm.sf(edge - 1) - 2 * e * norm.sf(edge)
+        value += float((w * jacobian * norm.pdf(y) * inner).sum()) / 2
+    found = Allocation(sa.training.GaussianStep(sigma=1), 2, (1, 0, 0), "remove")
+    low, high = found.enclose(Level.of_float(float(np.log(1.5))), -10.0)
+    assert value == pytest.approx(0.17302086679812, rel=1e-10)
+    assert low.below <= value <= high.above
+    assert high.above - low.below < 1e-3
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_cells_of_messages_enclose_what_lines_of_frequencies_say(swapped):
+    round_ = Allocation(sa.training.GaussianStep(sigma=1), 50, (1, 0, 0), "add" if swapped else "remove", swapped)
+    level = Level.of_float(0.5)
+    sharp = round_.enclose(level, -30.0)
+    low, high = round_._by_laws(level, -30.0)
+    with at_precision(128):
+        assert low.lower() <= sharp[0].ball.upper()
+        assert sharp[1].ball.lower() <= high.upper()
+        assert low.lower() > 0.98 * high.upper()
+
+
+@pytest.mark.parametrize("sigma", ["0.3", "1", "20"])
+def test_the_transform_of_a_lognormal_variable(sigma):
+    with at_precision(200):
+        found = Lognormal(lambda: arb(sigma))
+        s = float(sigma)
+        z = np.linspace(-12, 12, 200_001)
+        values, weights = np.exp(z / s - 0.5 / s**2), norm.pdf(z) * (z[1] - z[0])
+        for w in (0.3 + 0j, 0.2 + 0.7j, 0.01 + 2j):
+            ball = found.phi(_complex(w), 60)
+            assert complex(ball) == pytest.approx(complex(weights @ np.exp(-w * values)), abs=1e-3 if s < 1 else 1e-9)
+            assert float(abs(ball.rad())) < 1e-15
+            assert abs(complex(ball)) <= float(found.beyond(arb(abs(w))))
+
+
+def _complex(w):
+    from flint import acb
+
+    return acb(w.real, w.imag)
+
+
+EPOCHS = {2: (0.23793856328, 0.21813806075), 10: (0.54005051121, 0.52217222480)}
+
+
+@pytest.mark.parametrize("epochs", EPOCHS)
+def test_epochs(epochs):
+    noise = sa.training.GaussianStep(sigma=1)
+    found = sa.training.random_allocation(noise=noise, steps=1000, epochs=epochs).epsilon("1e-6", gap=3e-3)
+    assert found.gap < 1e-2
+    for name, value in zip(("remove", "add"), EPOCHS[epochs], strict=True):
+        assert around(found.directions[name], value)
+
+
+# ------------------------------------------------------------------------------------------------- What is refused
+
+
+def test_what_is_refused_says_what_to_ask():
+    noise = sa.training.GaussianStep(sigma=1)
+    ask = sa.training.random_allocation
+    for wrong in (
+        {"steps": 0},
+        {"steps": 2.5},
+        {"steps": True},
+        {"steps": 3, "selected": 4},
+        {"steps": 3, "epochs": 0},
+    ):
+        with pytest.raises(ArgumentError):
+            ask(noise=noise, **wrong)
+    with pytest.raises(ArgumentError, match="neighbours"):
+        ask(noise=noise, steps=3, neighbours="zero_out")
+    with pytest.raises(ArgumentError, match="sigma"):
+        sa.training.GaussianStep(sigma=0)
+    with pytest.raises(ArgumentError, match="noise"):
+        ask(noise=1, steps=3)
+    with pytest.raises(FormatError):
+        sa.training.TableStep([("1/2", "1/2"), ("1/2", "1/3")])
+    with pytest.raises(SupportMismatchError, match="third column"):
+        ask(noise=STEP, steps=3, neighbours="replace").delta(1)
+    with pytest.raises(ArgumentError, match="remove"):
+        ask(noise=noise, steps=3).composition("both")
