@@ -487,6 +487,10 @@ class Combined(Mechanism):
     def _row(self, parts: list[Row]) -> dict[str, sp.Expr]:
         """Return the row of an input from those of its values: {message: probability}, as lists of both."""
 
+    def _message_number(self, sizes: list[int]) -> int:
+        """Return how many messages there are, from the numbers of those of the parts."""
+        return prod(sizes)
+
     def composed_compared_ratio(self) -> sp.Expr | None:
         """Return the largest ratio of a part: one value differs, or the one part that has a choice compares some."""
         return _largest([compared_ratio(p) for p in self.parts], self.parameters)
@@ -512,7 +516,7 @@ class Combined(Mechanism):
         """
         tables = self._tables()
         sizes = [len(t.messages) for t in tables]
-        check_size(prod(len(t.inputs) for t in tables), sum(sizes) if isinstance(self, Parallel) else prod(sizes))
+        check_size(prod(len(t.inputs) for t in tables), self._message_number(sizes))
         rows = [[list(zip(t.messages, row, strict=True)) for row in t.rows] for t in tables]
         labels = [choice_label(choice) for choice in product(*(t.inputs for t in tables))]
         made = dict(zip(labels, (self._row(list(parts)) for parts in product(*rows)), strict=True))
@@ -695,6 +699,9 @@ class Parallel(Combined):
         self, options: Sequence[Sequence[tuple[str, str]]], alone: int | None = None
     ) -> Iterator[tuple[tuple[str, str], ...]]:
         return product(*options)
+
+    def _message_number(self, sizes: list[int]) -> int:
+        return sum(sizes)
 
     def _row(self, parts: list[Row]) -> dict[str, sp.Expr]:
         weighted = enumerate(zip(self.weights, parts, strict=True))
