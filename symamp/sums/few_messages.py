@@ -9,8 +9,8 @@ compositions share one evaluation, and the worst box is halved until it is about
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache, reduce
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, reduce
 from heapq import heappop, heappush
 from math import exp, inf, log, log1p
 from typing import Any
@@ -32,14 +32,16 @@ _GAP, _LEAST_GAP, _MOST_GAP = 0.02, 2e-3, 0.1
 _GRIDS, _LOST = (3e-2, 8e-3, 2e-3), (1e-2, 3e-3, 1e-3)
 """Steps of the grid on which values are put together, in units of what all users gain, from a first evaluation of a box
 to the last; and how much of the value may be left out."""
+_STEPS = 20.0
+"""The same in units of the inverse tilt: probabilities change by e within one of these."""
 _FEW = 200
 """Sums of fewer values are not put together."""
 _MOST_BOXES, _MOST_POINTS = 2000, 1e6
 """Boxes that are looked at; points of one evaluation."""
 _PART = 0.6
 """Of what a question may take: with the rest another bound is found where there are too many boxes."""
-_WIDEST = 0.07
-"""A box is evaluated only where so much of all users, or less, is not fixed."""
+_WIDEST, _ALWAYS = 0.004, 16
+"""A box is evaluated only where of no more than this part of all users, or so many, the kind is not known."""
 _TILTS = np.geomspace(1e-4, 60.0, 48)
 """Tilts of Chernoff's bound, in units of the inverse of the largest value."""
 _SLACK, _SMALLEST = 1e-8, 1e-290
@@ -330,12 +332,14 @@ def both(one: Points, other: Points, tilt: float, grid: float, lost: float) -> P
 class Box:
     """Compositions with at least and at most so many users of each kind, and the ``grid`` of its evaluation.
 
-    Without a grid it is Chernoff's bound at the tilt that is known.
+    Without a grid it is Chernoff's bound at the ``tilt``. ``log_value`` is about the logarithm of its value.
     """
 
     least: Counts
     most: Counts
     grid: int | None = None
+    tilt: float = 0.0
+    log_value: float = inf
 
 
 @dataclass(frozen=True)
@@ -343,6 +347,7 @@ class FewMessagesEvidence:
     """What an evaluation is repeated from: the kinds, their weights, and boxes that cover all compositions."""
 
     kinds: tuple[Counts, ...]
+    mixed: bool
     weights: tuple[float, ...]
     tilt: float
     grids: tuple[float, ...]
@@ -365,7 +370,7 @@ class Compositions:
         self.gain = max(k.gain for k in kinds)
         self._users: dict[Counts, Intervals] = {(i,): Intervals.of(k.laws) for i, k in enumerate(kinds)}
         self._largest = max(x for k in kinds for x, _ in k.gained)
-        tilts = _TILTS / self._largest
+        tilts = self._tilts = _TILTS / self._largest
         own = [self._users[i,] for i in range(len(kinds))]
         self._moments = np.array([[u.log_moment(t) for t in tilts] for u in own])  # a row for each kind
         self._fronts = np.array([log(max(_tilted_gain(k, t) for k in kinds)) for t in tilts])
@@ -373,7 +378,8 @@ class Compositions:
         self.tilt = float(tilts[best])
         self.log_peak = float(others * self._moments[:, best].max() + self._fronts[best])
         scale = max(float(u.masses @ u.parts[1]) for u in own) * others
-        self.grids = tuple(share * max(scale, self._largest) for share in _GRIDS)
+        step = min(max(scale, self._largest), _STEPS / self.tilt)
+        self.grids = tuple(share * step for share in _GRIDS)
         self._crowd = 1.0 + others * max(sum(y / x * exp(-self.tilt * x) for x, y in k.lost) for k in kinds)
         self.allowed: tuple[float, ...] = _LOST
         self._known: dict[tuple[Counts, int, int], Points] = {}
@@ -388,6 +394,10 @@ class Compositions:
 
     def chernoff(self, least: Counts, most: Counts) -> float:
         """Return the logarithm of a bound for all compositions in a box: the least over the tilts."""
+        return self.chernoff_box(least, most)[0]
+
+    def chernoff_box(self, least: Counts, most: Counts) -> tuple[float, Box]:
+        """Return the same with the box that says at which tilt it is."""
         logs = self._fronts + sum((c * row for c, row in zip(least, self._moments, strict=True)), np.zeros(1))
         left = np.full(len(logs), float(self.others - sum(least)))
         rows = np.argsort(-self._moments, axis=0)
@@ -396,7 +406,8 @@ class Compositions:
             taken = np.minimum(left, room[row])
             logs = logs + taken * np.take_along_axis(self._moments, row[None], axis=0)[0]
             left = left - taken
-        return float(logs.min()) + _SLACK
+        found = int(logs.argmin())
+        return float(logs[found]) + _SLACK, Box(least, most, None, float(self._tilts[found]))
 
     # Counts of values
 
@@ -476,15 +487,18 @@ class Compositions:
         """Return the bound at one composition."""
         return self.value(Box(counts, counts, grid))
 
+    @cached_property
     def worst(self) -> tuple[Counts, float]:
-        """Return the worst composition that is found, and the bound there: all of one kind, then some of another."""
+        """The worst composition that is found, and the bound there: all of one kind, then some of another."""
         size, one = len(self.kinds), self.others
         corners = [tuple(one * (i == k) for i in range(size)) for k in range(size)]
-        self.aim(exp(max(self.log_peak - _FIRST, _LEAST)))
-        best, value = self._worst(corners, 0.0)
-        if value == 0.0:
-            return corners[0], inf
-        self.aim(value)
+        best, value, before = corners[0], exp(max(self.log_peak - _FIRST, _LEAST)), inf
+        while value < 0.9 * before:  # what is left out may be most of it
+            self.aim(value)
+            before = value
+            best, value = self._worst(corners, 0.0)
+            if value == 0.0:
+                return corners[0], inf
         step = one // 8
         while step:
             moved = (
@@ -510,11 +524,11 @@ class Compositions:
     def cover(self, gap: float) -> tuple[float, tuple[Box, ...]]:
         """Return a bound for all compositions, and the boxes that prove it: about ``gap`` above the worst one found."""
         size = len(self.kinds)
-        _, best = self.worst()
+        _, best = self.worst
         if not 0.0 < best < inf:
             return inf, ()
-        first = Box((0,) * size, (self.others,) * size)
-        todo = [(-self.chernoff(first.least, first.most), 0, first)]
+        value, first = self.chernoff_box(*(narrowed((0,) * size, (self.others,) * size, self.others) or ((), ())))
+        todo = [(-value, 0, first)]
         boxes, looked, count = list[tuple[float, Box]](), 0, 0
         while todo:
             bound, _, box = heappop(todo)
@@ -524,8 +538,8 @@ class Compositions:
                 boxes += [(-bound, box), *((-b, x) for b, _, x in todo)]
                 break
             for least, most in halves(box, self.others):
-                found = [(min(self.chernoff(least, most), -bound), Box(least, most))]
-                if found[0][0] > log(goal) and self.others - sum(least) <= _WIDEST * self.others:
+                found = [self.chernoff_box(least, most)]
+                if found[0][0] > log(goal) and self.others - sum(least) <= max(_WIDEST * self.others, _ALWAYS):
                     for grid in range(len(self.grids)):
                         part = Box(least, most, grid)
                         value = self.value(part, inf if least == most else goal)
@@ -542,7 +556,7 @@ class Compositions:
                     count += 1
                     heappush(todo, (-value, count, part))
         worst = max(value for value, _ in boxes)
-        return exp(worst) * (1.0 + _SLACK), tuple(box for _, box in boxes)
+        return exp(worst) * (1.0 + _SLACK), tuple(replace(box, log_value=value) for value, box in boxes)
 
 
 def _tilted_gain(kind: Kind, tilt: float) -> float:
@@ -626,7 +640,7 @@ class FewMessages:
                 for k in range(len(self.kinds)) if len(self.kinds) > 1 else ():
                     tried += [tuple(w if i == k else 1.0 for i in range(len(self.kinds))) for w in _OTHER_WEIGHTS]
                 every = [(self._of(laws, w, n, limits), w) for w in tried]
-                found, self._weights = min(every, key=lambda x: x[0].worst()[1])
+                found, self._weights = min(every, key=lambda x: x[0].worst[1])
                 return found, self._weights
             weights = self._weights or usual
             return self._of(laws, weights, n, limits), weights
@@ -678,7 +692,7 @@ def _signs(one: BallGparv, other: BallGparv) -> set[int]:
 def estimate_log_few_messages(known: FewMessages, level: Level, n: int, settings: Settings) -> float:
     """Return an estimate of the logarithm of the bound, inf where the theorem does not apply. Not a bound."""
     found = known.compositions(level, n, settings.limits)
-    value = inf if found is None else found[0].worst()[1]
+    value = inf if found is None else found[0].worst[1]
     return log(value) + log1p(gap_of(settings)) if 0.0 < value < inf else inf
 
 
@@ -708,7 +722,7 @@ def enclose_few_messages(known: FewMessages, level: Level, n: int, settings: Set
     value, boxes = here.cover(gap_of(settings))
     if not 0.0 < value < here.gain:
         return None
-    evidence = FewMessagesEvidence(known.kinds, weights, here.tilt, here.grids, here.allowed, boxes)
+    evidence = FewMessagesEvidence(known.kinds, known.mixed, weights, here.tilt, here.grids, here.allowed, boxes)
     with at_precision(_BITS):
         upper = arb(value) * (1 + arb(_SLACK)) + (arb(here.others) * _UNTOLD if known.mixed else 0)
         return FewMessagesEnclosure(arb(0), upper.upper(), EVALUATOR, _BITS, evidence=evidence)

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import comb
 
 from tests.oracle.envelope import ONE, ZERO, Law
 
@@ -72,3 +73,17 @@ def comonotone(one: Law, other: Law) -> bool:
         for a, b in zip(*parts, strict=True):
             signs.add((a > b) - (a < b))
     return not signs >= {1, -1}
+
+
+def constant(law: Law, users: int) -> Fraction:
+    """The closed form where all users have one law of three values: a sum over the counts of each."""
+    (a, b, c), masses = law, list(law.values())
+    result = ZERO
+    for i in range(users + 1):
+        for j in range(users + 1 - i):
+            k = users - i - j
+            chance = ONE * comb(users, i) * comb(users - i, j) * masses[0] ** i * masses[1] ** j * masses[2] ** k
+            p, m = (sum((max(s * x, ZERO) * n for x, n in ((a, i), (b, j), (c, k))), ZERO) for s in (1, -1))
+            seconds = sum((q * v * (max(1 - m / (p + v), ZERO)) for v, q in law.items() if v > 0), ZERO)
+            result += chance * (positive(law) if m == 0 else seconds)
+    return result
