@@ -2,6 +2,7 @@
 
 from symamp import describe, errors, exact, families, training
 from symamp.accounting.composition import Composition
+from symamp.accounting.coordinates import CoordinateSums
 from symamp.accounting.privacy_profile import (
     GivenProfile,
     Profile,
@@ -75,6 +76,7 @@ __all__ = [
     "Collision",
     "Comparison",
     "Composition",
+    "CoordinateSums",
     "CountMeanSketch",
     "Curve",
     "DBitFlip",

@@ -17,10 +17,11 @@ from symamp.bounds.reduction import law_of
 from symamp.decompositions.blanket import triple
 from symamp.errors import ArgumentError
 from symamp.laws.law import Atom, Law, Level
-from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets, recomputed_bound
+from symamp.sums.all_data_sets.bound import enclose_all_data_sets, estimate_log_all_data_sets
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence, Parameters, Term
 from symamp.sums.all_data_sets.laws import missing_factor, raised_to_majorant
 from symamp.sums.divergence import enclose_divergence
+from tests.recomputed import recomputed_bound
 
 # ------------------------------------------------------------------------------------------- oracles, without symamp
 

@@ -17,8 +17,9 @@ import symamp as sa
 from symamp.bounds.all_data_sets.generic import PatternCell, _shares, above, below
 from symamp.bounds.registry import BOUNDS, by_default
 from symamp.laws.law import Level
-from symamp.sums.all_data_sets.bound import enclose_all_data_sets, recomputed_bound
+from symamp.sums.all_data_sets.bound import enclose_all_data_sets
 from symamp.sums.divergence import Settings
+from tests.recomputed import recomputed_bound
 
 NAME = "generic_all_data_sets"
 

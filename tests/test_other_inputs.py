@@ -15,13 +15,14 @@ from scipy.special import gammaln
 
 import symamp as sa
 from symamp.decompositions.listed_laws import check_groups
-from symamp.decompositions.pair_groups import CUTS, PairGroup, Pattern, by_excess, free_sets, lies_below
+from symamp.decompositions.pair_groups import LEAST, PairGroup, Pattern, by_excess, free_sets, lies_below
 from symamp.decompositions.randomizer import groups_of
 from symamp.decompositions.to_law import law_of
 from symamp.formulas.normal_form import normal
 from symamp.laws.law import Level
 from symamp.numbers.rationals import fmpq_of
 from symamp.randomizers.catalogue import catalogue
+from symamp.randomizers.families import sampled_coordinate
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.verifier import verify
 from tests.oracle.histograms import local_ratio, multiset_laws, worst_true_divergence
@@ -138,6 +139,20 @@ def test_every_law_of_the_table_is_below_what_is_declared(slug, i):
     assert checked(slug, i) != 0
 
 
+@pytest.mark.parametrize("i", [3, 4, 5])
+def test_cells_of_common_keys_stand_for_all_pairs(i, monkeypatch):
+    """As where a user has many keys: the same check, and the bound of a tiny member above all its data sets."""
+    monkeypatch.setattr(sampled_coordinate, "_MOST_LISTED", 0)
+    member, rows = rows_of("priv-kv", i)
+    assert checked("priv-kv", i, member.pair_groups()) != 0
+    groups_of.cache_clear()
+    if i == 3:
+        truth = worst_true_divergence(rows, 2, Fraction(5, 4))[0]
+        found = sa.delta(member, n=2, eps=sp.log(sp.Rational(5, 4)), method="all_data_sets")
+        assert Fraction(found.upper) >= truth
+    groups_of.cache_clear()
+
+
 @pytest.mark.parametrize("slug", ["square-wave", "harmony", "hcms", "priv-kv", "staircase"])
 def test_lists_without_a_law_are_refuted(slug):
     member, _ = rows_of(slug, 0)
@@ -173,8 +188,9 @@ def test_all_sets_of_a_share_lie_below_the_free_sets(c):
 @pytest.mark.parametrize("c", SHARES[::3], ids=str)
 def test_the_groups_of_free_sets_cover_cells(c):
     for k in range(1, 12):
-        p = min(c, 1 - c) * sp.Rational(2 * k + 5, 29)
-        near = [x for x in (*SHARES, *(min(c, 1 - c) * cut for cut in CUTS), 1 - 2 * c, (1 - c) / 2) if x > 0]
+        p = min(c, 1 - c) * (LEAST + (1 - LEAST) * sp.Rational(k, 12))
+        most = min(c, 1 - c)
+        near = [x for x in (most * LEAST, most, 1 - 2 * c, (1 - c) / 2) if most * LEAST <= x <= most]
         cell = [*free_sets(c)(max(x for x in near if x <= p)), *free_sets(c)(min(x for x in near if x >= p))]
         for v in free_sets(c)(p):
             assert lies_below(v, cell).x is not None

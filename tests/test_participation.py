@@ -285,6 +285,13 @@ def test_forged_certificates():
     assert verify(json.dumps(plain)).status == "invalid"  # histograms are about users who all take part
 
 
+def test_rounds_have_no_certificate_yet():
+    coin = sa.RandomizedResponse(k=2, eps0=1)
+    found = sa.profile(coin, n=10, participation=sa.participation(dropout="1/5")).rounds(2).delta("0.5", gap=0.05)
+    with pytest.raises(SymampError, match="ask about one round"):
+        found.certificate()
+
+
 # --- the command line
 
 

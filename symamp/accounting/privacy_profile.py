@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import Any, overload
 
 from symamp.accounting.composition import Composition
+from symamp.accounting.coordinates import COORDINATES, MESSAGES, VIEWS, CoordinateSums, coordinate_sums
 from symamp.accounting.curves import curve_above
 from symamp.accounting.exports import (
     event_classes,
@@ -215,6 +216,7 @@ def _with_guarantee(question: Question) -> Question:
     return question
 
 
+@overload
 def profile(
     mechanism: Subject,
     *,
@@ -222,16 +224,40 @@ def profile(
     method: str | None = None,
     neighbours: object = ALL,
     participation: Participation | None = None,
-) -> Profile:
+) -> Profile: ...
+
+
+@overload
+def profile(mechanism: Subject, *, n: object, view: str) -> CoordinateSums | Profile: ...
+
+
+def profile(
+    mechanism: Subject,
+    *,
+    n: object,
+    method: str | None = None,
+    neighbours: object = ALL,
+    participation: Participation | None = None,
+    view: str = MESSAGES,
+) -> Profile | CoordinateSums:
     """Return the privacy profile of n shuffled users: prepared once, asked often for delta, epsilon and many rounds.
 
-    The arguments, and what is raised, are those of ``delta``.
+    The arguments, and what is raised, are those of ``delta``. ``view="coordinates"`` is that of an aggregator who sees
+    each coordinate of the messages shuffled, or summed, by itself, as secure aggregation does: of unary encodings and
+    of ``joint`` mechanisms, whose coordinates are independent given the input.
 
     >>> import symamp as sa
     >>> sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=1000)
     Profile(RandomizedResponse(k=2, eps0=1), n=1000)
     """
-    return Profile(Question.of(mechanism, n, method, neighbours, participation))
+    if view == MESSAGES:
+        return Profile(Question.of(mechanism, n, method, neighbours, participation))
+    if view != COORDINATES:
+        raise ArgumentError("view", view, f"one of {', '.join(map(repr, VIEWS))}")
+    if (method, neighbours, participation) != (None, ALL, None):
+        told = Problem("method, neighbours and participation are about whole messages")
+        raise ArgumentError("view", told, "leave them out, or take view='messages', which holds for sums, too")
+    return coordinate_sums(mechanism, n)
 
 
 def from_privacy_profile(points: Iterable[tuple[object, object]], *, name: str = "given profile") -> GivenProfile:

@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from symamp.bounds.bound import AttainedBound, Bound, MaxOverPairs, PairBound, Progress
+from symamp.bounds.proof_status import ProofStatus
 from symamp.bounds.registry import by_default, named
 from symamp.bounds.subject import Subject
 from symamp.laws.law import Level
@@ -131,33 +132,12 @@ class CandidateBounds:
 
 
 class OnlyBound(CandidateBounds):
-    """One bound, where there is no other."""
+    """One bound, where there is no other: one without a name."""
 
     def __init__(self, bound: MaxOverPairs) -> None:
-        self._only = bound
-
-    @property
-    def first(self) -> MaxOverPairs:
-        """The bound."""
-        return self._only
-
-    def roots(
-        self,
-        n: int,
-        log_delta: float,
-        settings: Settings,
-        low: float,
-        exact: bool = False,
-        lower: PairBound | None = None,
-    ) -> list[Tried]:
-        """Return the bound with its estimated eps."""
-        root, part = self._only.root(n, log_delta, settings, low)
-        return [(root, self._only, part)]
-
-    def values(self, level: Level, n: int, settings: Settings, low: float, exact: bool = False) -> list[Tried]:
-        """Return the bound with the logarithm of its estimate."""
-        part = self._only.ranked(level, n, settings)[0]
-        return [(part.log_estimate(level, n, settings.usual), self._only, part)]
+        only = Bound("", ProofStatus.PROVED, "", "", "", (), lambda _: bound)
+        self._analyses, self._made, self._progress = (only,), {only.name: bound}, None
+        self._floors, self._beaten = {}, (inf, (0, False), frozenset())
 
 
 def attained_first(tried: Sequence[Tried], slack: float) -> Tried:

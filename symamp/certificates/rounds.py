@@ -17,7 +17,7 @@ from symamp.certificates.evidence import kernel_plan
 from symamp.certificates.mechanisms import Described
 from symamp.certificates.one_round import FORMAT, MORE_BITS, VERSION, Above, Claim, Data, described, setting
 from symamp.certificates.text import At, fraction_text
-from symamp.errors import PrecisionError, Problem
+from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import rational_of
 from symamp.settings.question import Query, Question
@@ -101,6 +101,9 @@ def _described(
     if question is None:
         points = next((c.given for c in every), [(fmpq(1), fmpq(1))])
         return Described({"kind": "given", "points": [[fraction_text(e), fraction_text(d)] for e, d in points]}, ())
+    if question.subject.participation is not None:
+        some = Problem("rounds in which not everyone takes part have none yet")
+        raise ArgumentError("certificate", some, "ask about one round")
     shown = [e for c in _curves(below) if c.place == place for points in (c.points, c.second) for _, (e,) in points[:1]]
     return described(question.subject, [p for p, _ in proofs], shown, None)
 

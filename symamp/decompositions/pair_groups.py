@@ -23,8 +23,8 @@ from symamp.numbers.linear_programme import Solution, feasible
 from symamp.numbers.rationals import fmpq_of
 
 _ONE, _ZERO = sp.Integer(1), sp.Integer(0)
-CUTS = tuple(sp.Rational(k, 10) for k in (1, 2, 4, 7, 9, 10))
-"""Ends of the cells of p, in units of the largest: the pairs below the first are bounded by a blanket."""
+LEAST = sp.Rational(1, 4)
+"""The share p, in units of the largest, below which a blanket bounds the pairs. Every choice is valid."""
 
 
 @dataclass(frozen=True)
@@ -131,29 +131,30 @@ Patterns = Callable[[sp.Expr], Sequence[Pattern]]
 
 
 def groups_by_share(
-    t: sp.Expr, c: sp.Expr, most: sp.Expr, patterns: Patterns, bends: Iterable[sp.Expr] = ()
+    t: sp.Expr, c: sp.Expr, most: sp.Expr, patterns: Patterns, cuts: Iterable[sp.Expr] = ()
 ) -> tuple[PairGroup, ...]:
     """Return groups for all pairs of inputs with two levels, told apart by shares p up to ``most``.
 
-    ``patterns`` gives at each p those that stand for all third inputs, affine in p between the ``bends``. The pairs
-    with most p come first; those of a cell of p have the patterns of both ends, those with least p a blanket.
+    ``patterns`` gives at each p those that stand for all third inputs, affine in p between the ``cuts``. The pairs
+    with most p come first; those of a cell of p have the patterns of both ends, those with least p a blanket. More
+    cuts than it takes make the bound sharper where pairs with less p are nearly as bad.
 
     Guarantee
     ---------
     If ``patterns`` lists at each p what mixes to patterns above those of all third inputs, the groups cover all pairs.
     Proof: docs/proofs/other_inputs.md.
     """
-    cuts = ordered(map(normal, [*(share * most for share in CUTS), *bends]))
-    cuts = [x for x in cuts if not is_less(x, CUTS[0] * most) and not is_less(most, x)]
+    least = LEAST * most
+    ends = ordered(map(normal, [least, most, *cuts]))
+    ends = [x for x in ends if not is_less(x, least) and not is_less(most, x)]
     groups: list[PairGroup] = []
-    for low, high in reversed(list(pairwise(cuts))):
+    for low, high in reversed(list(pairwise(ends))):
         pair = (f"a pair with p > {float(low):.4g}", f"up to {float(high):.4g}") if groups else ("x0", "x1")
         found = list(dict.fromkeys(v for p in (high, low) for v in patterns(p)))
-        groups.append(
-            PairGroup(pair, tuple(v.law(t, c, pair) for v in found), segments=_segments(patterns, low, high, found))
-        )
-    pair = "a pair with p", f"up to {float(cuts[0]):.4g}"
-    return (*groups, PairGroup(pair, (), blanket_of(cuts[0], t, c, pair)))
+        laws = tuple(v.law(t, c, pair) for v in found)
+        groups.append(PairGroup(pair, laws, segments=_segments(patterns, low, high, found)))
+    pair = "a pair with p", f"up to {float(least):.4g}"
+    return (*groups, PairGroup(pair, (), blanket_of(least, t, c, pair)))
 
 
 def _segments(patterns: Patterns, low: sp.Expr, high: sp.Expr, found: Sequence[Pattern]) -> tuple[tuple[int, int], ...]:
@@ -288,10 +289,14 @@ def extreme(patterns: Sequence[Pattern]) -> tuple[Pattern, ...]:
     return tuple(kept)
 
 
+_NEAR = sp.Rational(4, 5)
+"""Sets of more than a third of the messages hide pairs with less p nearly as badly: one cell more, in units of it."""
+
+
 def free_sets_groups(t: sp.Expr, c: sp.Expr) -> tuple[PairGroup, ...]:
     """Return the groups of all pairs of inputs whose sets have share c, nothing else being known of them."""
     most = c if is_less(c, sp.Rational(1, 2)) else 1 - c
-    return groups_by_share(t, c, most, free_sets(c), (1 - 2 * c, (1 - c) / 2))
+    return groups_by_share(t, c, most, free_sets(c), (1 - 2 * c, (1 - c) / 2, _NEAR * most))
 
 
 def is_less(x: sp.Expr, y: sp.Expr) -> bool:

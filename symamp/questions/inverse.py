@@ -232,7 +232,7 @@ def least_n(
 
 
 def _named(subject: object, taking: Participation | None) -> str:
-    return repr(subject) if taking is None else f"{subject!r}, {taking!r}"
+    return repr(subject) if taking in (None, Participation()) else f"{subject!r}, {taking!r}"
 
 
 def _private_unshuffled(subject: Callable[[object], Subject], eps: sp.Expr) -> float:

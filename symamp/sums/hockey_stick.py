@@ -30,24 +30,24 @@ class HockeyStickKernel(TwoSided):
             slope = (
                 -0.5 - middle / 12 + middle**3 / 720 if middle < _SERIES else 1 / middle + 1 / numbers.expm1(-middle)
             )
-            self.alpha, self.c = 1 + slope, -self.d * slope * self._gam(middle)
+            self.alpha, self.c = 1 + slope, -self.d * slope * self._bernoulli(middle)
             return
         further = lam + self.d
-        self.alpha = 1 - numbers.log(self._gam(lam) / self._gam(further)) / self.d
-        self.c = self._gam(lam) - self._gam(further)
+        self.alpha = 1 - numbers.log(self._bernoulli(lam) / self._bernoulli(further)) / self.d
+        self.c = self._bernoulli(lam) - self._bernoulli(further)
 
     def at_zero(self) -> tuple[Number, Number]:
         """Return B-(0) and B+(0)."""
-        above = self._z(self.alpha, self.theta) - self._z(self.alpha, self.theta + 1)
-        return self.d * (self._z(1, self.theta) - self._z(1, self.theta + 1)), self.d * above
+        above = self._geometric(self.alpha, self.theta) - self._geometric(self.alpha, self.theta + 1)
+        return self.d * (self._geometric(1, self.theta) - self._geometric(1, self.theta + 1)), self.d * above
 
     def at(self, u: Number) -> tuple[Number, Number]:
         """Return B-(u) and B+(u) for 0 < u < Om."""
         i = self.numbers.complex(0 * self.theta, self.numbers.rational(1, 1))
         s = self.numbers.complex(self.theta, u)
-        bend, further = 1 + i * s / self.top, 1 + i * (s + 1) / self.top
-        above = bend * self._z(self.alpha, s) - further * self._z(self.alpha, s + 1)
-        below = bend * self._z(1, s) - further * self._z(1, s + 1)
+        linear, shifted = 1 + i * s / self.top, 1 + i * (s + 1) / self.top
+        above = linear * self._geometric(self.alpha, s) - shifted * self._geometric(self.alpha, s + 1)
+        below = linear * self._geometric(1, s) - shifted * self._geometric(1, s + 1)
         return self.d * (below - i * (self.c / (2 * self.numbers.pi()))), self.d * above
 
     def modulus(self, u: Number) -> Number:
@@ -77,9 +77,10 @@ class HockeyStickKernel(TwoSided):
         """Return t log t - (1 + t) log(1 + t) at each tilt t > 0."""
         return np.asarray(tilts * np.log(tilts) - (1.0 + tilts) * np.log1p(tilts))
 
-    def _z(self, a: Number, s: Number) -> Number:
+    def _geometric(self, a: Number, s: Number) -> Number:
+        """Return e^(-s a d)/(1 - e^(-s d)), the sum of a geometric series."""
         return self.numbers.exp(-s * (a * self.d)) / -self.numbers.expm1(-s * self.d)
 
-    def _gam(self, x: Number) -> Number:
-        """Return x/(e^x - 1)."""
+    def _bernoulli(self, x: Number) -> Number:
+        """Return x/(e^x - 1), the generating function of the Bernoulli numbers."""
         return x * self.numbers.exp(-x) / -self.numbers.expm1(-x)

@@ -21,7 +21,8 @@ SHAPE: dict[str, Any] = {
     "numbers": [(str, int)],
 }  # fmt: skip
 _MOST_NUMBERS = 64
-_TOLD = {"honest": "does not collude", "present": "sends a report", "leaks": "sends one that leaks, as the victim does"}
+_TOLD = {"honest": "each other user does not collude", "present": "each other user sends a report",
+         "leaks": "each report, the victim's too, leaks"}  # fmt: skip
 
 
 class Participation(NamedTuple):
@@ -115,9 +116,9 @@ class Participation(NamedTuple):
     def told(self) -> list[str]:
         """Return what has been read, in words."""
         lines = [
-            f"each other user {told} with the chance {x}"
-            for x, told in ((getattr(self, key), told) for key, told in _TOLD.items())
-            if x not in (0, 1) or (told.startswith("sends one") and x == 1)
+            f"{told} with the chance {getattr(self, key)}"
+            for key, told in _TOLD.items()
+            if getattr(self, key) != (0 if key == "leaks" else 1)
         ]
         lines += ["a Poisson number of other users, n in the mean"] if self.poisson else []
         lines += [f"so many users, with the chance: {', '.join(f'{m}: {w}' for w, m in self.numbers)}"] * bool(

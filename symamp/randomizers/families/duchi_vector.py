@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from functools import lru_cache, reduce
-from itertools import pairwise, product
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate, pairwise, product
 from math import comb
 
 import sympy as sp
 
+from symamp.decompositions.blanket import blanket
 from symamp.decompositions.decomposition import Component
 from symamp.decompositions.pair_groups import (
-    CUTS,
+    LEAST,
     PairGroup,
     Pattern,
     antipodal,
@@ -33,12 +34,15 @@ from symamp.randomizers.structures import AVERAGE, DisjointCover, with_average
 _Corner = tuple[int, ...]
 
 _MOST_PAIRS = 500
-_LARGEST_LISTED = 8
-"""Up to this dimension all third inputs of the mechanism of 2013 are listed."""
-_LARGEST_TOLD_APART = 128
-"""Up to this dimension the shares of all pairs are counted: time grows with its cube, to a second."""
-_LARGEST_COUNTED, _FEW_ALIKE = 16, 1
-"""Up to this dimension, or where so few signs agree, the inputs of the others are counted one by one."""
+_LARGEST_LISTED, _FEW_SIGNS = 16, 8
+"""Up to this dimension all third inputs of the mechanism of 2013 are listed; in one above the second number pairs that
+differ by no more than a quarter of the signs have a blanket instead. Every choice is valid."""
+_LARGEST_TOLD_APART = 512
+"""Up to this dimension the shares of all pairs are counted."""
+_CELLS = sp.Integer(1), sp.Rational(9, 10), LEAST
+"""Ends of the cells of p, in units of the largest, that have an excess of their own. Every choice is valid."""
+_LARGEST_COUNTED = 16
+"""Up to this dimension the inputs of the others are counted one by one."""
 
 
 def _table(family: Family, d: int, sides: tuple[sp.Expr, bool, bool], names: Mapping[_Corner, str]) -> FiniteMechanism:
@@ -63,10 +67,17 @@ def _table(family: Family, d: int, sides: tuple[sp.Expr, bool, bool], names: Map
 
 
 def _told_apart(d: int, k: int) -> sp.Rational:
-    """Return the share of the corners on the side of v and not on that of v with k signs turned; ties are outside."""
-    inside = {2 * i - k: comb(k, i) for i in range(k + 1)}
-    outside = {2 * i - d + k: comb(d - k, i) for i in range(d - k + 1)}
-    return sp.Rational(sum(x * y for a, x in inside.items() for b, y in outside.items() if a + b > 0 >= b - a), 2**d)
+    """Return the share of the corners on the side of v and not on that of v with k signs turned; ties are outside.
+
+    With the sums a over these k coordinates, times v, and b over the others that is where -a < b <= a.
+    """
+    below = [0, *accumulate(comb(d - k, i) for i in range(d - k + 1))]  # how many corners have up to so many signs +
+
+    def most(b: int) -> int:
+        return below[min(max((b + d - k) // 2 + 1, 0), d - k + 1)]
+
+    sums = ((2 * i - k, comb(k, i)) for i in range(k // 2 + 1, k + 1))
+    return sp.Rational(sum(ways * (most(a) - most(-a)) for a, ways in sums), 2**d)
 
 
 def _sides(d: int, k: int, i: int, l: int) -> Counter[tuple[int, int, int]]:
@@ -83,11 +94,40 @@ def _sides(d: int, k: int, i: int, l: int) -> Counter[tuple[int, int, int]]:
     return found
 
 
+def _on_sides(d: int, turned: Sequence[int]) -> dict[tuple[int, ...], int]:
+    """Return how many y are on which sides of the corners with their first so many signs turned: 1, 0 for a tie, -1.
+
+    y is seen through its sums over the blocks of coordinates on which the corners agree. Those over the longest block
+    are not gone through one by one: between the values at which a scalar product is 0 all sides stay as they are.
+    """
+    blocks = [*pairwise(sorted({0, *turned, d}))]
+    start, end = max(blocks, key=lambda block: block[1] - block[0])
+    blocks.remove((start, end))
+    size, signs = end - start, [-1 if end <= h else 1 for h in turned]
+    below = [0, *accumulate(comb(size, j) for j in range(size + 1))]
+    found: dict[tuple[int, ...], int] = {}
+    for ones in product(*(range(last - first + 1) for first, last in blocks)):
+        ways, inner = 1, [0] * len(turned)
+        for (first, last), j in zip(blocks, ones, strict=True):
+            ways *= comb(last - first, j)
+            inner = [v + (2 * j - last + first) * (-1 if last <= h else 1) for v, h in zip(inner, turned, strict=True)]
+        zeros = sorted({-v * sign for v, sign in zip(inner, signs, strict=True)})
+        ends = sorted({-size, size + 1, *(x for zero in zeros for x in (zero, zero + 1) if -size < x <= size)})
+        for low, high in pairwise(ends):  # the sums b with low <= b < high
+            number = below[(high + size + 1) // 2] - below[(low + size + 1) // 2]
+            if number:
+                at = [v + sign * (low + (high - low) // 2) for v, sign in zip(inner, signs, strict=True)]
+                sides = tuple((v > 0) - (v < 0) for v in at)
+                found[sides] = found.get(sides, 0) + ways * number
+    return found
+
+
 @lru_cache(maxsize=4096)
 def _excess(d: int, k: int) -> sp.Rational:
-    """Return what h - F is at most for corners that differ by k signs; the share of the ties where that takes long."""
-    if d > _LARGEST_COUNTED and d - k > _FEW_ALIKE:
-        return sp.Rational(comb(d, d // 2), 2**d)
+    """Return what h - F is at most for corners that differ by k signs; where counting takes long, a bound on it."""
+    if d > _LARGEST_COUNTED:
+        both = 0 if k % 2 else comb(k, k // 2) * comb(d - k, (d - k) // 2)
+        return sp.Rational((1 if k == d - 1 else 2) * comb(d, d // 2) - both, 2 ** (d + 1))
     most = 0
     for i, l in product(range(k + 1), range(d - k + 1)):
         sides = _sides(d, k, i, l)
@@ -199,8 +239,8 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
         zero, shares = sp.Integer(0), {k: _told_apart(d, k) for k in range(1, d)}
         first = [Pattern(c, c, zero, zero, zero), Pattern(c, c - new, zero, zero, new)]
         first.append(Pattern(c, zero, c - new, zero, new))
-        groups, below = [of_patterns(t, c, tuple(dict.fromkeys(first)))], sp.Integer(1)
-        for share in reversed(CUTS):
+        groups, below = [of_patterns(t, c, tuple(dict.fromkeys(first)))], sp.oo
+        for share in _CELLS:
             some = [k for k, p in shares.items() if share * c <= p < below]
             below = share * c
             if some:
@@ -257,8 +297,12 @@ class EvenDuchiVector(_EvenDimension):
         """One pair of corners for each number of differing signs."""
         return tuple(("x0", x) for x in self.inputs[1:-1])
 
+    def further_inputs(self, pair: tuple[str, str]) -> tuple[str, ...]:
+        """The centre; corners are declared."""
+        return (AVERAGE,)
+
     def pair_groups(self) -> tuple[PairGroup, ...] | None:
-        """One group for each number of differing signs, with all corners as third inputs."""
+        """One group for each number of differing signs, with all corners as third inputs, or a blanket for few."""
         d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
         if d > _LARGEST_LISTED:
             return None
@@ -266,6 +310,10 @@ class EvenDuchiVector(_EvenDimension):
         weights = {1: t, 0: t + 1, -1: sp.Integer(1)}
         groups = []
         for k in range(d, 0, -1):
+            pair = "x0", f"x{k}"
+            if 4 * k <= d > _FEW_SIGNS:
+                groups.append(PairGroup(pair, (), blanket(self, pair)))
+                continue
             laws = {}
             for i, l in product(range(k + 1), range(d - k + 1)):
                 laws[f"x0 with {i} of {k} and {l} of {d - k} signs turned"] = [
@@ -274,34 +322,21 @@ class EvenDuchiVector(_EvenDimension):
                     )
                     for (s0, s1, s), number in _sides(d, k, i, l).items()
                 ]
-            pair = "x0", f"x{k}"
             groups.append(listed_group(pair, laws))
         return tuple(groups)
 
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
-        """y is seen through its sums over the blocks of coordinates on which the distinguished corners agree."""
-        d, tie = 2 * int(self["m"]), self.ties()
-        t = sp.exp(self["eps0"])
-        far = 2 / ((t + 1) * (1 + tie))
+        """Messages on the same sides of all distinguished corners; every y is near, far and tied to some corner."""
+        d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
+        far = 2 / ((t + 1) * (1 + self.ties()))
         densities = {1: t * far, 0: (t + 1) * far, -1: far}
-        turned = [0 if x == AVERAGE else int(x[1:]) for x in distinguished]
-        cuts = sorted({0, *turned, d})
-        blocks = list(pairwise(cuts))
         found = []
-        for sums in product(*(range(start - end, end - start + 1, 2) for start, end in blocks)):
-            sizes = [end - start for start, end in blocks]
-            ways = reduce(
-                lambda n, block: n * int(binomial(block[0], (block[0] + block[1]) // 2)),
-                zip(sizes, sums, strict=True),
-                1,
-            )
-            density = []
-            for x, h in zip(distinguished, turned, strict=True):
-                inner = sum(-a if end <= h else a for a, (_, end) in zip(sums, blocks, strict=True))
-                density.append(sp.Integer(1) if x == AVERAGE else densities[(inner > 0) - (inner < 0)])
-            # Every y is near, far and tied to some corner.
+        for sides, number in _on_sides(d, [0 if x == AVERAGE else int(x[1:]) for x in distinguished]).items():
+            density = [
+                sp.Integer(1) if x == AVERAGE else densities[side] for x, side in zip(distinguished, sides, strict=True)
+            ]
             rest = tuple((level, None if level in density else sp.Integer(1)) for level in densities.values())
-            found.append(Orbit(f"sums {sums}", sp.Rational(ways, 2**d), tuple(density), rest))
+            found.append(Orbit(f"sides {sides}", sp.Rational(number, 2**d), tuple(density), rest))
         return tuple(found)
 
     def table(self) -> FiniteMechanism:

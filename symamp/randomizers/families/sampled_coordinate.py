@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import combinations, product
+from fractions import Fraction
+from itertools import combinations, pairwise, product
+from typing import Any
 
 import sympy as sp
 
@@ -14,6 +16,7 @@ from symamp.decompositions.pair_groups import PairGroup, antipodal, groups_by_sh
 from symamp.decompositions.randomizer import Orbit
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
+from symamp.numbers.rationals import rational_of
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
 
@@ -146,38 +149,33 @@ class Harmony(StateChannel):
 _ABSENT, _PLUS, _MINUS = "absent", "+1", "-1"
 
 
-_MOST_KEYS = 8
-"""Up to so many keys a user all pairs of inputs are listed."""
+_MOST_LISTED = 4
+"""Up to so many keys a user the numbers of common keys are told apart one by one, else in cells: wider, and quicker."""
+_States = tuple[str, str, str]
+_Blocks = Mapping[tuple[tuple[str, str], ...], Fraction]
+"""Keys by the states of x0 and x1: how many are in one of several."""
 
 
-def _group(
-    blocks: Mapping[tuple[str, str], int], s: int, d: int, parts: Mapping[tuple[str, ...], tuple[Component, ...]]
-) -> PairGroup:
-    """Return the group of a pair with so many keys for each two states, and the inputs that stand for all others."""
-    equal, opposite = (blocks.get((_PLUS, state), 0) for state in (_PLUS, _MINUS))
-    common = f" with {equal} equal and {opposite} opposite keys" if equal + opposite else ""
-    pair = "x0", f"x1{common}"
+def _corners(blocks: _Blocks, s: int) -> Iterator[dict[_States, Fraction]]:
+    """Yield how many keys have which states of (x0, x1, x), for x that stand for all: one block at most is parted."""
+    absent, present = (
+        [[(*pair, x) for pair in block for x in states if (*pair, x) != (_ABSENT, _ABSENT, _MINUS)] for block in blocks]
+        for states in ((_ABSENT,), (_PLUS, _MINUS))
+    )
+    sizes = list(blocks.values())
+    for parted, size in enumerate(sizes):
+        others = [[(x, sizes[i]) for x in absent[i] + present[i]] for i in range(len(sizes)) if i != parted]
+        for whole in product(*others):
+            left = Fraction(s) - sum(number for states, number in whole if states[2] != _ABSENT)
+            if 0 <= left <= size:
+                for held, missing in product(present[parted], absent[parted]):
+                    found = dict([*whole, (held, left), (missing, size - left)])
+                    yield {states: number for states, number in found.items() if number}
 
-    def law(keys: Iterable[tuple[tuple[str, ...], int]]) -> Iterator[Component]:
-        for states, number in keys:
-            for r0, r1, mass in parts[states]:
-                yield Component(r0, r1, mass * sp.Rational(number, d))
 
-    laws = {}
-    for split, size in blocks.items():
-        whole = [other for other in blocks if other != split]
-        for states in product((_PLUS, _MINUS, _ABSENT), repeat=len(whole)):
-            left = s - sum(blocks[b] for b, state in zip(whole, states, strict=True) if state != _ABSENT)
-            for value in (_PLUS, _MINUS) if 0 <= left <= size else ():
-                keys = {(*b, state): blocks[b] for b, state in zip(whole, states, strict=True)}
-                keys |= {(*split, value): left, (*split, _ABSENT): size - left}
-                held = {k: number for k, number in keys.items() if number}
-                said = ", ".join(
-                    f"{n} keys {v} where x0 is {a} and x1 {b}" for (a, b, v), n in held.items() if v != _ABSENT
-                )
-                laws[said] = list(law(held.items()))
-    group = listed_group(pair, laws)
-    return replace(group, held=group.held if pair[1] == "x1" else (), listed=False)
+def _said(keys: Mapping[_States, Fraction]) -> str:
+    """Return what x holds."""
+    return ", ".join(f"{n} keys {v} where x0 is {a} and x1 {b}" for (a, b, v), n in keys.items() if v != _ABSENT)
 
 
 class PrivKV(StateChannel):
@@ -248,31 +246,49 @@ class PrivKV(StateChannel):
         return ("x0", "x1"), ("x0", "opposite")
 
     def pair_groups(self) -> tuple[PairGroup, ...] | None:
-        """One group for each number of common keys with equal values and with opposite ones.
+        """Groups by the numbers of common keys, with equal and with opposite values; in cells where these are many.
 
-        The law of an input is affine in the numbers of keys at which it has a state, block by block of keys at which
-        the pair has the same two states: those that fill all blocks but one stand for all.
+        The law of an input is affine in the numbers of keys with given states of the pair and of the input.
         """
         s, d = int(self["s"]), int(self["d"])
-        if s > _MOST_KEYS:
-            return None
-        parts = self._contributions()
-        groups = []
-        for common in range(s + 1):
-            for equal in range(min(common, s - 1) + 1):
-                blocks = {
-                    (_PLUS, _PLUS): equal,
-                    (_PLUS, _MINUS): common - equal,
-                    (_PLUS, _ABSENT): s - common,
-                    (_ABSENT, _PLUS): s - common,
-                    (_ABSENT, _ABSENT): d - 2 * s + common,
-                }
-                groups.append(_group({pair: size for pair, size in blocks.items() if size}, s, d, parts))
-        return tuple(groups)
+        parts, one, equal, opposite = self._contributions(), Fraction(1), (_PLUS, _PLUS), (_PLUS, _MINUS)
 
-    def _contributions(self) -> dict[tuple[str, ...], tuple[Component, ...]]:
+        def law(keys: Mapping[_States, Fraction]) -> list[Component]:
+            shares = {states: rational_of(Fraction(number, d)) for states, number in keys.items()}
+            return [Component(r0, r1, m * shares[states]) for states in keys for r0, r1, m in parts[states]]
+
+        def blocks(shared: _Blocks) -> _Blocks:
+            c = Fraction(sum(shared.values()))
+            own: _Blocks = {
+                ((_PLUS, _ABSENT),): s - c,
+                ((_ABSENT, _PLUS),): s - c,
+                ((_ABSENT, _ABSENT),): d - 2 * s + c,
+            }
+            return {block: size for block, size in {**shared, **own}.items() if size}
+
+        def group(name: str, corners: Iterable[_Blocks], said: Callable[[Any], str] = str) -> PairGroup:
+            some = {said(keys): law(keys) for found in corners for keys in _corners(found, s)}
+            return replace(listed_group(("x0", name), some), listed=False)
+
+        first = group("x1", [blocks({})], _said)
+        if s <= _MOST_LISTED:
+            pairs = [(e, c - e) for c in range(1, s + 1) for e in range(min(c, s - 1) + 1)]
+            others = (
+                group(f"x1 with {e} equal and {o} opposite keys", [blocks({(equal,): e * one, (opposite,): o * one})])
+                for e, o in pairs
+            )
+        else:  # where the numbers of present keys of some blocks sum to s, vertices change
+            ends = {one, *(one * x for x in (s, 3 * s - d)), Fraction(s, 2), Fraction(3 * s - d, 2)}
+            cells = pairwise(sorted(x for x in ends if 1 <= x <= s))
+            others = (
+                group(f"x1 with {low} to {high} common keys", [blocks({(equal, opposite): c}) for c in (low, high)])
+                for low, high in cells
+            )
+        return (first, *(replace(found, held=()) for found in others))
+
+    def _contributions(self) -> dict[_States, tuple[Component, ...]]:
         """Return what a key contributes, d times, at states of x0, x1 and x."""
-        channel, found = self.channel(), dict[tuple[str, ...], tuple[Component, ...]]()
+        channel, found = self.channel(), dict[_States, tuple[Component, ...]]()
         for u, v, x in product(channel, repeat=3):
             row = channel[x]
             ratios = ((channel[u][z] / row[z], channel[v][z] / row[z], row[z]) for z in row)

@@ -25,7 +25,7 @@ from symamp.randomizers.structures import SlidingWindow
 _HALF = sp.Rational(1, 2)
 
 
-_CUTS = tuple(Fraction(x) for x in ("0", "1/10", "1/4", "1/2", "7/10", "17/20", "19/20", "1"))
+_CUTS = Fraction(0), Fraction(1, 4), Fraction(1)
 """Ends of the cells of distances."""
 _CUTS_PER_UNIT, _MOST_STEPS, _DIGITS = 20, 24, 60
 

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import pairwise
 from math import exp, inf, log, sqrt
 
 import numpy as np
 from flint import arb
 
-from symamp.laws.law import BallGparv, Law, Level, ball_gparv, total
+from symamp.laws.law import BallGparv, Law, Level, total
 from symamp.numbers.limits import CELL
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.all_data_sets.floats import REACH, AllDataSetsEvidence, Cells, Parameters
 from symamp.sums.all_data_sets.integral import CellBound, TermBalls
 from symamp.sums.all_data_sets.laws import raised_to_majorant
 from symamp.sums.all_data_sets.search import SHARP, Found, Searches
-from symamp.sums.divergence import Enclosure, Settings, positive_part, starting_precision
+from symamp.sums.divergence import Enclosure, Settings, starting_precision
 
 _SLACK, _MOST_SLACK, _OF_EXCESS = 1e-3, 0.03, 0.06  # relative, of one cell
 _NEGLIGIBLE = 1e-2  # of a term, for one cell, in units of the slack
-_PLAIN, _UNSEEN = 30.0, 1e-15
+_PLAIN = 30.0
 _EVEN, _LEAST_SHARE, _AIM = 0.5, 0.015, 0.4
 """A cell with integral I may exceed it by the slack times the least of I and _EVEN I^(1/2): cells of unlike integrals
 then cost about alike; _LEAST_SHARE times the slack is allowed to all. Sizes aim at the part _AIM of that."""
@@ -111,34 +110,6 @@ def _of_poor(found: Found) -> float:
     return min(_OF_EXCESS * max(found.excess - SHARP, 0.0), _MOST_SLACK)
 
 
-def recomputed_bound(
-    laws: Sequence[Law], level: Level, n: int, evidence: AllDataSetsEvidence, *, mixed: bool = False
-) -> arb:
-    """Return the bound for given parameters and cells, at the ambient precision; without their majorant's proof."""
-    balls = [ball_gparv(law, level) for law in laws]
-    gains = [positive_part(g) for g in (balls if mixed else balls[:1])]
-    p = evidence.parameters
-    results = _bad_parts(balls, p, n)
-    for term, cells in zip(p.terms, evidence.cells, strict=True):
-        line = TermBalls(balls, gains, term, p.p_lo, n, 0.0, mixed=mixed)
-        parts, panels = [line.tail(cells.ends[-1], cells.tail_scale).uppers], line.panels(inf)
-        for (lo, hi), scale, slope in zip(pairwise(cells.ends), cells.scales, cells.slopes, strict=True):
-            bounds = [line.coarse(lo, hi, scale).uppers]
-            if not arb(term.a) * bounds[0][0] < _UNSEEN * reduce(arb.max, results):
-                ways = {None, None if panels is None else panels.on(lo, hi)}
-                bounds += [line.fine(lo, hi, (scale, slope), panel).uppers for panel in ways]
-            if mixed:  # all classes are bounded in the same way
-                bounds = [min(bounds, key=lambda way: max(float(_least([x])) for x in way))]
-            parts.append(tuple(_least(one) for one in zip(*bounds, strict=True)))
-        factor = arb(term.a) / arb.pi()
-        results = [x + factor * total(one) for x, one in zip(results, zip(*parts, strict=True), strict=True)]
-    return reduce(arb.max, results)
-
-
-def _least(bounds: Sequence[arb]) -> arb:
-    return min((b.upper() for b in bounds if b.is_finite()), key=float, default=arb("inf"))
-
-
 def _certified(
     laws: Sequence[BallGparv],
     gains: Sequence[arb],
@@ -148,7 +119,7 @@ def _certified(
     mixed: bool,
     slack: float,
 ) -> tuple[arb, tuple[Cells, ...]]:
-    results, cells = _bad_parts(laws, parameters, n), []
+    results, cells = bad_parts(laws, parameters, n), []
     by_class, rows = found.by_class, found.weights
     if len(by_class) != len(results):  # at another precision laws may coincide, or be merged otherwise
         by_class, rows = np.full(len(results), found.log_value), np.ones((len(rows), len(results)))
@@ -172,17 +143,14 @@ def _marched(line: TermBalls, negligible: float, slacks: Sequence[float]) -> tup
     """Return bounds on one integral over u > 0 for each class, cell by cell, each as wide as is sharp enough."""
     top, lobe = REACH / line.term.sigma, line.width
     ends, scales, slopes, results = [0.0], [], [], [arb(0)] * line.count
-    panels, panel, last = line.panels(0.1 * min(slacks)), None, inf
-    size, least = 0.6 * lobe, 1e-3 * lobe
+    size, least, last = 0.6 * lobe, 1e-3 * lobe, inf
     for _ in range(_MOST_CELLS):
         lo = ends[-1]
         hi = min(lo + size, top)
         # Where the integrand matters the cheap bound is not tried.
         bound = line.coarse(lo, hi, most=negligible) if last < _PLAIN * negligible else _NONE
         if not bound.uppers[0] < negligible:
-            if panels is not None and not (panel is not None and hi <= panel.end):
-                panel = panels.panel(lo, hi)
-            bound = line.fine(lo, hi, None, panel) if size <= 2.0 * lobe else _NONE
+            bound = line.fine(lo, hi) if size <= 2.0 * lobe else _NONE
             over = _excess(bound, slacks, negligible)
             if over > 1.0 and size > least:
                 size *= max((_AIM / over) ** 0.25, 0.5)  # a cell's excess grows as the fourth power
@@ -217,7 +185,7 @@ def _excess(bound: CellBound, slacks: Sequence[float], negligible: float) -> flo
     )
 
 
-def _bad_parts(laws: Sequence[BallGparv], parameters: Parameters, n: int) -> list[arb]:
+def bad_parts(laws: Sequence[BallGparv], parameters: Parameters, n: int) -> list[arb]:
     """Return max_x E[z+ e^(b z)] e^(a p_lo) E[e^(b z - a z+)]^N at each class."""
     a, b = arb(parameters.tilt_a), arb(parameters.tilt_b)
     victim, logs = arb(0), list[arb]()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from math import exp, inf, log
+from math import inf, log
 
 import numpy as np
-from flint import acb, acb_mat, acb_series, arb, arb_mat, arb_poly
-from numpy.polynomial.polynomial import polyval
+from flint import acb, arb, arb_mat
 
 from symamp.laws.law import BallGparv, Floats, total
 from symamp.sums.all_data_sets.floats import Term, best_inverse_scale
@@ -127,148 +126,12 @@ class ClassTransforms:
         return Transforms(m, p, q, r)
 
 
-# ------------- Taylor expansions of log|M_x| and log|A_x| of one term over a panel of frequencies that many cells share
-
-_ORDER = 8  # of the remainder; flint's series end at 10
-_FEWEST = 2.0
-"""Panels are at least so many times as long as the cell they are made for."""
-
-_MOST_FAILED = 4
-"""After so many refusals cells of this term are taken to be as long as panels."""
-
-
-Jet = tuple[arb, arb, arb]
-
-
-@dataclass(frozen=True)
-class ExpandedClass:
-    """log|M| and log|A| with their first two derivatives, as polynomials in t about the middle of the panel.
-
-    The last coefficient is a ball that makes each an enclosure for all t of the panel (Lagrange's remainder).
-    """
-
-    log_m: tuple[arb_poly, arb_poly, arb_poly]
-    log_a: tuple[arb_poly, arb_poly, arb_poly]
-    remainders: tuple[float, float]
-
-
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """The expansions of some classes on the frequencies from ``start`` to ``end``.
-
-    ``added`` is about what the remainders may add to the exponent of a class.
-    """
-
-    start: float
-    end: float
-    classes: dict[int, ExpandedClass]
-    added: float
-
-    def at(self, i: int, u: arb) -> tuple[Jet, Jet]:
-        """Return log|M| and log|A| of one class with two derivatives at a ball of frequencies of the panel."""
-        found, t = self.classes[i], u - (arb(self.start) + arb(self.end)) / 2
-        return _jet(found.log_m, t), _jet(found.log_a, t)
-
-    def in_floats(self, i: int, u: Floats) -> tuple[Floats, Floats]:
-        """Return about log|M| and log|A| of one class at some frequencies of the panel."""
-        t, found = u - (self.start + self.end) / 2, self.classes[i]
-        log_m, log_a = ([float(x) for x in f[0].coeffs()] for f in (found.log_m, found.log_a))
-        return np.asarray(polyval(t, log_m)), np.asarray(polyval(t, log_a))
-
-
-class PanelSource:
-    """Panels for one term and some of its classes: what the remainders add to the exponent is at most ``most``."""
-
-    def __init__(self, classes: dict[int, ClassTransforms], gain: arb, N: arb, length: float, most: float) -> None:
-        self._sums = {i: _Series(c, gain) for i, c in classes.items()}
-        self._length, self._most, self._N, self._failed = length, most, float(N), 0
-
-    def panel(self, lo: float, hi: float) -> Panel | None:
-        """Return a panel that begins with the cell from lo to hi; None where it would hold little more than that."""
-        if self._failed > _MOST_FAILED:
-            return None
-        if self._length < _FEWEST * (hi - lo):
-            self._length *= 1.2
-            self._failed += 1
-            return None
-        found = self.on(lo, lo + self._length)
-        if found is None or not found.added <= self._most:
-            self._length *= 0.5
-            self._failed += 1
-            return None
-        self._length *= 1.5 if found.added < 0.02 * self._most else 1.0
-        return found
-
-    def on(self, start: float, end: float) -> Panel | None:
-        """Return the panel with these ends, None where a zero of M or A is not excluded."""
-        found, added = dict[int, ExpandedClass](), 0.0
-        for i, series in self._sums.items():
-            expanded = series.expanded(start, end)
-            if expanded is None:
-                return None
-            added = max(added, self._N * expanded.remainders[0], expanded.remainders[1])
-            found[i] = expanded
-        return Panel(start, end, found, added)
-
-
-class _Series:
-    """The Taylor series of M and A of one class on the line s + iu."""
-
-    def __init__(self, c: ClassTransforms, gain: arb) -> None:
-        self._c, self._gain = c, gain
-        # M, the two factors of A over positive values, and that over negative ones: rows 0, 1, 4 and 8 of the weights.
-        rows = c.weights.tolist()
-        self._weights = acb_mat([*c.whole.tolist(), rows[1], rows[4], [-x for x in rows[8]]])
-        self._powers = []  # (iz)^k/k!
-        for z in c.values:
-            row = [acb(1)]
-            for k in range(1, _ORDER + 1):
-                row.append(row[-1] * acb(0, z / k))
-            self._powers.append(row)
-
-    def expanded(self, start: float, end: float) -> ExpandedClass | None:
-        """Return the expansions on a panel, None where a zero of M or A is not excluded."""
-        left, right = arb(start), arb(end)
-        over = self._logarithms(left.union(right))
-        if over is None:
-            return None
-        middle = self._logarithms((left + right) / 2)
-        if middle is None:
-            return None
-        half = (right - left) / 2
-        polynomials = [arb_poly([*at[:_ORDER], around[_ORDER]]) for at, around in zip(middle, over, strict=True)]
-        sizes = [float(around[_ORDER].rad() * half**_ORDER) for around in over]
-        log_m, log_a = ((f, f.derivative(), f.derivative().derivative()) for f in polynomials)
-        return ExpandedClass(log_m, log_a, (sizes[0], sizes[1]))
-
-    def _logarithms(self, u: arb) -> tuple[list[arb], list[arb]] | None:
-        """Return the Taylor coefficients of log|M(u + t)| and log|A(u + t)| in t."""
-        c, size = self._c, _ORDER + 1
-        waves = [acb(0, u * z).exp() for z in c.values]
-        columns = [[wave * x for x in row] for wave, row in zip(waves, self._powers, strict=True)]
-        m, gained, slow, lost = (acb_series(row, prec=size) for row in (self._weights * acb_mat(columns)).tolist())
-        m += c.null
-        zeta = acb_series([acb(c.s, u), acb(0, 1)], prec=size)
-        a = self._gain * gained + (slow + c.plain * (c.square * zeta * zeta - 1)) * lost
-        if not (abs(acb(m[0])) > 0 and abs(acb(a[0])) > 0):
-            return None
-        log_m, log_a = m.log(), a.log()
-        return [log_m[k].real for k in range(size)], [log_a[k].real for k in range(size)]
-
-
-def _jet(polynomials: Sequence[arb_poly], t: arb) -> Jet:
-    f0, f1, f2 = (f(t) for f in polynomials)
-    return f0, f1, f2
-
-
 # ----------------------------------------------- Bounds on the integral of one term over cells of frequencies, in balls
 
 _FLOOR = 70.0  # |M|^N is not followed below e^-70 of its largest value
 _LOG_NEGLIGIBLE = 60.0
-_MOST_GROWTH, _MOST_EXPONENT = 50.0, 600.0
-_MANY_USERS = 10_000
+_MOST_GROWTH = 50.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
-_POINTS = 33  # of a panel, between which log c is taken to be linear
 
 
 @dataclass(frozen=True)
@@ -337,7 +200,6 @@ class TermBalls:
         self.most_gain, self.mixed = reduce(arb.max, gains), mixed
         lost = [c.lost for c in self.classes]
         self.lost = [reduce(arb.max, lost)] * len(lost) if mixed else lost
-        self._panel_c: tuple[Panel, Floats, Floats] | None = None
         self.log_mgf = [self.N * c.mgf.log() for c in self.classes]
         floats = [float(x) for x in self.log_mgf]
         self.order = sorted(range(len(laws)), key=lambda i: -floats[i])
@@ -377,36 +239,27 @@ class TermBalls:
         top = reduce(arb.max, [self._raised(e, a / arb(scale)) for e, a in lines])
         return CellBound(((right - left) * arb(scale) * (top - 1 + common).exp(),) * self.count, scale)
 
-    def panels(self, most: float) -> PanelSource | None:
-        """Return where the cells of this term find expansions that they share, with remainders of at most ``most``."""
-        if self.mixed:
-            return None
-        near = {i: self.classes[i] for i in self.order if not self.far[i]}
-        return PanelSource(near, self.most_gain, self.N, (7.0 if self.N > _MANY_USERS else 2.0) * self.width, most)
-
-    def fine(self, lo: float, hi: float, c: tuple[float, float] | None = None, panel: Panel | None = None) -> CellBound:
+    def fine(self, lo: float, hi: float, c: tuple[float, float] | None = None) -> CellBound:
         """Return bounds from second-order expansions of the exponent of every class at the middle of the cell.
 
-        They are those of a panel that holds the cell, if there is one. ``c`` is (scale, slope).
+        ``c`` is (scale, slope).
         """
         left, right = arb(lo), arb(hi)
         middle, half = (left + right) / 2, (right - left) / 2
         across = left.union(right)
         near = [i for i in self.order if not self.far[i]]
-        known = {i: self.classes[i].at(middle, across) for i in near} if panel is None else {}
+        known = {i: self.classes[i].at(middle, across) for i in near}
         found: dict[int, _Expansion | None] = {}
         for i, at in known.items():
             crossed = self._crossed(i, at[1], {j: known[j][1] for j, x in found.items() if x is not None})
             found[i] = self._expanded(i, at[0], at[1], crossed)
-        if panel is not None:
-            found = {i: self._assembled(panel.at(i, middle), panel.at(i, across)) for i in near}
         crude = {i: self._crude(i, left, right, beside_others=self.mixed) for i in near if found[i] is None}
         outer = {i: self._flat(i, right) for i, is_far in enumerate(self.far) if is_far}
         flats = crude | outer
         curved = {i: x for i, x in found.items() if x is not None}
         rough = [flats[i] if i in flats else curved[i] for i in range(len(self.classes))]
         if c is None:
-            c = self._sloped(rough, float(half)) if panel is None else self._shared_c(panel, lo, hi)
+            c = self._sloped(rough, float(half))
         scale, slope = c
         c_middle, gamma, weight = arb(scale), arb(slope), self._weight_parabola(middle, across)
         c_least = c_middle * (-half * abs(gamma)).exp()
@@ -484,10 +337,6 @@ class TermBalls:
         alpha = self.N * (log_a[0] - log_m[0]).exp() * raised
         return _Expansion(self.N * log_m[0], alpha, log_m[1], log_a[1], log_m_all, log_a_all, raised)
 
-    def _assembled(self, at: tuple[Jet, Jet], over: tuple[Jet, Jet]) -> _Expansion:
-        (m, a), one = at, arb(1)
-        return _Expansion(self.N * m[0], self.N * (a[0] - m[0]).exp(), m[1], a[1], *over, one)
-
     def _parabola(self, x: _Expansion, c: arb, gamma: arb, half: arb, weight: _Parabola) -> _Parabola:
         (m0, m1, m2), (a0, a1, a2) = x.log_m_all, x.log_a_all
         share = x.alpha / c
@@ -515,24 +364,6 @@ class TermBalls:
         grown = np.minimum(t * (rows[:, 4] + t * rows[:, 5]), _MOST_GROWTH)
         middle, *ends = self._scales(exponents, rows[:, 3] * np.exp(grown))
         return middle, log(ends[1] / ends[0]) / (2.0 * half)
-
-    def _shared_c(self, panel: Panel, lo: float, hi: float) -> tuple[float, float]:
-        """Return c in the middle of a cell, and the slope of its logarithm, from the best c at points of the panel."""
-        if self._panel_c is None or self._panel_c[0] is not panel:
-            points, n = np.linspace(panel.start, panel.end, _POINTS), float(self.N)
-            rows = []
-            for i, far in enumerate(self.far):
-                if far:
-                    height, alpha = (float(x) for x in self._flat(i, arb(panel.end)))
-                    rows.append((np.full(_POINTS, height), np.full(_POINTS, alpha)))
-                else:
-                    log_m, log_a = panel.in_floats(i, points)
-                    rows.append((n * log_m, n * np.exp(np.minimum(log_a - log_m, _MOST_EXPONENT))))
-            exponents, alphas = (np.array(column).T for column in zip(*rows, strict=True))
-            self._panel_c = panel, points, np.log(self._scales(exponents, alphas))
-        _, points, logs = self._panel_c
-        left, middle, right = np.interp([lo, 0.5 * (lo + hi), hi], points, logs).tolist()
-        return exp(middle), (right - left) / (hi - lo)
 
     def _log_weight(self, u: arb) -> arb:
         return self.square * (self.s**2 - u * u) / 2 - (self.s**2 + u * u).log()
