@@ -1,5 +1,7 @@
 """The bound for few positive messages (docs/proofs/few_messages.md) against exact rationals, and what it says."""
 
+import json
+from copy import deepcopy
 from fractions import Fraction
 from itertools import combinations
 from random import Random
@@ -11,6 +13,7 @@ import symamp as sa
 from symamp.laws.law import BallGparv
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.few_messages import Box, Compositions, Kind, are_comonotone, halves
+from symamp.verifier import verify
 from tests.oracle import few_messages as oracle
 from tests.oracle.envelope import ONE, Law, divergence_of_signed, labels_bound, own_law
 
@@ -186,7 +189,47 @@ def test_rare_messages_of_rappor():
     """Where two inputs are told apart by very few messages the bracket closes."""
     mechanism = sa.UnaryEncoding.rappor(D=2, eps0=10)
     found = sa.epsilon(mechanism, n=10**5, delta="1e-9", method="few_messages")
-    assert 4.4353 < found.lower <= 4.4354 <= found.upper < 4.45
+    assert 4.4353 < found.lower <= 4.4354 <= found.upper < 4.44
+
+
+def test_certificates_say_the_same_and_what_is_changed_in_them_is_refused():
+    """The verifier computes boxes by code of its own."""
+    mechanism = sa.FiniteMechanism([["9/10", "1/20", "1/20"], ["1/20", "1/20", "9/10"]])
+    answer = sa.delta(mechanism, n=40, eps="3/2", method="few_messages")
+    truth = sa.delta(mechanism, n=40, eps="3/2")
+    assert truth.lower <= answer.upper < 1.2 * truth.upper
+    document = answer.certificate()
+    assert verify(json.dumps(document)).status == "valid"
+    (piece,) = (x for x in document["above"]["evidence"] if x["kind"] == "value counts")
+    for change in (
+        lambda: piece["boxes"].pop(),
+        lambda: piece["boxes"][0].update({"to": piece["boxes"][0]["to"] - 1}),
+        lambda: piece.update({"inputs": piece["inputs"][:1], "weights": piece["weights"][:1]}),
+        lambda: [box.update({"counted": False}) for box in piece["boxes"]],
+    ):
+        before = deepcopy(piece)
+        change()
+        assert verify(json.dumps(document)).status != "valid"
+        piece.clear()
+        piece.update(before)
+    assert verify(json.dumps(document)).status == "valid"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_small_tables_are_bounded_over_all_data_sets(seed):
+    """Two inputs: the exact truth over all data sets, by enumeration."""
+    rng = Random(seed)
+    rows = [random_row(rng, 3) for _ in range(2)]
+    mechanism = sa.FiniteMechanism([[str(x) for x in row] for row in rows])
+    E, n = F(3, 2), 4
+    found = sa.delta(mechanism, n=n, eps="log(3/2)", method="few_messages")
+    worst = F(0)
+    for pair in (rows, rows[::-1]):
+        g = [a - E * b for a, b in zip(*pair, strict=True)]
+        for counts in oracle.compositions(n - 1, 2):
+            users = [row for row, c in zip(rows, counts, strict=True) for _ in range(c)]
+            worst = max(worst, divergence_of_signed(g, users))
+    assert float(worst) <= found.upper * (1 + 1e-12)
 
 
 def test_binary_response_at_single_compositions():

@@ -26,8 +26,8 @@ from symamp.sums.few_messages import FewMessages, enclose_few_messages, estimate
 SOURCE = "Theorem K (docs/proofs/few_messages.md)"
 _FEW = 40.0
 """With more positive messages the bound over all data sets is near the truth."""
-_MOST_LAWS, _MOST_PAIRS = 2, 2
-"""Laws of other inputs, and pairs of inputs, up to which it is tried where nobody asks for it."""
+_MOST_LAWS, _MOST_PAIRS, _MOST_VALUES = 2, 2, 4
+"""Laws of other inputs, pairs of inputs, and values of a law, up to which it is tried where nobody asks for it."""
 _POOR = 0.1
 """By so much more than was estimated, in its logarithm, the bound says that there was no time for all compositions."""
 
@@ -94,20 +94,24 @@ def _parts(subject: Subject) -> Iterator[PairBound]:
             yield FewMessagesPairBound(found.triples, group.kinds, found.mixed, found)
 
 
-def _is_tried(subject: Subject) -> bool:
-    """Return whether there are few laws of other inputs, and few pairs, all of them inputs themselves."""
-    mechanism = listed(subject).mechanism
+def _skipped(subject: Subject) -> bool:
+    """Return whether there are more than few pairs, laws of other inputs, which are themselves inputs, and values."""
+    if any(h.fails(subject) is not None for h in (PROBABILITIES, COVERED)):
+        return True
+    mechanism = subject.mechanism
     if mechanism is None or groups_of(mechanism) is not None or is_large_table(listed(subject)):
-        return False
-    return all(len(triples) <= _MOST_LAWS for triples in _first_pairs(subject))
+        return True
+    pairs = _first_pairs(subject)
+    few = all(len(triples) <= _MOST_LAWS and _are_short(triples) for triples in pairs)
+    return not few or len(pairs) > _MOST_PAIRS
+
+
+def _are_short(triples: tuple[Reduction, ...]) -> bool:
+    return all(len(t.decomposition.components) <= _MOST_VALUES for t in triples)
 
 
 def _first_pairs(subject: Subject) -> list[tuple[Reduction, ...]]:
     return [triples for _, triples in zip(range(_MOST_PAIRS + 1), pairs_of_inputs(listed(subject)), strict=False)]
-
-
-def _skipped(subject: Subject) -> bool:
-    return not _is_tried(subject) or len(_first_pairs(subject)) > _MOST_PAIRS
 
 
 def _has_many(subject: Subject, level: Level, n: int) -> bool:
