@@ -27,7 +27,7 @@ def recomputed_bound(laws, level, n, evidence, *, mixed=False):
             if not arb(term.a) * bounds[0][0] < _UNSEEN * reduce(arb.max, results):
                 bounds.append(line.fine(lo, hi, (scale, slope)).uppers)
             if mixed:  # all classes are bounded in the same way
-                bounds = [min(bounds, key=lambda way: max(float(_least([x])) for x in way))]
+                bounds = [min(bounds, key=lambda way: sum(float(_least([x])) for x in way))]
             parts.append(tuple(_least(one) for one in zip(*bounds, strict=True)))
         factor = arb(term.a) / arb.pi()
         results = [x + factor * total(one) for x, one in zip(results, zip(*parts, strict=True), strict=True)]

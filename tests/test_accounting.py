@@ -13,6 +13,7 @@ import symamp as sa
 from symamp.accounting.curves import CurvePoint
 from symamp.accounting.exports import to_document
 from symamp.accounting.round import ShuffledRound, swapped
+from symamp.numbers.limits import Limits
 from symamp.settings.question import Question
 from tests.oracle import composition as oracle
 
@@ -192,7 +193,7 @@ def test_a_document_travels():
     answer = again.rounds(100).epsilon("1e-8")
     assert answer.lower == 0.0
     assert direct.lower < answer.upper < direct.upper * 1.002
-    assert to_document(again.round.text, again.round.above(())) == json.loads(text)
+    assert to_document(again.round.text, again.round.above((), limits=Limits.of("default"))) == json.loads(text)
 
 
 @pytest.mark.parametrize(

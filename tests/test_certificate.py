@@ -210,6 +210,20 @@ def test_default_answers_over_the_catalogue_have_certificates(name, n, eps0):
     complete(sa.delta(subject, n=n, eps="1/10"))
 
 
+@pytest.mark.parametrize(
+    ("subject", "n", "delta"),
+    [
+        (lambda: by_name("collision-narrow")(**by_name("collision-narrow").typical, eps0=4), 10**3, "1e-6"),
+        pytest.param(lambda: sa.PureLDP(eps0="log(3)"), 100, "1e-3", marks=pytest.mark.slow),
+    ],
+)
+def test_mixtures_of_classes_that_bind_in_other_cells_are_certified(subject, n, delta):
+    """In some cells one class is bounded better by a constant, and another one, which counts, is not."""
+    found = sa.epsilon(subject(), n=n, delta=delta)
+    assert "all data sets" in {e.evaluator for e in found.evidence_above}
+    complete(found)
+
+
 @pytest.mark.parametrize("digits", [20, 60])
 def test_more_digits_than_doubles_have_are_claimed(digits):
     answer = sa.delta(COIN, n=100, eps="1/3", digits=digits, method="blanket")

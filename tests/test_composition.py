@@ -389,6 +389,22 @@ def test_dear_bounds_at_some_levels_only(monkeypatch):
     assert ends[0] * 1.001 < ends[1] < ends[2] * 0.999
 
 
+def test_rounds_say_where_the_effort_has_capped_their_search(monkeypatch):
+    def asked():
+        rounds = sa.profile(sa.RandomizedResponse(k=4, eps0=1), n=10**4).rounds(7)
+        return rounds.epsilon("1e-6", gap=1e-2), rounds.delta("1/10", gap=1e-2)
+
+    whole = asked()
+    assert not any(answer.limited for answer in whole)
+    assert not any("capped" in answer.gap_limited_by for answer in whole)
+    monkeypatch.setattr("symamp.accounting.round.NEAR", 1e4)
+    capped = asked()
+    assert all(answer.limited for answer in capped)
+    for less, all_of_it in zip(capped, whole, strict=True):
+        assert less.upper > 1.05 * all_of_it.upper
+        assert less.to_dict()["gap_limited_by"] == "Search is capped; ask for effort='thorough'"
+
+
 def test_dear_levels_are_spread_evenly_and_counted():
     """In the middle of the longest interval first; none after the work is done, and no level at all is fine."""
     levels, asked, limits = [fmpq(i) for i in range(1, 10)], [], Limits(4.0)

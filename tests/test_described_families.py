@@ -8,6 +8,7 @@ import random
 import re
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -26,12 +27,15 @@ from symamp.errors import (
     RowSumError,
     SymampError,
     UndecidedOrderError,
+    VerificationError,
 )
 from symamp.formulas.normal_form import normal
 from symamp.randomizers import families
 from symamp.randomizers.catalogue import by_name, catalogue
 from symamp.randomizers.described import DescribedFamily, Description, described_family
 from symamp.randomizers.files.load import family_from_json
+from symamp.verifier import verify
+from tests.oracle.histograms import worst_true_divergence
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -504,3 +508,58 @@ def test_documented_files_are_families():
     assert len(DOCUMENTED) == 5
     for document in DOCUMENTED.values():
         assert family_from_json(document).blanket().gamma is not None
+
+
+# ----------------------------------------------------------------- Laws that a file declares for all other inputs
+
+
+def declared():
+    """What the example of the page defines: document, table and family."""
+    found = {}
+    exec(next(code for code in blocks("family_format.md", "python") if "bit_count" in code), found)
+    return found
+
+
+def test_laws_of_other_inputs_in_a_file():
+    """The bracket of the family in the catalogue, with a verified certificate; above all data sets of a tiny member."""
+    page = declared()
+    found = sa.epsilon(page["family"].at(K=16, t="exp(1)"), n=10**4, delta=1e-6, method="all_data_sets")
+    own = sa.epsilon(sa.HadamardResponse(K=16, eps0=1), n=10**4, delta=1e-6)
+    assert own.lower * (1 - 1e-6) <= found.lower <= found.upper <= own.upper * 1.0005
+    assert verify(json.dumps(found.certificate())).status == "valid"
+    member = page["family"].at(K=8, t=3)
+    table = page["table"](member)
+    rows = [tuple(Fraction(str(o.mass(i))) for o in table.orbits(table.inputs)) for i in range(len(table.inputs))]
+    for n, level in ((2, Fraction(1)), (2, Fraction(3, 2)), (3, Fraction(3, 2))):
+        truth = worst_true_divergence(rows, n, level)[0]
+        answer = sa.delta(member, n=n, eps=sp.log(sp.Rational(str(level))), method="all_data_sets")
+        assert Fraction(answer.lower) <= truth * (1 + Fraction(1, 10**12))
+        assert Fraction(answer.upper) >= truth
+
+
+def test_too_few_laws_are_refuted_by_the_table():
+    page = declared()
+    few = {**page["document"], "others": page["document"]["others"][1:]}
+    with pytest.raises(VerificationError, match="a group with it"):
+        sa.mechanism_from_json(few).with_table(page["table"]).verify({"K": 8, "t": 3})
+
+
+@pytest.mark.parametrize(
+    ("others", "error", "said"),
+    [
+        ([{"label": "z", "law": [[1, 1, "1/2"], ["t", "t", "1/2"]]}], FormatError, "ratio0/ratio1"),
+        ([{"label": "z", "law": [[1, 1, "1/2"]]}], RowSumError, "sum to 1/2"),
+        ([{"label": "x1", "law": [[1, 1, 1]]}], FormatError, "another label"),
+        ([{"label": "z", "law": [[1, 1]]}], FormatError, "3 expressions"),
+        ([{"label": "z", "law": [["t", "1-t", 1]]}], SymampError, "others: z|1 - t"),
+    ],
+)
+def test_laws_that_cannot_be_those_of_another_input(others, error, said):
+    with pytest.raises(error, match=said):
+        sa.mechanism_from_json({**declared()["document"], "others": others})
+
+
+def test_laws_need_the_pair_that_they_are_for():
+    document = {**RESPONSE_SETS, "others": declared()["document"]["others"]}
+    with pytest.raises(FormatError, match="either orbits or a structure"):
+        sa.mechanism_from_json(document)

@@ -11,7 +11,9 @@ import sympy as sp
 from command import run
 
 import symamp as sa
+from symamp.bounds.registry import BOUNDS
 from symamp.errors import ArgumentError
+from symamp.laws.law import Level
 from symamp.numbers import limits as numbers_limits
 from symamp.numbers.limits import NO_LIMITS, Limits, kept
 from symamp.questions.profile import Profile
@@ -162,6 +164,26 @@ def test_the_effort_alone_decides_whether_a_search_is_capped(monkeypatch):
         assert not sa.delta(mechanism, n=200, eps="1/4", effort="thorough", **accuracy).limited
     assert sa.epsilon(mechanism, n=200, delta=1e-3).limited
     assert not sa.epsilon(mechanism, n=200, delta=1e-3, digits=4, effort="thorough").limited
+
+
+@pytest.mark.parametrize(
+    ("effort", "n", "is_enumerated"),
+    [("quick", 10, True), ("quick", 30, False), ("default", 30, True), ("default", 50, False), ("thorough", 50, True)],
+)
+def test_effort_says_which_bounds_take_too_long(effort, n, is_enumerated):
+    mechanism = mechanism_of([[Fraction(x, 12) for x in row] for row in ((7, 3, 2), (3, 7, 2), (2, 3, 7))])
+    too_costly = BOUNDS["every_data_set"].too_costly(mechanism, Level.of_float(0.1), n, Limits.of(effort).patience)
+    assert too_costly != is_enumerated
+    if n < 50:
+        answer = sa.epsilon(mechanism, n=n, delta="1e-3", effort=effort)
+        assert (answer.method == "every_data_set") == is_enumerated
+
+
+def test_what_is_used_again_is_charged_once():
+    limits = Limits(10.0)
+    for work, once in ((1.0, "a"), (2.0, "a"), (4.0, "b"), (4.0, None), (4.0, None)):
+        limits.until(0.5).charge(work, once)
+    assert limits.spent == 13.0
 
 
 @pytest.mark.parametrize("rough_from", range(1, 12))

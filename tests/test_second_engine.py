@@ -12,13 +12,16 @@ import symamp as sa
 from symamp.accounting.curves import CurvePoints, pessimistic
 from symamp.accounting.losses import FloatProduct, enclose_divergence, estimate_divergence
 from symamp.accounting.round import ShuffledRound
+from symamp.numbers.limits import Limits
 from symamp.settings.question import Question
 
 
 def lattice_pair(eps0, n, ratio, reach):
     """A pair above one round of 10-ary response whose losses are multiples of log(ratio)."""
     found = ShuffledRound(Question.of(sa.RandomizedResponse(k=10, eps0=eps0), n, "blanket"))
-    return pessimistic(CurvePoints.symmetric(found.above([ratio**j for j in range(reach + 1)])))
+    return pessimistic(
+        CurvePoints.symmetric(found.above([ratio**j for j in range(reach + 1)], limits=Limits.of("default")))
+    )
 
 
 def by_transforms(pair, ratio, count, eps, theta, shift, size):

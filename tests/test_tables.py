@@ -379,6 +379,17 @@ def test_a_large_table_of_floats_is_ranked_and_settled():
     assert len(told) < 20
 
 
+@pytest.mark.parametrize("hidden", [(3, 4, 5), (2, 3, 4), (0, 5, 7), (0, 0, 12)])
+def test_few_users_are_ranked_by_all_histograms(hidden):
+    """The true divergence where all others hold an input, or draw from a blanket that lacks some mass."""
+    rows = [[Fraction(x, 12) for x in row] for row in ((7, 3, 2), (2, 3, 7), (3, 8, 1))]
+    a2, E, n = [Fraction(x, 12) for x in hidden], Fraction(5, 4), 5
+    floats = np.array([[float(x) for x in row] for row in (*rows, a2)])
+    found = np.exp(log_divergences(floats[:3], floats[3], float(E - 1), n))
+    for i, j in itertools.permutations(range(3), 2):
+        assert found[i, j] == pytest.approx(float(oracle.triple_divergence(rows[i], rows[j], a2, n, E)), rel=1e-12)
+
+
 def halving(size):
     """R(x)(y) ~ 2^-|x - y|: few messages hide a report that is far out."""
     weights = [[Fraction(1, 2 ** abs(x - y)) for y in range(size)] for x in range(size)]

@@ -1,6 +1,7 @@
 """Random allocation, shuffled batches and Poisson sampling against exact enumeration and independent quadrature."""
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -19,6 +20,10 @@ WITHOUT, EXAMPLE = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)), (Fraction(1
 LEVEL, EPS = Fraction(13, 10), "log(13/10)"
 STEP = sa.training.TableStep([(str(p), str(q)) for p, q in zip(EXAMPLE, WITHOUT, strict=True)])
 SKEWED = (Fraction(1, 10), Fraction(1, 5), Fraction(7, 10)), (Fraction(2, 5), Fraction(2, 5), Fraction(1, 5))
+
+SYMMETRIC = tuple(
+    tuple(Fraction(x) for x in row) for row in (("1/10", "3/10", "3/5"), ("1/4", "1/2", "1/4"), ("3/5", "3/10", "1/10"))
+)
 
 
 def around(bracket, value):
@@ -77,11 +82,7 @@ def test_the_exact_values_of_few_steps():
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 4])
 def test_replacement_of_an_example(steps):
-    example, without, other = (
-        (Fraction(1, 10), Fraction(3, 10), Fraction(3, 5)),
-        (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)),
-        (Fraction(3, 5), Fraction(3, 10), Fraction(1, 10)),
-    )
+    example, without, other = SYMMETRIC
     exact = {1: Fraction(47, 100), 2: Fraction(33, 100), 3: Fraction(101, 400), 4: Fraction(13, 64)}[steps]
     p, q = (oracle.allocation(steps, 1, x, without) for x in (example, other))
     assert oracle.divergence(p, q, LEVEL) == exact
@@ -179,6 +180,101 @@ def test_epochs(epochs):
     assert found.gap < 1e-2
     for name, value in zip(("remove", "add"), EPOCHS[epochs], strict=True):
         assert around(found.directions[name], value)
+
+
+# ----------------------------------------------------------------------------- Several steps, Poisson, shuffled batches
+
+
+@pytest.mark.parametrize(("selected", "steps"), [(2, 2), (2, 3), (2, 4), (3, 4), (3, 3)])
+def test_several_steps_lie_between_statistics_and_blocks(selected, steps):
+    p = oracle.allocation(steps, selected, EXAMPLE, WITHOUT)
+    q = oracle.allocation(steps, 0, EXAMPLE, WITHOUT)
+    found = sa.training.random_allocation(noise=STEP, steps=steps, selected=selected).delta(EPS)
+    for name, value in zip(("remove", "add"), oracle.in_both_directions(p, q, 1, LEVEL), strict=True):
+        low, high = found.directions[name]
+        assert low <= value <= high < 1.2 * value
+        assert low > 0.5 * value
+
+
+def test_several_steps_replaced():
+    example, without, other = SYMMETRIC
+    p, q = (oracle.allocation(3, 2, x, without) for x in (example, other))
+    value = oracle.divergence(p, q, LEVEL)
+    noise = table(example, without, other)
+    found = sa.training.random_allocation(noise=noise, steps=3, selected=2, neighbours="replace").delta(EPS)
+    assert found.lower <= value <= found.upper < 1.2 * value
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+@pytest.mark.parametrize("rate", ["1/4", "1"])
+def test_poisson_sampling(rate, epochs):
+    p = oracle.poisson(2, Fraction(rate), *SKEWED)
+    q = oracle.poisson(2, Fraction(0), *SKEWED)
+    found = sa.training.poisson(noise=table(*SKEWED), steps=2, rate=rate, epochs=epochs).delta("1/10")
+    e = Fraction(float(np.exp(0.1)))
+    for name, value in zip(("remove", "add"), oracle.in_both_directions(p, q, epochs, e), strict=True):
+        low, high = found.directions[name]
+        assert low - 1e-15 <= value <= high + 1e-15
+        assert high - low < 0.05 * value
+
+
+def test_poisson_sampling_of_normal_noise():
+    noise = sa.training.GaussianStep(sigma=1)
+    found = sa.training.poisson(noise=noise, steps=1000, rate="1/100").epsilon("1e-6", gap=3e-3)
+    assert around(found.directions["remove"], 2.12451517)
+    assert around(found.directions["add"], 1.58908776)
+    one = sa.training.poisson(noise=noise, steps=1, rate="1/3", neighbours="replace").delta(1)
+    y = np.linspace(-12, 12, 400_001)
+    worlds = [(2 * norm.pdf(y) + norm.pdf(y - x)) / 3 for x in (1, -1)]
+    value = float(np.maximum(worlds[0] - np.e * worlds[1], 0).sum() * (y[1] - y[0]))
+    assert one.lower == pytest.approx(value, rel=1e-6)
+
+
+def test_several_steps_of_normal_noise():
+    noise = sa.training.GaussianStep(sigma=1)
+    found = sa.training.random_allocation(noise=noise, steps=100, selected=10).epsilon("1e-4", gap=1e-2)
+    for low, high in found.directions.values():
+        assert 0.9 * high < low < high
+
+
+@pytest.mark.parametrize("batches", [1, 2, 3])
+def test_shuffled_batches_are_a_triple_if_all_others_are_alike(batches):
+    """Theorem 5 in fractions: the identity for the worlds (1, 0, -1) of the messages."""
+    minus, zero, plus = (tuple(Fraction(k, 10) for k in row) for row in ((6, 3, 1), (3, 4, 3), (1, 3, 6)))
+    others = [minus] * (batches - 1)
+    p, q = oracle.shuffled(batches, plus, others), oracle.shuffled(batches, zero, others)
+    for first, second, value in ((p, q, (plus, zero)), (q, p, (zero, plus))):
+        gains = [(a - LEVEL * b) / m for a, b, m in zip(*value, minus, strict=True)]
+        identity = (
+            sum(
+                max(sum(gains[m] for m in y), 0) * np.prod([minus[m] for m in y])
+                for y in product(range(3), repeat=batches)
+            )
+            / batches
+        )
+        assert oracle.divergence(first, second, LEVEL) == identity
+
+
+def test_shuffled_batches_of_normal_noise():
+    noise = sa.training.GaussianStep(sigma=1)
+    found = sa.training.shuffled_batches(noise=noise, steps=1000).epsilon("1e-6", effort="quick")
+    assert 3.7233 < found.lower < 3.7252820
+    assert found.upper == pytest.approx(4.8865541, abs=1e-7)
+    assert found.conjectured is None
+    replaced = sa.training.shuffled_batches(noise=sa.training.GaussianStep(sigma=2), steps=100, neighbours="replace")
+    half = sa.training.random_allocation(noise=noise, steps=100).epsilon("1e-6")
+    assert replaced.epsilon("1e-6").lower == half.lower
+    poisson = sa.training.poisson(noise=noise, steps=1000, rate="1/1000").epsilon("1e-6", gap=1e-2)
+    assert poisson.upper < found.lower
+
+
+@pytest.mark.slow
+def test_the_value_of_the_conjectured_pair():
+    noise = sa.training.GaussianStep(sigma=1)
+    found = sa.training.shuffled_batches(noise=noise, steps=1000).epsilon("1e-6")
+    assert found.conjectured.lower <= 3.725282 <= found.conjectured.upper
+    assert found.lower <= found.conjectured.upper < found.upper
+    assert found.directions["add"][0] <= 0.413861
 
 
 # ------------------------------------------------------------------------------------------------- What is refused

@@ -3,6 +3,7 @@
 import pickle
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import permutations
 from random import Random
 
 import flint
@@ -250,6 +251,19 @@ def test_tables_of_any_kind_against_all_data_sets(seed):
         for truth, (low, high) in zip(truths, answer.victims.values(), strict=True):
             assert F(low) <= truth <= F(high)
         assert F(answer.lower) <= max(truths) <= F(answer.upper)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shuffled_data_try_every_pair_below(seed):
+    """The lower end is the largest divergence of all data sets in which the others hold one input."""
+    random, E = Random(seed), F(5, 4)
+    tables = [oracle.random_table(3, 3, random) for _ in range(3)]
+    users = [oracle.constant(t) for t in tables]
+    laws = {x: [oracle.transcripts(users, (i, x, x)) for i in range(3)] for x in range(3)}
+    worst = max(oracle.positive(a, b, E) for found in laws.values() for a, b in permutations(found, 2))
+    groups = [(1, sa.FiniteMechanism([[str(p) for p in row] for row in t])) for t in tables]
+    answer = sa.delta(sa.heterogeneous(groups, shuffled="data"), eps=log(E))
+    assert worst * F(999_999, 10**6) <= F(answer.lower) <= worst
 
 
 def test_brackets_where_messages_are_shuffled():

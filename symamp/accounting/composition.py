@@ -90,7 +90,8 @@ class Composition(PublicNames):
         from below) where the upper end is from bounds that cost much at each of the points ("all_data_sets",
         "two_messages"), which stand in for the others where they take 2% or more off eps, and for noise without a
         local budget. Each end has as many points as the ``effort`` allows ("quick", "default", "thorough"): where large
-        budgets, few users or bounds over all data sets make points dear, "thorough" may be some percent narrower.
+        budgets, few users or bounds over all data sets make points dear, "thorough" may be some percent narrower: then
+        ``limited`` is True.
 
         Raises ArgumentError for arguments out of range.
 
@@ -113,8 +114,10 @@ class Composition(PublicNames):
         proof = RoundsProof(*(_proved(*side) for side in ((above, high), (below, low))))
         aimed = width or max(found.gap for found, _ in self.rounds)
         least, most = (INFINITE if x == inf else Dyadic.of_float(x) for x in (low[0], high[0]))
-        own = Interval(least.below, most.above)
-        return Answer(self._question, query, least, most, own, gaussian=guess, aimed=aimed, proof=proof)
+        own, limited = Interval(least.below, most.above), above.limited or below.limited
+        return Answer(
+            self._question, query, least, most, own, limited=limited, gaussian=guess, aimed=aimed, proof=proof
+        )
 
     @undisturbed()
     def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
@@ -139,9 +142,10 @@ class Composition(PublicNames):
             return Answer(self._question, query, ZERO, ZERO, Interval(0.0, 0.0), proof=RoundsProof(None, None))
         value = float(sp.N(query.given, 17))
         log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
-        ends, sides = [ZERO, Dyadic(1)], list[Side | None]()
+        ends, sides, limited = [ZERO, Dyadic(1)], list[Side | None](), False
         for i, up in enumerate((False, True)):
             found = self.known.pairs(up, value, log_delta, width, effort=effort)
+            limited = limited or found.limited
             if not found.pairs:
                 sides.append(None)
                 continue
@@ -155,7 +159,7 @@ class Composition(PublicNames):
         least, most = ends[0] if ends[0].mantissa > 0 else ZERO, min(ends[1], Dyadic(1))
         gaussian = exp(gaussian_log_delta(self.mu, value))
         own, proof = Interval(least.below, most.above), RoundsProof(sides[1], sides[0])
-        return Answer(self._question, query, least, most, own, gaussian=gaussian, proof=proof)
+        return Answer(self._question, query, least, most, own, limited=limited, gaussian=gaussian, proof=proof)
 
     @undisturbed()
     def gaussian_epsilon(self, delta: object) -> float:

@@ -103,8 +103,7 @@ def descend(
     """Return points at the first and the last two levels, and in the middle of intervals, longer ones first.
 
     Between levels whose upper ends differ by less than ``tolerance``, relative, none are needed: chords are as close
-    there. The last two say how the curve goes on. None is evaluated where
-    ``limits`` are spent.
+    there. The last two say how the curve goes on. None is evaluated where ``limits`` are spent.
 
     >>> curve = {e: CurvePoint(fmpq(e), fmpq(0), fmpq(1, max(e, 5))) for e in range(1, 10)}
     >>> [int(p.level.p) for p in descend(list(curve), curve.__getitem__, 1e-5)]
@@ -117,17 +116,17 @@ def descend(
             found[i] = point(levels[i])
     intervals = [(0, last - 1)]
     for start, end in intervals:
-        middle = (start + end) // 2
-        if middle <= start or limits.is_spent():
-            continue
-        if not _agree(found[start].high, found[end].high, tolerance):
+        middle, ends = (start + end) // 2, (found.get(start), found.get(end))
+        if middle > start and not _agree(*ends, tolerance) and not limits.is_spent():
             found[middle] = point(levels[middle])
             intervals += [(start, middle), (middle, end)]
     return tuple(found[i] for i in sorted(found))
 
 
-def _agree(a: fmpq, b: fmpq, tolerance: float) -> bool:
-    return bool(abs(a - b) <= max(a, b) * fmpq(*tolerance.as_integer_ratio()))
+def _agree(a: CurvePoint | None, b: CurvePoint | None, tolerance: float) -> bool:
+    if a is None or b is None:
+        return False
+    return bool(abs(a.high - b.high) <= max(a.high, b.high) * fmpq(*tolerance.as_integer_ratio()))
 
 
 # --- At which levels the curve of a round is evaluated: few points, dense where the losses of many rounds come from

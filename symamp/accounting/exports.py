@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from math import ceil, exp, nextafter
@@ -110,6 +110,8 @@ def _fraction(text: object) -> fmpq:
 
 # --- A round for the package dp_accounting: its privacy loss distribution, and an event that an accountant composes
 
+_SUM_BITS = 512
+"""Bits of sums of masses, far below the least of them that matters."""
 _PER_DEVIATION, _MOST_CELLS, _LARGEST_LOSS = 20.0, 200_000, 40.0
 """Cells of the lattice for each deviation, cells in all, and the loss at which it ends: time and memory of the other
 package against the width of its answers. Rules of thumb."""
@@ -132,13 +134,33 @@ def loss_distribution(rounds: RoundPairs, interval: float | None, delta: object)
     found = rounds.pairs(True, 0.0, target, None, even=True)
     result = None
     for pair, count in found.pairs:
-        one = pld.PrivacyLossDistribution(_masses(pair, step))
+        one = pld.PrivacyLossDistribution(lattice_masses(pair, step))
         many = one if count == 1 else one.self_compose(count)
         result = many if result is None else result.compose(many)
     return result
 
 
-def _masses(pair: DominatingPair, step: float) -> Any:
+@undisturbed()
+def directed_loss_distribution(
+    remove: RoundPairs, add: RoundPairs, interval: float | None, delta: object, epochs: int
+) -> Any:
+    """Return the loss distribution of training with both directions, each made of its own pairs and composed by itself.
+
+    The arguments are those of ``loss_distribution``; ``epochs`` is how often dp_accounting composes what is given.
+    """
+    pld = optional("dp_accounting.pld.privacy_loss_distribution", _INSTALL)
+    step = interval or min(r.deviation for r, _ in remove.rounds) / _PER_DEVIATION
+    target = log_of(failure_probability(delta))
+    result: Any = None
+    both = [known.pairs(True, 0.0, target, None, even=True).pairs for known in (remove, add)]
+    for first, second in zip(*both, strict=True):
+        one = pld.PrivacyLossDistribution(*(lattice_masses(pair, step) for pair, _ in (first, second)))
+        many = one if first[1] == 1 else one.self_compose(first[1])
+        result = many if result is None else result.compose(many)
+    return result if epochs == 1 else result.self_compose(epochs)
+
+
+def lattice_masses(pair: DominatingPair, step: float) -> Any:
     """Return the masses on the lattice whose curve goes through upper bounds at its points (connect the dots)."""
     pld_pmf = optional("dp_accounting.pld.pld_pmf", _INSTALL)
 
@@ -148,17 +170,25 @@ def _masses(pair: DominatingPair, step: float) -> Any:
     if 2 * last > _MOST_CELLS:
         raise ArgumentError("interval", Problem(f"{step} needs more than {_MOST_CELLS} cells"), "take a larger one")
     levels = range(-last, last + 1)
-    deltas = [_bound_of_event(pair, exp(j * step)) for j in levels]
+    deltas = _bounds_of_event(pair, [exp(j * step) for j in levels])
     for i in range(1, len(deltas)):
         deltas[i] = min(deltas[i], deltas[i - 1])
     return pld_pmf.create_pmf_pessimistic_connect_dots(step, list(levels), deltas)
 
 
-def _bound_of_event(pair: DominatingPair, level: float) -> float:
-    """Return the divergence at a level that is not above e^(j step), rounded up."""
-    below = fmpq(*nextafter(nextafter(level, 0.0), 0.0).as_integer_ratio())
-    with at_precision(64):
-        return min(1.0, float_above(arb(pair.divergence(below))))
+def _bounds_of_event(pair: DominatingPair, levels: Sequence[float]) -> list[float]:
+    """Return the divergences at levels that are not above e^(j step), given in rising order, rounded up."""
+    with at_precision(_SUM_BITS):
+        atoms = [(e, arb(p), arb(p / e)) for e, p in pair.atoms]
+        first, second, k, found = arb(pair.infinite), arb(0), len(atoms), list[float]()
+        for level in reversed(levels):
+            below = nextafter(nextafter(level, 0.0), 0.0)
+            exact = fmpq(*below.as_integer_ratio())
+            while k > 0 and atoms[k - 1][0] > exact:
+                k -= 1
+                first, second = first + atoms[k][1], second + atoms[k][2]
+            found.append(min(1.0, float_above(first - arb(below) * second)))
+    return found[::-1]
 
 
 @cache

@@ -14,11 +14,11 @@ from flint import arb
 from symamp.accounting.curves import CurvePoints, DominatingPair, Grid, optimistic, pessimistic, points_for
 from symamp.accounting.round import DirectedRound, Round, points_of
 from symamp.bounds.reduction import Reduction
-from symamp.errors import ArgumentError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import total
 from symamp.numbers.dyadic import float_above
-from symamp.numbers.limits import checked_effort
+from symamp.numbers.limits import Limits, checked_effort
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
 
@@ -49,10 +49,11 @@ class RoundCurve:
 
 @dataclass(frozen=True)
 class Pairs:
-    """The points of all rounds on one side, and the pairs that they make."""
+    """The points of all rounds on one side, and the pairs that they make; whether some were left out for the effort."""
 
     curves: tuple[RoundCurve, ...]
     pairs: tuple[tuple[DominatingPair, int], ...]
+    limited: bool
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,10 @@ class RoundPairs:
         counts: dict[Round, int] = {}
         for found, count in rounds:
             counts[found] = counts.get(found, 0) + count
+        directions = {r.direction if isinstance(r, DirectedRound) else None for r in counts}
+        if len(directions) > 1:
+            mixed = Problem("they are of different directions")
+            raise ArgumentError("rounds", mixed, "compose each direction by itself, and take the larger answer")
         if not counts or sum(counts.values()) > LARGEST_ROUNDS:
             raise ArgumentError("rounds", sum(counts.values()), f"1 to {LARGEST_ROUNDS} rounds in all")
         return cls(tuple(counts.items()))
@@ -121,7 +126,7 @@ class RoundPairs:
     def _pairs(
         self, up: bool, ratio: float, log_delta: float, gap: float | None, tail: float, even: bool, effort: str
     ) -> Pairs:
-        curves: list[RoundCurve] = []
+        curves, limits = list[RoundCurve](), Limits.of(effort)
         bits = int(max(tail, -log_delta) / log(2.0)) + _SPARE_BITS
         for found, count in self.rounds:
             top, s = found.top, found.deviation
@@ -143,12 +148,16 @@ class RoundPairs:
                 for part in (grid.levels(), grid.tail(_TAIL_POINTS if tail else 0, budget_))
             )
             if isinstance(found, DirectedRound):
-                directed = found.points((*levels, *tails), log_delta + log(_BEYOND / self.count), bits)
-                curves.append(RoundCurve(found, count, directed, bits))
+                log_least = log_delta + log(_BEYOND / self.count)
+                sides = []
+                for one, middle in ((found, centre), (found.reversed(), -centre)):
+                    last = min(max(one.end(log_least), left), one.budget)
+                    sides.append(Grid(middle, s, last if tail else min(last, far), points_for(width), even).levels())
+                curves.append(RoundCurve(found, count, found.points(sides[0], sides[1], log_least, bits), bits))
                 continue
             bottom = None if top is None else 1 / top
             if up:
-                near, beyond = found.above(levels, effort=effort), found.above(tails, far=True, effort=effort)
+                near, beyond = found.above(levels, limits=limits), found.above(tails, far=True, limits=limits)
                 points = tuple(p.floored(bits) for p in (*near, *beyond))
                 if points and not tail:  # no digit shows that a finite loss beyond counts as infinite
                     last = max(points[0].level, 1 << ceil(far / log(2.0)))
@@ -158,10 +167,10 @@ class RoundPairs:
                 continue
             worst = None if top == 1 else found.below(max(centre, s / 2.0))
             if worst is not None:
-                below = points_of(*worst, (*levels, *tails), top, bits, effort=effort)
+                below = points_of(*worst, (*levels, *tails), top, bits, limits=limits)
                 curves.append(RoundCurve(found, count, below, bits, worst))
         make = pessimistic if up else optimistic
-        return Pairs(tuple(curves), tuple((make(c.points), c.count) for c in curves))
+        return Pairs(tuple(curves), tuple((make(c.points), c.count) for c in curves), limits.was_met)
 
     @cached_property
     def largest(self) -> float:

@@ -109,11 +109,11 @@ class Round:
         """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
         raise NotImplementedError
 
-    def above(self, levels: Iterable[fmpq], *, far: bool = False, effort: str = "default") -> tuple[CurvePoint, ...]:
+    def above(self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False) -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
-        ``far`` says that they matter little, so that cheap ones will do. Where the ``effort`` is spent some levels have
-        cheap ones, or are left out.
+        ``far`` says that they matter little, so that cheap ones will do. Where the part of ``limits`` that each curve
+        has is spent, some levels have cheap ones, or are left out.
         """
         raise NotImplementedError
 
@@ -172,7 +172,7 @@ class ShuffledRound(Round):
         except PrecisionError:  # a root next to the local budget, where floats see no difference
             return inf
 
-    def above(self, levels: Iterable[fmpq], *, far: bool = False, effort: str = "default") -> tuple[CurvePoint, ...]:
+    def above(self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False) -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
         Guarantee
@@ -187,11 +187,11 @@ class ShuffledRound(Round):
             limits.charge(work)
             return CurvePoint.of_ends(level, ZERO, largest_upper(found))
 
-        limits = Limits.of(effort, FAR if far else NEAR)
-        found = descend(levels, lambda e: point(e, limits, far=far), tolerance, limits)
-        if far or len(self._chosen) == 1 or not limits.is_spent():
+        own = limits.part(FAR if far else NEAR)
+        found = descend(levels, lambda e: point(e, own, far=far), tolerance, own)
+        if far or len(self._chosen) == 1 or not own.was_met:
             return found
-        known, more = {p.level: p for p in found}, Limits.of(effort, CHEAP)
+        known, more = {p.level: p for p in found}, limits.part(CHEAP)
         cheap = descend(levels, lambda e: known.get(e) or point(e, more, far=True), tolerance, more)
         return tuple(sorted({*found, *cheap}, key=lambda p: p.level))
 
@@ -300,16 +300,16 @@ def is_symmetric(reduction: Reduction) -> bool:
 
 
 def points_of(
-    reduction: Reduction, n: int, levels: Iterable[fmpq], top: fmpq | None, bits: int, *, effort: str = "default"
+    reduction: Reduction, n: int, levels: Iterable[fmpq], top: fmpq | None, bits: int, *, limits: Limits
 ) -> CurvePoints:
     """Return enclosures of the divergence of a data set of n users at E >= 1 and, from the other order, at 1/E.
 
-    Ends below 2^-bits are moved outward. Where the ``effort`` is spent levels are left out.
+    Ends below 2^-bits are moved outward. Where the part of ``limits`` for it is spent levels are left out.
     """
     levels, orders = tuple(levels), [reduction.law]
     if not is_symmetric(reduction):
         orders.append(reduction.law.swapped())
-    right, *left = (_descended(law, levels, n, bits, Limits.of(effort, BELOW / len(orders))) for law in orders)
+    right, *left = (_descended(law, levels, n, bits, limits.part(BELOW / len(orders))) for law in orders)
     points = (*(p.reflected() for p in (left[0] if left else right)[::-1] if p.level > 1), *right)
     return CurvePoints(points, None if top is None else 1 / top, top)
 
@@ -345,6 +345,9 @@ class DirectedRound(Round):
     rounds are those of the pair of this round: whose bounds they are is for the caller to say.
     """
 
+    direction: str
+    """The name of the order: rounds of different ones are not composed."""
+
     def enclose(self, level: Level, log_least: float) -> tuple[Dyadic, Dyadic]:
         """Return a lower and an upper end of the divergence at a level E >= 1; e^log_least is too small to matter."""
         raise NotImplementedError
@@ -353,19 +356,19 @@ class DirectedRound(Round):
         """Return the round with the other order."""
         raise NotImplementedError
 
-    def points(self, levels: Iterable[fmpq], log_least: float, bits: int) -> CurvePoints:
-        """Return enclosures at levels E >= 1 and, from the other order, at 1/E."""
-        levels, other = tuple(levels), self.reversed()
-        right, left = (
-            descend(
-                levels,
-                lambda e, r=r: CurvePoint.of_ends(e, *r.enclose(level_at(e), log_least)).floored(bits),  # type: ignore[misc]
-                _POINT.gap,
-            )
-            for r in (self, other)
-        )
-        reflected = tuple(p.reflected() for p in left[::-1] if p.level > 1)
-        return CurvePoints((*reflected, *right), None if other.top is None else 1 / other.top, self.top)
+    def points(self, right: Iterable[fmpq], left: Iterable[fmpq], log_least: float, bits: int) -> CurvePoints:
+        """Return enclosures at levels E >= 1 and, from the other order, at 1/E for others."""
+
+        def found(one: DirectedRound, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
+            def point(e: fmpq) -> CurvePoint:
+                return CurvePoint.of_ends(e, *one.enclose(level_at(e), log_least)).floored(bits)
+
+            return descend(tuple(e for e in levels if one.top is None or e < one.top), point, _POINT.gap)
+
+        other = self.reversed()
+        reflected = tuple(p.reflected() for p in found(other, left)[::-1] if p.level > 1)
+        bottom = None if other.top is None else 1 / other.top
+        return CurvePoints((*reflected, *found(self, right)), bottom, self.top)
 
 
 # -------------------- A round that was analysed elsewhere: upper bounds on its privacy profile, taken as they are given
@@ -402,7 +405,7 @@ class GivenRound(Round):
                     return float(arb(p.level).log())
         return inf
 
-    def above(self, levels: Iterable[fmpq], *, far: bool = False, effort: str = "default") -> tuple[CurvePoint, ...]:
+    def above(self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False) -> tuple[CurvePoint, ...]:
         """Return the points that were given, whatever the levels; none of them is far."""
         return () if far else self.points
 
@@ -448,7 +451,7 @@ class SampledRound(Round):
         inner = self.base.end(log_delta - log(self.n / self.of))
         return inner if inner == inf else log1p(self.n / self.of * expm1(inner))
 
-    def above(self, levels: Iterable[fmpq], *, far: bool = False, effort: str = "default") -> tuple[CurvePoint, ...]:
+    def above(self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False) -> tuple[CurvePoint, ...]:
         """Return upper bounds at levels E >= 1 on the divergence for every ordered pair of neighbours.
 
         Guarantee
@@ -456,7 +459,7 @@ class SampledRound(Round):
         ``high`` is at least D_E of the outputs of every two neighbouring data sets, in both orders: it is the rate
         times the bound of the unsampled round at 1 + (E - 1)/rate. Proof: docs/proofs/composition.md, section 4.
         """
-        inner = self.base.above([1 + (e - 1) / self.rate for e in levels], far=far, effort=effort)
+        inner = self.base.above([1 + (e - 1) / self.rate for e in levels], far=far, limits=limits)
         return tuple(CurvePoint(self._outside(p.level), fmpq(0), self.rate * p.high) for p in inner)
 
     def below(self, eps: float) -> tuple[Reduction, int] | None:

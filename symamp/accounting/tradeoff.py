@@ -20,6 +20,7 @@ from symamp.accounting.losses import (
     gaussian_log_delta,
 )
 from symamp.accounting.pairs import RoundPairs
+from symamp.accounting.round import DirectedRound
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.numbers.dyadic import ZERO, Dyadic, float_above, float_below
@@ -123,7 +124,11 @@ def trade_off(rounds: RoundPairs, levels: tuple[object, ...], gap: float | None,
     middle = rounds.mu * (1.0 + rounds.mu / 2.0)
     log_delta = max(gaussian_log_delta(rounds.mu, grid[-1]), -1e5)
     above, below = (rounds.pairs(up, middle, log_delta, gap, effort=effort).pairs for up in (True, False))
-    dominating = CurvePoints.symmetric(_points(above, grid, Limits.of(effort, TRADE_OFF)))
+    right = _points(above, grid, Limits.of(effort, TRADE_OFF))
+    dominating = CurvePoints.symmetric(right)
+    if any(isinstance(found, DirectedRound) for found, _ in rounds.rounds):
+        left = _points([(pair.swapped(), count) for pair, count in above], grid, Limits.of(effort, TRADE_OFF))
+        dominating = CurvePoints((*(p.reflected() for p in left[::-1] if p.level > 1), *right))
     known: tuple[Vertex, ...] = ((fmpq(0), fmpq(1)), (fmpq(1), fmpq(0)))
     if below:
         left = _points([(pair.swapped(), count) for pair, count in below], grid, Limits.of(effort, TRADE_OFF))

@@ -461,9 +461,9 @@ class Bound(Statement):
     gives the parts of the bound (triples, or anything else with the methods of ``PairBound``) for what all users run.
     ``proof`` names its page in docs/proofs, "" where nothing is proved. ``rank`` places it in the search for the least
     upper bound: cheap ones first, None if it is evaluated on request only. ``skip_by_default`` says where another one
-    is known to be at least as good, or where it takes too long to be a default; ``too_costly`` says the same of a level
-    and a number of users. ``floor`` gives parts that the bound is not below: where they are cheap, the bound is made
-    only where it can be the least.
+    is known to be at least as good; ``too_costly`` where it takes too long at a level and a number of users for a
+    question that may take so many times the usual work (``Limits.patience``). ``floor`` gives parts that the bound is
+    not below: where they are cheap, the bound is made only where it can be the least.
 
     Where not everyone takes part, a bound says something if its parts are ``triples`` that are valid for every number
     of users. ``removed`` gives the parts, for which A2 lies below what each other user sends and A0 is what the victim
@@ -486,7 +486,7 @@ give a table or a family
     rank: int | None = None
     skip_by_default: Callable[[Subject], bool] = field(repr=False, default=lambda _: False)
     floor: Callable[[Subject], Iterable[PairBound]] | None = field(repr=False, default=None)
-    too_costly: Callable[[Subject, Level, int], bool] = field(repr=False, default=lambda subject, level, n: False)
+    too_costly: Callable[[Subject, Level, int, float], bool] = field(repr=False, default=lambda *_: False)
     triples: bool = False
     removed: Parts | None = field(repr=False, default=None)
 

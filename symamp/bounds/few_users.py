@@ -19,6 +19,7 @@ from symamp.errors import ArgumentError, Problem
 from symamp.exact.every_data_set import Counts, EveryDataSet, Pair, work
 from symamp.exact.weights import BITS
 from symamp.laws.law import Level
+from symamp.numbers.limits import EVERY_LAW, NO_LIMITS, QUESTION, WORST_OF_ALL, Limits
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism
@@ -28,8 +29,10 @@ from symamp.sums.inversion import estimate_root, log_of_ball
 SOURCE = "enumeration (docs/proofs/histograms.md)"
 HISTOGRAMS = "histograms"
 """The name of the evaluator."""
-_MOST_WORK, _MOST_ON_REQUEST, _MOST_USERS = 3_000_000, 50_000_000, 64
-"""Terms of all divergences in a default question, a fraction of a second; on request, some seconds. Users likewise."""
+_SHARE, _LEVELS = 0.15, 8
+"""All data sets may take so much of the usual work of a question, at about so many levels."""
+_MOST_ON_REQUEST, _MOST_USERS = 50_000_000, 64
+"""Terms of all divergences on request, some seconds; users in a default question."""
 _MOST_BITS = 8192
 """Ends that are still apart with so many bits are returned as they are."""
 
@@ -51,14 +54,14 @@ class RowsOfTable(PairBoundDefaults):
         """The ordered pair of inputs (x0, x1) that is compared."""
         return self.table.inputs[self.rows[0]], self.table.inputs[self.rows[1]]
 
-    def ends(self, level: Level, n: int, bits: int) -> tuple[fmpq, fmpq]:
+    def ends(self, level: Level, n: int, bits: int, limits: Limits) -> tuple[fmpq, fmpq]:
         """Return bounds on the divergence to so many bits."""
         raise NotImplementedError
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""
         with at_precision(64):
-            return log_of_ball(arb(self.ends(level, n, BITS)[1]))
+            return log_of_ball(arb(self.ends(level, n, BITS, settings.limits)[1]))
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return a certified enclosure of the divergence, as narrow as asked.
@@ -69,7 +72,7 @@ class RowsOfTable(PairBoundDefaults):
         """
         bits = BITS
         while True:
-            low, high = self.ends(level, n, bits)
+            low, high = self.ends(level, n, bits, settings.limits)
             with at_precision(bits):
                 known = low if low == high else None
                 found = Enclosure(arb(low), arb(high), HISTOGRAMS, bits, exact=known)
@@ -110,9 +113,10 @@ class CountedUsers(RowsOfTable):
         """Who holds what."""
         return self.method, self.rows, self.counts
 
-    def ends(self, level: Level, n: int, bits: int) -> tuple[fmpq, fmpq]:
+    def ends(self, level: Level, n: int, bits: int, limits: Limits) -> tuple[fmpq, fmpq]:
         """Return bounds on the divergence to so many bits."""
-        return EveryDataSet.of(self.table, n, bits).divergence(self.rows, self.counts, _eps(level))
+        limits.charge(WORST_OF_ALL.call)
+        return _every(self.table, n, bits, limits).divergence(self.rows, self.counts, _eps(level))
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the divergence is delta: 0 if it is smaller at 0, inf if never."""
@@ -133,20 +137,32 @@ class FewUsers(RowsOfTable, AttainedBound):
         """The pair."""
         return self.method, self.rows
 
-    def ends(self, level: Level, n: int, bits: int) -> tuple[fmpq, fmpq]:
+    def ends(self, level: Level, n: int, bits: int, limits: Limits) -> tuple[fmpq, fmpq]:
         """Return bounds on the divergence to so many bits."""
-        return self._every(n, bits).extreme(self.rows, _eps(level))[:2]
+        limits.charge(WORST_OF_ALL.of(_work(self.table, n) / _pairs(self.table)))
+        return _every(self.table, n, bits, limits).extreme(self.rows, _eps(level))[:2]
 
     def attained(self, level: Level, n: int) -> CountedUsers:
         """Return the data sets that are the worst."""
-        return CountedUsers(self.table, self.rows, self._every(n, BITS).extreme(self.rows, _eps(level)).counts)
+        worst = _every(self.table, n, BITS, NO_LIMITS).extreme(self.rows, _eps(level))
+        return CountedUsers(self.table, self.rows, worst.counts)
 
-    def _every(self, n: int, bits: int) -> EveryDataSet:
-        asked = work(len(self.table.inputs), len(self.table.messages), n)
-        if asked > _MOST_ON_REQUEST:
-            many = Problem(f"{self.method} has {asked} terms for {n} users, more than {_MOST_ON_REQUEST}")
-            raise ArgumentError("n", many, "take fewer users, inputs or messages, or another method")
-        return EveryDataSet.of(self.table, n, bits)
+
+def _every(table: FiniteMechanism, n: int, bits: int, limits: Limits) -> EveryDataSet:
+    asked = _work(table, n)
+    if asked > _MOST_ON_REQUEST:
+        many = Problem(f"{FewUsers.method} has {asked} terms for {n} users, more than {_MOST_ON_REQUEST}")
+        raise ArgumentError("n", many, "take fewer users, inputs or messages, or another method")
+    limits.charge(EVERY_LAW.of(asked / (_pairs(table) * len(table.messages))), once=(table, n, bits))
+    return EveryDataSet.of(table, n, bits)
+
+
+def _work(table: FiniteMechanism, n: int) -> int:
+    return work(len(table.inputs), len(table.messages), n)
+
+
+def _pairs(table: FiniteMechanism) -> int:
+    return len(table.inputs) * (len(table.inputs) - 1)
 
 
 @lru_cache(maxsize=256)
@@ -161,14 +177,18 @@ def _parts(subject: Subject) -> Iterator[FewUsers]:
     return (FewUsers(table, rows) for rows in table.numeric.pairs)
 
 
-def are_few(table: FiniteMechanism, n: int) -> bool:
-    """Return whether all data sets of n users can be enumerated within a default question."""
-    return n <= _MOST_USERS and work(len(table.inputs), len(table.messages), n) <= _MOST_WORK
+def are_few(table: FiniteMechanism, n: int, patience: float = 1.0) -> bool:
+    """Return whether all data sets of n users can be enumerated within a question of so many times the usual work."""
+    if n > _MOST_USERS:
+        return False
+    terms, pairs = _work(table, n), _pairs(table)
+    taken = EVERY_LAW.of(terms / (pairs * len(table.messages))) + _LEVELS * pairs * WORST_OF_ALL.of(terms / pairs)
+    return taken <= _SHARE * QUESTION * patience
 
 
-def _has_many_users(subject: Subject, level: Level, n: int) -> bool:
+def _has_many_users(subject: Subject, level: Level, n: int, patience: float) -> bool:
     table = table_of(subject)
-    return table is None or not are_few(table, n)
+    return table is None or not are_few(table, n, patience)
 
 
 EVERY_DATA_SET = Bound(

@@ -53,7 +53,7 @@ class CandidateBounds:
 
     def _is_hopeless(self, found: Bound, n: int, level: Level, log_delta: float, settings: Settings) -> bool:
         """Return whether the bound takes too long for one of many, or its parts show that it is not below this."""
-        if len(self._analyses) > 1 and found.too_costly(self._subject, level, n):
+        if len(self._analyses) > 1 and found.too_costly(self._subject, level, n, settings.limits.patience):
             return True
         if found.floor is None:
             return False

@@ -44,6 +44,7 @@ from symamp.command_line.output import (
     print_pieces,
     print_table,
 )
+from symamp.command_line.training import training
 from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError, ContradictionError, SymampError
 from symamp.numbers.reading import asked
@@ -220,7 +221,7 @@ def crowd(
     print_answer(ask(given, gap=read_gap(gap), effort=effort), certificate, as_json)
 
 
-for command in (compose, renyi, tradeoff, *COMMANDS):
+for command in (compose, renyi, tradeoff, training, *COMMANDS):
     app.add_command(command)
 
 

@@ -37,11 +37,12 @@ class PositionSpace(DataSpace):
 
     def __init__(self, victims: Victims, member: str, mechanisms: Sequence[Mechanism]) -> None:
         self._victims, self.member, self._mechanisms = victims, member, mechanisms
+        self.table = mechanisms[0].numeric if mechanisms else None  # ranks what is tried of all positions
 
     @property
     def pairs(self) -> Sequence[Pair]:
-        """One pair, which is the same for all positions; empty names where nothing is known."""
-        return [m.pairs()[0] for m in self._mechanisms[:1]] or [("", "")]
+        """The pairs of the first position, which are those of all; empty names where nothing is known."""
+        return self._mechanisms[0].pairs() if self._mechanisms else [("", "")]
 
     def others(self, pair: Pair) -> Sequence[str]:
         """Return the inputs that all positions know."""

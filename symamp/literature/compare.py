@@ -15,6 +15,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, Problem, SymampError
 from symamp.formulas.order import maximum
+from symamp.laws.law import Level
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
 from symamp.literature.forms.normal import gspa_of
 from symamp.literature.registry import CLOSED_FORMS
@@ -31,6 +32,7 @@ from symamp.settings.participation import Participation
 from symamp.settings.question import Question
 from symamp.settings.users_who_differ import HeterogeneousUsers
 from symamp.sums.divergence import Settings
+from symamp.sums.inversion import LARGEST_EPS
 
 # What is tuned: rules of thumb that trade the time of a row against its accuracy.
 _SETTINGS, _LOOSER, _MOST_ERROR = Settings(gap=1e-4), Settings(gap=1e-2), 1e-3
@@ -336,12 +338,13 @@ def _data_set(truth: Answer) -> Row:
 
 
 def _of_analysis(analysis: Bound, subject: Subject, truth: Answer) -> list[Row]:
-    """Return the row of an analysis of triples; none where it would take too long, a table of very many pairs."""
-    if analysis.rank and analysis.skip_by_default(subject):
+    """Return the row of an analysis of triples; none where it would take too long for the effort."""
+    query = replace(truth.asked, settings=_SETTINGS).limited()
+    level = Level.of_float(min(truth.upper, LARGEST_EPS)) if query.quantity == "epsilon" else query.level
+    if analysis.rank and analysis.too_costly(subject, level, truth.n, query.settings.limits.patience):
         return []
     try:
         bound = analysis.bound(subject)
-        query = replace(truth.asked, settings=_SETTINGS).limited()
         if query.quantity == "epsilon":
             root, worst = bound.root(truth.n, query.log_delta, query.settings)
             if worst.estimate_error >= _MOST_ERROR:

@@ -7,7 +7,7 @@ certified as before, and wider.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, update_wrapper
 from math import inf
@@ -76,37 +76,51 @@ POINT = Work(400.0, 0.5)
 """One evaluation of the counts of values (points)."""
 MOMENT = 3.0
 """The moment of one pair in balls; entries."""
+EVERY_LAW, WORST_OF_ALL = Work(400.0, 2.3), Work(250.0, 0.006)
+"""The laws of all data sets of few users (data sets x histograms), and the largest divergence of a pair of inputs (data
+sets x histograms x messages)."""
 
 
 @dataclass
 class _Account:
     spent: float = 0.0
     was_met: bool = False
+    known: set[Hashable] = field(default_factory=set)
+    within: _Account | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
     """What a question may take, ``most``, and what its evaluations have taken; searches end at the ``share`` of it.
 
-    A question makes one and hands it on. Those for its stages (``until``) have the same account.
+    A question makes one and hands it on. Those for its stages (``until``) have the same account. ``patience`` is how
+    many times the usual work the question may take: what takes too long by itself is not begun.
     """
 
     most: float = inf
     share: float = 1.0
+    patience: float = 1.0
     _account: _Account = field(default_factory=_Account, repr=False)
 
     @staticmethod
     def of(effort: str, usual: float = QUESTION) -> Limits:
         """Return new limits for one question, or for another search that usually takes so much."""
-        return Limits(usual * EFFORTS[effort])
+        return Limits(usual * EFFORTS[effort], patience=EFFORTS[effort])
 
     def until(self, share: float) -> Limits:
         """Return the limits of a stage, whose searches end when so much of the whole is spent, whatever came before."""
         return replace(self, share=share)
 
-    def charge(self, work: float) -> None:
-        """Count an evaluation."""
-        self._account.spent += work
+    def part(self, usual: float) -> Limits:
+        """Return limits for another search, which usually takes so much; that it had to end is remembered here, too."""
+        account = _Account(within=self._account)
+        return Limits(usual * self.patience, patience=self.patience, _account=account)
+
+    def charge(self, work: float, once: Hashable = None) -> None:
+        """Count an evaluation; ``once`` names what later ones use again, and is counted the first time only."""
+        if once is None or once not in self._account.known:
+            self._account.spent += work
+            self._account.known.add(once)
 
     @property
     def spent(self) -> float:
@@ -122,7 +136,9 @@ class Limits:
         """Return whether a search has to end; that one had to is remembered."""
         if self.spent < self.share * self.most:
             return False
-        self._account.was_met = True
+        account: _Account | None = self._account
+        while account is not None:
+            account.was_met, account = True, account.within
         return True
 
     @property
@@ -134,7 +150,7 @@ class Limits:
 class _NoLimits(Limits):
     """Those of nobody: nothing is counted."""
 
-    def charge(self, work: float) -> None:
+    def charge(self, work: float, once: Hashable = None) -> None:
         """Count nothing."""
 
 

@@ -354,8 +354,11 @@ class Answer(Bracket):
         if self.question is None:
             return ""
         if self.rounds:
-            if self.aimed is None or self.upper <= self.lower * (1.0 + _MISSED * self.aimed):
+            aimed = _APART if self.aimed is None else _MISSED * self.aimed
+            if self.upper <= self.lower * (1.0 + aimed) or (self.aimed is None and not self.limited):
                 return ""
+            if self.limited:
+                return self._capped
             width = self.upper / self.lower - 1.0 if self.lower > 0.0 else inf
             return f"the bounds of one round are apart: the width is {width:.2g}, aimed at was {self.aimed:.2g}"
         if self.upper <= self.lower * (1.0 + _APART):

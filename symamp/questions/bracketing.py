@@ -123,7 +123,7 @@ class Bracketing:
             gap *= 10.0**-missing
             if limits.left < _AGAIN * limits.most and query.digits is None:
                 break
-            again = Limits(max(limits.left, _AGAIN * limits.most))
+            again = Limits(max(limits.left, _AGAIN * limits.most), patience=limits.patience)
             finer = self._to_gap(query, query.to_gap(gap).under(again))
             limits.charge(again.spent)
             if again.was_met:

@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import permutations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import sympy as sp
 
+from symamp.decompositions.blanket import triple
 from symamp.decompositions.checks import check_nonnegative, check_probabilities
+from symamp.decompositions.decomposition import Component, Decomposition
+from symamp.decompositions.pair_groups import PairGroup
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import (
@@ -37,6 +40,14 @@ COUNTS = {f"{i},{n - i}": (i, n - i) for n in (2, 3) for i in range(n, -1, -1)}
 SIZE = "the name of an integer parameter with a lower bound of at least 2"
 
 
+class Other(NamedTuple):
+    """A law that stands for other inputs at the pair of the orbits; ``attained``: some input has just this one."""
+
+    label: str
+    law: tuple[Component, ...]
+    attained: bool = False
+
+
 @dataclass(frozen=True)
 class Description:
     """What ``described_family`` makes a family of. Expressions are over the symbols of the ``parameters``.
@@ -46,7 +57,8 @@ class Description:
     channel; ``levels`` (high, low) with ``shares`` of the messages by numbers (inside, outside) of given inputs, 2 of
     them and perhaps 3, whose sets contain a message or not.
 
-    ``size`` names the parameter that counts the inputs; only orbits without ``third`` may do without. ``exponents``
+    ``size`` names the parameter that counts the inputs; only orbits without ``third`` may do without. ``others`` are
+    laws that stand for all further inputs at the pair of the orbits (docs/proofs/other_inputs.md). ``exponents``
     are found. ``table`` is a function that writes members out, for ``verify``.
     """
 
@@ -55,6 +67,7 @@ class Description:
     size: str = ""
     orbits: tuple[Orbit, ...] = ()
     third: tuple[Orbit, ...] = ()
+    others: tuple[Other, ...] = ()
     letters: tuple[Letter, ...] = ()
     levels: tuple[sp.Expr, ...] = ()
     shares: tuple[tuple[tuple[int, int], tuple[Share, ...]], ...] = ()
@@ -91,6 +104,8 @@ def check_description(data: Description) -> None:
     if sum(map(bool, (data.orbits, data.letters, data.shares))) != 1 or len(data.levels) != 2 * bool(data.shares):
         wrong = Problem("it gives none or several of orbits, letters and shares")
         raise FormatError("description", wrong, "give orbits, or letters, or shares with two levels")
+    if data.others and not data.orbits:
+        raise FormatError("others", Problem("there are no orbits"), "give the orbits of the pair that they are for")
     lengths = [{len(o.density) for o in section} for section in (data.orbits, data.third)]
     if (data.third and not data.orbits) or lengths[0] - {2} or lengths[1] - {3}:
         raise FormatError(
@@ -108,7 +123,7 @@ def check_description(data: Description) -> None:
 def expressions(value: object) -> Iterator[sp.Expr]:
     """Yield the expressions of a description, or of a part of one."""
     if isinstance(value, Description):
-        value = (value.orbits, value.third, value.letters, value.levels, value.shares)
+        value = (value.orbits, value.third, value.others, value.letters, value.levels, value.shares)
     elif isinstance(value, Orbit):
         value = (value.measure, value.density, value.rest)
     if isinstance(value, sp.Expr):
@@ -233,6 +248,22 @@ class _Orbits(DescribedFamily):
     def lists_all_inputs(self) -> bool:
         return self.covering_inputs(("x0", "x1")) is not None
 
+    def pair_groups(self) -> tuple[PairGroup, ...] | None:
+        """One group: x0, x1 and the laws that the data give for all other inputs; None without any."""
+        if not self.data.others:
+            return None
+        laws = {x: triple(self, ("x0", "x1"), ((x, sp.Integer(1)),)) for x in ("x0", "x1")}
+        for name, law, _ in self.data.others:
+            parts = [Component(*(self.put(e) for e in part)) for part in law]
+            laws[name] = Decomposition(tuple(part for part in parts if part.mass != 0), pair=("x0", "x1"))
+        held = tuple((other.label, laws[other.label]) for other in self.data.others if other.attained)
+        return (PairGroup(("x0", "x1"), tuple(laws.values()), None, held),)
+
+    def check(self) -> None:
+        super().check()
+        for name, law, _ in self.data.others:
+            _check_other(name, [Component(*map(self.put, part)) for part in law], self)
+
     def orbits(self, distinguished: tuple[str, ...]) -> tuple[Orbit, ...]:
         places = [("x0", "x1", "x2").index(x) for x in distinguished]
         if len(places) < 3 and 2 in places:  # inputs are alike: x2 stands where x0 or x1 is missing
@@ -288,6 +319,30 @@ class _OneHot(DescribedFamily, OneHot):
                 raise RowSumError(
                     column, Problem(f"the probabilities sum to {shown(total)}, not to 1"), "make them sum to 1"
                 )
+
+
+def _check_other(name: str, law: Sequence[Component], family: DescribedFamily) -> None:
+    """Check that a law is one of R(x0) and R(x1), measured by another row, that tells the two apart as they do.
+
+    Between ratios r0/r1 no probability may be shifted: so E (r0 - E r1)_+ is that of the pair at every level E.
+    """
+    place = f"others: {name}"
+    for part in law:
+        for value in part:
+            check_nonnegative(value, place, family.parameters)
+    total = sp.Add(*(mass for *_, mass in law))
+    if not is_zero(total - 1):
+        raise RowSumError(place, Problem(f"the masses sum to {shown(normal(total))}, not to 1"), "make them sum to 1")
+    seen: dict[sp.Expr, sp.Expr] = {}
+    pair = [(orbit.mass(0), orbit.mass(1)) for orbit in family.orbits(("x0", "x1"))]
+    for sign_, atoms in ((1, [(r0 * mass, r1 * mass) for r0, r1, mass in law]), (-1, pair)):
+        for first, second in atoms:
+            if normal(first) != 0 or normal(second) != 0:
+                ratio = normal(second / first) if normal(first) != 0 else sp.oo
+                seen[ratio] = seen.get(ratio, sp.Integer(0)) + sign_ * (second if ratio is sp.oo else first)
+    if not all(is_zero(rest) for rest in seen.values()):
+        wrong = Problem("ratio0/ratio1 does not have the law that it has for the pair")
+        raise FormatError(place, wrong, "every other input sees the same R(x0) and R(x1)")
 
 
 @lru_cache(maxsize=1024)

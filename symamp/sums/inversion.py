@@ -23,8 +23,8 @@ LARGEST_EPS = 300.0
 _SHARE_OF_GAP, _SHARE_OF_TOLERANCE, _ACCURACY = 0.02, 0.05, 1e-13
 """A value may miss log delta by so much of the gap; a bracket is narrowed, relatively, to so much of the tolerance in
 log delta, where functions jump; and eps is found as closely as this where values are exact enough."""
-_STEPS = 8
-"""Secant steps before the root is bracketed instead."""
+_STEPS, _FAR_ABOVE = 8, 1.0
+"""Secant steps before the root is bracketed instead, and how far above its aim, in the logarithm, none is promising."""
 _MISS_OF_LAST_STEP, _MISS_WITHOUT_STEP = 1e-2, 1e-3
 """From so near in the logarithm a step is predicted rather than evaluated, and where eps cannot move it is taken."""
 _MOST_BRACKETED, _ROUGH_ACCURACY, _STEEP_SHARE, _ASTRAY = 12, 1e-3, 1e-2, 5.0
@@ -239,12 +239,16 @@ def falling_root(
 ) -> float:
     """Return where a decreasing function is about 0, in few evaluations: secant steps, the first with a given slope.
 
-    inf if it is still positive at ``top`` or beyond the ``furthest`` place that matters. Where steps fail, ``known`` is
-    asked for a place beyond which no root is wanted; it is returned where the function is positive there. Floats: what
-    is found is certified afterwards.
+    inf if it is still positive at ``top`` or beyond the ``furthest`` place that matters. Where steps fail, or begin far
+    from the root, ``known`` is asked for a place beyond which no root is wanted; it is returned where the function is
+    positive there. Floats: what is found is certified afterwards.
     """
     miss = cache(miss)  # estimates become rougher where work is spent, and ends must keep their signs
     x, value = start, miss(start)
+    end = known(x) if value > _FAR_ABOVE else inf
+    if end <= x or (end < top and miss(end) > 0.0):
+        return end
+    top = min(top, end)
     for _ in range(_STEPS):
         if abs(value) <= tolerance:
             return x

@@ -6,7 +6,28 @@
 epsilon in [0.05923145677, 0.05923145678]  (delta = 1e-6; 1 of 1,000 steps, GaussianStep(sigma=2); larger: remove)
 """
 
-from symamp.training.mechanisms import Training, random_allocation
+from symamp.training.mechanisms import (
+    Training,
+    from_dp_event,
+    least_sigma,
+    most_epochs,
+    poisson,
+    random_allocation,
+    shuffled_batches,
+)
 from symamp.training.steps import DiscreteGaussianStep, GaussianStep, NoiseStep, Step, TableStep
 
-__all__ = ["DiscreteGaussianStep", "GaussianStep", "NoiseStep", "Step", "TableStep", "Training", "random_allocation"]
+__all__ = [
+    "DiscreteGaussianStep",
+    "GaussianStep",
+    "NoiseStep",
+    "Step",
+    "TableStep",
+    "Training",
+    "from_dp_event",
+    "least_sigma",
+    "most_epochs",
+    "poisson",
+    "random_allocation",
+    "shuffled_batches",
+]

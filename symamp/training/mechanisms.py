@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import Any
+
+import sympy as sp
 
 from symamp.accounting.composition import Composition
+from symamp.accounting.exports import directed_loss_distribution
 from symamp.accounting.privacy_profile import round_count
 from symamp.accounting.round import Round
-from symamp.errors import ArgumentError
+from symamp.accounting.tradeoff import TradeOff
+from symamp.errors import ArgumentError, Problem, SupportMismatchError
+from symamp.numbers.dyadic import ZERO
+from symamp.numbers.rationals import fmpq_of
+from symamp.numbers.reading import exact_number, failure_probability
 from symamp.numbers.surroundings import undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
 from symamp.settings.rounds import Rounds
-from symamp.training.rounds import Allocation
-from symamp.training.steps import WITH_WITHOUT, Step
+from symamp.training.rounds import (
+    Allocation,
+    Counted,
+    Maximum,
+    NormalRound,
+    OneEpoch,
+    PoissonReplaced,
+    PoissonStep,
+)
+from symamp.training.steps import WITH_WITHOUT, GaussianStep, Step
 
 ADD_REMOVE, REPLACE = "add_remove", "replace"
 _COVERED = (
@@ -25,32 +41,44 @@ _COVERED = (
     "published before; not covered: batches that are kept for several epochs, gradients that are not clipped"
 )
 _LARGEST_STEPS = 10**9
-_TOLERANCE, _MOST_HALVINGS = 1e-3, 60
-"""How near the ends of an inverse question come, relatively, and how often intervals are halved."""
+_MOST_EPOCHS, _LEAST_SIGMA, _LARGEST_SIGMA, _STEP_OF_SIGMA = 10**5, -1387, 9216, 256
+"""How far questions asked backwards look; of sigma the exponents of 1.001, and those of the first steps."""
 
-Counted = tuple[tuple[Round, int], ...]
+CountedRounds = tuple[tuple[Round, int], ...]
+"""Rounds, each with how often it is run."""
 
 
 @dataclass(frozen=True)
 class Direction:
-    """One order of the two worlds: rounds that dominate an epoch, and rounds that some data attain (None: the same)."""
+    """One order of the two worlds: rounds that dominate an epoch, and rounds that some data attain.
+
+    ``below`` lists choices of the latter, each a bound from below; None says that the former are attained. ``alone``
+    lists further ones, and what is conjectured to dominate, for one epoch: they take long.
+    """
 
     name: str
-    above: Counted
-    below: Counted | None = None
+    above: CountedRounds
+    below: tuple[CountedRounds, ...] | None = None
+    alone: CountedRounds = ()
 
-    def many(self, epochs: int) -> Direction:
-        """Return so many times the rounds."""
-        above = tuple((r, c * epochs) for r, c in self.above)
-        return replace(self, above=above, below=self.below and tuple((r, c * epochs) for r, c in self.below))
+    def ask(
+        self, question: Callable[[Composition], Answer], epochs: int, *, quick: bool
+    ) -> tuple[Answer, Answer | None]:
+        """Return the answer with the upper end from the one and the largest lower end of the others.
 
-    def ask(self, question: Callable[[Composition], Answer]) -> Answer:
-        """Return the answer with the upper end from the one and the lower end from the other."""
-        above = question(Composition.of(self.above))
-        if self.below is None:
-            return above
-        below = question(Composition.of(self.below))
-        return replace(above, least=below.least, bound=Interval(below.lower, above.upper))
+        And that of the rounds that are conjectured to dominate, None if they are not asked.
+        """
+        found = question(_times(self.above, epochs))
+        conjectured = question(_times(self.alone, 1)) if self.alone and epochs == 1 and not quick else None
+        if self.below is not None:
+            others = [question(_times(rounds, epochs)) for rounds in self.below]
+            least = max((a.least for a in (*others, *([conjectured] if conjectured else ()))), default=ZERO)
+            found = replace(found, least=least, bound=Interval(least.below, found.upper))
+        return found, conjectured
+
+
+def _times(rounds: CountedRounds, epochs: int) -> Composition:
+    return Composition.of((r, count * epochs) for r, count in rounds)
 
 
 @dataclass(frozen=True)
@@ -74,13 +102,13 @@ class Training(PublicNames):
     parts: tuple[Direction, ...]
     epochs: int = 1
     neighbours: str = ADD_REMOVE
-    conjectured: tuple[Direction, ...] = ()
 
-    def _ask(self, question: Callable[[Composition], Answer]) -> Answer:
-        found = Answer.larger({d.name: d.many(self.epochs).ask(question) for d in self.parts}, self._about)
-        if not self.conjectured:
+    def _ask(self, question: Callable[[Composition], Answer], effort: str) -> Answer:
+        asked = {d.name: d.ask(question, self.epochs, quick=effort == "quick") for d in self.parts}
+        found = Answer.larger({name: answer for name, (answer, _) in asked.items()}, self._about)
+        said = [answer for _, answer in asked.values() if answer is not None]
+        if not said:
             return found
-        said = [d.many(self.epochs).ask(question) for d in self.conjectured]
         return replace(found, conjectured=Interval(max(a.lower for a in said), max(a.upper for a in said)))
 
     @property
@@ -100,7 +128,7 @@ class Training(PublicNames):
         eps < ``lower`` there are queries and neighbouring data for which it is not (eps, delta)-private.
         Proof: docs/proofs/random_allocation.md, with docs/proofs/composition.md for many epochs.
         """
-        return self._ask(lambda c: c.epsilon(delta, gap=gap, effort=effort))
+        return self._ask(lambda c: c.epsilon(delta, gap=gap, effort=effort), effort)
 
     @undisturbed()
     def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
@@ -111,7 +139,7 @@ class Training(PublicNames):
         Training is (eps, ``upper``)-private for adaptive queries; for some queries and neighbouring data it is not
         (eps, < ``lower``)-private. Proof: docs/proofs/random_allocation.md, with docs/proofs/composition.md.
         """
-        return self._ask(lambda c: c.delta(eps, gap=gap, effort=effort))
+        return self._ask(lambda c: c.delta(eps, gap=gap, effort=effort), effort)
 
     def curve(self, eps: Iterable[object], *, gap: float | None = None, effort: str = "default") -> Curve:
         """Return certified brackets of delta at every eps of a grid."""
@@ -133,8 +161,34 @@ class Training(PublicNames):
         """
         for d in self.parts:
             if d.name == direction:
-                return Composition.of(d.many(self.epochs).above)
+                return _times(d.above, self.epochs)
         raise ArgumentError("direction", direction, " or ".join(repr(d.name) for d in self.parts))
+
+    def tradeoff(self, direction: str, level: object | Sequence[object] = (), *, gap: float | None = None) -> TradeOff:
+        """Return the trade-off function of one direction, bracketed; its upper side is that of the rounds above.
+
+        >>> import symamp as sa
+        >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
+        >>> f = sa.training.random_allocation(noise=step, steps=10).tradeoff("remove", "0.1", gap=1e-2)
+        >>> 0.859 < f.lower[0] <= f.upper[0] < 0.862
+        True
+        """
+        return self.composition(direction).tradeoff(level, gap=gap)
+
+    def to_dp_accounting(self, *, interval: float | None = None, delta: object = "1e-12") -> Any:
+        """Return the ``PrivacyLossDistribution`` of dp_accounting, pessimistic, with both directions.
+
+        ``interval`` is the step of its lattice, ``delta`` how small a probability matters. By replacement both are
+        alike. Of shuffled batches it is that of the Gaussian mechanism. Needs the package dp-accounting.
+
+        >>> import symamp as sa
+        >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
+        >>> training = sa.training.random_allocation(noise=step, steps=10)
+        >>> bool(0.0547 < training.to_dp_accounting().get_delta_for_epsilon(0.1) < 0.0549)
+        True
+        """
+        known = [_times(d.above, 1).known for d in self.parts]
+        return directed_loss_distribution(known[0], known[-1], interval, delta, self.epochs)
 
     @property
     def directions(self) -> tuple[str, ...]:
@@ -168,19 +222,228 @@ def random_allocation(
     step, t, k = _step(noise), _count(steps, "steps"), _count(selected, "selected")
     if k > t:
         raise ArgumentError("selected", selected, f"at most the {t} steps of an epoch")
-    if k > 1:
-        raise ArgumentError("selected", selected, "1")
-    text = f"{k:,} of {t:,} steps, {step!r}" + (", replaced" if _neighbours(neighbours) == REPLACE else "")
-    parts = tuple(Direction(d.name, d.above) for d in _allocated(step, t, neighbours))
+    replaced = _neighbours(neighbours) == REPLACE
+    text = f"{k:,} of {t:,} steps, {step!r}{', replaced' * replaced}"
+    names = (REPLACE,) if replaced else ("remove", "add")
+    if k == 1:
+        parts = tuple(Direction(name, ((_allocated(step, t, name), 1),)) for name in names)
+    else:
+        size, longer = divmod(t, k)
+        blocks = ((size, k - longer), (size + 1, longer))
+        parts = tuple(
+            Direction(
+                name,
+                tuple((_allocated(step, n, name), count) for n, count in blocks if count),
+                (((Counted(step, t, k, name, name == "add"), 1),),),
+            )
+            for name in names
+        )
     return Training(text, parts, round_count(epochs), neighbours)
 
 
-def _allocated(step: Step, t: int, neighbours: str) -> tuple[Direction, ...]:
+def _allocated(step: Step, t: int, name: str) -> OneEpoch:
+    if t == 1 and isinstance(step, GaussianStep):
+        return NormalRound(step.sigma, 2 if name == REPLACE else 1, name)
+    return Allocation(step, t, (1, -1, 0) if name == REPLACE else WITH_WITHOUT, name, name == "add")
+
+
+def shuffled_batches(
+    *, noise: GaussianStep, steps: object, epochs: object = 1, neighbours: str = ADD_REMOVE
+) -> Training:
+    """Return training in which every epoch shuffles the examples and cuts them into ``steps`` batches of one size.
+
+    No pair is proved to dominate it. The lower end is certified: explicit data attain it, in which all other
+    gradients are opposite to that of the example ("add_remove" means that its gradient is set to 0). The upper end is
+    that of the Gaussian mechanism, as if the order were known. ``Answer.conjectured`` encloses, for one epoch, the
+    value of the pair that is conjectured to be the worst (Chua et al. 2024); effort="quick" leaves it out.
+
+    Raises ArgumentError for numbers out of range, and for noise that is not normal.
+
+    >>> import symamp as sa
+    >>> training = sa.training.shuffled_batches(noise=sa.training.GaussianStep(sigma=1), steps=1000)
+    >>> print(training.epsilon("1e-6", effort="quick"))
+    epsilon in [3.723..., 4.886...]  (delta = 1e-6; 1,000 shuffled batches, GaussianStep(sigma=1); larger: remove)
+    """
+    if not isinstance(noise, GaussianStep):
+        raise ArgumentError("noise", noise, "sa.training.GaussianStep(sigma=...): other noise has no bound from above")
+    t, sigma = _count(steps, "steps"), noise.sigma
+    text = f"{t:,} shuffled batches, {noise!r}{', replaced' * (_neighbours(neighbours) == REPLACE)}"
+    count = round_count(epochs)
     if neighbours == REPLACE:
-        return (Direction("replace", ((Allocation(step, t, (1, -1, 0), "replace"), 1),)),)
-    return tuple(
-        Direction(name, ((Allocation(step, t, WITH_WITHOUT, name, name == "add"), 1),)) for name in ("remove", "add")
+        # All others opposite: the batch sums are those of random allocation with half the noise, in either order.
+        half = GaussianStep(sigma=sigma / 2)
+        below = tuple(((_allocated(half, t, name), 1),) for name in ("remove", "add"))
+        parts = [Direction(REPLACE, ((NormalRound(sigma, 2, REPLACE), 1),), below)]
+        return Training(text, tuple(parts), count, neighbours)
+    parts = []
+    for name in ("remove", "add"):
+        largest = Maximum(sigma, t, (2, 1), name, name == "add")
+        pair = Allocation(noise, t, (2, 1, 0), name, name == "add") if t > 1 else NormalRound(sigma, 1, name)
+        below = ((largest, 1),), ((_allocated(noise, t, name), 1),)
+        parts.append(Direction(name, ((NormalRound(sigma, 1, name), 1),), below, ((pair, 1),)))
+    return Training(text, tuple(parts), count, neighbours)
+
+
+def poisson(*, noise: Step, steps: object, rate: object, epochs: object = 1, neighbours: str = ADD_REMOVE) -> Training:
+    """Return training in which each example is in each step with probability ``rate``, independently.
+
+    The answers are exact up to the width of the accounting. ``steps`` times ``epochs`` are at most 10^6.
+
+    Raises ArgumentError for numbers out of range, SupportMismatchError by replacement for noise that is not normal.
+
+    >>> import symamp as sa
+    >>> noise = sa.training.GaussianStep(sigma=1)
+    >>> training = sa.training.poisson(noise=noise, steps=1000, rate="1/1000")
+    >>> 0.1855 < training.epsilon("1e-6", gap=1e-2).upper < 0.19
+    True
+    """
+    step, t, count = _step(noise), _count(steps, "steps"), round_count(epochs)
+    share = exact_number(rate, "rate")
+    if not (share.is_Rational and 0 < share <= 1):
+        raise ArgumentError("rate", rate, "a rational number in (0, 1], such as 1/1000")
+    text = f"{t:,} steps, each with probability {share}, {step!r}"
+    if _neighbours(neighbours) == REPLACE:
+        if not isinstance(step, GaussianStep):
+            what = Problem(f"{step!r} is known with and without the example only")
+            raise SupportMismatchError("noise", what, "take a GaussianStep, or neighbours='add_remove'")
+        replaced = Direction(REPLACE, ((PoissonReplaced(step.sigma, fmpq_of(share)), t),))
+        return Training(f"{text}, replaced", (replaced,), count, neighbours)
+    parts = tuple(
+        Direction(name, ((PoissonStep(_allocated(step, 1, name), fmpq_of(share)), t),)) for name in ("remove", "add")
     )
+    return Training(text, parts, count, neighbours)
+
+
+# ------------------------------------------------------------------------------------------- Questions asked backwards
+
+
+@undisturbed()
+def most_epochs(training: Training, *, eps: object, delta: object, gap: float | None = 1e-2) -> tuple[int, int]:
+    """Return two numbers of epochs: so many are (eps, delta)-private, and of more than the second some are not.
+
+    0 where not even one is. Numbers above 10^5 are not looked at.
+
+    Guarantee
+    ---------
+    The training of the first number of epochs is (eps, delta)-private, and that of one more than the second is not,
+    unless the second is 10^5. Proof: docs/proofs/random_allocation.md: more epochs are never more private.
+
+    >>> import symamp as sa
+    >>> step = sa.training.TableStep([("1/3", "2/3"), ("2/3", "1/3")])
+    >>> training = sa.training.random_allocation(noise=step, steps=10)
+    >>> sa.training.most_epochs(training, eps=1, delta="1e-2")
+    (4, 4)
+    """
+    target, one = failure_probability(delta), replace(training, epochs=1)
+
+    def side(epochs: int, certainly: Callable[[Answer], bool]) -> bool:
+        return certainly(one.rounds(epochs).delta(eps, gap=gap, effort="quick"))
+
+    private = _last(lambda k: side(k, lambda a: a.most.at_most(target)))
+    return private, _last(lambda k: side(k, lambda a: not a.least.exceeds(target)), private)
+
+
+def _last(holds: Callable[[int], bool], known: int = 0) -> int:
+    """Return the last number at which what holds up to some number holds; at most ``_MOST_EPOCHS``."""
+    step = 1
+    while known + step <= _MOST_EPOCHS and holds(known + step):
+        known, step = known + step, 2 * step
+    while step > 1:
+        step //= 2
+        if known + step <= _MOST_EPOCHS and holds(known + step):
+            known += step
+    return known
+
+
+@undisturbed()
+def least_sigma(
+    make: Callable[[sp.Rational], Training], *, eps: object, delta: object, gap: float | None = 1e-2
+) -> tuple[sp.Rational, sp.Rational]:
+    """Return two values of sigma, a thousandth apart where bounds allow: at the second, training is private enough.
+
+    ``make`` makes the training for a sigma between 1/4 and 10^4, with normal noise. At the first, and below it, it is
+    not private; 0 where that is not proved. Raises ArgumentError if it is not private at the largest sigma.
+
+    Guarantee
+    ---------
+    Training is (eps, delta)-private at the second sigma and above, and not at the first and below.
+    Proof: docs/proofs/random_allocation.md: more noise is a post-processing.
+
+    >>> import symamp as sa
+    >>> def make(sigma):
+    ...     return sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=sigma), steps=1000)
+    >>> low, high = sa.training.least_sigma(make, eps=0.1, delta="1e-6")
+    >>> 1.3 < low < high < 1.5 and high / low < 1.003
+    True
+    """
+    target = failure_probability(delta)
+    asked: dict[sp.Rational, Answer] = {}
+
+    def at(k: int) -> Answer:  # sigma in steps of a thousandth: 1001^k/1000^k, written with few digits
+        sigma = sp.Rational(round(2**20 * 1.001**k), 2**20)
+        if sigma not in asked:
+            asked[sigma] = make(sigma).delta(eps, gap=gap, effort="quick")
+        return asked[sigma]
+
+    def first(certainly: Callable[[Answer], bool]) -> int | None:
+        low = high = 0
+        while certainly(at(low)) and low > _LEAST_SIGMA:
+            high, low = low, max(low - _STEP_OF_SIGMA, _LEAST_SIGMA)
+        while high == low or not certainly(at(high)):
+            low, high = high, high + _STEP_OF_SIGMA
+            if high > _LARGEST_SIGMA:
+                return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if certainly(at(middle)) else (middle, high)
+        return high
+
+    private = first(lambda a: a.most.at_most(target))
+    if private is None:
+        raise ArgumentError("eps", eps, "a larger one: no sigma up to 10^4 is proved to be enough")
+    unclear = first(lambda a: not a.least.exceeds(target))
+    assert unclear is not None
+    low, high = (sp.Rational(round(2**20 * 1.001**k), 2**20) for k in (unclear - 1, private))
+    return (low if unclear - 1 > _LEAST_SIGMA else sp.S.Zero), high
+
+
+# -------------------------------------------------------------------------------------- An event of dp_accounting, read
+
+
+def from_dp_event(event: Any) -> Training:
+    """Return the training of an event of dp_accounting: Gaussian steps, drawn by Poisson sampling, composed.
+
+    Read are ``GaussianDpEvent``, ``PoissonSampledDpEvent`` of it, either in ``SelfComposedDpEvent``, and events that
+    have ``noise_multiplier`` (or an inner Gaussian event), ``num_steps``, ``num_selected`` and ``num_epochs`` of
+    random allocation. Numbers count as the doubles that they are. Raises ArgumentError for others.
+
+    >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent, SelfComposedDpEvent
+    >>> event = SelfComposedDpEvent(PoissonSampledDpEvent(0.5, GaussianDpEvent(2.0)), 10)
+    >>> print(from_dp_event(event))
+    10 steps, each with probability 1/2, GaussianStep(sigma=2)
+    """
+    kind, count = type(event).__name__, 1
+    while kind == "SelfComposedDpEvent":
+        count, event = count * int(event.count), event.event
+        kind = type(event).__name__
+    if kind == "GaussianDpEvent":
+        return poisson(noise=_gaussian(event), steps=count, rate=1)
+    if kind == "PoissonSampledDpEvent" and type(event.event).__name__ == "GaussianDpEvent":
+        return poisson(noise=_gaussian(event.event), steps=count, rate=_double(event.sampling_probability))
+    if "Allocation" in kind and hasattr(event, "num_steps"):
+        inner = event if hasattr(event, "noise_multiplier") else event.event
+        selected, epochs = (int(getattr(event, name, 1)) for name in ("num_selected", "num_epochs"))
+        noise = _gaussian(inner)
+        return random_allocation(noise=noise, steps=int(event.num_steps), selected=selected, epochs=epochs * count)
+    raise ArgumentError("event", Problem(f"{kind} is not read"), "give Gaussian steps, or Poisson sampling of them")
+
+
+def _gaussian(event: Any) -> GaussianStep:
+    return GaussianStep(sigma=_double(event.noise_multiplier))
+
+
+def _double(x: Any) -> sp.Rational:
+    return sp.Rational(*float(x).as_integer_ratio())
 
 
 def _step(noise: object) -> Step:

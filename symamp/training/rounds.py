@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from math import exp, expm1, inf, log, log1p, sqrt
 
 import numpy as np
 import sympy as sp
-from flint import arb, fmpq
+from flint import acb, arb, fmpq
 
 from symamp.accounting.round import DirectedRound, deviation_of
 from symamp.decompositions.to_law import number
@@ -30,7 +31,7 @@ from symamp.sums.density import enclose_smooth
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
 from symamp.sums.one_sided import MOST_FREQUENCIES, Line, Plan
-from symamp.training.steps import AnyLaw, Shifts, Step
+from symamp.training.steps import WITH_WITHOUT, AnyLaw, Shifts, Step
 
 # What is tuned: how close values are taken, against time. Every value is enclosed whatever these are.
 _FAR_BELOW, _CLOSE = 30.0, 6.0
@@ -41,9 +42,17 @@ _ROOM, _LARGER = 1.02, 1.1
 """How much farther than an estimate of eps a line of frequencies reaches, and the next one where that fails."""
 _ROUGHER, _SURE = (0.0, 8.0, 16.0), 0.8
 """By how much larger errors are tried where frequencies are too many, and for what part of the most a line is begun."""
+_CELLS, _STATISTIC_BITS = 600, 256
+"""Cells of the largest of batch sums, and bits of laws of statistics."""
+_FIRST_EPS, _HALVINGS = 1e-4, 6
+"""Where a root is looked for first, and how often the interval is halved after it is found by doubling."""
 _GAP_OF_LAWS = Settings(gap=1e-6)
 _WIDTH, _WIDTH_OF_LAWS, _BITS = 1e-11, 1e-3, 192
 """About the relative widths of enclosures by lines and by laws of cells, and bits of comparisons."""
+
+
+def _other(direction: str) -> str:
+    return {"remove": "add", "add": "remove"}.get(direction, direction)
 
 
 class OneEpoch(DirectedRound):
@@ -82,7 +91,19 @@ class OneEpoch(DirectedRound):
 
     def rough_root(self, log_delta: float) -> float:
         """Return about the eps at which the divergence is delta; a little too large rather than too small."""
-        raise NotImplementedError
+        low, high, top = 0.0, _FIRST_EPS, min(self.budget, LARGEST_EPS)
+        while high < top and self._log_upper(high, log_delta) > log_delta:
+            low, high = high, 2.0 * high
+        high = min(high, top)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if self._log_upper(middle, log_delta) > log_delta else (low, middle)
+        return high
+
+    def _log_upper(self, eps: float, log_delta: float) -> float:
+        _, high = self.enclose(Level.of_float(eps), log_delta - _FAR_BELOW)
+        with at_precision(_BITS):
+            return log_of_ball(high.ball)
 
     def end(self, log_delta: float) -> float:
         """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
@@ -206,8 +227,7 @@ class Allocation(OneEpoch):
 
     def reversed(self) -> Allocation:
         """Return the other direction; by replacement the worlds are alike."""
-        other = {"remove": "add", "add": "remove"}.get(self.direction, self.direction)
-        return replace(self, direction=other, swapped=not self.swapped)
+        return replace(self, direction=_other(self.direction), swapped=not self.swapped)
 
     @cached_property
     def ratio(self) -> sp.Expr | None:
@@ -276,7 +296,7 @@ class Allocation(OneEpoch):
         if not self._has_line:
             law = self._laws(log_delta - _FAR_BELOW)[-1]
             if isinstance(law, SmoothLaw):
-                return _bracketed(self, log_delta)
+                return super().rough_root(log_delta)
             return min(estimate_epsilon(law, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
         summand, t = self.step.summand, self.steps
         assert summand is not None
@@ -309,7 +329,7 @@ class NormalRound(OneEpoch):
 
     sigma: sp.Expr
     shift: int = 1
-    direction: str = "both"
+    direction: str = "replace"
 
     @property
     def text(self) -> str:
@@ -328,8 +348,8 @@ class NormalRound(OneEpoch):
             return float(self.shift / number(self.sigma)())
 
     def reversed(self) -> NormalRound:
-        """Return the round itself."""
-        return self
+        """Return the other direction, which is alike."""
+        return replace(self, direction=_other(self.direction))
 
     def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
         """Return the closed form twice.
@@ -341,11 +361,6 @@ class NormalRound(OneEpoch):
         with at_precision(_BITS + int(4.0 * abs(log_least))):
             value = normal_divergence(self.shift / number(self.sigma)(), level.eps(), level.exponential())
             return value, value
-
-    def rough_root(self, log_delta: float) -> float:
-        """Return an eps at which the divergence is less than delta."""
-        mu = self.deviation
-        return mu * mu / 2.0 + mu * sqrt(-2.0 * log_delta)
 
 
 def normal_divergence(mu: arb, eps: arb, e: arb) -> arb:
@@ -418,25 +433,154 @@ class PoissonStep(OneEpoch):
         inner = Level(lambda: -(-missing()).log1p(), lambda: f"-log1p(-(1 - exp(-({written})))/({rate}))", rational)
         return inner, lambda: level.exponential() * rate * (1 - missing())
 
-    def rough_root(self, log_delta: float) -> float:
-        """Return an eps at which the divergence is less than delta."""
-        rate = float(self.rate.p) / float(self.rate.q)
-        inner = self.base.rough_root(log_delta - log(rate))
-        if self.direction == "remove":
-            return log1p(rate * expm1(min(inner, LARGEST_EPS)))
-        return -log1p(rate * expm1(-inner))
+
+@dataclass(frozen=True)
+class PoissonReplaced(OneEpoch):
+    """One step in which the example is with probability ``rate``, replaced by the opposite one; normal noise."""
+
+    sigma: sp.Expr
+    rate: fmpq
+    direction: str = "replace"
+
+    @property
+    def text(self) -> str:
+        """What the step is, in words."""
+        return f"GaussianStep(sigma={self.sigma}), replaced, with probability {self.rate}"
+
+    @property
+    def ratio(self) -> None:
+        """None: no likelihood ratio is the largest."""
+        return None
+
+    def reversed(self) -> PoissonReplaced:
+        """Return the round itself: the worlds mirror each other."""
+        return self
+
+    def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
+        """Return the closed form twice: the likelihood ratio rises, and is E at one place.
+
+        Guarantee
+        ---------
+        It is D_E of the step. Proof: docs/proofs/random_allocation.md, section 6.
+        """
+        with at_precision(_BITS + int(4.0 * abs(log_least))):
+            s, q, e, excess = number(self.sigma)(), arb(self.rate), level.exponential(), level.exponential_minus_one()
+            b = (1 - q) * excess / q * (1 / (2 * s * s)).exp()
+            place = s * s * ((b + (b * b + 4 * e).sqrt()) / 2).log()
+
+            def beyond(shift: int) -> arb:
+                return ((place - shift) / (s * arb(2).sqrt())).erfc() / 2
+
+            value = q * (beyond(1) - e * beyond(-1)) - (1 - q) * excess * beyond(0)
+            return value, value
 
 
-def _bracketed(epoch: OneEpoch, log_delta: float) -> float:
-    """Return an eps at which the divergence is less than delta, by doubling."""
-    eps, top = 1e-2, epoch.budget
-    while eps < top:
-        _, high = epoch.enclose(Level.of_float(eps), log_delta - _FAR_BELOW)
-        with at_precision(_BITS):
-            if log_of_ball(high.ball) < log_delta:
-                return eps
-        eps *= 2.0
-    return top
+# ------------------------------------- Statistics of the outputs of an epoch: what they say of it is a bound from below
+
+
+class Statistic(OneEpoch):
+    """A statistic with finitely many values: their probabilities in both worlds, as balls."""
+
+    swapped: bool
+
+    def masses(self) -> tuple[Sequence[arb], Sequence[arb]]:
+        """Return the probabilities in the world with the example, or the first one, and in the other."""
+        raise NotImplementedError
+
+    @cached_property
+    def _masses(self) -> tuple[Sequence[arb], Sequence[arb]]:
+        with at_precision(_STATISTIC_BITS):
+            return self.masses()
+
+    @property
+    def ratio(self) -> None:
+        """None: no likelihood ratio is told to be the largest."""
+        return None
+
+    def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
+        """Return balls around the divergence of the two laws of the statistic.
+
+        Guarantee
+        ---------
+        They enclose it, and it is at most D_E of the outputs. Proof: docs/proofs/random_allocation.md, section 7.
+        """
+        p, q = self._masses[::-1] if self.swapped else self._masses
+        with at_precision(_STATISTIC_BITS):
+            e, found = level.exponential(), arb(0)
+            for a, b in zip(p, q, strict=True):
+                difference = a - e * b
+                if not difference < 0:
+                    found += difference.max(arb(0))
+            return found, found
+
+
+@dataclass(frozen=True)
+class Counted(Statistic):
+    """``selected`` of ``steps`` steps: the sum, modulo ``size``, of a whole number for each message (Theorem 4)."""
+
+    step: Step
+    steps: int
+    selected: int
+    direction: str
+    swapped: bool = False
+    size: int = 1 << 13
+
+    @property
+    def text(self) -> str:
+        """What the epoch is, in words."""
+        return f"{self.selected:,} of {self.steps:,} steps, {self.step!r}, {self.direction}, from below"
+
+    def reversed(self) -> Counted:
+        """Return the other direction."""
+        return replace(self, direction=_other(self.direction), swapped=not self.swapped)
+
+    def masses(self) -> tuple[Sequence[arb], Sequence[arb]]:
+        """Return the laws of the sum, by Fourier transforms in balls."""
+        shifts = (1, -1, 0) if self.direction == "replace" else WITH_WITHOUT
+        laws = self.step.lattice(shifts, self.selected / self.steps, self.steps, self.size)
+        first, second, rest = (acb.dft([acb(x) for x in law]) for law in laws)
+        many = [z ** (self.steps - self.selected) for z in rest]
+        return tuple(
+            [z.real for z in acb.dft([x**self.selected * y for x, y in zip(some, many, strict=True)], inverse=True)]
+            for some in (first, second)
+        )  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Maximum(Statistic):
+    """Shuffled batches, all other gradients -1: the cell of the largest batch sum, moved by 1 (Theorem 5)."""
+
+    sigma: sp.Expr
+    steps: int
+    shifts: tuple[int, int]
+    direction: str
+    swapped: bool = False
+
+    @property
+    def text(self) -> str:
+        """What the epoch is, in words."""
+        return f"{self.steps:,} shuffled batches, sigma = {self.sigma}, the largest sum, {self.direction}"
+
+    def reversed(self) -> Maximum:
+        """Return the other direction."""
+        return replace(self, direction=_other(self.direction), swapped=not self.swapped)
+
+    def masses(self) -> tuple[Sequence[arb], Sequence[arb]]:
+        """Return the laws of the cell, from the distribution functions of the largest sum."""
+        s = number(self.sigma)()
+        far = max(self.shifts) + 12.0 * float(s)
+        places = [arb(far * k / _CELLS) for k in range(-_CELLS // 4, _CELLS + 1)]
+
+        def law(shift: int) -> list[arb]:
+            below = [_normal(y / s) ** (self.steps - 1) * _normal((y - shift) / s) for y in places]
+            beyond = [1 - x for x in below]
+            return [below[0], *(a - b for a, b in pairwise(beyond)), beyond[-1]]
+
+        return law(self.shifts[0]), law(self.shifts[1])
+
+
+def _normal(x: arb) -> arb:
+    return (-x / arb(2).sqrt()).erfc() / 2
 
 
 @lru_cache(maxsize=256)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from math import ceil, sqrt
+from math import ceil, copysign, floor, log, log1p, sqrt
 from typing import Any, TypeAlias
 
 import flint
+import numpy as np
 import sympy as sp
 from flint import arb, fmpq
 
@@ -17,7 +18,7 @@ from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, FormatError, Problem, SupportMismatchError
 from symamp.formulas.order import sign
 from symamp.laws.density import SmoothLaw
-from symamp.laws.law import Atom, Law, RationalLaw, total
+from symamp.laws.law import Atom, Floats, Law, RationalLaw, total
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
@@ -26,6 +27,9 @@ from symamp.sums.one_sided import Lognormal, Summand
 _CELLS, _SPARE = 400, 25.0
 """Cells of messages of a step with normal noise, and by how much, in the logarithm, what lies beyond them is less than
 what matters: width against time."""
+_GRID, _GRID_REACH, _PER_SIZE, _FAR = 40_001, 40.0, 30.0, 50.0
+"""Places from which the cells of a statistic are found, in deviations; how many deviations of its sum its values take;
+and the logarithm that stands for an infinite ratio."""
 _MOST_POINTS = 4_000
 """Integers with a mass of their own, of discrete noise."""
 
@@ -55,6 +59,16 @@ class Step:
         of steps. Proof: docs/proofs/random_allocation.md, section 4.
         """
         raise NotImplementedError
+
+    def lattice(self, shifts: Shifts, rate: float, steps: int, size: int) -> tuple[list[arb], ...]:
+        """Return the laws, for each shift, of a whole number modulo ``size`` that a message is given.
+
+        The number rises with the likelihood ratio of a message that is in a step with probability ``rate``, in units
+        of which the sum over all steps takes about ``size``. Any number of the message will do for a bound from below.
+        """
+        raise SupportMismatchError(
+            "selected", Problem(f"no lower end for {self!r} is known"), "take a GaussianStep or a TableStep"
+        )
 
     @property
     def summand(self) -> Summand | None:
@@ -124,9 +138,39 @@ class GaussianStep(_Unbounded):
         """
         return _gaussian_laws(self, shifts, log_least)
 
+    def lattice(self, shifts: Shifts, rate: float, steps: int, size: int) -> tuple[list[arb], ...]:
+        """Return the laws, for each shift, of a whole number modulo ``size`` that a message is given."""
+        s = float(number(self.sigma)().mid())
+        z = np.linspace(-_GRID_REACH, _GRID_REACH, _GRID)
+        y, density = s * z, np.exp(-z * z / 2.0)
+        logs = _mixed_log(y, s, shifts[0], rate) - _mixed_log(y, s, shifts[1], rate)
+        mean = float(density @ logs / density.sum())
+        unit = _PER_SIZE * sqrt(steps * float(density @ (logs - mean) ** 2 / density.sum())) / size
+        first, last = (floor(x / unit) for x in (logs[0], logs[-1]))
+        # Messages at which the number rises: found in doubles, and then these doubles are the definition.
+        places = np.interp(unit * np.arange(first + 1, last + 1), logs, y).tolist()
+
+        def law(shift: int) -> list[arb]:
+            found = [arb(0)] * size
+            beyond = [arb(1), *(self.beyond(arb(place), shift) for place in places), arb(0)]
+            for k, (a, b) in enumerate(pairwise(beyond), first):
+                found[k % size] += a - b
+            return found
+
+        return tuple(law(shift) for shift in shifts)
+
     def beyond(self, y: arb, shift: int) -> arb:
         """Return the probability of a message above y."""
         return ((y - shift) / (number(self.sigma)() * arb(2).sqrt())).erfc() / 2
+
+
+def _mixed_log(y: Floats, s: float, shift: int, rate: float) -> Floats:
+    """Return log(1 - rate + rate f(y - shift)/f(y)) for the normal density f."""
+    return (
+        np.asarray(np.logaddexp(log1p(-rate), log(rate) + shift * (2.0 * y - shift) / (2.0 * s * s)))
+        if shift
+        else 0 * y
+    )
 
 
 @lru_cache(maxsize=64)
@@ -312,6 +356,31 @@ class TableStep(Step):
         found = [sp.oo if row[1] == 0 else row[0] / row[1] for row in self.rows if row[0] or row[1]]
         return sp.Min(*found), sp.Max(*found)
 
+    def lattice(self, shifts: Shifts, rate: float, steps: int, size: int) -> tuple[list[arb], ...]:
+        """Return the laws, for each shift, of a whole number modulo ``size`` that a message is given."""
+        columns = self._columns(shifts)
+        logs, weights = [], []
+        for row in self.rows:
+            p, q, m = (float(row[c]) for c in columns)
+            a, b = ((1.0 - rate) * m + rate * x for x in (p, q))
+            logs.append(log(a / b) if a > 0.0 and b > 0.0 else copysign(_FAR, a - b) if a != b else 0.0)
+            weights.append(m)
+        mean = sum(w * x for w, x in zip(weights, logs, strict=True))
+        deviation = sqrt(steps * sum(w * (x - mean) ** 2 for w, x in zip(weights, logs, strict=True)))
+        unit = max(_PER_SIZE * deviation, 1e-300) / size
+        found = tuple([arb(0)] * size for _ in shifts)
+        for row, x in zip(self.rows, logs, strict=True):
+            for law, c in zip(found, columns, strict=True):
+                law[floor(x / unit) % size] += arb(fmpq_of(row[c]))
+        return found
+
+    def _columns(self, shifts: Shifts) -> tuple[int, ...]:
+        columns = {1: 0, 0: 1, -1: 2}
+        if any(s not in columns or columns[s] >= len(self.rows[0]) for s in shifts):
+            what = Problem("the table does not say what other examples do")
+            raise SupportMismatchError("neighbours", what, "add a third column, or take neighbours='add_remove'")
+        return tuple(columns[s] for s in shifts)
+
     def laws(self, shifts: Shifts, log_least: float) -> Between:
         """Return the law twice; SupportMismatchError for worlds that the table does not have.
 
@@ -319,14 +388,11 @@ class TableStep(Step):
         ---------
         Both laws are that of the triple, in fractions. Proof: docs/proofs/random_allocation.md, section 4.
         """
-        columns = {1: 0, 0: 1, -1: 2}
-        if any(s not in columns or columns[s] >= len(self.rows[0]) for s in shifts):
-            what = Problem("the table does not say what other examples do")
-            raise SupportMismatchError("neighbours", what, "add a third column, or take neighbours='add_remove'")
+        columns = self._columns(shifts)
         if -1 in shifts and not _opposite(self.rows):
             what = Problem("the ratios to the column without do not run in opposite directions")
             raise SupportMismatchError("rows", what, "give the two examples that are farthest apart")
-        worlds = [[fmpq_of(row[columns[s]]) for row in self.rows] for s in shifts]
+        worlds = [[fmpq_of(row[c]) for row in self.rows] for c in columns]
         law = _table_law(tuple(zip(*worlds, strict=True)))
         return law, law
 

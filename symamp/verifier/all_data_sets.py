@@ -122,10 +122,11 @@ class _AllDataSets:
                 for k, at, over, factor in self.sizes({k: centres[k] for k in chosen}, wide):
                     parts[k] = _parabola(at, over, factor, middle, across, s, square, N, (c, gamma)) or parts[k]
                 curved = [_cell(part, half) for part in parts]
-                # With mixtures all classes are bounded in the same way.
                 is_less = [x.is_finite() and x.upper() < flat.upper() for x in curved]
-                if not self.mixed or all(is_less):
+                if not self.mixed:
                     bounds = [x if less else flat for x, less in zip(curved, is_less, strict=True)]
+                elif sum(curved, _ZERO) < len(curved) * flat:  # all classes are bounded in the same way
+                    bounds = curved
             results = [x + y for x, y in zip(results, bounds, strict=True)]
         last, c = term["ends"][-1], term["tail"]
         top = _largest([N * x.mgf.log() + N * x.size.max(x.growth) / (x.mgf * c) for x in classes])

@@ -18,7 +18,7 @@ from . import all_data_sets, sums
 from .check import Number, larger, lesser
 from .mechanisms import Budget
 from .other_inputs import PLAN
-from .setting import At
+from .setting import MESSAGES, At
 
 ONE_USER = "one user"
 _MOST_CELLS = 256
@@ -44,6 +44,8 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     check, mechanism, n = at.check, at.only(what), at.n
     require = check.require
     require(isinstance(mechanism, Budget), f"{what}: no budget")
+    # Where data are shuffled a budget stands for randomizers that differ.
+    require(at.setting.shuffled == MESSAGES, f"{what}: evidence about shuffled messages", "invalid")
     t, (e, minus) = mechanism.ratio(False), check.exponential(at.eps)
     require(t > 1 and e >= 1, f"{what}: not a ratio above 1, or an eps below 0", "invalid")
     if e >= t:

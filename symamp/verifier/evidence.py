@@ -105,6 +105,9 @@ def above(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
     _require_kinds(at, pieces, what)
     check, setting, covered = at.check, at.setting, set[Any]()
     result, everything = ZERO, False
+    rounded = reduce(larger, (g.mechanism.rounded for g in setting.groups))
+    added = (1 + check.number(f"exp({at.eps})")) * at.n * rounded if rounded > 0 else ZERO
+    at = at._replace(value=at.value - added)
     for i, data in enumerate(pieces):
         kind, place = KINDS[data["kind"]], f"{what}[{i}]"
         result = worse(result, kind.bound(at, data, True, place))
@@ -117,10 +120,7 @@ def above(at: At, pieces: list[dict[str, Any]], what: str) -> Number:
             covered.add(groups.key(at, data["victim"], (data["pair"][0], data["pair"][1])))
     if not everything:
         result = worse(result, _rest(at, pieces, covered, what))
-    rounded = reduce(larger, (g.mechanism.rounded for g in setting.groups))
-    if rounded > 0:
-        result += (1 + check.number(f"exp({at.eps})")) * at.n * rounded
-    return result
+    return result + added
 
 
 def _rest(at: At, pieces: list[dict[str, Any]], covered: set[Any], what: str) -> Number:
@@ -161,8 +161,7 @@ def one_user(at: At, mechanism: Mechanism, pair: Pair) -> Number:
     """Return the divergence of the victim's own message, which what others send can only hide."""
     if isinstance(mechanism, Budget) and mechanism.ratio(False) <= at.check.number(f"exp({at.eps})"):
         return ZERO
-    found = [x for _, x in mechanism.laws(pair)] if mechanism.mixed else [mechanism.triple(pair)]
-    return reduce(larger, (law(at.check, x, at.eps).alone(at.check) for x in found), ZERO)
+    return reduce(larger, (law(at.check, x, at.eps).alone(at.check) for x in mechanism.listed(pair)), ZERO)
 
 
 def _alone(at: At, found: Number, what: str) -> Number:

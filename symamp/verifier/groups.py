@@ -57,11 +57,14 @@ def positions(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
             check.require(len(pairs) == len(known), f"{what}: not one pair for each group")
             alike = all(m.key(p) == m.key(q) for m, q in zip(known, pairs, strict=True) for p in m.pairs)
             check.require(alike, f"{what}: pairs of inputs with other blankets", "invalid")
-            triples = [m.triple(pair) for m, pair in zip(known, pairs, strict=True)]
+            triples = [m.blanket(pair) for m, pair in zip(known, pairs, strict=True)]
         else:
             if "members" in data:
                 check.require(len(data["members"]) == len(known), f"{what}: not one member for each group")
                 known = list(members(check, data["members"], known, what))
+            else:
+                alike = all(m.is_compared((data["pair"][0], data["pair"][1])) for m in known)
+                check.require(alike, f"{what}: a pair that is not compared", "invalid")
             weights = [(x, check.number(w)) for x, w in data["others"]]
             good = all(w > 0 for _, w in weights) and check.total(w for _, w in weights) == 1
             good = good and len({x for x, _ in weights}) == len(weights) <= 64
@@ -93,6 +96,7 @@ def _seen(at: At, data: dict[str, Any], what: str) -> tuple[list[View], tuple[in
         at.setting.shuffled == MESSAGES and at.rate == 1, f"{what}: evidence about shuffled messages", "invalid"
     )
     check.require(v in at.setting.victims, f"{what}: a victim of whom nothing is claimed", "invalid")
+    check.require(groups[v].mechanism.is_compared(pair), f"{what}: a pair that is not compared", "invalid")
     views = [g.mechanism.view(pair) for g in groups]
     same = all(view.inputs == views[0].inputs for view in views)
     same = same and all([s for s, *_ in view.texts] == [s for s, *_ in views[0].texts] for view in views)

@@ -296,6 +296,18 @@ class Mechanism:
         """Return the triples (R(x0), R(x1), R(x)) of all inputs x that another user may hold."""
         return []
 
+    def blanket(self, pair: Pair) -> Triple:
+        """Return a triple that is above those of all inputs that other users may hold."""
+        return self.triple(pair)
+
+    def listed(self, pair: Pair) -> list[Triple]:
+        """Return triples that have all that is known of R(x0) and R(x1)."""
+        return [self.triple(pair)]
+
+    def is_compared(self, pair: Pair) -> bool:
+        """Return whether a bound from below may be about a pair: it is compared, or stands for one."""
+        return pair in self.pairs
+
     def key(self, pair: Pair, laws: bool = False) -> Hashable:
         """Return what pairs share only if their blankets are the same, or the sets of laws of other inputs."""
         if (pair, laws) not in self._keys:
@@ -517,7 +529,7 @@ class Triples(Mechanism):
 
     def told(self) -> str:
         """Return how many pairs there are."""
-        return f"triples of {len(self._found)} ordered pairs"
+        return f"triples of {len(self._found)} ordered pairs, of which {len(self.pairs)} have to be covered"
 
     def _read(self, pair: Pair, other: int | None) -> Triple:
         """Return a listed triple, after a check that it is one, with a law of messages as A2 where that is an input."""
@@ -539,9 +551,23 @@ class Triples(Mechanism):
     def triple(self, pair: Pair, others: list[tuple[int, Number]] | None = None) -> Triple:
         """Return a triple that is listed."""
         require(others is None or len(others) == 1, f"{self.what}: a mixture of inputs")
-        if others is None and None not in self._found.get(pair, {}):
-            return self.laws(pair)[0][1]
         return self._read(pair, None if others is None else others[0][0])
+
+    def blanket(self, pair: Pair) -> Triple:
+        """Return the triple above all others, or the only one that is listed."""
+        found = self._found.get(pair, {})
+        require(
+            None in found or len(found) == 1, f"{self.what}: no triple is above those of all other users", "invalid"
+        )
+        return self._read(pair, None if None in found else next(iter(found)))
+
+    def listed(self, pair: Pair) -> list[Triple]:
+        """Return all triples of the pair."""
+        return [self._read(pair, x) for x in self._found.get(pair, {})]
+
+    def is_compared(self, pair: Pair) -> bool:
+        """Return whether the pair is listed."""
+        return pair in self._found
 
     def itself(self, pair: Pair) -> Triple:
         """Return the triple that the question is about."""
@@ -554,6 +580,8 @@ class Triples(Mechanism):
 
     def laws(self, pair: Pair) -> list[tuple[int, Triple]]:
         """Return the triples of all inputs that are listed for the pair."""
+        found, exact = self._found.get(pair, {}), self.data["exact"]
+        require(not (exact and None in found), f"{self.what}: the question is about a triple, not inputs", "invalid")
         return [(x, self._read(pair, x)) for x in self._found.get(pair, {}) if x is not None]
 
     def is_symmetric(self, pair: Pair, others: list[int]) -> bool:
@@ -565,7 +593,7 @@ class Triples(Mechanism):
     def ratio(self, compared: bool) -> Number:
         """Return the largest ratio of A0 and A1 in what is listed above; infinite where any inputs are asked for."""
         result: Number = fmpq(1) if compared and self.pairs else INFINITY
-        for triple in map(self.triple, self.pairs):
+        for triple in (x for pair in self.pairs for x in self.listed(pair)):
             rows = [(c.ratio0, c.ratio1) for c in triple.components] + [(a, b) for _, a, b in triple.singular]
             for a, b in rows:
                 if not a == b == 0:

@@ -73,7 +73,7 @@ class Participation(NamedTuple):
         if self.removal and isinstance(mechanism, Budget):
             t = mechanism.ratio(False)
             return Triple([Component("", t, t, 1 / t)], [], larger(1 - 1 / t))
-        return mechanism.triple(pair)
+        return mechanism.blanket(pair)
 
     def triple(self, check: Check, found: Triple, order: int) -> Triple:
         """Return the triple that a triple becomes."""

@@ -120,6 +120,9 @@ class At(NamedTuple):
     def owner(self, data: dict[str, Any], what: str) -> Mechanism:
         """Return the mechanism that evidence below is about: a member of the budget, where that is the mechanism."""
         if "members" not in data:
-            return self.common(what)
+            found = self.common(what)
+            compared = "pair" not in data or found.is_compared((data["pair"][0], data["pair"][1]))
+            require(compared, f"{what}: a pair that is not compared", "invalid")
+            return found
         require(len(data["members"]) == 1, f"{what}: not one member")
         return next(members(self.check, data["members"], [self.common(what)], what))

@@ -39,7 +39,7 @@ def blanket(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     mechanism, pair, taking = at.common(what), (data["pair"][0], data["pair"][1]), at.setting.participation
     if taking is None:
         _require_plain(data, what)
-        return _of_triple(at, mechanism.triple(pair), data, up, what)
+        return _of_triple(at, mechanism.blanket(pair), data, up, what)
     return _seen(at, taking, taking.base(mechanism, pair), data, up, what)
 
 
@@ -54,6 +54,7 @@ def data_set(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     )
     good = good and len({x for x, _ in weights}) == len(weights)
     check.require(good, f"{what}: weights are not those of a mean", "invalid")
+    check.require(weights or at.rate == 1, f"{what}: who is not drawn leaves the law of an input", "invalid")
     found = (owner.triple(pair, weights) if weights else itself(owner, pair, what)).sampled(at.rate)
     if at.setting.participation is not None:
         return _seen(at, at.setting.participation, found, data, up, what)

@@ -170,7 +170,7 @@ def held(mechanism: dict, pair: tuple[int, int], others: list) -> tuple[tuple[F,
     """(A0, A1, A2) of a data set in which the others draw inputs with the given weights."""
     if mechanism["kind"] == "triples":
         return listed(mechanism, pair, others[0][0] if others else None)
-    view = next((v for v in seen(mechanism | {"compared": None}) if v.pair == pair), None)
+    view = next((v for v in seen(mechanism) if v.pair == pair), None)
     weights = [(x, fraction(w)) for x, w in others]
     if view is None or sum(w for _, w in weights) != 1 or any(w <= 0 or x not in view.rows for x, w in weights):
         raise NoLawError
@@ -192,8 +192,10 @@ def least_above(setting: dict, evidence: list, n: int, E: F) -> F:
     if mechanism["kind"] == "budget":
         return of_budget(fraction(mechanism["ratio"]), n, E)
     if mechanism["kind"] == "triples":
-        pairs = [tuple(p["pair"]) for p in mechanism["pairs"] if p["compared"]]
-        return max((of_triple(*listed(mechanism, pair, None), n, E) for pair in pairs), default=F(0))
+        entries = [p for p in mechanism["pairs"] if p["compared"]]
+        known = [(tuple(p["pair"]), [None] if p["above"] else [x["input"] for x in p["others"]]) for p in entries]
+        laws = [listed(mechanism, pair, x) for pair, inputs in known for x in inputs]
+        return max((of_triple(*law, n, E) for law in laws), default=F(0))
     result = F(0)
     for view in seen(mechanism):
         first, second = view.rows[view.pair[0]], view.rows[view.pair[1]]
@@ -212,7 +214,7 @@ def most_below(setting: dict, evidence: list, n: int, E: F) -> F:
     mechanism, result = setting["groups"][0]["mechanism"], F(0)
     for e in evidence:
         pair = tuple(e["pair"])
-        owner = e["members"][0] if "members" in e else mechanism
+        owner = e["members"][0] | {"compared": None} if "members" in e else mechanism
         if "members" in e and mechanism["kind"] == "budget" and e["kind"] != "positions":
             view = seen(owner)[0]
             columns = zip(*view.rows.values(), strict=True)
@@ -227,7 +229,7 @@ def most_below(setting: dict, evidence: list, n: int, E: F) -> F:
         if e["kind"] in ("positions", "steps"):
             result = max(result, below_of_groups(setting, e, n, E))
             continue
-        view = next((v for v in seen(owner | {"compared": None}) if v.pair == pair), None)
+        view = next((v for v in seen(owner) if v.pair == pair), None)
         if view is None:
             raise NoLawError
         counts = list(enumerate(e["others"])) if e["kind"] == "histograms" else e["others"]
@@ -318,7 +320,7 @@ def below_of_groups(setting: dict, e: dict, n: int, E: F) -> F:
     groups, pair = setting["groups"], tuple(e["pair"])
     if n > 8:
         raise NotComparedError
-    owners = e.get("members") or [g["mechanism"] for g in groups]
+    owners = [m | {"compared": None} for m in e.get("members", ())] or [g["mechanism"] for g in groups]
     for g, owner in zip(groups, owners, strict=True):
         if g["mechanism"]["kind"] == "budget":
             columns = zip(*seen(owner)[0].rows.values(), strict=True)
@@ -332,6 +334,8 @@ def below_of_groups(setting: dict, e: dict, n: int, E: F) -> F:
     kept, v = fraction(setting["kept"]), e["victim"]
     if not groups[v]["victim"]:
         return F(-1)
+    if pair not in [view.pair for view in seen(groups[v]["mechanism"])]:
+        raise NoLawError
     views = [next(view for view in seen(g["mechanism"] | {"compared": None}) if view.pair == pair) for g in groups]
     own = [(*views[v].rows[x], F(0)) for x in pair]
     for k, (group, g) in enumerate(zip(e["others"], groups, strict=True)):

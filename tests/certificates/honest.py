@@ -197,7 +197,11 @@ def triples(rng: Random) -> Data:
     n, E = rng.randint(1, 6), rng.choice(LEVELS)
     table = drawn(rng, rng.choice((2, 3)), rng.choice((2, 3, 3, 4)))
     data = mechanism(rng, table)
+    if data["kind"] == "table" and rng.random() < 0.15:
+        data["compared"] = [rng.sample(range(len(table)), 2)]
     pairs = [p for p in permutations(range(len(table)), 2) if rng.random() < 0.95]
+    if data.get("compared"):
+        pairs = [p for p in pairs if set(p) == set(data["compared"][0])]
     above = [{"kind": "blanket", "pair": list(p)} | evaluation(rng, n, _values(rng, table), "eekttx") for p in pairs]
     others = [[p, "1"] for p in rng.sample(range(2), 1)] if data.get("stand_for") == "blanket" else None
     pair = [0, 1] if others else rng.sample(range(len(table)), 2)
@@ -212,9 +216,12 @@ def listed(rng: Random) -> Data:
     i, j, k = rng.sample(range(3), 3)
     law = table[k] if rng.random() < 0.5 else [min(column) for column in zip(*table, strict=True)]
     exact = rng.random() < 0.5
-    data = of_triples([((i, j), (table[i], table[j], law), [(k, (table[i], table[j], table[k]))])], exact)
+    known = [(x, (table[i], table[j], table[x])) for x in ([k] if rng.random() < 0.8 else rng.sample(range(3), 2))]
+    data = of_triples([((i, j), (table[i], table[j], law), known)], exact)
+    if rng.random() < 0.2:
+        data["pairs"][0]["above"] = None
     above = [{"kind": "blanket", "pair": [i, j]} | evaluation(rng, n, _values(rng, table), "ekttx")]
-    others = [] if exact and rng.random() < 0.5 else [[k, "1"]]
+    others = [] if exact and rng.random() < 0.5 else [[rng.choice(known)[0], "1"]]
     below = [{"kind": "data set", "pair": [i, j], "others": others} | evaluation(rng, n, 3, "ektxv")]
     return certificate((n, data), E, *sides(rng, above, below))
 
@@ -252,7 +259,8 @@ def tilts(rng: Random) -> Data:
         if rng.random() < 0.6:
             above.append({"kind": "blanket", "pair": list(pair)} | evaluation(rng, n, 3))
     upper = histograms.worst_blanket_divergence(table, n, E)[0] * (1 + F(rng.randint(0, 30), 20))
-    return certificate((n, of_table(table)), E, above, None, upper=str(upper) if upper else "1/1000")
+    rounded = None if rng.random() < 0.8 or not 0 < upper < 1 else str(upper / (1 + E) / n * F(rng.randint(0, 4), 4))
+    return certificate((n, of_table(table, rounded=rounded)), E, above, None, upper=str(upper) if upper else "1/1000")
 
 
 def laws(rng: Random) -> Data:

@@ -8,7 +8,9 @@ import pytest
 
 import symamp as sa
 from symamp.verifier import verify
+from tests.oracle import histograms as oracle
 
+F = Fraction
 TABLE = sa.FiniteMechanism([["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"], ["1/8", "3/8", "1/2"]])
 KRR = sa.RandomizedResponse(k=5, eps0="log(3)")
 QUESTIONS = {
@@ -180,3 +182,119 @@ def test_rounds_repeat_a_data_set_and_no_mixture():
             evidence["others"] = [[0, "1/2"], [1, "1/2"]]
     verdict = verify(json.dumps(data))
     assert (verdict.status, "several inputs" in verdict.reason) == ("invalid", True)
+
+
+def forged(mechanism, n, lower, upper, above=None, below=None, shuffled="messages"):
+    """A certificate about delta at eps = 0 from the parts of a forger."""
+    group = {"users": n, "victim": True, "mechanism": mechanism}
+    setting = {"name": "", "count": 1, "rate": "1", "shuffled": shuffled, "kept": "1", "groups": [group]}
+    sides = {
+        name: None if e is None else {"eps": "0", "precision": 256, "evidence": e}
+        for name, e in (("above", above), ("below", below))
+    }
+    claim = {"quantity": "delta", "eps": "0", "lower": str(lower), "upper": str(upper)}
+    kind = {"format": "symamp-certificate", "version": 5}
+    return kind | {"claim": claim, "settings": [setting], "supposed": []} | sides
+
+
+def of_rows(rows, compared=None, rounded=None):
+    names = [str(x) for x in range(len(rows))]
+    rows = [[str(p) for p in row] for row in rows]
+    return {"kind": "table", "inputs": names, "rows": rows, "compared": compared, "rounded": rounded}
+
+
+NEAR_AND_FAR = [[F(9, 10), F(1, 10)], [F(1, 10), F(9, 10)], [F(4, 5), F(1, 5)]]
+
+
+@pytest.mark.parametrize("kind", ["data set", "histograms", "positions"])
+def test_pairs_that_are_not_compared_bound_nothing_from_below(kind):
+    """Inputs 0 and 2 are compared and alike; 1 is not compared with any, and shows far more."""
+    E = F(1)
+    lower = oracle.true_divergence(NEAR_AND_FAR, (0, 0), (1, 0), E)
+    assert lower > 5 * max(
+        oracle.true_divergence(NEAR_AND_FAR, (i, x), (j, x), E) for i, j in ((0, 2), (2, 0)) for x in range(3)
+    )
+    held = [1, 0, 0] if kind == "histograms" else [[0, "1"]]
+    how = {} if kind == "histograms" else {"evaluator": "enumeration", "plan": None}
+    below = [{"kind": kind, "pair": [0, 1], "others": held} | how]
+    shuffled = "data" if kind == "positions" else "messages"
+    for compared, expected in ((None, "valid"), ([[0, 2]], "invalid")):
+        data = forged(of_rows(NEAR_AND_FAR, compared), 2, lower * F(1, 2), 1, below=below, shuffled=shuffled)
+        assert status(data) == expected
+
+
+def test_steps_are_of_a_pair_that_is_compared():
+    plan = {"threshold": 1, "theta": "1", "N": 64, "last": 32}
+    below = [{"kind": "steps", "victim": 0, "pair": [0, 1], "others": [[[0, 1]]], "signs": [1, 0], "plan": plan}]
+    for compared, expected in ((None, "valid"), ([[0, 2]], "invalid")):
+        assert status(forged(of_rows(NEAR_AND_FAR, compared), 2, "1/20", 1, below=below)) == expected
+
+
+def test_the_triple_of_one_of_several_inputs_is_no_blanket():
+    """Others at input 2 hide the pair well, at input 3 hardly."""
+    rows = [[F(3, 4), F(1, 4)], [F(1, 4), F(3, 4)], [F(1, 2), F(1, 2)], [F(99, 100), F(1, 100)]]
+
+    def law(pair, x):
+        columns = [[str(rows[i][y] / rows[x][y]) for i in pair] + [str(rows[x][y])] for y in range(2)]
+        return {"input": x, "components": columns, "singular": []}
+
+    def triples(inputs):
+        pairs = [
+            {"pair": pair, "compared": True, "above": None, "others": [law(pair, x) for x in inputs]}
+            for pair in ([0, 1], [1, 0])
+        ]
+        return {"kind": "triples", "inputs": list("abcd"), "exact": False, "mixed": False, "pairs": pairs}
+
+    at = {x: oracle.true_divergence(rows, (0, x), (1, x), F(1)) for x in (2, 3)}
+    assert at[2] < at[3]
+    above = [{"kind": "blanket", "pair": pair, "evaluator": "exact", "plan": None} for pair in ([0, 1], [1, 0])]
+    assert status(forged(triples([2]), 2, 0, at[2], above)) == "valid"
+    assert status(forged(triples([2, 3]), 2, 0, at[2], above)) == "invalid"
+
+
+def test_what_one_message_tells_is_the_worst_of_all_triples():
+    """A triple in which nothing differs does not speak for another one of the same pair."""
+    same = {"input": 2, "components": [["1", "1", "1"]], "singular": []}
+    other = {"input": 3, "components": [["3/2", "1/2", "1/2"], ["1/2", "3/2", "1/2"]], "singular": []}
+    for others in ([same, other], [other, same]):
+        pairs = [{"pair": [0, 1], "compared": True, "above": None, "others": others}]
+        found = {"kind": "triples", "inputs": list("abcd"), "exact": False, "mixed": False, "pairs": pairs}
+        assert status(forged(found, 1, 0, "1/4", [])) == "invalid"
+        assert status(forged(found, 1, 0, "1/2", [])) == "valid"
+
+
+def test_a_common_tilt_leaves_room_for_what_is_rounded():
+    """One user: a mechanism that is so near to the table has a larger divergence than a tilt proves of the table."""
+    rows, upper = [[F(3, 5), F(2, 5)], [F(2, 5), F(3, 5)]], F(27, 100)
+    rounded = upper / 2
+    near = [[rows[0][0] + rounded, rows[0][1] - rounded], [rows[1][0] - rounded, rows[1][1] + rounded]]
+    assert oracle.true_divergence(near, (0,), (1,), F(1)) > upper
+    above = [{"kind": "common tilt", "theta": "2"}]
+    assert status(forged(of_rows(rows), 1, 0, upper, above)) == "valid"
+    assert status(forged(of_rows(rows, rounded=str(rounded)), 1, 0, upper, above)) == "invalid"
+    assert status(forged(of_rows(rows, rounded=str(rounded)), 1, 0, 2 * upper, above)) == "valid"
+
+
+def test_a_budget_of_shuffled_data_is_not_that_of_one_randomizer():
+    """Positions may run different randomizers there, each chosen after the outputs of the others."""
+    above = [{"kind": "every randomizer", "shares": ["0", "1"], "cells": [None]}]
+    above[0]["low"] = {"evaluator": "one user", "plan": None}
+    for shuffled, expected in (("messages", "valid"), ("data", "invalid")):
+        data = forged({"kind": "budget", "ratio": "3"}, 4, 0, "1/2", above, shuffled=shuffled)
+        assert status(data) == expected
+
+
+def test_a_question_about_a_triple_is_not_one_about_inputs():
+    one = {"components": [["3/2", "1/2", "1/2"], ["1/2", "3/2", "1/2"]], "singular": []}
+    same = {"input": 2, "components": [["1", "1", "1"]], "singular": []}
+    above = [
+        {
+            "kind": "envelope", "pair": [0, 1], "evaluator": "exact", "plan": None,
+            "dominating": {"values": ["0"], "masses": ["1"], "singular": "0"},
+        }
+    ]  # fmt: skip
+    pairs = [{"pair": [0, 1], "compared": True, "above": None, "others": [same]}]
+    found = {"kind": "triples", "inputs": list("abc"), "exact": True, "mixed": False, "pairs": pairs}
+    assert status(forged(found, 2, 0, "1/10", above)) == "valid"
+    pairs[0]["above"] = one
+    assert status(forged(found, 2, 0, "1/10", above)) == "invalid"

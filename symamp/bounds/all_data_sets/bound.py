@@ -16,13 +16,12 @@ from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
 
-_MOST_INPUTS = 64
-"""Up to so many inputs of a table a default takes seconds."""
-_MOST_LISTED = 33
-"""The same where the inputs are listed for this bound only."""
+_MOST_INPUTS, _MOST_LISTED = 64, 33
+"""Up to so many inputs of a table a usual question takes seconds; the latter where they are listed for this bound."""
 _MOST_MESSAGES = 64
 """Up to so many messages one evaluation takes seconds."""
-
+_COMPOSED = 2.0
+"""A combination of others takes more than the usual work."""
 _FEWEST = 8.0
 """With fewer positive messages parameters are poor, and those of one pair do not suit another."""
 
@@ -37,8 +36,10 @@ def _bound(subject: Subject) -> MaxOverPairs:
     return MaxOverPairs.of(AllDataSetsPairBound(triples) for triples in pairs_of_inputs(subject))
 
 
-def _has_poor_parameters(subject: Subject, level: Level, n: int) -> bool:
-    """Return whether there are many inputs, and few messages that are positive for one of the bad pairs."""
+def _too_costly(subject: Subject, level: Level, n: int, patience: float) -> bool:
+    """Return whether there are many inputs or messages, or few messages that are positive for one of the bad pairs."""
+    if _share_of_usual(subject) > patience:
+        return True
     mechanism = subject.mechanism
     table = None if mechanism is None else mechanism.numeric
     if table is None or len(table.inputs) <= MANY_CLASSES:
@@ -48,18 +49,19 @@ def _has_poor_parameters(subject: Subject, level: Level, n: int) -> bool:
     excess = np.maximum(first - (1.0 + level.rough_minus_one()) * second, 0.0)
     with np.errstate(all="ignore"):
         squares = np.where(excess > 0.0, excess * excess / table.floats[:, None, :], 0.0).sum(axis=2).max(axis=0)
-        return not ((n - 1) * excess.sum(axis=1) ** 2 / squares).min() > _FEWEST
+        return not ((n - 1) * excess.sum(axis=1) ** 2 / squares).min() * patience > _FEWEST
 
 
-def _takes_long(subject: Subject) -> bool:
+def _share_of_usual(subject: Subject) -> float:
+    """Return about how many times the usual work it takes: as many pairs of inputs, or as many messages."""
     found = listed(subject)
     mechanism = found.mechanism
     if mechanism is None or mechanism.numeric is None or not is_large_table(found):
-        return False
-    # A combination of others takes seconds on request only.
+        return 0.0
     most = _MOST_INPUTS if found is subject else _MOST_LISTED
-    is_combination = subject.mechanism is not None and subject.mechanism.is_composed
-    return is_combination or len(mechanism.inputs) > most or len(mechanism.numeric.messages) > _MOST_MESSAGES
+    is_composed = subject.mechanism is not None and subject.mechanism.is_composed
+    shares = (len(mechanism.inputs) / most) ** 2, len(mechanism.numeric.messages) / _MOST_MESSAGES
+    return max(*shares, _COMPOSED * is_composed)
 
 
 ALL_DATA_SETS = Bound(
@@ -71,6 +73,5 @@ ALL_DATA_SETS = Bound(
     (*SHUFFLED, PROBABILITIES, COVERED),
     _bound,
     rank=4,
-    skip_by_default=_takes_long,
-    too_costly=_has_poor_parameters,
+    too_costly=_too_costly,
 )

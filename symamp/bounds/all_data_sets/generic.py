@@ -157,5 +157,5 @@ GENERIC_ALL_DATA_SETS = Bound(
     generic_all_data_sets_bound,
     rank=4,
     floor=_floor,
-    too_costly=lambda subject, level, n: n < _LEAST_USERS,
+    too_costly=lambda subject, level, n, patience: n * patience < _LEAST_USERS,
 )

@@ -11,6 +11,7 @@ from typing import Any, Never
 
 import sympy as sp
 
+from symamp.decompositions.decomposition import Component
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.formulas.order import sign
@@ -19,7 +20,7 @@ from symamp.numbers.reading import Point, exact_number, parse_expression
 from symamp.numbers.substitution import put as substituted
 from symamp.randomizers.catalogue import by_name
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
-from symamp.randomizers.described import COUNTS, SIZE, DescribedFamily, Description, described_family, normalised
+from symamp.randomizers.described import COUNTS, SIZE, DescribedFamily, Description, Other, described_family, normalised
 from symamp.randomizers.families.randomized_response import LocalHashing
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
@@ -198,7 +199,8 @@ def family_from_json(data: object) -> DescribedFamily:
     document, name, parameters = read_document(data, "family")
     reader = _Reader(parameters)
     if "structure" not in document:
-        return described_family(Description(name, parameters, **reader.orbits(document, "", "orbits", "density")))
+        found = reader.orbits(document, "", "orbits", "density")
+        return described_family(Description(name, parameters, **found, others=reader.others(document)))
     ((kind, content),) = document["structure"].items()
     read = {
         "one-hot": reader.one_hot,
@@ -268,6 +270,21 @@ class _Reader:
             if key in value:
                 found[field] = tuple(self._orbit(o, f"{here}[{i}]", densities) for i, o in enumerate(value[key]))
         return found
+
+    def others(self, value: dict[str, Any]) -> tuple[Other, ...]:
+        found: dict[str, Other] = {}
+        for i, other in enumerate(value.get("others", ())):
+            place = f"others[{i}]"
+            name = read_label(other["label"], f'{place}["label"]')
+            if name in (*found, "x0", "x1"):
+                refuse(f'{place}["label"]', name, "another label than those before, and than x0 and x1")
+            atoms = enumerate(other["law"])
+            law = (
+                Component(*(self._entry(e, f'{place}["law"][{j}][{k}]') for k, e in enumerate(atom)))
+                for j, atom in atoms
+            )
+            found[name] = Other(name, tuple(law), other.get("attained", False))
+        return tuple(found.values())
 
     def _orbit(self, value: dict[str, Any], place: str, densities: str) -> Orbit:
         label = read_label(value["label"], f'{place}["label"]') if "label" in value else place

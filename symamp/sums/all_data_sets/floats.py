@@ -65,6 +65,16 @@ Waves = NDArray[np.complex128]
 _STEPS, _STEADY, _ALONE = 14, 1e-3, 4.0
 _NEXT_TO_NOTHING = 1e-15 - 1.0
 _AT_ONCE = 2**15  # numbers that a cache holds
+_ONE_THREAD = 2**18
+"""The multiplications up to which OpenBLAS takes one thread: where cores are busy more of them wait for each other."""
+
+
+def _product(a: Floats, b: Floats) -> Floats:
+    """Return the product of two matrices, some rows at a time: the same for any number of threads."""
+    rows = max(_ONE_THREAD // b.size, 1)
+    whole = len(a) // rows * rows
+    pieces = a[:whole].reshape(-1, rows, a.shape[1]) @ b
+    return np.concatenate([*pieces, a[whole:] @ b])
 
 
 @dataclass(frozen=True)
@@ -142,14 +152,16 @@ class FloatClasses:
         x = s * z - lam * plus
         fallen, sine, bent = turned(u[:, None] * z)
         weights = np.exp(x)[:, None] * p
-        re = s * self.mean - lam * self.gains + exp_minus_linear(x) @ p - fallen @ weights
-        im = u[:, None] * self.mean + sine @ (np.expm1(x)[:, None] * p) + bent @ p
+        re = s * self.mean - lam * self.gains + exp_minus_linear(x) @ p - _product(fallen, weights)
+        im = u[:, None] * self.mean + _product(sine, np.expm1(x)[:, None] * p) + _product(bent, p)
         with np.errstate(divide="ignore"):
             log_m = 0.5 * np.log1p(np.maximum(2.0 * re + re * re + im * im, -1.0))
         zeta = (s + 1j * u)[:, None]
         slow = (plus * np.exp(-lam * plus / (1.0 + np.sqrt(1.0 + plus / p_lo))))[:, None] * p
-        columns = plus[:, None] * weights, slow * np.exp(s * plus)[:, None], np.maximum(-z, 0.0)[:, None] * weights
-        waves = (1.0 - fallen) @ np.hstack(columns) + 1j * (sine @ np.hstack(columns))
+        columns = np.hstack(
+            (plus[:, None] * weights, slow * np.exp(s * plus)[:, None], np.maximum(-z, 0.0)[:, None] * weights)
+        )
+        waves = _product(1.0 - fallen, columns) + 1j * _product(sine, columns)
         positive, mixed, negative = np.split(waves, 3, axis=1)
         mixed = mixed + slow.sum(axis=0) * ((sigma * zeta) ** 2 - 1.0)
         size = np.abs(self.gains * positive + mixed * negative)

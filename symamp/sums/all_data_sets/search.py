@@ -37,8 +37,9 @@ _NARROW, _TWO_RATES = 0.97, np.array([0.0, 3.0])
 """Where p_lo is near to P = N G+ and P is large, (1 + 2 e^(-3 (p/P - 1)))/3 bends as (P/p)^2 does: two terms do."""
 _BAD_SHARES, _BAD_SHARE = (0.002, 0.03, 0.3), 1e-4  # of the bound; the last with many positive messages
 _MANY_POSITIVE = 1e3
-SHARP = 0.1
-"""So near to the best constant data set, in the logarithm, the search is not continued."""
+SHARP, _SHARPER = 0.1, 0.02
+"""So near to the best constant data set, in the logarithm, parameters are good; nearer than the second no other lines
+are tried."""
 _HOPELESS = 30.0
 """So far above it, too: other weights and shares do not make up for that, and each takes as long."""
 LOBE, _WIDER_LOBE, _RETURNS = 6.0, 15.0, 200.0
@@ -171,7 +172,12 @@ class _Columns:
             found = _evaluated(g, n, parameters, rows, binding, saddle, self._log_size, self._limits)
             if found is not None and (best is None or found.log_value < best.log_value):
                 best = found
-            if best is None or not SHARP <= best.excess <= _HOPELESS or len(log_bads) == 1 or self._limits.is_spent():
+            if (
+                best is None
+                or not _SHARPER <= best.excess <= _HOPELESS
+                or len(log_bads) == 1
+                or self._limits.is_spent()
+            ):
                 break
             weights = np.ones(len(log_bads)) if i == 0 else np.maximum(binding / binding.max(), OTHERS)
         return best

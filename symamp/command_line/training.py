@@ -1,0 +1,62 @@
+"""The command training: random allocation, shuffled batches and Poisson sampling of Gaussian steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from symamp.command_line.options import as_json, effort, eps_or_delta, read_gap
+from symamp.command_line.output import print_answer
+from symamp.errors import ArgumentError, Problem
+from symamp.numbers.reading import asked
+from symamp.training import GaussianStep, Training, poisson, random_allocation, shuffled_batches
+
+
+@click.command()
+@click.argument("batches", type=click.Choice(["allocation", "shuffled", "poisson"]))
+@click.option("--sigma", required=True, metavar="NUMBER", help="Deviation of the noise over the clipping norm.")
+@click.option("--steps", required=True, type=int, help="Steps of an epoch.")
+@click.option("--selected", type=int, default=1, help="Steps that an example is in, of allocation.")
+@click.option("--rate", metavar="NUMBER", help="Chance of a step, of Poisson sampling, such as 1/1000.")
+@click.option("--epochs", type=int, default=1, help="Epochs, with fresh draws.")
+@click.option("--neighbours", default="add_remove", help="add_remove or replace.")
+@eps_or_delta
+@click.option("--gap", metavar="NUMBER", help="Relative width in eps to aim at, for many epochs.")
+@effort
+@as_json
+def training(
+    batches: str,
+    sigma: str,
+    steps: int,
+    selected: int,
+    rate: str | None,
+    epochs: int,
+    neighbours: str,
+    eps: str | None,
+    delta: str | None,
+    gap: str | None,
+    effort: str,
+    as_json: bool,
+) -> None:
+    """Certified bracket of eps or delta of training (DP-SGD) whose BATCHES are drawn at random."""
+    common: dict[str, Any] = {"noise": GaussianStep(sigma=sigma), "steps": steps, "epochs": epochs}
+    common["neighbours"] = neighbours
+    if (rate is not None) != (batches == "poisson"):
+        raise ArgumentError("option --rate", Problem("it belongs to poisson"), "give it there, and only there")
+    if selected != 1 and batches != "allocation":
+        raise ArgumentError("option --selected", Problem("it belongs to allocation"), "leave it out")
+    found: Training
+    if batches == "allocation":
+        found = random_allocation(selected=selected, **common)
+    elif batches == "poisson":
+        found = poisson(rate=rate, **common)
+    else:
+        found = shuffled_batches(**common)
+    quantity, given = asked(delta, eps)
+    fit: dict[str, Any] = {"gap": None if gap is None else read_gap(gap, "1e-5"), "effort": effort}
+    answer = found.epsilon(given, **fit) if quantity == "epsilon" else found.delta(given, **fit)
+    print_answer(answer, None, as_json)
+    if not as_json:
+        for name, (low, high) in answer.directions.items():
+            click.echo(f"{name}: [{low!r}, {high!r}]")
