@@ -114,7 +114,7 @@ def _first_pairs(subject: Subject) -> list[tuple[Reduction, ...]]:
     return [triples for _, triples in zip(range(_MOST_PAIRS + 1), pairs_of_inputs(listed(subject)), strict=False)]
 
 
-def _has_many(subject: Subject, level: Level, n: int) -> bool:
+def _has_many(subject: Subject, level: Level, n: int, _: float) -> bool:
     """Return whether under some law many messages are expected to be positive."""
     for triples in _first_pairs(subject):
         for t in triples:
