@@ -119,7 +119,8 @@ class Participation:
     def numbers(self, n: int) -> Numbers:
         """Return the numbers of users among whom the victim's report is shuffled, with their probabilities."""
         if isinstance(self.batches, tuple):
-            listed = [(sp.Rational(size * count, n), size) for size, count in self.batches]
+            people = sum(size * count for size, count in self.batches)
+            listed = [(sp.Rational(size * count, people), size) for size, count in self.batches]
         else:
             listed = [(_ONE, n)]
         if self.unshuffled:
@@ -222,6 +223,9 @@ class Participation:
 
         Raises SupportMismatchError where the theorems suppose more, or where there is no table for a default report.
         """
+        if subject.participation is not None:
+            twice = Problem(f"it is said already, of {subject!r}")
+            raise ArgumentError("participation", twice, "say all of it in one sa.participation(...)")
         if self.default is not None:
             subject = with_default(subject, self.default)
         plain = Participation(default=self.default, compared=self.compared, batches=self.batches)

@@ -184,6 +184,9 @@ def heterogeneous(
         count, subject = row
         if isinstance(subject, type) or not hasattr(subject, "local_ratio"):
             raise ArgumentError("groups", type(subject).__name__, "a mechanism of symamp in each group")
+        if subject.participation is not None:
+            told = Problem(f"it is said of one group who takes part, {subject!r}")
+            raise ArgumentError("groups", told, "say it of all: honest=..., dropout=...")
         if subject.parameters:
             raise ArgumentError("groups", Problem(f"{subject!r} has free parameters"), "give numbers by .at(...)")
         read.append((users(count), subject))
