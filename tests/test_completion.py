@@ -35,7 +35,7 @@ SHOWN = {
     "profile": (sa.profile(FAMILY, n=1000), OF_PROFILES),
     "training": (
         sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=10),
-        "composition curve delta directions epochs epsilon neighbours rounds text to_dp_accounting tradeoff",
+        "composition curve delta directions epochs epsilon neighbours renyi rounds text to_dp_accounting tradeoff",
     ),
     "answer": (sa.epsilon(FAMILY, n=1000, delta="1e-6"), OF_ANSWERS),
 }  # fmt: skip

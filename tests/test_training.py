@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from command import run
 from flint import arb
 from scipy.stats import norm
 
@@ -304,3 +305,83 @@ def test_what_is_refused_says_what_to_ask():
         ask(noise=STEP, steps=3, neighbours="replace").delta(1)
     with pytest.raises(ArgumentError, match="remove"):
         ask(noise=noise, steps=3).composition("both")
+
+
+# ------------------------------------------------------------------------------------- Backwards, exports, command line
+
+
+def test_sigma_and_epochs_are_bracketed():
+    def make(sigma):
+        return sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=sigma), steps=1000)
+
+    low, high = sa.training.least_sigma(make, eps="0.1", delta="1e-6")
+    assert low < high < 1.003 * low
+    assert make(high).delta("0.1").upper <= 1e-6 < make(low).delta("0.1").lower
+    few = sa.training.random_allocation(noise=STEP, steps=10)
+    least, most = sa.training.most_epochs(few, eps=1, delta="1e-2")
+    assert least <= most
+    assert few.rounds(least).delta(1).upper <= 0.01 < few.rounds(most + 1).delta(1).lower
+
+
+def test_rounds_of_both_directions_are_not_composed():
+    training = sa.training.random_allocation(noise=STEP, steps=3)
+    both = [training.composition(name) for name in training.directions]
+    with pytest.raises(ArgumentError, match="each direction by itself"):
+        sa.compose(both)
+    assert sa.compose([both[0], both[0]]).count == 2
+
+
+def test_trade_off_functions_are_those_of_the_direction():
+    p, q = oracle.allocation(3, 1, *SKEWED), oracle.allocation(3, 0, *SKEWED)
+    training = sa.training.random_allocation(noise=table(*SKEWED), steps=3)
+    for name, (first, second) in (("remove", (p, q)), ("add", (q, p))):
+        # The best test of a level is one of likelihood ratios: the largest 1 - D_E - E x.
+        ratios = {first[y] / second[y] for y in p}
+        x = Fraction(1, 10)
+        best = max(1 - oracle.divergence(first, second, e) - e * x for e in ratios)
+        low, high = training.tradeoff(name, "1/10", gap=1e-2).at("1/10")
+        assert low <= best <= high < best + Fraction(1, 50)
+
+
+def test_renyi_divergences():
+    one = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=2), steps=3, epochs=2)
+    sizes = np.random.default_rng(3).standard_normal((400_000, 3)) / 2 - 1 / 8
+    mean = np.exp(sizes).mean(axis=1)
+    for a in (2, 5):
+        for name, power in (("remove", a), ("add", 1 - a)):
+            found = one.renyi(name, a)
+            assert found.upper[0] - found.lower[0] < 1e-9
+            assert found.lower[0] == pytest.approx(2 * np.log((mean**power).mean()) / (a - 1), rel=0.05)
+    exact = 2 * np.log1p((np.exp(0.25) - 1) / 3)
+    assert one.renyi("remove", 2).lower[0] == pytest.approx(exact, rel=1e-12)
+    p, q = oracle.allocation(3, 1, *SKEWED), oracle.allocation(3, 0, *SKEWED)
+    finite = sa.training.random_allocation(noise=table(*SKEWED), steps=3)
+    for name, (first, second) in (("remove", (p, q)), ("add", (q, p))):
+        value = np.log(float(sum(first[y] ** 3 / second[y] ** 2 for y in p))) / 2
+        found = finite.renyi(name, 3, gap=1e-2)
+        assert 0.9 * value < found.lower[0] <= value <= found.upper[0] < 1.1 * value
+    with pytest.raises(ArgumentError, match="whole"):
+        one.renyi("remove", "5/2")
+    assert one.renyi("add", "5/2").upper[0] > one.renyi("add", 2).lower[0]
+
+
+def test_events_and_distributions_of_dp_accounting():
+    events = pytest.importorskip("dp_accounting")
+    event = events.SelfComposedDpEvent(events.PoissonSampledDpEvent(0.25, events.GaussianDpEvent(1.0)), 3)
+    found = sa.training.from_dp_event(event)
+    assert str(found) == "3 steps, each with probability 1/4, GaussianStep(sigma=1)"
+    exact = found.delta("1/2")
+    delta = found.to_dp_accounting().get_delta_for_epsilon(0.5)
+    assert exact.lower <= delta < 1.1 * exact.upper
+    with pytest.raises(ArgumentError, match="LaplaceDpEvent"):
+        sa.training.from_dp_event(events.LaplaceDpEvent(1.0))
+
+
+def test_the_command(monkeypatch, capsys):
+    words = ["--sigma", "1", "--steps", "1", "--rate", "1/4", "--eps", "1"]
+    code, out, _ = run(monkeypatch, capsys, "training", "poisson", *words)
+    assert code == 0
+    assert "larger: remove" in out
+    code, _, err = run(monkeypatch, capsys, "training", "shuffled", *words)
+    assert code == 2
+    assert "--rate" in err

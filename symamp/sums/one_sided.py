@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import count
-from math import ceil, exp, inf, log, log1p, pi, sqrt
+from math import ceil, exp, floor, inf, log, log1p, pi, sqrt
 from typing import Protocol
 
 import flint
 import numpy as np
-from flint import acb, acb_poly, arb
+from flint import acb, acb_poly, arb, arb_poly
 
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Floats, Number
@@ -32,6 +32,8 @@ _SPARE_BITS, _ROUGH_BITS = 40, 64
 _ROUGH_STEP, _ROUGH_REACH, _LARGEST_LOG, _LARGEST_TURN = 0.04, 14.0, 700.0, 4.0
 """Nodes of a standard normal variable in doubles, for searches, the largest logarithm that they raise, and up to which
 shift a contour is turned."""
+_MOMENT_BITS, _MOST_VALUES = 128, 20_000
+"""Bits of moments, and values of the transform for one of them."""
 _CHUNK = 32
 """Coefficients over which Horner's rule goes: each step may cost half a bit."""
 _SHARE, _HALF_DISTANCE, _LONGER = 0.01, 0.5, 1.2
@@ -348,3 +350,69 @@ def _block(
         if last == first or cost <= allowance:
             return last, cost.upper()
         last = (first + last) // 2
+
+
+# ---------------------------------------------------------- Moments of a sum of lognormal variables, as of Renyi orders
+
+
+def log_moment(law: Lognormal, n: int, order: int) -> arb:
+    """Return a ball around log E[(T/n)^order] for a whole order >= 0: a coefficient of the n-th power of a series.
+
+    Guarantee
+    ---------
+    The ball contains the logarithm of the moment. Proof: docs/proofs/random_allocation.md, section 9.
+    """
+    with at_precision(_MOMENT_BITS + 8 * n.bit_length() + 16 * order):
+        rate, factorial = 1 / (2 * law.sigma() ** 2), arb(1)
+        terms = []
+        for j in range(order + 1):
+            factorial *= max(j, 1)
+            terms.append((rate * (j * (j - 1))).exp() / factorial)
+        power, result, k = arb_poly(terms), arb_poly([1]), n
+        while k:
+            result = _cut(result * power, order) if k & 1 else result
+            power, k = _cut(power * power, order), k >> 1
+        return (result[order] * factorial).log() - order * arb(n).log()
+
+
+def _cut(p: arb_poly, order: int) -> arb_poly:
+    return arb_poly(p.coeffs()[: order + 1])
+
+
+def log_negative_moment(law: Lognormal, n: int, order: arb) -> arb:
+    """Return a ball around log E[(T/n)^-order] for an order > 0: the trapezoidal rule for Gamma's integral.
+
+    Raises PrecisionError where that takes too many values.
+
+    Guarantee
+    ---------
+    The ball contains the logarithm of the moment. Proof: docs/proofs/random_allocation.md, section 9.
+    """
+    with at_precision(_MOMENT_BITS + n.bit_length()):
+        s, z, wanted = law.sigma(), float(order), 45.0
+        spread = n * float(s) ** 2
+        height = min(1.4, sqrt(2.0 * wanted / spread))
+        h = 2.0 * pi * height / (spread * height * height / 2.0 + wanted)
+        middle, steeper = log(z / n), order + 20
+        largest = steeper + order
+        bound = (largest / (2 * s * s) + largest**2 / (2 * n * s * s) - largest * arb(n).log()).exp()
+        bound *= (largest * (largest.log() - 1)).exp()
+        goal = order.gamma().log() - order * arb(n).log() - wanted
+        first, last = floor((middle - (wanted + 10.0) / z) / h), ceil(middle / h)
+
+        def beyond(k: int) -> arb:
+            return h * bound * (-steeper * h * k).exp() / (1 - (-steeper * h).exp())
+
+        while not beyond(last).log() < goal:
+            last += ceil(0.2 / h)
+        if last - first > _MOST_VALUES:
+            raise PrecisionError("order", Problem(f"more than {_MOST_VALUES} values are needed"), "take a larger order")
+        found = arb(0)
+        for k in range(first, last):
+            x = arb(h) * k
+            phi = law.phi(acb(x.exp()), _MOMENT_BITS - 20 + n.bit_length()).real
+            found += (order * x).exp() * phi**n
+        tails = beyond(last) + h * (order * h * first).exp() / (1 - (-order * h).exp())
+        total = found * h + _from_zero_to(tails)
+        error = 2 * (s * s * n * arb(height) ** 2 / 2).exp() / (2 * arb.pi() * height / h).expm1()
+        return (total / (1 + error.upper() * arb(0, 1))).log() - order.gamma().log() + order * arb(n).log()

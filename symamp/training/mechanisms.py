@@ -8,22 +8,25 @@ from numbers import Integral
 from typing import Any
 
 import sympy as sp
+from flint import arb
 
 from symamp.accounting.composition import Composition
 from symamp.accounting.exports import directed_loss_distribution
 from symamp.accounting.privacy_profile import round_count
+from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.round import Round
 from symamp.accounting.tradeoff import TradeOff
 from symamp.errors import ArgumentError, Problem, SupportMismatchError
-from symamp.numbers.dyadic import ZERO
+from symamp.numbers.dyadic import ZERO, float_above, float_below
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number, failure_probability
-from symamp.numbers.surroundings import undisturbed
+from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
 from symamp.settings.rounds import Rounds
+from symamp.sums.one_sided import Lognormal, log_moment, log_negative_moment
 from symamp.training.rounds import (
     Allocation,
     Counted,
@@ -40,7 +43,7 @@ _COVERED = (
     "adaptive queries with fresh randomness: gradients, models and noise added to them may depend on all that was "
     "published before; not covered: batches that are kept for several epochs, gradients that are not clipped"
 )
-_LARGEST_STEPS = 10**9
+_LARGEST_STEPS, _LARGEST_ORDER, _BITS_OF_MOMENTS = 10**9, 512, 128
 _MOST_EPOCHS, _LEAST_SIGMA, _LARGEST_SIGMA, _STEP_OF_SIGMA = 10**5, -1387, 9216, 256
 """How far questions asked backwards look; of sigma the exponents of 1.001, and those of the first steps."""
 
@@ -174,6 +177,44 @@ class Training(PublicNames):
         True
         """
         return self.composition(direction).tradeoff(level, gap=gap)
+
+    @undisturbed()
+    def renyi(self, direction: str, order: object | Sequence[object], *, gap: float | None = None) -> RenyiCurve:
+        """Return brackets of the Renyi divergence of one direction at an order above 1, or at several.
+
+        For one of the steps of an epoch with normal noise the value itself, at whole orders in the direction "remove";
+        else from the pairs of the accounting, whose upper end is infinite where losses have no bound.
+
+        Guarantee
+        ---------
+        After all epochs the divergence of the order is at most ``upper``, for adaptive queries.
+        Proof: docs/proofs/random_allocation.md, section 9, and docs/proofs/composition.md, section 5.
+
+        >>> import symamp as sa
+        >>> training = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=10, epochs=3)
+        >>> print(training.renyi("remove", [2, 8]))
+        3 epochs of 1 of 10 steps, GaussianStep(sigma=1), remove
+        order 2: [0.475695236..., 0.475695236...]
+        order 8: [5.122623911..., 5.122623911...]
+        """
+        rounds = self.composition(direction)
+        found, orders = rounds.rounds[0][0], order if isinstance(order, list | tuple) else [order]
+        if not isinstance(found, Allocation) or not isinstance(found.step.summand, Lognormal):
+            return rounds.renyi(orders, gap=gap)
+        if found.shifts != WITH_WITHOUT or len(rounds.rounds) > 1:
+            return rounds.renyi(orders, gap=gap)
+        exact = [exact_number(a, "order") for a in orders]
+        if not all(a.is_Rational and 1 < a <= _LARGEST_ORDER and (found.swapped or a.is_Integer) for a in exact):
+            raise ArgumentError("order", order, f"whole numbers from 2 to {_LARGEST_ORDER}")
+        ends = []
+        for a in exact:
+            law, t, less = found.step.summand, found.steps, fmpq_of(a - 1)
+            ball = log_negative_moment(law, t, arb(less)) if found.swapped else log_moment(law, t, int(a))
+            with at_precision(_BITS_OF_MOMENTS):
+                value = self.epochs * ball / arb(less)
+                ends.append((max(0.0, float_below(value)), float_above(value)))
+        text = f"{self}, {direction}"
+        return RenyiCurve(tuple(map(fmpq_of, exact)), tuple(x for x, _ in ends), tuple(y for _, y in ends), text)
 
     def to_dp_accounting(self, *, interval: float | None = None, delta: object = "1e-12") -> Any:
         """Return the ``PrivacyLossDistribution`` of dp_accounting, pessimistic, with both directions.
