@@ -1,6 +1,7 @@
 """Pairs of rows settled over all data sets by moments, and tables of one's own with many inputs."""
 
 from fractions import Fraction
+from functools import partial
 from math import log
 
 import flint
@@ -10,10 +11,15 @@ from flint import arb
 
 import symamp as sa
 from symamp.bounds.all_data_sets.tables import common, table_pairs
-from symamp.laws.law import Level
-from symamp.numbers.disks import UNIT, exponentials, logarithms_above
+from symamp.bounds.pairs_of_a_table import bounds_by_moments
+from symamp.laws.law import Atom, Law, Level
+from symamp.numbers.disks import UNIT, exponentials, logarithms_above, turns
 from symamp.numbers.limits import NO_LIMITS
-from symamp.sums.divergence import Settings
+from symamp.numbers.surroundings import at_precision
+from symamp.sums.all_data_sets.floats import FloatClasses
+from symamp.sums.all_data_sets.laws import raised_to_majorant
+from symamp.sums.all_data_sets.search import search
+from symamp.sums.divergence import Settings, enclose_divergence
 
 
 def table_of(rng, inputs, messages, spread):
@@ -111,3 +117,46 @@ def test_a_bound_of_zero_is_not_compared_in_logarithms():
     answer = sa.epsilon(normalised(rows), n=1, delta="1e-6", method="all_data_sets")
     assert answer.lower <= answer.upper
     assert Fraction(answer.upper) > 0
+
+
+def test_cosines_and_sines_have_their_errors():
+    points = np.append(np.random.default_rng(3).uniform(-9999.0, 9999.0, 400), [0.0, 0.25, -9999.0])
+    room = UNIT * (8.0 + 64.0 * 1e4)
+    with at_precision(128):
+        for x, cosine, sine in zip(points.tolist(), *(v.tolist() for v in turns(points)), strict=True):
+            both = arb(x).sin_cos()
+            assert abs(both[1] - cosine) < room
+            assert abs(both[0] - sine) < room
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_thinned_classes_and_levels_of_their_own(seed):
+    """Moments for pairs that are no rows, where others may send a symbol of their own, against two users' truth."""
+    rng = np.random.default_rng(seed)
+    rows = rng.dirichlet(np.full(4, 3.0), size=4)
+    kept = rng.uniform(0.7, 1.0, size=(2, 1))
+    classes = np.hstack([kept * rows[2:], 1.0 - kept])
+    pairs = np.hstack([rows[:2], np.zeros((2, 1))])
+    n, levels = 400, np.array([[1.05], [1.0], [1.3]])
+    laws = []
+    for other in classes:
+        atoms = [(arb(a / o), arb(b / o), arb(o)) for a, b, o in zip(pairs[0], pairs[1], other, strict=True)]
+        laws.append(Law(tuple(Atom(*(partial(arb, x) for x in atom), atom[0] == 0) for atom in atoms), (), False))
+    first, second = (np.tile(pairs[k], (3, 1)) for k in (0, 1))
+    found = search_parameters(classes, pairs, levels[0, 0], n)
+    assert found is not None
+    bounds, tightest = bounds_by_moments(classes, (first, second), levels, n, found, 0.0), np.inf
+    for level, bound in zip(levels[:, 0].tolist(), bounds.tolist(), strict=True):
+        for law in laws:
+            truth = enclose_divergence(law, Level.of_float(float(np.log(level))), n, Settings(gap=1e-6)).lower
+            assert float(truth) <= bound * (1.0 + 1e-9)
+            tightest = min(tightest, bound / float(truth))
+    assert tightest < 3.0
+
+
+def search_parameters(classes, pairs, e, n):
+    """Return parameters of the bound over all data sets for a pair of rows, their majorant proved."""
+    g = pairs[0] - e * pairs[1]
+    found = search(FloatClasses(g / classes, classes, 1.0 - e), n, NO_LIMITS)
+    with at_precision(128):
+        return raised_to_majorant(found.parameters)

@@ -259,7 +259,8 @@ class ShuffledRound(Round):
         level = Level.of_float(min(2.0 * deviation, self.budget / 2.0))
         low, _ = self._data_sets.largest_value(level, n, settings)
         value, bound, part = ladder.least_value(level, n, settings, low, exact=True)
-        if value > low + _PAYS:
+        # The curve of noise takes more levels than those at which a dear bound could be evaluated.
+        if value > low + _PAYS and not isinstance(part, SmoothPairBound):
             least, dear, dear_part = ladder.least_value(level, n, settings, low)
             if least < value - _PAYS:
                 return ((dear, dear_part), (bound, part)), least - low

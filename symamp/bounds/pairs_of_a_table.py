@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import combinations
-from math import comb, inf, log, pi, sqrt
+from math import comb, exp, inf, log, pi, sqrt
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +17,7 @@ from symamp.bounds.bound import Progress
 from symamp.decompositions.numeric_table import Floats, NumericTable
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Law, Level, float_gparv
-from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
+from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above, turns
 from symamp.numbers.limits import FREQUENCY, RANKING, Limits
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT
@@ -46,10 +46,16 @@ _KERNEL_GAP, _MOST_FREQUENCIES, _MOST_TERMS = 0.05, 400, 10_000
 """The gap of bounds on many pairs at once. With more terms than that, one pair by itself rules out most others."""
 _MOST, _CHUNK = 30_000_000, 500_000
 """So many triples (pair, x, y) take seconds; so many of them are in memory at once."""
-_SMOOTHINGS = np.array([0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
-"""Values of sigma s that are tried, in units of the tilted spread: what is smoothed more decays sooner."""
-_BEYOND, _MOST_BEYOND = 12.0, 0.25
-"""J and the largest eta of docs/proofs/all_pairs.md: a larger J is a sharper shape, on a shorter part of the line."""
+_NEAR, _BETWEEN, _FAR = 64, 40, 48
+"""How many cells of frequencies there are up to s, between that and where waves are taken, and beyond."""
+_FAR_FROM, _FAR_STEP, _AT_MOST = 0.35, 0.2, 1e4
+"""Where waves are taken from, and the cells there, in units of the tilted spread; the largest angle."""
+_DEPTH = 12.0
+"""|M|^N is not followed below e^-12 of its largest value: the shape of docs/proofs/all_pairs.md."""
+_MULTIPLES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5])
+"""Of the common tilt in the unit of each pair, which are tried."""
+_LEAST_SMOOTHING, _SMOOTHED = 0.04, 6.0
+"""The least sigma s, and sigma times the last frequency."""
 
 # ----------------------- The range in which doubles, with their error bounds, are of use: beyond it nothing is returned
 
@@ -60,6 +66,7 @@ _TINY = arb(2) ** -60
 _SMALLEST, _LARGEST = 1e-100, 1e100
 _LEAST_ENTRY, _LARGEST_E, _LARGEST_EXPONENT = 1e-200, 1e12, 1e10
 _CENTRED, _BLURRED, _SLACK = 1e-6, 1e-9, 1.0 + 1e-4
+_OF_WAVES = 1e-8
 
 
 def is_small(table: NumericTable) -> bool:
@@ -554,14 +561,17 @@ Booleans: TypeAlias = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class _Common:
-    """What all pairs share: E, the other users, parameters for a pair with E[G_+] = ``gain``, s, sigma s, a unit."""
+    """What all pairs share: the other users, parameters for a pair with E[G_+] = ``gain``, s, sigma s, a unit.
 
-    e: float
+    ``far`` are the ends of cells of frequencies, as long as each other, beyond those at which moments tell enough.
+    """
+
     others: int
     parameters: Parameters
     gain: float
     s: float
     smoothing: float
+    far: Floats
     log_unit: float
 
 
@@ -583,71 +593,99 @@ def common_bounds(
     nothing = np.full(len(pairs), np.nan)
     if n < 2 or minus_one > _LARGEST_E or tiny.any() or len(pairs) * rows.size > _MOST:
         return nothing
-    e = 1.0 + minus_one
-    gain = float(np.maximum(rows[worst[0]] - e * rows[worst[1]], 0.0).sum())
+    first, second = (rows[list(column)] for column in zip(worst, *pairs, strict=True))
+    size = max(_CHUNK // rows.size, 1)
+    e = np.full((len(first), 1), 1.0 + minus_one)
+    return bounds_by_moments(rows, (first, second), e, n, parameters, log_unit, size)[1:]
+
+
+def bounds_by_moments(
+    classes: Floats,
+    pairs: tuple[Floats, Floats],
+    e: Floats,
+    n: int,
+    parameters: Parameters,
+    log_unit: float,
+    size: int = _CHUNK,
+) -> Floats:
+    """Return upper bounds on D(P - E Q) for the rows P and Q of some pairs where others hold laws of some classes.
+
+    ``e`` is a column of the levels E, one for each pair; ``parameters`` suit the first pair. All rows may miss mass of
+    probability, and ``size`` pairs are in memory at once. In units of e^log_unit; nan for none.
+
+    Guarantee
+    ---------
+    Every pair has at most this divergence at n users, whichever classes the others have.
+    Proof: docs/proofs/all_pairs.md.
+    """
+    first, second = pairs
+    nothing = np.full(len(first), np.nan)
+    g = first[0] - e[0] * second[0]
+    gain = float(np.maximum(g, 0.0).sum())
     main = max(parameters.terms, key=lambda t: log(t.a) - t.lam * (n - 1) * gain)
-    smoothings = main.s * _spread(rows, e, worst) * _SMOOTHINGS
-    common = [_Common(e, n - 1, parameters, gain, main.s, x, log_unit) for x in smoothings.tolist() if 0.0 < x < 1.0]
-    if not gain > 0.0 or not common or parameters.tilt_a * parameters.p_lo > _LARGEST_EXPONENT:
+    spread = _spread(classes, g)
+    if not gain > 0.0 or parameters.tilt_a * parameters.p_lo > _LARGEST_EXPONENT:
         return nothing
+    far = np.asarray(max(2.0 * main.s, _FAR_FROM / spread) + _FAR_STEP / spread * np.arange(_FAR + 1.0))
+    smoothing = max(_SMOOTHED * main.s / float(far[-1]), _LEAST_SMOOTHING)
+    common = _Common(n - 1, parameters, gain, main.s, smoothing, far, log_unit)
     with np.errstate(all="ignore"):  # what is no number proves nothing
-        best = min(common, key=lambda c: float(np.nan_to_num(_bounds(rows, [worst], c), nan=inf)[0]))
-        size = max(_CHUNK // rows.size, 1)
-        parts = [_bounds(rows, pairs[i : i + size], best) for i in range(0, len(pairs), size)]
-    return np.concatenate([np.empty(0), *parts])
+        parts = [slice(i, i + size) for i in range(0, len(first), size)]
+        return np.concatenate([_bounds(classes, first[some], second[some], e[some], common) for some in parts])
 
 
-def _spread(rows: Floats, e: float, pair: Pair) -> float:
-    g = rows[pair[0]] - e * rows[pair[1]]
+def _spread(classes: Floats, g: Floats) -> float:
     with np.errstate(all="ignore"):
-        return sqrt(float(np.nanmax(np.where(rows > 0.0, g * g / rows, 0.0).sum(axis=1))))
+        return sqrt(float(np.nanmax(np.where(classes > 0.0, g * g / classes, 0.0).sum(axis=1))))
 
 
-def _bounds(rows: Floats, pairs: Sequence[Pair], c: _Common) -> Floats:
+def _bounds(classes: Floats, first: Floats, second: Floats, e: Floats, c: _Common) -> Floats:
     """Return upper bounds on the divergences of some pairs over all data sets in the unit; nan for none."""
-    first, second = (rows[list(column)] for column in zip(*pairs, strict=True))
     p, terms = c.parameters, c.parameters.terms
-    g, size = first - c.e * second, first + c.e * second
+    g, size = first - e * second, first + e * second
     gains = np.maximum(g + 8.0 * UNIT * size, 0.0).sum(axis=1)
     unit = (np.maximum(g, 0.0).sum(axis=1) / c.gain)[:, None]
     gains = gains[:, None] / unit
-    scaled = unit[:, :, None] * rows
+    scaled = unit[:, :, None] * classes
     seen = (scaled > 0.0) | (size[:, None, :] > 0.0)  # elsewhere nothing is ever sent
     w = np.where(seen, g[:, None, :] / scaled, 0.0)
     reach = np.where(seen, size[:, None, :] / scaled, 0.0).max(axis=(1, 2))[:, None]
-    tilt = (c.s + max(t.lam for t in terms) + p.tilt_a + p.tilt_b) * reach
-    doubt = 16.0 * UNIT * reach
-    error = 2.0 * UNIT * (rows.shape[1] + 16.0 + 64.0 * float(np.minimum(tilt, LARGEST).max()))
-    plus, minus = (np.maximum(x + doubt[:, :, None], 0.0) for x in (w, -w))
-    above = np.maximum(w, 0.0)
 
     def mean(values: Floats) -> Floats:
-        return np.asarray(np.einsum("xy,pxy->px", rows, values))
+        return np.asarray(np.einsum("xy,pxy->px", classes, values))
+
+    s = c.s * _multiples(w, c, mean)
+    tilt = (s + max(t.lam for t in terms) + p.tilt_a + p.tilt_b) * reach
+    doubt = 16.0 * UNIT * reach
+    error = 2.0 * UNIT * (classes.shape[1] + 16.0 + 64.0 * float(np.minimum(tilt, LARGEST).max()))
+    plus, minus = (np.maximum(x + doubt[:, :, None], 0.0) for x in (w, -w))
+    above = np.maximum(w, 0.0)
 
     def powers_of(moments: Floats) -> Floats:
         return c.others * logarithms_above(moments * (1.0 + error))
 
-    tilted = exponentials(c.s * w)
+    tilted = exponentials(s[:, :, None] * w)
     beyond = mean(plus * exponentials(p.tilt_b * w)).max(axis=1, keepdims=True)
-    few = powers_of(mean(exponentials(p.tilt_b * w - p.tilt_a * above))).max(axis=1, keepdims=True)
+    few = powers_of(mean(exponentials(p.tilt_b * w - p.tilt_a * above)))
     bad = p.tilt_a * p.p_lo + logarithms_above(beyond) + few
     against = mean(minus * tilted)
-    mixed = c.s * mean(plus * plus * tilted) * against
+    mixed = s * mean(plus * plus * tilted) * against
     smoothed = c.smoothing**2 * gains * against
-    sigma, found, valid = c.smoothing / c.s, _raised(bad - c.log_unit), (tilt <= LARGEST) & (error <= _BLURRED)
-    for t in terms:
-        weights = exponentials(c.s * w - t.lam * above)
+    found, valid = _raised(bad - c.log_unit), (tilt <= LARGEST) & (error <= _BLURRED)
+    valid = valid & (c.far[-1] * reach <= _AT_MOST)
+    tilts = [exponentials(s[:, :, None] * w - t.lam * above) for t in terms]
+    shapes, known = _integrals(w, s, tilts, mean, doubt, c)
+    valid = valid & known
+    for t, weights, (own, wide) in zip(terms, tilts, shapes, strict=True):
         moments = mean(weights)
         powers = powers_of(moments)
-        shape, known = _Shape.of(w, weights, moments, mean, doubt, c.others)
-        valid = valid & known
-        sizes = np.stack([gains * mean(plus * weights), mixed, smoothed]) / moments
-        # c(u) such that no input is above the worst: ratios of at most 1 + the distance of their powers.
-        scales = (sizes / (1.0 + powers.max(axis=1, keepdims=True) - powers)).max(axis=2, keepdims=True)
+        # |A| is at most the first plus the second times u^2/s^2, as |zeta|/s - 1 is at most half of that.
+        sizes = np.stack([gains * mean(plus * weights) + mixed + smoothed, 0.5 * mixed + smoothed]) / moments
+        # c(u) such that no input is above the worst: ratios of at most 1 + half of the distance of their powers.
+        scales = (sizes / (1.0 + 0.5 * (powers.max(axis=1, keepdims=True) - powers))).max(axis=2, keepdims=True)
         ratios = (sizes / scales).max(axis=0)
-        own, wide = shape.integrals(c.s, sigma)
-        integrals = (scales[0] + 0.5 * scales[1]) * own + (scales[2] + 0.5 * scales[1]) * wide
-        exponent = powers + (ratios * (1.0 + _CENTRED) - 1.0) + _BEYOND / c.others + 0.5 * c.smoothing**2
+        integrals = scales[0] * own + scales[1] * wide
+        exponent = powers + (ratios * (1.0 + _CENTRED) - 1.0) + _DEPTH / c.others + 0.5 * c.smoothing**2
         found = found + t.a * c.others / (2.0 * pi) * integrals * _raised(exponent - c.log_unit)
     worst = np.where(valid, found, np.nan).max(axis=1)
     return np.asarray(unit[:, 0] * worst * _SLACK)
@@ -658,39 +696,86 @@ def _raised(exponent: Floats) -> Floats:
     return np.where(exponent < LARGEST, exponentials(np.clip(exponent, -LARGEST, LARGEST)), inf)
 
 
-@dataclass(frozen=True)
-class _Shape:
-    """How |M(s + iu)|^N falls: as a normal law of variance 1/``bend`` up to some u, by e^-``depth`` up to ``end``."""
+def _multiples(w: Floats, c: _Common, mean: Mean) -> Floats:
+    """Return by what the tilt of each pair is multiplied, by doubles: any tilt gives a bound."""
+    heights = []
+    for x in _MULTIPLES.tolist():
+        moments = np.log(mean(np.exp(x * c.s * w))).max(axis=1)
+        heights.append(np.nan_to_num(c.others * moments - 2.0 * log(x), nan=inf))
+    return np.asarray(_MULTIPLES[np.argmin(heights, axis=0)][:, None])
 
-    bend: Floats
-    depth: Floats
-    end: Floats
 
-    @staticmethod
-    def of(
-        w: Floats, weights: Floats, moments: Floats, mean: Mean, doubt: Floats, others: int
-    ) -> tuple[_Shape, Booleans]:
-        """Return the shape under the tilted laws, and where roundings are far below their spread."""
-        centre = mean(weights * w) / moments
+def _integrals(
+    w: Floats, s: Floats, tilts: Sequence[Floats], mean: Mean, doubt: Floats, c: _Common
+) -> tuple[list[tuple[Floats, Floats]], Booleans]:
+    """Return bounds on the integrals of |M|^N e^(-sigma^2 u^2/2)/|zeta|^2, and of u^2/s^2 times that, for each term.
+
+    And where roundings are far below the spread of the tilted laws. |M| is in units of its largest value.
+    """
+    far, N, square_s = c.far, c.others, (s * s)[:, :, None]
+    sigma = c.smoothing / s
+    parts_of_near = (
+        np.linspace(0.0, 1.0, _NEAR + 1)[:-1],
+        (far[0] / s[:, :, None]) ** np.linspace(0.0, 1.0, _BETWEEN + 1),
+    )
+    near = s[:, :, None] * np.concatenate(
+        [np.broadcast_to(parts_of_near[0], (len(s), 1, _NEAR)), parts_of_near[1]], axis=-1
+    )
+
+    def over(cells: Floats, powers: Floats) -> tuple[Floats, Floats]:
+        """Return both integrals over cells on which the mean power is given; the rest is largest on one side."""
+        left, right = cells[..., :-1] ** 2, cells[..., 1:] ** 2
+        smooth = exponentials(-np.minimum(0.5 * sigma[:, :, None] ** 2 * left, LARGEST))
+        whole = (powers + exp(-_DEPTH)) * np.diff(cells) * smooth
+        own, wide = whole / (square_s + left), whole * right / (square_s + right) / square_s
+        return own.sum(axis=-1), wide.sum(axis=-1)
+
+    step = far[1] - far[0]
+    real, imag = turns((far[0] + 0.5 * step) * w)  # the waves e^(iuw) in the middles of cells, for all terms at once
+    step_real, step_imag = turns(step * w)
+    moments, moduli = [mean(weights) for weights in tilts], [list[Floats]() for _ in tilts]
+    for _ in range(_FAR):
+        for weights, whole, squares in zip(tilts, moments, moduli, strict=True):
+            squares.append((mean(weights * real) ** 2 + mean(weights * imag) ** 2) / whole**2)
+        real, imag = real * step_real - imag * step_imag, real * step_imag + imag * step_real
+    found, valid = list[tuple[Floats, Floats]](), np.ones(1, dtype=np.bool_)
+    for weights, whole, squares in zip(tilts, moments, moduli, strict=True):
+        centre = mean(weights * w) / whole
         away = w - centre[:, :, None]
         once = weights * away
-        twice, squares = once * away, away * away
-        shift, square, fourth = mean(once) / moments, mean(twice) / moments, mean(twice * squares) / moments
-        known = (np.abs(shift) <= _CENTRED * np.sqrt(square)) & (doubt <= _BLURRED * np.sqrt(square))
-        variance = square * (1.0 - 1e-7)
-        reach = 24.0 * variance / ((2.0 * fourth + 6.0 * square**2) * (1.0 + 1e-5))
-        whole = 0.5 * others * variance * reach
-        part = np.minimum(_BEYOND / whole, _MOST_BEYOND)
-        depth = whole * part * (1.0 - part)
-        return _Shape(others * variance * (1.0 - part), depth, np.sqrt(reach * (1.0 - part))), known
+        twice = once * away
+        shift, square, fourth = (mean(x) / whole for x in (once, twice, twice * away * away))
+        valid = valid & (np.abs(shift) <= _CENTRED * np.sqrt(square)) & (doubt <= _BLURRED * np.sqrt(square))
+        variance = (square * (1.0 - 1e-7))[..., None]
+        reach = 24.0 * variance / ((2.0 * fourth + 6.0 * square**2) * (1.0 + 1e-5))[..., None]
+        apart = np.sqrt(np.maximum(1.0 - np.stack(squares, axis=-1) - _OF_WAVES, 0.0))
+        apart = np.maximum(apart - 0.5 * step * np.sqrt(square * (1.0 + 1e-5))[..., None], 0.0)
+        parts = over(near, _near_powers(near, N * variance, reach)), over(far, _power(0.5 * N * apart**2))
+        last = exponentials(-np.minimum(0.5 * (sigma * far[-1]) ** 2, LARGEST))
+        tails = last / far[-1], last * np.minimum(sqrt(0.5 * pi) / sigma, 1.0 / (sigma**2 * far[-1])) / s**2
+        own, wide = (2.0 * (x + y + tail) for x, y, tail in zip(*parts, tails, strict=True))
+        found.append((own, wide))
+    return found, valid
 
-    def integrals(self, s: float, sigma: float) -> tuple[Floats, Floats]:
-        """Return bounds on the integrals of |M|^N e^(-sigma^2 u^2/2) over |zeta|^2, and over s^2."""
-        bend = self.bend + sigma**2
-        z = s * np.sqrt(0.5 * bend)
-        deep = exponentials(-self.depth)
-        last = exponentials(np.maximum(-0.5 * (sigma * self.end) ** 2, -LARGEST))
-        near = 2.0 * sqrt(pi) / (z + np.sqrt(z * z + 4.0 / pi))
-        own = (near + pi * deep) / s + 2.0 * last / self.end
-        tail = np.minimum(sqrt(0.5 * pi) / sigma, 1.0 / (sigma**2 * self.end))
-        return own, (np.sqrt(2.0 * pi / bend) + sqrt(2.0 * pi) / sigma * deep + 2.0 * last * tail) / s**2
+
+def _power(fall: Floats) -> Floats:
+    return exponentials(-np.clip(fall, 0.0, LARGEST))
+
+
+def _near_powers(cells: Floats, bend: Floats, reach: Floats) -> Floats:
+    """Return bounds on the means of e^-f over cells, f(u) = bend u^2 (1 - u^2/reach)/2 where that does not fall.
+
+    The largest value, or what a tangent of f gives where f is convex.
+    """
+
+    def fall(u: Floats) -> Floats:
+        return 0.5 * bend * u * u * np.maximum(1.0 - u * u / reach, 0.0)
+
+    middle, half = 0.5 * (cells[..., 1:] + cells[..., :-1]), 0.5 * np.diff(cells)
+    largest = _power(np.minimum(fall(cells[..., :-1]), fall(cells[..., 1:])))
+    rise = bend * middle * (1.0 - 2.0 * middle * middle / reach) * half
+    known = (6.0 * cells[..., 1:] ** 2 <= reach) & (rise <= 1.0)
+    raised = exponentials(np.where(known, rise, 0.0))
+    return np.where(
+        known, np.minimum(_power(fall(middle)) * (2.0 + 0.5 * (raised + 1.0 / raised)) / 3.0, largest), largest
+    )

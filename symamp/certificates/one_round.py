@@ -57,7 +57,7 @@ has settled, or none that proves the claim."""
 _MOST_LISTED, _MOST_INPUTS = 4, 64
 """Up to so many inputs of a table every class of pairs is listed; beyond the second number there is no certificate."""
 
-_OF_DENSITIES = ("worst_pair", "density_pairs")
+_OF_DENSITIES = ("worst_pair", "density_pairs", "interval")
 """Analyses whose evaluations the verifier cannot repeat."""
 _IN_FINITE_LAWS = ("finite_sandwich", "fallback_law")
 """Analyses for the same questions that it can repeat."""
