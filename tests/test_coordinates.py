@@ -65,6 +65,18 @@ def test_the_lower_ends_of_the_draft(eps0):
     assert found < DRAFT[eps0] * (1 + 1e-11)
 
 
+UPPER = {"5": 0.29780, "13/2": 0.70158, "7": 0.95299}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("eps0", DRAFT)
+def test_the_brackets_of_the_draft(eps0):
+    mechanism = sa.UnaryEncoding.rappor(D=100, eps0=f"2*({eps0})")
+    found = sa.profile(mechanism, n=10**5, view="coordinates").epsilon("1e-9", gap=5e-3)
+    assert found.lower == pytest.approx(DRAFT[eps0], rel=1e-9)
+    assert found.lower < found.upper < UPPER[eps0]
+
+
 def test_joint_mechanisms():
     coin = sa.RandomizedResponse(k=2, eps0="log(3)")
     both = sa.joint([coin, coin])

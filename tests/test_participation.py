@@ -309,6 +309,6 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     assert "dropout" in told
     rounds = tmp_path / "rounds.toml"
     rounds.write_text(
-        '[[round]]\nmechanism = "krr"\nk = 10\neps0 = 1\nn = 1000\nrounds = 2\nparticipation = "dropout=1/5"\n'
+        '[[round]]\nmechanism = "krr"\nk = 2\neps0 = 1\nn = 10\nrounds = 2\nparticipation = "dropout=1/5"\n'
     )
-    assert "dropout=1/5" in run(monkeypatch, capsys, "compose", str(rounds), "--delta", "1e-5")[1]
+    assert "dropout=1/5" in run(monkeypatch, capsys, "compose", str(rounds), "--eps", "1/2", "--gap", "0.05")[1]

@@ -22,6 +22,7 @@ LEVEL, EPS = Fraction(13, 10), "log(13/10)"
 STEP = sa.training.TableStep([(str(p), str(q)) for p, q in zip(EXAMPLE, WITHOUT, strict=True)])
 SKEWED = (Fraction(1, 10), Fraction(1, 5), Fraction(7, 10)), (Fraction(2, 5), Fraction(2, 5), Fraction(1, 5))
 
+REVEALING = (Fraction(1, 2), Fraction(1, 2), Fraction(0)), (Fraction(0), Fraction(1, 2), Fraction(1, 2))
 SYMMETRIC = tuple(
     tuple(Fraction(x) for x in row) for row in (("1/10", "3/10", "3/5"), ("1/4", "1/2", "1/4"), ("3/5", "3/10", "1/10"))
 )
@@ -37,7 +38,7 @@ def table(*columns):
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 4])
-@pytest.mark.parametrize(("example", "without"), [(EXAMPLE, WITHOUT), SKEWED])
+@pytest.mark.parametrize(("example", "without"), [(EXAMPLE, WITHOUT), SKEWED, REVEALING])
 def test_one_of_few_steps_is_what_enumeration_says_in_both_directions(steps, example, without):
     p, q = oracle.allocation(steps, 1, example, without), oracle.allocation(steps, 0, example, without)
     found = sa.training.random_allocation(noise=table(example, without), steps=steps).delta(EPS)
