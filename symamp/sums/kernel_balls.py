@@ -135,7 +135,8 @@ class TiltedBalls(Tilted):
 
     def moduli(self, step: arb, indices: Sequence[int]) -> list[arb]:
         """Return |phi(j step)|, or more, for each index j: in doubles where there are many and n errors are few."""
-        if self.n.bit_length() <= _FEW_USERS and len(indices) * len(self.probabilities) > _MANY:
+        many = self.n.bit_length() <= _FEW_USERS and len(indices) * len(self.probabilities) > _MANY
+        if many and all(v.is_finite() for v in self.g.values):
             return [arb(x) for x in coarse_moduli(self.g.values, self.probabilities, self.null, step, indices)]
         found = [self.phi(step * j) for j in indices]
         return [(z.real * z.real + z.imag * z.imag).max(arb(0)).sqrt() for z in found]
