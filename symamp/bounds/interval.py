@@ -348,7 +348,7 @@ class LaplaceInterval(PairBoundDefaults):
         with at_precision(_BITS):
             everywhere = one_user(self, level)
             parameters = None if found is None else raised_to_majorant(found.parameters)
-            if found is None or parameters is None or not found.log_value > _LEAST_LOG:
+            if found is None or parameters is None or not _LEAST_LOG < found.log_value < 0.0:
                 return Enclosure(arb(0), everywhere, "one user", _BITS)
             upper = _Boxes(self, level, n, found, parameters, settings.limits).largest()
         return Enclosure(arb(0), upper.min(everywhere), "boxes of pairs", _BITS)
