@@ -220,8 +220,8 @@ def test_the_worst_pair_of_a_table_is_that_of_the_extremes():
 
 def test_the_data_set_of_a_lower_bound_is_named():
     answer = sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps="0.13")
-    assert "998 users at" in str(answer.dataset)
-    assert "1 user at" in str(answer.dataset)
+    assert "998 users hold" in str(answer.dataset)
+    assert "1 user holds" in str(answer.dataset)
     assert answer.dataset.counted
     assert answer.tight
     assert pickle.loads(pickle.dumps(answer)) == answer
