@@ -22,7 +22,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import log_above
 from symamp.errors import PrecisionError
-from symamp.laws.density import SmoothLaw, finite_sandwich
+from symamp.laws.density import SmoothLaw, even_cuts, finite_sandwich
 from symamp.laws.law import Level
 from symamp.numbers.rationals import rational_below, rational_of
 from symamp.numbers.surroundings import at_precision
@@ -92,7 +92,7 @@ class SmoothPairBound(PairBoundDefaults):
 
     @property
     def gap_floor(self) -> float:
-        """The cut of an unbounded tail costs about so much, and rare large ratios make many frequencies."""
+        """The cut of an unbounded tail alone costs about 1e-5, and rare large ratios make many frequencies."""
         return _GAP_OF_CUT if self.noise.local_ratio() is sp.oo else 0.0
 
     @property
@@ -102,7 +102,7 @@ class SmoothPairBound(PairBoundDefaults):
 
 # ------------------------------------------------------------------------------------ All pairs of finitely many inputs
 
-PAIRS = "Su, Cheng, Wang 2025, Theorem 5, in balls (docs/proofs/smooth_laws.md, section 3)"
+PAIRS = "Su, Cheng, Wang 2025, Theorem 5, in balls (docs/proofs/smooth_laws.md, section 5)"
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ def law_above_density(subject: Subject) -> Iterator[Decomposition]:
 @lru_cache(maxsize=64)
 def _rounded(law: SmoothLaw, pair: tuple[str, str]) -> Decomposition:
     with at_precision(_BITS):
-        _, above = finite_sandwich(law, _CELLS, _BITS)
+        _, above = finite_sandwich(law, _CELLS, _BITS, even_cuts)
         numbers = [[rational_below(x, _DIGITS) for x in (a.ratio0(), a.ratio1(), a.mass())] for a in above.atoms]
     components = tuple(Component(*(max(x, sp.S.Zero) for x in atom)) for atom in numbers if atom[2] > 0)
     over = tuple(1 - sp.Add(*(c[i] * c.mass for c in components)) for i in (0, 1))

@@ -16,7 +16,7 @@ from symamp.bounds.reduction import DATA_SETS, Reduction
 from symamp.data_sets.proposer import DataSpace, Pair
 from symamp.decompositions.blanket import Weights
 from symamp.decompositions.decomposition import LawTriple
-from symamp.laws.density import SmoothLaw, finite_sandwich
+from symamp.laws.density import SmoothLaw, even_cuts, finite_sandwich
 from symamp.laws.law import Level
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.randomizers.noise.densities import Densities
@@ -61,7 +61,7 @@ class SmoothDataSet(SmoothPairBound):
         """
         law = self.laws(level, n)[0]
         cells = max(_CELLS // max(len(law.pieces), 1), _FEWEST_CELLS)
-        triple = LawTriple(finite_sandwich(law, cells, _BITS)[0], self.pair)
+        triple = LawTriple(finite_sandwich(law, cells, _BITS, even_cuts)[0], self.pair)
         return Reduction(self.method, self.proof_status, self.source, triple, ((str(self.other), sp.Integer(1)),))
 
 

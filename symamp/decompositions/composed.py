@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import expm1, floor, inf, lcm, prod, sqrt
+from math import expm1, floor, lcm, prod, sqrt
 from typing import Any, TypeAlias
 
 import flint
@@ -425,7 +425,6 @@ def _power(values: Sequence[fmpq], exponents: tuple[int, ...] | None) -> fmpq:
 
 # -------- Two laws of a bounded number of atoms around a product of many parts: where the exact one would have too many
 
-_NO_PLACE = 1e-30
 LatticeCell = tuple[int, int, int]
 """Which atom of a part, and the place of what is made of it on the lattice of the logarithms of both ratios."""
 _Places = dict[Decomposition, list[tuple[float, float]]]
@@ -459,12 +458,6 @@ def coarse_laws(whole: Parts, leaves: Sequence[Decomposition], complete: bool) -
     return found.below(), found.above()
 
 
-def _log(ratio: arb) -> float:
-    """Return the logarithm of a ratio as a double, 0 for a ball around 1 that is about as narrow as its precision."""
-    found = float(ratio.log())
-    return found if abs(found) > _NO_PLACE else 0.0
-
-
 class _Lattice:
     def __init__(self, whole: Parts, leaves: Sequence[Decomposition], complete: bool) -> None:
         self.whole, self.complete = whole, complete
@@ -480,7 +473,7 @@ class _Lattice:
                             Problem("there are too many components to merge exactly, and some have a ratio of 0"),
                             "take parts all of whose inputs may send every message, or fewer parts",
                         )
-                    places[leaf] = [(_log(a), _log(b)) for a, b in ratios]
+                    places[leaf] = [(float(a.log()), float(b.log())) for a, b in ratios]
         widths = [high - low for low, high in (_range(whole, e) for e in _extents(self.places[1]))]
         self.step = max(widths) / _LATTICE_ATOMS if min(widths) == 0.0 else sqrt(widths[0] * widths[1] / _LATTICE_ATOMS)
         # A number in general position: no ratio but 1 lies on the lattice.
@@ -537,7 +530,7 @@ class _Lattice:
         """Return the lattice point below a ratio, and the share of the one above."""
         if ratio == 1:
             return 0, arb(0)
-        low = floor(_log(ratio) / self.step)
+        low = floor(float(ratio.log()) / self.step)
         least, most = (arb(self.step) * low).exp(), (arb(self.step) * (low + 1)).exp()
         return low, (ratio - least) / (most - least)
 
@@ -651,7 +644,7 @@ class _Numbers:
 
     def __init__(self, polynomials: _Polynomials, values: list[_Value]) -> None:
         self.polynomials, self._values = polynomials, values
-        self._bits: float = 0
+        self._bits = 0
         self._known: list[list[arb]] = []
 
     def at(self) -> list[list[arb]]:
@@ -666,8 +659,7 @@ class _Numbers:
                 if accuracy >= wanted or accuracy == before or bits > _LARGEST_PRECISION:
                     break
                 bits, before = bits + max(wanted - accuracy, 64), accuracy
-            # Balls that are made once have no more digits at any precision.
-            self._bits = inf if accuracy == before else max(wanted, min(accuracy, bits))
+            self._bits = max(wanted, min(accuracy, bits))
         return self._known
 
     def entry(self, row: int, i: int) -> Number:

@@ -1,29 +1,40 @@
-"""Laws with a density: analytic pieces beside atoms, and finite laws around them."""
+"""Laws with a density: analytic pieces beside atoms, their nodes, and finite laws around them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, reduce
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
+from itertools import accumulate, pairwise
+from math import inf, log
+from typing import TypeVar
 
 import flint
 import numpy as np
 from flint import acb, acb_series, arb
 
 from symamp.errors import PrecisionError, Problem
-from symamp.laws.law import Atom, Law, Number, total
+from symamp.laws.law import Atom, FlatFloats, Law, Number, total
 from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import Holomorphic
 
+# Accuracy against the number of nodes. Ellipses and orders are tried in turn, and the fewest nodes are taken.
+_ELLIPSES = (1.1, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0)  # sums of half axes on which integrands are bounded
+_ORDERS = (8, 12, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # of quadrature rules
+_ELLIPSE_BOXES = 12  # that cover an ellipse: a tighter bound against time
+_MOST_HALVINGS = 24  # of a piece until a rule is good enough
+_ROUGH_BITS = 64  # of bounds on ellipses, and of choices: their accuracy does not matter
+_MOST_NODES = 3_000  # of a law at one level
 _SPARE_BITS = 64  # of masses that are differences
-_MOST_HALVINGS = 24  # of an interval until a function is finite on it
-_PARTS = 8  # of an interval on which the range of a function is sought
 _SAMPLES = 400  # of a piece, from which cells are chosen
+_MOST_FLAT_CELLS = 64  # with one atom each
+_LEFT_OVER = 0.25  # share of the missing mass at which halving ends
 
-# ------------------------------------------------------------------- Laws with a density: analytic pieces beside atoms
+# ------------- Laws with a density: analytic pieces beside atoms, and nodes that integrate them with a proved remainder
 
-# A piece is an interval of messages on which the density of A2 and the two ratios are holomorphic functions.
+# A piece is an interval of messages on which the density of A2 and the two ratios are holomorphic functions. All that
+# an evaluation asks of a law are integrals of m e^{sG}, and Gauss-Legendre nodes give them for every s at once: the
+# nodes are a finite law, and the remainder is bounded by the largest value on ellipses around the panels.
 
 Analytic = Callable[[acb], acb]
 Masses = Callable[[arb], tuple[arb, arb, arb]]
@@ -106,6 +117,179 @@ def _among_first(a: Atom) -> Atom:
     return Atom(lambda: arb(1), lambda: a.ratio1() / a.ratio0(), lambda: a.mass() * a.ratio0(), a.equal_ratios)
 
 
+@dataclass(frozen=True)
+class Panel:
+    """An interval with its number of nodes, and bounds on a closed ellipse of parameter ``rho`` around it.
+
+    ``weight`` is half its length times the largest |density|; ``real0``, ``real1`` enclose the real parts of the
+    ratios, ``imaginary0``, ``imaginary1`` bound their imaginary parts.
+    """
+
+    piece: Piece
+    middle: arb
+    half: arb
+    size: int
+    rho: float
+    weight: arb
+    real0: arb
+    real1: arb
+    imaginary0: arb
+    imaginary1: arb
+
+    def remainder(self, e: arb, theta: arb, u: arb, moment: arb | None = None) -> arb:
+        """Return a bound on the error of the nodes for the integral of m e^{(theta + iu) G} over the panel.
+
+        With ``moment`` a real number c the integrand is m (G - c)^2 e^{theta G}.
+
+        Guarantee
+        ---------
+        The absolute error is at most the upper end. Proof: docs/proofs/smooth_laws.md.
+        """
+        largest = (self.real0 - e * self.real1).upper()
+        sideways = self.imaginary0 + e * self.imaginary1
+        value = self.weight * (theta * largest + abs(u) * sideways).exp()
+        if moment is not None:
+            value *= (abs(self.real0 - e * self.real1 - moment) + sideways) ** 2
+        rho = arb(self.rho)
+        return (8 * value * rho ** (1 - 2 * self.size) / (rho - 1)).upper()
+
+    def swapped(self) -> Panel:
+        """Return the panel of the other order of the pair."""
+        turned = self.real1, self.real0, self.imaginary1, self.imaginary0
+        return Panel(self.piece.swapped, self.middle, self.half, self.size, self.rho, self.weight, *turned)
+
+    def nodes(self) -> Iterator[tuple[arb, arb, arb]]:
+        """Yield (r0, r1, mass) of the nodes in balls at the ambient precision."""
+        for x, w in legendre(self.size, flint.ctx.prec):
+            y = acb(self.middle + self.half * x)
+            density = self.piece.density(y).real * self.half * w
+            yield self.piece.ratio0(y).real, self.piece.ratio1(y).real, density
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """What stands for a smooth law: panels, and (r0, r1, mass) of their nodes in balls."""
+
+    panels: tuple[Panel, ...]
+    values: tuple[tuple[arb, arb, arb], ...]
+
+    def remainder(self, e: arb, theta: arb, u: arb, moment: arb | None = None) -> arb:
+        """Return a bound on the error of all nodes together, as ``Panel.remainder``."""
+        return total([p.remainder(e, theta, u, moment) for p in self.panels])
+
+
+@lru_cache(maxsize=128)
+def legendre(size: int, precision: int) -> tuple[tuple[arb, arb], ...]:
+    """Return nodes and weights of the Gauss-Legendre rule on [-1, 1] in balls of so many bits."""
+    with at_precision(precision):
+        half = [arb.legendre_p_root(size, k, True) for k in range((size + 1) // 2)]
+        return (*half, *((-x, w) for x, w in reversed(half[: size // 2])))
+
+
+@lru_cache(maxsize=64)
+def nodes(pieces: tuple[Piece, ...], e: float, theta: float, reach: float, bits: int, accuracy: int) -> Nodes:
+    """Return nodes for which the remainder is about 2^-accuracy for E, tilts up to theta and |u| up to ``reach``.
+
+    Chosen in floats for values near those given; ``Nodes.remainder`` is a bound for all values.
+
+    Raises PrecisionError if pieces are not holomorphic around their intervals, or if nodes would be too many.
+    """
+    panels: list[Panel] = []
+    # Two halves that mirror each other share their panels, which are then made for the worse of the two.
+    halves = [p for k, p in enumerate(pieces) if p.swapped not in pieces[:k]]
+    size = 0
+    for piece in halves:
+        orders = 1 + (piece.swapped in pieces)
+        for panel in _panels(piece, orders, e, theta, reach, bits, accuracy):
+            panels.append(panel)
+            size += orders * panel.size
+            if size > _MOST_NODES:
+                raise PrecisionError(
+                    "density", Problem(f"more than {_MOST_NODES} nodes are needed"), "take a larger gap"
+                )
+    twice = [p.piece.swapped in pieces for p in panels]
+    with at_precision(bits):
+        found = [tuple(p.nodes()) for p in panels]
+    turned = [(r1, r0, m) for rows, both in zip(found, twice, strict=True) if both for r0, r1, m in rows]
+    mirrored = [p.swapped() for p, both in zip(panels, twice, strict=True) if both]
+    return Nodes((*panels, *mirrored), (*(x for rows in found for x in rows), *turned))
+
+
+def _panels(
+    piece: Piece, orders: int, e: float, theta: float, reach: float, bits: int, accuracy: int
+) -> Iterator[Panel]:
+    with at_precision(bits):
+        ends = piece.start(), piece.end()
+        open_ = [(((ends[0] + ends[1]) / 2), (ends[1] - ends[0]) / 2, 0)]
+    while open_:
+        middle, half, depth = open_.pop()
+        best = None
+        for rho in _ELLIPSES:
+            found = _on_ellipse(piece, middle, half, rho)
+            if found is None:
+                break
+            both = (found, found.swapped())[:orders]
+            needed = max(_needed(p, e, theta, reach, accuracy) for p in both)
+            if best is None or needed < best[0]:
+                best = needed, found
+        if best is not None and best[0] <= _ORDERS[-1]:
+            panel = best[1]
+            size = next(s for s in _ORDERS if s >= best[0])
+            yield replace(panel, size=size)
+            continue
+        if depth == _MOST_HALVINGS:
+            raise PrecisionError(
+                "density", Problem("a piece is not holomorphic in a neighbourhood"), "split it at its kinks"
+            )
+        with at_precision(bits):
+            open_ += [(middle + half / 2, half / 2, depth + 1), (middle - half / 2, half / 2, depth + 1)]
+
+
+def _needed(p: Panel, e: float, theta: float, reach: float, accuracy: int) -> float:
+    """Return how many nodes make the remainder about 2^-accuracy, in floats."""
+    # The nodes serve small tilts as well, for which negative values of G make nothing small.
+    exponent = max(theta * float((p.real0 - e * p.real1).upper()), 0.0)
+    exponent += reach * (float(p.imaginary0.upper()) + e * float(p.imaginary1.upper()))
+    weight = float(p.weight.upper())
+    if not exponent < inf or not 0.0 < weight < inf:
+        return inf if weight else 8.0
+    bits = exponent + log(weight) + log(8.0 / (p.rho - 1.0)) + accuracy * log(2.0)
+    return max(0.5 * (bits / log(p.rho) + 1.0), 2.0)
+
+
+def _on_ellipse(piece: Piece, middle: arb, half: arb, rho: float) -> Panel | None:
+    """Return the panel with bounds over a rectangle around the ellipse; None if a function is not finite there."""
+    with at_precision(_ROUGH_BITS):
+        r = arb(rho)
+        wide, high = half * (r + 1 / r) / 2, half * (r - 1 / r) / 2
+        weight, imaginary0, imaginary1 = arb(0), arb(0), arb(0)
+        real0: arb | None = None
+        real1: arb | None = None
+        for k in range(_ELLIPSE_BOXES):
+            # Each box is as high as the ellipse there; they overlap a little, so that roundings leave no gap.
+            place = 2 * k + 1 - _ELLIPSE_BOXES
+            nearest = arb(max(abs(place) - 1, 0)) / _ELLIPSE_BOXES
+            tall = float((high * (1 - nearest * nearest).sqrt()).upper()) * (1.0 + 1e-9)
+            x = middle + wide * place / _ELLIPSE_BOXES
+            y = acb(x + arb(0, float((wide / _ELLIPSE_BOXES).upper()) * (1.0 + 1e-9)), arb(0, tall))
+            m, r0, r1 = piece.density(y), piece.ratio0(y), piece.ratio1(y)
+            if not (m.is_finite() and r0.is_finite() and r1.is_finite()):
+                return None
+            weight = weight.max(abs(m).upper())
+            imaginary0, imaginary1 = imaginary0.max(abs(r0.imag).upper()), imaginary1.max(abs(r1.imag).upper())
+            real0 = r0.real if real0 is None else real0.union(r0.real)
+            real1 = r1.real if real1 is None else real1.union(r1.real)
+        assert real0 is not None
+        assert real1 is not None
+        scale = half.upper()
+        return Panel(piece, middle, half, 0, rho, scale * weight, real0, real1, imaginary0, imaginary1)
+
+
+def box_range(f: Analytic, start: arb, end: arb) -> arb:
+    """Return a ball around the values of a function on an interval."""
+    return f(acb(start.union(end))).real
+
+
 def range_and_slope(f: Analytic, start: arb, end: arb) -> tuple[arb, arb]:
     """Return balls around the values of a function on an interval, and around those of its derivative."""
     try:
@@ -115,40 +299,25 @@ def range_and_slope(f: Analytic, start: arb, end: arb) -> tuple[arb, arb]:
     return (found[0].real, found[1].real) if isinstance(found, acb_series) else (found.real, arb(0))
 
 
-def _range(f: Analytic, start: arb, end: arb) -> arb:
-    """Return a ball around the values of a function on an interval, from those on parts of it.
-
-    Raises PrecisionError for a function that is not holomorphic around the interval.
-    """
-    places = [start + (end - start) * k / _PARTS for k in range(_PARTS + 1)]
-    return reduce(arb.union, (_rough_range(f, a, b, _MOST_HALVINGS) for a, b in pairwise(places)))
-
-
-def _rough_range(f: Analytic, start: arb, end: arb, halvings: int) -> arb:
-    """Return a ball around the values, by the value in the middle and the slope."""
-    wide, (_, slope), middle = f(acb(start.union(end))).real, range_and_slope(f, start, end), (start + end) / 2
-    near = f(acb(middle)).real + slope * (start.union(end) - middle)
-    if wide.is_finite():
-        return near.intersection(wide) if near.is_finite() and near.overlaps(wide) else wide
-    if not halvings:
-        raise PrecisionError(
-            "density", Problem("a piece is not holomorphic in a neighbourhood"), "split it at its kinks"
-        )
-    both = ((start, middle), (middle, end))
-    return reduce(arb.union, (_rough_range(f, *half, halvings - 1) for half in both))
-
-
 # ------------- The finite sandwich: a lower and an upper finite law around a law with a density, in planar convex order
 
 # Cells of messages become one atom each at the mean of their ratios (below), or atoms at the ends of a segment that
 # contains their ratios, with the same mean (above): by Jensen's inequality the divergences are ordered for every
 # level and every number of users (docs/proofs/smooth_laws.md).
 
-Rows = list[tuple[arb, arb, arb]]
-"""(r0, r1, mass) of atoms."""
+
+Cuts = Callable[[Piece, int], list[arb]]
+_T = TypeVar("_T")
+_Masses = Callable[[], tuple[arb, arb, arb]]
 
 
-def _even_cuts(piece: Piece, count: int) -> list[arb]:
+def equal_cuts(piece: Piece, count: int) -> list[arb]:
+    """Return where ``count`` cells of equal length are cut."""
+    start, end = piece.start(), piece.end()
+    return [(start * (count - k) + end * k) / count for k in range(1, count)]
+
+
+def even_cuts(piece: Piece, count: int) -> list[arb]:
     """Return where cells are cut that make the two laws differ least: their density goes with f^(1/3), f that of G.
 
     Found in floats, for E = 1: any cells do, and levels of interest are near it.
@@ -159,107 +328,289 @@ def _even_cuts(piece: Piece, count: int) -> list[arb]:
         g = np.array([float((piece.ratio0(acb(y)) - piece.ratio1(acb(y))).real) for y in ends])
         middles = [float(piece.density(acb((a + b) / 2)).real) for a, b in pairwise(ends)]
         weight = np.cbrt(np.abs(np.array(middles) / _SAMPLES)) * np.cbrt(np.diff(g) ** 2) + 1e-9
-        whole = np.append(0.0, np.cumsum(weight))
-        places = np.interp(np.arange(1, count) * whole[-1] / count, whole, np.arange(_SAMPLES + 1))
+        places = np.interp(np.arange(1, count) / count, np.cumsum(weight) / weight.sum(), np.arange(1, _SAMPLES + 1))
     start, end = piece.start(), piece.end()
     return [start + (end - start) * arb(float(x)) / _SAMPLES for x in places]
 
 
-def finite_sandwich(law: SmoothLaw, cells: int, bits: int = 128) -> tuple[Law, Law]:
+def finite_sandwich(law: SmoothLaw, cells: int, bits: int = 128, cuts: Cuts = equal_cuts) -> tuple[Law, Law]:
     """Return (lower, upper): finite laws whose divergences enclose that of the law, for all levels and all n.
 
-    Every piece is cut into ``cells`` cells; the numbers of the laws are balls of about ``bits`` bits.
+    Every piece is cut into ``cells`` cells, of equal length or as ``cuts`` says. Where pieces know the masses beyond a
+    message, the numbers of the laws are exact; else they are balls of about ``bits`` bits.
 
     Guarantee
     ---------
     D_E of the lower law <= D_E of the law <= D_E of the upper law for every E >= 0 and every n.
     Proof: docs/proofs/smooth_laws.md.
     """
+    below, above = list(law.atoms), list(law.atoms)
     with at_precision(bits + _SPARE_BITS):
-        found: dict[Piece, tuple[Rows, Rows]] = {}
         for piece in law.pieces:
-            mirrored = found.get(piece.swapped)
-            found[piece] = _around(piece, cells) if mirrored is None else (_turned(mirrored[0]), _turned(mirrored[1]))
-        below, above = (
-            law.atoms
-            + tuple(Atom(_fixed(r0), _fixed(r1), _fixed(m)) for rows in found.values() for r0, r1, m in rows[i])
-            for i in (0, 1)
-        )
-        complete = law.null().is_zero()
-    return Law(below, law.singular, complete), Law(above, law.singular, complete)
+            places = [piece.start, *(_fixed(cut.mid()) for cut in cuts(piece, cells)), piece.end]
+            masses = _masses(piece, places, bits)
+            below += [_mean(m) for m in masses]
+            above += _spread(piece, places, masses)
+    complete = law.null().is_zero()
+    return Law(tuple(below), law.singular, complete), Law(tuple(above), law.singular, complete)
 
 
-def _turned(rows: Rows) -> Rows:
-    return [(r1, r0, mass) for r0, r1, mass in rows]
+def _masses(piece: Piece, places: Sequence[Number], bits: int) -> list[_Masses]:
+    """Return the masses of each cell under A2, A0 and A1."""
+    if piece.beyond is None:
+        return [_integrated(piece, start, end, bits) for start, end in pairwise(places)]
+    beyond = [_at_place(piece.beyond, place) for place in places]
+    return [_between(first, second) for first, second in pairwise(beyond)]
+
+
+def _between(first: _Masses, second: _Masses) -> _Masses:
+    def masses() -> tuple[arb, arb, arb]:
+        a, b = first(), second()
+        return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+    return _remembered(masses)
+
+
+def _integrated(piece: Piece, start: Number, end: Number, bits: int) -> _Masses:
+    def times(ratio: Analytic) -> Analytic:
+        return lambda y: piece.density(y) * ratio(y)
+
+    found = []
+    for density in (piece.density, times(piece.ratio0), times(piece.ratio1)):
+        # With E = 1 and equal ratios G is 0: the nodes integrate the density alone.
+        arc = Piece(start, end, density, _one, _one)
+        rule = nodes.__wrapped__((arc,), 1.0, 0.0, 0.0, flint.ctx.prec, bits + 16)
+        bound = rule.remainder(arb(1), arb(0), arb(0))
+        found.append(total([m for _, _, m in rule.values]) + bound.upper() * arb(0, 1))
+    mass, mass0, mass1 = found
+    return lambda: (mass, mass0, mass1)
+
+
+def _remembered(value: Callable[[], _T]) -> Callable[[], _T]:
+    """Return the function with a memory of its last result: cells and numbers of an atom share evaluations."""
+    known: list[tuple[int, _T]] = []
+
+    def found() -> _T:
+        if not known or known[0][0] != flint.ctx.prec:
+            known[:] = [(flint.ctx.prec, value())]
+        return known[0][1]
+
+    return found
+
+
+def _at_place(f: Callable[[arb], _T], place: Number) -> Callable[[], _T]:
+    return _remembered(lambda: f(place()))
+
+
+def _mean(masses: _Masses) -> Atom:
+    """Return the atom at the mean of the ratios of a cell."""
+    return Atom(
+        lambda: masses()[1] / masses()[0],
+        lambda: masses()[2] / masses()[0],
+        lambda: masses()[0],
+    )
+
+
+def _spread(piece: Piece, places: Sequence[Number], cells: Sequence[_Masses]) -> Iterator[Atom]:
+    """Yield atoms at the ends of segments that contain the ratios of the cells, with the same masses and means.
+
+    Where one ratio alone varies, and is monotonic, neighbours have an end in common.
+    """
+    varying = [i for i in (0, 1) if not _is_constant(_ratios(piece)[i], piece)]
+    shared: list[list[Number]] = [[] for _ in places]
+    values: list[Number] = []
+    if len(varying) == 1:
+        ratio = _ratios(piece)[varying[0]]
+        values = [_at_place(lambda y: ratio(acb(y)).real, place) for place in places]
+    for k, masses in enumerate(cells):
+        start, end = places[k](), places[k + 1]()
+        if not values or range_and_slope(ratio, start, end)[1].contains(0):
+            yield from _ends(piece, start, end, masses)
+            continue
+        for place, share in zip((k, k + 1), _shares(masses, varying[0], values[k], values[k + 1]), strict=True):
+            shared[place].append(share)
+    for value, shares in zip(values, shared, strict=False):
+        if shares:
+            yield _placed(piece, varying[0], value, partial(_sum, shares))
+
+
+def _ends(piece: Piece, start: arb, end: arb, masses: _Masses) -> list[Atom]:
+    """Return atoms at the ends of a segment, or the corners of a triangle, that contains the ratios of a cell."""
+    boxes = [box_range(ratio, start, end) for ratio in _ratios(piece)]
+    varying = [i for i in (0, 1) if boxes[i].rad() != 0 and not _is_constant(_ratios(piece)[i], piece)]
+    if len(varying) == 2:
+        return _corners((boxes[0], boxes[1]), masses)
+    if not varying:
+        return [Atom(_fixed(boxes[0]), _fixed(boxes[1]), lambda: masses()[0])]
+    i, ends = varying[0], (_fixed(boxes[varying[0]].lower()), _fixed(boxes[varying[0]].upper()))
+    return [_placed(piece, i, *both) for both in zip(ends, _shares(masses, i, *ends), strict=True)]
+
+
+def _ratios(piece: Piece) -> tuple[Analytic, Analytic]:
+    return piece.ratio0, piece.ratio1
+
+
+def _placed(piece: Piece, i: int, value: Number, mass: Number) -> Atom:
+    """Return an atom with this value of ratio i, the other ratio being constant."""
+    other = _at_place(lambda y: _ratios(piece)[1 - i](acb(y)).real, piece.start)
+    return Atom(value, other, mass) if i == 0 else Atom(other, value, mass)
+
+
+def _shares(masses: _Masses, i: int, first: Number, second: Number) -> tuple[Number, Number]:
+    """Return the masses at two values of ratio i that have the mass and the mean of a cell between them."""
+
+    def share() -> arb:
+        return (masses()[1 + i] - first() * masses()[0]) / (second() - first())
+
+    at_second = _remembered(share)
+    return lambda: masses()[0] - at_second(), at_second
+
+
+def _sum(numbers: Sequence[Number]) -> arb:
+    return total([x() for x in numbers])
+
+
+def _is_constant(ratio: Analytic, piece: Piece) -> bool:
+    if isinstance(ratio, Holomorphic):
+        return ratio.is_constant
+    return bool(box_range(ratio, piece.start(), piece.end()).rad() == 0)
+
+
+def _corners(ranges: tuple[arb, arb], masses: _Masses) -> list[Atom]:
+    """Return atoms at the corners of a right triangle around the rectangle of both ratios, with the same means."""
+    (low0, low1), (wide0, wide1) = (r.lower() for r in ranges), (2 * (r.upper() - r.lower()) for r in ranges)
+
+    def share(i: int) -> arb:
+        low, wide = ((low0, wide0), (low1, wide1))[i]
+        return (masses()[1 + i] - low * masses()[0]) / wide
+
+    return [
+        Atom(_fixed(low0), _fixed(low1), lambda: masses()[0] - share(0) - share(1)),
+        Atom(_fixed(low0 + wide0), _fixed(low1), lambda: share(0)),
+        Atom(_fixed(low0), _fixed(low1 + wide1), lambda: share(1)),
+    ]
 
 
 def _fixed(value: arb) -> Number:
     return lambda: value
 
 
-def _around(piece: Piece, cells: int) -> tuple[Rows, Rows]:
-    """Return atoms at the means of the ratios of cells, and atoms around them with the same masses and means.
-
-    Where one ratio alone varies, and is monotonic, neighbours have an end in common.
-    """
-    ratios = piece.ratio0, piece.ratio1
-    varying = [i for i in (0, 1) if not _is_constant(ratios[i], piece)]
-    places = [piece.start(), *(cut.mid() for cut in _even_cuts(piece, cells)), piece.end()]
-    masses = _masses(piece, places)
-    below: Rows = [(a / mass, b / mass, mass) for mass, a, b in masses]
-    above: Rows = []
-    values = [tuple(ratio(acb(y)).real for ratio in ratios) for y in places]
-    shares: list[list[arb]] = [[] for _ in places]
-    for k, (cell, (start, end)) in enumerate(zip(masses, pairwise(places), strict=True)):
-        i = varying[0] if len(varying) == 1 else None
-        if i is None or range_and_slope(ratios[i], start, end)[1].contains(0):
-            around = [_range(r, start, end) if j in varying else values[k][j] for j, r in enumerate(ratios)]
-            above += _corners(around, varying, cell)
-        else:
-            share = _share(cell, i, values[k][i], values[k + 1][i])
-            shares[k].append(cell[0] - share)
-            shares[k + 1].append(share)
-    above += [(*value, total(parts)) for value, parts in zip(values, shares, strict=True) if parts]
-    return below, above
+def _one(_: acb) -> acb:
+    return acb(1)
 
 
-def _is_constant(ratio: Analytic, piece: Piece) -> bool:
-    if isinstance(ratio, Holomorphic):
-        return ratio.is_constant
-    return bool(ratio(acb(piece.start().union(piece.end()))).real.rad() == 0)
+# --- Cells of messages on which the density of G is bounded from below: they bound |phi| at all high frequencies at onc
+
+# A uniform density on an interval of length w has a transform of modulus at most 2/(u w). So where the density of G
+# is at least l on disjoint intervals of lengths w, the modulus of the transform at u is below the whole mass by at
+# least the sum of l (w - 2/u) (docs/proofs/smooth_laws.md, section 4). No node has to follow such frequencies.
+
+_LARGE = arb(2) ** 4096
 
 
-def _masses(piece: Piece, places: Sequence[arb]) -> Rows:
-    """Return the masses of each cell under A2, A0 and A1."""
-    if piece.beyond is not None:
-        beyond = [piece.beyond(y) for y in places]
-        return [(a[0] - b[0], a[1] - b[1], a[2] - b[2]) for a, b in pairwise(beyond)]
-    densities = (
-        lambda y, _: piece.density(y),
-        lambda y, _: piece.density(y) * piece.ratio0(y),
-        lambda y, _: piece.density(y) * piece.ratio1(y),
-    )
-    tolerance = arb(2) ** -(flint.ctx.prec - _SPARE_BITS)
-    return [
-        tuple(acb.integral(f, acb(a), acb(b), rel_tol=tolerance, abs_tol=tolerance).real for f in densities)
-        for a, b in pairwise(places)
-    ]
+@dataclass(frozen=True)
+class Cell:
+    """Messages between two numbers: the ratios at the ends, and on the whole cell the density and the slopes."""
+
+    piece: Piece
+    start: arb
+    end: arb
+    density: arb
+    ratios0: tuple[arb, arb]
+    ratios1: tuple[arb, arb]
+    slope0: arb
+    slope1: arb
+
+    def flat(self, e: arb) -> tuple[arb, arb, arb]:
+        """Return (low, width, density): on an interval of G that starts above ``low``, at least this density."""
+        at = [r0 - e * r1 for r0, r1 in zip(self.ratios0, self.ratios1, strict=True)]
+        slope = abs(self.slope0 - e * self.slope1)
+        if not slope > 0 or not self.density.is_finite():
+            return at[0], arb(0), arb(0)
+        density = (self.density.lower() / slope).lower().max(arb(0))
+        return arb(at[0].min(at[1]).lower()), abs(at[1] - at[0]).lower(), density
 
 
-def _share(cell: tuple[arb, arb, arb], i: int, first: arb, second: arb) -> arb:
-    """Return the mass at the second of two values of ratio i that have the mass and the mean of a cell between them."""
-    return (cell[1 + i] - first * cell[0]) / (second - first)
+@dataclass(frozen=True)
+class Loss:
+    """What |phi| lacks to 1 at high frequencies, under one tilt: sums over cells, the widest first."""
+
+    widths: tuple[float, ...]
+    masses: tuple[arb, ...]
+    edges: tuple[arb, ...]
+
+    def beyond(self, u: arb) -> arb:
+        """Return a number below 1 - |phi| at every frequency from u on.
+
+        Guarantee
+        ---------
+        This holds for the law whose cells these are. Proof: docs/proofs/smooth_laws.md.
+        """
+        narrow = 2.0 / float(u)
+        used = sum(1 for w in self.widths if w > narrow)
+        return (self.masses[used - 1] - self.edges[used - 1] / u).max(arb(0)) if used else arb(0)
 
 
-def _corners(ranges: Sequence[arb], varying: Sequence[int], cell: tuple[arb, arb, arb]) -> Rows:
-    """Return atoms at the corners of what contains the ratios of a cell, with the same mass and means.
+@dataclass(frozen=True)
+class FlatCells:
+    """Intervals of values of G of one level, (low, width, density), the widest first: G has at least this density."""
 
-    A segment if one ratio varies; if both do, a right triangle around the rectangle of both.
-    """
-    low, reach = [x.lower() if i in varying else x for i, x in enumerate(ranges)], len(varying)
-    rows: Rows = []
-    for i in varying:
-        if ranges[i].rad() != 0:
-            far = low[i] + reach * (ranges[i].upper() - low[i])
-            rows.append((*(far if j == i else x for j, x in enumerate(low)), _share(cell, i, low[i], far)))
-    return [(low[0], low[1], cell[0] - total([row[2] for row in rows])), *rows]
+    cells: tuple[tuple[arb, arb, arb], ...]
+
+    def tilted(self, theta: arb, m: arb) -> Loss:
+        """Return what is known of |phi| under the tilt with M(theta) = m."""
+        heights = [density * (theta * low).exp() / m for low, _, density in self.cells]
+        masses = accumulate(h * width for h, (_, width, _) in zip(heights, self.cells, strict=True))
+        edges = accumulate(2 * h for h in heights)
+        return Loss(tuple(float(w) for _, w, _ in self.cells), tuple(masses), tuple(edges))
+
+    def floats(self, exponent: int) -> FlatFloats:
+        """Return the same in doubles, for values of G in units of 2^exponent."""
+        unit = arb(2) ** exponent
+        rows = [(low / unit, width / unit, density * unit) for low, width, density in self.cells]
+        columns = np.array([[float(x) for x in row] for row in rows], dtype=np.float64).reshape(-1, 3)
+        return FlatFloats(columns[:, 0], columns[:, 1], columns[:, 2])
+
+
+def flat_cells(law: SmoothLaw, e: arb, rough_e: float, rough_theta: float) -> FlatCells:
+    """Return the cells of a law at the level E: placed for a level and a tilt near by, right for every one."""
+    with at_precision(_ROUGH_BITS):
+        found = [cell.flat(e) for cell in _placed_cells(law, rough_e, rough_theta)]
+    seen = [c for c in found if c[1] > 0 and c[2] > 0]
+    return FlatCells(tuple(sorted(seen, key=lambda c: -float(c[1]))))
+
+
+@lru_cache(maxsize=64)
+def _placed_cells(law: SmoothLaw, e: float, theta: float) -> tuple[Cell, ...]:
+    """Return cells, halved where most of the tilted mass is not seen yet."""
+    with at_precision(_ROUGH_BITS):
+        cells = [_cell(piece, piece.start(), piece.end()) for piece in law.pieces]
+        judged = [(*_judged(c, arb(e), arb(theta)), c) for c in cells]
+        while judged and len(judged) < _MOST_FLAT_CELLS:
+            missed, whole = sum((j[0] for j in judged), arb(0)), sum((j[1] for j in judged), arb(0))
+            if not missed > _LEFT_OVER * whole:
+                break
+            worst = 0
+            for k, (lacking, _, _) in enumerate(judged):  # tilted masses may be far beyond doubles
+                worst = k if lacking > judged[worst][0] else worst
+            cell = judged.pop(worst)[2]
+            middle = (cell.start + cell.end) / 2
+            for half in (_cell(cell.piece, cell.start, middle), _cell(cell.piece, middle, cell.end)):
+                judged.append((*_judged(half, arb(e), arb(theta)), half))
+        return tuple(j[2] for j in judged)
+
+
+def _judged(cell: Cell, e: arb, theta: arb) -> tuple[arb, arb]:
+    """Return how much tilted mass a cell may have beyond what is seen of it, and how much it may have."""
+    low, width, density = cell.flat(e)
+    at = [r0 - e * r1 for r0, r1 in zip(cell.ratios0, cell.ratios1, strict=True)]
+    most = abs(cell.density).upper() * (cell.end - cell.start) * (theta * at[0].max(at[1])).exp()
+    missed = most - density * width * (theta * low).exp()
+    return (missed.mid(), most.mid()) if missed.is_finite() else (_LARGE, arb(0))
+
+
+def _cell(piece: Piece, start: arb, end: arb) -> Cell:
+    density, _ = range_and_slope(piece.density, start, end)
+    slope0, slope1 = (range_and_slope(r, start, end)[1] for r in (piece.ratio0, piece.ratio1))
+    ends = [tuple(r(acb(y)).real for y in (start, end)) for r in (piece.ratio0, piece.ratio1)]
+    return Cell(piece, start, end, density, ends[0], ends[1], slope0, slope1)

@@ -152,11 +152,21 @@ class BallGparv:
 
 
 @dataclass(frozen=True)
+class FlatFloats:
+    """Intervals of values of G on which its density is at least a constant (``symamp.laws.density``)."""
+
+    low: Floats
+    width: Floats
+    density: Floats
+
+
+@dataclass(frozen=True)
 class FloatGparv:
     """G/2^exponent in doubles, each entry the nearest to the exact number; ``mean`` is that of the scaled values.
 
-    The power of two makes the largest value about 1, so that squares neither overflow nor vanish. ``logs`` are the
-    logarithms of the masses, where some are below the smallest double.
+    The power of two makes the largest value about 1, so that squares neither overflow nor vanish. ``flat`` is there
+    for nodes of a law with a density, which do not follow high frequencies; ``logs`` are the logarithms of the masses,
+    where some are below the smallest double.
     """
 
     values: Floats
@@ -165,6 +175,7 @@ class FloatGparv:
     mean: float
     singular: float
     exponent: int = 0
+    flat: FlatFloats | None = None
     logs: Floats | None = None
 
     @property
@@ -286,25 +297,29 @@ class FloatLaw:
     def of(law: Law) -> FloatLaw | None:
         """Return the law in doubles, None where one of the numbers is not resolved."""
         with at_precision(_BITS):
-            rows = list[tuple[arb, arb, arb]]()  # r0 - r1, r1, mass
-            for atom in law.atoms:
-                r1 = atom.ratio1()
-                rows.append((arb(0) if atom.equal_ratios else atom.ratio0() - r1, r1, atom.mass()))
+            rows = [evaluated(atom) for atom in law.atoms]
             rest = arb(0) if law.complete else (1 - total([mass for *_, mass in rows])).max(arb(0))
-            differences, ratios, masses = zip(*rows, strict=True) if rows else ((), (), ())
-            both = [d + r for d, r, _ in rows]
-            if not all(x.rel_accuracy_bits() > _RESOLVED for x in (*both, *ratios, *masses) if not x.is_zero()):
-                return None
-            # A difference that is not resolved counts as 0: the ratios agree to far more digits than a double has.
-            return FloatLaw(
-                _array(differences),
-                _array(ratios),
-                _array(masses),
-                float(rest),
-                float(total([d * m for d, _, m in rows])),
-                float(total([r * m for _, r, m in rows])),
-                np.array([(float(a() - b()), float(b())) for a, b in law.singular]).reshape(-1, 2),
-            )
+            return FloatLaw.of_rows(rows, rest, law.singular)
+
+    @staticmethod
+    def of_rows(
+        rows: Sequence[tuple[arb, arb, arb]], rest: arb, singular: Sequence[tuple[Number, Number]]
+    ) -> FloatLaw | None:
+        """Return the law of (r0 - r1, r1, mass) in doubles, with ``rest`` for the null symbol."""
+        differences, ratios, masses = zip(*rows, strict=True) if rows else ((), (), ())
+        both = [d + r for d, r, _ in rows]
+        if not all(x.rel_accuracy_bits() > _RESOLVED for x in (*both, *ratios, *masses) if not x.is_zero()):
+            return None
+        # A difference that is not resolved counts as 0: the ratios agree to far more digits than a double has.
+        return FloatLaw(
+            _doubles(differences),
+            _doubles(ratios),
+            _doubles(masses),
+            float(rest),
+            float(total([d * m for d, _, m in rows])),
+            float(total([r * m for _, r, m in rows])),
+            np.array([(float(a() - b()), float(b())) for a, b in singular]).reshape(-1, 2),
+        )
 
     def gparv(self, level: Level) -> FloatGparv | None:
         """Return G at a level, None where a value is a difference of numbers that are nearly equal."""
@@ -332,6 +347,12 @@ class FloatLaw:
         )
 
 
+def evaluated(atom: Atom) -> tuple[arb, arb, arb]:
+    """Return (r0 - r1, r1, mass) of an atom at the ambient precision."""
+    ratio1 = atom.ratio1()
+    return arb(0) if atom.equal_ratios else atom.ratio0() - ratio1, ratio1, atom.mass()
+
+
 @lru_cache(maxsize=256)
 def float_law(law: Law) -> FloatLaw | None:
     """Return the law in doubles, kept: searches ask for it again and again."""
@@ -349,3 +370,7 @@ def quick_gparv(law: Law, level: Level) -> FloatGparv:
     known = float_law(law)
     found = None if known is None else known.gparv(level)
     return float_gparv(law, level) if found is None else found
+
+
+def _doubles(values: Sequence[arb]) -> NDArray[np.float64]:
+    return np.array([float(v) for v in values], dtype=np.float64)

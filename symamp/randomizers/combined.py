@@ -27,7 +27,7 @@ from symamp.errors import ArgumentError, Problem, SupportMismatchError, Undecide
 from symamp.formulas.normal_form import normal_product
 from symamp.formulas.order import is_zero, largest, sign
 from symamp.formulas.parameter import Parameter
-from symamp.laws.density import finite_sandwich
+from symamp.laws.density import even_cuts, finite_sandwich
 from symamp.laws.law import Atom, Law
 from symamp.numbers.reading import printable_number
 from symamp.numbers.surroundings import CAREFUL_BITS
@@ -206,8 +206,8 @@ def _around(noise: AdditiveNoise) -> tuple[Law, Law]:
     """Return finite laws below and above the blanket of (0, 1)."""
     law = noise.exact_law()
     lower, upper = (law, law) if law is not None else cut_laws(noise, 1.0, 1.0)
-    below, _ = finite_sandwich(lower, _NOISE_CELLS, CAREFUL_BITS)
-    _, above = finite_sandwich(upper, _NOISE_CELLS, CAREFUL_BITS)
+    below, _ = finite_sandwich(lower, _NOISE_CELLS, CAREFUL_BITS, even_cuts)
+    _, above = finite_sandwich(upper, _NOISE_CELLS, CAREFUL_BITS, even_cuts)
     return below, above
 
 

@@ -62,8 +62,6 @@ ROUGH_GAP, _FEW_USERS, _MANY_VALUES = 1e-3, 2_000, 64
 """Estimates so rough are made on lattices, for up to so many users and from so many values on."""
 _WIDE, _FEW_VALUES_TO_ENUMERATE = 0.5, 12
 """A kernel with a relative gap beyond this hardly says where its middle is; with fewer values lattices are quick."""
-_OPEN, _FINE_VALUES = 5e-3, 192
-"""The same gap for laws of so many values, such as those around densities."""
 _LARGEST_PRECISION, _LARGEST_FOR_TAILS, _MOST_LOST = 8192, 2048, 128
 """Bits up to which precision is doubled, those of tails, and what tails are first given beyond the usual."""
 _WIDER = 3
@@ -320,8 +318,7 @@ def enclose_level(law: Leveled, level: Level, n: int, settings: Settings) -> Enc
     kernel says hardly anything, because rare values are far too large for it, sums on a lattice are tried.
     """
     found = _by_choice(law, level, n, settings)
-    enough = _WIDE if len(law.floats(level).values) < _FINE_VALUES else _OPEN
-    if found.plan is None or isinstance(found.plan, TailPlan) or found.relative_gap <= max(enough, settings.gap):
+    if found.plan is None or isinstance(found.plan, TailPlan) or found.relative_gap <= _WIDE:
         return found
     if found.upper < arb(settings.negligible).exp():
         return found
@@ -371,8 +368,7 @@ def estimate_log_level(law: Leveled, level: Level, n: int, settings: Settings) -
         choice = choose(g, n, settings)
     if isinstance(choice, FloatSum):
         # Of laws of some dozen values there may be hundreds to compare.
-        few, many = len(g.values) <= _FEW_VALUES_TO_ENUMERATE, len(g.values) >= _FINE_VALUES
-        enough = ROUGH_GAP if on_lattice else _OPEN if many else _WIDE if few else inf
+        enough = ROUGH_GAP if on_lattice else _WIDE if len(g.values) <= _FEW_VALUES_TO_ENUMERATE else inf
         if not choice.gap <= enough and (log_value := _on_lattice(g, n, settings.limits)) > -inf:
             return _log_of_sum(g, n, log_value)
         return _log_of_sum(g, n, choice.log_value)

@@ -11,22 +11,26 @@ import numpy as np
 from flint import acb, acb_mat, arb
 
 from symamp.errors import PrecisionError
-from symamp.laws.law import BallGparv, total
+from symamp.laws.density import FlatCells, Loss, Nodes, SmoothLaw
+from symamp.laws.law import BallGparv, Level, total
 from symamp.numbers.disks import Disks
+from symamp.numbers.dyadic import float_above
 from symamp.numbers.systems import FLINT
 from symamp.sums.doubles_with_radii import coarse_error, coarse_moduli, coarse_sums, coarse_two_sided
 from symamp.sums.evaluator import Case, Evaluator
-from symamp.sums.kernel import Kernel, Ranges, TwoSided
+from symamp.sums.kernel import NEGLIGIBLE, Kernel, Ranges, TwoSided
 from symamp.sums.kernel_floats import float_sum
 from symamp.sums.tilted import Plan, Window
 
 # What is tuned: each is as true as the others, and these save time.
 _FEW = 9
 """Up to so many frequencies in a row are evaluated one by one, more as a product of matrices."""
-_FEW_USERS, _MANY = 20, 4_000
+_FEW_USERS, _MANY = 20, 20_000
 """Up to 2^20 users an error of 1e-12 in |phi| does no harm; from so many values on doubles save time."""
 _MANY_TERMS, _SHARE = 100, 0.01
 """From so many frequencies on sums are taken in doubles, if n errors of phi are below this part of the gap."""
+_NEGLIGIBLE = 10.0 * NEGLIGIBLE
+"""Somewhat larger than what the floats of a plan take for negligible."""
 _GAP, _MOST_FREQUENCIES = 1e-6, 20_000
 """What the evaluator of ``sa.method_check`` aims at."""
 
@@ -84,14 +88,10 @@ class TiltedBalls(Tilted):
     null: arb
     null_n: arb
 
-    @classmethod
-    def of(cls, g: BallGparv, n: int, tilt: float) -> Self:
+    @staticmethod
+    def of(g: BallGparv, n: int, tilt: float) -> TiltedBalls:
         """Tilt a law by the double ``tilt``, an exact number."""
-        theta = arb(tilt)
-        weights = _grown(g, theta)
-        m = g.null_mass + total(weights)
-        null = g.null_mass / m
-        return cls(g, n, theta, m, tuple(weight / m for weight in weights), null, null**n)
+        return TiltedBalls(g, n, *tilted_numbers(g, n, arb(tilt), arb(0)))
 
     @property
     def scale(self) -> arb:
@@ -108,6 +108,9 @@ class TiltedBalls(Tilted):
 
     def phi(self, u: arb) -> acb:
         """Return the characteristic function E_theta[e^(iuG)]."""
+        return self._sum(u) + self.missed(u)
+
+    def _sum(self, u: arb) -> acb:
         real, imaginary = self.null, arb(0)
         for v, p in zip(self.g.values, self.probabilities, strict=True):
             sine, cosine = (u * v).sin_cos()
@@ -123,7 +126,12 @@ class TiltedBalls(Tilted):
         inner = acb_mat([[_turn(step * (j * v)) for j in range(size)] for v in self.g.values])
         both = [*zip(self.g.values, self.probabilities, strict=True)]
         outer = acb_mat([[_turn(step * (j * v)) * p for v, p in both] for j in range(first, last + 1, size)])
-        return [self.null + z for row in (outer * inner).tolist() for z in row][: last - first + 1]
+        sums = [self.null + z for row in (outer * inner).tolist() for z in row][: last - first + 1]
+        return [z + self.missed(step * j) for j, z in enumerate(sums, first)]
+
+    def missed(self, u: arb) -> acb:
+        """Return what phi(u) is beside the sum over values, no less at larger u: nothing, for a finite law."""
+        return acb(0)
 
     def power(self, u: arb) -> acb:
         """Return phi(u)^n less the probability that all draws are null."""
@@ -133,12 +141,19 @@ class TiltedBalls(Tilted):
         """Return phi^n less the probability that all draws are null: that outcome contributes nothing."""
         return [power(phi, self.n) - self.null_n for phi in self.phis(step, first, last)]
 
+    @property
+    def whole(self) -> arb:
+        """The sum of the probabilities, at least 1: those of nodes may have a little more."""
+        return (total(self.probabilities) + self.null).max(arb(1)).upper()
+
     def moduli(self, step: arb, indices: Sequence[int]) -> list[arb]:
         """Return |phi(j step)|, or more, for each index j: in doubles where there are many and n errors are few."""
         many = self.n.bit_length() <= _FEW_USERS and len(indices) * len(self.probabilities) > _MANY
         if many and all(v.is_finite() for v in self.g.values):
-            return [arb(x) for x in coarse_moduli(self.g.values, self.probabilities, self.null, step, indices)]
-        found = [self.phi(step * j) for j in indices]
+            whole = self.whole
+            bounds = coarse_moduli(self.g.values, self.probabilities, self.null, step, indices)
+            return [whole * bound for bound in bounds]
+        found = [self._sum(step * j) for j in indices]
         return [(z.real * z.real + z.imag * z.imag).max(arb(0)).sqrt() for z in found]
 
     def deviation(self) -> arb:
@@ -147,14 +162,21 @@ class TiltedBalls(Tilted):
         square = total([p * v * v for v, p in zip(self.g.values, self.probabilities, strict=True)])
         return (square - mean * mean).upper().max(arb(0)).sqrt()
 
+    def loss(self) -> Loss:
+        """Return what is known of |phi| at all high frequencies: nothing, for a finite law has no density."""
+        return Loss((), (), ())
+
     def decays(self, step: arb, blocks: Ranges) -> list[arb]:
         """Return a bound on |phi|^n over each block of frequencies, from its middle and the deviation."""
-        deviation, zero, powers = self.deviation(), arb(0), list[arb]()
-        for (first, last), modulus in zip(blocks, self.moduli(step / 2, [sum(x) for x in blocks]), strict=True):
+        deviation, zero, loss = self.deviation(), arb(0), self.loss()
+        powers = [(1 - loss.beyond(step * first)).max(zero) ** self.n for first, _ in blocks]
+        near = [i for i, bound in enumerate(powers) if not bound < _NEGLIGIBLE]
+        for i, modulus in zip(near, self.moduli(step / 2, [sum(blocks[i]) for i in near]), strict=True):
+            first, last = blocks[i]
             # Ends of balls: the root of one that reaches below 0 is no number.
             distance = (1 - modulus * modulus).lower().max(zero).sqrt() - deviation * step * (last - first) / 2
             distance = distance.lower().max(zero).min(arb(1))
-            powers.append((1 - distance * distance).upper().max(zero).sqrt() ** self.n)
+            powers[i] = (1 - distance * distance).upper().max(zero).sqrt() ** self.n
         return powers
 
 
@@ -168,12 +190,21 @@ class RoughlyTilted(TiltedBalls):
         if not indices:
             return at_zero
         assert isinstance(kernel, Kernel)
+        error = self.whole * coarse_error(len(self.g.values), indices[-1]) + abs(self.missed(kernel.step * indices[-1]))
         phi = coarse_sums(self.g.values, self.probabilities, self.null, kernel.step, indices)
         with np.errstate(all="ignore"):
-            radius = np.full(len(indices), coarse_error(len(self.g.values), indices[-1]))
+            radius = np.full(len(indices), float_above(error))
             factors = Disks(phi.real, phi.imag, radius) ** self.n - Disks.of(self.null_n)
         below, above = coarse_two_sided(kernel, indices, factors)
         return at_zero[0] + below, at_zero[1] + above
+
+
+def tilted_numbers(g: BallGparv, n: int, theta: arb, left_out: arb) -> tuple[arb, arb, tuple[arb, ...], arb, arb]:
+    """Return (theta, M, probabilities, null, null^n), where ``left_out`` of M(theta) is in no value of G."""
+    weights = _grown(g, theta)
+    m = g.null_mass + total(weights) + left_out
+    null = g.null_mass / m
+    return theta, m, tuple(weight / m for weight in weights), null, null**n
 
 
 def _grown(g: BallGparv, tilt: arb) -> list[arb]:
@@ -189,6 +220,80 @@ def power(base: acb, n: int) -> acb:
     """Return base^n in balls."""
     # The principal logarithm is one ball only away from the negative axis; elsewhere square and multiply.
     return (base.log() * n).exp() if base.real > 0 else base**n
+
+
+# -------------- The exponentially tilted law of a G with a density, in balls: nodes, and a ball for what they leave out
+
+
+def node_gparv(law: SmoothLaw, level: Level, found: Nodes) -> BallGparv:
+    """Return G of the nodes and atoms in balls at the ambient precision, with the null mass of the law itself."""
+    e, minus = level.exponential(), -level.exponential_minus_one()
+    values = [r0 - e * r1 for r0, r1, _ in found.values]
+    masses = [m for _, _, m in found.values]
+    for atom in law.atoms:
+        values.append(atom.ratio0() * minus if atom.equal_ratios else atom.ratio0() - e * atom.ratio1())
+        masses.append(atom.mass())
+    singular = total([(a0() - e * a1()).max(arb(0)) for a0, a1 in law.singular])
+    return BallGparv(tuple(values), tuple(masses), law.null(), singular)
+
+
+@dataclass(frozen=True)
+class TiltedNodes(TiltedBalls):
+    """n copies of G under a tilt: what ``TiltedBalls`` is for finite laws.
+
+    Guarantee
+    ---------
+    M, phi and the bounds on aliasing contain those of the law itself; the deviation is at least its own.
+    Proof: docs/proofs/smooth_laws.md.
+    """
+
+    nodes: Nodes
+    flat: FlatCells
+    e: arb
+
+    @classmethod
+    def of_nodes(cls, g: BallGparv, found: Nodes, flat: FlatCells, e: arb, n: int, tilt: float) -> Self:
+        """Tilt the law of some nodes, and of its cells, by the double ``tilt``, an exact number."""
+        theta = arb(tilt)
+        left_out = _around(found.remainder(e, theta, arb(0)))
+        return cls(g, n, *tilted_numbers(g, n, theta, left_out), found, flat, e)
+
+    def mgf(self, tilt: arb) -> arb:
+        """Return M(tilt) of one G."""
+        return super().mgf(tilt) + _around(self.nodes.remainder(self.e, tilt, arb(0)))
+
+    def missed(self, u: arb) -> acb:
+        """Return a ball around what phi(u) is beside the sum over nodes."""
+        error = _around(self.nodes.remainder(self.e, self.theta, u) / self.m)
+        return acb(error, error)
+
+    def moduli(self, step: arb, indices: Sequence[int]) -> list[arb]:
+        """Return |phi(j step)|, or more, for each index j."""
+        if not indices:
+            return []
+        # The remainder grows with the frequency: the last one's is a bound for all.
+        error = self.nodes.remainder(self.e, self.theta, step * max(indices)) / self.m
+        return [found + error for found in super().moduli(step, indices)]
+
+    def deviation(self) -> arb:
+        """Return the root of E_theta[(G - c)^2] for a number c near the mean: at least the standard deviation."""
+        c = total([p * v for v, p in zip(self.g.values, self.probabilities, strict=True)]).mid()
+        square = total([p * (v - c) ** 2 for v, p in zip(self.g.values, self.probabilities, strict=True)])
+        square += self.null * c * c
+        return (square + self.nodes.remainder(self.e, self.theta, arb(0), c) / self.m).upper().sqrt()
+
+    def loss(self) -> Loss:
+        """Return what is known of |phi| at all high frequencies, from the density of G alone."""
+        return self.flat.tilted(self.theta, self.m)
+
+
+class RoughlyTiltedNodes(RoughlyTilted, TiltedNodes):
+    """The same with the sum over nodes in doubles, and balls around it."""
+
+
+def _around(bound: arb) -> arb:
+    """Return a ball around 0 that reaches to the bound on both sides."""
+    return bound.upper() * arb(0, 1)
 
 
 # --------------------------------------------------------- The two-sided sum in balls: no search, every number enclosed
@@ -211,7 +316,7 @@ def certified_sum(g: BallGparv, n: int, plan: Plan, *, roughly: bool = False) ->
     Proof: docs/proofs/kernel_sandwich.md, and docs/proofs/disks.md for doubles.
     """
     kind = RoughlyTilted if roughly else TiltedBalls
-    return tilted_sum(kind.of(g, n, plan.window.theta), plan)
+    return tilted_sum(kind(g, n, *tilted_numbers(g, n, arb(plan.window.theta), arb(0))), plan)
 
 
 def tilted_sum(tilted: Tilted, plan: Plan, payoff: type[TwoSided] = Kernel) -> tuple[arb, arb]:
