@@ -52,7 +52,6 @@ def _table(family: Family, d: int, sides: tuple[sp.Expr, bool, bool], names: Map
     With probability ``chance`` y is uniform where <y, v> > 0, otherwise where it is < 0; the two flags say whether
     the ties <y, v> = 0 belong to the first and to the second.
     """
-    check_size(strings(2, d), strings(2, d))
     chance, first, second = sides
     corners = list(product((1, -1), repeat=d))
     rows = {}
@@ -177,6 +176,7 @@ class DuchiVector(DisjointCover):
     def table(self) -> FiniteMechanism:
         """Return the table over all corners."""
         d, t = 2 * int(self["m"]) + 1, sp.exp(self["eps0"])
+        check_size(strings(2, d), strings(2, d))
         return _table(self, d, (t / (t + 1), False, False), {(1,) * d: "x0", (-1,) * d: "x1"})
 
 
@@ -257,6 +257,7 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
     def table(self) -> FiniteMechanism:
         """Return the table over all corners."""
         d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
+        check_size(strings(2, d), strings(2, d))
         side = sp.Integer(2) ** (d - 1) - binomial(d, d // 2) / 2
         chance = t * side / ((t - 1) * side + sp.Integer(2) ** d)
         ones, others = (1,) * (d - 1), (-1,) * (d - 1)
@@ -343,5 +344,6 @@ class EvenDuchiVector(_EvenDimension):
     def table(self) -> FiniteMechanism:
         """Return the table over all corners."""
         d, t = 2 * int(self["m"]), sp.exp(self["eps0"])
+        check_size(strings(2, d), strings(2, d))
         names = {(-1,) * h + (1,) * (d - h): f"x{h}" for h in range(d + 1)}
         return _table(self, d, (t / (t + 1), True, True), names)
