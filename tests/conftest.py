@@ -17,7 +17,9 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "same")
 settings.load_profile(PROFILE)
 
 
-_WITH_DP_ACCOUNTING = ("exports.event_classes", "pld_accountant")
+def needs_dp_accounting(item):
+    source = "".join(example.source for example in item.dtest.examples)
+    return any(name in source for name in ("dp_accounting", "pld_accountant", "event_classes"))
 
 
 def pytest_collection_modifyitems(config, items):
@@ -26,7 +28,7 @@ def pytest_collection_modifyitems(config, items):
     They are not marked: on Python 3.13 an example of a wrapped function has no line that a skip could be reported at.
     """
     if find_spec("dp_accounting") is None:
-        needing = [x for x in items if isinstance(x, pytest.DoctestItem) and x.name.endswith(_WITH_DP_ACCOUNTING)]
+        needing = [x for x in items if isinstance(x, pytest.DoctestItem) and needs_dp_accounting(x)]
         items[:] = [x for x in items if x not in needing]
         config.hook.pytest_deselected(items=needing)
 
