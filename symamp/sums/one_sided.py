@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import count
-from math import ceil, exp, floor, inf, log, log1p, pi, sqrt
+from math import ceil, exp, floor, frexp, inf, ldexp, log, log1p, pi, sqrt
 from typing import Protocol
 
 import flint
 import numpy as np
-from flint import acb, acb_poly, arb, arb_poly
+from flint import acb, acb_mat, acb_poly, arb, arb_poly
 
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Floats, Number
@@ -24,7 +24,7 @@ from symamp.numbers.optional import log_ndtr
 from symamp.numbers.surroundings import at_precision
 
 # What is tuned. Every line gives a bound; these trade time against width.
-MOST_FREQUENCIES, _MOST_COUNTED = 5_000, 1e6
+MOST_FREQUENCIES, _MOST_COUNTED = 50_000, 1e6
 """Of one line, and where counting ends. Windows far wider than the deviation of T, as for large and rare values, need
 more."""
 _SPARE_BITS, _ROUGH_BITS = 40, 64
@@ -51,6 +51,9 @@ class Summand(Protocol):
     def phi(self, w: acb, bits: float) -> acb:
         """Return phi(w), with an absolute error of about 2^-bits."""
 
+    def along(self, c: arb, step: arb, first: int, number: int, bits: float) -> list[acb]:
+        """Return phi(c + i j step) for so many j from the first on, with absolute errors of about 2^-bits."""
+
     def rough(self, tilts: Floats) -> Floats:
         """Return log phi at real tilts, about, in doubles."""
 
@@ -60,8 +63,14 @@ class Summand(Protocol):
     def rough_tail(self, x: float) -> float:
         """Return about log E(L - x)_+, in doubles; -inf for what is below them."""
 
-    def square(self, c: arb) -> arb:
-        """Return E[L^2 e^(-cL)], or more."""
+    def deviation(self, c: arb) -> arb:
+        """Return the deviation of L where e^(-cL) is a density, or more."""
+
+    def above(self, x: arb, power: int) -> arb:
+        """Return E[L^k; L > x] for a power k and x >= 0."""
+
+    def density(self, x: arb) -> arb:
+        """Return the density of L at x > 0; it falls from x = 1 on."""
 
     def beyond(self, u: arb) -> arb:
         """Return a bound on |phi(w)| wherever |w| >= u."""
@@ -117,6 +126,41 @@ class Lognormal(Summand):
             ball = error.upper() * arb(0, 1)
             return (s * s * turn * turn / 2).exp() * (found + acb(ball, ball))
 
+    def along(self, c: arb, step: arb, first: int, number: int, bits: float) -> list[acb]:
+        """Return phi(c + i j step) for so many j from the first on, with absolute errors of about 2^-bits.
+
+        One turn for all frequencies: then they are an arithmetic progression still, and the sums over nodes are a
+        product of two matrices of powers, whose entries are products and no exponentials.
+        """
+        wanted = log(2.0) * bits
+        with at_precision(_ROUGH_BITS):
+            rough_s = float(self.sigma())
+        a = min(sqrt(2.0 * wanted), rough_s * pi / 4 * (1.0 - 1e-9))
+        grown = a * a / 2.0
+        with at_precision(int(bits + grown / log(2.0)) + _SPARE_BITS):
+            s, width = self.sigma(), arb(a)
+            turn = width / s
+            h = 2.0 * pi * a / (a * a / 2.0 + a * a + grown + wanted + 2.0)
+            reach = ceil(sqrt(2.0 * (wanted + grown)) / h) + 1
+            grid, back = _grid(self, h, reach, flint.ctx.prec), acb(0, -turn).exp()
+            decay = c * turn.cos()  # at least that of every frequency
+            used = bisect_left(grid, float((wanted + grown) / decay), key=lambda node: float(node[1]))
+            rows = ceil(sqrt(number))
+            start, hop = -back * acb(c, step * first), -back * acb(0, step)
+            turned = _powers(acb(0, s * turn * h).exp(), used)
+            left = [weight * x * (start * value).exp() for (weight, value), x in zip(grid, turned, strict=False)]
+            small = [_powers((hop * value).exp(), rows + 1) for _, value in grid[:used]]
+            large = [_powers(powers[rows], rows) for powers in small]
+            first_factor = acb_mat([[x * y[k] for x, y in zip(left, large, strict=True)] for k in range(rows)])
+            found = first_factor * acb_mat([powers[:rows] for powers in small])
+            edge = (s * turn * width).cosh() * (width * width / 2).exp()
+            error = 2 * edge / (2 * arb.pi() * width / h).expm1() + (arb(reach) * h / arb(2).sqrt()).erfc()
+            if used < len(grid):
+                error += 2 * (-decay * grid[used][1]).exp()
+            ball = error.upper() * arb(0, 1)
+            scale = (s * s * turn * turn / 2).exp() * acb(0, -s * turn * h * reach).exp()
+            return [scale * (found[j // rows, j % rows] + acb(ball, ball)) for j in range(number)]
+
     def rough(self, tilts: Floats) -> Floats:
         """Return log phi at real tilts, about, in doubles."""
         weights, values = self._rough_nodes
@@ -150,10 +194,11 @@ class Lognormal(Summand):
         values = np.exp(np.minimum(z / s - 0.5 / s**2, _LARGEST_LOG))
         return h * np.exp(-z * z / 2.0) / sqrt(2.0 * pi), values
 
-    def square(self, c: arb) -> arb:
-        """Return e^(1/s^2) phi(c e^(2/s^2)): L^2 makes the normal variable larger by 2/s."""
+    def deviation(self, c: arb) -> arb:
+        """Return the deviation of L where e^(-cL) is a density: L^k makes the normal variable larger by k/s."""
         raised = (1 / self.sigma() ** 2).exp()
-        return (raised * self.phi(acb(c * raised * raised), _ROUGH_BITS).real).min(raised).upper()
+        mass, first, second = (self.phi(acb(c * raised**k), _ROUGH_BITS).real for k in range(3))
+        return ((raised * second).min(raised) / mass - (first / mass) ** 2).max(arb(0)).sqrt().upper()
 
     def beyond(self, u: arb) -> arb:
         """Return the least e^(s^2 a^2/2) phi(u sin a) over some angles a."""
@@ -162,6 +207,19 @@ class Lognormal(Summand):
             turn = (arb(size) / s).min(arb.pi() / 2)
             least = least.min((s * s * turn * turn / 2).exp() * self.phi(acb(u * turn.sin()), _ROUGH_BITS).real)
         return least.upper()
+
+    def above(self, x: arb, power: int) -> arb:
+        """Return E[L^k; L > x] for a power k and x >= 0."""
+        s, factor = self.sigma(), (arb(power * (power - 1)) / (2 * self.sigma() ** 2)).exp()
+        if x.is_zero():
+            return factor
+        return factor * ((s * x.log() + (1 / (2 * s)) - power / s) / arb(2).sqrt()).erfc() / 2
+
+    def density(self, x: arb) -> arb:
+        """Return the density of L at x > 0; it falls from x = 1 on."""
+        s = self.sigma()
+        z = s * x.log() + 1 / (2 * s)
+        return s * (-z * z / 2).exp() / (x * (2 * arb.pi()).sqrt())
 
     @cached_property
     def variance(self) -> float:
@@ -185,13 +243,14 @@ def _grid(law: Lognormal, h: float, reach: int, bits: int) -> tuple[tuple[arb, a
 
 @dataclass(frozen=True)
 class Plan:
-    """The line c + iR in steps of 2 pi/W, c = ``tilt``, W = ``window``; a further tilt for what is folded from below.
+    """The line c + iR, c = ``tilt``, in steps of 2 pi/W; a further tilt for what is folded from below.
 
-    ``log_accuracy`` is the logarithm of the error that is aimed at up to K = ``largest``, ``bits`` what it takes.
+    ``log_accuracy`` is the logarithm of the error that is aimed at up to K = ``largest``, ``bits`` what it takes. Both
+    c and the step have few bits, so that frequencies are exact: turning a contour enlarges what they are off by.
     """
 
     tilt: float
-    window: float
+    step: float
     further: float
     log_accuracy: float
     bits: int
@@ -209,17 +268,16 @@ class Plan:
         windows[~(windows > 0.0)] = inf
         best = int(np.nanargmin(windows))
         window = min(float(windows[best]), k) if k * tilts[best] > 1.0 else float(windows[best])
-        tilt = lam / window
+        tilt, step = _short(lam / window), _short(2.0 * pi / window)
         height = tilt * k + float(n * summand.rough(np.array([tilt]))[0]) - 2.0 * log(tilt)
         bits = (height - log_accuracy) / log(2.0) + log(n) / log(2.0) + _SPARE_BITS
-        return Plan(tilt, window, max(float(tilts[best]), 2.0 * tilt), log_accuracy, max(int(bits), 64), k)
+        return Plan(tilt, step, max(float(tilts[best]), 2.0 * tilt), log_accuracy, max(int(bits), 64), k)
 
     def frequencies(self, summand: Summand, n: int) -> float:
         """Return about how many frequencies the line takes, in doubles."""
         enough = (self.log_accuracy - self.tilt * self.largest) / n
-        step = 2.0 * pi / self.window
         found = 1.0
-        while summand.rough_modulus(complex(self.tilt, step * found)) > exp(enough - 2.0 * log(step * found) / n):
+        while summand.rough_modulus(complex(self.tilt, self.step * found)) > exp(enough - 2.0 * log(self.step * found) / n):
             found *= 1.1
             if found > _MOST_COUNTED:
                 break
@@ -248,30 +306,32 @@ class Line:
     def of(summand: Summand, n: int, plan: Plan, most: int = MOST_FREQUENCIES) -> Line:
         """Return the line. Raises PrecisionError if it needs more than ``most`` frequencies."""
         with at_precision(plan.bits + 32):
-            c, step = arb(plan.tilt), 2 * arb.pi() / arb(plan.window)
+            c, step = arb(plan.tilt), arb(plan.step)
             values: list[acb] = []
-            target = (arb(plan.log_accuracy) - c * arb(plan.largest)).exp() * arb(plan.window) / 8
-            following, rest = 1, None
-            scale = None
+            target = (arb(plan.log_accuracy) - c * arb(plan.largest)).exp() / step
+            following, rest, ahead = 1, None, int(_LONGER * plan.frequencies(summand, n)) + _CHUNK
             while rest is None:
                 if len(values) > most:
                     told = Problem(f"more than {most} frequencies are needed")
                     raise PrecisionError("noise", told, "take a larger gap")
-                w = acb(c, step * len(values))
-                value = _power(summand.phi(w, plan.bits), n) / (w * w)
-                values.append(value)
-                scale = scale or abs(value)
-                if len(values) >= following and abs(value) < target:
-                    rest = _rest(summand, n, c, step, len(values), target)
-                    following = ceil(_LONGER * len(values))
+                for k, phi in enumerate(summand.along(c, step, len(values), min(ahead, most + 1), plan.bits), len(values)):
+                    w = acb(c, step * k)
+                    values.append(_power(phi, n) / (w * w))
+                    if len(values) >= following and abs(values[-1]) < target:
+                        rest = _rest(summand, n, c, step, len(values), target)
+                        following = ceil(_LONGER * len(values))
+                        if rest is not None:
+                            break
+                ahead = len(values) // 4 + _CHUNK
             further = arb(plan.further)
             return Line(summand, n, plan, tuple(values), rest, n * summand.phi(acb(further), plan.bits).real.log())
 
     def stop_loss(self, k: arb) -> arb:
         """Return a ball around E(K - T)_+."""
         with at_precision(self.plan.bits + 32):
-            n, c, window = self.n, arb(self.plan.tilt), arb(self.plan.window)
-            turned = _at(self.values, 2 * arb.pi() * k / window).real * 2 - self.values[0].real
+            n, c, step = self.n, arb(self.plan.tilt), arb(self.plan.step)
+            window = 2 * arb.pi() / step
+            turned = _at(self.values, step * k).real * 2 - self.values[0].real
             rest = 2 * self.rest.upper() * arb(0, 1)
             folded = (c * k).exp() / window * (turned + rest)
             q = (-c * window).exp()
@@ -288,13 +348,24 @@ def _at(coefficients: Sequence[arb] | Sequence[acb], angle: arb) -> acb:
     """Return the polynomial at e^(i angle): by Horner's rule over few coefficients only, as its boxes turn."""
     x = acb(0, angle).exp()
     parts = [acb_poly(list(coefficients[i : i + _CHUNK]))(x) for i in range(0, len(coefficients), _CHUNK)]
-    powers = [acb(1), acb(0, angle * _CHUNK).exp()]
-    for k in range(2, len(parts)):
-        powers.append(powers[k // 2] * powers[k - k // 2])
     found = acb(0)
-    for part, power in zip(parts, powers, strict=False):
+    for part, power in zip(parts, _powers(acb(0, angle * _CHUNK).exp(), len(parts)), strict=True):
         found += part * power
     return found
+
+
+def _short(x: float) -> float:
+    """Return the number rounded to 24 bits."""
+    mantissa, exponent = frexp(x)
+    return ldexp(round(ldexp(mantissa, 24)), exponent - 24)
+
+
+def _powers(x: acb, number: int) -> list[acb]:
+    """Return the powers of x from the 0th on, by squaring: boxes turn a few times only."""
+    powers = [acb(1), x]
+    for k in range(2, number):
+        powers.append(powers[k // 2] * powers[k - k // 2])
+    return powers[:number]
 
 
 def _power(base: acb, n: int) -> acb:
@@ -314,7 +385,7 @@ def _rest(summand: Summand, n: int, c: arb, step: arb, first: int, target: arb) 
     """
     with at_precision(_ROUGH_BITS):
         mass = summand.phi(acb(c), _ROUGH_BITS).real
-        deviation = (summand.square(c) / mass).sqrt().upper()
+        deviation = summand.deviation(c)
         total = arb(0)
         for k in count():
             if k % _BETWEEN == 0:
