@@ -7,12 +7,11 @@ smoothed, and digits cost bits, not frequencies (docs/proofs/random_allocation.m
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import count
 from math import ceil, exp, floor, frexp, inf, ldexp, log, log1p, pi, sqrt
-from typing import Protocol
+from typing import Any, Protocol
 
 import flint
 import numpy as np
@@ -20,32 +19,27 @@ from flint import acb, acb_mat, acb_poly, arb, arb_poly
 
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Floats, Number
-from symamp.numbers.optional import log_ndtr
+from symamp.numbers.optional import lambertw, log_ndtr
 from symamp.numbers.surroundings import at_precision
 
 # What is tuned. Every line gives a bound; these trade time against width.
-MOST_FREQUENCIES, _MOST_COUNTED = 50_000, 1e6
-"""Of one line, and where counting ends. Windows far wider than the deviation of T, as for large and rare values, need
-more."""
+MOST_FREQUENCIES, _COUNTS = 50_000, np.geomspace(1.0, 1e6, 300)
+"""Of one line, and the numbers that estimates tell apart. Windows far wider than the deviation of T need more."""
 _SPARE_BITS, _ROUGH_BITS = 40, 64
 """Bits beyond those that the magnitudes say, and those of bounds on what is dropped."""
-_ROUGH_STEP, _ROUGH_REACH, _LARGEST_LOG, _LARGEST_TURN = 0.04, 14.0, 700.0, 4.0
-"""Nodes of a standard normal variable in doubles, for searches, the largest logarithm that they raise, and up to which
-shift a contour is turned."""
+_ROUGH_STEP, _ROUGH_REACH, _LARGEST_LOG = 0.04, 14.0, 700.0
+"""Nodes of a standard normal variable in doubles, for searches, and the largest logarithm that they raise."""
 _MOMENT_BITS, _MOST_VALUES = 128, 20_000
 """Bits of moments, and values of the transform for one of them."""
 _CHUNK = 32
 """Coefficients over which Horner's rule goes: each step may cost half a bit."""
-_SHARE, _HALF_DISTANCE, _LONGER = 0.01, 0.5, 1.2
-"""A block of dropped frequencies may cost so much of what all may; how far it goes, in units of what the deviation
-allows; and where dropping is tried again, in units of where it failed."""
-_TURNS, _BETWEEN = (1.0, 3.0, 6.0), 4
-"""Angles, in units of 1/s, of bounds on |phi| far out; and how many blocks are dropped before these are tried again."""
+_LONGER = 1.1
+"""After how many more frequencies, relatively, the rest is bounded again."""
 _TILTS = np.geomspace(1e-4, 1e4, 161)
 """Tilts that are tried for what is folded from below, in units of the inverse deviation of T or of its mean."""
 
 
-class Summand(Protocol):
+class Summand(Hashable, Protocol):
     """The Laplace transform phi(w) = E e^(-wL) of one summand L >= 0 with mean 1, for Re w > 0 and Im w >= 0."""
 
     def phi(self, w: acb, bits: float) -> acb:
@@ -57,14 +51,11 @@ class Summand(Protocol):
     def rough(self, tilts: Floats) -> Floats:
         """Return log phi at real tilts, about, in doubles."""
 
-    def rough_modulus(self, w: complex) -> float:
-        """Return about |phi(w)|, in doubles."""
+    def rough_decay(self, c: float, u: Floats) -> Floats:
+        """Return about log |phi(c + iu)/phi(c)|, in doubles."""
 
     def rough_tail(self, x: float) -> float:
         """Return about log E(L - x)_+, in doubles; -inf for what is below them."""
-
-    def deviation(self, c: arb) -> arb:
-        """Return the deviation of L where e^(-cL) is a density, or more."""
 
     def above(self, x: arb, power: int) -> arb:
         """Return E[L^k; L > x] for a power k and x >= 0."""
@@ -72,8 +63,8 @@ class Summand(Protocol):
     def density(self, x: arb) -> arb:
         """Return the density of L at x > 0; it falls from x = 1 on."""
 
-    def beyond(self, u: arb) -> arb:
-        """Return a bound on |phi(w)| wherever |w| >= u."""
+    def beyond(self, c: arb, u: arb, bits: float) -> arb:
+        """Return a bound on |phi(w)| wherever Re w = c and Im w >= u, with an absolute error of about 2^-bits."""
 
     @property
     def variance(self) -> float:
@@ -84,7 +75,7 @@ class Summand(Protocol):
 
 
 @dataclass(frozen=True)
-class Lognormal(Summand):
+class Lognormal:
     """L = exp(Z/s - 1/(2 s^2)), Z standard normal: the likelihood ratio of N(1, s^2) and N(0, s^2) under the second.
 
     Guarantee
@@ -165,18 +156,21 @@ class Lognormal(Summand):
         """Return log phi at real tilts, about, in doubles."""
         weights, values = self._rough_nodes
         with np.errstate(all="ignore"):
-            missing = np.expm1(-np.outer(tilts, values)) @ weights
-            return np.asarray(np.log1p(missing))
+            exponents = -np.outer(tilts, values)
+            missing = np.expm1(exponents) @ weights
+            return np.where(missing > -0.5, np.log1p(missing), np.logaddexp.reduce(exponents + np.log(weights), axis=1))
 
-    def rough_modulus(self, w: complex) -> float:
-        """Return about |phi(w)|, in doubles."""
-        weights, values = self._rough_nodes
-        s, angle = float(self.sigma()), float(np.angle(w))
-        if s * angle > _LARGEST_TURN:  # then the values are close together, and nothing has to be turned
-            return float(abs(np.exp(-w * values) @ weights))
-        with np.errstate(divide="ignore"):
-            z = s * np.log(values) + 0.5 / s
-        return exp((s * angle) ** 2 / 2.0) * float(abs(np.exp(1j * s * angle * z - abs(w) * values) @ weights))
+    def rough_decay(self, c: float, u: Floats) -> Floats:
+        """Return about log |phi(c + iu)/phi(c)|, in doubles: by the saddle point of the integrand."""
+        s = float(self.sigma())
+        place = self._saddle(np.concatenate([[c], c + 1j * u]))
+        logs = (-s * s * (place + place * place / 2.0) - np.log(1.0 + place) / 2.0).real
+        return np.asarray(logs[1:] - logs[0])
+
+    def _saddle(self, w: Any) -> Any:
+        """Return where the integrand of phi(w) is stationary, at -s times this, in doubles."""
+        s = float(self.sigma())
+        return lambertw(w * exp(-0.5 / s**2) / s**2)
 
     def rough_tail(self, x: float) -> float:
         """Return about log E(L - x)_+ = log(P(Z > z - 1/s) - x P(Z > z)), in doubles, z where L is x."""
@@ -194,19 +188,13 @@ class Lognormal(Summand):
         values = np.exp(np.minimum(z / s - 0.5 / s**2, _LARGEST_LOG))
         return h * np.exp(-z * z / 2.0) / sqrt(2.0 * pi), values
 
-    def deviation(self, c: arb) -> arb:
-        """Return the deviation of L where e^(-cL) is a density: L^k makes the normal variable larger by k/s."""
-        raised = (1 / self.sigma() ** 2).exp()
-        mass, first, second = (self.phi(acb(c * raised**k), _ROUGH_BITS).real for k in range(3))
-        return ((raised * second).min(raised) / mass - (first / mass) ** 2).max(arb(0)).sqrt().upper()
-
-    def beyond(self, u: arb) -> arb:
-        """Return the least e^(s^2 a^2/2) phi(u sin a) over some angles a."""
-        s, least = self.sigma(), arb(1)
-        for size in _TURNS:
-            turn = (arb(size) / s).min(arb.pi() / 2)
-            least = least.min((s * s * turn * turn / 2).exp() * self.phi(acb(u * turn.sin()), _ROUGH_BITS).real)
-        return least.upper()
+    def beyond(self, c: arb, u: arb, bits: float) -> arb:
+        """Return e^(s^2 a^2/2) phi(c cos a + u sin a), for the angle a of the saddle point of phi(c + iu)."""
+        s = self.sigma()
+        angle = float(acb(c, u).arg().lower())
+        turn = arb(min(self._saddle(complex(float(c), float(u))).imag, angle * (1.0 - 1e-9)))
+        inner = self.phi(acb(c * turn.cos() + u * turn.sin()), bits).real
+        return ((s * s * turn * turn / 2).exp() * inner).upper()
 
     def above(self, x: arb, power: int) -> arb:
         """Return E[L^k; L > x] for a power k and x >= 0."""
@@ -275,13 +263,10 @@ class Plan:
 
     def frequencies(self, summand: Summand, n: int) -> float:
         """Return about how many frequencies the line takes, in doubles."""
-        enough = (self.log_accuracy - self.tilt * self.largest) / n
-        found = 1.0
-        while summand.rough_modulus(complex(self.tilt, self.step * found)) > exp(enough - 2.0 * log(self.step * found) / n):
-            found *= 1.1
-            if found > _MOST_COUNTED:
-                break
-        return found
+        u = self.step * _COUNTS
+        logs = n * (float(summand.rough(np.array([self.tilt]))[0]) + summand.rough_decay(self.tilt, u))
+        small = logs - 2.0 * np.log(u) < self.log_accuracy - self.tilt * self.largest
+        return float(_COUNTS[small.argmax()]) if small.any() else inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,18 +295,20 @@ class Line:
             values: list[acb] = []
             target = (arb(plan.log_accuracy) - c * arb(plan.largest)).exp() / step
             following, rest, ahead = 1, None, int(_LONGER * plan.frequencies(summand, n)) + _CHUNK
+            enough = _ROUGH_BITS - float(target.log()) / (n * log(2.0))
             while rest is None:
                 if len(values) > most:
                     told = Problem(f"more than {most} frequencies are needed")
                     raise PrecisionError("noise", told, "take a larger gap")
-                for k, phi in enumerate(summand.along(c, step, len(values), min(ahead, most + 1), plan.bits), len(values)):
+                start = len(values)
+                for k, phi in enumerate(summand.along(c, step, start, min(ahead, most + 1), plan.bits), start):
                     w = acb(c, step * k)
                     values.append(_power(phi, n) / (w * w))
-                    if len(values) >= following and abs(values[-1]) < target:
-                        rest = _rest(summand, n, c, step, len(values), target)
-                        following = ceil(_LONGER * len(values))
-                        if rest is not None:
+                    if k + 1 >= following and abs(values[-1]) < target:
+                        rest = _rest(summand, n, c, step, k + 1, enough)
+                        if rest <= target:
                             break
+                        rest, following = None, ceil(_LONGER * k)
                 ahead = len(values) // 4 + _CHUNK
             further = arb(plan.further)
             return Line(summand, n, plan, tuple(values), rest, n * summand.phi(acb(further), plan.bits).real.log())
@@ -377,50 +364,10 @@ def _from_zero_to(bound: arb) -> arb:
     return half + half.upper() * arb(0, 1)
 
 
-def _rest(summand: Summand, n: int, c: arb, step: arb, first: int, target: arb) -> arb | None:
-    """Return a bound on the sum of |phi^n/w^2| over the frequencies from ``first`` on; None if it is above the target.
-
-    Blocks of frequencies are bounded from their middles, as those of kernels are (docs/proofs/kernel_sandwich.md); all
-    beyond some frequency by its modulus alone.
-    """
-    with at_precision(_ROUGH_BITS):
-        mass = summand.phi(acb(c), _ROUGH_BITS).real
-        deviation = summand.deviation(c)
-        total = arb(0)
-        for k in count():
-            if k % _BETWEEN == 0:
-                weight = (arb(1) / (first * first) + arb(1) / first) / (step * step)
-                tail = weight * summand.beyond(step * first) ** n
-                if total + tail <= target:
-                    return (total + tail).upper()
-            last, cost = _block(summand, n, c, step, first, mass, deviation, _SHARE * target)
-            total += cost
-            if not total <= target:
-                return None
-            first = last + 1
-    raise AssertionError
-
-
-def _block(
-    summand: Summand, n: int, c: arb, step: arb, first: int, mass: arb, deviation: arb, allowance: arb
-) -> tuple[int, arb]:
-    """Return the last index of a block and a bound on the sum of |phi^n/w^2| over it."""
-
-    def distance(u: arb) -> arb:
-        modulus = abs(summand.phi(acb(c, u), _ROUGH_BITS)) / mass
-        return (1 - modulus * modulus).lower().max(arb(0)).sqrt()
-
-    u = step * first
-    reach = float(_HALF_DISTANCE * distance(u) / deviation)
-    last = first + max(int(2.0 * reach / float(step)), 0)
-    while True:
-        half = step * (last - first) / 2
-        apart = (distance(u + half) - deviation * half).lower().max(arb(0))
-        bound = (mass * (1 - apart * apart).max(arb(0)).sqrt()) ** n
-        cost = (last - first + 1) * bound / (u * u)
-        if last == first or cost <= allowance:
-            return last, cost.upper()
-        last = (first + last) // 2
+def _rest(summand: Summand, n: int, c: arb, step: arb, first: int, bits: float) -> arb:
+    """Return a bound on the sum of |phi^n/w^2| over the frequencies from ``first`` on."""
+    weight = (arb(1) / (first * first) + arb(1) / first) / (step * step)
+    return (weight * summand.beyond(c, step * first, bits) ** n).upper()
 
 
 # ---------------------------------------------------------- Moments of a sum of lognormal variables, as of Renyi orders
