@@ -64,7 +64,7 @@ from symamp.randomizers.noise.density_mechanism import DensityMechanism
 from symamp.settings.participation import Participation, participation
 from symamp.settings.users_who_differ import HeterogeneousUsers, heterogeneous
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "PCKVGRR",
