@@ -54,6 +54,7 @@ from symamp.literature.compare import Comparison, compare
 from symamp.questions.answer import Answer
 from symamp.questions.curve import Curve
 from symamp.questions.inverse import Candidate, Inverse, Ranking, choose, largest_eps0, least_n
+from symamp.questions.methods import Methods, methods
 from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
 from symamp.questions.profile import delta, epsilon
 from symamp.questions.sweep import Sweep, curve, sweep
@@ -64,7 +65,7 @@ from symamp.randomizers.noise.density_mechanism import DensityMechanism
 from symamp.settings.participation import Participation, participation
 from symamp.settings.users_who_differ import HeterogeneousUsers, heterogeneous
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "PCKVGRR",
@@ -98,6 +99,7 @@ __all__ = [
     "Laplace",
     "LocalHashing",
     "Logistic",
+    "Methods",
     "OneBitMean",
     "Parameter",
     "Participation",
@@ -140,6 +142,7 @@ __all__ = [
     "load_mechanism",
     "mechanism_from_json",
     "method_check",
+    "methods",
     "parallel",
     "participation",
     "pld_accountant",

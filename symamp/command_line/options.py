@@ -19,6 +19,7 @@ from symamp.errors import ArgumentError, FormatError, Problem, SymampError
 from symamp.formulas.parameter import Parameter
 from symamp.numbers.limits import EFFORTS
 from symamp.numbers.reading import users
+from symamp.questions.methods import methods
 from symamp.randomizers.catalogue import by_name, named
 from symamp.randomizers.files.load import load_mechanism
 from symamp.randomizers.mechanism import Mechanism
@@ -152,7 +153,9 @@ effort = click.option(
     shell_complete=starting(EFFORTS),
     help=f"How long searches may go on: {', '.join(EFFORTS)}.",
 )
-method = click.option("--method", metavar="NAME", shell_complete=starting(BOUNDS), help=f"One of {', '.join(BOUNDS)}.")
+method = click.option(
+    "--method", metavar="NAME", shell_complete=starting(BOUNDS), help="A bound of the list below; else the least."
+)
 neighbours = click.option(
     "--neighbours",
     default="all",
@@ -274,6 +277,14 @@ class MechanismCommand(click.Command):
         )
         epilog = f"MECHANISM is one of {', '.join(NAMES)}; with its name, --help shows its parameters."
         super().__init__(name, params=[what, file, *params], epilog=epilog, **kwargs)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options and, for a command that takes one, the methods in groups."""
+        super().format_options(ctx, formatter)
+        if "method" in {p.name for p in self.params}:
+            for group, bounds in methods().groups.items():
+                with formatter.section(f"Methods, {group}"):
+                    formatter.write_dl([(bound.name, bound.summary) for bound in bounds])
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options of the command and those of the mechanism that was named."""
