@@ -57,6 +57,7 @@ from symamp.questions.inverse import Candidate, Inverse, Ranking, choose, larges
 from symamp.questions.methods import Methods, methods
 from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
 from symamp.questions.profile import delta, epsilon
+from symamp.questions.sampler_audit import InputAudit, SamplerAudit, audit_sampler
 from symamp.questions.sweep import Sweep, curve, sweep
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
 from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
@@ -95,6 +96,7 @@ __all__ = [
     "HadamardResponse",
     "Harmony",
     "HeterogeneousUsers",
+    "InputAudit",
     "Inverse",
     "Laplace",
     "LocalHashing",
@@ -113,6 +115,7 @@ __all__ = [
     "RandomizedResponse",
     "Ranking",
     "RenyiCurve",
+    "SamplerAudit",
     "SamplingRappor",
     "SquareWave",
     "Staircase",
@@ -123,6 +126,7 @@ __all__ = [
     "TradeOff",
     "UnaryEncoding",
     "Wheel",
+    "audit_sampler",
     "choose",
     "compare",
     "compose",
