@@ -7,6 +7,8 @@ from symamp.accounting.privacy_profile import (
     GivenProfile,
     Profile,
     compose,
+    delta,
+    epsilon,
     from_privacy_profile,
     pld_accountant,
     profile,
@@ -56,7 +58,6 @@ from symamp.questions.curve import Curve
 from symamp.questions.inverse import Candidate, Inverse, Ranking, choose, largest_eps0, least_n
 from symamp.questions.methods import Methods, methods
 from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
-from symamp.questions.profile import delta, epsilon
 from symamp.questions.sampler_audit import InputAudit, SamplerAudit, audit_sampler
 from symamp.questions.sweep import Sweep, curve, sweep
 from symamp.randomizers.combined import joint, parallel, poisson_subsample

@@ -28,7 +28,13 @@ _SHRINK = 1e-9
 
 @dataclass(frozen=True)
 class InputAudit:
-    """The reports for one input: a bound on the p-value, and the message whose count is furthest off."""
+    """The reports for one input: a bound on the p-value, and the message whose count is furthest off.
+
+    >>> import symamp as sa
+    >>> rr = sa.RandomizedResponse(k=3, eps0=1)
+    >>> [found.name for found in sa.audit_sampler(rr.randomize, rr, reports=1000).inputs]
+    ['x0', 'x1']
+    """
 
     name: str
     p_value: float
@@ -43,6 +49,12 @@ class SamplerAudit:
 
     ``p_value`` is an upper bound, over all inputs that were tried; ``budget`` a lower bound on the local budget, shown
     by the probabilities of the messages ``event`` on the two inputs of ``pair``; ``claimed`` is the mechanism's.
+
+    >>> import symamp as sa
+    >>> rr = sa.RandomizedResponse(k=2, eps0=1)
+    >>> found = sa.audit_sampler(rr.randomize, rr, reports=1000)
+    >>> found.is_consistent, found.claimed, found.event in (("x0",), ("x1",))
+    (True, 1.0, True)
     """
 
     mechanism: str
