@@ -16,7 +16,7 @@ from flint import arb
 
 from symamp.laws.law import Floats, total
 from symamp.numbers.surroundings import at_precision
-from symamp.sums.one_sided import Summand
+from symamp.sums.kernels.one_sided import Summand
 
 # What is tuned. Every choice gives a bound; these trade time against width.
 _BITS = 160
