@@ -14,6 +14,7 @@ from symamp.accounting.privacy_profile import (
     profile,
 )
 from symamp.accounting.renyi import RenyiCurve
+from symamp.accounting.several_reports import SeveralReports, several_reports
 from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.decomposition import Decomposition
@@ -115,6 +116,7 @@ __all__ = [
     "Ranking",
     "RenyiCurve",
     "SamplingRappor",
+    "SeveralReports",
     "SquareWave",
     "Staircase",
     "SubsetExponential",
@@ -149,6 +151,7 @@ __all__ = [
     "pld_accountant",
     "poisson_subsample",
     "profile",
+    "several_reports",
     "sum_law",
     "sweep",
     "training",
