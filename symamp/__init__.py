@@ -59,6 +59,7 @@ from symamp.questions.curve import Curve
 from symamp.questions.inverse import Candidate, Inverse, Ranking, choose, largest_eps0, least_n
 from symamp.questions.methods import Methods, methods
 from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
+from symamp.questions.sampler_audit import InputAudit, SamplerAudit, audit_sampler
 from symamp.questions.sweep import Sweep, curve, sweep
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
 from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
@@ -97,6 +98,7 @@ __all__ = [
     "HadamardResponse",
     "Harmony",
     "HeterogeneousUsers",
+    "InputAudit",
     "Inverse",
     "Laplace",
     "LocalHashing",
@@ -115,6 +117,7 @@ __all__ = [
     "RandomizedResponse",
     "Ranking",
     "RenyiCurve",
+    "SamplerAudit",
     "SamplingRappor",
     "SeveralReports",
     "SquareWave",
@@ -126,6 +129,7 @@ __all__ = [
     "TradeOff",
     "UnaryEncoding",
     "Wheel",
+    "audit_sampler",
     "choose",
     "compare",
     "compose",

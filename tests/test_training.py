@@ -13,7 +13,7 @@ import symamp as sa
 from symamp.errors import ArgumentError, FormatError, SupportMismatchError
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
-from symamp.sums.one_sided import Lognormal
+from symamp.sums.kernels.one_sided import Lognormal
 from symamp.training.rounds import Allocation
 from tests.oracle import training as oracle
 

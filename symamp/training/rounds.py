@@ -30,7 +30,7 @@ from symamp.settings.rounds import Rounds
 from symamp.sums.density import enclose_smooth
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
-from symamp.sums.one_sided import MOST_FREQUENCIES, Line, Plan
+from symamp.sums.kernels.one_sided import MOST_FREQUENCIES, Line, Plan
 from symamp.training.steps import WITH_WITHOUT, AnyLaw, Shifts, Step
 
 # What is tuned: how close values are taken, against time. Every value is enclosed whatever these are.
