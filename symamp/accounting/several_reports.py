@@ -69,10 +69,9 @@ class SeveralReports:
     """What is told by several reports of each of n users: made by ``symamp.several_reports``.
 
     >>> import symamp as sa
-    >>> coin = sa.RandomizedResponse(k=2, eps0=1)
-    >>> both = sa.several_reports(coin, n=1000, reports=2).epsilon("1e-6", gap=1e-2)
-    >>> 0.18117 < both.lower < 0.18118 < both.upper < 0.1825
-    True
+    >>> krr = sa.RandomizedResponse(k=10, eps0=1)
+    >>> print(sa.several_reports(krr, n=10**4, reports=2).epsilon("1e-6", gap=1e-2))
+    epsilon in [0.033809..., 0.033812...]  (delta = 1e-6; several_reports(...))
     """
 
     mechanism: Any
