@@ -92,8 +92,8 @@ class CoordinateSums:
 
     >>> import symamp as sa
     >>> oue = sa.UnaryEncoding.oue(D=4, eps0=1)
-    >>> seen = sa.profile(oue, n=6, view="coordinates").delta("1/2", gap=0.1)
-    >>> 0 < seen.lower < seen.upper < sa.delta(oue, n=6, eps="1/2").lower
+    >>> seen = sa.profile(oue, n=10, view="coordinates").delta("1/2", gap=0.1)
+    >>> 0 < seen.lower < seen.upper < sa.delta(oue, n=10, eps="1/2").lower
     True
     """
 
