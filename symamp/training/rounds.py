@@ -15,7 +15,7 @@ from flint import acb, arb, fmpq
 
 from symamp.accounting.round import DirectedRound, deviation_of
 from symamp.decompositions.to_law import number
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.density import SmoothLaw
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
@@ -31,7 +31,7 @@ from symamp.sums.density import enclose_smooth
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
 from symamp.sums.kernels.one_jump import stop_loss_of_jumps
-from symamp.sums.kernels.one_sided import MOST_FREQUENCIES, Line, Plan
+from symamp.sums.kernels.one_sided import Line, Plan
 from symamp.training.steps import WITH_WITHOUT, AnyLaw, Shifts, Step
 
 # What is tuned: how close values are taken, against time. Every value is enclosed whatever these are.
@@ -41,8 +41,9 @@ _LEAST_LOG, _GRAIN = -30.0, 40.0
 """The first guess of a delta that is asked for, and to how much laws of cells are shared."""
 _ROOM, _LARGER = 1.02, 1.1
 """How much farther than an estimate of eps a line of frequencies reaches, and the next one where that fails."""
-_ROUGHER, _SURE = (0.0, 8.0, 16.0), 0.8
-"""By how much larger errors are tried where frequencies are too many, and for what part of the most a line is begun."""
+_ROUGHER, _LEAST_LOG_OF_LAWS = (0.0, 8.0, 16.0), -300.0
+"""By how much larger errors are tried where frequencies are too many; and below which logarithm laws of cells, which
+would take minutes, are not asked."""
 _CELLS, _STATISTIC_BITS = 600, 256
 """Cells of the largest of batch sums, and bits of laws of statistics."""
 _FIRST_EPS, _HALVINGS = 1e-4, 6
@@ -52,6 +53,8 @@ _WIDTH, _WIDTH_OF_LAWS, _BITS = 1e-11, 1e-3, 192
 """The least relative width of enclosures, that of laws of cells, and bits of comparisons."""
 _SHARP, _SHARP_ENOUGH = 1e-11, 1e-3
 """Relative widths of what one jump says at which no line is looked for, and at which no laws of cells are."""
+_MANY_JUMPS = (2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500)
+"""Numbers of large summands by which an estimate of rare losses is made."""
 _LEAST_GUESS = 1e-12
 """A root is looked for from here up, or is 0."""
 
@@ -261,7 +264,11 @@ class Allocation(OneEpoch):
         ---------
         They enclose D_E of the pair. Proof: docs/proofs/random_allocation.md.
         """
-        return (self._sharply(level, log_least) if self._has_line else None) or self._by_laws(level, log_least)
+        found = self._sharply(level, log_least) if self._has_line else None
+        if found is None and self._has_line and log_least < _LEAST_LOG_OF_LAWS:
+            told = Problem(f"about {log_least / log(10.0):.0f} digits of so few steps take too many frequencies")
+            raise PrecisionError("delta", told, "take a larger delta, or a larger eps, or more steps")
+        return found or self._by_laws(level, log_least)
 
     def _sharply(self, level: Level, log_least: float) -> tuple[arb, arb] | None:
         low, high = (arb(0), arb("+inf")) if self.swapped else self._by_one_jump(level)
@@ -329,7 +336,14 @@ class Allocation(OneEpoch):
             x = t * expm1(eps)
             z = x / sigma if sigma > 0.0 else inf
             normal = log(sigma) - z * z / 2.0 - log1p(z * z) if z < 1e150 else -inf
-            return float(np.logaddexp(normal, log(t) + summand.rough_tail(1.0 + x))) - log(t)
+            found = np.logaddexp(normal, log(t) + summand.rough_tail(1.0 + x))
+            for j in _MANY_JUMPS:  # so many summands are above their share: by the large deviations of their number
+                p = exp(summand.rough_above(1.0 + x / j)) if j <= t else 1.0
+                if p < j / (4.0 * t):
+                    share, log_p = j / t, summand.rough_above(1.0 + x / j)
+                    other = (1.0 - share) * (log1p(-share) - log1p(-p)) if share < 1.0 else 0.0
+                    found = np.logaddexp(found, log(1.0 + x) - t * (share * (log(share) - log_p) + other))
+            return float(found) - log(t)
 
         high = 1e-3
         while log_value(high) > log_delta and high < LARGEST_EPS:
@@ -623,7 +637,7 @@ def line_for(step: Step, t: int, largest: float, log_accuracy: float) -> Line | 
     found = None
     for rougher in _ROUGHER:
         plan = Plan.of(summand, t, largest * (1.0 + 1e-9), log_accuracy + rougher)
-        if plan.frequencies(summand, t) < _SURE * MOST_FREQUENCIES:
+        if plan.is_affordable(summand, t):
             with suppress(PrecisionError):
                 found = Line.of(summand, t, plan)
                 break
