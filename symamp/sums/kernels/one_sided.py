@@ -65,6 +65,9 @@ class Summand(Hashable, Protocol):
     def rough_above(self, x: float) -> float:
         """Return about log P(L > x), in doubles."""
 
+    def turn(self, c: arb, u: arb) -> float:
+        """Return the angle with which ``beyond`` turns the contour."""
+
     def above(self, x: arb, power: int) -> arb:
         """Return E[L^k; L > x] for a power k and x >= 0."""
 
@@ -210,8 +213,7 @@ class Lognormal:
 
     def beyond(self, c: arb, u: arb, bits: float) -> arb:
         """Return e^(s^2 a^2/2) phi(c cos a + u sin a), for the angle a of the saddle point of phi(c + iu)."""
-        angle = float(acb(c, u).arg().lower())
-        turn = min(float(self._saddle(complex(float(c), float(u))).imag), angle * (1.0 - 1e-9))
+        turn = self.turn(c, u)
         with at_precision(_ROUGH_BITS):
             grown = float(self.sigma()) ** 2 * turn * turn / 2.0
         bits += grown / log(2.0)
@@ -219,6 +221,11 @@ class Lognormal:
             s, a = self.sigma(), arb(turn)
             inner = self.phi(acb(c * a.cos() + u * a.sin()), bits).real
             return ((s * s * a * a / 2).exp() * inner).upper()
+
+    def turn(self, c: arb, u: arb) -> float:
+        """Return about the angle of the saddle point of phi(c + iu), at most that of c + iu."""
+        angle = float(acb(c, u).arg().lower()) * (1.0 - 1e-9)
+        return min(float(self._saddle(complex(float(c), float(u))).imag), angle)
 
     def above(self, x: arb, power: int) -> arb:
         """Return E[L^k; L > x] for a power k and x >= 0."""
@@ -341,6 +348,14 @@ class Line:
                 ahead = len(values) // 4 + _CHUNK
             further = arb(plan.further)
             return Line(summand, n, plan, tuple(values), rest, n * summand.phi(acb(further), plan.bits).real.log())
+
+    @property
+    def shown(self) -> dict[str, str | int | float]:
+        """What a certificate says of the line."""
+        with at_precision(_ROUGH_BITS):
+            turn = self.summand.turn(arb(self.plan.tilt), arb(self.plan.step) * len(self.values))
+        about = {"tilt": self.plan.tilt, "step": self.plan.step, "further": self.plan.further, "turn": turn}
+        return {"kind": "line", "precision": self.plan.bits + 32, "count": len(self.values), **about}
 
     def stop_loss(self, k: arb) -> arb:
         """Return a ball around E(K - T)_+."""
