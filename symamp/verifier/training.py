@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import ceil, log, pi, sqrt
 from typing import Any
 
-from flint import acb, acb_mat, arb
+from flint import acb, acb_mat, arb, fmpq
 
 from .check import MOST_PRECISION, Check, Number, working
 from .claims import between, given, quoted, require_order
@@ -73,15 +73,15 @@ def _divergence(check: Check, data: Any, plan: Any, name: str, end: str) -> tupl
     require(plan["kind"] in ("line", "jump"), f"{name}: another kind of evidence")
     require(64 <= plan["precision"] <= MOST_PRECISION, f"{name}: a precision out of range")
     with working(plan["precision"]):
-        s = arb(check.fraction(data["training"]["sigma"]))
+        sigma = check.fraction(data["training"]["sigma"])
         eps = arb(check.number(claim["eps"] if "eps" in claim else claim[end]))
         e = eps.exp()
         if plan["kind"] == "jump":
             require(name == "remove", f"{name}: no evidence of this order")
-            low, high = _by_jump(check, s, t, t * e, plan)
+            low, high = _by_jump(check, arb(sigma), t, t * e, plan)
         else:
             k = t * e if name == "remove" else t / e
-            low, high = _by_line(check, s, t, k, plan)
+            low, high = _by_line(check, sigma, t, k, plan)
             if name == "remove":
                 low, high = low + t - k, high + t - k
             else:
@@ -92,20 +92,20 @@ def _divergence(check: Check, data: Any, plan: Any, name: str, end: str) -> tupl
 # ------------------------------------------------------------------------------------------------ A line of frequencies
 
 
-def _by_line(check: Check, s: arb, t: int, k: arb, plan: Any) -> tuple[arb, arb]:
+def _by_line(check: Check, sigma: fmpq, t: int, k: arb, plan: Any) -> tuple[arb, arb]:
     """Return ends of E(K - T)_+ (section 2 of the proof)."""
     c, step, further, turn = (arb(check.fraction(plan[x])) for x in ("tilt", "step", "further", "turn"))
-    count, bits = plan["count"], plan["precision"]
+    s, count, bits = arb(sigma), plan["count"], plan["precision"]
     require(c > 0 and step > 0 and further > c and 0 < count <= _MOST_COUNT, "line: a number out of range")
     u = step * count
     require(turn >= 0 and turn <= acb(c, u).arg(), "line: a turn out of range", "invalid")
-    values = _transforms(check, s, c, step, count, bits)
+    values = _transforms(check, sigma, c, step, count, bits)
     total, x = acb(0), acb(0, step * k).exp()
     powers = _powers(x, count)
     for j, (phi, power) in enumerate(zip(values, powers, strict=True)):
         w = acb(c, step * j)
         total += phi**t / (w * w) * power * (1 if j else acb(1) / 2)
-    (far,) = _transforms(check, s, c * turn.cos() + u * turn.sin(), arb(0), 1, bits)
+    (far,) = _transforms(check, sigma, (c * turn.cos() + u * turn.sin()).lower(), arb(0), 1, bits)
     bound = ((s * s * turn * turn / 2).exp() * far.real).upper()
     rest = bound**t * (arb(1) / count**2 + arb(1) / count) / (step * step)
     window = 2 * arb.pi() / step
@@ -113,16 +113,16 @@ def _by_line(check: Check, s: arb, t: int, k: arb, plan: Any) -> tuple[arb, arb]
     middle = scale * 2 * total.real - ((k - t) + window / (1 - q)) * q / (1 - q)
     folded = t * q / (1 - q)
     if not window >= k:
-        (other,) = _transforms(check, s, further, arb(0), 1, bits)
+        (other,) = _transforms(check, sigma, further, arb(0), 1, bits)
         folded += (further * k - 1).exp() * other.real**t / further / ((further - c) * window).expm1()
     apart = 2 * scale * rest
     return (middle - apart - folded).lower(), (middle + apart).upper()
 
 
-def _transforms(check: Check, s: arb, c: arb, step: arb, count: int, bits: int) -> list[acb]:
+def _transforms(check: Check, sigma: fmpq, c: arb, step: arb, count: int, bits: int) -> list[acb]:
     """Return phi(c + i j step) for j < count: the turned trapezoidal rule (section 3), as a product of matrices."""
     wanted = bits * log(2.0)
-    a = min(sqrt(2.0 * wanted), 0.78 * float(s.lower()))
+    a = min(sqrt(2.0 * wanted), 0.78 * float(arb(sigma)))
     h = 2.0 * pi * a / (wanted + 2.5 * a * a + 2.0)
     reach = ceil(sqrt(2.0 * wanted + a * a) / h) + 1
     rows = ceil(sqrt(count))
@@ -130,6 +130,7 @@ def _transforms(check: Check, s: arb, c: arb, step: arb, count: int, bits: int) 
     require(good, f"too large: more than {_MOST_TERMS} bits of terms")
     check.spend(2 * reach * rows // 100)
     with working(bits + int(1.5 * a * a) + 64):
+        s = arb(sigma)  # at this precision: turning enlarges what numbers are off by
         tau = arb(a) / s
         back = acb(0, -tau).exp()
         first, hops = [], []
