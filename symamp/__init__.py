@@ -14,6 +14,7 @@ from symamp.accounting.privacy_profile import (
     profile,
 )
 from symamp.accounting.renyi import RenyiCurve
+from symamp.accounting.several_reports import SeveralReports, several_reports
 from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.decomposition import Decomposition
@@ -118,6 +119,7 @@ __all__ = [
     "RenyiCurve",
     "SamplerAudit",
     "SamplingRappor",
+    "SeveralReports",
     "SquareWave",
     "Staircase",
     "SubsetExponential",
@@ -153,6 +155,7 @@ __all__ = [
     "pld_accountant",
     "poisson_subsample",
     "profile",
+    "several_reports",
     "sum_law",
     "sweep",
     "training",

@@ -17,7 +17,7 @@ from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
 from symamp.settings.question import Query
 from symamp.settings.rounds import Rounds
-from symamp.sums.tilted import Plan
+from symamp.sums.kernels.tilted import Plan
 
 # ---------------------------------------------------- What proves one end of a bracket about many rounds, as plain data
 

@@ -27,7 +27,7 @@ from symamp.sums.coordinate_sums import Held, Range
 from symamp.sums.divergence import LATTICE, Settings
 from symamp.sums.envelope import envelope_law
 from symamp.sums.few_messages import FewMessagesEvidence
-from symamp.sums.tilted import Plan
+from symamp.sums.kernels.tilted import Plan
 from symamp.sums.two_messages import CountPlan, CountsEvidence
 
 _WIDER_WINDOWS = 10.0

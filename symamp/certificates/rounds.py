@@ -21,7 +21,7 @@ from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import rational_of
 from symamp.settings.question import Query, Question
-from symamp.sums.tilted import Plan
+from symamp.sums.kernels.tilted import Plan
 from symamp.verifier import verify
 
 _BITS_OF_POINTS = MORE_BITS[1]

@@ -14,7 +14,7 @@ from flint import acb, arb
 from symamp.laws.law import Floats, Level, Number, total
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Enclosure, Settings, starting_precision
-from symamp.sums.kernel_balls import power
+from symamp.sums.kernels.balls import power
 
 # ---------------------------------------- From what an evaluation of two-message reports can be repeated: plain numbers
 
