@@ -7,11 +7,14 @@ from symamp.accounting.privacy_profile import (
     GivenProfile,
     Profile,
     compose,
+    delta,
+    epsilon,
     from_privacy_profile,
     pld_accountant,
     profile,
 )
 from symamp.accounting.renyi import RenyiCurve
+from symamp.accounting.several_reports import SeveralReports, several_reports
 from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.decomposition import Decomposition
@@ -54,8 +57,9 @@ from symamp.literature.compare import Comparison, compare
 from symamp.questions.answer import Answer
 from symamp.questions.curve import Curve
 from symamp.questions.inverse import Candidate, Inverse, Ranking, choose, largest_eps0, least_n
+from symamp.questions.methods import Methods, methods
 from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
-from symamp.questions.profile import delta, epsilon
+from symamp.questions.sampler_audit import InputAudit, SamplerAudit, audit_sampler
 from symamp.questions.sweep import Sweep, curve, sweep
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
 from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
@@ -64,7 +68,7 @@ from symamp.randomizers.noise.density_mechanism import DensityMechanism
 from symamp.settings.participation import Participation, participation
 from symamp.settings.users_who_differ import HeterogeneousUsers, heterogeneous
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "PCKVGRR",
@@ -94,10 +98,12 @@ __all__ = [
     "HadamardResponse",
     "Harmony",
     "HeterogeneousUsers",
+    "InputAudit",
     "Inverse",
     "Laplace",
     "LocalHashing",
     "Logistic",
+    "Methods",
     "OneBitMean",
     "Parameter",
     "Participation",
@@ -111,7 +117,9 @@ __all__ = [
     "RandomizedResponse",
     "Ranking",
     "RenyiCurve",
+    "SamplerAudit",
     "SamplingRappor",
+    "SeveralReports",
     "SquareWave",
     "Staircase",
     "SubsetExponential",
@@ -121,6 +129,7 @@ __all__ = [
     "TradeOff",
     "UnaryEncoding",
     "Wheel",
+    "audit_sampler",
     "choose",
     "compare",
     "compose",
@@ -140,11 +149,13 @@ __all__ = [
     "load_mechanism",
     "mechanism_from_json",
     "method_check",
+    "methods",
     "parallel",
     "participation",
     "pld_accountant",
     "poisson_subsample",
     "profile",
+    "several_reports",
     "sum_law",
     "sweep",
     "training",

@@ -70,9 +70,9 @@ def compare(
 
 
 def _print(table: Comparison) -> None:
-    print_line(f"{table.truth.subject}: {table.truth}")
+    print_line(f"{table.truth.subject}, certified: {table.truth}")
     width = max(len(row.name) for row in table.rows)
-    print_line(f"{'name':<{width}} {table.truth.quantity:>14} {'ratio':>10}  verdict (conditions) source")
+    print_line(f"{'bound':<{width}} {table.truth.quantity:>14} {'/ upper':>10}  verdict (conditions) source")
     for row in table.rows:
         told = " ".join(f"({text})" for text in (row.conditions, row.note) if text)
         print_line(

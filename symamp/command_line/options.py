@@ -13,12 +13,14 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from symamp.accounting.coordinates import MESSAGES, VIEWS
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, FormatError, Problem, SymampError
 from symamp.formulas.parameter import Parameter
 from symamp.numbers.limits import EFFORTS
 from symamp.numbers.reading import users
+from symamp.questions.methods import methods
 from symamp.randomizers.catalogue import by_name, named
 from symamp.randomizers.files.load import load_mechanism
 from symamp.randomizers.mechanism import Mechanism
@@ -108,8 +110,10 @@ def read_participation(words: str | dict[str, Any] | None) -> Participation | No
     return made_participation(**given)
 
 
-def read_gap(word: str, least: str = "1e-12") -> float:
-    """Return the number that --gap is, in or out of its range, which begins at ``least``."""
+def read_gap(word: str | None, least: str = "1e-12") -> float:
+    """Return the number that --gap is, in or out of its range, which begins at ``least``; 1e-6 where there is none."""
+    if word is None:
+        return 1e-6
     try:
         return float(word)
     except ValueError:
@@ -144,7 +148,14 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON o
 certificate = click.option(
     "--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`; - prints it."
 )
-gap = click.option("--gap", default="1e-6", metavar="NUMBER", help="Relative width in delta to aim at.")
+gap = click.option("--gap", metavar="NUMBER", help="Relative width in delta to aim at, 1e-6 if it is not given.")
+view = click.option(
+    "--view",
+    default=MESSAGES,
+    metavar="WORD",
+    shell_complete=lambda *words: starting(VIEWS)(*words),
+    help="What is seen of the messages: each whole, or their coordinates, each shuffled or summed by itself.",
+)
 effort = click.option(
     "--effort",
     default="default",
@@ -152,7 +163,9 @@ effort = click.option(
     shell_complete=starting(EFFORTS),
     help=f"How long searches may go on: {', '.join(EFFORTS)}.",
 )
-method = click.option("--method", metavar="NAME", shell_complete=starting(BOUNDS), help=f"One of {', '.join(BOUNDS)}.")
+method = click.option(
+    "--method", metavar="NAME", shell_complete=starting(BOUNDS), help="A bound of the list below; else the least."
+)
 neighbours = click.option(
     "--neighbours",
     default="all",
@@ -274,6 +287,14 @@ class MechanismCommand(click.Command):
         )
         epilog = f"MECHANISM is one of {', '.join(NAMES)}; with its name, --help shows its parameters."
         super().__init__(name, params=[what, file, *params], epilog=epilog, **kwargs)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options and, for a command that takes one, the methods in groups."""
+        super().format_options(ctx, formatter)
+        if "method" in {p.name for p in self.params}:
+            for group, bounds in methods().groups.items():
+                with formatter.section(f"Methods, {group}"):
+                    formatter.write_dl([(bound.name, bound.summary) for bound in bounds])
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options of the command and those of the mechanism that was named."""

@@ -24,8 +24,6 @@ from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import ShownAsTable, html_table
 from symamp.questions.profile import Profile
-from symamp.questions.profile import delta as delta_of
-from symamp.questions.profile import epsilon as epsilon_of
 from symamp.questions.solve import epsilon_above
 from symamp.randomizers.finite import ALL
 from symamp.settings.participation import Participation
@@ -47,7 +45,7 @@ _UNDEFINED, _REFUTED, _UNMET = "undefined here", "refuted at this point", "outsi
 
 @dataclass(frozen=True)
 class Row:
-    """What one bound says at one question.
+    """What one bound says at one question; printed under the headings bound, value, "/ upper" (``ratio``), verdict.
 
     ``value`` is rounded up (down for a lower bound), None where the formula has none; ``ratio`` is to the certified
     upper bound. ``conditions`` lists those of the theorem, each met or not. ``refuted_here`` says that the conditions
@@ -153,13 +151,14 @@ class Comparison(ShownAsTable):
     def _repr_html_(self) -> str:
         asked = () if len(self) == 1 else self.columns[:3]
         shown = (*asked, "name", "value", "ratio", "verdict", "note", "source")
-        title = f"{self.truth.subject}: {self.truth}" if len(self) == 1 else f"{len(self)} questions"
+        title = f"{self.truth.subject}, certified: {self.truth}" if len(self) == 1 else f"{len(self)} questions"
         return html_table(title, shown, [[row[name] for name in shown] for row in self.to_dicts()])
 
     def __str__(self) -> str:
         lines = []
         for truth, rows in zip(self.truths, self.found, strict=True):
-            lines.append(f"{truth.subject}: {truth}")
+            lines.append(f"{truth.subject}, certified: {truth}")
+            lines.append(f"{'bound':<20} {truth.quantity:>12} {'/ upper':>9}  verdict")
             for row in rows:
                 value, ratio = ("-" if x is None else f"{x:.6g}" for x in (row.value, row.ratio))
                 note = f"  [{row.note}]" if row.note else ""
@@ -319,7 +318,8 @@ def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset
 
 
 def _crowd(crowd: HeterogeneousUsers, given: object, for_epsilon: bool, effort: str) -> Comparison:
-    truth = epsilon_of(crowd, delta=given, effort=effort) if for_epsilon else delta_of(crowd, eps=given, effort=effort)
+    profile = Profile(Question.of_users(crowd))
+    truth = (profile.epsilon if for_epsilon else profile.delta)(given, effort=effort)
     ratios = [s.local_ratio() for _, s in crowd.groups]
     widest: Subject = crowd.groups[maximum(ratios)][1]
     own = _row(f"{crowd.shuffled}_shuffled", Reading(truth.upper), ProofStatus.PROVED, truth.source, truth)

@@ -22,13 +22,13 @@ from symamp.decompositions.printing import axes_for
 from symamp.decompositions.to_law import log_above
 from symamp.errors import ArgumentError, ContradictionError, Problem, shown
 from symamp.formulas.order import sign
-from symamp.numbers.dyadic import decimal_end
+from symamp.numbers.dyadic import Dyadic, decimal_end
 from symamp.numbers.limits import Limits
 from symamp.numbers.optional import brentq
 from symamp.numbers.reading import LARGEST_N, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
-from symamp.questions.bracket import Interval, ShownAsTable, ShownAsText, cell, json_number, write_csv
+from symamp.questions.bracket import Interval, ShownAsTable, TwoEnds, cell, json_number, write_csv
 from symamp.questions.profile import Profile
 from symamp.questions.solve import Trial, log_miss, step_out
 from symamp.randomizers.mechanism import UTILITIES, variance_of
@@ -41,7 +41,7 @@ from symamp.sums.inversion import LARGEST_EPS
 
 
 @dataclass(frozen=True, repr=False)
-class Inverse(ShownAsText):
+class Inverse(TwoEnds):
     """A certified bracket of the largest eps0, or of the least n, at which (eps, delta)-privacy holds.
 
     ``quantity`` is "eps0" or "n". ``private`` and ``not_private`` are the two answers for delta that prove the ends:
@@ -79,6 +79,10 @@ class Inverse(ShownAsText):
     def safe(self) -> float:
         """The end at which the mechanism is proved to be private: the lower one for eps0, the upper one for n."""
         return self.lower if self.quantity == "eps0" else self.upper
+
+    def exact_ends(self) -> tuple[Dyadic, Dyadic]:
+        """Return both ends as they are known."""
+        return Dyadic.of_float(self.lower), Dyadic.of_float(self.upper)
 
     @property
     def gap(self) -> float:
