@@ -347,7 +347,7 @@ def interval_bound(subject: Subject) -> MaxOverPairs:
 
 def _no_smooth_noise(subject: Subject) -> str | None:
     noise = subject.noise
-    return "it is no noise on an interval" if noise is None else shape_of(noise).unsupported
+    return "here it is none on an interval" if noise is None else shape_of(noise).unsupported
 
 
 NOISE = Hypothesis(

@@ -93,20 +93,20 @@ class Shape:
     def unsupported(self) -> str | None:
         """Why the noise has no such bound, None if it has one."""
         if self._arcs[-1].end is not sp.oo:
-            return "its messages end somewhere: one of them may tell an input"
+            return "here its messages end somewhere: one of them may tell an input"
         if self.noise.local_ratio() is sp.oo:
-            return "its ratios are unbounded"
+            return "here its ratios are unbounded"
         if self.reach(_FARTHEST[0]) * self.float_rate > _FARTHEST[1]:
-            return "its tail does not fall exponentially"
+            return "here its tail does not fall exponentially"
         with at_precision(BITS):
             try:
                 joined = all(is_zero((a.density - b.density).subs(Z, b.start)) for a, b in pairwise(self._arcs))
             except SymampError:
                 joined = False
         if not joined:
-            return "its density is not known to be continuous"
+            return "here its density is not known to be continuous"
         is_concave = all(k.size >= 0.0 for k in self.kinks) and self.bends(self.reach(_FARTHEST[0])).are_known
-        return None if is_concave else "its density is not known to be log-concave"
+        return None if is_concave else "here its density is not known to be log-concave"
 
     @cached_property
     def rate(self) -> sp.Expr:
