@@ -51,9 +51,10 @@ from symamp.families import (
 )
 from symamp.formulas.parameter import Parameter
 from symamp.literature.compare import Comparison, compare
+from symamp.planning.inverse import Inverse, largest_eps0, least_n, most_rounds
+from symamp.planning.plan import Candidate, Plan, plan
 from symamp.questions.answer import Answer
 from symamp.questions.curve import Curve
-from symamp.questions.inverse import Candidate, Inverse, Ranking, choose, largest_eps0, least_n
 from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
 from symamp.questions.profile import delta, epsilon
 from symamp.questions.sweep import Sweep, curve, sweep
@@ -102,6 +103,7 @@ __all__ = [
     "Parameter",
     "Participation",
     "PiecewiseMechanism",
+    "Plan",
     "PlanarLaplace",
     "PrivKV",
     "PrivUnit",
@@ -109,7 +111,6 @@ __all__ = [
     "ProofStatus",
     "PureLDP",
     "RandomizedResponse",
-    "Ranking",
     "RenyiCurve",
     "SamplingRappor",
     "SquareWave",
@@ -121,7 +122,6 @@ __all__ = [
     "TradeOff",
     "UnaryEncoding",
     "Wheel",
-    "choose",
     "compare",
     "compose",
     "curve",
@@ -140,8 +140,10 @@ __all__ = [
     "load_mechanism",
     "mechanism_from_json",
     "method_check",
+    "most_rounds",
     "parallel",
     "participation",
+    "plan",
     "pld_accountant",
     "poisson_subsample",
     "profile",
