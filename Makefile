@@ -2,6 +2,8 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# The pip of Python 3.11 knows no dependency groups (PEP 735).
+GROUPS := "pip>=25.1"
 BASE := $(VENV)/.base
 DEV := $(VENV)/.dev
 OLDEST := .venv-oldest
@@ -61,10 +63,12 @@ $(BASE): pyproject.toml constraints.txt
 
 $(DEV): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) -e ".[dev]"
+	$(PIP) $(GROUPS)
+	$(PIP) -e . --group dev
 	touch $(BASE) $(DEV)
 
 $(OLDEST)/.test: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e ".[test]"
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check $(GROUPS)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e . --group test
 	touch $@

@@ -55,6 +55,7 @@ from symamp.planning.inverse import Inverse, largest_eps0, least_n, most_rounds
 from symamp.planning.plan import Candidate, Plan, plan
 from symamp.questions.answer import Answer
 from symamp.questions.curve import Curve
+from symamp.questions.methods import Methods, methods
 from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
 from symamp.questions.profile import delta, epsilon
 from symamp.questions.sweep import Sweep, curve, sweep
@@ -65,7 +66,7 @@ from symamp.randomizers.noise.density_mechanism import DensityMechanism
 from symamp.settings.participation import Participation, participation
 from symamp.settings.users_who_differ import HeterogeneousUsers, heterogeneous
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "PCKVGRR",
@@ -99,6 +100,7 @@ __all__ = [
     "Laplace",
     "LocalHashing",
     "Logistic",
+    "Methods",
     "OneBitMean",
     "Parameter",
     "Participation",
@@ -140,6 +142,7 @@ __all__ = [
     "load_mechanism",
     "mechanism_from_json",
     "method_check",
+    "methods",
     "most_rounds",
     "parallel",
     "participation",

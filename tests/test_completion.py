@@ -10,10 +10,12 @@ OF_MECHANISMS = """at blanket dataset degradation envelope inputs local_epsilon 
     parameters shuffle_index support_probabilities variation_ratio worst_pair"""
 OF_FAMILIES = f"{OF_MECHANISMS} source table values verify"
 OF_NOISE = """at degradation gamma local_epsilon mean_variance message_bits name parameters plot_distribution
-    plot_ratios ratio_distribution source support_probabilities values variation_ratio worst_pair"""
+    plot_ratios ratio_distribution source support_probabilities to_latex values variation_ratio
+    worst_pair"""
 OF_ANSWERS = """as_mpf bound certificate claimed conjectured covered dataset decimals digits digits_limited_by
     direction directions gap gap_limited_by gaussian gaussian_place given limited log10_lower log10_upper lower method
-    n pair parameters proof_status quantity rounds source subject tight to_dict upper victims worst_data_set"""
+    n pair parameters proof_status quantity rounded rounds source subject tight to_dict to_latex upper victims
+    worst_data_set"""
 OF_PROFILES = """curve delta epsilon n renyi rounds sampled subject to_callable to_dict to_dp_accounting to_dp_event
     to_opendp tradeoff"""
 
@@ -30,8 +32,8 @@ SHOWN = {
     "laplace": (sa.Laplace(eps0=1), f"{OF_NOISE} near on"),
     "budget": (sa.PureLDP(eps0=1), """at degradation local_epsilon mean_variance message_bits name parameters
         support_probabilities values variation_ratio"""),
-    "decomposition": (FAMILY.blanket(), "components gamma gparv lambdify pair parameters singular swapped"),
-    "envelope": (FAMILY.envelope(), "components lambdify pair parameters plot triples two_level"),
+    "decomposition": (FAMILY.blanket(), "components gamma gparv lambdify pair parameters singular swapped to_latex"),
+    "envelope": (FAMILY.envelope(), "components lambdify pair parameters plot to_latex triples two_level"),
     "profile": (sa.profile(FAMILY, n=1000), OF_PROFILES),
     "training": (
         sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=10),

@@ -1,13 +1,17 @@
 """Many digits: balls against mpmath, and as many as are proved."""
 
+import random
 import re
+from fractions import Fraction
 
 import mpmath
 import pytest
 import sympy as sp
 
 import symamp as sa
-from symamp.questions.bracket import Interval
+from symamp.bounds.registry import BOUNDS
+from symamp.numbers.dyadic import Dyadic
+from symamp.questions.bracket import Interval, decimal_text
 
 BINARY = sa.RandomizedResponse(k=2, eps0=1)
 TEN = sa.RandomizedResponse(k=10, eps0=1)
@@ -165,3 +169,37 @@ def test_digits_never_give_a_looser_bracket_than_the_default(ask, given):
     named = ask(mechanism, n=10**6, **given, digits=6, method="envelope")
     assert named.upper > usual.upper
     assert named.bound.upper == pytest.approx(answer.bound.upper, rel=1e-6)
+
+
+# ------------------------------------------------------------------------------------- Ends as decimals, for printing
+
+
+@pytest.mark.parametrize("kind", "efg")
+def test_ends_are_printed_outward_and_no_wider_than_asked_for(kind):
+    draw = random.Random(3)
+    for _ in range(500):
+        end = Dyadic(draw.getrandbits(draw.choice([1, 10, 53, 120])) | 1, draw.randint(-300, 100))
+        digits = draw.randint(kind == "g", 12)
+        value = Fraction(end.mantissa) * Fraction(2) ** end.exponent
+        low, high = (Fraction(decimal_text(end, digits, kind, down=down)) for down in (True, False))
+        place = Fraction(1, 10**digits) * (1 if kind == "f" else value * (10 if kind == "g" else 1))
+        assert low <= value <= high <= low + place * Fraction(101, 100)
+
+
+def test_numbers_that_no_fraction_carries_are_printed_too():
+    tiny = Dyadic(1, -(10**18))
+    assert [decimal_text(tiny, 4, "g", down=down)[:6] for down in (True, False)] == ["6.113e", "6.114e"]
+    assert decimal_text(Dyadic(0, None), 4, "f", down=False) == "inf"
+    assert (decimal_text(Dyadic(0), 2, "f", down=True), decimal_text(Dyadic(1, -9), 0, "f", down=False)) == (
+        "0.00",
+        "1",
+    )
+
+
+def test_every_method_is_explained_once_in_a_group():
+    rows = list(sa.methods())
+    assert sorted(name for _, name, *_ in rows) == sorted(BOUNDS)
+    assert all(len(what) > 10 and source for _, _, what, source in rows)
+    assert {group for group, *_ in rows} <= {"default", "proved", "approximations", "refuted"}
+    assert all((group in ("default", "proved")) == BOUNDS[name].proof_status.is_guarantee for group, name, *_ in rows)
+    assert sa.methods().to_latex().count("\n") == len(rows) + 3

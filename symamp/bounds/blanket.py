@@ -47,7 +47,7 @@ BLANKET = Bound(
     "blanket",
     ProofStatus.PROVED,
     SOURCE,
-    "optimal decomposition",
+    "optimal decomposition of each pair of inputs",
     "blanket_reduction",
     (*SHUFFLED, PROBABILITIES),
     blanket_bound,

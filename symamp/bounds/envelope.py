@@ -79,7 +79,7 @@ ENVELOPE = Bound(
     "envelope",
     ProofStatus.PROVED,
     SOURCE,
-    "a law above those of all other inputs",
+    "one law above those of all inputs that other users may hold",
     "envelope",
     (*SHUFFLED, PROBABILITIES, DESCRIBED),
     _bound,

@@ -28,6 +28,8 @@ _FEW = 40.0
 """With more positive messages the bound over all data sets is near the truth."""
 _MOST_LAWS, _MOST_PAIRS, _MOST_VALUES = 2, 2, 4
 """Laws of other inputs, pairs of inputs, and values of a law, up to which it is tried where nobody asks for it."""
+_ONLY_ABOVE = 5e-3
+"""Relative width of a bracket of epsilon below which it is not tried: it takes seconds, and has a gap of its own."""
 _POOR = 0.1
 """By so much more than was estimated, in its logarithm, the bound says that there was no time for all compositions."""
 
@@ -130,11 +132,12 @@ FEW_MESSAGES = Bound(
     "few_messages",
     ProofStatus.PROVED,
     SOURCE,
-    "few messages that tell inputs apart, all data sets",
+    "few messages that tell inputs apart: every composition of the other users",
     "few_messages",
     (*SHUFFLED, PROBABILITIES, COVERED),
     _parts,
     rank=5,
     skip_by_default=_skipped,
     too_costly=_has_many,
+    only_above=_ONLY_ABOVE,
 )

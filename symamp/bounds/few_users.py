@@ -195,7 +195,7 @@ EVERY_DATA_SET = Bound(
     "every_data_set",
     ProofStatus.PROVED,
     SOURCE,
-    "every data set of few users",
+    "every data set of few users, one by one: the truth",
     "histograms",
     (*SHUFFLED, TABLE),
     _parts,

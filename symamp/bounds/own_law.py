@@ -121,7 +121,7 @@ OWN_LAW = Bound(
     "own_law",
     ProofStatus.PROVED,
     SOURCE,
-    "a law of one's own",
+    "a law (A0, A1, A2) of one's own",
     "identity",
     (*SHUFFLED, TRIPLE),
     own_parts,

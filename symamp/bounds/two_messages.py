@@ -248,7 +248,7 @@ TWO_MESSAGES = Bound(
     "two_messages",
     ProofStatus.PROVED,
     SOURCE,
-    "all compositions of two messages",
+    "two messages: every composition of the other users",
     "two_messages",
     (*SHUFFLED, PROBABILITIES, EVERY_CLASS, ANY_TWO, TWO_KINDS),
     _parts,

@@ -49,6 +49,7 @@ from symamp.decompositions.pairs import pair_classes
 from symamp.errors import ArgumentError, ContradictionError, SymampError
 from symamp.numbers.reading import asked
 from symamp.questions.answer import Answer
+from symamp.questions.methods import methods
 from symamp.questions.profile import Profile
 from symamp.randomizers.catalogue import named
 from symamp.schemas.validation import schema_names, schema_text
@@ -237,6 +238,17 @@ def verify(file: Path) -> int:
 def schema(name: str) -> None:
     """Print the JSON Schema of certificates, of family files or of mechanism files."""
     click.echo(schema_text(name), nl=False)
+
+
+@app.command("methods")
+@as_json
+def methods_command(as_json: bool) -> None:
+    """Explain each bound that --method can name, in one line."""
+    found = methods()
+    if as_json:
+        print_json([dict(zip(found.columns, row, strict=True)) for row in found])
+        return
+    print(found)
 
 
 @app.command()

@@ -19,6 +19,7 @@ from symamp.errors import ArgumentError, FormatError, Problem, SymampError
 from symamp.formulas.parameter import Parameter
 from symamp.numbers.limits import EFFORTS
 from symamp.numbers.reading import users
+from symamp.questions.methods import methods
 from symamp.randomizers.catalogue import by_name, named
 from symamp.randomizers.files.load import load_mechanism
 from symamp.randomizers.mechanism import Mechanism
@@ -152,7 +153,9 @@ effort = click.option(
     shell_complete=starting(EFFORTS),
     help=f"How long searches may go on: {', '.join(EFFORTS)}.",
 )
-method = click.option("--method", metavar="NAME", shell_complete=starting(BOUNDS), help=f"One of {', '.join(BOUNDS)}.")
+method = click.option(
+    "--method", metavar="NAME", shell_complete=starting(BOUNDS), help="A bound of the list below; else the least."
+)
 neighbours = click.option(
     "--neighbours",
     default="all",
@@ -173,6 +176,17 @@ eps_or_delta = together(
 written = together(csv, plot, as_json)
 
 
+def whole_number(count: Any) -> int:
+    """Return a number of rounds as an int."""
+    try:
+        value = float(count)
+    except (TypeError, ValueError, OverflowError):
+        value = 0.5
+    if not value.is_integer():
+        raise ArgumentError("rounds", count, "a whole number, such as 100 or 1e4")
+    return int(value)
+
+
 # ----------------------------------- Mechanisms as words and as tables of TOML files: a name, or a file, and parameters
 
 NAMES = tuple(named())
@@ -184,8 +198,14 @@ class MechanismWord(click.ParamType):  # type: ignore[type-arg]
 
     name = "mechanism"
 
-    def convert(self, value: str, param: Any, ctx: Any) -> tuple[str | int, Subject]:
-        """Return the word and its mechanism."""
+    def __init__(self, *, of_attributes: bool = False) -> None:
+        self._of_attributes = of_attributes
+
+    def convert(self, value: str, param: Any, ctx: Any) -> tuple[str | int, Any]:
+        """Return the word and its mechanism; with ``of_attributes``, of name=shape the name and the shape."""
+        attribute, equal, shape = value.partition("=")
+        if self._of_attributes and equal and ":" not in attribute:
+            return value, (attribute, int(shape) if shape.isdecimal() else shape)
         name, _, rest = value.partition(":")
         pairs = [part.partition("=") for part in rest.split(",") if part]
         if not name or not all(equals for _, equals, _ in pairs):
@@ -274,6 +294,14 @@ class MechanismCommand(click.Command):
         )
         epilog = f"MECHANISM is one of {', '.join(NAMES)}; with its name, --help shows its parameters."
         super().__init__(name, params=[what, file, *params], epilog=epilog, **kwargs)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options and, for a command that takes one, the methods in groups."""
+        super().format_options(ctx, formatter)
+        if "method" in {p.name for p in self.params}:
+            for group, bounds in methods().groups.items():
+                with formatter.section(f"Methods, {group}"):
+                    formatter.write_dl([(bound.name, bound.summary) for bound in bounds])
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options of the command and those of the mechanism that was named."""

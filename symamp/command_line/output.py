@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mpmath import mpf
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.table import Table
@@ -104,7 +103,7 @@ def print_answer(answer: Answer, certificate: Path | None, as_json: bool) -> Non
         print_line(f"covered: {answer.covered}")
     elif answer.victims:  # the same for all groups where data are shuffled
         for group, (lower, upper) in answer.victims.items() if answer.question.subject.shuffled == MESSAGES else ():
-            low, high = outward_decimal(mpf(lower), down=True), outward_decimal(mpf(upper), down=False)
+            low, high = outward_decimal(lower, down=True), outward_decimal(upper, down=False)
             print_line(f"victims of group {group}: [{low}, {high}]")
     else:
         if answer.dataset is not None:

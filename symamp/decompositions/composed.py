@@ -893,7 +893,7 @@ class Composed(Parts):
         sign, how = (r"\ \cup\ ", self.weights) if self.weights else (r"\ \times\ ", self.powers)
         tables = []
         for part, times in zip(self.parts, how, strict=True):
-            table = part._repr_latex_().strip("$").removeprefix(r"\displaystyle ")
+            table = part.to_latex()
             shown = sp.latex(times)
             tables.append(
                 rf"{shown}\cdot\left({table}\right)" if self.weights else rf"\left({table}\right)^{{{shown}}}"

@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 from flint import arb
 
-from symamp.decompositions.printing import decomposition_latex, decomposition_text
+from symamp.decompositions.printing import ShownInLatex, decomposition_latex, decomposition_text
 from symamp.errors import ArgumentError, Problem, SupportMismatchError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter
@@ -36,7 +36,7 @@ class Component(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Decomposition(PublicNames):
+class Decomposition(PublicNames, ShownInLatex):
     """The components of a triple (A0, A1, A2), in formulas that no longer depend on the message space.
 
     For the blanket, A0 = R(x0), A1 = R(x1) and A2 = inf_x R(x), so that ``gamma`` is the total mass of the blanket

@@ -11,7 +11,7 @@ from flint import arb
 
 from symamp.decompositions.blanket import blanket, triple
 from symamp.decompositions.decomposition import Component, Decomposition
-from symamp.decompositions.printing import axes_for, triple_latex, triple_text
+from symamp.decompositions.printing import ShownInLatex, axes_for, triple_latex, triple_text
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.decompositions.to_law import law_of, refuse_symbols
 from symamp.errors import SupportMismatchError, UndecidedOrderError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Envelope(PublicNames):
+class Envelope(PublicNames, ShownInLatex):
     """The triples (R(x0), R(x1), R(x)) of a pair, one for each class of inputs x that another user may hold.
 
     The law whose stop-loss transform is the largest of theirs bounds the divergence for every data set; it is never

@@ -39,6 +39,24 @@ _EPS0 = sp.Symbol("eps0", real=True)
 _T, _S = Parameter("t", lower=sp.Integer(1)), Parameter("s", lower=sp.Integer(1))
 _E = sp.Symbol("E", positive=True)
 _LATEX_NAMES = {"eps0": r"\varepsilon_0", "eps": r"\varepsilon"}
+# ``sympy.latex`` knows Greek letters by their names; a caller's own symbol_names take the place of these.
+LatexPrinter.set_global_settings(symbol_names={sp.Symbol(x, real=True): name for x, name in _LATEX_NAMES.items()})
+
+
+class ShownInLatex:
+    """What a notebook shows in LaTeX, for papers, too."""
+
+    def to_latex(self) -> str:
+        r"""Return what notebooks show, without the signs around it.
+
+        >>> import symamp as sa
+        >>> sa.RandomizedResponse(k=2).blanket().to_latex().startswith(r"\begin{array}")
+        True
+        >>> sp.latex(sa.RandomizedResponse(k=2).blanket().gamma)
+        '\\frac{2}{e^{\\varepsilon_0} + 1}'
+        """
+        shown: str = self._repr_latex_()  # type: ignore[attr-defined]
+        return shown.strip("$").removeprefix(r"\displaystyle ")
 
 
 class Components(Protocol):

@@ -47,7 +47,7 @@ _UNDEFINED, _REFUTED, _UNMET = "undefined here", "refuted at this point", "outsi
 
 @dataclass(frozen=True)
 class Row:
-    """What one bound says at one question.
+    """What one bound says at one question; printed under the headings bound, value, "/ upper" (``ratio``), verdict.
 
     ``value`` is rounded up (down for a lower bound), None where the formula has none; ``ratio`` is to the certified
     upper bound. ``conditions`` lists those of the theorem, each met or not. ``refuted_here`` says that the conditions
@@ -153,13 +153,14 @@ class Comparison(ShownAsTable):
     def _repr_html_(self) -> str:
         asked = () if len(self) == 1 else self.columns[:3]
         shown = (*asked, "name", "value", "ratio", "verdict", "note", "source")
-        title = f"{self.truth.subject}: {self.truth}" if len(self) == 1 else f"{len(self)} questions"
+        title = f"{self.truth.subject}, certified: {self.truth}" if len(self) == 1 else f"{len(self)} questions"
         return html_table(title, shown, [[row[name] for name in shown] for row in self.to_dicts()])
 
     def __str__(self) -> str:
         lines = []
         for truth, rows in zip(self.truths, self.found, strict=True):
-            lines.append(f"{truth.subject}: {truth}")
+            lines.append(f"{truth.subject}, certified: {truth}")
+            lines.append(f"{'bound':<20} {truth.quantity:>12} {'/ upper':>9}  verdict")
             for row in rows:
                 value, ratio = ("-" if x is None else f"{x:.6g}" for x in (row.value, row.ratio))
                 note = f"  [{row.note}]" if row.note else ""

@@ -22,13 +22,13 @@ from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.to_law import log_above
 from symamp.errors import ArgumentError, ContradictionError, Problem
 from symamp.formulas.order import sign
-from symamp.numbers.dyadic import decimal_end
+from symamp.numbers.dyadic import Dyadic, decimal_end
 from symamp.numbers.limits import Limits
 from symamp.numbers.optional import brentq
 from symamp.numbers.reading import LARGEST_N, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
-from symamp.questions.bracket import Interval, ShownAsText, json_number, write_csv
+from symamp.questions.bracket import Interval, TwoEnds, json_number, write_csv
 from symamp.questions.solve import Trial, log_miss, step_out
 from symamp.settings.participation import Participation, checked_participation
 from symamp.settings.question import Query, Question, checked_subject
@@ -44,11 +44,12 @@ _NAMED = {"eps0": "largest", "n": "least", "rounds": "most"}
 
 
 @dataclass(frozen=True, repr=False)
-class Inverse(ShownAsText):
+class Inverse(TwoEnds):
     """A certified bracket of the largest eps0, the least n or the most rounds at which (eps, delta)-privacy holds.
 
-    ``quantity`` is "eps0", "n" or "rounds". ``private`` and ``not_private`` are the two answers for delta that prove the ends:
-    the first has ``upper`` <= delta, the second ``lower`` > delta; None where an end needs no proof or has none.
+    ``quantity`` is "eps0", "n" or "rounds". ``private`` and ``not_private`` are the two answers for delta that prove
+    the ends: the first has ``upper`` <= delta, the second ``lower`` > delta; None where an end needs no proof or has
+    none.
     ``monotone`` says why every smaller eps0 (larger n, fewer rounds) than the safe end is private too, and every larger
     eps0 (smaller n, more rounds) than the other end is not; it is None where that is not proved: then each end speaks
     of itself alone. Of n, ``not_private`` is about one user fewer than ``lower`` (one copy of the groups fewer, for
@@ -86,6 +87,10 @@ class Inverse(ShownAsText):
         """The end at which the mechanism is proved to be private: the upper one for n, the lower one for others."""
         return self.upper if self.quantity == "n" else self.lower
 
+    def exact_ends(self) -> tuple[Dyadic, Dyadic]:
+        """Return both ends as they are known."""
+        return Dyadic.of_float(self.lower), Dyadic.of_float(self.upper)
+
     @property
     def gap(self) -> float:
         """(upper - lower)/upper."""
@@ -116,7 +121,7 @@ class Inverse(ShownAsText):
         write_csv(file, list(kept), [list(kept.values())])
 
 
-# ------- The questions asked backwards: how large a local budget, how few users, how many rounds, for a central guarantee
+# ----- The questions asked backwards: how large a local budget, how few users, how many rounds, for a central guarantee
 
 # What is tuned: evaluations against how near the place is to the root. It is proved by questions/solve.py. Rules of
 # thumb.
@@ -134,7 +139,7 @@ _FIRST_SHIFT = 1e-6
 _ROUNDS_GAP, _DEAR, _DEAR_ROUNDS_GAP, _NEAR = 1e-3, 1e-2, 3e-2, 1e-2
 """The least width of eps for many rounds; the usual one from which on points cost much, and that which is taken there;
 and how near the root a place must be, relatively, for slopes to be those there."""
-_CUTS, _CLOSE = 5, 1e-2
+_CUTS, _CLOSE = 3, 1e-2
 """Places tried between one that is proved and one that is not, unless these are so near, relatively."""
 _ROOM, _DEAR_ROOM = 2e-3, 2e-2
 """How far from the root many rounds are tried first, in units of log delta: where points cost much, only once."""
@@ -176,7 +181,7 @@ def largest_eps0(
     >>> print(found)
     largest eps0 in [2.0904..., 2.0904...]  (RandomizedResponse(k=10, eps0=eps0), n = 1000000, eps = 0.01, ...)
     >>> month = sa.largest_eps0(sa.RandomizedResponse(k=16), n=10**6, rounds=30, eps=1, delta="1e-8")
-    >>> 6.49 < month.lower < month.upper < 6.51
+    >>> 6.48 < month.lower < month.upper < 6.5
     True
     """
     at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
@@ -185,16 +190,16 @@ def largest_eps0(
     if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
         shown = f"{family!r} with {', '.join(free) or 'nothing'} free"
         raise ArgumentError("family", shown, "a family with eps0 free and all other parameters fixed")
+    member: Callable[[object], Any] = lambda x: family.at(eps0=x)  # noqa: E731
     if isinstance(family, HeterogeneousUsers):
         fixed.refuse_for_users_who_differ(n)
         count = family.n
     else:
-        checked_subject(family.at(eps0=1))  # type: ignore[attr-defined]
+        checked_subject(member(1))
         count = fixed.count(n)
 
     def subject(x: object) -> Subject:
-        found: Subject = family.at(eps0=x)  # type: ignore[union-attr]
-        return fixed.seen(found)
+        return fixed.seen(member(x))
 
     # A default report has the same law for all eps0.
     taking = fixed.participation
@@ -336,13 +341,13 @@ def most_rounds(
 
     deviation, budget = one.mu, float(sp.N(at.given, 17))
     search = _Certified(
-        lambda x, above: _one_end(many(x), at, above),
+        lambda x, above: one_end(many(x), at, above),
         lambda x: gaussian_log_delta(deviation * sqrt(x), budget),
         at,
         goal,
         (1.0, float(LARGEST_ROUNDS // one.count)),
         grain=1.0,
-        is_dear=lambda x: _is_dear(one),
+        is_dear=lambda x: is_dear(one),
     )
     high, low = search.roots(rising=True)
     private = _proved(_Private(search, high, -1, floor))
@@ -412,14 +417,15 @@ def _goal(at: Query, goal: Query) -> tuple[tuple[str, str], ...]:
     return ("eps", at.written), ("delta", goal.written)
 
 
-def _one_end(whole: Composition, at: Query, above: bool) -> Answer:
+def one_end(whole: Composition, at: Query, above: bool) -> Answer:
     """Return one end of delta after all rounds, from fewer points where they take long."""
     usual = max(found.gap if above else found.gap_below for found, _ in whole.rounds)
-    width = _DEAR_ROUNDS_GAP if above and _is_dear(whole) else max(_ROUNDS_GAP, usual)
+    width = _DEAR_ROUNDS_GAP if above and is_dear(whole) else max(_ROUNDS_GAP, usual)
     return whole.delta_of(at.to_gap(_DELTA_GAP), width, (above,))
 
 
-def _is_dear(whole: Composition) -> bool:
+def is_dear(whole: Composition) -> bool:
+    """Return whether points of the upper end take long."""
     return any(found.gap >= _DEAR for found, _ in whole.rounds)
 
 
@@ -460,7 +466,7 @@ class _Unknown(Protocol):
     most: float
 
     def room(self, place: float, slope: float, above: bool) -> float:
-        """Return how far from the root, in the logarithm of delta, the first proof of an upper or lower end is tried."""
+        """Return how far from the root, in the logarithm of delta, the first proof of either end is tried."""
 
     def is_dear(self, x: float) -> bool:
         """Return whether one upper end must do."""
@@ -562,8 +568,9 @@ class _Search:
         return max(value, _LEAST_LOG_VALUE)
 
 
-_DELTA_GAP, _PLACES = 1e-3, 4
-"""The width of delta that sums over frequencies aim at, and places at which a root is corrected by certified ends."""
+_DELTA_GAP, _PLACES, _ASIDE = 1e-3, 4, 1e-3
+"""The width of delta that sums over frequencies aim at, places at which a root is corrected by certified ends, and how
+far aside a place is, relatively, where slopes are taken."""
 
 
 class _Certified:
@@ -606,14 +613,14 @@ class _Certified:
         """Return the search for one number on which all rounds depend."""
         known, budget = cache(composed), float(sp.N(at.given, 17))
         return cls(
-            lambda x, above: _one_end(known(x), at, above),
+            lambda x, above: one_end(known(x), at, above),
             lambda x: gaussian_log_delta(known(x).mu, budget),
             at,
             goal,
             ends,
             grain,
             start,
-            lambda x: _is_dear(known(x)),
+            lambda x: is_dear(known(x)),
         )
 
     def roots(self, *, rising: bool) -> tuple[_Root, _Root]:
@@ -622,23 +629,39 @@ class _Certified:
         Where estimates are far off, as where few messages tell much, certified upper ends take their place.
         """
         sign = 1.0 if rising else -1.0
-        place, slope = self._root(self._estimate, sign, _ROUGH_ACCURACY)
+        start = min(max(1.0, 2.0 * self.least), self.most) if self._start is None else self._start
+        place = self._root(self._estimate, sign, start, _ROUGH_ACCURACY)
+        steep = self._steepness(place)
         for _ in range(_PLACES):
             x = self._admitted(place)
+            if x == self.most and rising and self.answer(x, True).most.at_most(self.target):
+                break
             miss = log_miss(self.answer(x, False).least, self.log_delta)
-            steep = -self.log_delta * slope
-            if not (isfinite(miss) and isfinite(steep) and steep > 0.0):
-                place, slope = self._slope_seen(*self._root(self._seen, sign, _NEAR))
+            if x == self.most or not (isfinite(miss) and steep > 0.0):
+                place = self._root(self._seen, sign, place, _NEAR)
+                steep = self._steepness_seen(place)
                 break
             place = min(max(x * exp(-sign * miss / steep), self.least), self.most)
             if abs(log(place / x)) < _NEAR:
                 break
-        return (place, slope), (place, slope)
+        return ((place, -steep / self.log_delta),) * 2
 
-    def _root(self, log_value: Callable[[float], float], sign: float, accuracy: float) -> _Root:
-        start = min(max(1.0, 2.0 * self.least), self.most) if self._start is None else self._start
+    def _root(self, log_value: Callable[[float], float], sign: float, start: float, accuracy: float) -> float:
         curve = cache(lambda x: sign * _bent(max(log_value(x), _LEAST_LOG_VALUE), self.log_delta))
-        return _from(curve, self.least, self.most, start, 2.0 if sign > 0.0 else 1.0, accuracy, 0.0)
+        return _from(curve, self.least, self.most, start, 2.0 if sign > 0.0 else 1.0, accuracy, 0.0)[0]
+
+    def _steepness(self, x: float) -> float:
+        """Return about |d log delta / d log x| by estimates; 0 where they do not say."""
+        aside = x * (1.0 - _ASIDE) if x > self.least else x * (1.0 + _ASIDE)
+        found = abs((self._estimate(aside) - self._estimate(x)) / _ASIDE)
+        return found if isfinite(found) else 0.0
+
+    def _steepness_seen(self, place: float) -> float:
+        """Return the same by the nearest places that were evaluated."""
+        near = sorted((x for x, v in self._logs.items() if isfinite(v)), key=lambda x: abs(log(x / place)))[:2]
+        if len(near) < 2:
+            return 1.0
+        return abs((self._logs[near[0]] - self._logs[near[1]]) / log(near[0] / near[1])) or 1.0
 
     def _admitted(self, x: float) -> float:
         return float(round(x)) if self._grain else x
@@ -648,14 +671,6 @@ class _Certified:
         x = self._admitted(x)
         self._logs[x] = log_miss(self.answer(x, True).most, self.log_delta) + self.log_delta
         return self._logs[x]
-
-    def _slope_seen(self, place: float, slope: float) -> _Root:
-        """Return the place with the slope between the nearest places that were seen, where they say one."""
-        near = sorted((x for x, v in self._logs.items() if isfinite(v)), key=lambda x: abs(log(x / place)))[:2]
-        if len(near) == 2:
-            rise = abs((self._logs[near[0]] - self._logs[near[1]]) / log(near[0] / near[1]) / self.log_delta)
-            return place, rise or slope
-        return place, slope
 
     def room(self, place: float, slope: float, above: bool) -> float:
         """Return how far from the root, in the logarithm of delta, the first proof is tried: what eps leaves open."""
@@ -671,10 +686,10 @@ def _proved(side: _Side, known: float | None = None) -> _Proof | None:
     found = None if stepped is None else stepped[1]
     for _ in range(_CUTS):
         x = known if found is None else found.x
-        between = x is not None and side.nearest_failure(x)
-        if not between:
+        failed = None if x is None else side.nearest_failure(x)
+        if x is None or failed is None:
             break
-        other = side.trial(log(sqrt(between) * sqrt(x) / side.search.least))  # type: ignore[operator]
+        other = side.trial(log(sqrt(failed) * sqrt(x) / side.search.least))
         if other.proof is not None:
             found = other.proof
     return found

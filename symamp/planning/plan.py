@@ -14,13 +14,11 @@ from rich.table import Table
 from symamp.accounting.composition import Composition
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.decompositions.to_law import log_above
 from symamp.errors import ArgumentError, Problem, SupportMismatchError, shown
 from symamp.families import HadamardResponse, OneBitMean, RandomizedResponse, SubsetSelection, UnaryEncoding
-from symamp.formulas.order import sign
 from symamp.numbers.reading import users
 from symamp.numbers.surroundings import undisturbed
-from symamp.planning.inverse import Fixed, Inverse, largest_eps0
+from symamp.planning.inverse import Fixed, Inverse, is_dear, largest_eps0, one_end
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import ShownAsTable, cell, json_number
 from symamp.randomizers.mechanism import UTILITIES, variance_of
@@ -33,7 +31,7 @@ NUMBER = "number"
 _SHAPE = f"a number of categories, {NUMBER!r}, or a list of families with eps0 free"
 _SCALES = (1.0, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8, 0.5)
 """What budgets of several attributes are multiplied with until all together are proved to be private."""
-_GAP, _DEAR, _DEAR_GAP = 1e-3, 1e-2, 3e-2
+_GAP, _DEAR_GAP = 1e-3, 3e-2
 """Widths of eps after all rounds: usually, and where points cost much."""
 _AROUND = (0.7, 0.85, 1.0, 1.15)
 """The budgets that a plot shows, relative to those of the plan."""
@@ -78,13 +76,14 @@ class Plan(ShownAsTable):
     """Candidates for each attribute at equal central privacy, and the best of them together, with their certificate.
 
     ``candidates`` come attribute by attribute: first those that are Pareto-optimal in error and message length, the
-    least error first. ``mechanisms`` are the best ones, with numbers for eps0; ``composition`` is all their rounds, to
-    be exported, and ``answer`` the certified bracket of the central eps of all of them together.
+    least error first. ``mechanisms`` are the best ones, with numbers for eps0, and ``composition`` is all their rounds, to
+    be exported. ``private`` proves that these are (eps, delta)-private together (its ``upper`` is at most delta), and
+    ``answer`` brackets the eps that they have.
 
     >>> import symamp as sa
     >>> families = [sa.RandomizedResponse(k=10), sa.UnaryEncoding.oue(D=10)]
     >>> found = sa.plan({"page": families}, n=10**6, eps="0.1", delta="1e-8", method="blanket")
-    >>> found.best["page"].name, found.answer.upper <= 0.1
+    >>> found.best["page"].name, found.private.upper <= 1e-8
     ('RandomizedResponse(k=10, eps0=eps0)', True)
     """
 
@@ -92,6 +91,7 @@ class Plan(ShownAsTable):
     candidates: tuple[Candidate, ...]
     mechanisms: Mapping[str, Any]
     composition: Composition = field(repr=False)
+    private: Answer
     answer: Answer
     n: int = field(repr=False)
     fixed: Fixed = field(repr=False)
@@ -121,6 +121,7 @@ class Plan(ShownAsTable):
             "columns": list(self.columns),
             "rows": rows,
             "mechanisms": chosen,
+            "private": self.private.to_dict(),
             "answer": self.answer.to_dict(),
         }
 
@@ -195,13 +196,15 @@ def plan(
     Guarantee
     ---------
     Each candidate, at ``eps0``, is (eps, delta)-private in as many rounds as there are rounds and attributes, and not
-    at ``budget.upper``. All ``mechanisms`` together, in all rounds, are (``answer.upper``, delta)-private, which is at
-    most eps. Proof: docs/proofs/inverse_questions.md. Variances and lengths are exact formulas, evaluated in floats.
+    at ``budget.upper``. All ``mechanisms`` together, in all rounds, are (eps, delta)-private, as ``private`` proves.
+    Proof: docs/proofs/inverse_questions.md. Variances and lengths are exact formulas, evaluated in floats.
 
     >>> import symamp as sa
     >>> plan = sa.plan({"browser": 16, "country": 8}, n=10**6, eps=1, delta="1e-8", rounds=30, method="blanket")
-    >>> sorted(plan.mechanisms), plan.answer.upper <= 1
+    >>> sorted(plan.mechanisms), plan.private.upper <= 1e-8
     (['browser', 'country'], True)
+    >>> print(plan.answer)
+    epsilon in [0.9..., 0.99...]  (delta = 1e-8; 30 x (RandomizedResponse(k=16, ...) + 30 x (RandomizedResponse(k=8, ...))
     """
     if not isinstance(attributes, Mapping) or not attributes:
         told = "a dictionary such as {'browser': 16, 'minutes': 'number'}"
@@ -215,18 +218,19 @@ def plan(
     found = [c for name, families in listed.items() for c in _candidates(name, families, asked, count)]
     candidates = tuple(c for name in listed for c in _ordered([c for c in found if c.attribute == name]))
     best = {c.attribute: c for c in reversed(candidates)}
-    mechanisms, whole, answer = _together({name: best[name] for name in listed}, once, count, goal, delta)
-    given = (("n", str(count)), ("eps", goal.written), ("delta", str(delta)), *once.shown)
-    return Plan(given, candidates, mechanisms, whole, answer, count, once)
+    target = Query.of_epsilon(delta, Settings.gap)
+    mechanisms, whole, private = _together({name: best[name] for name in listed}, once, count, goal, target)
+    given = (("n", str(count)), ("eps", goal.written), ("delta", target.written), *once.shown)
+    return Plan(given, candidates, mechanisms, whole, private, _epsilon(whole, delta, effort), count, once)
 
 
 def _families(attribute: str, shape: object) -> dict[str, Any]:
     """Return the candidates for an attribute by their names."""
     if isinstance(shape, int) and not isinstance(shape, bool) and shape >= 2:
-        k = shape
-        listed: list[Any] = [RandomizedResponse(k=k), UnaryEncoding.oue(D=k), HadamardResponse(K=1 << k.bit_length(), D=k)]
-        if k >= 8:
-            listed.append(SubsetSelection(d=k, k=k // 4))
+        sparse = HadamardResponse(K=1 << shape.bit_length(), D=shape)
+        listed: list[Any] = [RandomizedResponse(k=shape), UnaryEncoding.oue(D=shape), sparse]
+        if shape >= 8:
+            listed.append(SubsetSelection(d=shape, k=shape // 4))
         return {shown(f): f for f in listed}
     if shape == NUMBER:
         return {shown(f): f for f in (OneBitMean(),)}
@@ -281,19 +285,21 @@ def _ordered(candidates: list[Candidate]) -> list[Candidate]:
 
 @undisturbed()
 def _together(
-    best: dict[str, Candidate], once: Fixed, n: int, goal: Query, delta: object
+    best: dict[str, Candidate], once: Fixed, n: int, goal: Query, delta: Query
 ) -> tuple[dict[str, Any], Composition, Answer]:
-    """Return the best mechanisms with budgets at which all together are private, their rounds, and the certified eps."""
+    """Return the best mechanisms with budgets at which all together are private, their rounds, and what proves it."""
     for scale in _SCALES:
         mechanisms = {name: c.family.at(eps0=scale * c.eps0) for name, c in best.items()}
         rounds = [once.composition(once.seen(m), once.count(n)) for m in mechanisms.values()]
         whole = Composition.of(r for each in rounds for r in each.rounds)
-        answer = _epsilon(whole, delta, goal.effort)
-        if sign(goal.given - sp.Rational(answer.upper)) >= 0:
-            return mechanisms, whole, answer
+        (first, *others) = best.values()
+        private = first.budget.private
+        if private is None or others:
+            private = one_end(whole, goal, True)
+        if private.most.at_most(delta.given):
+            return mechanisms, whole, private
     raise ArgumentError("eps", goal.written, "a larger one: no budget is proved to be private")
 
 
 def _epsilon(whole: Composition, delta: object, effort: str = "default") -> Answer:
-    gap = _DEAR_GAP if any(found.gap >= _DEAR for found, _ in whole.rounds) else _GAP
-    return whole.epsilon(delta, gap=gap, effort=effort)
+    return whole.epsilon(delta, gap=_DEAR_GAP if is_dear(whole) else _GAP, effort=effort)

@@ -8,8 +8,6 @@ from functools import cached_property
 from math import inf, log10
 from typing import Any, Protocol, Self, cast
 
-import mpmath
-
 from symamp.bounds.bound import AttainedBound, DataSetBound, DataSets, Evidence, gap_of_largest
 from symamp.bounds.pair_of_inputs import is_large_table
 from symamp.bounds.proof_status import ProofStatus
@@ -459,8 +457,7 @@ class Answer(Bracket):
         if self.claimed is None:
             return f"{self.method}, {self.proof_status.value}"
         proved = self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET
-        low = outward_decimal(mpmath.mpf(self.claimed.lower), down=True)
-        high = outward_decimal(mpmath.mpf(self.claimed.upper), down=False)
+        low, high = outward_decimal(self.claimed.lower, down=True), outward_decimal(self.claimed.upper, down=False)
         said = high if low == high else f"[{low}, {high}]"
         return f"{proved}, proved; the {self.proof_status.value} analysis {self.method} says {said}, WITHOUT GUARANTEE"
 

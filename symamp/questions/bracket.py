@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -13,10 +14,11 @@ from typing import Any, ClassVar
 import mpmath
 from flint import arb
 
-from symamp.errors import ContradictionError
+from symamp.errors import ArgumentError, ContradictionError, Problem
 from symamp.numbers.dyadic import ZERO, Dyadic, decimal_end, float_above, float_below
 from symamp.numbers.optional import optional
-from symamp.numbers.surroundings import at_precision, mpmath_at
+from symamp.numbers.reading import digit_count
+from symamp.numbers.surroundings import at_precision
 from symamp.public_names import PublicNames
 
 # ----------------------------------------------- What notebooks and files are given of a result: tables in HTML and CSV
@@ -53,6 +55,15 @@ class ShownAsTable(ShownAsText):
         """Return the rows as a pandas DataFrame; ImportError if pandas is not installed."""
         return optional("pandas", "pandas").DataFrame(list(self._cells()), columns=list(self.columns))
 
+    def to_latex(self) -> str:
+        """Return the table in LaTeX, as a tabular."""
+        lines = [
+            " & ".join(_latex_cell(cell(x, self._ends.get(c))) for x, c in zip(row, self.columns, strict=True))
+            for row in (self.columns, *self._cells())
+        ]
+        head, *body = (rf"{line} \\" for line in lines)
+        return "\n".join([rf"\begin{{tabular}}{{{'l' * len(self.columns)}}}", head, r"\hline", *body, r"\end{tabular}"])
+
     def _cells(self) -> Iterable[Sequence[object]]:
         found: Iterable[Sequence[object]] = self.rows()
         return found
@@ -62,6 +73,13 @@ class ShownAsTable(ShownAsText):
 
     def _title(self) -> str:
         return str(self)
+
+
+_LATEX_SIGNS = str.maketrans({c: rf"\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"})
+
+
+def _latex_cell(text: str) -> str:
+    return text.translate(_LATEX_SIGNS)
 
 
 def html_table(
@@ -101,6 +119,10 @@ def cell(value: object, down: bool | None = None) -> str:
 # ------------------------------------------------------- A certified bracket: two exact ends, and the ways to read them
 
 _ONE = Dyadic(1)
+_DIGITS = 10
+"""Of an end that is printed."""
+_LONG, _LONG_BITS = 10**6, 8192
+"""Exponents beyond which powers of ten are not written out, and the precision that takes their place."""
 APART = 1e-12
 """Places, relative to their size, that are no more apart are not compared: doubles do not tell which is the larger."""
 
@@ -123,7 +145,68 @@ class Interval:
         return f"[{self.lower!r}, {self.upper!r}]"
 
 
-class Bracket(ShownAsText):
+class TwoEnds(ShownAsText):
+    """What is shown of two exact ends: always both of them, rounded outward.
+
+    >>> import symamp as sa
+    >>> answer = sa.epsilon(sa.RandomizedResponse(k=3, eps0=1), n=1000, delta="1e-6")
+    >>> f"{answer:.4f}", answer.rounded(3), answer.to_latex(3)
+    ('[0.1305, 0.1307]', '[0.13, 0.131]', '\\\\varepsilon \\\\in [0.13, 0.131]')
+    >>> float(answer)
+    Traceback (most recent call last):
+    ...
+    symamp.errors.ArgumentError: float: epsilon is known by two ends; take .upper, or .lower, or print f"{answer:.6f}"
+    """
+
+    def exact_ends(self) -> tuple[Dyadic, Dyadic]:
+        """Return both ends as they are known."""
+        raise NotImplementedError
+
+    def rounded(self, digits: int) -> str:
+        """Return both ends as text, rounded outward to so many significant digits, from 1 to 1000.
+
+        >>> import symamp as sa
+        >>> sa.delta(sa.RandomizedResponse(k=3, eps0=1), n=10**6, eps="0.1").rounded(2)
+        '[2.6e-1745, 2.7e-1745]'
+        """
+        low, high = self._both(digit_count(digits), "g")
+        return f"[{low}, {high}]"
+
+    def to_latex(self, digits: int = 6) -> str:
+        """Return quantity and bracket in LaTeX, rounded outward to so many significant digits."""
+        ends = (_LATEX_POWER.sub(_as_power, end) for end in self._both(digit_count(digits), "g"))
+        low, high = (r"\infty" if end == "inf" else end for end in ends)
+        return rf"{_LATEX_NAMES.get(self._name, self._name)} \in [{low}, {high}]"
+
+    @property
+    def _name(self) -> str:
+        return str(getattr(self, "quantity", type(self).__name__))
+
+    def _both(self, digits: int, kind: str) -> tuple[str, str]:
+        low, high = self.exact_ends()
+        return decimal_text(low, digits, kind, down=True), decimal_text(high, digits, kind, down=False)
+
+    def __format__(self, spec: str) -> str:
+        number = _NUMBER_FORMAT.fullmatch(spec)
+        if number is None:
+            return format(str(self), spec)
+        low, high = self._both(int(number[1]), number[2])
+        return f"[{low}, {high}]"
+
+    def __float__(self) -> float:
+        wrong = Problem(f"{self._name} is known by two ends")
+        raise ArgumentError("float", wrong, 'take .upper, or .lower, or print f"{answer:.6f}"')
+
+
+_NUMBER_FORMAT, _LATEX_POWER = re.compile(r"\.(\d{1,3})([efg])"), re.compile(r"e([+-])0*(\d+)$")
+_LATEX_NAMES = {"epsilon": r"\varepsilon", "delta": r"\delta", "eps0": r"\varepsilon_0"}
+
+
+def _as_power(found: re.Match[str]) -> str:
+    return rf" \cdot 10^{{{found[1].replace('+', '')}{found[2]}}}"
+
+
+class Bracket(TwoEnds):
     """What all answers with the exact ends ``least`` and ``most`` share: made only if these do not contradict.
 
     >>> bracket = Bracket()
@@ -132,7 +215,7 @@ class Bracket(ShownAsText):
     (('0.25', '0.3125'), 0.2)
     """
 
-    _internal_names = "asked_about ends_json is_probability least most shown_evidence"
+    _internal_names = "asked_about ends_json exact_ends is_probability least most shown_evidence"
 
     least: Dyadic
     most: Dyadic
@@ -191,8 +274,11 @@ class Bracket(ShownAsText):
 
     def decimals(self) -> tuple[str, str]:
         """Return (lower, upper) as decimals, rounded outward to ten digits."""
-        low, high = self.as_mpf()
-        return outward_decimal(low, down=True), outward_decimal(high, down=False)
+        return self._both(_DIGITS, "g")
+
+    def exact_ends(self) -> tuple[Dyadic, Dyadic]:
+        """Return both ends as they are known."""
+        return self.least, self.most
 
     def ends_json(self) -> dict[str, float | str]:
         """Return the ends, and log10 of them, for JSON: infinities as texts."""
@@ -235,21 +321,54 @@ def _log10(x: Dyadic) -> arb | None:
         return x.ball.log() / arb.const_log10()
 
 
-def outward_decimal(x: mpmath.mpf, *, down: bool, digits: int = 10) -> str:
-    """Return a number >= 0 as a decimal, rounded down or up to so many digits."""
-    if x == 0 or not mpmath.isfinite(x):
-        return "0" if x == 0 else "inf"
-    with mpmath_at(200):
-        exponent = int(mpmath.floor(mpmath.log10(x)))
-        scaled = x * mpmath.mpf(10) ** (digits - 1 - exponent)
-        whole = int(mpmath.floor(scaled)) if down else int(mpmath.ceil(scaled))
-    if whole >= 10**digits:
-        whole, exponent = whole // 10, exponent + 1
-    text = str(whole)
-    if -5 <= exponent < 6:
-        value = text if exponent >= digits - 1 else _placed(text, exponent)
+def outward_decimal(x: float, *, down: bool) -> str:
+    """Return a double >= 0 as a decimal, rounded down or up to ten digits."""
+    return decimal_text(Dyadic.of_float(x), _DIGITS, "g", down=down)
+
+
+def decimal_text(x: Dyadic, digits: int, kind: str, *, down: bool) -> str:
+    """Return a number >= 0 as a decimal, rounded down or up: exactly, however large or small it is.
+
+    ``kind`` is "f" for so many decimals, "e" for so many after the first digit, "g" for so many digits in all.
+
+    >>> [decimal_text(Dyadic(2, -2), 2, kind, down=True) for kind in "feg"]
+    ['0.50', '5.00e-01', '0.5']
+    """
+    if x.exponent is None:
+        return "inf"
+    if kind == "f":
+        whole = str(_scaled(x, digits, down)).rjust(digits + 1, "0")
+        return f"{whole[:-digits]}.{whole[-digits:]}" if digits else whole
+    count = digits + 1 if kind == "e" else max(digits, 1)
+    if x.mantissa == 0:
+        return f"{0:.{digits}e}" if kind == "e" else "0"
+    size = _log10(x)
+    assert size is not None
+    exponent = int(size.upper().floor().unique_fmpz()) + 1
+    while _scaled(x, count - 1 - exponent, True) < 10 ** (count - 1):
+        exponent -= 1
+    scaled = _scaled(x, count - 1 - exponent, down)
+    if scaled >= 10**count:
+        scaled, exponent = scaled // 10, exponent + 1
+    text = str(scaled)
+    if kind == "g" and -5 <= exponent < 6:
+        value = text.ljust(exponent + 1, "0") if exponent >= count - 1 else _placed(text, exponent)
         return value.rstrip("0").rstrip(".") if "." in value else value
-    return f"{text[0]}.{text[1:]}".rstrip("0").rstrip(".") + f"e{exponent:+03d}"
+    mantissa = f"{text[0]}.{text[1:]}" if count > 1 else text
+    return (mantissa if kind == "e" or count == 1 else mantissa.rstrip("0").rstrip(".")) + f"e{exponent:+03d}"
+
+
+def _scaled(x: Dyadic, places: int, down: bool) -> int:
+    """Return x * 10^places, rounded down or up to an integer."""
+    assert x.exponent is not None
+    if max(abs(x.exponent), abs(places)) > _LONG:
+        with at_precision(_LONG_BITS):  # an integer next to it, on the right side
+            ball = x.ball * arb(10) ** places
+            end = ball.lower().floor() if down else ball.upper().ceil()
+            return int(end.unique_fmpz())
+    above: int = x.mantissa * 10 ** max(places, 0) << max(x.exponent, 0)
+    below: int = 10 ** max(-places, 0) << max(-x.exponent, 0)
+    return above // below if down else -(-above // below)
 
 
 def _placed(text: str, exponent: int) -> str:

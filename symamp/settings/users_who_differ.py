@@ -79,7 +79,7 @@ class HeterogeneousUsers:
 
     def at(self, *, eps0: object) -> HeterogeneousUsers:
         """Return the users with this eps0 in all groups where it is free."""
-        bound = ((n, s.at(eps0=eps0) if s.parameters else s) for n, s in self.groups)  # type: ignore[attr-defined]
+        bound = ((n, s.at(eps0=eps0) if s.parameters else s) for n, s in self.groups)
         return replace(self, groups=tuple(bound))
 
     def copies(self, count: int) -> HeterogeneousUsers:

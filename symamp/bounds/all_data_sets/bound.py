@@ -68,7 +68,7 @@ ALL_DATA_SETS = Bound(
     "all_data_sets",
     ProofStatus.PROVED,
     SOURCE,
-    "all data sets at once",
+    "an integral over all data sets at once: close to the truth",
     "all_data_sets",
     (*SHUFFLED, PROBABILITIES, COVERED),
     _bound,

@@ -151,7 +151,7 @@ GENERIC_ALL_DATA_SETS = Bound(
     NAME,
     ProofStatus.PROVED,
     SOURCE,
-    "any randomizer of the same budget, all data sets at once",
+    "the budget alone, all data sets at once: less than generic",
     "generic_all_data_sets",
     BUDGET,
     generic_all_data_sets_bound,

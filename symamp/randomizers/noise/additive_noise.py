@@ -15,7 +15,7 @@ import sympy as sp
 from flint import acb, arb
 
 from symamp.decompositions.budget import VariationRatio
-from symamp.decompositions.printing import axes_for, latex
+from symamp.decompositions.printing import ShownInLatex, axes_for, latex
 from symamp.decompositions.to_law import level_of, number
 from symamp.decompositions.worst_pair import WorstPair
 from symamp.errors import ExpressionError, Problem, SymampError, UndecidedOrderError, VerificationError
@@ -396,7 +396,7 @@ def plot_distribution(law: SmoothLaw, level: Level, ax: Axes | None = None) -> A
 # ------------- Inputs in [0, 1] with symmetric unimodal noise: the law of the worst pair, and of the data sets below it
 
 
-class AdditiveNoise(Parametrised, SubjectBase):
+class AdditiveNoise(Parametrised, SubjectBase, ShownInLatex):
     """Send x + Z for an input x in [0, 1], where Z has a density that is even and does not increase away from 0.
 
     A family gives ``arcs`` and ``survival``; the law of the ratios is derived. For every number of users and every

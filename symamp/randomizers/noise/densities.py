@@ -13,7 +13,7 @@ import sympy as sp
 from flint import acb, arb
 
 from symamp.decompositions.budget import VariationRatio
-from symamp.decompositions.printing import latex, text
+from symamp.decompositions.printing import ShownInLatex, latex, text
 from symamp.decompositions.randomizer import known_label
 from symamp.decompositions.to_law import level_of, number
 from symamp.decompositions.worst_pair import WorstPair
@@ -255,7 +255,7 @@ def _rest(pieces: list[Piece], atoms: list[Atom]) -> Number:
 # -------- A mechanism with a density of one's own: any density with cases, on a few inputs, with point masses beside it
 
 
-class Densities(SubjectBase):
+class Densities(SubjectBase, ShownInLatex):
     """A message from an interval, or the line, on each of finitely many inputs; made by ``DensityMechanism``.
 
     Cases are resolved exactly; that densities are positive and which of them is least is decided in balls, masses are
