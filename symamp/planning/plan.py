@@ -76,8 +76,8 @@ class Plan(ShownAsTable):
     """Candidates for each attribute at equal central privacy, and the best of them together, with their certificate.
 
     ``candidates`` come attribute by attribute: first those that are Pareto-optimal in error and message length, the
-    least error first. ``mechanisms`` are the best ones, with numbers for eps0, and ``composition`` is all their rounds, to
-    be exported. ``private`` proves that these are (eps, delta)-private together (its ``upper`` is at most delta), and
+    least error first. ``mechanisms`` are the best ones, with numbers for eps0, and ``composition`` is all their rounds,
+    to be exported. ``private`` proves that these are (eps, delta)-private together (its ``upper`` is at most delta), and
     ``answer`` brackets the eps that they have.
 
     >>> import symamp as sa
@@ -200,16 +200,15 @@ def plan(
     Proof: docs/proofs/inverse_questions.md. Variances and lengths are exact formulas, evaluated in floats.
 
     >>> import symamp as sa
-    >>> plan = sa.plan({"browser": 16, "country": 8}, n=10**6, eps=1, delta="1e-8", rounds=30, method="blanket")
+    >>> attributes = {"browser": [sa.RandomizedResponse(k=16)], "country": [sa.RandomizedResponse(k=8)]}
+    >>> plan = sa.plan(attributes, n=10**6, eps=1, delta="1e-8", rounds=30)
     >>> sorted(plan.mechanisms), plan.private.upper <= 1e-8
     (['browser', 'country'], True)
-    >>> print(plan.answer)
-    epsilon in [0.9..., 0.99...]  (delta = 1e-8; 30 x (RandomizedResponse(k=16, ...) + 30 x (RandomizedResponse(k=8, ...))
     """
     if not isinstance(attributes, Mapping) or not attributes:
         told = "a dictionary such as {'browser': 16, 'minutes': 'number'}"
         raise ArgumentError("attributes", type(attributes).__name__, told)
-    listed = {str(name): _families(str(name), shape) for name, shape in attributes.items()}
+    listed = {str(name): candidates_for(str(name), shape) for name, shape in attributes.items()}
     count, goal = users(n), Query.of_delta(eps, Settings.gap, effort=effort)
     once = Fixed.of(method, participation, rounds, sampled_from)
     fixed = once.repeated(len(listed))
@@ -224,7 +223,7 @@ def plan(
     return Plan(given, candidates, mechanisms, whole, private, _epsilon(whole, delta, effort), count, once)
 
 
-def _families(attribute: str, shape: object) -> dict[str, Any]:
+def candidates_for(attribute: str, shape: object) -> dict[str, Any]:
     """Return the candidates for an attribute by their names."""
     if isinstance(shape, int) and not isinstance(shape, bool) and shape >= 2:
         sparse = HadamardResponse(K=1 << shape.bit_length(), D=shape)
