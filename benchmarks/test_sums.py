@@ -7,7 +7,7 @@ import symamp as sa
 from symamp.decompositions.to_law import law_of
 from symamp.laws.law import Level, ball_gparv
 from symamp.sums.divergence import Settings, enclose_divergence
-from symamp.sums.kernel_balls import certified_sum
+from symamp.sums.kernels.balls import certified_sum
 
 N = 50
 

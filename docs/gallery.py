@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import sympy as sp
 
+from symamp.accounting.privacy_profile import epsilon
 from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.printing import decomposition_latex, latex
-from symamp.questions.profile import epsilon
 from symamp.randomizers.catalogue import catalogue
 from symamp.randomizers.family import Family
 

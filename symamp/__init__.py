@@ -7,11 +7,14 @@ from symamp.accounting.privacy_profile import (
     GivenProfile,
     Profile,
     compose,
+    delta,
+    epsilon,
     from_privacy_profile,
     pld_accountant,
     profile,
 )
 from symamp.accounting.renyi import RenyiCurve
+from symamp.accounting.several_reports import SeveralReports, several_reports
 from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.decomposition import Decomposition
@@ -57,7 +60,7 @@ from symamp.questions.answer import Answer
 from symamp.questions.curve import Curve
 from symamp.questions.methods import Methods, methods
 from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
-from symamp.questions.profile import delta, epsilon
+from symamp.questions.sampler_audit import InputAudit, SamplerAudit, audit_sampler
 from symamp.questions.sweep import Sweep, curve, sweep
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
 from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
@@ -96,6 +99,7 @@ __all__ = [
     "HadamardResponse",
     "Harmony",
     "HeterogeneousUsers",
+    "InputAudit",
     "Inverse",
     "Laplace",
     "LocalHashing",
@@ -114,7 +118,9 @@ __all__ = [
     "PureLDP",
     "RandomizedResponse",
     "RenyiCurve",
+    "SamplerAudit",
     "SamplingRappor",
+    "SeveralReports",
     "SquareWave",
     "Staircase",
     "SubsetExponential",
@@ -124,6 +130,7 @@ __all__ = [
     "TradeOff",
     "UnaryEncoding",
     "Wheel",
+    "audit_sampler",
     "compare",
     "compose",
     "curve",
@@ -150,6 +157,7 @@ __all__ = [
     "pld_accountant",
     "poisson_subsample",
     "profile",
+    "several_reports",
     "sum_law",
     "sweep",
     "training",

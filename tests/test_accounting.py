@@ -274,6 +274,7 @@ def test_orders_that_differ_are_both_evaluated():
     assert 0 < answer.lower <= answer.upper
 
 
+@pytest.mark.slow
 def test_tests_that_never_err_on_one_side():
     """Where no loss is infinite they always err on the other."""
     f = sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=1000).rounds(2).tradeoff([0, 1])
@@ -281,6 +282,7 @@ def test_tests_that_never_err_on_one_side():
     assert sa.from_privacy_profile([(0, "1e-3")]).tradeoff(0).lower[0] < 1.0
 
 
+@pytest.mark.slow
 def test_sums_that_overflow_leave_the_value_open():
     """Losses of a million in 10^5 rounds: no precision makes the sum finite, and nothing is claimed of it."""
     found = sa.from_privacy_profile([(999999, 0), ("1/7", "1e-30"), (1e-9, "1e-8")]).rounds(10**5).tradeoff()

@@ -15,7 +15,7 @@ import symamp as sa
 from symamp.laws.law import Atom, Law, Level, RationalLaw, ball_gparv, float_gparv
 from symamp.sums.binomial_tails import TailPlan, plan_tails, tail_sum, tail_work
 from symamp.sums.divergence import Settings, enclose_divergence
-from symamp.sums.tilted import Power, saddle_tilt
+from symamp.sums.kernels.tilted import Power, saddle_tilt
 
 
 @pytest.mark.parametrize("seed", range(80))

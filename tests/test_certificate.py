@@ -415,6 +415,7 @@ def test_the_verifier_makes_the_laws(t, share):
         assert sum(max(v, 0) * m for v, m in values) == Fraction(str(p)) * Fraction(str(t - order))
 
 
+@pytest.mark.slow
 def test_cells_must_cover_all_randomizers():
     data = small("budget")
     (found,) = evidence(data)

@@ -6,12 +6,12 @@ import symamp as sa
 from symamp.randomizers.catalogue import named
 
 FAMILY = sa.RandomizedResponse(k=10, eps0=1)
-OF_MECHANISMS = """at blanket dataset degradation envelope inputs local_epsilon mean_variance message_bits name
-    parameters shuffle_index support_probabilities variation_ratio worst_pair"""
+OF_MECHANISMS = """at blanket dataset degradation envelope estimand estimate inputs local_epsilon message_bits name
+    parameters randomize shuffle_index support_probabilities variance variation_ratio worst_pair"""
 OF_FAMILIES = f"{OF_MECHANISMS} source table values verify"
-OF_NOISE = """at degradation gamma local_epsilon mean_variance message_bits name parameters plot_distribution
-    plot_ratios ratio_distribution source support_probabilities to_latex values variation_ratio
-    worst_pair"""
+OF_NOISE = """at degradation estimand estimate gamma local_epsilon message_bits name parameters plot_distribution
+    plot_ratios randomize ratio_distribution source support_probabilities to_latex values variance
+    variation_ratio worst_pair"""
 OF_ANSWERS = """as_mpf bound certificate claimed conjectured covered dataset decimals digits digits_limited_by
     direction directions gap gap_limited_by gaussian gaussian_place given limited log10_lower log10_upper lower method
     n pair parameters proof_status quantity rounded rounds source subject tight to_dict to_latex upper victims
@@ -30,8 +30,8 @@ SHOWN = {
     "noise": (sa.Gaussian(sigma=1), OF_NOISE),
     "integers": (sa.DiscreteGaussian(sigma=1), OF_NOISE),
     "laplace": (sa.Laplace(eps0=1), f"{OF_NOISE} near on"),
-    "budget": (sa.PureLDP(eps0=1), """at degradation local_epsilon mean_variance message_bits name parameters
-        support_probabilities values variation_ratio"""),
+    "budget": (sa.PureLDP(eps0=1), """at degradation estimand estimate local_epsilon message_bits name parameters
+        randomize support_probabilities values variance variation_ratio"""),
     "decomposition": (FAMILY.blanket(), "components gamma gparv lambdify pair parameters singular swapped to_latex"),
     "envelope": (FAMILY.envelope(), "components lambdify pair parameters plot to_latex triples two_level"),
     "profile": (sa.profile(FAMILY, n=1000), OF_PROFILES),

@@ -19,9 +19,9 @@ from symamp.numbers.limits import Limits
 from symamp.numbers.systems import FLINT, NUMPY
 from symamp.sums.divergence import Settings
 from symamp.sums.divergence import enclose_divergence as enclose_one_round
-from symamp.sums.hockey_stick import HockeyStickKernel
-from symamp.sums.kernel import Blocks
-from symamp.sums.tilted import Plan, Window
+from symamp.sums.kernels.hockey_stick import HockeyStickKernel
+from symamp.sums.kernels.kernel import Blocks
+from symamp.sums.kernels.tilted import Plan, Window
 from tests.oracle import composition as oracle
 
 

@@ -27,7 +27,7 @@ from symamp.randomizers.two_inputs import TwoInputs
 from symamp.laws.law import BallGparv
 from symamp.sums.divergence import Settings
 from symamp.sums.groups import Group, enclose_payoff
-from symamp.sums.positive import Positive
+from symamp.sums.kernels.positive import Positive
 from symamp.verifier import verify
 
 contrary = catalogue()["contrary"]

@@ -14,8 +14,8 @@ from symamp.numbers.disks import Disks
 from symamp.numbers.systems import FLINT
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.doubles_with_radii import coarse_two_sided
-from symamp.sums.kernel import Kernel
-from symamp.sums.kernel_balls import certified_sum
+from symamp.sums.kernels.balls import certified_sum
+from symamp.sums.kernels.kernel import Kernel
 
 
 def disks(random, count, scale=1.0):

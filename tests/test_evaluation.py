@@ -17,11 +17,11 @@ from symamp.numbers.systems import NUMPY
 from symamp.sums.divergence import Settings, enclose_divergence, estimate_log_divergence
 from symamp.sums.doubles_with_radii import coarse_error, coarse_sums
 from symamp.sums.enumeration import enumerated_sum, exact_divergence
-from symamp.sums.kernel import Kernel
-from symamp.sums.kernel_balls import certified_sum
-from symamp.sums.kernel_floats import float_sum
+from symamp.sums.kernels.balls import certified_sum
+from symamp.sums.kernels.floats import float_sum
+from symamp.sums.kernels.kernel import Kernel
+from symamp.sums.kernels.tilted import TiltedLaw, exp_minus_linear, log_mgf, turned
 from symamp.sums.other_methods import gaussian_sum
-from symamp.sums.tilted import TiltedLaw, exp_minus_linear, log_mgf, turned
 
 
 def law_of(rational: RationalLaw) -> Law:

@@ -20,7 +20,7 @@ from symamp.laws.law import Atom, Law, Level, RationalLaw, ball_gparv, float_gpa
 from symamp.questions.bracket import Interval
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.enumeration import count_outcomes, enumerated_sum, exact_divergence
-from symamp.sums.kernel_floats import float_sum
+from symamp.sums.kernels.floats import float_sum
 from symamp.sums.lattice import (
     FftSettings,
     Lattice,

@@ -11,7 +11,7 @@ from symamp.laws.density import flat_cells
 from symamp.laws.law import Level
 from symamp.numbers.systems import Holomorphic
 from symamp.sums.density import enclose_smooth
-from symamp.sums.tilted import TiltedLaw
+from symamp.sums.kernels.tilted import TiltedLaw
 
 
 def _transform(e, theta, u):

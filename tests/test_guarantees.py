@@ -49,7 +49,7 @@ for _module in modules():
 
 def test_the_claims_include_the_front_door_and_each_kind_of_evaluation():
     assert len(CLAIMS) >= 8
-    assert {"symamp.questions.profile.epsilon", "symamp.questions.profile.delta"} <= set(CLAIMS)
+    assert {"symamp.accounting.privacy_profile.epsilon", "symamp.accounting.privacy_profile.delta"} <= set(CLAIMS)
     assert any(name.startswith("symamp.sums.") for name in CLAIMS)
     assert HEADING.search(inspect.getdoc(sa.epsilon))
     assert HEADING.search(inspect.getdoc(sa.delta))

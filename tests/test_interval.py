@@ -252,6 +252,7 @@ def test_the_named_bound_is_refused_elsewhere():
         sa.epsilon(sa.Logistic(eps0=1), n=1000, delta="1e-6", method="interval")
 
 
+@pytest.mark.slow
 def test_where_the_bound_is_useless_another_one_is_taken():
     """eps0 = 8: an estimate of the bound above 1, too large for doubles, is no reason to fail."""
     answer = sa.epsilon(sa.Laplace(eps0=8), n=10**4, delta=1e-6)

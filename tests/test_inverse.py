@@ -157,6 +157,7 @@ def test_plain_data():
     assert found.upper <= blanket.upper
 
 
+@pytest.mark.slow
 def test_a_delta_that_is_what_is_left_of_many_users():
     """One message names its sender with probability 1/5: no number of users is private, and few are seen not to be."""
     table = sa.FiniteMechanism([["1/5", "1/5", "3/5"], ["1/2", "0", "1/2"]])

@@ -15,7 +15,7 @@ from symamp.decompositions.to_law import level_of
 from symamp.laws.density import finite_sandwich
 from symamp.sums.density import enclose_smooth, estimate_log_smooth, nodes_near, search
 from symamp.sums.divergence import Settings, enclose_divergence
-from symamp.sums.kernel_balls import RoughlyTiltedNodes, TiltedNodes, node_gparv
+from symamp.sums.kernels.balls import RoughlyTiltedNodes, TiltedNodes, node_gparv
 from symamp.verifier import verify
 from tests.oracle.laplace import blanket_divergence
 

@@ -15,9 +15,9 @@ from symamp.laws.law import BallGparv
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Settings
 from symamp.sums.groups import Group, TiltedGroups, enclose_payoff
-from symamp.sums.hockey_stick import HockeyStickKernel
-from symamp.sums.kernel import Kernel
-from symamp.sums.kernel_balls import tilted_sum
+from symamp.sums.kernels.balls import tilted_sum
+from symamp.sums.kernels.hockey_stick import HockeyStickKernel
+from symamp.sums.kernels.kernel import Kernel
 
 
 class CallKernel(HockeyStickKernel):

@@ -78,6 +78,7 @@ def test_candidates_have_equal_central_privacy_and_are_ranked():
     assert found.answer.upper == sa.epsilon(found.mechanisms["page"], n=10**6, delta="1e-8", method="blanket").upper
 
 
+@pytest.mark.slow
 def test_attributes_and_rounds_are_certified_together():
     shapes = {"page": [sa.RandomizedResponse(k=4)], "agrees": {"coin": sa.RandomizedResponse(k=2)}}
     found = sa.plan(shapes, n=10**5, eps=1, delta="1e-8", rounds=5, method="blanket")
@@ -129,7 +130,7 @@ def test_shapes_have_candidates():
     found = [repr(f) for f in candidates_for("x", 16).values()]
     assert len(found) == 4
     assert any("D=16" in text for text in found)
-    assert set(candidates_for("x", "number")) == {"OneBitMean(eps0=eps0)"}
+    assert "OneBitMean(eps0=eps0)" in candidates_for("x", "number")
     assert len(candidates_for("x", 2)) == 3
 
 

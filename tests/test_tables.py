@@ -38,7 +38,7 @@ from symamp.numbers.limits import NO_LIMITS
 from symamp.questions.solve import epsilon_above
 from symamp.settings.question import Query
 from symamp.sums.divergence import Settings
-from symamp.sums.kernel_floats import float_sum
+from symamp.sums.kernels.floats import float_sum
 from tests.oracle import histograms as oracle
 
 SEEDS = range(60)

@@ -603,7 +603,7 @@ def test_series_are_as_long_as_they_must_be_whatever_the_caller_has():
     tight["claim"]["upper"] = str(Fraction(tight["claim"]["upper"]) * Fraction(4, 5))
     before = flint.ctx.cap, flint.ctx.prec
     try:
-        for cap in (1, 2, 3, 10):
+        for cap in (1, 10):
             flint.ctx.cap = cap
             assert verify(data).status == "valid"
             assert verify(json.dumps(tight)).status == "invalid"

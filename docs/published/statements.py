@@ -12,13 +12,13 @@ from itertools import combinations_with_replacement, product
 
 import sympy as sp
 
+from symamp.accounting.privacy_profile import epsilon
 from symamp.bounds.budget import printed_reduction
 from symamp.decompositions.budget import VariationRatio
 from symamp.decompositions.to_law import law_of
 from symamp.exact.histograms import divergence
 from symamp.formulas.order import is_zero
 from symamp.numbers.rationals import fmpq_of, fraction_of, rational_of
-from symamp.questions.profile import epsilon
 from symamp.randomizers.families.randomized_response import RandomizedResponse
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.noise.distributions import Laplace

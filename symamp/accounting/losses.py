@@ -20,11 +20,11 @@ from symamp.numbers.surroundings import at_precision
 from symamp.questions.solve import Trial, step_out
 from symamp.settings.question import Query
 from symamp.sums.groups import Product, TiltedGroups
-from symamp.sums.hockey_stick import HockeyStickKernel
 from symamp.sums.inversion import falling_root
-from symamp.sums.kernel_balls import tilted_sum
-from symamp.sums.kernel_floats import two_sided_sum
-from symamp.sums.tilted import Plan
+from symamp.sums.kernels.balls import tilted_sum
+from symamp.sums.kernels.floats import two_sided_sum
+from symamp.sums.kernels.hockey_stick import HockeyStickKernel
+from symamp.sums.kernels.tilted import Plan
 
 # What is tuned: every plan and every precision gives a bound; these trade time against width. Rules of thumb.
 WIDEST_SUM = 1e-3

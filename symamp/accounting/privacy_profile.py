@@ -1,4 +1,4 @@
-"""The profile of a round, with all that an accountant does with it."""
+"""The doors: epsilon and delta of n users, and the profile of a round, with all that an accountant does with it."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ from symamp.randomizers.finite import ALL
 from symamp.settings.participation import Participation
 from symamp.settings.question import Question
 from symamp.settings.sample import Sample
+from symamp.settings.users_who_differ import HeterogeneousUsers
 from symamp.sums.inversion import log_of
 
-_EXPORT_DELTA = "1e-12"
-"""How far the tails matter where it is not said."""
+_EXPORT_DELTA, _GAP = "1e-12", 1e-6
+"""How far the tails matter, and the relative width in delta, where it is not said."""
 
 
 class RoundProfile(PublicNames):
@@ -228,7 +229,15 @@ def profile(
 
 
 @overload
-def profile(mechanism: Subject, *, n: object, view: str) -> CoordinateSums | Profile: ...
+def profile(
+    mechanism: Subject,
+    *,
+    n: object,
+    method: str | None = None,
+    neighbours: object = ALL,
+    participation: Participation | None = None,
+    view: str,
+) -> CoordinateSums | Profile: ...
 
 
 def profile(
@@ -252,12 +261,7 @@ def profile(
     """
     if view == MESSAGES:
         return Profile(Question.of(mechanism, n, method, neighbours, participation))
-    if view != COORDINATES:
-        raise ArgumentError("view", view, f"one of {', '.join(map(repr, VIEWS))}")
-    if (method, neighbours, participation) != (None, ALL, None):
-        told = Problem("method, neighbours and participation are about whole messages")
-        raise ArgumentError("view", told, "leave them out, or take view='messages', which holds for sums, too")
-    return coordinate_sums(mechanism, n)
+    return _summed(mechanism, n, method, neighbours, None, participation, None, view)
 
 
 def from_privacy_profile(points: Iterable[tuple[object, object]], *, name: str = "given profile") -> GivenProfile:
@@ -310,3 +314,148 @@ def round_count(count: object) -> int:
     if isinstance(count, bool) or not isinstance(count, Integral) or not 1 <= int(count) <= LARGEST_ROUNDS:
         raise ArgumentError("rounds", count, f"an integer from 1 to {LARGEST_ROUNDS}")
     return int(count)
+
+
+# ----------------------------------------- The questions people ask: the central epsilon, or delta, of n shuffled users
+
+
+def delta(
+    mechanism: Subject | HeterogeneousUsers,
+    *,
+    n: object = None,
+    eps: object,
+    method: str | None = None,
+    gap: float | None = None,
+    digits: int | None = None,
+    effort: str = "default",
+    victim: int | None = None,
+    neighbours: object = ALL,
+    participation: Participation | None = None,
+    view: str = MESSAGES,
+) -> Answer:
+    """Return a certified bracket of delta: the shuffled mechanism is (eps, upper)-private, not (eps, < lower)-private.
+
+    ``eps`` is a number >= 0 (an int, float, Fraction, string or exact SymPy number), ``n`` the number of users, the
+    victim included, ``gap`` the relative width aimed at for the enclosure of the upper bound's own value, 1e-6 where
+    it is not said. By default ``upper`` is the least of all proved upper bounds; ``method`` asks for one analysis:
+    METHODS. One that is no guarantee leaves the bracket alone and says what it claims in ``Answer.claimed``.
+
+    ``mechanism`` may also be a numeric ``Decomposition`` or a list of (ratio0, ratio1, mass): both ends of the answer
+    are then for that triple itself, whatever mechanism has it.
+
+    ``effort`` alone decides how long searches may go on: "quick", "default" (some seconds) or "thorough" (about a
+    minute), by work that is counted and is the same on every machine. Where a search is capped the bracket is wider and
+    ``Answer.limited`` is True. ``gap`` and ``digits`` alone decide how closely numbers are computed.
+
+    ``digits`` asks for so many digits of the bound (``Answer.bound``; of ``claimed``, too) instead of a gap: they are
+    proved, or refused with what can be had.
+
+    ``neighbours`` says which two inputs of the victim are compared: "all", those at distance at most so much, or those
+    of a list of pairs; the other users hold any inputs. It needs a metric: a table whose inputs are numbers or points,
+    ``Laplace``, ``PlanarLaplace``. ``participation`` says who takes part (``symamp.participation``): lost and leaked
+    reports, colluders, random numbers of users, batches, removal. Users who differ (``heterogeneous``) bring their
+    number with them; ``victim`` asks for one group. ``view="coordinates"`` is that of an aggregator who sees each
+    coordinate of the messages shuffled, or summed, by itself (``profile``); ``gap`` is then a relative width of eps.
+
+    Raises ArgumentError for arguments out of range, UndecidedOrderError if the decomposition cannot be proved,
+    SupportMismatchError for a method that does not apply, PrecisionError for digits that cannot be had.
+
+    Guarantee
+    ---------
+    For all neighbouring data sets of n users D_{e^eps} <= ``upper``, and for some pair of them it is >= ``lower``.
+    Proof: docs/proofs/blanket_reduction.md, with docs/proofs/kernel_sandwich.md for the numbers.
+
+    >>> import symamp as sa
+    >>> sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps=0.1, method="blanket").upper
+    8.2011...e-05
+    """
+    if view != MESSAGES:
+        return _summed(mechanism, n, method, neighbours, victim, participation, digits, view).delta(
+            eps, gap=gap, effort=effort
+        )
+    found = _shuffled(mechanism, n, method, neighbours, victim, participation)
+    return found.delta(eps, gap=_GAP if gap is None else gap, digits=digits, effort=effort)
+
+
+def epsilon(
+    mechanism: Subject | HeterogeneousUsers,
+    *,
+    n: object = None,
+    delta: object,
+    method: str | None = None,
+    gap: float | None = None,
+    digits: int | None = None,
+    effort: str = "default",
+    victim: int | None = None,
+    neighbours: object = ALL,
+    participation: Participation | None = None,
+    view: str = MESSAGES,
+) -> Answer:
+    """Return a certified bracket of the least eps at which n shuffled users are (eps, delta)-private.
+
+    ``delta`` in (0, 1) may be far below the smallest double (strings such as "1e-1000", Fractions and mpmath numbers
+    are exact). ``gap`` is the relative width in delta aimed at; ``digits`` asks for digits of eps, at most 15.
+    ``upper`` is inf if no eps suffices. The other arguments, and what is raised, are those of ``delta``.
+
+    Guarantee
+    ---------
+    The shuffled mechanism is (``upper``, delta)-private, and for every eps < ``lower`` it is not (eps, delta)-private.
+    Proof: docs/proofs/inversion.md, with docs/proofs/blanket_reduction.md and docs/proofs/kernel_sandwich.md.
+
+    >>> import symamp as sa
+    >>> sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**4, delta=1e-6).upper
+    0.0232533...
+    """
+    if view != MESSAGES:
+        return _summed(mechanism, n, method, neighbours, victim, participation, digits, view).epsilon(
+            delta, gap=gap, effort=effort
+        )
+    found = _shuffled(mechanism, n, method, neighbours, victim, participation)
+    return found.epsilon(delta, gap=_GAP if gap is None else gap, digits=digits, effort=effort)
+
+
+def _summed(
+    mechanism: Any,
+    n: object,
+    method: object,
+    neighbours: object,
+    victim: object,
+    participation: Participation | None,
+    digits: object,
+    view: str,
+) -> CoordinateSums:
+    """Return the view by coordinates; raise ArgumentError for arguments that are about whole messages."""
+    if view != COORDINATES:
+        raise ArgumentError("view", view, f"one of {', '.join(map(repr, VIEWS))}")
+    if (method, neighbours, victim, participation, digits) != (None, ALL, None, None, None):
+        told = Problem("method, neighbours, victim, participation and digits are about whole messages")
+        raise ArgumentError("view", told, "leave them out, or take view='messages', which holds for sums, too")
+    return coordinate_sums(mechanism, n)
+
+
+def _shuffled(
+    mechanism: Subject | HeterogeneousUsers,
+    n: object,
+    method: object,
+    neighbours: object,
+    victim: object,
+    participation: Participation | None,
+) -> one_round.Profile:
+    if not isinstance(mechanism, HeterogeneousUsers):
+        if victim is not None:
+            raise ArgumentError("victim", Problem("all users run one mechanism"), "leave it out")
+        return one_round.Profile(Question.of(mechanism, n, method, neighbours, participation))
+    if participation is not None:
+        given = Problem("users who differ say themselves who takes part")
+        raise ArgumentError("participation", given, "take heterogeneous(..., honest=..., dropout=...)")
+    for name, value in (("n", n), ("method", method)):
+        if value is not None:
+            raise ArgumentError(name, Problem("n follows from the groups, and there is one bound"), "leave it out")
+    if neighbours != ALL:
+        raise ArgumentError("neighbours", neighbours, f"{ALL!r} for users who differ, or mechanisms .near(neighbours)")
+    return one_round.Profile(Question.of_users(mechanism, victim))
+
+
+# The names of the analyses come from the registry: no second list of them can fall behind.
+if delta.__doc__ is not None:
+    delta.__doc__ = delta.__doc__.replace("METHODS", ", ".join(f'"{name}"' for name in BOUNDS))

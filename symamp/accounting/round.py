@@ -163,6 +163,11 @@ class ShuffledRound(Round):
         """The same for the lower end: points of a data set cost less than those of a dear upper end."""
         return max(USUAL_GAP, self.gap / _SHARPER_BELOW) if self._is_dear and self.top is not None else self.gap
 
+    @property
+    def accuracy(self) -> Settings:
+        """How close the values of the curve are taken."""
+        return _settings(self.question.n)
+
     def end(self, log_delta: float) -> float:
         """Return an estimate of the eps at which the bound is delta; inf if there is none."""
         try:
@@ -180,7 +185,7 @@ class ShuffledRound(Round):
         ``high`` is at least D_E of the shuffled reports of every two neighbouring data sets, in both orders.
         Proof: docs/proofs/blanket_reduction.md, docs/proofs/all_data_sets.md, docs/proofs/kernel_sandwich.md.
         """
-        levels, tolerance = tuple(levels), _settings(self.question.n).gap
+        levels, tolerance = tuple(levels), self.accuracy.gap
 
         def point(level: fmpq, limits: Limits, *, far: bool) -> CurvePoint:
             found, work = self._evaluated(level, far=far)
@@ -207,7 +212,7 @@ class ShuffledRound(Round):
         """Return evidence with the work it took, the first time: levels do not depend on what was asked before."""
         if (level, far) in self._known:
             return self._known[level, far]
-        settings = _settings(self.question.n).under(Limits())
+        settings = self.accuracy.under(Limits())
         at, best = level_at(level), tuple[Evidence, ...]()
         for bound, part in self._chosen[::-1][: 1 if far else None]:
             first = part if part in bound.parts else None

@@ -10,14 +10,14 @@ from flint import fmpq
 
 from symamp.accounting.pairs import RoundCurve
 from symamp.accounting.round import GivenRound, SampledRound, ShuffledRound, evidence_below, level_at, swapped
-from symamp.certificates.rounds import Curve, certificate
+from symamp.certificates.rounds import Curve, Sums, certificate
 from symamp.certificates.rounds import Rounds as OfRounds
 from symamp.certificates.text import fraction_text
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
 from symamp.settings.question import Query
 from symamp.settings.rounds import Rounds
-from symamp.sums.tilted import Plan
+from symamp.sums.kernels.tilted import Plan
 
 # ---------------------------------------------------- What proves one end of a bracket about many rounds, as plain data
 
@@ -92,11 +92,14 @@ class RoundsProof:
             for name, side in (("above", self.above), ("below", self.below))
         )
 
-    def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
+    def certificate(
+        self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds, sums: Sums | None = None
+    ) -> dict[str, Any]:
         """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
 
         Each point of each curve has a certificate of its own, as the numbers of one round have. The ends are wider by
-        a part in 10^9, for roundings; a lower end from cells of messages is not claimed. Takes some seconds.
+        a part in 10^9, for roundings; a lower end from cells of messages is not claimed. Takes some seconds. ``sums``
+        prove the lower end where coordinates are summed, as it is.
 
         Raises ArgumentError for answers without points, and for rounds whose bounds no certificate can carry.
         """
@@ -111,6 +114,7 @@ class RoundsProof:
             c.data_set is None or c.data_set[0].decomposition.is_listed for c in self.below.curves
         )
         low = least.fraction * (1 - _SLACK) if listed and least.exponent is not None else None
+        low = low if sums is None else least.fraction
         high = most.fraction * (1 + _SLACK) if self.above is not None and most.exponent is not None else None
         claim = {
             "quantity": asked.quantity,
@@ -120,5 +124,5 @@ class RoundsProof:
         }
         listed_rounds = rounds.listed
         above = _proof(self.above, listed_rounds, _above)
-        below = _proof(self.below if low else None, listed_rounds, _below)
-        return certificate(claim, listed_rounds, above, below)
+        below = _proof(self.below if low and sums is None else None, listed_rounds, _below)
+        return certificate(claim, listed_rounds, above, below, sums)

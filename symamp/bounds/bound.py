@@ -24,7 +24,7 @@ from symamp.sums.binomial_tails import TailPlan
 from symamp.sums.divergence import ROUGH, Enclosure, Settings
 from symamp.sums.few_messages import FewMessagesEnclosure, FewMessagesEvidence
 from symamp.sums.inversion import LARGEST_EPS, log_of_ball
-from symamp.sums.tilted import Plan
+from symamp.sums.kernels.tilted import Plan
 from symamp.sums.two_messages import CountsEnclosure, CountsEvidence
 
 # -------------------------------------------------- A part of a bound, and one certified evaluation of it as plain data

@@ -116,8 +116,10 @@ def _first_pairs(subject: Subject) -> list[tuple[Reduction, ...]]:
     return [triples for _, triples in zip(range(_MOST_PAIRS + 1), pairs_of_inputs(listed(subject)), strict=False)]
 
 
-def _has_many(subject: Subject, level: Level, n: int, _: float) -> bool:
-    """Return whether under some law many messages are expected to be positive."""
+def _too_costly(subject: Subject, level: Level, n: int, _: float) -> bool:
+    """Return whether it is skipped by default, or under some law many messages are expected to be positive."""
+    if _skipped(subject):
+        return True
     for triples in _first_pairs(subject):
         for t in triples:
             g = quick_gparv(t.law, level)
@@ -138,6 +140,6 @@ FEW_MESSAGES = Bound(
     _parts,
     rank=5,
     skip_by_default=_skipped,
-    too_costly=_has_many,
+    too_costly=_too_costly,
     only_above=_ONLY_ABOVE,
 )

@@ -23,10 +23,10 @@ from symamp.numbers.surroundings import at_precision
 from symamp.numbers.systems import FLINT
 from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.inversion import log_of_ball
-from symamp.sums.kernel import Kernel
-from symamp.sums.kernel_balls import power
-from symamp.sums.kernel_floats import float_sum
-from symamp.sums.tilted import Plan
+from symamp.sums.kernels.balls import power
+from symamp.sums.kernels.floats import float_sum
+from symamp.sums.kernels.kernel import Kernel
+from symamp.sums.kernels.tilted import Plan
 
 # ------------------------- What trades time against width: any values are valid. Chosen by the tables of tests/golden
 

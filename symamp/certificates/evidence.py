@@ -23,10 +23,11 @@ from symamp.numbers.surroundings import at_precision
 from symamp.settings.participation import OfTriple, OverNumbers, Participation, Seen, TakingPart
 from symamp.sums.all_data_sets.floats import AllDataSetsEvidence
 from symamp.sums.binomial_tails import TailPlan
+from symamp.sums.coordinate_sums import Held, Range
 from symamp.sums.divergence import LATTICE, Settings
 from symamp.sums.envelope import envelope_law
 from symamp.sums.few_messages import FewMessagesEvidence
-from symamp.sums.tilted import Plan
+from symamp.sums.kernels.tilted import Plan
 from symamp.sums.two_messages import CountPlan, CountsEvidence
 
 _WIDER_WINDOWS = 10.0
@@ -157,6 +158,11 @@ def evaluation(found: Any, n: int = 0) -> Data:
     if name in ALONE:
         name = "one user"
     return {"evaluator": name, "plan": kernel_plan(plan) if isinstance(plan, Plan) else None}
+
+
+def counts_of_coordinates(held: Held, counts: tuple[Range, Range]) -> Data:
+    """Return the evidence for the sums of the coordinates of two data sets."""
+    return {"kind": "sums of coordinates", "held": list(held), "counts": [list(x) for x in counts]}
 
 
 def kernel_plan(plan: Plan) -> Data:

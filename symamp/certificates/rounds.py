@@ -21,7 +21,7 @@ from symamp.errors import ArgumentError, PrecisionError, Problem
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import rational_of
 from symamp.settings.question import Query, Question
-from symamp.sums.tilted import Plan
+from symamp.sums.kernels.tilted import Plan
 from symamp.verifier import verify
 
 _BITS_OF_POINTS = MORE_BITS[1]
@@ -56,7 +56,26 @@ class Rounds:
     plan: Plan | None
 
 
-def certificate(claim: Data, rounds: Sequence[tuple[str, int]], above: Rounds | None, below: Rounds | None) -> Data:
+@dataclass(frozen=True)
+class Sums:
+    """What proves the lower end where coordinates are summed: how many there are, the level, its bits, the evidence.
+
+    The rounds are then those of one bit, two for each of the unary encoding.
+    """
+
+    size: int
+    eps: str
+    precision: int
+    evidence: Data
+
+
+def certificate(
+    claim: Data,
+    rounds: Sequence[tuple[str, int]],
+    above: Rounds | None,
+    below: Rounds | None,
+    sums: Sums | None = None,
+) -> Data:
     """Return the certificate of a bracket; an end without a side claims nothing. ``verify`` has accepted the result.
 
     Raises ArgumentError for rounds whose values have no certificate, PrecisionError if it is not accepted.
@@ -71,6 +90,9 @@ def certificate(claim: Data, rounds: Sequence[tuple[str, int]], above: Rounds | 
     ]
     data = {"format": FORMAT, "version": VERSION, "claim": claim, "settings": settings}
     data["below"] = None if below is None else _side(below, lambda c: _below(known[c.place], c))
+    if sums is not None:
+        settings[0] |= {"count": rounds[0][1] // 2, "coordinates": sums.size}
+        data["below"] = {"eps": sums.eps, "precision": sums.precision, "evidence": [sums.evidence]}
     data["supposed"] = one_round.supposed(e for found in proofs.values() for p, _ in found for e in p.found)
     for point in (_same, _each):  # points that are checked one by one, too, take twice the time
         made = None if above is None else _side(above, partial(_above, known, proofs, point))

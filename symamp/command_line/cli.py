@@ -13,6 +13,8 @@ from typing import Any, Never
 import click
 
 from symamp import __version__, verifier
+from symamp.accounting.coordinates import MESSAGES
+from symamp.accounting.privacy_profile import profile
 from symamp.bounds.subject import Subject
 from symamp.command_line.compose import compose, renyi, tradeoff
 from symamp.command_line.curves import COMMANDS
@@ -35,6 +37,7 @@ from symamp.command_line.options import (
     refuse_repeated,
     separated,
     together,
+    view,
 )
 from symamp.command_line.output import (
     bar_of_pairs,
@@ -122,6 +125,7 @@ question = together(
     method,
     neighbours,
     participation,
+    view,
     gap,
     effort,
     certificate,
@@ -174,20 +178,25 @@ def delta(eps: str, **asked: Any) -> None:
 
 def _answer(
     ask: Callable[..., Answer],
-    found: Subject,
+    found: Any,
     n: str,
     method: str | None,
     neighbours: str,
     participation: str | None,
-    gap: str,
+    view: str,
+    gap: str | None,
     effort: str,
     certificate: Path | None,
     as_json: bool,
 ) -> None:
-    with bar_of_pairs() as progress:
-        taking = read_participation(participation)
-        profile = Profile(Question.of(found, n, method, read_neighbours(neighbours), taking), progress)
-        answer = ask(profile, gap=read_gap(gap), effort=effort)
+    near, taking = read_neighbours(neighbours), read_participation(participation)
+    if view != MESSAGES:
+        seen = profile(found, n=n, method=method, neighbours=near, participation=taking, view=view)
+        answer = ask(seen, gap=None if gap is None else read_gap(gap, "1e-5"), effort=effort)
+    else:
+        with bar_of_pairs() as progress:
+            shuffled = Profile(Question.of(found, n, method, near, taking), progress)
+            answer = ask(shuffled, gap=read_gap(gap), effort=effort)
     print_answer(answer, certificate, as_json)
 
 
@@ -208,7 +217,7 @@ def crowd(
     eps: str | None,
     honest: list[str] | None,
     victim: int | None,
-    gap: str,
+    gap: str | None,
     effort: str,
     certificate: Path | None,
     as_json: bool,
@@ -217,8 +226,8 @@ def crowd(
     """Certified bracket for users who differ. A GROUP is NUMBER:MECHANISM:PARAMETERS, such as 500:krr:k=10,eps0=1."""
     counts = None if honest is None else [0 if x == "0" else x for x in honest]
     found = heterogeneous(groups, honest=counts, **model)
-    (quantity, given), profile = asked(delta, eps), Profile(Question.of_users(found, victim))
-    ask = profile.epsilon if quantity == "epsilon" else profile.delta
+    (quantity, given), users = asked(delta, eps), Profile(Question.of_users(found, victim))
+    ask = users.epsilon if quantity == "epsilon" else users.delta
     print_answer(ask(given, gap=read_gap(gap), effort=effort), certificate, as_json)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from symamp.accounting.coordinates import MESSAGES, VIEWS
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, FormatError, Problem, SymampError
@@ -109,8 +110,10 @@ def read_participation(words: str | dict[str, Any] | None) -> Participation | No
     return made_participation(**given)
 
 
-def read_gap(word: str, least: str = "1e-12") -> float:
-    """Return the number that --gap is, in or out of its range, which begins at ``least``."""
+def read_gap(word: str | None, least: str = "1e-12") -> float:
+    """Return the number that --gap is, in or out of its range, which begins at ``least``; 1e-6 where there is none."""
+    if word is None:
+        return 1e-6
     try:
         return float(word)
     except ValueError:
@@ -145,7 +148,14 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON o
 certificate = click.option(
     "--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`; - prints it."
 )
-gap = click.option("--gap", default="1e-6", metavar="NUMBER", help="Relative width in delta to aim at.")
+gap = click.option("--gap", metavar="NUMBER", help="Relative width in delta to aim at, 1e-6 if it is not given.")
+view = click.option(
+    "--view",
+    default=MESSAGES,
+    metavar="WORD",
+    shell_complete=lambda *words: starting(VIEWS)(*words),
+    help="What is seen of the messages: each whole, or their coordinates, each shuffled or summed by itself.",
+)
 effort = click.option(
     "--effort",
     default="default",

@@ -24,8 +24,6 @@ from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import ShownAsTable, html_table
 from symamp.questions.profile import Profile
-from symamp.questions.profile import delta as delta_of
-from symamp.questions.profile import epsilon as epsilon_of
 from symamp.questions.solve import epsilon_above
 from symamp.randomizers.finite import ALL
 from symamp.settings.participation import Participation
@@ -320,7 +318,8 @@ def _point(profile: Profile, given: object, for_epsilon: bool, chosen: frozenset
 
 
 def _crowd(crowd: HeterogeneousUsers, given: object, for_epsilon: bool, effort: str) -> Comparison:
-    truth = epsilon_of(crowd, delta=given, effort=effort) if for_epsilon else delta_of(crowd, eps=given, effort=effort)
+    profile = Profile(Question.of_users(crowd))
+    truth = (profile.epsilon if for_epsilon else profile.delta)(given, effort=effort)
     ratios = [s.local_ratio() for _, s in crowd.groups]
     widest: Subject = crowd.groups[maximum(ratios)][1]
     own = _row(f"{crowd.shuffled}_shuffled", Reading(truth.upper), ProofStatus.PROVED, truth.source, truth)

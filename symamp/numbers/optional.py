@@ -32,6 +32,13 @@ def optional(name: str, install: str) -> Any:
 # ------------- Functions of SciPy, loaded at the first call: at the top they would double the time of ``import symamp``
 
 
+def betaincinv(a: Any, b: Any, p: Any) -> Any:
+    """Return the inverse of the regularized incomplete beta function: where it is p."""
+    from scipy.special import betaincinv as found
+
+    return found(a, b, p)
+
+
 def brentq(function: Callable[[float], float], low: float, high: float, **accuracy: Any) -> float:
     """Return a root of a function that changes its sign between ``low`` and ``high``."""
     from scipy.optimize import brentq as found
@@ -42,6 +49,13 @@ def brentq(function: Callable[[float], float], low: float, high: float, **accura
 def erfcx(x: Any) -> Any:
     """Return e^(x^2) erfc(x)."""
     from scipy.special import erfcx as found
+
+    return found(x)
+
+
+def lambertw(x: Any) -> Any:
+    """Return the principal branch of Lambert's function."""
+    from scipy.special import lambertw as found
 
     return found(x)
 

@@ -14,8 +14,15 @@ from rich.table import Table
 from symamp.accounting.composition import Composition
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
-from symamp.errors import ArgumentError, Problem, SupportMismatchError, shown
-from symamp.families import HadamardResponse, OneBitMean, RandomizedResponse, SubsetSelection, UnaryEncoding
+from symamp.errors import ArgumentError, Problem, SymampError, shown
+from symamp.families import (
+    HadamardResponse,
+    OneBitMean,
+    PiecewiseMechanism,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from symamp.numbers.reading import users
 from symamp.numbers.surroundings import undisturbed
 from symamp.planning.inverse import Fixed, Inverse, is_dear, largest_eps0, one_end
@@ -77,8 +84,8 @@ class Plan(ShownAsTable):
 
     ``candidates`` come attribute by attribute: first those that are Pareto-optimal in error and message length, the
     least error first. ``mechanisms`` are the best ones, with numbers for eps0, and ``composition`` is all their rounds,
-    to be exported. ``private`` proves that these are (eps, delta)-private together (its ``upper`` is at most delta), and
-    ``answer`` brackets the eps that they have.
+    to be exported. ``private`` proves that these are (eps, delta)-private together (its ``upper`` is at most delta),
+    and ``answer`` brackets the eps that they have.
 
     >>> import symamp as sa
     >>> families = [sa.RandomizedResponse(k=10), sa.UnaryEncoding.oue(D=10)]
@@ -188,8 +195,9 @@ def plan(
     budget at which all attributes would be private if they cost as much as this one; the best are then certified
     together, with budgets a little smaller where that is needed. The other arguments are those of ``largest_eps0``.
 
-    Errors are those of the frequency of a rare category, or the mean, from the reports of one round: formulas at the
-    budget, see ``symamp.randomizers.mechanism``. Candidates without an estimator have none, and come last.
+    Errors are those of the frequency of a rare category, of the mean, or of a mean vector, from the reports of one
+    round: ``mechanism.variance(n)`` at the budget, with numbers scaled to [0, 1]. Candidates without an estimator have
+    none, and come last.
 
     Raises ArgumentError for what ``largest_eps0`` refuses, and for attributes of another shape.
 
@@ -232,7 +240,7 @@ def candidates_for(attribute: str, shape: object) -> dict[str, Any]:
             listed.append(SubsetSelection(d=shape, k=shape // 4))
         return {shown(f): f for f in listed}
     if shape == NUMBER:
-        return {shown(f): f for f in (OneBitMean(),)}
+        return {shown(f): f for f in (OneBitMean(), PiecewiseMechanism())}
     if isinstance(shape, Mapping):
         named = {str(name): family for name, family in shape.items()}
     elif isinstance(shape, Sequence) and not isinstance(shape, str):
@@ -245,11 +253,14 @@ def candidates_for(attribute: str, shape: object) -> dict[str, Any]:
 
 
 def _variance(member: Any) -> float | None:
-    """Return n times the variance of the estimate that a mechanism has; None if it has none."""
-    for utility in UTILITIES:
+    """Return n times the variance of the estimate that a mechanism has, numbers scaled to [0, 1]; None if it has none.
+
+    Of a mean vector it is that averaged over the coordinates.
+    """
+    for utility in (*UTILITIES, None):
         try:
-            return float(sp.N(variance_of(member, utility), 17))
-        except SupportMismatchError:
+            return float(sp.N(member.variance() if utility is None else variance_of(member, utility), 17))
+        except SymampError:  # none is described, or not without the dimension
             continue
     return None
 

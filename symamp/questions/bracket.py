@@ -18,7 +18,7 @@ from symamp.errors import ArgumentError, ContradictionError, Problem
 from symamp.numbers.dyadic import ZERO, Dyadic, decimal_end, float_above, float_below
 from symamp.numbers.optional import optional
 from symamp.numbers.reading import digit_count
-from symamp.numbers.surroundings import at_precision
+from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.public_names import PublicNames
 
 # ----------------------------------------------- What notebooks and files are given of a result: tables in HTML and CSV
@@ -344,7 +344,8 @@ def decimal_text(x: Dyadic, digits: int, kind: str, *, down: bool) -> str:
         return f"{0:.{digits}e}" if kind == "e" else "0"
     size = _log10(x)
     assert size is not None
-    exponent = int(size.upper().floor().unique_fmpz()) + 1
+    with at_precision(CAREFUL_BITS):
+        exponent = int(size.upper().floor().unique_fmpz()) + 1
     while _scaled(x, count - 1 - exponent, True) < 10 ** (count - 1):
         exponent -= 1
     scaled = _scaled(x, count - 1 - exponent, down)

@@ -15,6 +15,7 @@ from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Parametrised
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
+from symamp.randomizers.protocols import Domain, Protocol, added, two_sided_geometric
 
 # --- The law of discrete Laplace noise at its worst pair as formulas in B, the budget and the number of the message
 
@@ -122,6 +123,20 @@ class DiscreteLaplace(Parametrised, Mechanism):
         inside = [(1 - a) / (1 + a) * sp.exp(-self["eps0"] * sp.Rational(abs(y - x), end)) for y in range(1, end)]
         ends = [sp.exp(-self["eps0"] * sp.Rational(z, end)) / (1 + a) for z in (x, end - x)]
         return [ends[0], *inside, ends[1]]
+
+    def protocol(self) -> Protocol:
+        """An end counts as the mean of what is clipped to it; the variance is largest in the middle."""
+        top, a = sp.Integer(self.B), sp.exp(-self["eps0"] / self.B)
+        middle = sp.Integer(self.B // 2)
+        tail = a / (1 - a)  # the mean of what a tail goes further than its beginning
+        clipped = (a**middle + a ** (top - middle)) / (1 + a) * a / (1 - a) ** 2
+        return added(
+            Domain(sp.S.Zero, top),
+            two_sided_geometric(1 - a),
+            normal(2 * a / (1 - a) ** 2 - clipped),
+            (normal(-tail), normal(top + tail)),
+            shown={"0": 0, str(self.B): self.B},
+        )
 
     def table(self) -> FiniteMechanism:
         """Return the table over all inputs: what is derived from it is the same."""

@@ -25,6 +25,7 @@ from symamp.numbers.reading import Point, exact_number, fits, fraction, parse_ex
 from symamp.numbers.substitution import put
 from symamp.numbers.unevaluated import PRINTABLE_BITS
 from symamp.randomizers.mechanism import Mechanism
+from symamp.randomizers.protocols import Protocol, of_table
 
 _LARGEST_COUNTED_LENGTH = 30  # longer strings and larger sets are far too many for a table, whatever their number
 
@@ -357,6 +358,16 @@ class FiniteMechanism(Mechanism):
     def numeric(self) -> NumericTable | None:
         """The table as exact numbers, None if a parameter is free."""
         return self._numeric
+
+    def protocol(self) -> Protocol:
+        """Values are the numbers of inputs, reports those of messages, in the order of ``inputs`` and ``messages``.
+
+        Of all linear estimates that are unbiased it is the one with the least variances for uniform data.
+        """
+        if self.parameters:
+            free = ", ".join(p.name for p in self.parameters)
+            raise ArgumentError("mechanism", Problem(f"it has no number for {free}"), "give it by .at(...)")
+        return of_table(self.rows, dict(zip(self.inputs, range(len(self.inputs)), strict=True)), self.messages)
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """All ordered pairs, as a table promises no symmetry; those of neighbours where others are not compared."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from html import escape
 from typing import Any, ClassVar
 
 import sympy as sp
+from numpy.typing import NDArray
 
 from symamp.decompositions.blanket import blanket, checked_weights, triple
 from symamp.decompositions.budget import (
@@ -37,6 +39,7 @@ from symamp.formulas.normal_form import normal
 from symamp.formulas.order import is_zero, sign
 from symamp.formulas.parameter import Parameter
 from symamp.public_names import PublicNames
+from symamp.randomizers.protocols import FREQUENCIES, MEAN, Protocol, formula_of, generator
 
 # -------- What a notebook shows of a subject of questions: its name, the ranges of what is still free, its local budget
 
@@ -63,7 +66,7 @@ class NotebookView:
         return "<br>".join(lines)
 
 
-# --- What a mechanism is good for: the variance of the usual estimate of a frequency or a mean, and the message length
+# ------------------------- What a mechanism is good for: reports, the usual estimate and its variance, message length
 
 UTILITIES = ("frequency", "mean")
 
@@ -82,20 +85,74 @@ class Utility:
         >>> sa.RandomizedResponse().support_probabilities()
         (exp(eps0)/(k + exp(eps0) - 1), 1/(k + exp(eps0) - 1))
         """
-        raise SupportMismatchError("utility", Problem(f"{self!r} has no frequency estimator"), "see sa.choose")
+        raise SupportMismatchError("utility", Problem(f"{self!r} has no frequency estimator"), "see sa.plan")
 
-    def mean_variance(self) -> sp.Expr:
-        """Return the largest variance, over inputs in [0, 1], that one report adds where it is made unbiased.
+    def protocol(self) -> Protocol:
+        """Return how the mechanism is run and what is estimated; SupportMismatchError where that is not described."""
+        raise SupportMismatchError("mechanism", Problem(f"{self!r} has no sampler"), "its table() may have one")
 
-        Raises SupportMismatchError for mechanisms of another kind.
+    @property
+    def estimand(self) -> str:
+        """What ``estimate`` returns: "frequencies", "mean" or "mean vector"; raises what ``randomize`` raises.
 
         >>> import symamp as sa
-        >>> sa.Laplace(eps0=2).mean_variance()
-        1/2
+        >>> sa.Harmony().estimand
+        'mean vector'
         """
-        raise SupportMismatchError(
-            "utility", Problem(f"{self!r} has no mean estimator"), "OneBitMean and Laplace have one"
-        )
+        return protocol_of(self).estimand
+
+    def randomize(self, values: object, rng: object = None) -> NDArray[Any]:
+        """Return one report for each user: an array with a row for each value.
+
+        ``values`` and reports are arrays, described by ``docs/reports.md`` for each family; ``rng`` is a
+        ``numpy.random.Generator`` or a seed. The law of a report is that of the mechanism up to the rounding of
+        doubles, which is *not* certified to be private: for estimates, simulations and tests of clients.
+
+        Raises ArgumentError for other values and free parameters, SupportMismatchError for a mechanism that is not
+        described by how it is run.
+
+        >>> import symamp as sa
+        >>> reports = sa.RandomizedResponse(k=4, eps0=3).randomize([0, 0, 1, 3] * 1000, rng=1)
+        >>> reports.shape, set(reports.tolist())
+        ((4000,), {0, 1, 2, 3})
+        """
+        found = protocol_of(self)
+        return found.draw(found.values.checked(values, "values"), generator(rng))
+
+    def estimate(self, reports: object) -> Any:
+        """Return the usual unbiased estimate: an array of frequencies, a mean, or a mean vector.
+
+        Frequencies are the shares of users who hold item 0, 1, ...; they may be negative and need not sum to 1. Raises
+        ArgumentError for what are no reports, and what ``randomize`` raises.
+
+        >>> import symamp as sa
+        >>> rr = sa.RandomizedResponse(k=2, eps0="log(3)")
+        >>> rr.estimate([0] * 3 + [1])
+        array([1., 0.])
+        """
+        found = protocol_of(self)
+        return found.estimator(found.reports.checked(reports, "reports"))
+
+    def variance(self, n: object = 1, *, frequency: object = 0) -> sp.Expr:
+        """Return the variance of the estimate from n reports, as a formula in the parameters.
+
+        Of a frequency it is that of an item that a share ``frequency`` of the users holds (the largest over what the
+        others hold, where that matters); of a mean the largest over all data, of a mean vector that averaged over the
+        coordinates. n and frequency may be symbols. Values are given, not drawn: what sampling of the users adds is
+        not in it. Raises ArgumentError for n < 1 or a frequency outside [0, 1], and what ``randomize`` raises.
+
+        >>> import symamp as sa
+        >>> sa.RandomizedResponse(k=2).variance()
+        exp(eps0)/(exp(eps0) - 1)**2
+        >>> sa.Laplace(eps0=2).variance(n=100)
+        1/200
+        """
+        count, share = formula_of(n, "n"), formula_of(frequency, "frequency")
+        if count.is_number and count < 1:
+            raise ArgumentError("n", n, "a number n >= 1, or a symbol")
+        if share.is_number and not 0 <= share <= 1:
+            raise ArgumentError("frequency", frequency, "a number from 0 to 1, or a symbol")
+        return protocol_of(self).variance(share) / count
 
     def message_bits(self) -> sp.Expr | None:
         """Return log2 of the number of messages, None where they are points of a continuum.
@@ -109,12 +166,18 @@ class Utility:
         return None
 
 
+@lru_cache(maxsize=256)
+def protocol_of(mechanism: Any) -> Protocol:
+    """Return the protocol of a mechanism, described once."""
+    found: Protocol = mechanism.protocol()
+    return found
+
+
 def variance_of(mechanism: Any, utility: str) -> sp.Expr:
     """Return n times the variance of the estimate from n reports; the smaller, the better.
 
-    "frequency": of how many users hold a rare input, from the reports that count for it; with (p, q) of
-    ``support_probabilities`` this is q (1 - q)/(p - q)^2 (Wang, Blocki, Li, Jha 2017, the variance at frequency 0).
-    "mean": the largest over all data in [0, 1] of what the mechanism adds, where each report is made unbiased.
+    "frequency": of the share of users who hold a rare item: ``mechanism.variance()``. "mean": the largest over all
+    data of what the mechanism adds, where the inputs are scaled to an interval of length 1.
 
     Raises ArgumentError for another utility or what is no mechanism, SupportMismatchError for a mechanism that has none
     of that kind.
@@ -127,11 +190,12 @@ def variance_of(mechanism: Any, utility: str) -> sp.Expr:
         raise ArgumentError("utility", utility, f"one of {', '.join(UTILITIES)}")
     if not isinstance(mechanism, Utility):
         raise ArgumentError("mechanism", type(mechanism).__name__, "a mechanism of symamp")
-    if utility == "mean":
-        found: sp.Expr = mechanism.mean_variance()
-        return found
-    p, q = mechanism.support_probabilities()
-    return normal(q * (1 - q) / (p - q) ** 2)
+    found = protocol_of(mechanism)
+    if found.estimand != (FREQUENCIES if utility == "frequency" else MEAN):
+        told = Problem(f"of {mechanism!r} the estimand is: {found.estimand}")
+        raise SupportMismatchError("utility", told, "ask for mechanisms of one kind")
+    spread = sp.S.One if utility == "frequency" else found.values.high - found.values.low
+    return normal(found.variance(sp.S.Zero) / spread**2)
 
 
 def of_two_levels(mechanism: LocalRandomizer, ratio: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
@@ -157,7 +221,7 @@ class SubjectBase(PublicNames, Utility):
 
     _internal_names = (
         "compared_ratio compares_all densities known_by_parameters local_ratio mechanism members noise participation "
-        "randomizers shuffled takes_part triple"
+        "protocol randomizers shuffled takes_part triple"
     )
 
     local_ratio: Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import product
 from typing import ClassVar, NamedTuple
@@ -309,6 +309,14 @@ class SlidingWindow(DisjointCover):
         if not length.is_Rational:
             raise ArgumentError("table", Problem(f"{self!r} has the irrational length {length}"), "take a rational one")
         return sp.Rational(1, length.q)
+
+    def _cell(self, start: sp.Expr, length: sp.Expr) -> Callable[[float], str]:
+        """Return what names the cell of the table that a report is in, where the first begins at ``start``."""
+
+        def label(report: float) -> str:
+            return str(int((report - float(start)) // float(self.cell(normal(length)))))
+
+        return label
 
     def named(self, first: int, cells: int, width: int) -> str | None:
         """Return the name of the input whose window begins at that cell of so many, None if it is not shown."""

@@ -17,7 +17,7 @@ from flint import arb
 
 from symamp.laws.law import BallGparv, total
 from symamp.numbers.surroundings import at_precision
-from symamp.sums.tilted import TiltedLaw
+from symamp.sums.kernels.tilted import TiltedLaw
 
 # What is tuned. Every plan gives a bound; these trade time against width, and all but the first two only time.
 _MOST_VALUES = 24

@@ -12,7 +12,7 @@ from flint import arb
 
 from symamp.laws.law import BallGparv, FloatGparv, Floats
 from symamp.numbers.dyadic import float_above, float_below
-from symamp.sums.tilted import Power, saddle_tilt
+from symamp.sums.kernels.tilted import Power, saddle_tilt
 
 # What roundings ask for: proved, not tuned.
 _UNIT, UP, DOWN = 2.0**-53, 1.0 + 2.0**-50, 1.0 - 2.0**-50

@@ -43,10 +43,10 @@ from symamp.sums.divergence import (
     starting_precision,
 )
 from symamp.sums.inversion import approximate_log_law, estimate_root, log_of_ball
-from symamp.sums.kernel import NEGLIGIBLE
-from symamp.sums.kernel_balls import RoughlyTiltedNodes, TiltedNodes, node_gparv, suits_doubles, tilted_sum
-from symamp.sums.kernel_floats import FloatSum, float_sum
-from symamp.sums.tilted import Plan, Power, TiltedLaw, normal_spread, raised_tilt, saddle_tilt
+from symamp.sums.kernels.balls import RoughlyTiltedNodes, TiltedNodes, node_gparv, suits_doubles, tilted_sum
+from symamp.sums.kernels.floats import FloatSum, float_sum
+from symamp.sums.kernels.kernel import NEGLIGIBLE
+from symamp.sums.kernels.tilted import Plan, Power, TiltedLaw, normal_spread, raised_tilt, saddle_tilt
 
 # What is tuned. Every plan and every sandwich gives a bound; these trade time against width, and were chosen on the
 # noise of the catalogue with 2 to 10^9 users.

@@ -34,9 +34,9 @@ from symamp.numbers.surroundings import at_precision
 from symamp.sums.binomial_tails import TailPlan, lost_bits, plan_tails, tail_sum, tail_work
 from symamp.sums.convolution import convolved_sum, estimated_log_sum
 from symamp.sums.enumeration import count_outcomes, enumerated_sum, exact_divergence, exact_plateau
-from symamp.sums.kernel_balls import certified_sum, suits_doubles
-from symamp.sums.kernel_floats import FloatSum, chernoff_sum, float_sum, planned_sum, sharp_sum
-from symamp.sums.tilted import Plan, Power, gaussian_estimate, saddle_tilt
+from symamp.sums.kernels.balls import certified_sum, suits_doubles
+from symamp.sums.kernels.floats import FloatSum, chernoff_sum, float_sum, planned_sum, sharp_sum
+from symamp.sums.kernels.tilted import Plan, Power, gaussian_estimate, saddle_tilt
 
 # --- Which evaluator suits a law at a level, chosen in doubles: enumeration, binomial tails or a kernel and its plan
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from symamp.errors import PrecisionError, Problem
 from symamp.numbers.disks import Disks
-from symamp.sums.kernel import Kernel
+from symamp.sums.kernels.kernel import Kernel
 
 # --- phi at many frequencies in doubles, with one radius for all roundings: enough for few users and dropped blocks
 

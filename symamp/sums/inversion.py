@@ -14,7 +14,7 @@ from symamp.numbers.dyadic import float_above
 from symamp.numbers.optional import brentq
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Settings, estimate_log_divergence
-from symamp.sums.tilted import Power, gaussian_estimate, saddle_tilt
+from symamp.sums.kernels.tilted import Power, gaussian_estimate, saddle_tilt
 
 # What is tuned. All of it decides where a root is looked for, in doubles; what is found is certified elsewhere, so
 # that these trade evaluations against how near the place is. Rules of thumb.

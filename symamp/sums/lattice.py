@@ -30,8 +30,8 @@ from symamp.laws.law import (
 )
 from symamp.numbers.dyadic import float_above
 from symamp.numbers.surroundings import at_precision, mpmath_at
-from symamp.sums.kernel_balls import TiltedBalls, power
-from symamp.sums.tilted import Power, TiltedLaw, gaussian_estimate, log_mgf, saddle_tilt
+from symamp.sums.kernels.balls import TiltedBalls, power
+from symamp.sums.kernels.tilted import Power, TiltedLaw, gaussian_estimate, log_mgf, saddle_tilt
 
 # What is tuned. Every lattice and window gives a bound; these trade points against width.
 _MOST_CANDIDATES, _SAME_POINT = 1 << 17, 1e-14

@@ -14,10 +14,10 @@ from symamp.numbers.systems import FLINT, MPMATH
 from symamp.sums.divergence import ENUMERATE_FOR_DIGITS, KERNEL_GAP, Settings, positive_part
 from symamp.sums.enumeration import count_outcomes, positive_expectation
 from symamp.sums.evaluator import Case, Evaluator
-from symamp.sums.kernel import Kernel
-from symamp.sums.kernel_balls import TiltedBalls
-from symamp.sums.kernel_floats import float_sum
-from symamp.sums.tilted import Plan, Window
+from symamp.sums.kernels.balls import TiltedBalls
+from symamp.sums.kernels.floats import float_sum
+from symamp.sums.kernels.kernel import Kernel
+from symamp.sums.kernels.tilted import Plan, Window
 
 # ------------------------------------ The Gaussian sandwich: a second method, with other kernels, that checks the first
 

@@ -16,10 +16,10 @@ from symamp.laws.law import BallGparv, FloatGparv, Floats, nearest_doubles, tota
 from symamp.numbers.limits import KERNEL_PLAN
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import NO_POSITIVE_VALUE, Enclosure, Settings, positive_part, settled, starting_precision
-from symamp.sums.kernel import Ranges
-from symamp.sums.kernel_balls import Tilted, TiltedBalls, tilted_sum
-from symamp.sums.kernel_floats import FloatSum, two_sided_sum
-from symamp.sums.tilted import (
+from symamp.sums.kernels.balls import Tilted, TiltedBalls, tilted_sum
+from symamp.sums.kernels.floats import FloatSum, two_sided_sum
+from symamp.sums.kernels.kernel import Ranges
+from symamp.sums.kernels.tilted import (
     Cumulants,
     Plan,
     TiltedFloats,

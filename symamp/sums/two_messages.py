@@ -14,7 +14,7 @@ from flint import acb, arb
 from symamp.laws.law import Floats, Level, Number, total
 from symamp.numbers.surroundings import at_precision
 from symamp.sums.divergence import Enclosure, Settings, starting_precision
-from symamp.sums.kernel_balls import power
+from symamp.sums.kernels.balls import power
 
 # ---------------------------------------- From what an evaluation of two-message reports can be repeated: plain numbers
 
@@ -65,13 +65,14 @@ _EVALUATION_GAP, _MARGIN = 1e-9, 8.0
 """Relative accuracy in delta of one data set, and how far below it, in the logarithm, what a plan leaves out lies."""
 _SHIFTS = np.geomspace(0.25, 32.0, 15)
 """Shifts of the tilt, in inverse deviations, at which the period of the frequencies is sought: a short one is quick."""
-_LARGEST_TILT, _LARGEST_DOUBLE = 300.0, 1e300
-"""Doubles do not go beyond."""
-_PIECES = 16
-"""Into so many pieces the thresholds within 1 of the tilted mean are cut: time against the width of one box."""
-BOX_GAP, _MOST_BOXES = 5e-5, 1000
-"""Relative accuracy in delta of the boxes: what a box may lie above the largest divergence found; and how many there
-are before wider ones are taken."""
+_LARGEST_TILT, _LARGE_TILT, _LARGEST_DOUBLE = 300.0, 30.0, 1e300
+"""Doubles do not go beyond the first and the last; from the second on logarithms are taken of what is left over."""
+_PIECES, _FEW_PIECES, _WIDE = 16, 12, 1e-3
+"""Into so many pieces the thresholds within 1 of the tilted mean are cut: time against the width of one box. Fewer are
+enough where boxes may be wider than the last number."""
+BOX_GAP, _SHARE_OF_GAP, _MOST_BOXES = 5e-5, 0.5, 1000
+"""Relative accuracy in delta of the boxes: what a box may lie above the largest divergence found, and more, up to a
+share of the gap, where a wide one is asked for; and how many there are before wider ones are taken."""
 _NEIGHBOURS, _GRID, _MOST_LISTED = 8, 16, 64
 """Compositions tried for the largest divergence: so many beside either end and beside the best, a grid of so many
 steps, and all of them where there are few."""
@@ -155,15 +156,19 @@ class FloatCounts:
     def _period(self, counts: Floats, theta: float, tilts: Floats, k: int, log_size: float) -> tuple[float, int]:
         """Return a tilt and the period from which Chernoff's bound there is below a size in units of scale."""
         base = self._cumulant(counts, theta)
-        excess = [self._cumulant(counts, t) - base - (t - theta) * (k - 1) + 3.0 * t for t in tilts]
-        periods = (np.array(excess) - log_size) / np.abs(tilts - theta)
-        best = int(np.nanargmin(periods))
+        excess = self._cumulants(counts, tilts) - base - (tilts - theta) * (k - 1) + 3.0 * tilts
+        periods = (excess - log_size) / np.abs(tilts - theta)
+        best = int(np.where(np.isnan(periods), inf, periods).argmin())
         return float(tilts[best]), max(ceil(float(periods[best])), 1)
 
     def _cumulant(self, counts: Floats, theta: float) -> float:
-        if theta > 30.0:
-            return float(counts @ (theta + np.log(self._ones + self._zeros * exp(-theta))))
-        return float(counts @ np.log1p(self._ones * np.expm1(theta)))
+        return float(self._cumulants(counts, np.array([theta]))[0])
+
+    def _cumulants(self, counts: Floats, tilts: Floats) -> Floats:
+        column = tilts[:, None]
+        large = column + np.log(self._ones + self._zeros * np.exp(-column))
+        small = np.log1p(self._ones * np.expm1(np.minimum(column, _LARGE_TILT)))
+        return np.asarray(np.where(column > _LARGE_TILT, large, small) @ counts)
 
     def _shares(self, theta: float) -> Floats:
         return np.asarray(self._ones / (self._ones + self._zeros * exp(-theta)))
@@ -292,7 +297,7 @@ class Range:
         return (self.first, self.users - self.first), (self.last, self.users - self.last)
 
 
-def spread_bound(victim: Victim, ones: tuple[arb, arb], box: Range, plan: CountPlan) -> arb:
+def spread_bound(victim: Victim, ones: tuple[arb, arb], box: Range, plan: CountPlan, pieces: int = _PIECES) -> arb:
     """Return a ball whose upper end bounds the divergence of every data set of the range.
 
     ``ones`` are the two probabilities of the message 1. ``plan`` is that of one of the data sets; its threshold is not
@@ -311,7 +316,7 @@ def spread_bound(victim: Victim, ones: tuple[arb, arb], box: Range, plan: CountP
     shares = [p / (p + (1 - p) * inverse) for p in ones]
     cumulants = [(1 + p * theta.expm1()).log() for p in ones]
     drift = cumulants[0] - cumulants[1] - slope * theta
-    sums = _Sums(length)
+    sums = _Sums(length, pieces)
     for j in range(plan.last + 1):
         u = 2 * arb.pi() * j / period
         sine, cosine = u.sin_cos()
@@ -337,25 +342,26 @@ def spread_bound(victim: Victim, ones: tuple[arb, arb], box: Range, plan: CountP
 class _Sums:
     """Values of the sum at thresholds within 1 of the mean, and its derivatives in threshold and composition."""
 
-    def __init__(self, length: int) -> None:
-        self._along, self._length, self._half = arb(length) / 2, length, arb(1) / _PIECES
-        self._middles = [arb(2 * i + 1) / _PIECES - 1 for i in range(_PIECES)]
-        self._here = [arb(0)] * _PIECES
-        self._there = [arb(0)] * _PIECES
-        self._steepness = [arb(0)] * _PIECES
-        self._turn = [arb(0)] * _PIECES
+    def __init__(self, length: int, pieces: int) -> None:
+        self._along, self._length, self._half = arb(length) / 2, length, arb(1) / pieces
+        self._here = [arb(0)] * pieces
+        self._there = [arb(0)] * pieces
+        self._steepness = [arb(0)] * pieces
+        self._turn = [arb(0)] * pieces
 
     def add(self, term: acb, s: acb, drift: acb) -> None:
         """Add a frequency: term e^(x drift - y s), x from 0 to the length, y from -1 to 1."""
         all_x = (drift * (self._along + self._along * arb(0, 1))).exp()
         last, nearby = (drift * self._length).exp(), (s * (self._half * arb(0, 1))).exp()
-        for i, y in enumerate(self._middles):
-            here = term * (-s * y).exp()
-            there, everywhere = here * last, here * nearby
+        here, further = term * (s * (1 - self._half)).exp(), (-2 * s * self._half).exp()
+        along = nearby * (1 if self._length == 0 else all_x)
+        steepness, turn = along * drift, along * s
+        for i in range(len(self._here)):
             self._here[i] += here.real
-            self._there[i] += there.real
-            self._steepness[i] += (everywhere * all_x * drift).real
-            self._turn[i] += (everywhere * (s if self._length == 0 else s * all_x)).real
+            self._there[i] += (here * last).real
+            self._steepness[i] += (here * steepness).real
+            self._turn[i] += (here * turn).real
+            here *= further
 
     def bound(self) -> arb:
         """Return a bound on the largest sum: from either end, plus what the derivatives may add."""
@@ -428,13 +434,14 @@ def enclose_two_messages(
         victim = reports.victim(level)
         if not victim.gain > 0:
             return TwoMessagesEnclosure(arb(0), victim.gain.max(arb(0)), "no positive value", bits)
+        width = max(BOX_GAP, _SHARE_OF_GAP * (settings or Settings()).gap)
         search = _Search.of(reports, level, n)
         if not search.floats.gain > 0.0:  # doubles do not see it
             return TwoMessagesEnclosure(arb(0), victim.gain, "one user", bits)
         counts, _ = search.best
         planned = search.floats.planned(counts, _EVALUATION_GAP)
         lower, _ = enclosed_divergence(victim, reports.groups(counts), planned[0])
-        cover = _Cover(reports, victim, search, n)
+        cover = _Cover(reports, victim, search, n, width)
         evidence = CountsEvidence(tuple(cover.boxes))
         return TwoMessagesEnclosure(lower, cover.upper, EVALUATOR, bits, counts=counts, evidence=evidence)
 
@@ -517,9 +524,9 @@ class _Search:
 class _Cover:
     """Boxes that cover all compositions, halved until their bounds are about the largest divergence found."""
 
-    def __init__(self, reports: TwoMessages, victim: Victim, search: _Search, n: int) -> None:
+    def __init__(self, reports: TwoMessages, victim: Victim, search: _Search, n: int, width: float) -> None:
         self._reports, self._victim, self._search, self._others = reports, victim, search, n - 1
-        self._log_goal = search.best[1] + log1p(BOX_GAP)
+        self._log_goal, self._pieces = search.best[1] + log1p(width), _FEW_PIECES if width > _WIDE else _PIECES
         self._goal = arb(self._log_goal).exp()
         self.boxes: list[Box] = []
         self.upper = arb(0)
@@ -541,7 +548,7 @@ class _Cover:
         plan, log_value = self._search.floats.planned((middle, self._others - middle), _EVALUATION_GAP)
         if log_value <= self._log_goal:
             ones = self._reports.most(), self._reports.least()
-            value = spread_bound(self._victim, ones, Range(first, last, self._others), plan)
+            value = spread_bound(self._victim, ones, Range(first, last, self._others), plan, self._pieces)
             if anyhow or value <= self._goal:
                 self._take(Box(first, last, plan, spread=True), value)
                 return True

@@ -26,7 +26,7 @@ from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
 from symamp.settings.rounds import Rounds
-from symamp.sums.one_sided import Lognormal, log_moment, log_negative_moment
+from symamp.sums.kernels.one_sided import Lognormal, log_moment, log_negative_moment
 from symamp.training.rounds import (
     Allocation,
     Counted,

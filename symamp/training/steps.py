@@ -22,7 +22,7 @@ from symamp.laws.law import Atom, Floats, Law, RationalLaw, total
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
-from symamp.sums.one_sided import Lognormal, Summand
+from symamp.sums.kernels.one_sided import Lognormal, Summand
 
 _CELLS, _SPARE = 400, 25.0
 """Cells of messages of a step with normal noise, and by how much, in the logarithm, what lies beyond them is less than

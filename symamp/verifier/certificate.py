@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from . import evidence, rounds
+from . import coordinates, evidence, rounds
 from .check import INFINITY, MOST_WORK, Check, Number, working
 from .claims import between, given, quoted, require_order
 from .documents import shaped
@@ -99,6 +99,7 @@ def _prove(check: Check, claim: dict[str, str], settings: list[Setting], sides: 
                 found = rounds.divergence(check, settings, curves[name], side, eps, up)
             else:
                 direct = len(settings) == 1 and evidence.is_direct(settings[0])
+                direct = direct and evidence.is_about(settings[0], side["evidence"])
                 require(direct, f"{name}: no evidence about many rounds", "invalid")
                 good = side["eps"] == there or (eps <= check.number(there) if up else eps >= check.number(there))
                 require(good and eps >= 0, f"{name}: eps is on the wrong side of the claim's", "invalid")
@@ -133,7 +134,8 @@ def _told(
         said += f", n = {one.n}, {key} = {given(claim[key], at)}, {one.whose()}"
         checked = [f"ends rounded outward; evidence: {_listed(sides)}"]
     else:
-        said += f", {key} = {given(claim[key], at)}, for {count} rounds"
+        of = f"{count} rounds" if several or one.coordinates is None else _sums(one)
+        said += f", {key} = {given(claim[key], at)}, for {of}"
         checked = ["ends rounded outward"]
     supposed = list(evidence.supposed(settings, several))
     for i, s in enumerate(settings):
@@ -149,6 +151,11 @@ def _told(
         supposed.append("that rounds may be chosen one after another, which is a theorem")
     supposed += [f"stated: {quoted(sentence)}" for sentence in data["supposed"][:_MOST_SHOWN]]
     return Verdict("valid", said, tuple(checked), tuple(supposed))
+
+
+def _sums(setting: Setting) -> str:
+    many = "" if setting.count == 1 else f" of {setting.count} rounds"
+    return f"the sums{many} of the {setting.coordinates} bits of a unary encoding, each by itself, n = {setting.n}"
 
 
 def _listed(sides: Sides) -> str:
@@ -168,6 +175,9 @@ def _mechanisms(check: Check, setting: Setting) -> Iterator[str]:
     if setting.kept != 1:
         yield f"each message of another user arrives with the chance {setting.kept}"
     yield from () if setting.participation is None else setting.participation.told()
+    if setting.coordinates is not None:
+        coordinates.bits(check, setting.groups[0].mechanism, "mechanism")
+        yield f"the mechanism is that of one bit of {setting.coordinates}, two of which differ; all are independent"
 
 
 def _is_shown(i: int, sides: Sides) -> bool:

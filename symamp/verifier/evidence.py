@@ -8,7 +8,17 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-from . import common_tilt, every_randomizer, groups, histograms, message_counts, other_inputs, triples, value_counts
+from . import (
+    common_tilt,
+    coordinates,
+    every_randomizer,
+    groups,
+    histograms,
+    message_counts,
+    other_inputs,
+    triples,
+    value_counts,
+)
 from .check import MOST_PRECISION, ZERO, Number, larger
 from .claims import quoted
 from .documents import shaped
@@ -53,6 +63,7 @@ KINDS = {
     groups.POSITIONS: Kind(groups.shape, groups.positions, _BOTH, "all"),
     groups.HIDDEN: Kind(groups.shape, groups.hidden, _ABOVE, "victim"),
     groups.STEPS: Kind(groups.shape, groups.steps, _BELOW, ""),
+    coordinates.KIND: Kind(coordinates.shape, coordinates.bound, _BELOW, ""),
 }
 _MOST_PIECES = 4096
 """Of evidence for one end."""
@@ -89,6 +100,11 @@ def _require_kinds(at: At, pieces: list[dict[str, Any]], what: str) -> None:
     """Refuse evidence that supposes that everyone takes part where not everyone does."""
     known = at.setting.participation is None or all(data["kind"] in ("blanket", "data set") for data in pieces)
     at.check.require(known, f"{what}: evidence about users who all take part", "invalid")
+
+
+def is_about(setting: Setting, pieces: list[dict[str, Any]]) -> bool:
+    """Return whether evidence is about what is seen: sums of coordinates, or messages."""
+    return all((data["kind"] == coordinates.KIND) == (setting.coordinates is not None) for data in pieces)
 
 
 def worse(x: Number, y: Number) -> Number:

@@ -47,7 +47,7 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     mechanism, check, n, pair = at.owner(data, what), at.check, at.n, (data["pair"][0], data["pair"][1])
     check.require(mechanism.stands_for == ALL or not up, f"{what}: not all inputs of other users are listed", "invalid")
     held = mechanism.laws(pair) if up else [(x, mechanism.triple(pair, [(x, fmpq(1))])) for x, _ in data["others"]]
-    seen = [_message_one(check, triple, what) for _, triple in held]
+    seen = [message_one(check, triple, what) for _, triple in held]
     check.require(seen, f"{what}: no inputs of other users")
     first, second = seen[0][:2]
     near = all(abs(x - y) <= x * arb(2) ** -NEARLY for row in seen for x, y in zip(row, (first, second), strict=False))
@@ -82,7 +82,7 @@ def bound(at: At, data: dict[str, Any], up: bool, what: str) -> Number:
     return result.min(victim.gain)
 
 
-def _message_one(check: Any, triple: Triple, what: str) -> tuple[arb, arb, arb]:
+def message_one(check: Any, triple: Triple, what: str) -> tuple[arb, arb, arb]:
     """Return the probabilities under x0, x1 and x of the message that is likelier under x0 than under x1."""
     rows = [(arb(c.ratio0 * c.mass), arb(c.ratio1 * c.mass), arb(c.mass)) for c in triple.components]
     rows += [(arb(a), arb(b), _ZERO) for _, a, b in triple.singular]

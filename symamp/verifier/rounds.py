@@ -68,6 +68,7 @@ def curves(check: Check, settings: list[Setting], side: Any, up: bool) -> dict[i
     places = [curve["setting"] for curve in side["curves"]]
     every = range(len(settings))
     good = sorted(places) == list(every) if up else set(places) <= set(every)
+    good = good and (up or all(settings[i].coordinates is None for i in places))
     _require(good and len(set(places)) == len(places), "points for other rounds than those of the claim")
     made = _above_of if up else _below_of
     return {c["setting"]: made(check, settings[c["setting"]], c, fmpq(1, 1 << side["floor"])) for c in side["curves"]}
@@ -75,7 +76,7 @@ def curves(check: Check, settings: list[Setting], side: Any, up: bool) -> dict[i
 
 def divergence(check: Check, settings: list[Setting], known: dict[int, Curve], side: Any, eps: Number, up: bool) -> arb:
     """Return a ball whose upper (lower) end bounds the divergence of all rounds together."""
-    rounds = [(curve, settings[i].count) for i, curve in known.items()]
+    rounds = [(curve, settings[i].rounds) for i, curve in known.items()]
     return _divergence(check, rounds, arb(eps), side["plan"], up)
 
 

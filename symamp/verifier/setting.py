@@ -32,7 +32,8 @@ class Setting:
 
     def __init__(self, check: Check, data: Any, what: str) -> None:
         taking = data.get("participation") if isinstance(data, dict) else None
-        shaped(data, _SETTING | ({} if taking is None else {"participation": dict}), what)
+        summed = {"coordinates": int} if isinstance(data, dict) and "coordinates" in data else {}
+        shaped(data, _SETTING | ({} if taking is None else {"participation": dict}) | summed, what)
         require(
             1 <= data["count"] <= MOST_ROUNDS and data["shuffled"] in (MESSAGES, DATA), f"{what}: count or shuffled"
         )
@@ -66,8 +67,19 @@ class Setting:
             require(one, f"{what}: who takes part is about one round of one mechanism", "invalid")
             good = not (self.participation.removal and restricted)
             require(good, f"{what}: a removal, and inputs that are not all compared", "invalid")
+        self.coordinates: int | None = data.get("coordinates")
         alone = len(self.groups) == 1 and self.kept == 1
+        if self.coordinates is not None:
+            one = alone and self.rate == 1 and self.shuffled == MESSAGES and taking is None and not self.is_given
+            one = one and 2 <= self.coordinates <= MOST_USERS and self.groups[0].mechanism.rounded == 0
+            require(one, f"{what}: coordinates of users who all take part with one mechanism", "invalid")
         require(alone or (not self.is_given and self.rate == 1), f"{what}: users who differ are not given, nor sampled")
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds of the mechanism there are: of a unary encoding two of a bit, in which two inputs differ."""
+        times = 1 if self.coordinates is None else 2
+        return times * int(self.count)
 
     @property
     def n(self) -> int:

@@ -90,7 +90,10 @@ def test_a_multiplicity_is_that_of_the_messages(name):
                     assert status(data) == "invalid"
 
 
-@pytest.mark.parametrize("name", ["blankets", "an envelope", "all data sets", "several classes of pairs"])
+ALL_DATA_SETS = pytest.param("all data sets", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("name", ["blankets", "an envelope", ALL_DATA_SETS, "several classes of pairs"])
 def test_evidence_for_some_pairs_does_not_count_for_all(name):
     base = certificate(name)
     evidence = base["above"]["evidence"]

@@ -33,6 +33,7 @@ def test_more_random_worlds(chunk):
     assert falsehoods(2, chunk * CHUNK, (chunk + 1) * CHUNK, dear=1) == []
 
 
+@pytest.mark.slow
 def test_the_page_of_combinations_is_what_is_answered():
     """Written anew by ``python -m tests.worlds.combinations``."""
     assert combinations.PAGE.read_text(encoding="utf-8") == combinations.page()

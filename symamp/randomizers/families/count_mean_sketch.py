@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import sympy as sp
@@ -12,6 +13,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.families.hadamard import sylvester
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
+from symamp.randomizers.protocols import Protocol, bits, signs, with_key
 from symamp.randomizers.structures import Letter, OneHot
 
 
@@ -63,6 +65,16 @@ class CountMeanSketch(OneHot):
 
     def message_bits(self) -> sp.Expr:
         return self["m"] + sp.log(self["k"], 2)
+
+    def protocol(self) -> Protocol:
+        """Values are items v with h_j(v) = v for all j, reports are j and the bits, 0 for -1 and 1 for +1."""
+        s = sp.exp(self["eps0"] / 2)
+
+        def label(report: Sequence[int]) -> str:
+            return f"{report[0]}{tuple(2 * bit - 1 for bit in report[1:])}"
+
+        sent = bits(self["m"], s / (s + 1), 1 / (s + 1), label=label, shown={"x0": 0, "x1": 1})
+        return with_key(sent, self["k"])
 
     def table(self) -> FiniteMechanism:
         """Return the table for inputs (a, c), c = 0 or 1, and h_j(a, c) = a + c*j mod m; input x_a is (a, 0)."""
@@ -151,6 +163,14 @@ class HadamardCountMeanSketch(Family):
 
     def message_bits(self) -> sp.Expr:
         return sp.log(2 * self["k"] * self["m"], 2)
+
+    def protocol(self) -> Protocol:
+        """Values are items v with h_j(v) = v + j mod m, reports are j, l and the sign."""
+
+        def label(report: Sequence[int]) -> str:
+            return "{},{},{}".format(*report)
+
+        return signs(self["m"], self["k"], sp.exp(self["eps0"]), label=label, shown={"x0": 0, "x1": 1})
 
     def table(self) -> FiniteMechanism:
         """Return the table for inputs (a, c), c = 0 or 1, and h_j(a, c) = a + (c + 1)*j mod m; input x_a is (a, 0)."""

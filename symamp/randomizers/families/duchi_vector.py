@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise, product
 from math import comb
+from typing import Any
 
 import sympy as sp
 
@@ -30,9 +31,11 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.unevaluated import binomial, long_power
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
+from symamp.randomizers.protocols import Protocol, corners
 from symamp.randomizers.structures import AVERAGE, DisjointCover, with_average
 
 _Corner = tuple[int, ...]
+_HALF = sp.Rational(1, 2)
 
 _MOST_PAIRS = 500
 _LARGEST_LISTED, _FEW_SIGNS = 16, 8
@@ -64,6 +67,12 @@ def _table(family: Family, d: int, sides: tuple[sp.Expr, bool, bool], names: Map
             for y in corners
         }
     return FiniteMechanism(with_average(rows), name=repr(family))
+
+
+def _as_corners(d: sp.Expr, opposite: str = "x1") -> dict[str, Any]:
+    """Return how corners are named in tables, and two opposite ones."""
+    named = {"x0": 1, opposite: -1} if d.is_Integer else {}
+    return {"label": lambda y: str(tuple(y)), "shown": {x: [sign] * int(d) for x, sign in named.items()}}
 
 
 def _told_apart(d: int, k: int) -> sp.Rational:
@@ -173,6 +182,11 @@ class DuchiVector(DisjointCover):
         """Return one bit for each coordinate."""
         return 2 * self["m"] + 1
 
+    def protocol(self) -> Protocol:
+        """Values are rows of numbers in [-1, 1], reports are corners, estimated is the mean vector."""
+        d, t = 2 * self["m"] + 1, sp.exp(self["eps0"])
+        return corners(d, t / (t + 1), (_HALF, _HALF), (False, False), **_as_corners(d))
+
     def table(self) -> FiniteMechanism:
         """Return the table over all corners."""
         d, t = 2 * int(self["m"]) + 1, sp.exp(self["eps0"])
@@ -253,6 +267,11 @@ class CorrectedDuchiVector(_EvenDimension, DisjointCover):
                     of_patterns(t, c, tuple(found), ("corners that differ", f"by {some[0]} to {some[-1]} signs"))
                 )
         return (*groups, PairGroup(("corners that differ", "by few signs"), (), blanket_of(below, t, c)))
+
+    def protocol(self) -> Protocol:
+        """Values are rows of numbers in [-1, 1], reports are corners, estimated is the mean vector."""
+        d, t, c = 2 * self["m"], sp.exp(self["eps0"]), self.coverage()
+        return corners(d, t * c / ((t - 1) * c + 1), (c, 1 - c), (False, True), **_as_corners(d))
 
     def table(self) -> FiniteMechanism:
         """Return the table over all corners."""
@@ -340,6 +359,11 @@ class EvenDuchiVector(_EvenDimension):
             rest = tuple((level, None if level in density else sp.Integer(1)) for level in densities.values())
             found.append(Orbit(f"sides {sides}", sp.Rational(number, 2**d), tuple(density), rest))
         return tuple(found)
+
+    def protocol(self) -> Protocol:
+        """Values are rows of numbers in [-1, 1], reports are corners, estimated is the mean vector."""
+        d, t, share = 2 * self["m"], sp.exp(self["eps0"]), (1 + self.ties()) / 2
+        return corners(d, t / (t + 1), (share, share), (True, True), **_as_corners(d, f"x{d}"))
 
     def table(self) -> FiniteMechanism:
         """Return the table over all corners."""

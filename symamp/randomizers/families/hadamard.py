@@ -17,6 +17,7 @@ from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size
 from symamp.randomizers.mechanism import of_two_levels
+from symamp.randomizers.protocols import Protocol, rows
 
 # -------------------------------------------- Sylvester's Hadamard matrices: signs that rows have in common, and tables
 
@@ -131,15 +132,20 @@ class HadamardResponse(Family):
         sure = () if minus else ((low, sp.Integer(1)),)
         return (*sure, (high, None), (low, None))
 
+    def protocol(self) -> Protocol:
+        """Item v is row v + 1."""
+        used = None if self.last_row is None else self.values["D"]
+        return rows(self["K"], sp.S.One, sp.exp(self["eps0"]), used, shown={"1": 0, "2": 1})
+
     def table(self) -> FiniteMechanism:
         """Return the table over all columns, rows 1, ..., D."""
         K, t = int(self["K"]), sp.exp(self["eps0"])
         check_size(self.last_row or K - 1, K)
-        rows = range(1, K if self.last_row is None else self.last_row + 1)
+        used = range(1, K if self.last_row is None else self.last_row + 1)
         matrix = sylvester(K)
-        weights = {x: [t if entry > 0 else sp.Integer(1) for entry in matrix[x]] for x in rows}
+        weights = {x: [t if entry > 0 else sp.Integer(1) for entry in matrix[x]] for x in used}
         return FiniteMechanism(
-            {str(x): {str(y): w / sp.Add(*weights[x]) for y, w in enumerate(weights[x])} for x in rows},
+            {str(x): {str(y): w / sp.Add(*weights[x]) for y, w in enumerate(weights[x])} for x in used},
             name=repr(self),
         )
 
@@ -218,16 +224,26 @@ class BlockHadamardResponse(Family):
     def message_bits(self) -> sp.Expr:
         return sp.log(self["B"] * self["b"], 2)
 
+    def protocol(self) -> Protocol:
+        """Item v is row v mod (b - 1) + 1 of block v // (b - 1), message y column y mod b of block y // b."""
+        b = self["b"]
+        shown = {"0:1": 0, "1:1": int(b) - 1} if b.is_Integer else {}
+
+        def label(y: int) -> str:
+            return f"{y // int(b)}:{y % int(b)}"
+
+        return rows(b, self["B"], sp.exp(self["eps0"]), label=label, shown=shown)
+
     def table(self) -> FiniteMechanism:
         """Return the table over all messages, all rows but 0 in every block."""
         B, b, t = int(self["B"]), int(self["b"]), sp.exp(self["eps0"])
         check_size(B * (b - 1), B * b)
         matrix = sylvester(b)
-        rows = {}
+        found = {}
         for block in range(B):
             for x in range(1, b):
                 raised = {(block, y) for y in range(b) if matrix[x][y] > 0}
                 weights = {(i, y): t if (i, y) in raised else sp.Integer(1) for i in range(B) for y in range(b)}
                 total = sp.Add(*weights.values())
-                rows[f"{block}:{x}"] = {f"{i}:{y}": w / total for (i, y), w in weights.items()}
-        return FiniteMechanism(rows, name=repr(self))
+                found[f"{block}:{x}"] = {f"{i}:{y}": w / total for (i, y), w in weights.items()}
+        return FiniteMechanism(found, name=repr(self))

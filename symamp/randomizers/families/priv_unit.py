@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Self
+from math import atan2, cos, exp, lgamma, sin, tau
+from typing import Any, Self
 
+import numpy as np
 import sympy as sp
 from flint import arb
 
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter
+from symamp.numbers.optional import betaincinv
 from symamp.numbers.rationals import fmpq_of
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism, check_size
+from symamp.randomizers.protocols import Array, Protocol, Rng, double, interval, mean
 from symamp.randomizers.structures import DisjointCover, packed, with_average
 
 _LARGEST = 10_000
@@ -94,14 +98,62 @@ class PrivUnit(DisjointCover):
         third = self.d is not None and c.is_Rational and third_of_sphere(self.d) > fmpq_of(c)
         return {**pair, ("x2",): c} if third else pair
 
+    def protocol(self) -> Protocol:
+        """Values and reports are rows of unit vectors of the dimension d, which has to be known; so is their mean.
+
+        The variance is in digits: the threshold is no formula in c.
+        """
+        c, t, one = self["c"], sp.exp(self["eps0"]), sp.S.One
+        if self.d is None:
+            raise ArgumentError("d", None, "the dimension, to run the mechanism")
+        d, power = self.d, (self.d - 1) / 2.0
+
+        def scale() -> float:
+            """The mean of <y, v>: c times that over a cap is (1 - threshold^2)^power/((d - 1) B(1/2, power))."""
+            low = float(betaincinv(power, power, double(c)))  # (1 - threshold)/2
+            whole = exp(lgamma(0.5) + lgamma(power) - lgamma(0.5 + power)) * (d - 1)
+            return float((4.0 * low * (1.0 - low)) ** power) / whole * double((t - 1) / (c * t + 1 - c))
+
+        def draw(values: Array, rng: Rng) -> Array:
+            n = len(values)
+            near = rng.random(n) < double(c * t / (c * t + 1 - c))
+            u, cap = rng.random(n), double(c)
+            # A share u of the cap, measured from v, or of what is off it, measured from -v.
+            side = 1.0 - 2.0 * betaincinv(power, power, u * np.where(near, cap, 1.0 - cap))
+            inner = np.where(near, side, -side)[:, None]
+            other = rng.standard_normal((n, d))
+            other -= (other * values).sum(axis=1, keepdims=True) * values
+            other /= np.sqrt((other**2).sum(axis=1, keepdims=True))
+            found: Array = values * inner + other * np.sqrt(1.0 - inner**2)
+            return found
+
+        values = interval(-one, one, sp.Integer(d))._replace(unit=True)
+        spread = sp.Float((1.0 / scale() ** 2 - 1.0) / d)
+        told = self._on_circle() if d == 2 and c.is_Rational else {}
+        return mean(values, values, draw, spread, lambda reports: reports / scale(), **told)
+
+    def _on_circle(self) -> dict[str, Any]:
+        """Return the cell of the table that a report is in, and two inputs: a cap begins at the place of its input."""
+        cells, width = self._cells()
+
+        def label(y: Sequence[float]) -> str:
+            return str(int(atan2(y[1], y[0]) / tau % 1.0 * cells))
+
+        turns = [tau * (place + width / 2) / cells for place in (0, width)]
+        return {"label": label, "shown": {f"x{i}": [cos(turn), sin(turn)] for i, turn in enumerate(turns)}}
+
+    def _cells(self) -> tuple[int, int]:
+        """Return into how many cells the table cuts the circle, and how many of them a cap has."""
+        cells = math.lcm(int(self["c"].q), 2)
+        return cells, int(self["c"] * cells)
+
     def table(self) -> FiniteMechanism:
         """Return the mechanism on a circle cut into cells, at inputs that turn it by whole cells."""
         if self.d not in (None, 2):
             raise ArgumentError("table", repr(self), "a circle, d = 2: spheres have no table")
         c, t = self["c"], sp.exp(self["eps0"])
-        cells = math.lcm(int(c.q), 2)
+        cells, width = self._cells()
         check_size(cells, cells)
-        width = int(c * cells)
         inside = c * t / (c * t + 1 - c)
         places = {"x0": 0, "x1": cells // 2}
         if self.d is not None:

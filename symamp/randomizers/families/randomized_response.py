@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import sympy as sp
 
+from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
+from symamp.randomizers.protocols import Protocol, hashed, sets
 from symamp.randomizers.structures import ExchangeableSets, Share
 
 
@@ -45,6 +48,11 @@ class RandomizedResponse(ExchangeableSets):
 
     def message_bits(self) -> sp.Expr:
         return sp.log(self["k"], 2)
+
+    def protocol(self) -> Protocol:
+        high, low = self.levels()
+        one = sp.S.One
+        return sets(self["k"], one, one, normal(high / low), label="x{}".format, shown={"x0": 0, "x1": 1})
 
     def table(self) -> FiniteMechanism:
         """Return the k by k table."""
@@ -132,6 +140,11 @@ class LocalHashing(ExchangeableSets):
     def message_bits(self) -> sp.Expr:
         return (self["D"] + 1) * sp.log(self["l"], 2)
 
+    def protocol(self) -> Protocol:
+        """Reports are the values of h at 0, ..., D - 1, and y."""
+        l, t = self["l"], sp.exp(self["eps0"])
+        return hashed(self["D"], l, t / (t + l - 1), 1 / l, label=_hash_and_value, shown={"x0": 0, "x1": 1})
+
     def table(self) -> FiniteMechanism:
         """Return the table over all functions and values."""
         l, D, t = int(self["l"]), int(self["D"]), sp.exp(self["eps0"])
@@ -148,3 +161,8 @@ class LocalHashing(ExchangeableSets):
             },
             name=repr(self),
         )
+
+
+def _hash_and_value(report: Sequence[int]) -> str:
+    *values, y = report
+    return f"{tuple(values)}{y}"

@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import combinations, pairwise, product
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from symamp.decompositions.decomposition import Component
@@ -19,6 +20,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.rationals import rational_of
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
+from symamp.randomizers.protocols import FREQUENCIES, VECTOR, Array, Domain, Protocol, Rng, double, interval
 
 
 class StateChannel(Family):
@@ -127,6 +129,36 @@ class Harmony(StateChannel):
 
     def message_bits(self) -> sp.Expr:
         return sp.log(2 * self["d"], 2)
+
+    def protocol(self) -> Protocol:
+        """Values are rows of d numbers in [-1, 1], reports are j and the sign."""
+        d, one, t = self["d"], sp.S.One, sp.exp(self["eps0"])
+        scale = d * (t + 1) / (t - 1)
+
+        def draw(values: Array, rng: Rng) -> Array:
+            n = len(values)
+            place = rng.integers(int(d), size=n)
+            chance = 0.5 + values[np.arange(n), place] * double((t - 1) / (2 * (t + 1)))
+            return np.column_stack((place, np.where(rng.random(n) < chance, 1, -1)))
+
+        def estimated(reports: Array) -> Array:
+            sums = np.bincount(reports[:, 0], weights=reports[:, 1], minlength=int(d))
+            found: Array = sums * (double(scale) / len(reports))
+            return found
+
+        largest = normal(scale**2 / d)
+        shown = {x: [sign] * int(d) for x, sign in (("x0", 1), ("x1", -1))} if d.is_Integer else {}
+        return Protocol(
+            VECTOR,
+            interval(-one, one, d),
+            Domain(-one, sp.Max(1, d - 1), sp.Integer(2)),
+            draw,
+            estimated,
+            largest,
+            largest,
+            label=lambda report: f"{report[0]}{'+' if report[1] > 0 else '-'}",
+            shown=shown,
+        )
 
     def table(self) -> FiniteMechanism:
         """Return the table over (j, sign) for all inputs in {-1, 0, 1}^d."""
@@ -297,6 +329,52 @@ class PrivKV(StateChannel):
 
     def message_bits(self) -> sp.Expr:
         return sp.log(3 * self["d"], 2)
+
+    def protocol(self) -> Protocol:
+        """Values are rows of d numbers: 0 for an absent key, +1 or -1 for the value of a present one.
+
+        A value between is rounded to +1 or -1 first, with its mean kept. Reports are j and 0, +1 or -1. Estimated are
+        the shares of users with each key and value, those with +1 at the d keys and then those with -1: that of a key
+        is the sum of its two, the mean of its values their difference over the sum.
+        """
+        d = self["d"]
+        rows = [[row[z] for z in "0+-"] for row in (self.channel()[x] for x in (_ABSENT, _PLUS, _MINUS))]
+        # Scores of the answers 0, + and - for the value +1: of mean 1 where it is held, 0 where not.
+        plus = [normal(x) for x in sp.Matrix(rows).LUsolve(sp.Matrix([0, 1, 0]))]
+        absent, own, minus = (normal(d * sum(p * x**2 for p, x in zip(row, plus, strict=True))) for row in rows)
+
+        numbers = {_ABSENT: 0, _PLUS: 1, _MINUS: -1}
+        shown = {
+            x: [numbers[states[x]] for count, states in self.joint_counts() for _ in range(int(count))]
+            for x in (self.inputs if d.is_Integer and self["s"].is_Integer else ())
+        }
+
+        def draw(values: Array, rng: Rng) -> Array:
+            n = len(values)
+            place = rng.integers(int(d), size=n)
+            sums = np.cumsum([[double(p) for p in row] for row in rows], axis=1)
+            answer = (rng.random((n, 1)) >= sums[values[np.arange(n), place], :2]).sum(axis=1)
+            return np.column_stack((place, np.array((0, 1, -1))[answer]))
+
+        def estimated(reports: Array) -> Array:
+            counts = np.zeros((3, int(d)))
+            np.add.at(counts, (reports[:, 1], reports[:, 0]), 1.0)
+            scores = np.array([double(score) for score in plus])
+            plain, signed = scores @ counts, scores[[0, 2, 1]] @ counts
+            found: Array = np.concatenate((plain, signed)) * (double(d) / len(reports))
+            return found
+
+        return Protocol(
+            FREQUENCIES,
+            Domain(-sp.S.One, sp.S.One, d),
+            Domain(-sp.S.One, sp.Max(1, d - 1), sp.Integer(2)),
+            draw,
+            estimated,
+            normal(own - 1),
+            sp.Max(absent, minus),
+            label=lambda report: f"{report[0]}{'0+-'[report[1]]}",
+            shown=shown,
+        )
 
     def table(self) -> FiniteMechanism:
         """Return the table over (j, 0), (j, +), (j, -) for all sets of s keys with values in {-1, 1}."""

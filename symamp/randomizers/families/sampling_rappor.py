@@ -13,10 +13,12 @@ from symamp.decompositions.decomposition import Component
 from symamp.decompositions.pair_groups import PairGroup, is_less, listed_group
 from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
+from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.unevaluated import binomial
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
+from symamp.randomizers.protocols import Protocol, bits, two_sets
 
 _MOST_ITEMS = 200
 
@@ -155,6 +157,12 @@ class SamplingRappor(Family):
             total += share
             yield f", {zeros} zeros elsewhere", share, zeros
         yield (f", {wanted} zeros or more elsewhere" if wanted > 0 else ""), 1 - total, max(wanted, 0)
+
+    def protocol(self) -> Protocol:
+        """Values are rows of s items (items if s = 1); estimated are the shares of users who have each."""
+        s, kept = self["s"], 1 / (1 + sp.exp(-self["eps0"] / 2))
+        told = {"label": lambda report: str(tuple(report)), "shown": two_sets(s)}
+        return bits(self["d"], normal(kept), normal(1 - kept), sampled=s, **told)
 
     def table(self) -> FiniteMechanism:
         """Return the table over all 2^d vectors, for all s-subsets."""

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from itertools import combinations, combinations_with_replacement, product
+from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
+from symamp.randomizers.protocols import (
+    FREQUENCIES,
+    Array,
+    Protocol,
+    Rng,
+    double,
+    interval,
+    no_estimate,
+    retried,
+    sets,
+    two_sets,
+)
 from symamp.randomizers.structures import DisjointCover, with_average
 
 _ENTRIES = Parameter("s", lower=sp.Integer(1), integer=True)
@@ -47,6 +61,13 @@ class Collision(DisjointCover):
     def message_bits(self) -> sp.Expr:
         """Return log2 of the values; the hash function is shared."""
         return sp.log(self["l"], 2)
+
+    def protocol(self) -> Protocol:
+        """Values are rows of s different buckets (buckets if s = 1); estimated are the shares of users with each."""
+        s, l, shown = self["s"], self["l"], two_sets(self["s"])
+        if s.is_Integer and l.is_Integer and s > 1 and l < 2 * s:
+            shown["x1"] = list(range(int(l - s), int(l)))
+        return sets(l, s, sp.S.One, sp.exp(self["eps0"]), shown=shown)
 
     def table(self) -> FiniteMechanism:
         """Return the table over the buckets, for all sets of 1 to s buckets that the entries may be hashed to."""
@@ -136,6 +157,49 @@ class Wheel(DisjointCover):
     def coverage(self) -> sp.Expr:
         return self["s"] * self["p"]
 
+    def protocol(self) -> Protocol:
+        """Values are rows of s points of the ring (points if s = 1), reports are points."""
+        s, p, t = self["s"], self["p"], sp.exp(self["eps0"])
+
+        def draw(values: Array, rng: Rng) -> Array:
+            n, arc, starts = len(values), double(p), values.reshape(len(values), int(s))
+            total = double(s * p + (1 - s * p) / t)
+            gaps = np.diff(np.column_stack((ordered := np.sort(starts, axis=1), ordered[:, :1] + 1.0)), axis=1)
+            inside = rng.random(n) < np.minimum(gaps, arc).sum(axis=1) / total
+
+            def covering(z: Array, users: Array) -> Array:
+                found: Array = ((z[:, None] - starts[users]) % 1.0 < arc).sum(axis=1)
+                return found
+
+            def point(users: Array) -> Array:
+                somewhere, chosen = rng.random(len(users)), rng.integers(int(s), size=len(users))
+                return np.where(inside[users], (starts[users, chosen] + arc * somewhere) % 1.0, somewhere)
+
+            def fits(z: Array, users: Array) -> Array:
+                arcs = covering(z, users)
+                found: Array = np.where(inside[users], rng.random(len(users)) * arcs < 1.0, arcs == 0)
+                return found
+
+            return retried(n, point, fits)
+
+        one = sp.S.One
+        return Protocol(
+            FREQUENCIES,
+            interval(sp.S.Zero, one, None if s == 1 else s),
+            interval(sp.S.Zero, one),
+            draw,
+            no_estimate("Wheel", "the server needs the hash functions: count reports in the arcs of each item"),
+            label=lambda z: str(int(z * int(p.q))),
+            shown=self._points(),
+        )
+
+    def _points(self) -> dict[str, Any]:
+        s, p = self["s"], self["p"]
+        if not (s.is_Integer and p.is_Rational):
+            return {}
+        found = {f"x{i}": [float((i * s + j) * p) for j in range(int(s))] for i in range(2)}
+        return found if s > 1 else {x: points[0] for x, points in found.items()}
+
     def table(self) -> FiniteMechanism:
         """Return the mechanism on a ring cut into cells, at all s points (also equal ones) on borders of cells."""
         s, p, t = int(self["s"]), self["p"], sp.exp(self["eps0"])
@@ -190,6 +254,19 @@ class PCKVGRR(DisjointCover):
 
     def message_bits(self) -> sp.Expr:
         return sp.log(2 * self["d"], 2)
+
+    def protocol(self) -> Protocol:
+        """Values are rows of s symbols (symbols if s = 1): key for the value +1, key + d for -1.
+
+        A value between is rounded to +1 or -1 first, with its mean kept. Estimated are the shares of users with each
+        symbol: that of a key is the sum of its two, the mean of its values their difference over the sum.
+        """
+        s, d = self["s"], self["d"]
+
+        def label(y: int) -> str:
+            return str((y % int(d), 1 if y < d else -1))
+
+        return sets(2 * d, s, sp.S.One, sp.exp(self["eps0"]), label=label, shown=two_sets(s))
 
     def table(self) -> FiniteMechanism:
         """Return the table over the 2d symbols, for all sets of s keys and signs of their values."""

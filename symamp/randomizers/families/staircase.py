@@ -9,6 +9,7 @@ from itertools import combinations, pairwise
 from math import floor
 from typing import NamedTuple, Self, cast
 
+import numpy as np
 import sympy as sp
 
 from symamp.decompositions.decomposition import Component, Decomposition
@@ -20,6 +21,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.finite import FiniteMechanism, check_size
+from symamp.randomizers.protocols import Array, Protocol, Rng, added, double, interval
 from symamp.randomizers.structures import SlidingWindow
 
 _HALF = sp.Rational(1, 2)
@@ -233,6 +235,31 @@ class Staircase(SlidingWindow):
             masses.setdefault((s - s0, s - s1), []).append(mass)
         parts = ((t**r0, t**r1, normal(sp.Add(*found))) for (r0, r1), found in masses.items())
         return Decomposition(tuple(Component(*part) for part in parts), pair=pair)
+
+    def protocol(self) -> Protocol:
+        """Noise is a sign times a whole number of steps and a place in the higher or the lower part of the next."""
+        g, t = self["g"], sp.exp(self["eps0"])
+        high = g * t / (g * t + 1 - g)  # the share of the higher part of a step
+
+        def noise(n: int, rng: Rng) -> Array:
+            width, whole = double(g), rng.geometric(double(1 - 1 / t), size=n) - 1
+            u, up = rng.random(n), rng.random(n) < double(high)
+            size: Array = whole + np.where(up, width * u, width + (1 - width) * u)
+            return np.where(rng.random(n) < 0.5, -size, size)
+
+        # The mean of the square of a geometric number and a place that is independent of it.
+        first, second = 1 / (t - 1), (t + 1) / (t - 1) ** 2
+        place = high * g / 2 + (1 - high) * (1 + g) / 2
+        square = high * g**2 / 3 + (1 - high) * (1 + g + g**2) / 3
+        spread = normal(second + 2 * first * place + square)
+        per_unit = 2 * int(sp.ilcm(1 / self.cell(g), 2)) if g.is_Rational else 0
+
+        def label(report: float) -> str:
+            """Beyond -1 and 2 the table has whole numbers further out merged."""
+            inside = report % 1 + (-1 if report < 0 else 1 if report >= 1 else 0)
+            return str(int(inside * per_unit // 1))
+
+        return added(interval(sp.S.Zero, sp.S.One), noise, spread, label=label, shown={"x0": 0, "x1": 1})
 
     def table(self) -> FiniteMechanism:
         """Return the table of noise on cells, clipped to as many steps as have ratios of their own.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -14,6 +15,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
+from symamp.randomizers.protocols import Protocol, bits
 from symamp.randomizers.structures import Letter, OneHot
 
 # ----------------------- Unary encoding: RAPPOR (Erlingsson, Pihur, Korolova 2014) and OUE (Wang, Blocki, Li, Jha 2017)
@@ -37,6 +39,10 @@ class _Unary(OneHot):
         """A coordinate is 0 or 1."""
         p, q = self.probabilities()
         return Letter("0", 1 - p, 1 - q), Letter("1", p, q)
+
+    def protocol(self) -> Protocol:
+        shown = {"x0": 0, "x1": 1}
+        return bits(self["D"], *self.probabilities(), label=lambda report: str(tuple(report)), shown=shown)
 
     def table(self) -> FiniteMechanism:
         """Return the table over all 2^D vectors."""
@@ -208,6 +214,17 @@ class DBitFlip(Family):
     def message_bits(self) -> sp.Expr:
         return sp.log(sp.binomial(self["k"], self["d"]), 2) + self["d"]
 
+    def protocol(self) -> Protocol:
+        """Reports have a bit for each bucket that is drawn, and -1 for the others."""
+        s = sp.exp(self["eps0"] / 2)
+
+        def label(report: Sequence[int]) -> str:
+            drawn = [(j, bit) for j, bit in enumerate(report) if bit >= 0]
+            return f"{tuple(j for j, _ in drawn)}{tuple(bit for _, bit in drawn)}"
+
+        shown = {"x0": 0, "x1": 1}
+        return bits(self["k"], s / (s + 1), 1 / (s + 1), drawn=self["d"], label=label, shown=shown)
+
     def table(self) -> FiniteMechanism:
         """Return the table over all sets of d buckets and their bits."""
         k, d, s = int(self["k"]), int(self["d"]), sp.exp(self["eps0"] / 2)
@@ -217,12 +234,12 @@ class DBitFlip(Family):
         for x in range(k):
             row = {}
             for buckets in drawn:
-                for bits in product((0, 1), repeat=d):
+                for sent in product((0, 1), repeat=d):
                     factors = []
-                    for bucket, bit in zip(buckets, bits, strict=True):
+                    for bucket, bit in zip(buckets, sent, strict=True):
                         one = (s if bucket == x else 1) / (s + 1)
                         factors.append(one if bit else 1 - one)
-                    row[f"{buckets}{bits}"] = sp.Mul(*factors) / len(drawn)
+                    row[f"{buckets}{sent}"] = sp.Mul(*factors) / len(drawn)
             rows[f"x{x}"] = row
         return FiniteMechanism(rows, name=repr(self))
 

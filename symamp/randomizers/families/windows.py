@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
+import numpy as np
 import sympy as sp
 
 from symamp.decompositions.randomizer import Orbit
@@ -12,6 +13,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size
+from symamp.randomizers.protocols import Array, Protocol, Rng, double, interval, items, mean, window
 from symamp.randomizers.structures import SlidingWindow
 
 
@@ -51,6 +53,11 @@ class SquareWave(SlidingWindow):
         """The length of a window, 2b, of 1 + 2b."""
         return 2 * self["b"] / (1 + 2 * self["b"])
 
+    def protocol(self) -> Protocol:
+        """The mean is estimated from that of the reports, which is linear in the value; usual is also the whole law."""
+        b, told = self["b"], {"label": self._cell(-self["b"], self["b"]), "shown": {"x0": 0, "x1": 1}}
+        return window(interval(sp.S.Zero, sp.S.One), (-b, 1 + b), 2 * b, sp.exp(self["eps0"]), **told)
+
     def table(self) -> FiniteMechanism:
         """Return the mechanism on messages in cells of equal length, as published: t/(2bt + 1) and 1/(2bt + 1)."""
         b, t = self["b"], sp.exp(self["eps0"])
@@ -88,6 +95,12 @@ class PiecewiseMechanism(SlidingWindow):
     def coverage(self) -> sp.Expr:
         """The length of a window, C - 1, of 2C."""
         return 1 / (sp.exp(self["eps0"] / 2) + 1)
+
+    def protocol(self) -> Protocol:
+        s, one = sp.exp(self["eps0"] / 2), sp.S.One
+        end = (s + 1) / (s - 1)
+        told = {"label": self._cell(-end, end), "shown": {"x0": -1, "x1": 1}}
+        return window(interval(-one, one), (-end, end), end - 1, s**2, **told)
 
     def table(self) -> FiniteMechanism:
         """Return the mechanism on messages in cells of equal length, for the inputs whose windows are unions of them.
@@ -153,10 +166,22 @@ class OneBitMean(Family):
     def message_bits(self) -> sp.Expr:
         return sp.Integer(1)
 
-    def mean_variance(self) -> sp.Expr:
-        """Return that of (bit - a)/s, where a bit has probability a + s x: a bit has a variance of at most 1/4."""
-        slope = self.orbits(("1", "0"))[1]
-        return normal(1 / (4 * (slope.mass(0) - slope.mass(1)) ** 2))
+    def protocol(self) -> Protocol:
+        """A bit is made unbiased as (bit - a)/s, where its mean is a + s x: a bit has a variance of at most 1/4."""
+        t = sp.exp(self["eps0"])
+        a, s = 1 / (t + 1), (t - 1) / (t + 1)
+
+        def draw(values: Array, rng: Rng) -> Array:
+            return (rng.random(len(values)) < double(a) + values * double(s)).astype(np.int8)
+
+        return mean(
+            interval(sp.S.Zero, sp.S.One),
+            items(sp.Integer(2)),
+            draw,
+            normal(1 / (4 * s**2)),
+            lambda reports: (reports - double(a)) / double(s),
+            shown={"0": 0, "1": 1, "1/2": 0.5},
+        )
 
     def table(self) -> FiniteMechanism:
         """Return the table at the multiples of 1/12."""

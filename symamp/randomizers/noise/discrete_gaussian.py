@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import ceil, exp, isqrt, log
+from math import ceil, exp, floor, isqrt, log
 from typing import ClassVar
 
 import flint
+import numpy as np
 import sympy as sp
 from flint import arb
 
@@ -16,6 +17,7 @@ from symamp.laws.density import SmoothLaw
 from symamp.laws.law import Atom, Level, Number
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, Side, Y
+from symamp.randomizers.protocols import Array, Domain, Protocol, Rng, added, double, retried, two_sided_geometric
 
 _KEPT_DEVIATIONS = 33.0  # of noise: what is beyond is less than 2^-785
 _KEPT_RATIO_DEVIATIONS = 9.2  # within which ratios are kept at every number of users
@@ -45,6 +47,23 @@ class DiscreteGaussian(AdditiveNoise):
 
     def __init__(self, *, B: object = None, sigma: object = None) -> None:
         super().__init__(B=B, sigma=sigma)
+
+    def protocol(self) -> Protocol:
+        """The variance is that of the normal law, which is larger (Canonne, Kamath, Steinke 2020)."""
+
+        def noise(n: int, rng: Rng) -> Array:
+            """Two-sided geometric numbers, kept by chance."""
+            sigma = double(self["sigma"])
+            step = floor(sigma) + 1
+
+            def fits(z: Array, users: Array) -> Array:
+                found: Array = rng.random(len(z)) < np.exp(-((abs(z) - sigma**2 / step) ** 2) / (2.0 * sigma**2))
+                return found
+
+            return retried(n, lambda users: proposed(len(users), rng), fits)
+
+        proposed = two_sided_geometric(1 - sp.exp(-1 / (sp.floor(self["sigma"]) + 1)))
+        return added(Domain(sp.S.Zero, self["B"]), noise, self["sigma"] ** 2)
 
     def arcs(self) -> tuple[Arc, ...]:
         """Return nothing: messages are integers."""

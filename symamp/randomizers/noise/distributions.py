@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil, erfc, exp, log, sqrt
 from typing import ClassVar, Self
 
+import numpy as np
 import sympy as sp
 from flint import arb
 
@@ -22,9 +24,11 @@ from symamp.numbers.reading import exact_number
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, W, Z
 from symamp.randomizers.noise.nearby import Nearby, distance_within
+from symamp.randomizers.protocols import Array, Protocol, Rng, added, double, interval, no_estimate
 
 # ------------------------------------------------------------------------------- Laplace noise on an interval of inputs
 
+UNIT = interval(sp.S.Zero, sp.S.One)
 _NEARBY_CELLS = 8  # of the distance of neighbours: accuracy against size of the table
 
 
@@ -63,6 +67,12 @@ class Laplace(AdditiveNoise):
             raise ArgumentError("scale", scale, "a number > 0")
         return cls(eps0=(high - low) / width)
 
+    def protocol(self) -> Protocol:
+        def noise(n: int, rng: Rng) -> Array:
+            return rng.laplace(scale=double(1 / self["eps0"]), size=n)
+
+        return added(UNIT, noise, 2 / self["eps0"] ** 2)
+
     def arcs(self) -> tuple[Arc, ...]:
         """Return the one exponential."""
         eps0 = self["eps0"]
@@ -73,9 +83,6 @@ class Laplace(AdditiveNoise):
 
     def local_ratio(self) -> sp.Expr:
         return sp.exp(self["eps0"])
-
-    def mean_variance(self) -> sp.Expr:
-        return 2 / self["eps0"] ** 2
 
     def gamma(self) -> sp.Expr:
         """Return e^(-eps0/2).
@@ -140,6 +147,13 @@ class ClippedLaplace(Laplace):
     slug: ClassVar[str] = "clipped-laplace"
     declared = (EPS0,)
 
+    def protocol(self) -> Protocol:
+        """An end counts as the mean of what is clipped to it; the variance is largest for the input 1/2."""
+        further = 1 / self["eps0"]
+        largest = (2 - sp.exp(-self["eps0"] / 2)) * further**2
+        plain = super().protocol()
+        return added(UNIT, lambda n, rng: plain.draw(np.zeros(n), rng), largest, (-further, 1 + further))
+
     def end(self) -> Component:
         """Return the point mass of the message 1 in the blanket of (0, 1), as a formula; that of 0 is its mirror."""
         t = sp.exp(self["eps0"])
@@ -166,6 +180,9 @@ class Gaussian(AdditiveNoise):
 
     def __init__(self, *, sigma: object = None) -> None:
         super().__init__(sigma=sigma)
+
+    def protocol(self) -> Protocol:
+        return added(UNIT, lambda n, rng: double(self["sigma"]) * rng.standard_normal(n), self["sigma"] ** 2)
 
     def arcs(self) -> tuple[Arc, ...]:
         """Return the normal density."""
@@ -213,6 +230,12 @@ class Logistic(AdditiveNoise):
     def __init__(self, *, eps0: object = None) -> None:
         super().__init__(eps0=eps0)
 
+    def protocol(self) -> Protocol:
+        def noise(n: int, rng: Rng) -> Array:
+            return rng.logistic(scale=double(1 / self["eps0"]), size=n)
+
+        return added(UNIT, noise, sp.pi**2 / (3 * self["eps0"] ** 2))
+
     def arcs(self) -> tuple[Arc, ...]:
         """Return the logistic density."""
         eps0 = self["eps0"]
@@ -247,6 +270,11 @@ class Cauchy(AdditiveNoise):
 
     def __init__(self, *, scale: object = None) -> None:
         super().__init__(scale=scale)
+
+    def protocol(self) -> Protocol:
+        told = "the mean of its reports does not settle: take other noise, or another estimate of your own"
+        noise = added(UNIT, lambda n, rng: double(self["scale"]) * rng.standard_cauchy(n), sp.nan)
+        return replace(noise, estimator=no_estimate(self.name, told))
 
     def arcs(self) -> tuple[Arc, ...]:
         """Return the Cauchy density."""

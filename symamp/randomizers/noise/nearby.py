@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil, log2
+from math import ceil, log2, tau
 from typing import ClassVar
 
 import flint
+import numpy as np
 import sympy as sp
 from flint import arb, arb_mat
 
@@ -24,6 +25,7 @@ from symamp.randomizers.family import Parametrised
 from symamp.randomizers.finite import FiniteMechanism, distance
 from symamp.randomizers.mechanism import NotebookView, SubjectBase
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
+from symamp.randomizers.protocols import Array, Protocol, Rng, added, double, interval
 
 # -------- Noise with a metric, of which only inputs at distance at most d are compared: what is known of all such pairs
 
@@ -147,6 +149,15 @@ class PlanarLaplace(NotebookView, Parametrised, SubjectBase):
 
     def __init__(self, *, eps0: object = None) -> None:
         super().__init__(eps0=eps0)
+
+    def protocol(self) -> Protocol:
+        """Values and reports are rows of two coordinates, in the units of the diameter."""
+
+        def noise(n: int, rng: Rng) -> Array:
+            radius, angle = rng.gamma(2.0, double(1 / self["eps0"]), size=n), rng.uniform(0.0, tau, size=n)
+            return np.column_stack((radius * np.cos(angle), radius * np.sin(angle)))
+
+        return added(interval(-sp.oo, sp.oo, sp.Integer(2)), noise, 3 / self["eps0"] ** 2)
 
     def local_ratio(self) -> sp.Expr:
         """Return e^eps0, for two points at distance 1."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from symamp.laws.law import BallGparv, Floats
 from symamp.numbers.limits import TERM, Limits
 from symamp.numbers.optional import erfcx
-from symamp.sums.tilted import exp_minus_linear, turned
+from symamp.sums.kernels.tilted import exp_minus_linear, turned
 
 # --- The parameters of one evaluation of the bound over all data sets: plain doubles, from which it can be recomputed
 

@@ -17,7 +17,7 @@ from flint import arb
 
 from symamp.laws.law import BallGparv, Floats, total
 from symamp.sums.all_data_sets.floats import FloatClasses
-from symamp.sums.tilted import exp_minus_linear
+from symamp.sums.kernels.tilted import exp_minus_linear
 
 MANY_CLASSES, MANY_ATOMS = 20, 96
 """More laws, or larger ones, are merged."""

@@ -18,9 +18,9 @@ from symamp.numbers.dyadic import float_above
 from symamp.numbers.systems import FLINT
 from symamp.sums.doubles_with_radii import coarse_error, coarse_moduli, coarse_sums, coarse_two_sided
 from symamp.sums.evaluator import Case, Evaluator
-from symamp.sums.kernel import NEGLIGIBLE, Kernel, Ranges, TwoSided
-from symamp.sums.kernel_floats import float_sum
-from symamp.sums.tilted import Plan, Window
+from symamp.sums.kernels.floats import float_sum
+from symamp.sums.kernels.kernel import NEGLIGIBLE, Kernel, Ranges, TwoSided
+from symamp.sums.kernels.tilted import Plan, Window
 
 # What is tuned: each is as true as the others, and these save time.
 _FEW = 9

@@ -9,7 +9,7 @@ import numpy as np
 from symamp.laws.law import Floats
 from symamp.numbers.optional import erfcx
 from symamp.numbers.systems import Number, NumberSystem
-from symamp.sums.kernel import TwoSided
+from symamp.sums.kernels.kernel import TwoSided
 
 # With smoothing length d, Om = 2 pi/d and s = theta + iu, the functions B+ and B- on |u| < Om are the Fourier
 # transforms of the extremal majorant and minorant of (1 - e^(-x))_+ e^(-theta x) of exponential type Om

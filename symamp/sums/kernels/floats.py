@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import FloatGparv, Floats
 from symamp.numbers.systems import NUMPY
-from symamp.sums.kernel import Cut, Kernel, TwoSided, partition
-from symamp.sums.tilted import (
+from symamp.sums.kernels.kernel import Cut, Kernel, TwoSided, partition
+from symamp.sums.kernels.tilted import (
     Plan,
     Power,
     TiltedFloats,

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from symamp.laws.law import FloatGparv, Floats
-from symamp.sums.kernel import NEGLIGIBLE, Blocks, Kernel, TwoSided
+from symamp.sums.kernels.kernel import NEGLIGIBLE, Blocks, Kernel, TwoSided
 
 # --------- The exponentially tilted law of one G in floats: cumulants and characteristic function, free of cancellation
 
@@ -156,7 +156,7 @@ class TiltedFloats(Protocol):
 class Transform(Protocol):
     """A sum S of n independent summands as searches in doubles see it: a new one is a file with these members.
 
-    The certified sum asks the ``Tilted`` of ``kernel_balls`` for the same in balls.
+    The certified sum asks the ``Tilted`` of ``balls`` for the same in balls.
     """
 
     n: int
