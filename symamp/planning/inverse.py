@@ -631,7 +631,7 @@ class _Certified:
         sign = 1.0 if rising else -1.0
         start = min(max(1.0, 2.0 * self.least), self.most) if self._start is None else self._start
         place = self._root(self._estimate, sign, start, _ROUGH_ACCURACY)
-        steep = self._steepness(place)
+        first, steep = place, self._steepness(place)
         for _ in range(_PLACES):
             x = self._admitted(place)
             if x == self.most and rising and self.answer(x, True).most.at_most(self.target):
@@ -644,7 +644,13 @@ class _Certified:
             place = min(max(x * exp(-sign * miss / steep), self.least), self.most)
             if abs(log(place / x)) < _NEAR:
                 break
-        return ((place, -steep / self.log_delta),) * 2
+        high, slope = place, -steep / self.log_delta
+        if steep > 0.0 and first < self.most and abs(log(place / first)) > _NEAR and not self.is_dear(first):
+            # Both ends are apart, and estimates are nearer to the upper one.
+            miss = self._seen(first) - self.log_delta
+            if isfinite(miss):
+                high = min(max(self._admitted(first) * exp(-sign * miss / steep), self.least), self.most)
+        return (high, slope), (place, slope)
 
     def _root(self, log_value: Callable[[float], float], sign: float, start: float, accuracy: float) -> float:
         curve = cache(lambda x: sign * _bent(max(log_value(x), _LEAST_LOG_VALUE), self.log_delta))
