@@ -54,9 +54,10 @@ from symamp.families import (
 )
 from symamp.formulas.parameter import Parameter
 from symamp.literature.compare import Comparison, compare
+from symamp.planning.inverse import Inverse, largest_eps0, least_n, most_rounds
+from symamp.planning.plan import Candidate, Plan, plan
 from symamp.questions.answer import Answer
 from symamp.questions.curve import Curve
-from symamp.questions.inverse import Candidate, Inverse, Ranking, choose, largest_eps0, least_n
 from symamp.questions.methods import Methods, methods
 from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
 from symamp.questions.sampler_audit import InputAudit, SamplerAudit, audit_sampler
@@ -108,6 +109,7 @@ __all__ = [
     "Parameter",
     "Participation",
     "PiecewiseMechanism",
+    "Plan",
     "PlanarLaplace",
     "PrivKV",
     "PrivUnit",
@@ -115,7 +117,6 @@ __all__ = [
     "ProofStatus",
     "PureLDP",
     "RandomizedResponse",
-    "Ranking",
     "RenyiCurve",
     "SamplerAudit",
     "SamplingRappor",
@@ -130,7 +131,6 @@ __all__ = [
     "UnaryEncoding",
     "Wheel",
     "audit_sampler",
-    "choose",
     "compare",
     "compose",
     "curve",
@@ -150,8 +150,10 @@ __all__ = [
     "mechanism_from_json",
     "method_check",
     "methods",
+    "most_rounds",
     "parallel",
     "participation",
+    "plan",
     "pld_accountant",
     "poisson_subsample",
     "profile",

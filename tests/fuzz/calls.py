@@ -90,14 +90,16 @@ class Calls(CommandLines):
         free = self.one(
             ("sa.RandomizedResponse(k=3)", "sa.RandomizedResponse(k=100)", "sa.PureLDP()", "sa.OneBitMean()")
         )
-        match self.random.randrange(3):
+        match self.random.randrange(4):
             case 0:
                 return f"sa.least_n({self.subject()}, {self.options(asked)})"
             case 1:
                 return f"sa.largest_eps0({self.argument((free,))}, {self.options({'n': FEW} | asked)})"
+            case 2:
+                return f"sa.most_rounds({self.subject()}, {self.options({'n': FEW} | asked)})"
             case _:
-                utility = {"utility": ("'frequency'", "'mean'")}
-                return f"sa.choose([{self.argument((free,))}], {self.options({'n': FEW} | asked, utility)})"
+                several = {"rounds": ("1", "3")}
+                return f"sa.plan({{'x': [{self.argument((free,))}]}}, {self.options({'n': FEW} | asked, several)})"
 
     def many(self):
         """Many questions at once, and the bounds of the literature at one."""
