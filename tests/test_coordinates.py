@@ -218,6 +218,15 @@ def test_no_end_is_above_the_local_budget():
     assert sa.delta(sa.UnaryEncoding.oue(D=4, eps0=1), n=3, eps=1, view="coordinates", gap=0.1).upper == 0
 
 
+@pytest.mark.parametrize("odd", [None, 1.5, b"coordinates", ["coordinates"], 0, "2"])
+def test_words_of_other_kinds_are_refused(odd):
+    oue = sa.UnaryEncoding.oue(D=3, eps0=1)
+    with pytest.raises(SymampError):
+        sa.epsilon(oue, n=3, delta="1/10", view=odd)
+    with pytest.raises(SymampError):
+        sa.profile(oue, n=3, view="coordinates").rounds(odd)
+
+
 def test_bits_that_hardly_differ():
     """Where divergences are tiny, boxes are not made as small as they could be."""
     found = sa.delta(sa.UnaryEncoding(p="500001/1000000", q="1/2", D=5), n=20, eps="1e-9", view="coordinates", gap=0.1)
