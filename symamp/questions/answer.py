@@ -29,6 +29,8 @@ _LOCAL_BUDGET, _COMPOSITION = "local budget", "composition"
 # Limits of what is said of an answer; none of them decides an end.
 _MOST_DIGITS = 1000
 """Digits of an end that is known exactly."""
+_WIDE = 1.1
+"""Ends of many rounds with a larger quotient are remarked on in the text of the answer."""
 _APART, _MISSED = 0.01, 1.5
 """Ends so far apart, relatively, are remarked on; of many rounds, whose points are laid out by a rule of thumb, ends
 that miss the gap by this factor."""
@@ -370,6 +372,29 @@ class Answer(Bracket):
         return f"no data set found attains the bound {self.method}{needed}"
 
     @property
+    def caution(self) -> str:
+        """Of many rounds: that the bracket is wider than a tenth, why, and what to do; "" where it is not.
+
+        It is part of the text of the answer.
+
+        >>> import symamp as sa
+        >>> given = sa.from_privacy_profile([(0, "1e-2"), ("0.1", "1e-6")])
+        >>> print(given.rounds(3).delta("0.3").caution)
+        WIDE: no lower end is known; the upper end holds, rounds of shuffled users have both
+        """
+        if not self.rounds or self.upper <= _WIDE * self.lower:
+            return ""
+        if not self.lower > 0.0:
+            return "WIDE: no lower end is known; the upper end holds, rounds of shuffled users have both"
+        ratio = f"WIDE: upper/lower = {self.upper / self.lower:.3g}"
+        if self.limited:
+            return f"{ratio}: {self._capped}"
+        if self.quantity == "delta":
+            return f"{ratio}: delta moves faster than eps; give a smaller gap, or ask for epsilon"
+        why = "the bounds of one round are apart"
+        return f"{ratio}: {why}; ask one of them by itself, whose gap_limited_by says why, or take another mechanism"
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """Evaluator, precision and parameters of the evaluation of ``upper``, such as tilt, window and frequencies.
 
@@ -453,7 +478,8 @@ class Answer(Bracket):
         if self.rounds:
             larger = f"; larger: {self.direction}" if len(self.of_directions) > 1 else ""
             said = f"; conjectured: {self.conjectured}" if self.conjectured is not None else ""
-            return f"{self.subject}{larger}{said}"
+            caution = f"; {self.caution}" if self.caution else ""
+            return f"{self.subject}{larger}{said}{caution}"
         if self.claimed is None:
             return f"{self.method}, {self.proof_status.value}"
         proved = self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET
