@@ -36,6 +36,7 @@ from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
+from symamp.questions.risk import RATES, Risk, risk_of
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
 from symamp.sums.inversion import log_of
@@ -209,6 +210,33 @@ class Composition(PublicNames):
     ) -> TradeOff:
         """Return the trade-off function, bracketed, with its bounds at a level, or at several."""
         return trade_off(self.known, tuple(level) if isinstance(level, list | tuple) else (level,), gap, effort)
+
+    @undisturbed()
+    def risk(
+        self,
+        *,
+        prior: object = "1/2",
+        rates: Iterable[object] = RATES,
+        gap: float | None = None,
+        effort: str = "default",
+    ) -> Risk:
+        """Return what an attacker gains from the outputs of all rounds: certified ranges from the trade-off function.
+
+        ``prior`` is the probability of the accused input before, ``rates`` are false positive rates; ``gap`` and
+        ``effort`` are those of ``tradeoff``.
+
+        Guarantee
+        ---------
+        No attacker on neighbouring data sets exceeds the upper ends; on some, an attacker reaches the lower ones.
+        Proof: docs/proofs/risk.md.
+
+        >>> import symamp as sa
+        >>> risk = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30).risk(rates=["0.01"])
+        >>> 0.06 < risk.advantage.lower < risk.advantage.upper < 0.061
+        True
+        """
+        found = self.tradeoff(gap=gap, effort=effort)
+        return risk_of(str(self), found.above, found.below, prior, rates)
 
     def to_dp_accounting(self, *, interval: float | None = None, delta: object = EXPORT_DELTA) -> Any:
         """Return all rounds as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, both orders alike.

@@ -27,6 +27,7 @@ from symamp.numbers.reading import users
 from symamp.public_names import PublicNames
 from symamp.questions import profile as one_round
 from symamp.questions.answer import Answer
+from symamp.questions.risk import RATES, Risk
 from symamp.randomizers.finite import ALL
 from symamp.settings.participation import Participation
 from symamp.settings.question import Question
@@ -81,6 +82,23 @@ class RoundProfile(PublicNames):
         True
         """
         return self.rounds(1).tradeoff(level, gap=gap, effort=effort)
+
+    def risk(
+        self,
+        *,
+        prior: object = "1/2",
+        rates: Iterable[object] = RATES,
+        gap: float | None = None,
+        effort: str = "default",
+    ) -> Risk:
+        """Return what an attacker gains from one round, in certified ranges: ``Composition.risk``.
+
+        >>> import symamp as sa
+        >>> risk = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**4).risk(prior="1/10", rates=["0.01"])
+        >>> 0.1 < risk.posterior[0][1].lower < risk.posterior[0][1].upper < 0.11
+        True
+        """
+        return self.rounds(1).risk(prior=prior, rates=rates, gap=gap, effort=effort)
 
     def to_dp_accounting(self, *, interval: float | None = None, delta: object = EXPORT_DELTA) -> Any:
         """Return one round as a ``PrivacyLossDistribution`` of dp_accounting: ``Composition.to_dp_accounting``."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, log10
 from typing import Any, Protocol, Self, cast
+
+import sympy as sp
+from flint import fmpq
 
 from symamp.bounds.bound import AttainedBound, DataSetBound, DataSets, Evidence, gap_of_largest
 from symamp.bounds.pair_of_inputs import is_large_table
@@ -18,9 +21,11 @@ from symamp.decompositions.envelope import envelope, envelope_classes
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.errors import ArgumentError, ContradictionError, PrecisionError, Problem, SymampError
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import printable_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.bracket import Bracket, Interval, json_number, outward_decimal
+from symamp.questions.risk import RATES, Risk, curves_of_bracket, risk_of
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
 
@@ -411,6 +416,39 @@ class Answer(Bracket):
         if found.plan is not None:
             shown |= found.plan.parameters
         return shown
+
+    @undisturbed()
+    def risk(self, *, prior: object = "1/2", rates: Iterable[object] = RATES) -> Risk:
+        """Return what an attacker gains, as far as the two ends of this bracket say: certified ranges.
+
+        ``prior`` is the probability of the accused input before, ``rates`` are false positive rates. The upper ends are
+        those of (upper, delta)-privacy. The lower ones are modest: one bracket says little of them, and the ``risk`` of
+        a profile, or of rounds, more.
+
+        Guarantee
+        ---------
+        No attacker on neighbouring data sets exceeds the upper ends; on some, an attacker reaches the lower ones.
+        Proof: docs/proofs/risk.md.
+
+        >>> import symamp as sa
+        >>> answer = sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**4, delta="1e-6")
+        >>> 0.0116 < answer.risk().advantage.upper < 0.0117
+        True
+        """
+        if self.question is None:
+            raise ArgumentError("risk", Problem("the answer has lost its question"), "ask again")
+        ends: list[tuple[sp.Expr, fmpq] | None] = []
+        for end, size, up in ((self.most, self.log10_upper, True), (self.least, self.log10_lower, False)):
+            if end.exponent is None or (self.quantity == "epsilon" and not up and end.mantissa == 0):
+                ends.append(None)
+            elif self.quantity == "epsilon":
+                ends.append((rational_of(end.fraction), self.asked.given))
+            elif size > -_MOST_DIGITS:
+                ends.append((self.asked.given, end.fraction))
+            else:  # fractions of that size are slow, and nothing is seen of them
+                ends.append((self.asked.given, fmpq(1, 10**_MOST_DIGITS) if up else fmpq(0)))
+        above, below = ends
+        return risk_of(f"{self._question()}; {self.subject}", *curves_of_bracket(above, below), prior, rates)
 
     @undisturbed()
     def certificate(self) -> dict[str, Any]:
