@@ -1,6 +1,5 @@
 """Sphinx configuration: MyST-NB pages, furo theme; no network is needed to build the site or to read it."""
 
-import shutil
 import sys
 import tomllib
 from importlib.metadata import files
@@ -56,7 +55,7 @@ def _bold_headings(app, what, name, obj, options, lines):
 
 
 def _write_pages(app):
-    """Generate pictures, the pages on mechanisms and the audit from the package; take the notebooks in."""
+    """Generate pictures, the pages on mechanisms and the audit from the package."""
     import pictures
     from gallery import typical, write
     from published.audit import audit_page
@@ -71,7 +70,12 @@ def _write_pages(app):
         if found:
             pictures.save(pictures.mechanism(found), f"of_{name}")
     (ROOT / "docs" / "audit.md").write_text("\n".join(audit_page()) + "\n", encoding="utf-8")
-    shutil.copytree(ROOT / "notebooks", ROOT / "docs" / "notebooks", dirs_exist_ok=True)
+
+
+def _place_notebooks(app, name, source):
+    """Let links of a notebook to pages, which are right in the folder of notebooks, be right in the site."""
+    if name.startswith("notebooks/"):
+        source[0] = source[0].replace("](../docs/", "](../")
 
 
 def _check_offline(app, exception):
@@ -85,7 +89,8 @@ def _check_offline(app, exception):
 
 
 def setup(app):
-    """Register the docstring filter, the generated pages and the check of the result."""
+    """Register the docstring filter, the generated pages, the links of notebooks and the check of the result."""
     app.connect("autodoc-process-docstring", _bold_headings)
     app.connect("builder-inited", _write_pages)
+    app.connect("source-read", _place_notebooks)
     app.connect("build-finished", _check_offline)
