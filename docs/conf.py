@@ -1,5 +1,6 @@
 """Sphinx configuration: MyST-NB pages, furo theme; no network is needed to build the site or to read it."""
 
+import shutil
 import sys
 import tomllib
 from importlib.metadata import files
@@ -55,7 +56,7 @@ def _bold_headings(app, what, name, obj, options, lines):
 
 
 def _write_pages(app):
-    """Generate pictures, the pages on mechanisms and the audit from the package."""
+    """Generate pictures, the pages on mechanisms and the audit from the package; take the notebooks in."""
     import pictures
     from gallery import typical, write
     from published.audit import audit_page
@@ -69,6 +70,7 @@ def _write_pages(app):
     for name, found in write():
         if found:
             pictures.save(pictures.mechanism(found), f"of_{name}")
+    shutil.copytree(ROOT / "notebooks", ROOT / "docs" / "notebooks", dirs_exist_ok=True)
     (ROOT / "docs" / "audit.md").write_text("\n".join(audit_page()) + "\n", encoding="utf-8")
 
 

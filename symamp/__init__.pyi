@@ -14,6 +14,7 @@ from symamp.accounting.privacy_profile import (
     profile,
 )
 from symamp.accounting.renyi import RenyiCurve
+from symamp.accounting.several_reports import SeveralReports, several_reports
 from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.proof_status import ProofStatus
 from symamp.decompositions.decomposition import Decomposition
@@ -53,9 +54,10 @@ from symamp.families import (
 )
 from symamp.formulas.parameter import Parameter
 from symamp.literature.compare import Comparison, compare
+from symamp.planning.inverse import Inverse, largest_eps0, least_n, most_rounds
+from symamp.planning.plan import Candidate, Plan, plan
 from symamp.questions.answer import Answer
 from symamp.questions.curve import Curve
-from symamp.questions.inverse import Candidate, Inverse, Ranking, choose, largest_eps0, least_n
 from symamp.questions.methods import Methods, methods
 from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
 from symamp.questions.sampler_audit import InputAudit, SamplerAudit, audit_sampler
@@ -107,6 +109,7 @@ __all__ = [
     "Parameter",
     "Participation",
     "PiecewiseMechanism",
+    "Plan",
     "PlanarLaplace",
     "PrivKV",
     "PrivUnit",
@@ -114,10 +117,10 @@ __all__ = [
     "ProofStatus",
     "PureLDP",
     "RandomizedResponse",
-    "Ranking",
     "RenyiCurve",
     "SamplerAudit",
     "SamplingRappor",
+    "SeveralReports",
     "SquareWave",
     "Staircase",
     "SubsetExponential",
@@ -128,7 +131,6 @@ __all__ = [
     "UnaryEncoding",
     "Wheel",
     "audit_sampler",
-    "choose",
     "compare",
     "compose",
     "curve",
@@ -148,11 +150,14 @@ __all__ = [
     "mechanism_from_json",
     "method_check",
     "methods",
+    "most_rounds",
     "parallel",
     "participation",
+    "plan",
     "pld_accountant",
     "poisson_subsample",
     "profile",
+    "several_reports",
     "sum_law",
     "sweep",
     "training",

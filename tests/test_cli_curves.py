@@ -78,10 +78,30 @@ def test_plans_and_choices_are_written_and_drawn(tmp_path):
         (tmp_path / "a.svg").unlink()
 
 
+def test_rounds_are_planned():
+    common = ("--n", "1e6", "--eps", "1", "--delta", "1e-8")
+    month = json.loads(run("plan", "krr", "--k", "16", "--rounds", "30", *common, "--json").output)
+    assert 6.48 < month["lower"] < month["upper"] < 6.5
+    assert month["rounds"] == "30"
+    found = run("plan", "krr", "--k", "16", "--eps0", "6", "--rounds", "most", *common).output
+    assert found.startswith("most rounds in [49, 49]")
+    assert "Fewer rounds are also private" in found
+    with pytest.raises(sa.errors.ArgumentError, match="fewer users"):
+        run("plan", "krr", "--k", "4", "--eps0", "1", "--sampled-from", "1e6", "--eps", "1", "--delta", "1e-8")
+
+
+@pytest.mark.slow
+def test_attributes_are_planned():
+    words = ("choose", "page=3", "agrees=2", "--n", "1e5", "--rounds", "2", "--eps", "1", "--delta", "1e-6")
+    data = json.loads(run(*words, "--json").output)
+    assert set(data["mechanisms"]) == {"page", "agrees"}
+    assert data["answer"]["upper"] <= 1
+
+
 def test_choices():
     words = ("choose", "krr:k=8", "oue:D=8", "--n", "1e5", "--eps", "0.1", "--delta", "1e-6")
     data = json.loads(run(*words, "--json").output)
-    assert sorted(row[0] for row in data["rows"]) == ["krr:k=8", "oue:D=8"]
+    assert sorted(row[1] for row in data["rows"]) == ["krr:k=8", "oue:D=8"]
     assert "krr:k=8" in run(*words).output
 
 

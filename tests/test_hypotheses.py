@@ -118,7 +118,7 @@ VIOLATING = {
     "worst_ends": "densities",
     "finite_pairs": "a budget",
     "moderate_ratios": "noise without a budget",
-    "laplace": "noise without a budget",
+    "noise": "noise without a budget",
     "density_on_interval": "densities",
     "few_pairs": "a table of nine inputs",
     "binary_response": "three-ary response",

@@ -220,8 +220,9 @@ DOORS = {
         sa.RandomizedResponse(k=3), n=100, eps="1/2", delta="1e-2", effort=effort
     ),
     "least_n": lambda effort: sa.least_n(KRR, eps="1/2", delta="1e-2", effort=effort),
-    "choose": lambda effort: sa.choose(
-        [sa.RandomizedResponse(k=3)], n=100, eps="1/2", delta="1e-2", method="blanket", effort=effort
+    "most_rounds": lambda effort: sa.most_rounds(KRR, n=100, eps=2, delta="1e-2", effort=effort),
+    "plan": lambda effort: sa.plan(
+        {"x": [sa.RandomizedResponse(k=3)]}, n=100, eps="1/2", delta="1e-2", method="blanket", effort=effort
     ),
     "sweep": lambda effort: sa.sweep(KRR, n=100, eps="1/4", effort=effort, progress=False),
     "curve": lambda effort: sa.curve(KRR, n=100, eps="1/4", effort=effort),

@@ -102,7 +102,7 @@ def test_variances_are_those_of_the_tables(slug):
     mechanism = small(slug)
     protocol, table = mechanism.protocol(), mechanism.table()
     largest, seen = {0: Fraction(0), 1: Fraction(0)}, set()
-    for name, value in protocol.shown.items():
+    for name, value in protocol.shown().items():
         held = np.array([value])
         reports = mechanism.randomize(np.repeat(held, 3000, axis=0), 5)
         kinds = {protocol.label(report): report for report in reports.tolist()}

@@ -27,7 +27,7 @@ QUESTIONS = USUAL | {
     "generic": lambda: sa.delta(TABLE, n=100, eps="0.1", method="generic_all_data_sets"),
     "compare": lambda: sa.compare(KRR, n=1000, delta="1e-6").to_dicts(),
     "check": lambda: sa.method_check(KRR, n=100, eps="0.1"),
-    "choose": lambda: sa.choose([sa.RandomizedResponse(k=10)], n=1000, eps="0.2", delta="1e-6"),
+    "plan": lambda: sa.plan({"x": [sa.RandomizedResponse(k=10)]}, n=1000, eps="0.2", delta="1e-6"),
     "sweep": lambda: sa.sweep([KRR], n=[100, 1000], delta=["1e-6"], progress=False).upper.tolist(),
     "sampled": lambda: sa.profile(KRR, n=100).sampled(n=100, of=1000).delta("0.1", gap="0.01"),
     "certificate": lambda: sa.epsilon(TABLE, n=100, delta="1e-3").certificate(),

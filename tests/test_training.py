@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from command import run
 from flint import arb
+from mpmath import mp
 from scipy.stats import norm
 
 import symamp as sa
@@ -163,7 +164,46 @@ def test_the_transform_of_a_lognormal_variable(sigma):
             ball = found.phi(_complex(w), 60)
             assert complex(ball) == pytest.approx(complex(weights @ np.exp(-w * values)), abs=1e-3 if s < 1 else 1e-9)
             assert float(abs(ball.rad())) < 1e-15
-            assert abs(complex(ball)) <= float(found.beyond(arb(abs(w))))
+            bound = [float(found.beyond(arb(w.real), arb(y), 60)) for y in (w.imag, w.imag / 2)]
+            assert abs(complex(ball)) <= bound[0] <= bound[1]
+
+
+@pytest.mark.parametrize(("sigma", "c", "step", "bits"), [("0.3", 2.0**-9, 2.0**-12, 90), ("20", 2.0**-3, 1.0, 300)])
+def test_frequencies_together_and_one_by_one(sigma, c, step, bits):
+    found = Lognormal(lambda: arb(sigma))
+    with at_precision(bits + 32):
+        for k, ball in enumerate(found.along(arb(c), arb(step), 3, 50, bits), 3):
+            alone = found.phi(_complex(complex(c, step * k)), bits)
+            assert ball.overlaps(alone)
+            assert max(abs(ball.rad()), abs(alone.rad())) < arb(2) ** (8 - bits)
+
+
+@pytest.mark.parametrize(("sigma", "steps", "eps"), [("1", 2, 3), ("0.7", 100, 4), ("1", 300, 4)])
+def test_one_large_summand_encloses_what_lines_say(sigma, steps, eps):
+    found = Allocation(sa.training.GaussianStep(sigma=sigma), steps, (1, 0, 0), "remove")
+    level = Level.of_float(float(eps))
+    low, high = found._by_one_jump(level)
+    sharp = found._by_line(level, -60.0)
+    with at_precision(256):
+        if sharp is None:  # of two steps there is no line: the first message decides, or both
+            sharp = found._by_laws(level, -90.0)
+        assert low.lower() <= sharp[1].upper()
+        assert sharp[0].lower() <= high.upper()
+        assert high < low * (1.3 if steps == 2 else 1.05)
+
+
+def test_rare_losses_are_those_of_the_largest_message():
+    """The test "some message is above c" is a bound from below, and for rare losses hardly a worse one."""
+    t, delta = 1000, "1e-100"
+    found = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=t).epsilon(delta)
+    low, high = found.directions["remove"]
+    assert low <= high < low * (1 + 1e-9)
+    with mp.workdps(130):
+        e = mp.exp(mp.mpf(low))
+        c = mp.log(t * (e - 1)) + mp.mpf(1) / 2
+        missed = [mp.log1p(-mp.ncdf(-x)) for x in (c, c - 1)]
+        value = -mp.expm1((t - 1) * missed[0] + missed[1]) + e * mp.expm1(t * missed[0])
+        assert 1 - 1e-6 < value / mp.mpf(delta) < 1 + 1e-6
 
 
 def _complex(w):

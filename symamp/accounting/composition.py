@@ -55,7 +55,7 @@ class Composition(PublicNames):
     True
     """
 
-    _internal_names = "known of"
+    _internal_names = "delta_of known of"
 
     rounds: tuple[tuple[Round, int], ...]
 
@@ -134,7 +134,13 @@ class Composition(PublicNames):
         which they are not (eps, < ``lower``)-private. Proof: docs/proofs/composition.md.
         """
         width, kernel = _widths(gap)
-        query = Query.of_delta(eps, kernel, effort=effort)
+        return self.delta_of(Query.of_delta(eps, kernel, effort=effort), width)
+
+    def delta_of(self, query: Query, width: float | None, sides: tuple[bool, ...] = (False, True)) -> Answer:
+        """Return the answer for delta to a query that is read already; an end whose side is not asked is trivial.
+
+        ``sides`` are True for the upper end, False for the lower one.
+        """
         alone = self._alone(query)
         if alone is not None:
             return alone
@@ -142,23 +148,23 @@ class Composition(PublicNames):
             return Answer(self._question, query, ZERO, ZERO, Interval(0.0, 0.0), proof=RoundsProof(None, None))
         value = float(sp.N(query.given, 17))
         log_delta = max(gaussian_log_delta(self.mu, value), -1e5)
-        ends, sides, limited = [ZERO, Dyadic(1)], list[Side | None](), False
-        for i, up in enumerate((False, True)):
-            found = self.known.pairs(up, value, log_delta, width, effort=effort)
+        ends, limited = [ZERO, Dyadic(1)], False
+        proved: list[Side | None] = [None, None]
+        for up in sides:
+            found = self.known.pairs(up, value, log_delta, width, effort=query.effort)
             limited = limited or found.limited
             if not found.pairs:
-                sides.append(None)
                 continue
-            plan = estimate_divergence(FloatProduct.of(found.pairs), value, kernel).plan
+            plan = estimate_divergence(FloatProduct.of(found.pairs), value, query.settings.gap).plan
             with at_precision(256):
                 ball = query.level.eps()
             lower, upper, bits = enclose_divergence(found.pairs, ball, plan)
             with at_precision(64):
-                ends[i] = Dyadic.of((upper * 1).upper() if up else (lower * 1).lower())
-            sides.append(Side(found.curves, expression_text(query.given), plan, bits))
+                ends[up] = Dyadic.of((upper * 1).upper() if up else (lower * 1).lower())
+            proved[up] = Side(found.curves, expression_text(query.given), plan, bits)
         least, most = ends[0] if ends[0].mantissa > 0 else ZERO, min(ends[1], Dyadic(1))
         gaussian = exp(gaussian_log_delta(self.mu, value))
-        own, proof = Interval(least.below, most.above), RoundsProof(sides[1], sides[0])
+        own, proof = Interval(least.below, most.above), RoundsProof(proved[True], proved[False])
         return Answer(self._question, query, least, most, own, limited=limited, gaussian=gaussian, proof=proof)
 
     @undisturbed()

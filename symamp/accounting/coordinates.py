@@ -91,9 +91,9 @@ class CoordinateSums:
     rounds of the parts. Answers have certificates.
 
     >>> import symamp as sa
-    >>> coin = sa.RandomizedResponse(k=2, eps0=1)
-    >>> seen = sa.profile(sa.joint([coin, coin]), n=100, view="coordinates")
-    >>> seen.delta("0.5", gap=0.05).upper < sa.delta(sa.joint([coin, coin]), n=100, eps="0.5").upper
+    >>> oue = sa.UnaryEncoding.oue(D=4, eps0=1)
+    >>> seen = sa.profile(oue, n=10, view="coordinates").delta("1/2", gap=0.1)
+    >>> 0 < seen.lower < seen.upper < sa.delta(oue, n=10, eps="1/2").lower
     True
     """
 

@@ -29,6 +29,7 @@ from symamp.command_line.options import (
     read_participation,
     read_toml,
     together,
+    whole_number,
 )
 from symamp.command_line.output import print_answer, print_json, print_line, save_plot
 from symamp.errors import ArgumentError, FormatError, Problem
@@ -78,18 +79,8 @@ def _composition(
     found: Any, n: Any, count: Any, method: str | None, sampled_from: Any, participation: Any
 ) -> Composition:
     one = profile(found, n=n, method=method, participation=read_participation(participation))
-    whole = _whole(count)
-    return one.rounds(whole) if sampled_from is None else one.sampled(n=n, of=sampled_from).rounds(whole)
-
-
-def _whole(count: Any) -> int:
-    try:
-        value = float(count)
-    except (TypeError, ValueError, OverflowError):
-        value = 0.5
-    if not value.is_integer():
-        raise ArgumentError("rounds", count, "a whole number, such as 100 or 1e4")
-    return int(value)
+    times = whole_number(count)
+    return one.rounds(times) if sampled_from is None else one.sampled(n=n, of=sampled_from).rounds(times)
 
 
 def _asked(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,6 +25,8 @@ from symamp.command_line.options import (
     read_neighbours,
     read_participation,
     read_toml,
+    together,
+    whole_number,
     written,
 )
 from symamp.command_line.output import print_json, print_line, save_plot, write_points
@@ -32,9 +34,9 @@ from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.literature.compare import Comparison
 from symamp.literature.compare import compare as compared
 from symamp.numbers.reading import exact_number
-from symamp.questions.inverse import Inverse, choose, largest_eps0, least_n
+from symamp.planning.inverse import Inverse, largest_eps0, least_n, most_rounds
+from symamp.planning.plan import plan as plan_of
 from symamp.questions.sweep import Sweep, curve, sweep
-from symamp.randomizers.mechanism import UTILITIES
 
 
 @click.command(cls=MechanismCommand)
@@ -120,31 +122,52 @@ def sweep_command(
     _show(result, csv, plot, as_json)
 
 
+rounds = together(
+    click.option("--sampled-from", metavar="NUMBER", help="People that the n users are drawn from in each round."),
+    participation,
+    effort,
+    written,
+)
+goal = together(
+    click.option("--eps", required=True, metavar="NUMBER", help="The central budget that is wanted."),
+    click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1)."),
+)
+MOST = "most"
+
+
 @click.command("plan", cls=MechanismCommand)
-@click.option("--eps", required=True, metavar="NUMBER", help="The central budget that is wanted.")
-@click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1).")
+@goal
 @click.option("--n", metavar="NUMBER", help="Number of users; left out, the least one is sought.")
-@participation
-@effort
-@written
+@click.option("--rounds", default="1", metavar="NUMBER", help="Number of rounds; `most`: the most rounds are sought.")
+@rounds
 def plan_command(
     found: Subject,
     eps: str,
     delta: str,
     n: str | None,
+    rounds: str,
+    sampled_from: str | None,
     participation: str | None,
     effort: str,
     csv: Path | None,
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """How large eps0 may be for n users, or how many users it takes (without --n)."""
+    """How large eps0 may be for n users, how many users it takes (without --n), or how many rounds (--rounds most)."""
     taking = read_participation(participation)
     asked: dict[str, Any] = {"eps": eps, "delta": delta, "effort": effort, "participation": taking}
-    answer = least_n(found, **asked) if n is None else largest_eps0(found, n=n, **asked)
+    if rounds == MOST:
+        answer = most_rounds(found, n=n, sampled_from=sampled_from, **asked)
+    elif n is None:
+        if sampled_from is not None:
+            told = Problem("of the same people fewer users may be more private")
+            raise ArgumentError("option --sampled-from", told, "give --n")
+        answer = least_n(found, rounds=whole_number(rounds), **asked)
+    else:
+        answer = largest_eps0(found, n=n, rounds=whole_number(rounds), sampled_from=sampled_from, **asked)
     write_points(csv, answer.to_csv)
-    if plot is not None and taking is not None:
-        raise ArgumentError("option --plot", Problem("it draws rounds in which everyone takes part"), "leave it out")
+    if plot is not None and (taking is not None or rounds != "1" or sampled_from is not None):
+        raise ArgumentError("option --plot", Problem("it draws one round in which everyone takes part"), "leave it out")
     save_plot(lambda: _around(answer, found, eps, n), plot)
     if as_json:
         print_json(answer.to_dict())
@@ -153,29 +176,46 @@ def plan_command(
     if answer.monotone is None:
         print_line(f"Monotonicity is not proved: only {answer.quantity} = {answer.safe:.10g} is certified.")
     else:
-        others = "smaller eps0" if answer.quantity == "eps0" else "larger n"
-        print_line(f"Every {others} is also private: {answer.monotone}.")
+        others = {"eps0": "Every smaller eps0 is", "n": "Every larger n is", "rounds": "Fewer rounds are"}
+        print_line(f"{others[answer.quantity]} also private: {answer.monotone}.")
 
 
 @click.command("choose")
-@click.argument("mechanisms", nargs=-1, required=True, metavar="MECHANISM...", type=MechanismWord())
+@click.argument("candidates", nargs=-1, required=True, metavar="CANDIDATE...", type=MechanismWord(of_attributes=True))
+@goal
 @click.option("--n", required=True, metavar="NUMBER", help="Number of users.")
-@click.option("--eps", required=True, metavar="NUMBER", help="The central budget.")
-@click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1).")
-@click.option("--utility", type=click.Choice(UTILITIES), default="frequency", help="What is estimated.")
-@effort
-@written
+@click.option("--rounds", default="1", metavar="NUMBER", help="Number of rounds.")
+@rounds
 def choose_command(
-    mechanisms: tuple[tuple[str, Subject], ...], csv: Path | None, plot: Path | None, as_json: bool, **asked: Any
+    candidates: tuple[tuple[str, Any], ...],
+    rounds: str,
+    participation: str | None,
+    csv: Path | None,
+    plot: Path | None,
+    as_json: bool,
+    **asked: Any,
 ) -> None:
-    """Rank mechanisms, such as krr:k=16 oue:D=16, at equal central privacy by the error of the estimate."""
-    found = choose(dict(mechanisms), **asked)
+    """Plan a collection: rank mechanisms at equal central privacy by the error of the estimate, and certify the best.
+
+    A CANDIDATE is a mechanism, such as krr:k=16, or an attribute with its shape, a number of categories or "number",
+    such as browser=16 minutes=number.
+    """
+    attributes: dict[str, Any] = {}
+    for word, meant in candidates:
+        if isinstance(meant, tuple):
+            attributes[meant[0]] = meant[1]
+        else:
+            attributes.setdefault("value", {})[word] = meant
+    found = plan_of(attributes, rounds=whole_number(rounds), participation=read_participation(participation), **asked)
     write_points(csv, found.to_csv)
     save_plot(found.plot, plot)
     if as_json:
         print_json(found.to_dict())
-    else:
-        Console().print(found.table(), markup=False)
+        return
+    Console().print(found.table(), markup=False)
+    for attribute, mechanism in found.mechanisms.items():
+        print_line(f"{attribute}: {mechanism!r}")
+    print_line(str(found.answer))
 
 
 COMMANDS = (compare, curve_command, sweep_command, plan_command, choose_command)

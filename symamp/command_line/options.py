@@ -186,6 +186,17 @@ eps_or_delta = together(
 written = together(csv, plot, as_json)
 
 
+def whole_number(count: Any) -> int:
+    """Return a number of rounds as an int."""
+    try:
+        value = float(count)
+    except (TypeError, ValueError, OverflowError):
+        value = 0.5
+    if not value.is_integer():
+        raise ArgumentError("rounds", count, "a whole number, such as 100 or 1e4")
+    return int(value)
+
+
 # ----------------------------------- Mechanisms as words and as tables of TOML files: a name, or a file, and parameters
 
 NAMES = tuple(named())
@@ -197,8 +208,14 @@ class MechanismWord(click.ParamType):  # type: ignore[type-arg]
 
     name = "mechanism"
 
-    def convert(self, value: str, param: Any, ctx: Any) -> tuple[str | int, Subject]:
-        """Return the word and its mechanism."""
+    def __init__(self, *, of_attributes: bool = False) -> None:
+        self._of_attributes = of_attributes
+
+    def convert(self, value: str, param: Any, ctx: Any) -> tuple[str | int, Any]:
+        """Return the word and its mechanism; with ``of_attributes``, of name=shape the name and the shape."""
+        attribute, equal, shape = value.partition("=")
+        if self._of_attributes and equal and ":" not in attribute:
+            return value, (attribute, int(shape) if shape.isdecimal() else shape)
         name, _, rest = value.partition(":")
         pairs = [part.partition("=") for part in rest.split(",") if part]
         if not name or not all(equals for _, equals, _ in pairs):

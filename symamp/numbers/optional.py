@@ -53,6 +53,13 @@ def erfcx(x: Any) -> Any:
     return found(x)
 
 
+def lambertw(x: Any) -> Any:
+    """Return the principal branch of Lambert's function."""
+    from scipy.special import lambertw as found
+
+    return found(x)
+
+
 def log_ndtr(x: float) -> float:
     """Return the logarithm of the standard normal distribution function."""
     from scipy.special import log_ndtr as found

@@ -142,7 +142,7 @@ def audit_sampler(
     if not (count.is_Integer and _FEWEST <= count <= _MOST):
         raise ArgumentError("reports", reports, f"an integer from {_FEWEST} to {_MOST}")
     protocol, table = protocol_of(mechanism), _table(mechanism)
-    known = {x: value for x, value in protocol.shown.items() if x in table.inputs}
+    known = {x: value for x, value in protocol.shown().items() if x in table.inputs}
     names = list(known) if inputs is None else [known_label("inputs", x, tuple(known)) for x in inputs]
     if len(set(names)) < 2:
         raise ArgumentError("inputs", Problem("two different inputs are needed"), f"some of {', '.join(known)}")

@@ -135,7 +135,7 @@ class DiscreteLaplace(Parametrised, Mechanism):
             two_sided_geometric(1 - a),
             normal(2 * a / (1 - a) ** 2 - clipped),
             (normal(-tail), normal(top + tail)),
-            shown={"0": 0, str(self.B): self.B},
+            shown=lambda: {"0": 0, str(self.B): self.B},
         )
 
     def table(self) -> FiniteMechanism:

@@ -85,7 +85,7 @@ class Utility:
         >>> sa.RandomizedResponse().support_probabilities()
         (exp(eps0)/(k + exp(eps0) - 1), 1/(k + exp(eps0) - 1))
         """
-        raise SupportMismatchError("utility", Problem(f"{self!r} has no frequency estimator"), "see sa.choose")
+        raise SupportMismatchError("utility", Problem(f"{self!r} has no frequency estimator"), "see sa.plan")
 
     def protocol(self) -> Protocol:
         """Return how the mechanism is run and what is estimated; SupportMismatchError where that is not described."""

@@ -32,6 +32,9 @@ Array: TypeAlias = NDArray[Any]
 Rng: TypeAlias = np.random.Generator
 
 FREQUENCIES, MEAN, VECTOR = "frequencies", "mean", "mean vector"
+_FACTORS, _MOST_CHOSEN = 32, 10_000
+"""A quotient of binomial coefficients is multiplied out up to so many factors, in symbols and in numbers; more items
+are not run, nor vectors of more signs."""
 _ENTRIES = 4_000_000
 """About how many random numbers are held at once."""
 
@@ -54,7 +57,7 @@ class Domain(NamedTuple):
 
     def checked(self, given: object, name: str) -> Array:
         """Return the array; ArgumentError for one of another shape, or with a number that is out of range."""
-        columns = None if self.columns is None else int(self.columns)
+        columns = None if self.columns is None else whole(self.columns)
         try:
             found = np.asarray(given)
             shape_fits = found.ndim == (1 if columns is None else 2) and found.shape[1:] in ((), (columns,))
@@ -96,6 +99,17 @@ def interval(low: sp.Expr, high: sp.Expr, columns: sp.Expr | None = None) -> Dom
     return Domain(low, high, columns, integers=False)
 
 
+_LARGEST = 10**8
+"""The largest size that is run: of a report, or of the items that are counted."""
+
+
+def whole(size: sp.Expr) -> int:
+    """Return a size as an integer; ArgumentError for a symbol, and for more than is run."""
+    if double(size) > _LARGEST:
+        raise ArgumentError("mechanism", Problem(f"the size {size} is too large to be run"), f"at most {_LARGEST}")
+    return int(size)
+
+
 @lru_cache(maxsize=4096)
 def double(number: sp.Expr) -> float:
     """Return the nearest double; ArgumentError for a formula with free symbols."""
@@ -119,7 +133,7 @@ class Protocol:
 
     ``own`` and ``other`` are what the variance of a score is for users who hold the item and for those who do not (the
     largest, where it differs); of a mean both are the largest variance over all data that one report adds, of a mean
-    vector that averaged over coordinates. ``label`` names the message of the table that a report is, ``shown`` are
+    vector that averaged over coordinates. ``label`` names the message of the table that a report is, ``shown`` tells
     values of some of its inputs.
     """
 
@@ -131,7 +145,7 @@ class Protocol:
     own: sp.Expr = sp.nan
     other: sp.Expr = sp.nan
     label: Callable[[Any], str] = field(repr=False, default=str)
-    shown: Mapping[str, Any] = field(default_factory=dict)
+    shown: Callable[[], Mapping[str, Any]] = field(repr=False, default=dict)
 
     def variance(self, frequency: sp.Expr) -> sp.Expr:
         """Return the variance of what one report adds, for an item of that frequency; refuse what has no estimate."""
@@ -203,8 +217,9 @@ def set_probabilities(d: sp.Expr, s: sp.Expr, k: sp.Expr, t: sp.Expr) -> tuple[s
     (1/2, 1/6)
     """
     few, many = (s, k) if s.is_Integer and not (k.is_Integer and k < s) else (k, s)
-    if few.is_Integer:
-        misses = sp.Mul(*((d - many - i) / (d - i) for i in range(int(few))))
+    if few.is_Integer and few <= (_FACTORS if not (d.is_Integer and many.is_Integer) else _MOST_CHOSEN):
+        factors = [(d - many - i, d - i) for i in range(int(few))]
+        misses = sp.Mul(*(x for x, _ in factors)) / sp.Mul(*(y for _, y in factors))
     else:
         misses = binomial(d - s, k) / binomial(d, k)
     total = t + (1 - t) * misses
@@ -220,7 +235,11 @@ def sets(d: sp.Expr, s: sp.Expr, k: sp.Expr, t: sp.Expr, **told: Any) -> Protoco
     p, q = set_probabilities(d, s, k, t)
 
     def draw(values: Array, rng: Rng) -> Array:
-        size, held, sent = (int(x) for x in (d, s, k))
+        size, held, sent = whole(d), whole(s), whole(k)
+        if min(held, sent) > _MOST_CHOSEN:
+            raise ArgumentError(
+                "mechanism", Problem(f"{min(held, sent)} items are too many to be run"), "fewer of them"
+            )
         own, n = values.reshape(len(values), held), len(values)
         common = rng.choice(min(held, sent) + 1, size=n, p=_common(size, held, sent, double(1 / t)))
         if sent > 1:
@@ -232,11 +251,16 @@ def sets(d: sp.Expr, s: sp.Expr, k: sp.Expr, t: sp.Expr, **told: Any) -> Protoco
         return np.where(common == 1, mine, other)
 
     def count(reports: Array) -> Array:
-        return np.bincount(reports.ravel(), minlength=int(d))
+        return np.bincount(reports.ravel(), minlength=whole(d))
 
     own, other = pure(p, q)
     values, reports = items(d, None if s == 1 else s), items(d, None if k == 1 else k)
     return Protocol(FREQUENCIES, values, reports, draw, by_support(p, q, count), own, other, **told)
+
+
+def first_two() -> dict[str, Any]:
+    """Return the items 0 and 1."""
+    return {"x0": 0, "x1": 1}
 
 
 def as_set(report: int | Sequence[int]) -> str:
@@ -249,10 +273,9 @@ def as_set(report: int | Sequence[int]) -> str:
 
 
 def two_sets(s: sp.Expr) -> dict[str, Any]:
-    """Return the first and the second s items, of a number s."""
-    if s == 1 or not s.is_Integer:
-        return {"x0": 0, "x1": 1}
-    return {"x0": list(range(int(s))), "x1": list(range(int(s), 2 * int(s)))}
+    """Return the first and the second s items."""
+    first, second = range(int(s)), range(int(s), 2 * int(s))
+    return {"x0": list(first), "x1": list(second)} if s > 1 else first_two()
 
 
 def _common(d: int, s: int, k: int, least: float) -> list[float]:
@@ -288,12 +311,12 @@ def bits(
     own, other = pure(mine, q)
 
     def draw(values: Array, rng: Rng) -> Array:
-        width, n = int(size), len(values)
-        kept = values.reshape(n, int(sampled))[np.arange(n), rng.integers(int(sampled), size=n)]
+        width, n = whole(size), len(values)
+        kept = values.reshape(n, whole(sampled))[np.arange(n), rng.integers(whole(sampled), size=n)]
         found = (rng.random((n, width)) < double(q)).astype(np.int8)
         found[np.arange(n), kept] = rng.random(n) < double(p)
         if drawn is not None:
-            found[np.argsort(np.argsort(rng.random((n, width)), axis=1), axis=1) >= int(drawn)] = -1
+            found[np.argsort(np.argsort(rng.random((n, width)), axis=1), axis=1) >= whole(drawn)] = -1
         return found
 
     def estimated(reports: Array) -> Array:
@@ -307,7 +330,7 @@ def bits(
         FREQUENCIES,
         items(size, None if sampled == 1 else sampled),
         Domain(least, sp.S.One, size),
-        lambda values, rng: in_parts(draw, int(size))(values, rng),
+        lambda values, rng: in_parts(draw, whole(size))(values, rng),
         estimated,
         own,
         other,
@@ -320,7 +343,7 @@ def with_key(sent: Protocol, keys: sp.Expr) -> Protocol:
     reports = sent.reports._replace(high=sp.Max(keys - 1, sent.reports.high), columns=1 + (sent.reports.columns or 1))
 
     def draw(values: Array, rng: Rng) -> Array:
-        return np.column_stack((rng.integers(int(keys), size=len(values)), sent.draw(values, rng)))
+        return np.column_stack((rng.integers(whole(keys), size=len(values)), sent.draw(values, rng)))
 
     return replace(sent, reports=reports, draw=draw, estimator=lambda found: sent.estimator(found[:, 1:]))
 
@@ -329,7 +352,7 @@ def hashed(size: sp.Expr, l: sp.Expr, p: sp.Expr, q: sp.Expr, **told: Any) -> Pr
     """Send a random function from the items to l values, written out, and behind it the hash, kept with chance p."""
 
     def draw(values: Array, rng: Rng) -> Array:
-        width, number, n = int(size), int(l), len(values)
+        width, number, n = whole(size), whole(l), len(values)
         found = rng.integers(number, size=(n, width + 1), dtype=np.int64)
         kept = rng.random(n) < double(p)
         hashes = found[np.arange(n), values]
@@ -345,7 +368,7 @@ def hashed(size: sp.Expr, l: sp.Expr, p: sp.Expr, q: sp.Expr, **told: Any) -> Pr
         FREQUENCIES,
         items(size),
         Domain(sp.S.Zero, l - 1, size + 1),
-        lambda values, rng: in_parts(draw, int(size) + 1)(values, rng),
+        lambda values, rng: in_parts(draw, whole(size) + 1)(values, rng),
         by_support(p, q, count),
         *pure(p, q),
         **told,
@@ -389,7 +412,7 @@ def rows(block: sp.Expr, blocks: sp.Expr, t: sp.Expr, used: sp.Expr | None = Non
     scale = 2 * blocks / ((t - 1) * inside)
 
     def draw(values: Array, rng: Rng) -> Array:
-        width, n, number = int(block), len(values), int(blocks)
+        width, n, number = whole(block), len(values), whole(blocks)
         where, row = np.divmod(values, width - 1)
         row = row + 1
         high = rng.random(n) < double(t * inside / (2 * blocks))
@@ -406,10 +429,10 @@ def rows(block: sp.Expr, blocks: sp.Expr, t: sp.Expr, used: sp.Expr | None = Non
         return place + np.where(wrong, y ^ (row & -row), y)
 
     def estimated(reports: Array) -> Array:
-        width = int(block)
-        counts = np.bincount(reports, minlength=width * int(blocks)).reshape(int(blocks), width)
+        width = whole(block)
+        counts = np.bincount(reports, minlength=width * whole(blocks)).reshape(whole(blocks), width)
         found: Array = transformed(counts)[:, 1:].ravel() * (double(scale) / len(reports))
-        return found if used is None else found[: int(used)]
+        return found if used is None else found[: whole(used)]
 
     # A score is +scale or -scale in the block of the item: in it there is at most the share of a user's own block.
     square = normal(scale**2 * (t + 1) * inside / (2 * blocks))
@@ -427,13 +450,13 @@ def signs(size: sp.Expr, keys: sp.Expr, t: sp.Expr, **told: Any) -> Protocol:
     scale = (t + 1) / (t - 1)
 
     def draw(values: Array, rng: Rng) -> Array:
-        key, column = (rng.integers(int(number), size=len(values)) for number in (keys, size))
-        minus = _odd(column & (values + key) % int(size)) ^ (rng.random(len(values)) < double(1 / (t + 1)))
+        key, column = (rng.integers(whole(number), size=len(values)) for number in (keys, size))
+        minus = _odd(column & (values + key) % whole(size)) ^ (rng.random(len(values)) < double(1 / (t + 1)))
         return np.column_stack((key, column, np.where(minus, -1, 1)))
 
     def estimated(reports: Array) -> Array:
-        width = int(size)
-        sums = np.zeros((min(width, int(keys)), width))
+        width = whole(size)
+        sums = np.zeros((min(width, whole(keys)), width))
         np.add.at(sums, (reports[:, 0] % width, reports[:, 1]), reports[:, 2])
         found = sum(np.roll(row, -key) for key, row in enumerate(transformed(sums)))
         return np.asarray(found * (double(scale) / len(reports)))
@@ -536,6 +559,8 @@ def corners(
     the y with <y, v> = 0.
     """
     m = sp.floor(d / 2) if d.is_Integer else (d - 1) / 2
+    if m.is_Integer and m > _MOST_CHOSEN:
+        raise ArgumentError("mechanism", Problem(f"{d} signs are too many to be run"), "a smaller dimension")
     # The mean of <y, v>_+ is d times half of this, over all corners.
     mean_sign = _central(m)
     scale = normal((chance / shares[0] - (1 - chance) / shares[1]) * mean_sign / 2)
@@ -559,7 +584,7 @@ def corners(
     return mean(
         interval(-one, one, d),
         Domain(-one, one, d),
-        lambda values, rng: in_parts(draw, int(d))(values, rng),
+        lambda values, rng: in_parts(draw, whole(d))(values, rng),
         normal(1 / scale**2),
         lambda reports: reports / double(scale),
         **told,
@@ -625,4 +650,4 @@ def of_table(rows: Sequence[Sequence[sp.Expr]], inputs: Mapping[str, int], messa
 
     values, reports = (items(sp.Integer(number)) for number in table.shape)
     own, other = variances() if np.linalg.matrix_rank(table) == n_inputs else (sp.nan, sp.nan)
-    return Protocol(FREQUENCIES, values, reports, draw, estimated, own, other, messages.__getitem__, inputs)
+    return Protocol(FREQUENCIES, values, reports, draw, estimated, own, other, messages.__getitem__, lambda: inputs)

@@ -74,6 +74,9 @@ class Question:
     @staticmethod
     def of_users(crowd: HeterogeneousUsers, victim: object = None) -> Question:
         """Return the question about users who differ: about all groups of victims, or about one by its number."""
+        if crowd.parameters:
+            told = "give a number by .at(eps0=...), or ask sa.largest_eps0"
+            raise ArgumentError("groups", Problem("eps0 is free in some of them"), told)
         numbers = crowd.numbers
         if victim is not None and (isinstance(victim, bool) or victim not in numbers):
             known = ", ".join(map(str, numbers))

@@ -29,6 +29,7 @@ from symamp.decompositions.pairs import only_pair
 from symamp.decompositions.to_law import law_of, number
 from symamp.errors import ArgumentError, FormatError, Problem, SymampError
 from symamp.formulas.order import largest, sign
+from symamp.formulas.parameter import Parameter
 from symamp.laws.law import BallGparv, Law, Level, Number, ball_gparv, total
 from symamp.numbers.reading import exact_number, users
 from symamp.numbers.surroundings import at_precision
@@ -68,7 +69,36 @@ class HeterogeneousUsers:
     """The groups without an honest user, by their numbers in the list that was given."""
 
     def __post_init__(self) -> None:
-        _THEOREMS[self.shuffled].check(self, "users who differ")
+        if not self.parameters:  # of a family it is checked of each member
+            _THEOREMS[self.shuffled].check(self, "users who differ")
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The budget eps0 where it is free in some groups: the same number in all of them."""
+        return tuple({p.name: p for subject in self.randomizers for p in subject.parameters}.values())
+
+    def at(self, *, eps0: object) -> HeterogeneousUsers:
+        """Return the users with this eps0 in all groups where it is free."""
+        bound = ((n, s.at(eps0=eps0) if s.parameters else s) for n, s in self.groups)
+        return replace(self, groups=tuple(bound))
+
+    def copies(self, count: int) -> HeterogeneousUsers:
+        """Return the users of so many copies of every group."""
+        return replace(self, groups=tuple((count * number, subject) for number, subject in self.groups))
+
+    def degradation(self) -> str | None:
+        """Return why a smaller eps0, in the groups where it is free, is never less private; None if it is not proved.
+
+        Guarantee
+        ---------
+        A text means: the true delta of these users does not fall as eps0 grows.
+        Proof: docs/proofs/inverse_questions.md, Lemmas 6 and 7.
+        """
+        free = [subject for subject in self.randomizers if subject.parameters]
+        if self.shuffled == DATA:
+            reasons = [subject.degradation() for subject in free]
+            return None if not reasons or None in reasons else reasons[0]
+        return _ANEW if free and all(isinstance(s, RandomizedResponse) for s in free) else None
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -187,7 +217,7 @@ def heterogeneous(
         if subject.participation is not None:
             told = Problem(f"it is said of one group who takes part, {subject!r}")
             raise ArgumentError("groups", told, "say it of all: honest=..., dropout=...")
-        if subject.parameters:
+        if {p.name for p in subject.parameters} - {"eps0"}:
             raise ArgumentError("groups", Problem(f"{subject!r} has free parameters"), "give numbers by .at(...)")
         read.append((users(count), subject))
     lost = exact_number(dropout, "dropout")
@@ -196,6 +226,8 @@ def heterogeneous(
     crowd = HeterogeneousUsers(tuple(read), shuffled, lost)
     return crowd if honest is None else crowd.honest(honest)
 
+
+_ANEW = "a smaller eps0 draws the input anew with some probability"
 
 # ------------------------------------------------------------ What the two theorems on users who differ suppose of them
 

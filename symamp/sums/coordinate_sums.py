@@ -125,7 +125,7 @@ class UnarySums:
             found = list[list[arb]]()
             for holders, (first, last), own in zip(self.held, self.ranges, ((p, q), (q, p)), strict=True):
                 (many, is_p), (few, few_p) = self._groups(holders)
-                law = _binomial(many, p if is_p else q, first - few - 1, last)
+                law = binomial(many, p if is_p else q, first - few - 1, last)
                 for _ in range(few):
                     law = _one_more_ball(law, p if few_p else q)
                 found += [_one_more_ball(law, x) for x in own]
@@ -150,18 +150,7 @@ class UnarySums:
 
     def epsilon(self, delta: arb, most: float) -> float:
         """Return an eps up to ``most`` at which the divergence is proved to be above delta; 0 if none is found."""
-        value = self._value
-        with at_precision(BITS):
-            target = float(delta.log())
-        if not value(0.0) > target:
-            return 0.0
-        root = most if value(most) > target else brentq(lambda eps: value(eps) - target, 0.0, most, rtol=1e-13)
-        for nearer in _NEARER:
-            eps = root * (1.0 - nearer)
-            with at_precision(BITS):
-                if self.divergence(Level.of_float(eps)) > delta:
-                    return eps
-        return 0.0
+        return proved_epsilon(self._value, self.divergence, delta, most)
 
     @property
     def _value(self) -> Callable[[float], float]:
@@ -176,6 +165,23 @@ class UnarySums:
                 return float(found.log()) if found > 0 else 2.0 * self.log_delta
 
         return in_doubles if self.log_delta > _LEAST_LOG else in_balls
+
+
+def proved_epsilon(
+    log_value: Callable[[float], float], divergence: Callable[[Level], arb], delta: arb, most: float
+) -> float:
+    """Return an eps up to ``most`` at which a divergence is proved to be above delta; 0 if none is found."""
+    with at_precision(BITS):
+        target = float(delta.log())
+    if not log_value(0.0) > target:
+        return 0.0
+    root = most if log_value(most) > target else brentq(lambda eps: log_value(eps) - target, 0.0, most, rtol=1e-13)
+    for nearer in _NEARER:
+        eps = root * (1.0 - nearer)
+        with at_precision(BITS):
+            if divergence(Level.of_float(eps)) > delta:
+                return eps
+    return 0.0
 
 
 def _binomial_in_doubles(m: int, share: float, first: int, last: int) -> Floats:
@@ -199,7 +205,7 @@ def _one_more(law: Floats, chance: float) -> Floats:
     return np.asarray((1.0 - chance) * law[1:] + chance * law[:-1])
 
 
-def _binomial(m: int, share: arb, first: int, last: int) -> list[arb]:
+def binomial(m: int, share: arb, first: int, last: int) -> list[arb]:
     """Return the same in balls, from the chance at the mode by quotients."""
     mode = min(max(int(m * float(share)), first, 0), last, m)
     top = _choices(m, mode) * share**mode * (1 - share) ** (m - mode)

@@ -30,6 +30,7 @@ from symamp.settings.rounds import Rounds
 from symamp.sums.density import enclose_smooth
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
+from symamp.sums.kernels.one_jump import stop_loss_of_jumps
 from symamp.sums.kernels.one_sided import MOST_FREQUENCIES, Line, Plan
 from symamp.training.steps import WITH_WITHOUT, AnyLaw, Shifts, Step
 
@@ -48,7 +49,11 @@ _FIRST_EPS, _HALVINGS = 1e-4, 6
 """Where a root is looked for first, and how often the interval is halved after it is found by doubling."""
 _GAP_OF_LAWS = Settings(gap=1e-6)
 _WIDTH, _WIDTH_OF_LAWS, _BITS = 1e-11, 1e-3, 192
-"""About the relative widths of enclosures by lines and by laws of cells, and bits of comparisons."""
+"""The least relative width of enclosures, that of laws of cells, and bits of comparisons."""
+_SHARP, _SHARP_ENOUGH = 1e-11, 1e-3
+"""Relative widths of what one jump says at which no line is looked for, and at which no laws of cells are."""
+_LEAST_GUESS = 1e-12
+"""A root is looked for from here up, or is 0."""
 
 
 def _other(direction: str) -> str:
@@ -117,7 +122,7 @@ class OneEpoch(DirectedRound):
 
     def root(self, log_delta: float) -> float:
         """Return the eps at which the middle of the enclosure is delta, in doubles; 0 if it is less at 0."""
-        log_least, guess = log_delta - _FAR_BELOW, _ROOM * self.rough_root(log_delta)
+        log_least, guess = log_delta - _FAR_BELOW, max(_ROOM * self.rough_root(log_delta), _LEAST_GUESS)
         if not self.is_sharp(guess, log_least):
             return guess / _ROOM
 
@@ -127,24 +132,23 @@ class OneEpoch(DirectedRound):
                 middle = (low.ball + high.ball) / 2
                 return max(log_of_ball(middle), 4.0 * log_least) - log_delta
 
-        if miss(0.0) <= 0.0:
-            return 0.0
         top = self.budget
         high = min(guess, top * (1.0 - 1e-12) if top < inf else inf)
         while miss(high) > 0.0:
             if high >= top * (1.0 - 1e-9) or high > LARGEST_EPS:
                 return top
             high = min(_LARGER * high, top * (1.0 - 1e-12))
-        return brentq(miss, 0.0, high, xtol=1e-300, rtol=1e-14)
+        low, farther = high / _LARGER, 1.0 / _LARGER
+        while miss(low) <= 0.0:
+            if low == 0.0:
+                return 0.0
+            high, farther = low, farther * farther
+            low = low * farther if low > _LEAST_GUESS * farther else 0.0
+        return brentq(miss, low, high, xtol=1e-300, rtol=1e-14)
 
     def is_sharp(self, eps: float, log_least: float) -> bool:
         """Return whether enclosures are so close, and quick, that a root is sought with them."""
         return True
-
-    @property
-    def width(self) -> float:
-        """About the relative width of enclosures."""
-        return _WIDTH
 
     def alone(self, query: Query) -> Answer:
         """Return the bracket for one epoch by itself."""
@@ -182,8 +186,12 @@ class _Proved:
 
     def __init__(self, epoch: OneEpoch, query: Query, root: float, outward: int) -> None:
         self.epoch, self.query, self.root, self.outward = epoch, query, root, outward
-        self.width, self.error = epoch.width, epoch.width / 10.0
         self._log_least = query.log_delta - _FAR_BELOW
+        low, high = epoch.enclose(Level.of_float(root), self._log_least)
+        with at_precision(_BITS):
+            known = log_of_ball(high.ball) - log_of_ball(low.ball) if low.ball > 0 else _WIDTH_OF_LAWS
+        self.width = max(known, _WIDTH)
+        self.error = self.width / 10.0
 
     def slope(self, place: float) -> float:
         """Return about -d log delta/d eps."""
@@ -239,17 +247,12 @@ class Allocation(OneEpoch):
         return None if found is sp.oo else found
 
     @property
-    def width(self) -> float:
-        """About the relative width of enclosures."""
-        return _WIDTH if self._has_line else _WIDTH_OF_LAWS if self.step.ratios[1] is sp.oo else _GAP_OF_LAWS.gap
-
-    @property
     def _has_line(self) -> bool:
         return self.step.summand is not None and self.shifts == (1, 0, 0) and self.steps > 1
 
     def is_sharp(self, eps: float, log_least: float) -> bool:
-        """Return whether a line of frequencies gives enclosures."""
-        return self._has_line and self._by_line(Level.of_float(eps), log_least) is not None
+        """Return whether a line of frequencies, or one large summand alone, gives enclosures."""
+        return self._has_line and self._sharply(Level.of_float(eps), log_least) is not None
 
     def ends(self, level: Level, log_least: float) -> tuple[arb, arb]:
         """Return balls whose outer ends enclose the divergence.
@@ -258,8 +261,22 @@ class Allocation(OneEpoch):
         ---------
         They enclose D_E of the pair. Proof: docs/proofs/random_allocation.md.
         """
-        found = self._by_line(level, log_least) if self._has_line else None
-        return found or self._by_laws(level, log_least)
+        return (self._sharply(level, log_least) if self._has_line else None) or self._by_laws(level, log_least)
+
+    def _sharply(self, level: Level, log_least: float) -> tuple[arb, arb] | None:
+        low, high = (arb(0), arb("+inf")) if self.swapped else self._by_one_jump(level)
+        with at_precision(_BITS):
+            if high - low <= _SHARP * low:
+                return low, high
+            found = self._by_line(level, log_least)
+            return (low, high) if found is None and high - low <= _SHARP_ENOUGH * low else found
+
+    def _by_one_jump(self, level: Level) -> tuple[arb, arb]:
+        summand, t = self.step.summand, self.steps
+        assert summand is not None
+        with at_precision(_BITS):
+            low, high = stop_loss_of_jumps(summand, t, t * level.exponential())
+            return low / t, high / t
 
     def _by_line(self, level: Level, log_least: float) -> tuple[arb, arb] | None:
         t = self.steps
@@ -302,7 +319,7 @@ class Allocation(OneEpoch):
         assert summand is not None
         sigma = sqrt(t * summand.variance)
         unit = 1.0 / sqrt(t * min(summand.variance, float(t)))
-        tilts = unit * np.geomspace(1e-4, 1e6, 201)
+        tilts = unit * np.geomspace(1e-4, 1e20, 401)
         logs = t * summand.rough(tilts) - 1.0 - np.log(tilts)
 
         def log_value(eps: float) -> float:
@@ -317,7 +334,9 @@ class Allocation(OneEpoch):
         high = 1e-3
         while log_value(high) > log_delta and high < LARGEST_EPS:
             high *= 1.5
-        return float(brentq(lambda eps: log_value(eps) - log_delta, 0.0, high)) if log_value(0.0) > log_delta else high
+        if not log_value(high) <= log_delta < log_value(0.0):
+            return high
+        return float(brentq(lambda eps: log_value(eps) - log_delta, 0.0, high))
 
 
 # --------------------------------------------- The Gaussian mechanism, and one step with Poisson sampling, closed forms

@@ -11,6 +11,11 @@ from fuzz.documents import FAMILIES, TABLES, mutated_document
 from fuzz.draw import CONTEXTS, CONTINUOUS, DELTAS, EPS0, GAPS, LEVELS, METHODS, NUMBERS, RATES, TEXTS, USERS
 from fuzz.words import CommandLines
 
+VALUES = (
+    "[0, 1, 0]", "[0]", "[]", "[[0, 1], [1, 0]]", "[[0, 1, 1]] * 3", "[0.5, 1]", "[-1]", "[10**400]", "['a']", "None",
+    "[float('nan')]", "np.zeros((2, 0))", "[[0], [0, 1]]", "np.zeros(3, dtype=complex)", "[True, False]", "3",
+    "[10**18]",
+)  # fmt: skip
 FEW = ("1", "2", "3", "20", "50", "200", "1000", "10**4")
 
 
@@ -85,14 +90,16 @@ class Calls(CommandLines):
         free = self.one(
             ("sa.RandomizedResponse(k=3)", "sa.RandomizedResponse(k=100)", "sa.PureLDP()", "sa.OneBitMean()")
         )
-        match self.random.randrange(3):
+        match self.random.randrange(4):
             case 0:
                 return f"sa.least_n({self.subject()}, {self.options(asked)})"
             case 1:
                 return f"sa.largest_eps0({self.argument((free,))}, {self.options({'n': FEW} | asked)})"
+            case 2:
+                return f"sa.most_rounds({self.subject()}, {self.options({'n': FEW} | asked)})"
             case _:
-                utility = {"utility": ("'frequency'", "'mean'")}
-                return f"sa.choose([{self.argument((free,))}], {self.options({'n': FEW} | asked, utility)})"
+                several = {"rounds": ("1", "3")}
+                return f"sa.plan({{'x': [{self.argument((free,))}]}}, {self.options({'n': FEW} | asked, several)})"
 
     def many(self):
         """Many questions at once, and the bounds of the literature at one."""
@@ -176,6 +183,9 @@ class Calls(CommandLines):
                 ".orbits(('x0', 'x1'))", ".inputs", ".parameters", ".key()", ".general()", ".verify()",
                 f".dataset('x0', 'x1', {self.argument(TEXTS)})", ".dataset('x0', 'x1', {'x0': '1/2', 'x1': '1/2'})",
                 f".checked_pair({self.argument(TEXTS)}, {self.argument(TEXTS)})",
+                f".randomize({self.argument(VALUES)}, {self.argument(('0', '1', 'None', '-1', '[]'))})",
+                f".estimate({self.argument(VALUES)})", f".variance({self.argument(NUMBERS)})",
+                ".variance().free_symbols", f".variance(frequency={self.argument(NUMBERS)})", ".estimand",
             )
         )  # fmt: skip
         return self.argument(self.mechanism) + tail

@@ -225,7 +225,7 @@ def _inspect(found, depth=0):
             _inspect(value, depth + 1)
     if type(found).__module__.startswith("symamp"):
         str(found), repr(found)
-        if isinstance(found, sa.Answer | sa.Inverse | sa.Ranking | sa.Sweep):
+        if isinstance(found, sa.Answer | sa.Inverse | sa.Plan | sa.Sweep):
             assert "NaN" not in json.dumps(found.to_dict()), "NaN in a document"
         for name in ("_repr_latex_", "_repr_html_", "_repr_markdown_"):
             if hasattr(found, name):

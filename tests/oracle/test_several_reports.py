@@ -1,12 +1,21 @@
 """Several reports of one user: all shuffled, in rounds, bundled, memoised over days. Exact fractions by enumeration."""
 
 import itertools
+import json
 import math
 from fractions import Fraction
+from math import exp, log
 
 import pytest
+from flint import arb
 
 import symamp as sa
+from symamp.decompositions.to_law import level_of
+from symamp.errors import SymampError
+from symamp.numbers.reading import budget
+from symamp.numbers.surroundings import at_precision
+from symamp.sums.several_reports import SumOfSteps, steps_of
+from symamp.verifier import verify
 
 from . import histograms
 
@@ -68,13 +77,124 @@ def test_all_shuffled_rounds_and_bundled(case):
     assert found[0] <= found[1] <= found[2]
 
 
-@pytest.mark.parametrize(("k", "r", "n"), [(2, 2, 3), (3, 2, 2)])
-def test_rounds_and_joints_bound_them(k, r, n):
+LEVEL = "log(3/2)"
+
+
+SLOW = [pytest.param(case, marks=pytest.mark.slow) for case in ((2, 2, 1), (3, 3, 2))]
+
+
+@pytest.mark.parametrize("case", [(2, 2, 3), (3, 2, 2), *SLOW])
+def test_all_of_it_is_bracketed(case):
+    k, r, n = case
     response = sa.RandomizedResponse(k=k, eps0="log(3)")
-    shuffled, rounds, bundled = three_ways(k, r, n)
-    above = F(sa.profile(response, n=n).rounds(r).delta("log(3/2)", gap=0.05).upper)
-    assert shuffled <= rounds <= above
-    assert bundled <= F(sa.delta(sa.joint([response] * r), n=n, eps="log(3/2)").upper)
+    for seen, truth in zip(("shuffled", "rounds", "bundled"), three_ways(*case), strict=True):
+        found = sa.several_reports(response, n=n, reports=r, seen=seen).delta(LEVEL, gap=0.05)
+        assert truth <= F(found.upper)
+        if seen == "shuffled" and k == 2:
+            assert truth * (1 - F(1, 10**12)) <= F(found.lower)
+        low = sa.several_reports(response, n=n, reports=r, seen=seen).epsilon("1/20", gap=0.05).lower
+        assert sa.several_reports(response, n=n, reports=r, seen=seen).delta(low, gap=0.05).upper >= 0.05
+
+
+def shuffled_at(rows, r, n, steps, x0, x1, other):
+    """The law of the sum of steps, and the divergence of it, by all messages."""
+    laws = []
+    for x in (x0, x1):
+        law = {0: F(1)}
+        for row in [rows[x]] * r + [rows[other]] * (r * (n - 1)):
+            new = {}
+            for view, mass in law.items():
+                for y, p in enumerate(row):
+                    new[view + steps[y]] = new.get(view + steps[y], F(0)) + mass * p
+            law = new
+        laws.append(law)
+    return divergence(*laws)
+
+
+@pytest.mark.parametrize(("k", "r", "n"), [(2, 3, 4), (3, 2, 1), (3, 3, 4), (5, 2, 6)])
+def test_the_sum_of_steps(k, r, n):
+    rows = [tuple(row) for row in histograms.randomized_response(k, F(3))]
+    truth = shuffled_at(rows, r, n, [2, 0, *[1] * (k - 2)], 0, 1, k - 1)
+    numbers = [[lambda p=p: arb(p.numerator) / p.denominator for p in column] for column in zip(*rows, strict=True)]
+    made = SumOfSteps(*steps_of([(c[0], c[1], c[k - 1]) for c in numbers]), r, r * (n - 1), log(1e-9))
+    with at_precision(192):
+        assert abs(made.divergence(level_of(budget(LEVEL))) - arb(truth.numerator) / truth.denominator) < 1e-40
+    assert exp(made.log_estimate(log(1.5))) == pytest.approx(float(truth), rel=1e-12)
+
+
+REFERENCE = {  # binary response, n = 1000, delta = 1e-6: all others at one input, and steps for the worst of these
+    (1, 2): (0.1811727812, 0.1811885276),
+    (1, 3): (0.2237606594, 0.2237943426),
+    (3, 2): (0.9313695061, 0.9370569057),
+    (3, 3): (1.1238120137, 1.1306635660),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", REFERENCE)
+def test_reference_values(case):
+    eps0, r = case
+    below, rounds = REFERENCE[case]
+    found = sa.several_reports(sa.RandomizedResponse(k=2, eps0=eps0), n=1000, reports=r).epsilon("1e-6", gap=1e-2)
+    assert found.lower == pytest.approx(below, rel=1e-9)
+    assert found.lower < found.upper < rounds  # by steps among all messages
+
+
+def test_one_report_is_a_round():
+    response = sa.RandomizedResponse(k=2, eps0=1)
+    assert sa.several_reports(response, n=9, reports=1).delta("1/10") == sa.delta(response, n=9, eps="1/10")
+
+
+def test_certificates_where_the_upper_end_is_that_of_rounds(monkeypatch):
+    asked = sa.several_reports(sa.RandomizedResponse(k=2, eps0=1), n=20, reports=2)
+    with pytest.raises(SymampError, match="2 steps among 40 messages"):
+        asked.epsilon("1/100", gap=0.1).certificate()
+    monkeypatch.setattr("symamp.accounting.several_reports._STEPS", 0)
+    data = asked.epsilon("1/100", gap=0.1).certificate()
+    assert data["claim"]["lower"] == "0"
+    assert verify(json.dumps(data)).status == "valid"
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        ({"reports": {"yes": 2, "no": 1}}, "must not depend on values"),
+        ({"reports": 0}, "from 1 to"),
+        ({"reports": True}, "one number for all users"),
+        ({"seen": "all"}, "one of 'shuffled', 'rounds', 'bundled'"),
+        ({"kept": "yes"}, "True or False"),
+        ({"attending": 3}, "give kept=True"),
+        ({"kept": True, "attending": "data"}, "must not depend on the data"),
+        ({"kept": True, "attending": 11}, "up to 10"),
+        ({"kept": True, "seen": "bundled"}, "each of which is shuffled"),
+        ({"mechanism": "coin"}, "mechanism"),
+    ],
+)
+def test_refusals(words, remedy):
+    words = {"mechanism": sa.RandomizedResponse(k=2, eps0=1), "n": 10, "reports": 2, **words}
+    with pytest.raises(SymampError, match=remedy):
+        sa.several_reports(words.pop("mechanism"), **words)
+
+
+def test_rounds_of_reports_that_are_kept_are_refused():
+    kept = sa.several_reports(sa.RandomizedResponse(k=2, eps0=1), n=10, reports=2, kept=True)
+    with pytest.raises(SymampError, match="fresh randomness"):
+        kept.rounds(3)
+    anew = sa.several_reports(sa.RandomizedResponse(k=2, eps0=1), n=10, reports=2)
+    assert anew.rounds(3).count == 6
+
+
+@pytest.mark.parametrize("delta", ["1e-12", "1e-100"])
+def test_small_deltas(delta):
+    found = sa.several_reports(sa.RandomizedResponse(k=2, eps0=1), n=30, reports=2).epsilon(delta, gap=0.1)
+    assert 0 < found.lower <= found.upper <= 2
+
+
+def test_extreme_numbers():
+    coin = sa.RandomizedResponse(k=2, eps0=1)
+    assert sa.several_reports(coin, n=10**9, reports=2).delta(0, gap=0.1).lower > 0
+    assert sa.several_reports(coin, n=1, reports=2).epsilon("1e-12", gap=0.1).upper == pytest.approx(2)
+    assert sa.several_reports(coin, n=5, reports=2).delta(2, gap=0.1).upper == 0
 
 
 def memoised(n, absent):
@@ -99,7 +219,10 @@ def test_memoised_reports(n, told):
     assert memoised(n, absent=False) == one_day == F(told)
     assert memoised(n, absent=True) == F(3, 10) == divergence(*(law_of_counts([rows[x]]) for x in (0, 1)))
     response = sa.RandomizedResponse(k=3, eps0="log(3)")
-    batch = sa.delta(response, n=100, eps="log(3/2)", participation=sa.participation(batches=n))
-    assert one_day <= F(batch.upper)
-    alone = sa.delta(response, n=100, eps="log(3/2)", participation=sa.participation(batches=1))
-    assert F(alone.upper) >= F(3, 10) * (1 - F(1, 10**15))
+    same = sa.several_reports(response, n=n, reports=2, kept=True).delta(LEVEL)
+    assert F(same.lower) <= one_day <= F(same.upper)
+    alone = sa.several_reports(response, n=n, reports=2, kept=True, attending=1).delta(LEVEL)
+    assert F(alone.lower) <= F(3, 10) <= F(alone.upper)
+    assert F(alone.upper) <= F(3, 10) * (1 + F(1, 10**9))
+    batch = sa.delta(response, n=100, eps=LEVEL, participation=sa.participation(batches=n))
+    assert batch.upper == sa.several_reports(response, n=100, reports=9, kept=True, attending=n).delta(LEVEL).upper

@@ -105,6 +105,24 @@ class Silent:
         return self.part.place(x)
 
 
+@dataclass(frozen=True)
+class Unary:
+    """A bit for each option, all independent: 1 with probability p at the user's own option, with q at the others."""
+
+    size: int
+    p: Fraction
+    q: Fraction
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        return tuple(range(self.size))
+
+    def row(self, x: Input) -> dict[Message, Fraction]:
+        chances = [self.p if i == x else self.q for i in range(self.size)]
+        bits = itertools.product((0, 1), repeat=self.size)
+        return {y: math.prod((c if b else 1 - c for c, b in zip(chances, y, strict=True)), start=ONE) for y in bits}
+
+
 # ------------------------------------------------------------------------------ which inputs of the victim are compared
 
 
@@ -228,7 +246,10 @@ Law = dict[int, int]
 
 
 class Seen(Protocol):
-    """The law of the view of some people, given each one's weights of messages: {number of message: weight}."""
+    """The law of the view of some people, given each one's weights of messages.
+
+    Those are {step of the view: weight}; where it is seen in which order they arrive, {number of message: weight}.
+    """
 
     def law(self, people: Sequence[Person], weights: Callable[[Person], Mapping[int, int]], base: int) -> Law: ...
 
@@ -239,10 +260,14 @@ class Seen(Protocol):
 class Messages:
     """The messages are shuffled: how often each arrived is seen, and not who runs what."""
 
+    def counted(self, user: int, message: Message) -> tuple[Hashable, ...]:
+        """What is counted once more when a user's message arrives."""
+        return (message,)
+
     def law(self, people: Sequence[Person], weights: Callable[[Person], Mapping[int, int]], base: int) -> Law:
         law = {0: 1}
         for person in people:
-            law = _added(law, weights(person), base)
+            law = _added(law, weights(person))
         return law
 
     def others(self, groups: Sequence["Group"], victim: int) -> Iterator[tuple[Person, ...]]:
@@ -253,6 +278,33 @@ class Messages:
             held = itertools.combinations_with_replacement(group.runs.inputs, size)
             sets.append([tuple((number, x) for x in inputs) for inputs in held])
         return (tuple(itertools.chain(*chosen)) for chosen in itertools.product(*sets))
+
+
+@dataclass(frozen=True)
+class Coordinates(Messages):
+    """Each coordinate of the messages is shuffled, or summed, by itself."""
+
+    def counted(self, user: int, message: Message) -> tuple[Hashable, ...]:
+        return tuple(enumerate(message))
+
+
+@dataclass(frozen=True)
+class Days(Messages):
+    """Each user draws one message and sends it on the days on which she is there; each day is shuffled by itself.
+
+    ``attends[user]`` are the days of a user, the victim first: who attends is known, and fixed beforehand.
+    """
+
+    attends: tuple[tuple[int, ...], ...]
+
+    def counted(self, user: int, message: Message) -> tuple[Hashable, ...]:
+        return tuple((day, message) for day in self.attends[user])
+
+    def others(self, groups: Sequence["Group"], victim: int) -> Iterator[tuple[Person, ...]]:
+        """All data of the other users: who is there on which days tells them apart."""
+        (group,) = groups
+        for held in itertools.product(group.runs.inputs, repeat=group.counted - 1):
+            yield tuple((0, x) for x in held)
 
 
 @dataclass(frozen=True)
@@ -279,10 +331,9 @@ class Data:
             yield tuple(zip(owners, held, strict=True))
 
 
-def _added(law: Law, weights: Mapping[int, int], base: int) -> Law:
+def _added(law: Law, weights: Mapping[int, int]) -> Law:
     found: Law = {}
-    for y, weight in weights.items():
-        step = base**y
+    for step, weight in weights.items():
         for view, mass in law.items():
             key = view + step
             found[key] = found.get(key, 0) + mass * weight
@@ -321,6 +372,8 @@ class World:
     victim: int | None = None
     leaks: Fraction = ZERO
     """The chance with which a report, by itself, is seen with its sender."""
+    reports: int = 1
+    """How many reports each user sends in a round, all about what she holds, all seen together."""
 
     @property
     def people(self) -> int:
@@ -340,15 +393,27 @@ class Truth:
         rows = {(i, x): group.runs.row(x) for i, group in enumerate(world.groups) for x in group.runs.inputs}
         if isinstance(world.takes_part, OthersReplaced):
             rows[0, ABSENT] = dict(world.takes_part.report)
-        if world.leaks:
-            rows = {(k, *person): self._leaking(k, row) for k in range(world.people) for person, row in rows.items()}
-        messages = {y: None for row in rows.values() for y in row}
-        number = {y: i for i, y in enumerate(messages)}
-        self._base = max(len(messages), world.people + 1)
+        self._is_named = bool(world.leaks) or isinstance(world.seen, Days)
+        if self._is_named:
+            leaking = self._leaking if world.leaks else lambda k, row: row
+            rows = {(k, *person): leaking(k, row) for k in range(world.people) for person, row in rows.items()}
+        users = {person: person[0] if self._is_named else 0 for person in rows}
+        is_shuffled = isinstance(world.seen, Messages)
+        counted = world.seen.counted if is_shuffled else lambda user, y: (y,)
+        number: dict[Hashable, int] = {}
+        for person, row in rows.items():
+            for y in row:
+                for one in counted(users[person], y):
+                    number.setdefault(one, len(number))
+        self._base = max(len(number), world.people * world.reports + 1)
         self._denominator = math.lcm(*(p.denominator for row in rows.values() for p in row.values()))
         d = self._denominator
+
+        def step(user: int, y: Message) -> int:
+            return sum(self._base ** number[one] if is_shuffled else number[one] for one in counted(user, y))
+
         self._weights = {
-            person: {number[y]: p.numerator * (d // p.denominator) for y, p in row.items()}
+            person: {step(users[person], y): p.numerator * (d // p.denominator) for y, p in row.items()}
             for person, row in rows.items()
         }
         self._known: dict[tuple[Person, ...], Law] = {}
@@ -367,9 +432,9 @@ class Truth:
         is_filled = isinstance(self.world.takes_part, OthersReplaced)
         for weight, chosen in self.world.takes_part.sets(len(data)):
             there = [i for i in chosen if data[i][1] != ABSENT]
-            people = [(i, *data[i]) if self.world.leaks else data[i] for i in there]
+            people = [(i, *data[i]) if self._is_named else data[i] for i in there] * self.world.reports
             people += [(0, ABSENT)] * (len(data) - len(chosen)) if is_filled else []
-            scale = weight * self._denominator ** (len(data) - len(people))
+            scale = weight * self._denominator ** (len(data) * self.world.reports - len(people))
             for view, mass in self._of(tuple(sorted(people, key=repr))).items():
                 found[view] = found.get(view, 0) + scale * mass
         return found

@@ -17,8 +17,10 @@ from tests.oracle.world import (
     Adaptive,
     AnyTwo,
     Chosen,
+    Coordinates,
     Curve,
     Data,
+    Days,
     Drawn,
     Everyone,
     Joint,
@@ -31,6 +33,7 @@ from tests.oracle.world import (
     Silent,
     Table,
     Truth,
+    Unary,
     Within,
     World,
 )
@@ -261,7 +264,7 @@ def setting(world: World) -> str:
 def _runs(runs: Runs) -> str:
     if isinstance(runs, Silent):
         return f"Poisson sample of a {_runs(runs.part)}"
-    return {Table: "table", Joint: "joint", Drawn: "parallel"}[type(runs)]
+    return {Table: "table", Joint: "joint", Drawn: "parallel", Unary: "unary encoding"}[type(runs)]
 
 
 # ----------------------------------------------------------------------------------------------------------- questions
@@ -732,6 +735,87 @@ def _with_ratio(what: Runs, t: Fraction) -> Runs:
     return Drawn(tuple((w, _with_ratio(part, t)) for w, part in what.parts))
 
 
+# ------------------------------------------------------------------------------------ several reports, and coordinates
+
+
+def ask_several_reports(case: Case) -> None:
+    """Several reports of each user: shuffled together, in rounds, bundled, or kept for several days."""
+    world, rng = case.world, case.rng
+    if is_crowd(world) or not isinstance(world.takes_part, Everyone) or taking(world) is not None:
+        return
+    seen, count = rng.choice(("shuffled", "shuffled", "rounds", "bundled", "kept")), rng.choice((1, 2, 2, 3))
+    few = sized(world, min(world.people, 3 if count < 3 else 2))
+    group, words = few.groups[0], {"seen": seen}
+    if seen == "kept":
+        sets = [tuple(day for day in range(count) if rng.random() < 0.7) for _ in range(few.people - 1)]
+        attends = (tuple(sorted(rng.sample(range(count), rng.randint(1, count)))), *sets)
+        words = {"kept": True, "attending": attends.count(attends[0])}
+        seen_by = replace(few, seen=Days(attends))
+    elif seen == "bundled":
+        seen_by = replace(few, groups=(replace(group, runs=Joint((group.runs,) * count)),))
+    else:
+        seen_by = replace(few, reports=count) if seen == "shuffled" else replace(few, rounds=count)
+    if draw.work(seen_by) > _MOST_SEVERAL or (seen == "bundled" and not isinstance(group.neighbours, AnyTwo)):
+        return
+    truth, at = Truth(seen_by), case.level(count)
+    adaptive = [Adaptive([Truth(few)] * count)] if seen == "rounds" else []
+    name = f"{count} reports, {words}, n = {few.people}"
+
+    def asked() -> object:
+        return sa.several_reports(case.subject, n=few.people, reports=count, **words)
+
+    if seen != "rounds" and rng.random() < 0.3:
+        delta = level_of_delta(Case(seen_by, rng), truth)
+        if delta is not None:
+            ask = lambda: asked().epsilon(delta, gap=0.1)  # noqa: E731
+            case.ask(f"{name}: epsilon({delta})", "default", ask,
+                     lambda a: check_epsilon(a, delta, truth.delta, truth.unbounded()))  # fmt: skip
+        return
+    case.ask(
+        f"{name}: delta({at.text})",
+        "default",
+        lambda: asked().delta(at.text, gap=0.1),
+        lambda a: check_delta(a, truth.delta(at.high), lambda: max(t.delta(at.low) for t in (truth, *adaptive))),
+    )
+
+
+_MOST_SEVERAL = 1000
+"""The work of a truth: each question takes some tenths of a second by itself."""
+
+
+def ask_coordinates(case: Case) -> None:
+    """The view by coordinates: of the case itself if it is a joint, or else of a unary encoding."""
+    world, rng = case.world, case.rng
+    (group, *_), found = world.groups, None
+    plain = not is_crowd(world) and isinstance(world.takes_part, Everyone) and taking(world) is None
+    plain = plain and isinstance(group.runs, Joint) and isinstance(group.neighbours, AnyTwo)
+    if plain and len(group.runs.parts) > 1 and not any(isinstance(part, Joint) for part in group.runs.parts):
+        seen_by, found = replace(world, seen=Coordinates()), case.subject
+    else:
+        q = rng.choice((Fraction(1, 5), Fraction(1, 3), Fraction(1, 10**9), Fraction(9, 20)))
+        p = rng.choice((Fraction(1, 2), Fraction(3, 4), 1 - q))
+        runs = Unary(rng.choice((2, 3)), p, q)
+        seen_by = World((draw.Group(rng.choice((1, 2, 3, 4)), runs),), seen=Coordinates())
+        found = sa.UnaryEncoding(p=str(p), q=str(q), D=runs.size)
+    if draw.work(seen_by) > 4000:
+        return
+    again = Case(seen_by, rng)
+    truth, at, n = again.truth, again.level(), seen_by.people
+    if rng.random() < 0.3:
+        delta = level_of_delta(again, truth)
+        if delta is not None:
+            ask = lambda: sa.epsilon(found, n=n, delta=delta, view="coordinates", gap=0.1)  # noqa: E731
+            case.ask(f"{found!r}, n = {n}, coordinates: epsilon({delta})", "default", ask,
+                     lambda a: check_epsilon(a, delta, truth.delta, truth.unbounded()))  # fmt: skip
+        return
+    case.ask(
+        f"{found!r}, n = {n}, coordinates: delta({at.text})",
+        "default",
+        lambda: sa.delta(found, n=n, eps=at.text, view="coordinates", gap=0.1),
+        lambda a: check_delta(a, truth.delta(at.high), lambda: truth.delta(at.low)),
+    )
+
+
 CHEAP = ((ask_exact, 0.06), (ask_epsilon, 0.08), (ask_budget_alone, 0.03), (ask_budgets_alone, 0.3), (ask_tables, 0.15))
 DEAR = (
     (ask_rounds, 0.02),
@@ -741,6 +825,8 @@ DEAR = (
     (ask_composed, 0.002),
     (ask_curve, 0.006),
     (ask_largest_eps0, 0.02),
+    (ask_several_reports, 0.004),
+    (ask_coordinates, 0.004),
 )
 """Which share of the worlds a question is asked of: dear ones rarely."""
 

@@ -25,11 +25,13 @@ from tests.oracle.world import (
     Silent,
     Table,
     TakesPart,
+    Unary,
     Within,
     World,
 )
 
 ZERO, ONE = Fraction(0), Fraction(1)
+_MOST_ENTRIES = 100_000
 RATIOS = tuple(Fraction(t) for t in ("3/2", "2", "3", "4", "5/2", "7", "50"))
 
 
@@ -41,11 +43,27 @@ def world(rng: Random, most: int = 4000) -> World:
             return found
 
 
+def size(what: Runs) -> tuple[int, int]:
+    """How many inputs and messages there are, without a list of them."""
+    if isinstance(what, Table):
+        return len(what.rows), len(what.rows[0])
+    if isinstance(what, Silent):
+        inputs, messages = size(what.part)
+        return inputs, messages + 1
+    if isinstance(what, Unary):
+        return what.size, 2**what.size
+    sizes = [size(part) for part in (what.parts if isinstance(what, Joint) else [part for _, part in what.parts])]
+    inputs, messages = zip(*sizes, strict=True)
+    return math.prod(inputs), math.prod(messages) if isinstance(what, Joint) else sum(messages)
+
+
 def work(found: World) -> int:
-    """Roughly how many numbers the truth of a world compares."""
+    """Roughly how many numbers the truth of a world compares; of tables that are too large to list, their size."""
     people = found.people
     if people == 0:
         return 0
+    if (largest := max(math.prod(size(group.runs)) for group in found.groups)) > _MOST_ENTRIES:
+        return largest
     sets = pairs = 1
     for group in found.groups:
         inputs = len(group.runs.inputs)
@@ -53,6 +71,7 @@ def work(found: World) -> int:
         pairs = max(pairs, inputs * (inputs - 1) // 2)
     messages = len({y for g in found.groups for x in g.runs.inputs for y in g.runs.row(x)})
     messages *= 1 + people * bool(found.leaks)
+    people *= found.reports
     if isinstance(found.seen, Data):
         inputs = len(found.groups[0].runs.inputs)
         sets = math.comb(people + inputs - 2, inputs - 1)

@@ -46,6 +46,13 @@ def test_a_world_is_known_by_its_number():
     assert [draw.world(Random(f"1 {i}")) for i in range(50)] == [draw.world(Random(f"1 {i}")) for i in range(50)]
 
 
+def test_worlds_that_are_too_large_are_known_by_their_size():
+    inner = draw.Joint((draw.response(3, Fraction(2)),) * 3)
+    assert draw.size(draw.Drawn(((Fraction(1, 2), inner), (Fraction(1, 2), draw.response(2, Fraction(2)))))) == (54, 29)
+    assert draw.size(draw.Joint((inner,) * 3)) == (3**9, 3**9)
+    assert draw.work(World((draw.Group(1, draw.Joint((inner,) * 3)),))) > 4000
+
+
 def test_all_words_of_settings_are_drawn():
     drawn = {word for i in range(1000) for word in ask.setting(draw.world(Random(f"1 {i}"))).split(", ")}
     assert {word for world in combinations.SETTINGS.values() for word in ask.setting(world).split(", ")} <= drawn

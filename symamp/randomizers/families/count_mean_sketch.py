@@ -13,7 +13,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.families.hadamard import sylvester
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
-from symamp.randomizers.protocols import Protocol, bits, signs, with_key
+from symamp.randomizers.protocols import Protocol, bits, first_two, signs, with_key
 from symamp.randomizers.structures import Letter, OneHot
 
 
@@ -73,7 +73,7 @@ class CountMeanSketch(OneHot):
         def label(report: Sequence[int]) -> str:
             return f"{report[0]}{tuple(2 * bit - 1 for bit in report[1:])}"
 
-        sent = bits(self["m"], s / (s + 1), 1 / (s + 1), label=label, shown={"x0": 0, "x1": 1})
+        sent = bits(self["m"], s / (s + 1), 1 / (s + 1), label=label, shown=first_two)
         return with_key(sent, self["k"])
 
     def table(self) -> FiniteMechanism:
@@ -170,7 +170,7 @@ class HadamardCountMeanSketch(Family):
         def label(report: Sequence[int]) -> str:
             return "{},{},{}".format(*report)
 
-        return signs(self["m"], self["k"], sp.exp(self["eps0"]), label=label, shown={"x0": 0, "x1": 1})
+        return signs(self["m"], self["k"], sp.exp(self["eps0"]), label=label, shown=first_two)
 
     def table(self) -> FiniteMechanism:
         """Return the table for inputs (a, c), c = 0 or 1, and h_j(a, c) = a + (c + 1)*j mod m; input x_a is (a, 0)."""

@@ -71,8 +71,7 @@ def _table(family: Family, d: int, sides: tuple[sp.Expr, bool, bool], names: Map
 
 def _as_corners(d: sp.Expr, opposite: str = "x1") -> dict[str, Any]:
     """Return how corners are named in tables, and two opposite ones."""
-    named = {"x0": 1, opposite: -1} if d.is_Integer else {}
-    return {"label": lambda y: str(tuple(y)), "shown": {x: [sign] * int(d) for x, sign in named.items()}}
+    return {"label": lambda y: str(tuple(y)), "shown": lambda: {"x0": [1] * int(d), opposite: [-1] * int(d)}}
 
 
 def _told_apart(d: int, k: int) -> sp.Rational:

@@ -135,7 +135,7 @@ class HadamardResponse(Family):
     def protocol(self) -> Protocol:
         """Item v is row v + 1."""
         used = None if self.last_row is None else self.values["D"]
-        return rows(self["K"], sp.S.One, sp.exp(self["eps0"]), used, shown={"1": 0, "2": 1})
+        return rows(self["K"], sp.S.One, sp.exp(self["eps0"]), used, shown=lambda: {"1": 0, "2": 1})
 
     def table(self) -> FiniteMechanism:
         """Return the table over all columns, rows 1, ..., D."""
@@ -227,12 +227,11 @@ class BlockHadamardResponse(Family):
     def protocol(self) -> Protocol:
         """Item v is row v mod (b - 1) + 1 of block v // (b - 1), message y column y mod b of block y // b."""
         b = self["b"]
-        shown = {"0:1": 0, "1:1": int(b) - 1} if b.is_Integer else {}
 
         def label(y: int) -> str:
             return f"{y // int(b)}:{y % int(b)}"
 
-        return rows(b, self["B"], sp.exp(self["eps0"]), label=label, shown=shown)
+        return rows(b, self["B"], sp.exp(self["eps0"]), label=label, shown=lambda: {"0:1": 0, "1:1": int(b) - 1})
 
     def table(self) -> FiniteMechanism:
         """Return the table over all messages, all rows but 0 in every block."""

@@ -140,7 +140,7 @@ class PrivUnit(DisjointCover):
             return str(int(atan2(y[1], y[0]) / tau % 1.0 * cells))
 
         turns = [tau * (place + width / 2) / cells for place in (0, width)]
-        return {"label": label, "shown": {f"x{i}": [cos(turn), sin(turn)] for i, turn in enumerate(turns)}}
+        return {"label": label, "shown": lambda: {f"x{i}": [cos(turn), sin(turn)] for i, turn in enumerate(turns)}}
 
     def _cells(self) -> tuple[int, int]:
         """Return into how many cells the table cuts the circle, and how many of them a cap has."""

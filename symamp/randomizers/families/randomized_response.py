@@ -10,7 +10,7 @@ import sympy as sp
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings
-from symamp.randomizers.protocols import Protocol, hashed, sets
+from symamp.randomizers.protocols import Protocol, first_two, hashed, sets
 from symamp.randomizers.structures import ExchangeableSets, Share
 
 
@@ -52,7 +52,7 @@ class RandomizedResponse(ExchangeableSets):
     def protocol(self) -> Protocol:
         high, low = self.levels()
         one = sp.S.One
-        return sets(self["k"], one, one, normal(high / low), label="x{}".format, shown={"x0": 0, "x1": 1})
+        return sets(self["k"], one, one, normal(high / low), label="x{}".format, shown=first_two)
 
     def table(self) -> FiniteMechanism:
         """Return the k by k table."""
@@ -143,7 +143,7 @@ class LocalHashing(ExchangeableSets):
     def protocol(self) -> Protocol:
         """Reports are the values of h at 0, ..., D - 1, and y."""
         l, t = self["l"], sp.exp(self["eps0"])
-        return hashed(self["D"], l, t / (t + l - 1), 1 / l, label=_hash_and_value, shown={"x0": 0, "x1": 1})
+        return hashed(self["D"], l, t / (t + l - 1), 1 / l, label=_hash_and_value, shown=first_two)
 
     def table(self) -> FiniteMechanism:
         """Return the table over all functions and values."""

@@ -20,7 +20,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.rationals import rational_of
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
-from symamp.randomizers.protocols import FREQUENCIES, VECTOR, Array, Domain, Protocol, Rng, double, interval
+from symamp.randomizers.protocols import FREQUENCIES, VECTOR, Array, Domain, Protocol, Rng, double, interval, whole
 
 
 class StateChannel(Family):
@@ -137,17 +137,16 @@ class Harmony(StateChannel):
 
         def draw(values: Array, rng: Rng) -> Array:
             n = len(values)
-            place = rng.integers(int(d), size=n)
+            place = rng.integers(whole(d), size=n)
             chance = 0.5 + values[np.arange(n), place] * double((t - 1) / (2 * (t + 1)))
             return np.column_stack((place, np.where(rng.random(n) < chance, 1, -1)))
 
         def estimated(reports: Array) -> Array:
-            sums = np.bincount(reports[:, 0], weights=reports[:, 1], minlength=int(d))
+            sums = np.bincount(reports[:, 0], weights=reports[:, 1], minlength=whole(d))
             found: Array = sums * (double(scale) / len(reports))
             return found
 
         largest = normal(scale**2 / d)
-        shown = {x: [sign] * int(d) for x, sign in (("x0", 1), ("x1", -1))} if d.is_Integer else {}
         return Protocol(
             VECTOR,
             interval(-one, one, d),
@@ -157,7 +156,7 @@ class Harmony(StateChannel):
             largest,
             largest,
             label=lambda report: f"{report[0]}{'+' if report[1] > 0 else '-'}",
-            shown=shown,
+            shown=lambda: {"x0": [1] * int(d), "x1": [-1] * int(d)},
         )
 
     def table(self) -> FiniteMechanism:
@@ -197,11 +196,11 @@ def _corners(blocks: _Blocks, s: int) -> Iterator[dict[_States, Fraction]]:
     sizes = list(blocks.values())
     for parted, size in enumerate(sizes):
         others = [[(x, sizes[i]) for x in absent[i] + present[i]] for i in range(len(sizes)) if i != parted]
-        for whole in product(*others):
-            left = Fraction(s) - sum(number for states, number in whole if states[2] != _ABSENT)
+        for chosen in product(*others):
+            left = Fraction(s) - sum(number for states, number in chosen if states[2] != _ABSENT)
             if 0 <= left <= size:
                 for held, missing in product(present[parted], absent[parted]):
-                    found = dict([*whole, (held, left), (missing, size - left)])
+                    found = dict([*chosen, (held, left), (missing, size - left)])
                     yield {states: number for states, number in found.items() if number}
 
 
@@ -343,21 +342,19 @@ class PrivKV(StateChannel):
         plus = [normal(x) for x in sp.Matrix(rows).LUsolve(sp.Matrix([0, 1, 0]))]
         absent, own, minus = (normal(d * sum(p * x**2 for p, x in zip(row, plus, strict=True))) for row in rows)
 
-        numbers = {_ABSENT: 0, _PLUS: 1, _MINUS: -1}
-        shown = {
-            x: [numbers[states[x]] for count, states in self.joint_counts() for _ in range(int(count))]
-            for x in (self.inputs if d.is_Integer and self["s"].is_Integer else ())
-        }
+        def shown() -> dict[str, list[int]]:
+            numbers, counts = {_ABSENT: 0, _PLUS: 1, _MINUS: -1}, self.joint_counts()
+            return {x: [numbers[held[x]] for number, held in counts for _ in range(int(number))] for x in self.inputs}
 
         def draw(values: Array, rng: Rng) -> Array:
             n = len(values)
-            place = rng.integers(int(d), size=n)
+            place = rng.integers(whole(d), size=n)
             sums = np.cumsum([[double(p) for p in row] for row in rows], axis=1)
             answer = (rng.random((n, 1)) >= sums[values[np.arange(n), place], :2]).sum(axis=1)
             return np.column_stack((place, np.array((0, 1, -1))[answer]))
 
         def estimated(reports: Array) -> Array:
-            counts = np.zeros((3, int(d)))
+            counts = np.zeros((3, whole(d)))
             np.add.at(counts, (reports[:, 1], reports[:, 0]), 1.0)
             scores = np.array([double(score) for score in plus])
             plain, signed = scores @ counts, scores[[0, 2, 1]] @ counts

@@ -161,7 +161,7 @@ class SamplingRappor(Family):
     def protocol(self) -> Protocol:
         """Values are rows of s items (items if s = 1); estimated are the shares of users who have each."""
         s, kept = self["s"], 1 / (1 + sp.exp(-self["eps0"] / 2))
-        told = {"label": lambda report: str(tuple(report)), "shown": two_sets(s)}
+        told = {"label": lambda report: str(tuple(report)), "shown": lambda: two_sets(s)}
         return bits(self["d"], normal(kept), normal(1 - kept), sampled=s, **told)
 
     def table(self) -> FiniteMechanism:

@@ -21,6 +21,7 @@ from symamp.randomizers.protocols import (
     retried,
     sets,
     two_sets,
+    whole,
 )
 from symamp.randomizers.structures import DisjointCover, with_average
 
@@ -64,9 +65,12 @@ class Collision(DisjointCover):
 
     def protocol(self) -> Protocol:
         """Values are rows of s different buckets (buckets if s = 1); estimated are the shares of users with each."""
-        s, l, shown = self["s"], self["l"], two_sets(self["s"])
-        if s.is_Integer and l.is_Integer and s > 1 and l < 2 * s:
-            shown["x1"] = list(range(int(l - s), int(l)))
+        s, l = self["s"], self["l"]
+
+        def shown() -> dict[str, Any]:
+            found = two_sets(s)
+            return found if l >= 2 * s else {**found, "x1": list(range(int(l - s), int(l)))}
+
         return sets(l, s, sp.S.One, sp.exp(self["eps0"]), shown=shown)
 
     def table(self) -> FiniteMechanism:
@@ -162,7 +166,7 @@ class Wheel(DisjointCover):
         s, p, t = self["s"], self["p"], sp.exp(self["eps0"])
 
         def draw(values: Array, rng: Rng) -> Array:
-            n, arc, starts = len(values), double(p), values.reshape(len(values), int(s))
+            n, arc, starts = len(values), double(p), values.reshape(len(values), whole(s))
             total = double(s * p + (1 - s * p) / t)
             gaps = np.diff(np.column_stack((ordered := np.sort(starts, axis=1), ordered[:, :1] + 1.0)), axis=1)
             inside = rng.random(n) < np.minimum(gaps, arc).sum(axis=1) / total
@@ -172,7 +176,7 @@ class Wheel(DisjointCover):
                 return found
 
             def point(users: Array) -> Array:
-                somewhere, chosen = rng.random(len(users)), rng.integers(int(s), size=len(users))
+                somewhere, chosen = rng.random(len(users)), rng.integers(whole(s), size=len(users))
                 return np.where(inside[users], (starts[users, chosen] + arc * somewhere) % 1.0, somewhere)
 
             def fits(z: Array, users: Array) -> Array:
@@ -190,14 +194,12 @@ class Wheel(DisjointCover):
             draw,
             no_estimate("Wheel", "the server needs the hash functions: count reports in the arcs of each item"),
             label=lambda z: str(int(z * int(p.q))),
-            shown=self._points(),
+            shown=self._points,
         )
 
     def _points(self) -> dict[str, Any]:
-        s, p = self["s"], self["p"]
-        if not (s.is_Integer and p.is_Rational):
-            return {}
-        found = {f"x{i}": [float((i * s + j) * p) for j in range(int(s))] for i in range(2)}
+        s, p = int(self["s"]), self["p"]
+        found = {f"x{i}": [float((i * s + j) * p) for j in range(s)] for i in range(2)}
         return found if s > 1 else {x: points[0] for x, points in found.items()}
 
     def table(self) -> FiniteMechanism:
@@ -266,7 +268,7 @@ class PCKVGRR(DisjointCover):
         def label(y: int) -> str:
             return str((y % int(d), 1 if y < d else -1))
 
-        return sets(2 * d, s, sp.S.One, sp.exp(self["eps0"]), label=label, shown=two_sets(s))
+        return sets(2 * d, s, sp.S.One, sp.exp(self["eps0"]), label=label, shown=lambda: two_sets(s))
 
     def table(self) -> FiniteMechanism:
         """Return the table over the 2d symbols, for all sets of s keys and signs of their values."""

@@ -21,7 +21,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.finite import FiniteMechanism, check_size
-from symamp.randomizers.protocols import Array, Protocol, Rng, added, double, interval
+from symamp.randomizers.protocols import Array, Protocol, Rng, added, double, first_two, interval
 from symamp.randomizers.structures import SlidingWindow
 
 _HALF = sp.Rational(1, 2)
@@ -259,7 +259,7 @@ class Staircase(SlidingWindow):
             inside = report % 1 + (-1 if report < 0 else 1 if report >= 1 else 0)
             return str(int(inside * per_unit // 1))
 
-        return added(interval(sp.S.Zero, sp.S.One), noise, spread, label=label, shown={"x0": 0, "x1": 1})
+        return added(interval(sp.S.Zero, sp.S.One), noise, spread, label=label, shown=first_two)
 
     def table(self) -> FiniteMechanism:
         """Return the table of noise on cells, clipped to as many steps as have ratios of their own.

@@ -20,7 +20,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.unevaluated import binomial
 from symamp.randomizers.finite import FiniteMechanism, check_size, subsets
 from symamp.randomizers.mechanism import Utility
-from symamp.randomizers.protocols import Protocol, as_set, sets, two_sets
+from symamp.randomizers.protocols import Protocol, as_set, first_two, sets, two_sets
 from symamp.randomizers.structures import ExchangeableSets, Share
 
 
@@ -64,8 +64,7 @@ class SubsetSelection(ExchangeableSets):
 
     def protocol(self) -> Protocol:
         """Reports are the k items that are sent, an item itself if k = 1."""
-        shown = {"x0": 0, "x1": 1}
-        return sets(self["d"], sp.S.One, self["k"], sp.exp(self["eps0"]), label=as_set, shown=shown)
+        return sets(self["d"], sp.S.One, self["k"], sp.exp(self["eps0"]), label=as_set, shown=first_two)
 
     def table(self) -> FiniteMechanism:
         """Return the table over all k-subsets."""
@@ -199,7 +198,7 @@ class SubsetExponential(ExchangeableSets):
     def protocol(self) -> Protocol:
         """Values are rows of s items (items if s = 1), reports are the k items that are sent; estimated are items."""
         s = self["s"]
-        return sets(self["d"], s, self["k"], sp.exp(self["eps0"]), label=as_set, shown=two_sets(s))
+        return sets(self["d"], s, self["k"], sp.exp(self["eps0"]), label=as_set, shown=lambda: two_sets(s))
 
     def table(self) -> FiniteMechanism:
         """Return the table over all k-subsets, for all s-subsets."""

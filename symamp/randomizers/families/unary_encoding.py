@@ -15,7 +15,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size, strings, subsets
-from symamp.randomizers.protocols import Protocol, bits
+from symamp.randomizers.protocols import Protocol, bits, first_two
 from symamp.randomizers.structures import Letter, OneHot
 
 # ----------------------- Unary encoding: RAPPOR (Erlingsson, Pihur, Korolova 2014) and OUE (Wang, Blocki, Li, Jha 2017)
@@ -41,8 +41,7 @@ class _Unary(OneHot):
         return Letter("0", 1 - p, 1 - q), Letter("1", p, q)
 
     def protocol(self) -> Protocol:
-        shown = {"x0": 0, "x1": 1}
-        return bits(self["D"], *self.probabilities(), label=lambda report: str(tuple(report)), shown=shown)
+        return bits(self["D"], *self.probabilities(), label=lambda report: str(tuple(report)), shown=first_two)
 
     def table(self) -> FiniteMechanism:
         """Return the table over all 2^D vectors."""
@@ -222,8 +221,7 @@ class DBitFlip(Family):
             drawn = [(j, bit) for j, bit in enumerate(report) if bit >= 0]
             return f"{tuple(j for j, _ in drawn)}{tuple(bit for _, bit in drawn)}"
 
-        shown = {"x0": 0, "x1": 1}
-        return bits(self["k"], s / (s + 1), 1 / (s + 1), drawn=self["d"], label=label, shown=shown)
+        return bits(self["k"], s / (s + 1), 1 / (s + 1), drawn=self["d"], label=label, shown=first_two)
 
     def table(self) -> FiniteMechanism:
         """Return the table over all sets of d buckets and their bits."""

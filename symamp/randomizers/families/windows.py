@@ -13,7 +13,7 @@ from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.reading import exact_number
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import FiniteMechanism, check_size
-from symamp.randomizers.protocols import Array, Protocol, Rng, double, interval, items, mean, window
+from symamp.randomizers.protocols import Array, Protocol, Rng, double, first_two, interval, items, mean, window
 from symamp.randomizers.structures import SlidingWindow
 
 
@@ -55,7 +55,7 @@ class SquareWave(SlidingWindow):
 
     def protocol(self) -> Protocol:
         """The mean is estimated from that of the reports, which is linear in the value; usual is also the whole law."""
-        b, told = self["b"], {"label": self._cell(-self["b"], self["b"]), "shown": {"x0": 0, "x1": 1}}
+        b, told = self["b"], {"label": self._cell(-self["b"], self["b"]), "shown": first_two}
         return window(interval(sp.S.Zero, sp.S.One), (-b, 1 + b), 2 * b, sp.exp(self["eps0"]), **told)
 
     def table(self) -> FiniteMechanism:
@@ -99,7 +99,7 @@ class PiecewiseMechanism(SlidingWindow):
     def protocol(self) -> Protocol:
         s, one = sp.exp(self["eps0"] / 2), sp.S.One
         end = (s + 1) / (s - 1)
-        told = {"label": self._cell(-end, end), "shown": {"x0": -1, "x1": 1}}
+        told = {"label": self._cell(-end, end), "shown": lambda: {"x0": -1, "x1": 1}}
         return window(interval(-one, one), (-end, end), end - 1, s**2, **told)
 
     def table(self) -> FiniteMechanism:
@@ -180,7 +180,7 @@ class OneBitMean(Family):
             draw,
             normal(1 / (4 * s**2)),
             lambda reports: (reports - double(a)) / double(s),
-            shown={"0": 0, "1": 1, "1/2": 0.5},
+            shown=lambda: {"0": 0, "1": 1, "1/2": 0.5},
         )
 
     def table(self) -> FiniteMechanism:

@@ -7,64 +7,64 @@ smoothed, and digits cost bits, not frequencies (docs/proofs/random_allocation.m
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import count
-from math import ceil, exp, floor, inf, log, log1p, pi, sqrt
-from typing import Protocol
+from math import ceil, exp, floor, frexp, inf, ldexp, log, log1p, pi, sqrt
+from typing import Any, Protocol
 
 import flint
 import numpy as np
-from flint import acb, acb_poly, arb, arb_poly
+from flint import acb, acb_mat, acb_poly, arb, arb_poly
 
 from symamp.errors import PrecisionError, Problem
 from symamp.laws.law import Floats, Number
-from symamp.numbers.optional import log_ndtr
+from symamp.numbers.optional import lambertw, log_ndtr
 from symamp.numbers.surroundings import at_precision
 
 # What is tuned. Every line gives a bound; these trade time against width.
-MOST_FREQUENCIES, _MOST_COUNTED = 5_000, 1e6
-"""Of one line, and where counting ends. Windows far wider than the deviation of T, as for large and rare values, need
-more."""
+MOST_FREQUENCIES, _COUNTS = 50_000, np.geomspace(1.0, 1e6, 300)
+"""Of one line, and the numbers that estimates tell apart. Windows far wider than the deviation of T need more."""
 _SPARE_BITS, _ROUGH_BITS = 40, 64
 """Bits beyond those that the magnitudes say, and those of bounds on what is dropped."""
-_ROUGH_STEP, _ROUGH_REACH, _LARGEST_LOG, _LARGEST_TURN = 0.04, 14.0, 700.0, 4.0
-"""Nodes of a standard normal variable in doubles, for searches, the largest logarithm that they raise, and up to which
-shift a contour is turned."""
+_ROUGH_STEP, _ROUGH_REACH, _LARGEST_LOG = 0.04, 14.0, 700.0
+"""Nodes of a standard normal variable in doubles, for searches, and the largest logarithm that they raise."""
 _MOMENT_BITS, _MOST_VALUES = 128, 20_000
 """Bits of moments, and values of the transform for one of them."""
 _CHUNK = 32
 """Coefficients over which Horner's rule goes: each step may cost half a bit."""
-_SHARE, _HALF_DISTANCE, _LONGER = 0.01, 0.5, 1.2
-"""A block of dropped frequencies may cost so much of what all may; how far it goes, in units of what the deviation
-allows; and where dropping is tried again, in units of where it failed."""
-_TURNS, _BETWEEN = (1.0, 3.0, 6.0), 4
-"""Angles, in units of 1/s, of bounds on |phi| far out; and how many blocks are dropped before these are tried again."""
+_LONGER = 1.1
+"""After how many more frequencies, relatively, the rest is bounded again."""
 _TILTS = np.geomspace(1e-4, 1e4, 161)
 """Tilts that are tried for what is folded from below, in units of the inverse deviation of T or of its mean."""
 
 
-class Summand(Protocol):
+class Summand(Hashable, Protocol):
     """The Laplace transform phi(w) = E e^(-wL) of one summand L >= 0 with mean 1, for Re w > 0 and Im w >= 0."""
 
     def phi(self, w: acb, bits: float) -> acb:
         """Return phi(w), with an absolute error of about 2^-bits."""
 
+    def along(self, c: arb, step: arb, first: int, number: int, bits: float) -> list[acb]:
+        """Return phi(c + i j step) for so many j from the first on, with absolute errors of about 2^-bits."""
+
     def rough(self, tilts: Floats) -> Floats:
         """Return log phi at real tilts, about, in doubles."""
 
-    def rough_modulus(self, w: complex) -> float:
-        """Return about |phi(w)|, in doubles."""
+    def rough_decay(self, c: float, u: Floats) -> Floats:
+        """Return about log |phi(c + iu)/phi(c)|, in doubles."""
 
     def rough_tail(self, x: float) -> float:
         """Return about log E(L - x)_+, in doubles; -inf for what is below them."""
 
-    def square(self, c: arb) -> arb:
-        """Return E[L^2 e^(-cL)], or more."""
+    def above(self, x: arb, power: int) -> arb:
+        """Return E[L^k; L > x] for a power k and x >= 0."""
 
-    def beyond(self, u: arb) -> arb:
-        """Return a bound on |phi(w)| wherever |w| >= u."""
+    def density(self, x: arb) -> arb:
+        """Return the density of L at x > 0; it falls from x = 1 on."""
+
+    def beyond(self, c: arb, u: arb, bits: float) -> arb:
+        """Return a bound on |phi(w)| wherever Re w = c and Im w >= u, with an absolute error of about 2^-bits."""
 
     @property
     def variance(self) -> float:
@@ -75,7 +75,7 @@ class Summand(Protocol):
 
 
 @dataclass(frozen=True)
-class Lognormal(Summand):
+class Lognormal:
     """L = exp(Z/s - 1/(2 s^2)), Z standard normal: the likelihood ratio of N(1, s^2) and N(0, s^2) under the second.
 
     Guarantee
@@ -117,22 +117,60 @@ class Lognormal(Summand):
             ball = error.upper() * arb(0, 1)
             return (s * s * turn * turn / 2).exp() * (found + acb(ball, ball))
 
+    def along(self, c: arb, step: arb, first: int, number: int, bits: float) -> list[acb]:
+        """Return phi(c + i j step) for so many j from the first on, with absolute errors of about 2^-bits.
+
+        One turn for all frequencies: then they are an arithmetic progression still, and the sums over nodes are a
+        product of two matrices of powers, whose entries are products and no exponentials.
+        """
+        wanted = log(2.0) * bits
+        with at_precision(_ROUGH_BITS):
+            rough_s = float(self.sigma())
+        a = min(sqrt(2.0 * wanted), rough_s * pi / 4 * (1.0 - 1e-9))
+        grown = a * a / 2.0
+        with at_precision(int(bits + grown / log(2.0)) + _SPARE_BITS):
+            s, width = self.sigma(), arb(a)
+            turn = width / s
+            h = 2.0 * pi * a / (a * a / 2.0 + a * a + grown + wanted + 2.0)
+            reach = ceil(sqrt(2.0 * (wanted + grown)) / h) + 1
+            grid, back = _grid(self, h, reach, flint.ctx.prec), acb(0, -turn).exp()
+            decay = c * turn.cos()  # at least that of every frequency
+            used = bisect_left(grid, float((wanted + grown) / decay), key=lambda node: float(node[1]))
+            rows = ceil(sqrt(number))
+            start, hop = -back * acb(c, step * first), -back * acb(0, step)
+            turned = _powers(acb(0, s * turn * h).exp(), used)
+            left = [weight * x * (start * value).exp() for (weight, value), x in zip(grid, turned, strict=False)]
+            small = [_powers((hop * value).exp(), rows + 1) for _, value in grid[:used]]
+            large = [_powers(powers[rows], rows) for powers in small]
+            first_factor = acb_mat([[x * y[k] for x, y in zip(left, large, strict=True)] for k in range(rows)])
+            found = first_factor * acb_mat([powers[:rows] for powers in small])
+            edge = (s * turn * width).cosh() * (width * width / 2).exp()
+            error = 2 * edge / (2 * arb.pi() * width / h).expm1() + (arb(reach) * h / arb(2).sqrt()).erfc()
+            if used < len(grid):
+                error += 2 * (-decay * grid[used][1]).exp()
+            ball = error.upper() * arb(0, 1)
+            scale = (s * s * turn * turn / 2).exp() * acb(0, -s * turn * h * reach).exp()
+            return [scale * (found[j // rows, j % rows] + acb(ball, ball)) for j in range(number)]
+
     def rough(self, tilts: Floats) -> Floats:
         """Return log phi at real tilts, about, in doubles."""
         weights, values = self._rough_nodes
         with np.errstate(all="ignore"):
-            missing = np.expm1(-np.outer(tilts, values)) @ weights
-            return np.asarray(np.log1p(missing))
+            exponents = -np.outer(tilts, values)
+            missing = np.expm1(exponents) @ weights
+            return np.where(missing > -0.5, np.log1p(missing), np.logaddexp.reduce(exponents + np.log(weights), axis=1))
 
-    def rough_modulus(self, w: complex) -> float:
-        """Return about |phi(w)|, in doubles."""
-        weights, values = self._rough_nodes
-        s, angle = float(self.sigma()), float(np.angle(w))
-        if s * angle > _LARGEST_TURN:  # then the values are close together, and nothing has to be turned
-            return float(abs(np.exp(-w * values) @ weights))
-        with np.errstate(divide="ignore"):
-            z = s * np.log(values) + 0.5 / s
-        return exp((s * angle) ** 2 / 2.0) * float(abs(np.exp(1j * s * angle * z - abs(w) * values) @ weights))
+    def rough_decay(self, c: float, u: Floats) -> Floats:
+        """Return about log |phi(c + iu)/phi(c)|, in doubles: by the saddle point of the integrand."""
+        s = float(self.sigma())
+        place = self._saddle(np.concatenate([[c], c + 1j * u]))
+        logs = (-s * s * (place + place * place / 2.0) - np.log(1.0 + place) / 2.0).real
+        return np.asarray(logs[1:] - logs[0])
+
+    def _saddle(self, w: Any) -> Any:
+        """Return where the integrand of phi(w) is stationary, at -s times this, in doubles."""
+        s = float(self.sigma())
+        return lambertw(w * exp(-0.5 / s**2) / s**2)
 
     def rough_tail(self, x: float) -> float:
         """Return about log E(L - x)_+ = log(P(Z > z - 1/s) - x P(Z > z)), in doubles, z where L is x."""
@@ -150,18 +188,26 @@ class Lognormal(Summand):
         values = np.exp(np.minimum(z / s - 0.5 / s**2, _LARGEST_LOG))
         return h * np.exp(-z * z / 2.0) / sqrt(2.0 * pi), values
 
-    def square(self, c: arb) -> arb:
-        """Return e^(1/s^2) phi(c e^(2/s^2)): L^2 makes the normal variable larger by 2/s."""
-        raised = (1 / self.sigma() ** 2).exp()
-        return (raised * self.phi(acb(c * raised * raised), _ROUGH_BITS).real).min(raised).upper()
+    def beyond(self, c: arb, u: arb, bits: float) -> arb:
+        """Return e^(s^2 a^2/2) phi(c cos a + u sin a), for the angle a of the saddle point of phi(c + iu)."""
+        s = self.sigma()
+        angle = float(acb(c, u).arg().lower())
+        turn = arb(min(self._saddle(complex(float(c), float(u))).imag, angle * (1.0 - 1e-9)))
+        inner = self.phi(acb(c * turn.cos() + u * turn.sin()), bits).real
+        return ((s * s * turn * turn / 2).exp() * inner).upper()
 
-    def beyond(self, u: arb) -> arb:
-        """Return the least e^(s^2 a^2/2) phi(u sin a) over some angles a."""
-        s, least = self.sigma(), arb(1)
-        for size in _TURNS:
-            turn = (arb(size) / s).min(arb.pi() / 2)
-            least = least.min((s * s * turn * turn / 2).exp() * self.phi(acb(u * turn.sin()), _ROUGH_BITS).real)
-        return least.upper()
+    def above(self, x: arb, power: int) -> arb:
+        """Return E[L^k; L > x] for a power k and x >= 0."""
+        s, factor = self.sigma(), (arb(power * (power - 1)) / (2 * self.sigma() ** 2)).exp()
+        if x.is_zero():
+            return factor
+        return factor * ((s * x.log() + (1 / (2 * s)) - power / s) / arb(2).sqrt()).erfc() / 2
+
+    def density(self, x: arb) -> arb:
+        """Return the density of L at x > 0; it falls from x = 1 on."""
+        s = self.sigma()
+        z = s * x.log() + 1 / (2 * s)
+        return s * (-z * z / 2).exp() / (x * (2 * arb.pi()).sqrt())
 
     @cached_property
     def variance(self) -> float:
@@ -185,13 +231,14 @@ def _grid(law: Lognormal, h: float, reach: int, bits: int) -> tuple[tuple[arb, a
 
 @dataclass(frozen=True)
 class Plan:
-    """The line c + iR in steps of 2 pi/W, c = ``tilt``, W = ``window``; a further tilt for what is folded from below.
+    """The line c + iR, c = ``tilt``, in steps of 2 pi/W; a further tilt for what is folded from below.
 
-    ``log_accuracy`` is the logarithm of the error that is aimed at up to K = ``largest``, ``bits`` what it takes.
+    ``log_accuracy`` is the logarithm of the error that is aimed at up to K = ``largest``, ``bits`` what it takes. Both
+    c and the step have few bits, so that frequencies are exact: turning a contour enlarges what they are off by.
     """
 
     tilt: float
-    window: float
+    step: float
     further: float
     log_accuracy: float
     bits: int
@@ -209,21 +256,17 @@ class Plan:
         windows[~(windows > 0.0)] = inf
         best = int(np.nanargmin(windows))
         window = min(float(windows[best]), k) if k * tilts[best] > 1.0 else float(windows[best])
-        tilt = lam / window
+        tilt, step = _short(lam / window), _short(2.0 * pi / window)
         height = tilt * k + float(n * summand.rough(np.array([tilt]))[0]) - 2.0 * log(tilt)
         bits = (height - log_accuracy) / log(2.0) + log(n) / log(2.0) + _SPARE_BITS
-        return Plan(tilt, window, max(float(tilts[best]), 2.0 * tilt), log_accuracy, max(int(bits), 64), k)
+        return Plan(tilt, step, max(float(tilts[best]), 2.0 * tilt), log_accuracy, max(int(bits), 64), k)
 
     def frequencies(self, summand: Summand, n: int) -> float:
         """Return about how many frequencies the line takes, in doubles."""
-        enough = (self.log_accuracy - self.tilt * self.largest) / n
-        step = 2.0 * pi / self.window
-        found = 1.0
-        while summand.rough_modulus(complex(self.tilt, step * found)) > exp(enough - 2.0 * log(step * found) / n):
-            found *= 1.1
-            if found > _MOST_COUNTED:
-                break
-        return found
+        u = self.step * _COUNTS
+        logs = n * (float(summand.rough(np.array([self.tilt]))[0]) + summand.rough_decay(self.tilt, u))
+        small = logs - 2.0 * np.log(u) < self.log_accuracy - self.tilt * self.largest
+        return float(_COUNTS[small.argmax()]) if small.any() else inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,30 +291,34 @@ class Line:
     def of(summand: Summand, n: int, plan: Plan, most: int = MOST_FREQUENCIES) -> Line:
         """Return the line. Raises PrecisionError if it needs more than ``most`` frequencies."""
         with at_precision(plan.bits + 32):
-            c, step = arb(plan.tilt), 2 * arb.pi() / arb(plan.window)
+            c, step = arb(plan.tilt), arb(plan.step)
             values: list[acb] = []
-            target = (arb(plan.log_accuracy) - c * arb(plan.largest)).exp() * arb(plan.window) / 8
-            following, rest = 1, None
-            scale = None
+            target = (arb(plan.log_accuracy) - c * arb(plan.largest)).exp() / step
+            following, rest, ahead = 1, None, int(_LONGER * plan.frequencies(summand, n)) + _CHUNK
+            enough = _ROUGH_BITS - float(target.log()) / (n * log(2.0))
             while rest is None:
                 if len(values) > most:
                     told = Problem(f"more than {most} frequencies are needed")
                     raise PrecisionError("noise", told, "take a larger gap")
-                w = acb(c, step * len(values))
-                value = _power(summand.phi(w, plan.bits), n) / (w * w)
-                values.append(value)
-                scale = scale or abs(value)
-                if len(values) >= following and abs(value) < target:
-                    rest = _rest(summand, n, c, step, len(values), target)
-                    following = ceil(_LONGER * len(values))
+                start = len(values)
+                for k, phi in enumerate(summand.along(c, step, start, min(ahead, most + 1), plan.bits), start):
+                    w = acb(c, step * k)
+                    values.append(_power(phi, n) / (w * w))
+                    if k + 1 >= following and abs(values[-1]) < target:
+                        rest = _rest(summand, n, c, step, k + 1, enough)
+                        if rest <= target:
+                            break
+                        rest, following = None, ceil(_LONGER * k)
+                ahead = len(values) // 4 + _CHUNK
             further = arb(plan.further)
             return Line(summand, n, plan, tuple(values), rest, n * summand.phi(acb(further), plan.bits).real.log())
 
     def stop_loss(self, k: arb) -> arb:
         """Return a ball around E(K - T)_+."""
         with at_precision(self.plan.bits + 32):
-            n, c, window = self.n, arb(self.plan.tilt), arb(self.plan.window)
-            turned = _at(self.values, 2 * arb.pi() * k / window).real * 2 - self.values[0].real
+            n, c, step = self.n, arb(self.plan.tilt), arb(self.plan.step)
+            window = 2 * arb.pi() / step
+            turned = _at(self.values, step * k).real * 2 - self.values[0].real
             rest = 2 * self.rest.upper() * arb(0, 1)
             folded = (c * k).exp() / window * (turned + rest)
             q = (-c * window).exp()
@@ -288,13 +335,24 @@ def _at(coefficients: Sequence[arb] | Sequence[acb], angle: arb) -> acb:
     """Return the polynomial at e^(i angle): by Horner's rule over few coefficients only, as its boxes turn."""
     x = acb(0, angle).exp()
     parts = [acb_poly(list(coefficients[i : i + _CHUNK]))(x) for i in range(0, len(coefficients), _CHUNK)]
-    powers = [acb(1), acb(0, angle * _CHUNK).exp()]
-    for k in range(2, len(parts)):
-        powers.append(powers[k // 2] * powers[k - k // 2])
     found = acb(0)
-    for part, power in zip(parts, powers, strict=False):
+    for part, power in zip(parts, _powers(acb(0, angle * _CHUNK).exp(), len(parts)), strict=True):
         found += part * power
     return found
+
+
+def _short(x: float) -> float:
+    """Return the number rounded to 24 bits."""
+    mantissa, exponent = frexp(x)
+    return ldexp(round(ldexp(mantissa, 24)), exponent - 24)
+
+
+def _powers(x: acb, number: int) -> list[acb]:
+    """Return the powers of x from the 0th on, by squaring: boxes turn a few times only."""
+    powers = [acb(1), x]
+    for k in range(2, number):
+        powers.append(powers[k // 2] * powers[k - k // 2])
+    return powers[:number]
 
 
 def _power(base: acb, n: int) -> acb:
@@ -306,50 +364,10 @@ def _from_zero_to(bound: arb) -> arb:
     return half + half.upper() * arb(0, 1)
 
 
-def _rest(summand: Summand, n: int, c: arb, step: arb, first: int, target: arb) -> arb | None:
-    """Return a bound on the sum of |phi^n/w^2| over the frequencies from ``first`` on; None if it is above the target.
-
-    Blocks of frequencies are bounded from their middles, as those of kernels are (docs/proofs/kernel_sandwich.md); all
-    beyond some frequency by its modulus alone.
-    """
-    with at_precision(_ROUGH_BITS):
-        mass = summand.phi(acb(c), _ROUGH_BITS).real
-        deviation = (summand.square(c) / mass).sqrt().upper()
-        total = arb(0)
-        for k in count():
-            if k % _BETWEEN == 0:
-                weight = (arb(1) / (first * first) + arb(1) / first) / (step * step)
-                tail = weight * summand.beyond(step * first) ** n
-                if total + tail <= target:
-                    return (total + tail).upper()
-            last, cost = _block(summand, n, c, step, first, mass, deviation, _SHARE * target)
-            total += cost
-            if not total <= target:
-                return None
-            first = last + 1
-    raise AssertionError
-
-
-def _block(
-    summand: Summand, n: int, c: arb, step: arb, first: int, mass: arb, deviation: arb, allowance: arb
-) -> tuple[int, arb]:
-    """Return the last index of a block and a bound on the sum of |phi^n/w^2| over it."""
-
-    def distance(u: arb) -> arb:
-        modulus = abs(summand.phi(acb(c, u), _ROUGH_BITS)) / mass
-        return (1 - modulus * modulus).lower().max(arb(0)).sqrt()
-
-    u = step * first
-    reach = float(_HALF_DISTANCE * distance(u) / deviation)
-    last = first + max(int(2.0 * reach / float(step)), 0)
-    while True:
-        half = step * (last - first) / 2
-        apart = (distance(u + half) - deviation * half).lower().max(arb(0))
-        bound = (mass * (1 - apart * apart).max(arb(0)).sqrt()) ** n
-        cost = (last - first + 1) * bound / (u * u)
-        if last == first or cost <= allowance:
-            return last, cost.upper()
-        last = (first + last) // 2
+def _rest(summand: Summand, n: int, c: arb, step: arb, first: int, bits: float) -> arb:
+    """Return a bound on the sum of |phi^n/w^2| over the frequencies from ``first`` on."""
+    weight = (arb(1) / (first * first) + arb(1) / first) / (step * step)
+    return (weight * summand.beyond(c, step * first, bits) ** n).upper()
 
 
 # ---------------------------------------------------------- Moments of a sum of lognormal variables, as of Renyi orders

@@ -1,0 +1,297 @@
+"""Several reports of each user: all shuffled together, one shuffle each, in one message, or drawn once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
+from typing import Any
+
+import sympy as sp
+from flint import arb
+
+from symamp.accounting.composition import Composition
+from symamp.accounting.pairs import LARGEST_ROUNDS
+from symamp.accounting.round import ShuffledRound
+from symamp.accounting.rounds_proof import RoundsProof
+from symamp.bounds.reduction import Reduction
+from symamp.data_sets.search import DataSetSearch
+from symamp.decompositions.to_law import level_of
+from symamp.errors import ArgumentError, Problem, SymampError
+from symamp.laws.law import Level, Number
+from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
+from symamp.numbers.limits import Limits
+from symamp.numbers.rationals import rational_of
+from symamp.numbers.reading import users
+from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.questions.answer import Answer
+from symamp.questions.bracket import Interval
+from symamp.questions.profile import Profile
+from symamp.randomizers.combined import joint
+from symamp.settings.question import Query, Question, checked_subject
+from symamp.settings.rounds import Rounds
+from symamp.sums.divergence import Settings
+from symamp.sums.inversion import log_of_ball
+from symamp.sums.several_reports import SumOfSteps, steps_of
+
+SEEN = SHUFFLED, ROUNDS, BUNDLED = "shuffled", "rounds", "bundled"
+"""What is seen of several reports of each user: all in one shuffle, one shuffle each, or all of one user together."""
+_BITS, _STEPS, _FEW_MESSAGES, _USUAL, _LARGEST = 192, 4, 16, 1e-6, 700.0
+"""Bits of factors; steps towards the least eps of a group; up to so many messages bundles are tried as a bound on
+shuffled reports, too; the gap of answers by one round; no double is e to more than the last."""
+
+
+@dataclass(frozen=True)
+class TogetherProof:
+    """What proves an answer about reports that are shuffled together: where the upper end is from."""
+
+    above: object
+    by: str
+    below: str
+
+    @property
+    def shown(self) -> str:
+        """What is behind both ends, in one line."""
+        return f"above: {self.by}; below: {self.below}"
+
+    def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
+        """Return the certificate of rounds, for the upper end alone; ArgumentError where that is from elsewhere."""
+        if not isinstance(self.above, RoundsProof):
+            told = Problem(f"the upper end is by {self.by}")
+            raise ArgumentError("certificate", told, "ask sa.epsilon or sa.delta about these users, or seen='rounds'")
+        return replace(self.above, below=None).certificate(asked, ZERO, most, rounds)
+
+
+@dataclass(frozen=True, repr=False)
+class SeveralReports:
+    """What is told by several reports of each of n users: made by ``symamp.several_reports``.
+
+    >>> import symamp as sa
+    >>> krr = sa.RandomizedResponse(k=10, eps0=1)
+    >>> print(sa.several_reports(krr, n=10**4, reports=2).epsilon("1e-6", gap=1e-2))
+    epsilon in [0.033809..., 0.033812...]  (delta = 1e-6; several_reports(...))
+    """
+
+    mechanism: Any
+    n: int
+    reports: int
+    seen: str = SHUFFLED
+    kept: bool = False
+    attending: int | None = None
+
+    def __repr__(self) -> str:
+        further = f", attending={self.attending}" if self.attending is not None else ""
+        how = f"kept=True{further}" if self.kept else f"seen={self.seen!r}"
+        return f"several_reports({self.mechanism!r}, n={self.n}, reports={self.reports}, {how})"
+
+    def rounds(self, count: int) -> Composition:
+        """Return ``count`` times as many rounds, adaptively composed: above all that is shuffled, and of what is not.
+
+        Raises ArgumentError for reports that are kept: rounds suppose fresh randomness.
+        """
+        if self.kept:
+            told = Problem("rounds suppose fresh randomness, and reports that are kept have none")
+            raise ArgumentError("kept", told, "count all days in reports=..., which tell no more than one day")
+        return Composition.of([(ShuffledRound(Question.of(self.mechanism, self.n, None)), count * self.reports)])
+
+    @undisturbed()
+    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+        """Return a certified bracket of the least eps for delta; ``gap`` is that of rounds, or of one round.
+
+        Guarantee
+        ---------
+        All reports together are (``upper``, delta)-private for each user, whatever values they are about, and not
+        (eps, delta)-private for eps < ``lower``. Proof: docs/proofs/several_reports.md.
+        """
+        if self.seen == SHUFFLED and self.reports > 1 and not self.kept:
+            answer = self.rounds(1).epsilon(delta, gap=gap, effort=effort)
+            return self._together(answer, self._group_epsilon(answer, effort))
+        return self._asked("epsilon", delta, gap, effort)
+
+    @undisturbed()
+    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+        """Return a certified bracket of delta at eps.
+
+        Guarantee
+        ---------
+        All reports together are (eps, ``upper``)-private for each user, whatever values they are about, and not
+        (eps, < ``lower``)-private. Proof: docs/proofs/several_reports.md.
+        """
+        if self.seen == SHUFFLED and self.reports > 1 and not self.kept:
+            answer = self.rounds(1).delta(eps, gap=gap, effort=effort)
+            return self._together(answer, self._group_delta(answer, effort))
+        return self._asked("delta", eps, gap, effort)
+
+    def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
+        """Return the answer of one round, or of rounds."""
+        if self.seen == ROUNDS and not self.kept:
+            answer: Answer = getattr(self.rounds(1), quantity)(given, gap=gap, effort=effort)
+            return answer
+        gap = _USUAL if gap is None else gap
+        ask = lambda profile: getattr(profile, quantity)(given, gap=gap, effort=effort)  # noqa: E731
+        if not self.kept:
+            return self._of(joint([self.mechanism] * self.reports), self.n, ask)
+        alike = self.n if self.attending is None else self.attending
+        found = self._of(self.mechanism, alike, ask)
+        if alike == self.n:
+            return found
+        least = min(self._of(self.mechanism, self.n, ask).least, found.most)
+        told = f"{alike:,} users who attend the same days as the victim", f"one day of all {self.n:,} users"
+        return self._answer(found, least, found.most, TogetherProof(None, *told))
+
+    @staticmethod
+    def _of(mechanism: Any, n: int, ask: Callable[[Profile], Answer]) -> Answer:
+        return ask(Profile(Question.of(mechanism, n, None)))
+
+    # ----------------------------------------------------------------------------------------- all shuffled together
+
+    def _together(self, rounds: Answer, group: Dyadic) -> Answer:
+        """Return the least of the bounds above, and the sum of steps of all messages below."""
+        ends = [
+            (rounds.most, f"{self.reports} rounds of {self.n:,} users", rounds.proof),
+            (group, f"{self.reports} steps among {self.n * self.reports:,} messages", None),
+            (self._bundled(rounds), f"{self.reports} reports in one message", None),
+        ]
+        most, by, proof = min(ends, key=lambda end: end[0])
+        least, below = self._below(rounds, most)
+        return self._answer(rounds, least, most, TogetherProof(proof, by, below))
+
+    def _answer(self, answer: Answer, least: Dyadic, most: Dyadic, proof: TogetherProof) -> Answer:
+        text = f"{self!r}"
+        listed = answer.rounds or ((text, 1),)
+        question = Question(Rounds(listed, text=text), 0)
+        own = Interval(least.below, most.above)
+        return Answer(question, answer.asked, least, most, own, limited=answer.limited, proof=proof)
+
+    def _bundled(self, rounds: Answer) -> Dyadic:
+        if self.n * self.reports > _FEW_MESSAGES:
+            return INFINITE
+        with suppress(SymampError):
+            profile = Profile(Question.of(joint([self.mechanism] * self.reports), self.n, None))
+            return profile.answer(rounds.asked.usual).most
+        return INFINITE
+
+    @cached_property
+    def _among_all(self) -> Profile:
+        """One report among all messages."""
+        return Profile(Question.of(self.mechanism, self.n * self.reports, None))
+
+    def _factor(self, eps: arb) -> arb:
+        """Return the sum of e^(j eps) over j < r."""
+        return (self.reports * eps).expm1() / eps.expm1() if eps > 0 else arb(self.reports)
+
+    def _group_delta(self, rounds: Answer, effort: str) -> Dyadic:
+        """Return delta of r users with one report each at eps/r, times the sum of e^(j eps/r)."""
+        step = rounds.asked.given / self.reports
+        found = self._among_all.delta(step, effort=effort)
+        with at_precision(_BITS):
+            value = found.most.ball * self._factor(level_of(step).eps())
+            return min(Dyadic.of(value.upper()), Dyadic(1))
+
+    def _group_epsilon(self, rounds: Answer, effort: str) -> Dyadic:
+        """Return r times an eps whose delta, times the sum of e^(j eps), is at most delta: step by step, from above."""
+        best, start = inf, rounds.upper / self.reports
+        for _ in range(_STEPS if start < inf else 0):
+            with at_precision(_BITS):
+                share = Dyadic.of((arb(rounds.asked.given) / self._factor(arb(start))).lower())
+            found = self._among_all.epsilon(rational_of(share.fraction), effort=effort).upper
+            if not found <= start or found == 0.0:
+                break
+            # What holds for the smaller delta of a larger eps holds here, and for all eps up to the next one.
+            best, start = start, found
+        if best == inf:
+            return INFINITE
+        step = Dyadic.of_float(best)
+        return Dyadic(step.mantissa * self.reports, step.exponent)
+
+    def _below(self, rounds: Answer, most: Dyadic) -> tuple[Dyadic, str]:
+        """Return the lower end by data sets in which all other users hold one input, and who holds what."""
+        asked, settings = rounds.asked, Settings(limits=Limits.of("default"))
+        is_epsilon = asked.quantity == "epsilon"
+        near = Level.of_float(min(most.above, 1.0) / self.reports) if is_epsilon else asked.level
+        worst = DataSetSearch(checked_subject(self.mechanism)).repeatable(near, self.n, settings)
+        if worst is None or not worst.decomposition.is_listed:
+            return ZERO, "none"
+        log_delta = asked.log_delta if is_epsilon else log_of_ball(most.ball) if most.mantissa > 0 else 0.0
+        made = (steps_of(_rows(worst), only_two=few) for few in (False, True))
+        tried = [SumOfSteps(*x, self.reports, (self.n - 1) * self.reports, log_delta) for x in made if x is not None]
+        found = next((x for x in tried if x.is_feasible), None)
+        if found is None:
+            return ZERO, "none"
+        if is_epsilon:
+            least = Dyadic.of_float(found.epsilon(arb(asked.given), min(most.above, _LARGEST)))
+        else:
+            value = found.divergence(asked.level)
+            with at_precision(64):
+                least = max(Dyadic.of((value.lower() * 1).lower()), ZERO)
+        return least, f"victim {worst.pair[0]} against {worst.pair[1]}, everyone else holds {worst.dataset[0][0]}"
+
+
+def _rows(found: Reduction) -> list[tuple[Number, Number, Number]]:
+    """Return the chances of each message under x0, x1 and x*."""
+    law = found.law
+    rows: list[tuple[Number, Number, Number]] = [
+        (_times(a.ratio0, a.mass), _times(a.ratio1, a.mass), a.mass) for a in law.atoms
+    ]
+    return rows + [(a, b, lambda: arb(0)) for a, b in law.singular]
+
+
+def _times(x: Number, y: Number) -> Number:
+    return lambda: x() * y()
+
+
+def several_reports(
+    mechanism: Any,
+    *,
+    n: object,
+    reports: object,
+    seen: str = SHUFFLED,
+    kept: bool = False,
+    attending: object = None,
+) -> SeveralReports:
+    """Return what n users tell who each send several ``reports``, with fresh randomness, about one value or several.
+
+    One user's values are compared, all of them. ``seen`` says of what the adversary has the histogram: of all reports,
+    "shuffled" together; of the first reports of all users, the second ones, and so on ("rounds"); or of messages that
+    have all reports of a user ("bundled").
+
+    ``kept`` reports are drawn once about one value and sent again on later days (memoisation), of which there are
+    ``reports``; each day is shuffled. ``attending`` is then the number of users, the victim included, who attend the
+    same days as the victim, all n by default; who attends must not depend on the data.
+
+    Raises ArgumentError for numbers that depend on values or data, and for rounds of reports that are kept.
+
+    >>> import symamp as sa
+    >>> coin = sa.RandomizedResponse(k=2, eps0=1)
+    >>> kept = sa.several_reports(coin, n=1000, reports=30, kept=True, attending=1000).epsilon("1e-6")
+    >>> kept.upper == sa.epsilon(coin, n=1000, delta="1e-6").upper
+    True
+    """
+    checked_subject(mechanism)
+    count = users(n)
+    times = int(reports) if isinstance(reports, int | sp.Integer) and not isinstance(reports, bool) else 0
+    if not 1 <= times <= LARGEST_ROUNDS:
+        wanted = f"one number for all users, from 1 to {LARGEST_ROUNDS}: how many there are must not depend on values"
+        raise ArgumentError("reports", reports, wanted)
+    if seen not in SEEN:
+        raise ArgumentError("seen", seen, f"one of {', '.join(map(repr, SEEN))}")
+    if not isinstance(kept, bool):
+        raise ArgumentError("kept", kept, "True or False")
+    if not kept and attending is not None:
+        raise ArgumentError("attending", Problem("reports are drawn anew each time"), "leave it out, or give kept=True")
+    if kept and seen == BUNDLED:
+        raise ArgumentError("seen", seen, f"{ROUNDS!r}: reports are kept for several days, each of which is shuffled")
+    return SeveralReports(mechanism, count, times, seen, kept, _attending(attending, count))
+
+
+def _attending(given: object, n: int) -> int | None:
+    wanted = f"a number of users up to {n:,}, fixed beforehand: who attends must not depend on the data"
+    try:
+        found = None if given is None else users(given)
+    except SymampError:
+        raise ArgumentError("attending", given, wanted) from None
+    if found is not None and found > n:
+        raise ArgumentError("attending", given, wanted)
+    return found

@@ -1,0 +1,1 @@
+"""Plans: questions asked backwards, and which mechanisms meet a central guarantee with the least error."""

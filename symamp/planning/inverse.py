@@ -1,0 +1,845 @@
+"""The questions asked backwards: how large a local budget, how few users, or how many rounds, for a guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from math import ceil, exp, floor, inf, isfinite, log, sqrt
+from os import PathLike
+from typing import Any, ClassVar, Protocol
+
+import sympy as sp
+from flint import fmpq
+
+from symamp.accounting.composition import Composition
+from symamp.accounting.losses import gaussian_log_delta
+from symamp.accounting.pairs import LARGEST_ROUNDS
+from symamp.accounting.privacy_profile import Profile, round_count
+from symamp.bounds.search import LOOSE, CandidateBounds
+from symamp.bounds.subject import Subject
+from symamp.data_sets.search import DataSetSearch
+from symamp.decompositions.to_law import log_above
+from symamp.errors import ArgumentError, ContradictionError, Problem
+from symamp.formulas.order import sign
+from symamp.numbers.dyadic import Dyadic, decimal_end
+from symamp.numbers.limits import Limits
+from symamp.numbers.optional import brentq
+from symamp.numbers.reading import LARGEST_N, users
+from symamp.numbers.surroundings import undisturbed
+from symamp.questions.answer import Answer
+from symamp.questions.bracket import Interval, TwoEnds, json_number, write_csv
+from symamp.questions.solve import Trial, log_miss, step_out
+from symamp.settings.participation import Participation, checked_participation
+from symamp.settings.question import Query, Question, checked_subject
+from symamp.settings.users_who_differ import HeterogeneousUsers
+from symamp.sums.divergence import Settings
+from symamp.sums.inversion import LARGEST_EPS
+
+# --- The answer to a question asked backwards: a bracket of eps0, n or rounds, with the two answers that prove its ends
+
+
+_NAMED = {"eps0": "largest", "n": "least", "rounds": "most"}
+"""What is sought of each quantity."""
+
+
+@dataclass(frozen=True, repr=False)
+class Inverse(TwoEnds):
+    """A certified bracket of the largest eps0, the least n or the most rounds at which (eps, delta)-privacy holds.
+
+    ``quantity`` is "eps0", "n" or "rounds". ``private`` and ``not_private`` are the two answers for delta that prove
+    the ends: the first has ``upper`` <= delta, the second ``lower`` > delta; None where an end needs no proof or has
+    none.
+    ``monotone`` says why every smaller eps0 (larger n, fewer rounds) than the safe end is private too, and every larger
+    eps0 (smaller n, more rounds) than the other end is not; it is None where that is not proved: then each end speaks
+    of itself alone. Of n, ``not_private`` is about one user fewer than ``lower`` (one copy of the groups fewer, for
+    users who differ), of rounds about one more than ``upper``. Of many rounds, each of the two answers has only the end
+    that it proves.
+
+    Plain data: it can be pickled, compared and hashed.
+
+    >>> import symamp as sa
+    >>> found = sa.least_n(sa.RandomizedResponse(k=2, eps0=1), eps="0.1", delta="1e-6")
+    >>> found.safe == found.upper, found.monotone
+    (True, 'removing a user leaves a report that the larger data set can be turned into')
+    """
+
+    quantity: str
+    subject: str
+    asked: tuple[tuple[str, str], ...]
+    lower: float
+    upper: float
+    private: Answer | None
+    not_private: Answer | None
+    monotone: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ContradictionError for ends that cross."""
+        if not 0 <= self.lower <= self.upper:
+            asked = ", ".join(f"{k} = {v}" for k, v in self.asked)
+            proofs = f"private: {self.private}; not private: {self.not_private}"
+            raise ContradictionError(
+                f"{self.quantity} of {self.subject}, {asked}", f"[{self.lower!r}, {self.upper!r}]", proofs
+            )
+
+    @property
+    def safe(self) -> float:
+        """The end at which the mechanism is proved to be private: the upper one for n, the lower one for others."""
+        return self.upper if self.quantity == "n" else self.lower
+
+    def exact_ends(self) -> tuple[Dyadic, Dyadic]:
+        """Return both ends as they are known."""
+        return Dyadic.of_float(self.lower), Dyadic.of_float(self.upper)
+
+    @property
+    def gap(self) -> float:
+        """(upper - lower)/upper."""
+        return Interval(self.lower, self.upper).gap
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the bracket for machines: numbers and texts only, infinities as "inf"."""
+        return {
+            "quantity": self.quantity,
+            "mechanism": self.subject,
+            **dict(self.asked),
+            **{name: json_number(getattr(self, name)) for name in ("lower", "upper", "safe")},
+            "monotone": self.monotone,
+            "private": None if self.private is None else self.private.to_dict(),
+            "not_private": None if self.not_private is None else self.not_private.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{k} = {v}" for k, v in self.asked)
+        ends = (self.lower, True), (self.upper, False)
+        low, high = (f"{x:,}" if isinstance(x, int) else decimal_end(x, 10, down=down) for x, down in ends)
+        what, safe = f"{_NAMED[self.quantity]} {self.quantity}", high if self.quantity == "n" else low
+        return f"{what} in [{low}, {high}]  ({self.subject}, {given}; private at {safe})"
+
+    def to_csv(self, file: str | PathLike[str]) -> None:
+        """Write one line: what was asked, both ends, and the safe one."""
+        kept = {k: v for k, v in self.to_dict().items() if k not in ("private", "not_private")}
+        write_csv(file, list(kept), [list(kept.values())])
+
+
+# ----- The questions asked backwards: how large a local budget, how few users, how many rounds, for a central guarantee
+
+# What is tuned: evaluations against how near the place is to the root. It is proved by questions/solve.py. Rules of
+# thumb.
+_LEAST_EPS0, _FIRST_USERS = 1e-9, 1e6
+"""The least local budget that is tried, and how many users a search begins with: few take longer to evaluate."""
+_ROUGH_ACCURACY, _ACCURACY = 1e-4, 1e-7
+"""How near a root is sought, relatively: of bounds that take long or show only where to begin, and of the others."""
+_STEPS, _FIRST_STEP = 12, 0.1
+"""Secant steps before the root is bracketed instead, and the first step of that in the logarithm."""
+_LEAST_HEIGHT, _LEAST_LOG_VALUE, _LARGEST_LOG = 1e-3, -1e5, 700.0
+"""What keeps numbers finite: the least share of log delta that a value has, the least logarithm of a value, and the
+largest of a quotient of places."""
+_FIRST_SHIFT = 1e-6
+"""How far from the root the first proof is tried, relatively, where estimates are close."""
+_ROUNDS_GAP, _DEAR, _DEAR_ROUNDS_GAP, _NEAR = 1e-3, 1e-2, 3e-2, 1e-2
+"""The least width of eps for many rounds; the usual one from which on points cost much, and that which is taken there;
+and how near the root a place must be, relatively, for slopes to be those there."""
+_CUTS, _CLOSE = 3, 1e-2
+"""Places tried between one that is proved and one that is not, unless these are so near, relatively."""
+_ROOM, _DEAR_ROOM = 2e-3, 2e-2
+"""How far from the root many rounds are tried first, in units of log delta: where points cost much, only once."""
+_FEWER_USERS = "removing a user leaves a report that the larger data set can be turned into"
+_FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
+
+
+@undisturbed()
+def largest_eps0(
+    family: Subject | HeterogeneousUsers,
+    *,
+    n: object = None,
+    eps: object,
+    delta: object,
+    rounds: object = 1,
+    sampled_from: object = None,
+    method: str | None = None,
+    effort: str = "default",
+    participation: Participation | None = None,
+) -> Inverse:
+    """Return a certified bracket of the largest local budget at which n shuffled users are (eps, delta)-private.
+
+    ``family`` is a mechanism whose only free parameter is ``eps0`` (``sa.RandomizedResponse(k=10)``),
+    ``sa.PureLDP()``, or users who differ (``sa.heterogeneous``) with ``eps0`` free in some groups, who bring their
+    number with them. ``rounds`` of them are composed adaptively; ``sampled_from`` says from how many people the n users
+    of each round are drawn. ``method`` selects one proved analysis for the safe end. ``effort`` is that of every answer
+    for delta that the search asks for; ``participation`` says who takes part, as there.
+
+    Raises ArgumentError for a family with other parameters free and for arguments out of range.
+
+    Guarantee
+    ---------
+    At eps0 = ``lower`` the shuffled mechanism is (eps, delta)-private, at eps0 = ``upper`` it is not. If ``monotone``
+    is not None this holds for all eps0 <= ``lower``, and for all eps0 >= ``upper`` that the family admits.
+    Proof: docs/proofs/inverse_questions.md.
+
+    >>> import symamp as sa
+    >>> found = sa.largest_eps0(sa.RandomizedResponse(k=10), n=10**6, eps="0.01", delta="1e-8")
+    >>> print(found)
+    largest eps0 in [2.0904..., 2.0904...]  (RandomizedResponse(k=10, eps0=eps0), n = 1000000, eps = 0.01, ...)
+    >>> month = sa.largest_eps0(sa.RandomizedResponse(k=16), n=10**6, rounds=30, eps=1, delta="1e-8")
+    >>> 6.48 < month.lower < month.upper < 6.5
+    True
+    """
+    at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
+    fixed = Fixed.of(method, participation, rounds, sampled_from)
+    free = [p.name for p in getattr(family, "parameters", ())]
+    if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
+        shown = f"{family!r} with {', '.join(free) or 'nothing'} free"
+        raise ArgumentError("family", shown, "a family with eps0 free and all other parameters fixed")
+    member: Callable[[object], Any] = lambda x: family.at(eps0=x)  # noqa: E731
+    if isinstance(family, HeterogeneousUsers):
+        fixed.refuse_for_users_who_differ(n)
+        count = family.n
+    else:
+        checked_subject(member(1))
+        count = fixed.count(n)
+
+    def subject(x: object) -> Subject:
+        return fixed.seen(member(x))
+
+    # A default report has the same law for all eps0.
+    taking = fixed.participation
+    reason = None if taking is not None and taking.default is not None else family.degradation()
+    floor_ = _private_unshuffled(subject, at.given / fixed.rounds)
+    most = _largest_evaluated(family)
+    ends = max(floor_, _LEAST_EPS0), most
+    if floor_ >= most:
+        raise ArgumentError("eps", eps, f"a number below {LARGEST_EPS * fixed.rounds:g}")
+    search: _Search | _Certified
+    if isinstance(family, HeterogeneousUsers):
+        search = _Certified(lambda x, _: _of_users(subject(x), at), None, at, goal, ends)
+    elif fixed.is_one_round:
+        search = _Search(subject, lambda _: count, at, goal, method, ends)
+    else:
+        search = _Certified.of_rounds(lambda x: fixed.composition(subject(x), count), at, goal, ends)
+    high, low = search.roots(rising=True)
+    private = _proved(_Private(search, high, -1), floor_ or None)
+    violated = _proved(_Violated(search, low, +1))
+    lower, safe = (floor_, None) if private is None else (private.x, private.answer)
+    upper, unsafe = (inf, None) if violated is None else (violated.x, violated.answer)
+    asked = (*(() if n is None else (("n", str(users(n))),)), *_goal(at, goal), *fixed.shown)
+    return Inverse("eps0", _named(family, taking), asked, lower, upper, safe, unsafe, reason)
+
+
+@undisturbed()
+def least_n(
+    mechanism: Subject | HeterogeneousUsers,
+    *,
+    eps: object,
+    delta: object,
+    rounds: object = 1,
+    method: str | None = None,
+    effort: str = "default",
+    participation: Participation | None = None,
+) -> Inverse:
+    """Return a certified bracket of the least number of users at which shuffling gives (eps, delta)-privacy.
+
+    ``upper`` is inf if no number up to 10**18 suffices. ``rounds`` are composed adaptively, each of so many users. Of
+    users who differ (``sa.heterogeneous``) whole copies of all groups are counted. The other arguments, and what is
+    raised, are those of ``symamp.delta``.
+
+    A sample (``Profile.sampled``) has no such number: of the same people fewer may be more private.
+
+    Guarantee
+    ---------
+    Every number of users n >= ``upper`` is (eps, delta)-private, and none below ``lower`` is; of users who differ every
+    number of whole copies. Proof: docs/proofs/inverse_questions.md.
+
+    >>> import symamp as sa
+    >>> print(sa.least_n(sa.RandomizedResponse(k=10, eps0=1), eps="0.0027292", delta="1e-8"))
+    least n in [999,9..., 1,000,...]  (RandomizedResponse(k=10, eps0=1), eps = 0.0027292, delta = 1e-8; private at ...)
+    """
+    at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
+    fixed = Fixed.of(method, participation, rounds)
+    taking = fixed.participation
+    if taking is not None and isinstance(taking.batches, int | tuple):
+        raise ArgumentError("batches", Problem("they say how many users there are"), "leave them out")
+    # All colluders are known: what is sought is the number of the others.
+    whole: Callable[[int], int] = (lambda m: m) if taking is None else taking.total
+    largest = float(LARGEST_N)
+    search: _Search | _Certified
+    if isinstance(mechanism, HeterogeneousUsers):
+        crowd = mechanism
+        fixed.refuse_for_users_who_differ(None)
+        whole, largest = lambda copies: copies * crowd.n, float(LARGEST_N // crowd.n)
+        ends = (1.0, largest)
+        search = _Certified(lambda x, _: _of_users(crowd.copies(round(x)), at), None, at, goal, ends, grain=1.0)
+    else:
+        subject = Question.of(mechanism, whole(1), method, participation=participation).subject
+        if fixed.is_one_round:
+            search = _Search(lambda _: subject, round, at, goal, method, (1.0, largest))
+        else:
+            search = _Certified.of_rounds(
+                lambda x: fixed.composition(subject, round(x)), at, goal, (1.0, largest), grain=1.0, start=_FIRST_USERS
+            )
+    asked, named = (*_goal(at, goal), *fixed.shown), _named(mechanism, taking)
+    found = search.answer(1.0, True)
+    if found.most.at_most(goal.given):
+        return Inverse("n", named, asked, whole(1), whole(1), found, None, _FEWER_USERS)
+    high, low = search.roots(rising=False)
+    private = _proved(_Private(search, high, +1, ceil))
+    violated = _proved(_Violated(search, low, -1, floor))
+    upper, safe = (inf, None) if private is None else (whole(round(private.x)), private.answer)
+    lower, unsafe = (whole(1), None) if violated is None else (whole(round(violated.x)) + 1, violated.answer)
+    return Inverse("n", named, asked, lower, upper, safe, unsafe, _FEWER_USERS)
+
+
+class _HasRounds(Protocol):
+    def rounds(self, count: int) -> Composition:
+        """Return so many rounds."""
+
+
+@undisturbed()
+def most_rounds(
+    mechanism: Subject | _HasRounds | Composition,
+    *,
+    n: object = None,
+    eps: object,
+    delta: object,
+    sampled_from: object = None,
+    method: str | None = None,
+    effort: str = "default",
+    participation: Participation | None = None,
+) -> Inverse:
+    """Return a certified bracket of the most adaptive rounds that are (eps, delta)-private together.
+
+    ``mechanism`` is what the n users of each round run; or a profile (``sa.profile(...)``, sampled, given, or by
+    coordinates), or rounds that are repeated as a whole (a ``Composition``, such as those of a day), which say
+    everything else themselves. The other arguments are those of ``largest_eps0``.
+
+    ``lower`` is 0 if not even one is proved to be private, ``upper`` inf if 10**6 are; more are not looked at.
+
+    Guarantee
+    ---------
+    So many rounds as ``lower``, and fewer, are (eps, delta)-private together; more than ``upper`` are not.
+    Proof: docs/proofs/inverse_questions.md.
+
+    >>> import symamp as sa
+    >>> print(sa.most_rounds(sa.RandomizedResponse(k=16, eps0=6), n=10**6, eps=1, delta="1e-8"))
+    most rounds in [49, 49]  (RandomizedResponse(k=16, eps0=6), n = 1000000, eps = 1, delta = 1e-8; private at 49)
+    """
+    at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
+    given: tuple[tuple[str, str], ...] = ()
+    if hasattr(mechanism, "rounds"):
+        if (n, sampled_from, method, participation) != (None, None, None, None):
+            told = Problem(f"a {type(mechanism).__name__} says all about its rounds itself")
+            raise ArgumentError("mechanism", told, "leave out n, sampled_from, method and participation")
+        one = mechanism if isinstance(mechanism, Composition) else mechanism.rounds(1)
+        named = str(mechanism) if isinstance(mechanism, Composition) else str(one).removeprefix("1 x ").strip("()")
+    else:
+        fixed = Fixed.of(method, participation, 1, sampled_from)
+        subject = Question.of(mechanism, n, method, participation=participation).subject
+        one = fixed.composition(subject, fixed.count(n))
+        given, named = (("n", str(users(n))), *fixed.shown), _named(mechanism, fixed.participation)
+
+    def many(x: float) -> Composition:
+        return Composition.of((found, count * round(x)) for found, count in one.rounds)
+
+    deviation, budget = one.mu, float(sp.N(at.given, 17))
+    search = _Certified(
+        lambda x, above: one_end(many(x), at, above),
+        lambda x: gaussian_log_delta(deviation * sqrt(x), budget),
+        at,
+        goal,
+        (1.0, float(LARGEST_ROUNDS // one.count)),
+        grain=1.0,
+        is_dear=lambda x: is_dear(one),
+    )
+    high, low = search.roots(rising=True)
+    private = _proved(_Private(search, high, -1, floor))
+    violated = _proved(_Violated(search, low, +1, ceil))
+    lower, safe = (0, None) if private is None else (round(private.x), private.answer)
+    if private is None:
+        found = search.answer(1.0, True)
+        lower, safe = (1, found) if found.most.at_most(goal.given) else (0, None)
+    upper, unsafe = (inf, None) if violated is None else (round(violated.x) - 1, violated.answer)
+    return Inverse("rounds", named, (*given, *_goal(at, goal)), lower, upper, safe, unsafe, _FEWER_ROUNDS)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What stays as it is while one number is sought: the analysis, who takes part, how often, drawn from whom."""
+
+    method: str | None
+    participation: Participation | None
+    rounds: int
+    people: int | None
+
+    @staticmethod
+    def of(method: str | None, participation: Participation | None, rounds: object, people: object = None) -> Fixed:
+        """Return what is fixed, its arguments checked."""
+        taking = None if participation is None else checked_participation(participation)
+        return Fixed(method, taking, round_count(rounds), None if people is None else users(people))
+
+    def repeated(self, times: int) -> Fixed:
+        """Return the same with so many times the rounds."""
+        return replace(self, rounds=round_count(times * self.rounds))
+
+    @property
+    def is_one_round(self) -> bool:
+        """Whether there is one round in which everybody takes part."""
+        return self.rounds == 1 and self.people is None
+
+    @property
+    def shown(self) -> tuple[tuple[str, str], ...]:
+        """The numbers, where there are any, with their names."""
+        given = ("rounds", self.rounds if self.rounds > 1 else None), ("sampled_from", self.people)
+        return tuple((name, str(value)) for name, value in given if value is not None)
+
+    def count(self, n: object) -> int:
+        """Return how many users count."""
+        return users(n) if self.participation is None else self.participation.users(users(n))
+
+    def seen(self, subject: Subject) -> Subject:
+        """Return the subject, seen through who takes part."""
+        return subject if self.participation is None else self.participation.subject(subject)
+
+    def composition(self, subject: Subject, count: int) -> Composition:
+        """Return the rounds of so many users that count."""
+        one = Profile(Question.of(subject, count, self.method))
+        drawn = one if self.people is None else one.sampled(n=count, of=self.people)
+        return drawn.rounds(self.rounds)
+
+    def refuse_for_users_who_differ(self, n: object) -> None:
+        """Raise ArgumentError for what users who differ say themselves, or what is not known of them."""
+        if n is not None:
+            raise ArgumentError("n", Problem("n follows from the groups"), "leave it out")
+        if self != Fixed(None, None, 1, None):
+            told = Problem("of users who differ one round is known, by one bound, and the groups say who takes part")
+            raise ArgumentError("family", told, "leave out rounds, sampled_from, method and participation")
+
+
+def _goal(at: Query, goal: Query) -> tuple[tuple[str, str], ...]:
+    return ("eps", at.written), ("delta", goal.written)
+
+
+def one_end(whole: Composition, at: Query, above: bool) -> Answer:
+    """Return one end of delta after all rounds, from fewer points where they take long."""
+    usual = max(found.gap if above else found.gap_below for found, _ in whole.rounds)
+    width = _DEAR_ROUNDS_GAP if above and is_dear(whole) else max(_ROUNDS_GAP, usual)
+    return whole.delta_of(at.to_gap(_DELTA_GAP), width, (above,))
+
+
+def is_dear(whole: Composition) -> bool:
+    """Return whether points of the upper end take long."""
+    return any(found.gap >= _DEAR for found, _ in whole.rounds)
+
+
+def _of_users(crowd: Any, at: Query) -> Answer:
+    return Profile(Question.of_users(crowd)).answer(at)
+
+
+def _named(subject: object, taking: Participation | None) -> str:
+    return repr(subject) if taking in (None, Participation()) else f"{subject!r}, {taking!r}"
+
+
+def _private_unshuffled(subject: Callable[[object], Subject], eps: sp.Expr) -> float:
+    """Return an eps0 at which the largest ratio between compared inputs is at most e^eps: 0 if none is proved.
+
+    The parameter of a family is the logarithm of that ratio, or a part of it, as for several reports at once.
+    """
+    alone = log_above(subject(1).compared_ratio())
+    found = float(sp.N(eps, 17)) / max(alone, 1.0) * (1.0 - 1e-15)
+    proved = found > 0.0 and sign(eps - sp.Rational(log_above(subject(found).compared_ratio()))) >= 0
+    return found if proved else 0.0
+
+
+def _largest_evaluated(family: Any) -> float:
+    """Return the eps0 up to which the budget of any two inputs, which may be several eps0, can be evaluated."""
+    alone = log_above(family.at(eps0=1).local_ratio())
+    return LARGEST_EPS / max(alone, 1.0) * (1.0 - 1e-15) if 1.0 < alone < inf else LARGEST_EPS
+
+
+class _Unknown(Protocol):
+    """delta at a fixed eps as a function of one unknown x: the local budget, the number of users, or that of rounds.
+
+    ``target`` is the delta that is aimed at, with its logarithm; x goes from ``least`` to ``most``.
+    """
+
+    target: fmpq
+    log_delta: float
+    least: float
+    most: float
+
+    def room(self, place: float, slope: float, above: bool) -> float:
+        """Return how far from the root, in the logarithm of delta, the first proof of either end is tried."""
+
+    def is_dear(self, x: float) -> bool:
+        """Return whether one upper end must do."""
+
+    def answer(self, x: float, above: bool) -> Answer:
+        """Return an answer for delta that has the upper end, or the lower one."""
+
+
+class _Search:
+    """One round of users who run one mechanism: floats know both ends nearly as well as certified evaluations do."""
+
+    def __init__(
+        self,
+        subject: Callable[[float], Subject],
+        users: Callable[[float], int],
+        at: Query,
+        goal: Query,
+        method: str | None,
+        ends: tuple[float, float],
+    ) -> None:
+        self.subject, self.users, self.method = subject, users, method
+        self.least, self.most = ends
+        self._at, self.level = at, at.level
+        self.target: fmpq = goal.given
+        self.log_delta = goal.log_delta
+        self.shift = _FIRST_SHIFT
+        self.cheapest = method
+        self._member: int | None = None
+
+    def roots(self, *, rising: bool) -> tuple[_Root, _Root]:
+        """Return where the least upper bound, and the largest lower bound, are about delta.
+
+        With each comes about d log delta / d log x there, without its sign.
+        """
+        sign = 1.0 if rising else -1.0
+
+        def rises(log_value: Callable[[float], float]) -> Callable[[float], float]:
+            return cache(lambda x: sign * _bent(log_value(x), self.log_delta))
+
+        def root(curve: Callable[[float], float], start: float, slope: float, accuracy: float) -> _Root:
+            grain = 0.0 if rising else 1.0  # numbers of users are whole
+            return _from(curve, self.least, self.most, start, slope, accuracy, grain)
+
+        cheap = rises(lambda x: self._above(x, cheap=True))
+        place, slope = root(cheap, self._start(rising), 2.0 if rising else 1.0, _ROUGH_ACCURACY)
+        low = root(rises(self._below), place, slope, _ACCURACY)
+        away = log(low[0] / place)
+        if abs(away) <= LOOSE or self.method is not None or not self.least < place < self.most:
+            high = root(cheap, place, slope, _ACCURACY)
+        else:  # the least bound is near the cheap one, or near the data sets
+            above = rises(lambda x: self._above(x, cheap=False))
+            is_near = abs(above(place)) < 0.5 * abs(away) * low[1]
+            high = root(above, place if is_near else low[0], low[1], _ROUGH_ACCURACY)
+        return high, low
+
+    def _start(self, rising: bool) -> float:
+        """Return where to begin: few users take longer to evaluate than many."""
+        return min(max(1.0, 2.0 * self.least), self.most) if rising else _FIRST_USERS
+
+    def room(self, place: float, slope: float, above: bool) -> float:
+        """Return how far from the root, in the logarithm of delta, the first proof is tried."""
+        return self.shift * slope
+
+    def is_dear(self, x: float) -> bool:
+        """Return False: a nearer place may be tried, too."""
+        return False
+
+    def answer(self, x: float, above: bool) -> Answer:
+        """Return an answer for delta; whatever bounds it from above will do where the lower end is wanted."""
+        method = self.method if above else self.cheapest
+        return Profile(Question.of(self.subject(x), self.users(x), method)).answer(self._at)
+
+    def _limited(self) -> Settings:
+        """Return what one estimate in floats aims at, with limits of its own."""
+        return Settings(limits=Limits.of(self._at.effort))
+
+    def _above(self, x: float, *, cheap: bool) -> float:
+        n, settings = self.users(x), self._limited()
+        ladder = CandidateBounds(self.subject(x), self.cheapest if cheap else self.method)
+        if self.cheapest is None:  # which analyses apply is not asked again
+            self.cheapest = ladder.first.parts[0].method
+        if cheap:
+            value = ladder.first.ranked(self.level, n, settings)[0].log_estimate(self.level, n, settings)
+        else:
+            value, _, part = ladder.least_value(self.level, n, settings, -inf)
+            self.shift = max(_FIRST_SHIFT, 0.1 * part.estimate_error)
+        return max(value, _LEAST_LOG_VALUE)
+
+    def _below(self, x: float) -> float:
+        """Return an estimate of log of the lower bound; of many mechanisms, of the one that was the worst at first."""
+        subject = self.subject(x)
+        members = subject.members()
+        if self._member is not None:
+            subject = members[self._member]
+        value, found = DataSetSearch(subject).largest_value(self.level, self.users(x), self._limited())
+        if self._member is None and len(members) > 1:
+            assert found.data_sets is not None
+            self._member = [repr(m) for m in members].index(found.data_sets.member)
+        return max(value, _LEAST_LOG_VALUE)
+
+
+_DELTA_GAP, _PLACES, _ASIDE = 1e-3, 4, 1e-3
+"""The width of delta that sums over frequencies aim at, places at which a root is corrected by certified ends, and how
+far aside a place is, relatively, where slopes are taken."""
+
+
+class _Certified:
+    """Many rounds, and users who differ: floats know roughly where delta is reached, certified answers say the rest.
+
+    ``asked`` gives an answer for delta with one end, or both. ``estimate`` is the logarithm of delta in floats; None
+    where there is no other estimate than what is certified.
+    """
+
+    def __init__(
+        self,
+        asked: Callable[[float, bool], Answer],
+        estimate: Callable[[float], float] | None,
+        at: Query,
+        goal: Query,
+        ends: tuple[float, float],
+        grain: float = 0.0,
+        start: float | None = None,
+        is_dear: Callable[[float], bool] = lambda x: False,
+    ) -> None:
+        self.answer = cache(asked)
+        self.is_dear = is_dear
+        self._estimate = self._seen if estimate is None else estimate
+        self.least, self.most = ends
+        self.target: fmpq = goal.given
+        self.log_delta = goal.log_delta
+        self._grain, self._start = grain, start
+        self._logs: dict[float, float] = {}
+
+    @classmethod
+    def of_rounds(
+        cls,
+        composed: Callable[[float], Composition],
+        at: Query,
+        goal: Query,
+        ends: tuple[float, float],
+        grain: float = 0.0,
+        start: float | None = None,
+    ) -> _Certified:
+        """Return the search for one number on which all rounds depend."""
+        known, budget = cache(composed), float(sp.N(at.given, 17))
+        return cls(
+            lambda x, above: one_end(known(x), at, above),
+            lambda x: gaussian_log_delta(known(x).mu, budget),
+            at,
+            goal,
+            ends,
+            grain,
+            start,
+            lambda x: is_dear(known(x)),
+        )
+
+    def roots(self, *, rising: bool) -> tuple[_Root, _Root]:
+        """Return where delta is reached, about, and the slope there: by estimates, then by lower ends, which are quick.
+
+        Where estimates are far off, as where few messages tell much, certified upper ends take their place.
+        """
+        sign = 1.0 if rising else -1.0
+        start = min(max(1.0, 2.0 * self.least), self.most) if self._start is None else self._start
+        place = self._root(self._estimate, sign, start, _ROUGH_ACCURACY)
+        first, steep = place, self._steepness(place)
+        for _ in range(_PLACES):
+            x = self._admitted(place)
+            if x == self.most and rising and self.answer(x, True).most.at_most(self.target):
+                break
+            miss = log_miss(self.answer(x, False).least, self.log_delta)
+            if x == self.most or not (isfinite(miss) and steep > 0.0):
+                place = self._root(self._seen, sign, place, _NEAR)
+                steep = self._steepness_seen(place)
+                break
+            place = min(max(x * exp(-sign * miss / steep), self.least), self.most)
+            if abs(log(place / x)) < _NEAR:
+                break
+        high, slope = place, -steep / self.log_delta
+        if steep > 0.0 and first < self.most and abs(log(place / first)) > _NEAR and not self.is_dear(first):
+            # Both ends are apart, and estimates are nearer to the upper one.
+            miss = self._seen(first) - self.log_delta
+            if isfinite(miss):
+                high = min(max(self._admitted(first) * exp(-sign * miss / steep), self.least), self.most)
+        return (high, slope), (place, slope)
+
+    def _root(self, log_value: Callable[[float], float], sign: float, start: float, accuracy: float) -> float:
+        curve = cache(lambda x: sign * _bent(max(log_value(x), _LEAST_LOG_VALUE), self.log_delta))
+        return _from(curve, self.least, self.most, start, 2.0 if sign > 0.0 else 1.0, accuracy, 0.0)[0]
+
+    def _steepness(self, x: float) -> float:
+        """Return about |d log delta / d log x| by estimates; 0 where they do not say."""
+        aside = x * (1.0 - _ASIDE) if x > self.least else x * (1.0 + _ASIDE)
+        found = abs((self._estimate(aside) - self._estimate(x)) / _ASIDE)
+        return found if isfinite(found) else 0.0
+
+    def _steepness_seen(self, place: float) -> float:
+        """Return the same by the nearest places that were evaluated."""
+        near = sorted((x for x, v in self._logs.items() if isfinite(v)), key=lambda x: abs(log(x / place)))[:2]
+        if len(near) < 2:
+            return 1.0
+        return abs((self._logs[near[0]] - self._logs[near[1]]) / log(near[0] / near[1])) or 1.0
+
+    def _admitted(self, x: float) -> float:
+        return float(round(x)) if self._grain else x
+
+    def _seen(self, x: float) -> float:
+        """Return the logarithm of the certified upper end."""
+        x = self._admitted(x)
+        self._logs[x] = log_miss(self.answer(x, True).most, self.log_delta) + self.log_delta
+        return self._logs[x]
+
+    def room(self, place: float, slope: float, above: bool) -> float:
+        """Return how far from the root, in the logarithm of delta, the first proof is tried: what eps leaves open."""
+        return -self.log_delta * (_DEAR_ROOM if above and self.is_dear(place) else _ROOM)
+
+
+def _proved(side: _Side, known: float | None = None) -> _Proof | None:
+    """Return the first proof of a side from its root outward, and a nearer one where places between are far apart.
+
+    ``known`` is a place that is proved otherwise.
+    """
+    stepped = step_out(side)
+    found = None if stepped is None else stepped[1]
+    for _ in range(_CUTS):
+        x = known if found is None else found.x
+        failed = None if x is None else side.nearest_failure(x)
+        if x is None or failed is None:
+            break
+        other = side.trial(log(sqrt(failed) * sqrt(x) / side.search.least))
+        if other.proof is not None:
+            found = other.proof
+    return found
+
+
+@dataclass(frozen=True)
+class _Proof:
+    """An answer that proves one side of delta, at the eps0 or the number of users that it is about."""
+
+    answer: Answer
+    x: float
+
+
+class _Side:
+    """Answers for delta, to be proved on one side of it. Places are log(x/least); ``admitted`` rounds an x."""
+
+    error = 0.0
+    above: ClassVar[bool]
+
+    def __init__(
+        self, search: _Unknown, found: _Root, outward: int, admitted: Callable[[float], float] = lambda x: x
+    ) -> None:
+        self.search, self.outward, self._admitted = search, outward, admitted
+        self.root = log(found[0] / search.least)
+        self._slope = -search.log_delta * found[1] if isfinite(found[1]) and found[1] > 0.0 else 1.0
+        self.width = search.room(found[0], self._slope, self.above)
+        self._known: dict[float, Trial[_Proof]] = {}
+
+    def slope(self, place: float) -> float:
+        """Return about d log delta / d log x, without its sign."""
+        return self._slope
+
+    def trial(self, place: float) -> Trial[_Proof]:
+        """Return the answer at a place, or at the nearest one that there is."""
+        least, most = self.search.least, self.search.most
+        x = min(max(float(self._admitted(least * exp(min(place, _LARGEST_LOG)))), least), most)
+        if x not in self._known:
+            found = self._asked(x)
+            # Where nothing is seen of delta, it does not say how far to go.
+            self._known[x] = replace(found, miss=min(found.miss, self._slope))
+        if self._known[x].proof is None and x == (most if self.outward > 0 else least):
+            self.root = inf  # there is none beyond
+        return self._known[x]
+
+    def nearest_failure(self, proved: float) -> float | None:
+        """Return the nearest place without a proof before one with; None if it is next to it, or is not looked for."""
+        failed = [x for x, t in self._known.items() if t.proof is None and self.outward * (proved - x) > 0.0]
+        if not failed or self.search.is_dear(proved):
+            return None
+        x = max(failed, key=lambda place: self.outward * place)
+        middle = self._admitted(sqrt(x) * sqrt(proved))
+        return None if abs(log(x / proved)) < _CLOSE or middle in (x, proved) else x
+
+    def _asked(self, x: float) -> Trial[_Proof]:
+        raise NotImplementedError
+
+
+class _Private(_Side):
+    """Delta is proved to suffice."""
+
+    above = True
+
+    def _asked(self, x: float) -> Trial[_Proof]:
+        answer = self.search.answer(x, True)
+        miss = log_miss(answer.most, self.search.log_delta)
+        proof = _Proof(answer, x) if answer.most.at_most(self.search.target) else None
+        return Trial(proof, miss, again=not self.search.is_dear(x))
+
+
+class _Violated(_Side):
+    """Delta is proved not to suffice, whatever bounds the answer from above."""
+
+    above = False
+
+    def _asked(self, x: float) -> Trial[_Proof]:
+        answer = self.search.answer(x, False)
+        miss = -log_miss(answer.least, self.search.log_delta)
+        return Trial(_Proof(answer, x) if answer.least.exceeds(self.search.target) else None, miss, again=True)
+
+
+_Root = tuple[float, float]
+"""A place and the slope there."""
+
+
+def _bent(log_value: float, log_delta: float) -> float:
+    """Return a number of the sign of the difference, nearly linear in log n, and in log eps0, where sums are normal."""
+    return log(log_delta / min(log_value, _LEAST_HEIGHT * log_delta))
+
+
+def _from(
+    miss: Callable[[float], float],
+    least: float,
+    most: float,
+    start: float,
+    slope: float,
+    accuracy: float,
+    grain: float,
+) -> tuple[float, float]:
+    """Return what ``_crossing`` does, and about the slope there: secants from a place, with about the slope known.
+
+    Steps below ``grain`` change nothing.
+    """
+    z, first, last = log(start), log(least), log(most)
+    value = miss(start)
+    for _ in range(_STEPS):
+        if not (isfinite(slope) and slope > 0.0):
+            break
+        step = -value / slope
+        if not first < z + step < last:
+            break
+        if abs(step) <= max(accuracy, grain * exp(-z)):
+            return exp(z + step), slope
+        there = miss(exp(z + step))
+        z, value, slope = z + step, there, (there - value) / step
+    return _crossing(miss, least, most, exp(z), _FIRST_STEP, accuracy), slope
+
+
+def _crossing(
+    miss: Callable[[float], float], least: float, most: float, start: float, step: float, accuracy: float
+) -> float:
+    """Return where an increasing function of log x is about 0 between two positive numbers; the nearer end if nowhere.
+
+    Floats: what is found is certified afterwards.
+    """
+    x = min(max(start, least), most)
+
+    @cache
+    def at(z: float) -> float:
+        return miss(exp(z))
+
+    low = high = log(x)
+    first, last = log(least), log(most)
+    value = at(low)
+    if value == 0.0:
+        return x
+    while value < 0.0:
+        if high >= last:
+            return most
+        low, high, step = high, min(high + step, last), 2.0 * step
+        value = at(high)
+    if low == high:
+        while value > 0.0:
+            if low <= first:
+                return least
+            low, high, step = max(low - step, first), low, 2.0 * step
+            value = at(low)
+    return exp(brentq(at, low, high, xtol=accuracy, rtol=1e-12))

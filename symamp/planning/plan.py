@@ -1,0 +1,315 @@
+"""A plan: which mechanism for each attribute, with which budget, for a central guarantee over all rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any, ClassVar
+
+import sympy as sp
+from rich.console import Console
+from rich.table import Table
+
+from symamp.accounting.composition import Composition
+from symamp.bounds.subject import Subject
+from symamp.decompositions.printing import axes_for
+from symamp.errors import ArgumentError, Problem, SymampError, shown
+from symamp.families import (
+    HadamardResponse,
+    OneBitMean,
+    PiecewiseMechanism,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from symamp.numbers.reading import users
+from symamp.numbers.surroundings import undisturbed
+from symamp.planning.inverse import Fixed, Inverse, is_dear, largest_eps0, one_end
+from symamp.questions.answer import Answer
+from symamp.questions.bracket import ShownAsTable, cell, json_number
+from symamp.randomizers.mechanism import UTILITIES, variance_of
+from symamp.settings.participation import Participation
+from symamp.settings.question import Query
+from symamp.sums.divergence import Settings
+
+NUMBER = "number"
+"""The shape of an attribute that is a number in [0, 1]."""
+_SHAPE = f"a number of categories, {NUMBER!r}, or a list of families with eps0 free"
+_SCALES = (1.0, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8, 0.5)
+"""What budgets of several attributes are multiplied with until all together are proved to be private."""
+_GAP, _DEAR_GAP = 1e-3, 3e-2
+"""Widths of eps after all rounds: usually, and where points cost much."""
+_AROUND = (0.7, 0.85, 1.0, 1.15)
+"""The budgets that a plot shows, relative to those of the plan."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mechanism at the largest eps0 that is proved to be private, and what it costs there.
+
+    ``variance`` is that of the estimate from the reports of one round (None: no estimator is known) and ``bits`` the
+    length of a message (None: not counted), both floats for comparison. ``is_efficient``: no other candidate for the
+    same attribute is better in one of the two and as good in the other.
+
+    >>> import symamp as sa
+    >>> found = sa.plan({"colour": [sa.RandomizedResponse(k=4)]}, n=10**5, eps="0.1", delta="1e-6", method="blanket")
+    >>> best = found.best["colour"]
+    >>> best.eps0 == best.budget.lower, best.bits
+    (True, 2.0)
+    """
+
+    attribute: str
+    name: str
+    family: Any = field(repr=False)
+    budget: Inverse = field(repr=False)
+    variance: float | None
+    bits: float | None
+    is_efficient: bool = True
+
+    @property
+    def eps0(self) -> float:
+        """The local budget, proved to be private."""
+        return self.budget.safe
+
+    @property
+    def standard_deviation(self) -> float | None:
+        """The square root of the variance."""
+        return None if self.variance is None else float(self.variance**0.5)
+
+
+@dataclass(frozen=True, repr=False)
+class Plan(ShownAsTable):
+    """Candidates for each attribute at equal central privacy, and the best of them together, with their certificate.
+
+    ``candidates`` come attribute by attribute: first those that are Pareto-optimal in error and message length, the
+    least error first. ``mechanisms`` are the best ones, with numbers for eps0, and ``composition`` is all their rounds,
+    to be exported. ``private`` proves that these are (eps, delta)-private together (its ``upper`` is at most delta),
+    and ``answer`` brackets the eps that they have.
+
+    >>> import symamp as sa
+    >>> families = [sa.RandomizedResponse(k=10), sa.UnaryEncoding.oue(D=10)]
+    >>> found = sa.plan({"page": families}, n=10**6, eps="0.1", delta="1e-8", method="blanket")
+    >>> found.best["page"].name, found.private.upper <= 1e-8
+    ('RandomizedResponse(k=10, eps0=eps0)', True)
+    """
+
+    asked: tuple[tuple[str, str], ...]
+    candidates: tuple[Candidate, ...]
+    mechanisms: Mapping[str, Any]
+    composition: Composition = field(repr=False)
+    private: Answer
+    answer: Answer
+    n: int = field(repr=False)
+    fixed: Fixed = field(repr=False)
+
+    columns = ("attribute", "mechanism", "eps0", "eps0 at most", "standard deviation", "bits", "Pareto-optimal")
+    _ends: ClassVar[Mapping[str, bool]] = {"eps0": True, "eps0 at most": False}
+    _internal_names = "fixed"
+
+    @property
+    def best(self) -> dict[str, Candidate]:
+        """The candidate with the least error for each attribute."""
+        return {c.attribute: c for c in reversed(self.candidates)}
+
+    def rows(self) -> list[tuple[object, ...]]:
+        """Return a row for each candidate: ``columns`` says of what."""
+        return [
+            (c.attribute, c.name, c.eps0, c.budget.upper, c.standard_deviation, c.bits, c.is_efficient)
+            for c in self.candidates
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan for machines."""
+        rows = [[json_number(x) if isinstance(x, float) else x for x in row] for row in self.rows()]
+        chosen = {attribute: repr(mechanism) for attribute, mechanism in self.mechanisms.items()}
+        return {
+            **dict(self.asked),
+            "columns": list(self.columns),
+            "rows": rows,
+            "mechanisms": chosen,
+            "private": self.private.to_dict(),
+            "answer": self.answer.to_dict(),
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the standard deviation of each candidate against the certified bracket of its central eps.
+
+        Each stands for its share of all attributes, as in the table. Return the matplotlib Axes.
+        """
+        ax = axes_for(ax)
+        delta, repeated = dict(self.asked)["delta"], self.fixed.repeated(len(self.mechanisms))
+        for c in self.candidates:
+            if c.variance is None:
+                continue
+            low, high, error = [], [], []
+            for factor in _AROUND:
+                member = c.family.at(eps0=factor * c.eps0)
+                found = _epsilon(repeated.composition(repeated.seen(member), repeated.count(self.n)), delta)
+                low.append(found.lower)
+                high.append(found.upper)
+                error.append((_variance(member) or 0.0) ** 0.5 * self.n**-0.5)
+            ax.fill_betweenx(error, low, high, alpha=0.3)
+            ax.plot(high, error, "." if c.is_efficient else "x", linestyle="-", label=f"{c.attribute}: {c.name}")
+        ax.axvline(float(sp.N(sp.sympify(dict(self.asked)["eps"]))), color="0.3", linestyle="--")
+        ax.set(xlabel="central eps", ylabel="standard deviation", yscale="log")
+        ax.set_title(self._title(), fontsize="small")
+        ax.legend(fontsize="small")
+        return ax
+
+    def table(self) -> Table:
+        """Return a table for rich."""
+        table = Table(*self.columns, title=self._title())
+        for row in self.rows():
+            table.add_row(*(cell(x, self._ends.get(c)) for x, c in zip(row, self.columns, strict=True)))
+        return table
+
+    def _title(self) -> str:
+        return ", ".join(f"{k} = {v}" for k, v in self.asked)
+
+    def __str__(self) -> str:
+        out = StringIO()
+        Console(file=out, width=140, color_system=None).print(self.table())
+        lines = [line.rstrip() for line in out.getvalue().splitlines()]
+        chosen = ", ".join(f"{attribute}: {mechanism!r}" for attribute, mechanism in self.mechanisms.items())
+        return "\n".join([*lines, chosen, str(self.answer)])
+
+
+def plan(
+    attributes: Mapping[str, object],
+    *,
+    n: object,
+    eps: object,
+    delta: object,
+    rounds: object = 1,
+    sampled_from: object = None,
+    method: str | None = None,
+    effort: str = "default",
+    participation: Participation | None = None,
+) -> Plan:
+    """Return which mechanism, with which local budget, for each attribute meets a central (eps, delta) over all rounds.
+
+    ``attributes`` says of each attribute, by its name, what it is: a number of categories, "number" for a number in
+    [0, 1], or the families that are candidates, a list or a dictionary of names, with eps0 free and all else fixed.
+    Each attribute is shuffled by itself, in every one of the ``rounds``. With several attributes each candidate has the
+    budget at which all attributes would be private if they cost as much as this one; the best are then certified
+    together, with budgets a little smaller where that is needed. The other arguments are those of ``largest_eps0``.
+
+    Errors are those of the frequency of a rare category, of the mean, or of a mean vector, from the reports of one
+    round: ``mechanism.variance(n)`` at the budget, with numbers scaled to [0, 1]. Candidates without an estimator have
+    none, and come last.
+
+    Raises ArgumentError for what ``largest_eps0`` refuses, and for attributes of another shape.
+
+    Guarantee
+    ---------
+    Each candidate, at ``eps0``, is (eps, delta)-private in as many rounds as there are rounds and attributes, and not
+    at ``budget.upper``. All ``mechanisms`` together, in all rounds, are (eps, delta)-private, as ``private`` proves.
+    Proof: docs/proofs/inverse_questions.md. Variances and lengths are exact formulas, evaluated in floats.
+
+    >>> import symamp as sa
+    >>> attributes = {"browser": [sa.RandomizedResponse(k=16)], "country": [sa.RandomizedResponse(k=8)]}
+    >>> plan = sa.plan(attributes, n=10**6, eps=1, delta="1e-8", rounds=30)
+    >>> sorted(plan.mechanisms), plan.private.upper <= 1e-8
+    (['browser', 'country'], True)
+    """
+    if not isinstance(attributes, Mapping) or not attributes:
+        told = "a dictionary such as {'browser': 16, 'minutes': 'number'}"
+        raise ArgumentError("attributes", type(attributes).__name__, told)
+    listed = {str(name): candidates_for(str(name), shape) for name, shape in attributes.items()}
+    count, goal = users(n), Query.of_delta(eps, Settings.gap, effort=effort)
+    once = Fixed.of(method, participation, rounds, sampled_from)
+    fixed = once.repeated(len(listed))
+    asked: dict[str, Any] = {"n": n, "eps": eps, "delta": delta, "rounds": fixed.rounds, "sampled_from": sampled_from}
+    asked |= {"method": method, "effort": effort, "participation": participation}
+    found = [c for name, families in listed.items() for c in _candidates(name, families, asked, count)]
+    candidates = tuple(c for name in listed for c in _ordered([c for c in found if c.attribute == name]))
+    best = {c.attribute: c for c in reversed(candidates)}
+    target = Query.of_epsilon(delta, Settings.gap)
+    mechanisms, whole, private = _together({name: best[name] for name in listed}, once, count, goal, target)
+    given = (("n", str(count)), ("eps", goal.written), ("delta", target.written), *once.shown)
+    return Plan(given, candidates, mechanisms, whole, private, _epsilon(whole, delta, effort), count, once)
+
+
+def candidates_for(attribute: str, shape: object) -> dict[str, Any]:
+    """Return the candidates for an attribute by their names."""
+    if isinstance(shape, int) and not isinstance(shape, bool) and shape >= 2:
+        sparse = HadamardResponse(K=1 << shape.bit_length(), D=shape)
+        listed: list[Any] = [RandomizedResponse(k=shape), UnaryEncoding.oue(D=shape), sparse]
+        if shape >= 8:
+            listed.append(SubsetSelection(d=shape, k=shape // 4))
+        return {shown(f): f for f in listed}
+    if shape == NUMBER:
+        return {shown(f): f for f in (OneBitMean(), PiecewiseMechanism())}
+    if isinstance(shape, Mapping):
+        named = {str(name): family for name, family in shape.items()}
+    elif isinstance(shape, Sequence) and not isinstance(shape, str):
+        named = {shown(family): family for family in shape}
+    else:
+        raise ArgumentError("attributes", Problem(f"{attribute!r} is {shape!r}"), f"give {_SHAPE}")
+    if not named:
+        raise ArgumentError("attributes", Problem(f"{attribute!r} has no candidate"), f"give {_SHAPE}")
+    return named
+
+
+def _variance(member: Any) -> float | None:
+    """Return n times the variance of the estimate that a mechanism has, numbers scaled to [0, 1]; None if it has none.
+
+    Of a mean vector it is that averaged over the coordinates.
+    """
+    for utility in (*UTILITIES, None):
+        try:
+            return float(sp.N(member.variance() if utility is None else variance_of(member, utility), 17))
+        except SymampError:  # none is described, or not without the dimension
+            continue
+    return None
+
+
+def _candidates(attribute: str, families: Mapping[str, Subject], asked: dict[str, Any], n: int) -> list[Candidate]:
+    found = []
+    for name, family in families.items():
+        budget = largest_eps0(family, **asked)
+        member: Any = family.at(eps0=budget.safe or 1)  # type: ignore[attr-defined]
+        bits, variance = member.message_bits(), _variance(member) if budget.safe else None
+        each = None if variance is None else variance / n
+        found.append(Candidate(attribute, name, family, budget, each, None if bits is None else float(sp.N(bits, 17))))
+    return found
+
+
+def _ordered(candidates: list[Candidate]) -> list[Candidate]:
+    """Return Pareto-optimal candidates first, the least error first, and those without an error last."""
+
+    def key(c: Candidate) -> tuple[object, ...]:
+        return c.variance is None, c.variance or 0.0, c.bits is None, c.bits or 0.0
+
+    known, efficient, others = list[Candidate](), list[Candidate](), list[Candidate]()
+    for c in sorted(candidates, key=key):
+        worse = c.variance is None or any(b.bits is not None and (c.bits is None or b.bits <= c.bits) for b in known)
+        known.append(c)
+        if worse and known[0] is not c:
+            others.append(Candidate(c.attribute, c.name, c.family, c.budget, c.variance, c.bits, False))
+        else:
+            efficient.append(c)
+    return efficient + others
+
+
+@undisturbed()
+def _together(
+    best: dict[str, Candidate], once: Fixed, n: int, goal: Query, delta: Query
+) -> tuple[dict[str, Any], Composition, Answer]:
+    """Return the best mechanisms with budgets at which all together are private, their rounds, and what proves it."""
+    for scale in _SCALES:
+        mechanisms = {name: c.family.at(eps0=scale * c.eps0) for name, c in best.items()}
+        rounds = [once.composition(once.seen(m), once.count(n)) for m in mechanisms.values()]
+        whole = Composition.of(r for each in rounds for r in each.rounds)
+        (first, *others) = best.values()
+        private = first.budget.private
+        if private is None or others:
+            private = one_end(whole, goal, True)
+        if private.most.at_most(delta.given):
+            return mechanisms, whole, private
+    raise ArgumentError("eps", goal.written, "a larger one: no budget is proved to be private")
+
+
+def _epsilon(whole: Composition, delta: object, effort: str = "default") -> Answer:
+    return whole.epsilon(delta, gap=_DEAR_GAP if is_dear(whole) else _GAP, effort=effort)

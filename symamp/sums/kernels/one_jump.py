@@ -1,0 +1,134 @@
+"""E(T - K)_+ for a sum T of nonnegative summands with heavy tails where one large summand alone reaches K.
+
+Summands up to a threshold have exponential moments; that two are above it is rarer still. No frequencies are needed,
+and all terms have the magnitude of the value, however small it is (docs/proofs/random_allocation.md, section 2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from math import floor, log, log2
+
+import numpy as np
+from flint import arb
+
+from symamp.laws.law import Floats, total
+from symamp.numbers.surroundings import at_precision
+from symamp.sums.kernels.one_sided import Summand
+
+# What is tuned. Every choice gives a bound; these trade time against width.
+_BITS = 160
+"""Bits of all steps: nothing cancels but for a factor of about the square of a deviation."""
+_PARTS, _PLACES = (1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0), (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.9)
+"""Thresholds that are tried, as parts of K; and up to where the rest is expanded, as parts of what it may reach."""
+_EDGES = [0.0, *(2.0 ** (j / 4.0) for j in range(-120, 1))]
+"""Edges of the bins that bound exponential moments, over the threshold."""
+_TILTS = np.geomspace(0.1, 3000.0, 121)
+"""Exponents that are tried, over the inverse of the threshold."""
+_GRAIN = 4.0
+"""Thresholds are powers of the root of this order of two, so that questions share their bins."""
+
+
+@dataclass(frozen=True)
+class _Parameters:
+    """The threshold, up to where the rest is expanded, and exponents for what it seldom exceeds, and for no jump."""
+
+    threshold: float
+    place: float
+    tilt: float
+    tilt_alone: float
+
+
+def stop_loss_of_jumps(law: Summand, n: int, k: arb) -> tuple[arb, arb]:
+    """Return a lower and an upper end of E(T - K)_+, T a sum of n copies, for K > n; the upper end may be infinite.
+
+    Guarantee
+    ---------
+    E(T - K)_+ lies between them. Proof: docs/proofs/random_allocation.md, section 2.
+    """
+    with at_precision(_BITS):
+        far = float(k.mid())
+        best = (arb(0), arb("+inf"))
+        found = _parameters(law, n, far) if far < 1e290 else None
+        return best if found is None else _bracket(law, n, k, found)
+
+
+def _parameters(law: Summand, n: int, k: float) -> _Parameters | None:
+    """Return what seems to give the narrowest bracket, in doubles; None where K is too small for any."""
+    found: list[tuple[float, _Parameters]] = []
+    for part in _PARTS:
+        m = 2.0 ** (floor(_GRAIN * log2(k / part)) / _GRAIN)
+        if m < 2.0:
+            break
+        logs = _log_moments(law, m)
+        tilts = _TILTS / m
+        alone = n * logs - tilts * k - np.log(tilts)
+        rest = float(n)  # about the mean of the other summands
+        for share in _PLACES:
+            y = rest + share * (k - m - rest)
+            if y <= rest:
+                break
+            usable = tilts * (y - rest) >= 3.0
+            if not usable.any():
+                continue
+            beyond = np.where(usable, (n - 1) * logs - tilts * y, np.inf)
+            log_jump = law.rough_tail(k - rest)
+            spread = log((k - rest) / (k - y)) + log(max(n * law.variance, 1e-300)) - 2.0 * log(k)
+            two = 2.0 * log(n) + law.rough_tail(m)
+            cost = float(
+                np.logaddexp.reduce(
+                    [spread, float(alone.min()) - log_jump - log(n), float(beyond.min()) - log_jump, two]
+                )
+            )
+            tilt, tilt_alone = float(tilts[beyond.argmin()]), float(tilts[alone.argmin()])
+            found.append((cost, _Parameters(m, y, tilt, tilt_alone)))
+    return min(found, key=lambda pair: pair[0])[1] if found else None
+
+
+@lru_cache(maxsize=256)
+def _bins(law: Summand, m: float) -> tuple[tuple[arb, arb, arb, arb], ...]:
+    """Return bins of values up to m: their ends, and masses at these with the probability and the mean of the bin."""
+    with at_precision(_BITS):
+        edges = [arb(m) * x for x in _EDGES]
+        above = [(law.above(x, 0), law.above(x, 1)) for x in edges]
+        found = []
+        for (a, (p, r)), (b, (q, s)) in pairwise(zip(edges, above, strict=True)):
+            last = ((r - s) - a * (p - q)) / (b - a)
+            found.append((a, b, (p - q - last).max(arb(0)), last))
+        return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _log_moments(law: Summand, m: float) -> Floats:
+    """Return about log E[e^(tL); L <= m] at all tilts."""
+    ends, masses = [], []
+    for a, b, first, last in _bins(law, m):
+        ends += [float(a), float(b)]
+        masses += [float(x.log().mid()) if x > 0 else -np.inf for x in (first, last)]
+    return np.asarray(np.logaddexp.reduce(np.outer(_TILTS / m, ends) + masses, axis=1))
+
+
+def _bracket(law: Summand, n: int, k: arb, found: _Parameters) -> tuple[arb, arb]:
+    m, y, tilt, tilt_alone = (arb(x) for x in (found.threshold, found.place, found.tilt, found.tilt_alone))
+    p, jumped, square = law.above(m, 0), law.above(m, 1), law.above(arb(0), 2) - law.above(m, 2)
+    others, kept = n - 1, 1 - p
+    mean = (1 - jumped) / kept
+    rest, variance = others * mean, others * (square / kept - mean * mean)
+    weight = n * kept**others
+    one = law.above(k - rest, 1) - (k - rest) * law.above(k - rest, 0)
+    if not (k - y >= m and m >= 1 and tilt * (y - rest) >= 2 and y > rest):
+        return arb(0), arb("+inf")
+    chance = (_moment(law, found.threshold, tilt) / kept) ** others * (-tilt * y).exp()
+    flat = (variance - (y - rest) ** 2 * chance).max(arb(0))
+    low = weight * (one + law.density(k) * flat / 2)
+    expanded = one + law.density(k - y) * variance / 2 + (jumped + p * (y - rest)) * chance
+    none = _moment(law, found.threshold, tilt_alone) ** n * (-tilt_alone * k - 1).exp() / tilt_alone
+    two = n * (jumped * others * p + (others * p) ** 2 / 2)
+    return low.lower().max(arb(0)), (weight * expanded + none + two).upper()
+
+
+def _moment(law: Summand, m: float, tilt: arb) -> arb:
+    """Return a bound on E[e^(tilt L); L <= m]: on each bin the exponential lies below its chord."""
+    return total([x * (tilt * a).exp() + y * (tilt * b).exp() for a, b, x, y in _bins(law, m)])

@@ -1,0 +1,136 @@
+"""Several reports of the victim among many others, all shuffled: a lower bound by one sum of steps of all messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, log, sqrt
+
+import numpy as np
+from flint import arb, arb_poly
+
+from symamp.laws.law import Floats, Level, Number, total
+from symamp.numbers.surroundings import at_precision
+from symamp.sums.coordinate_sums import binomial, proved_epsilon
+
+# What is tuned: every set of sums gives a lower bound. Rules of thumb.
+_SPARE, _MORE, _MOST_SUMS = 46.0, 60, {2: 1_000_000, 3: 200_000}
+"""The tails that are left out are below delta e^-spare, or so; sums more than deviations say; sums that are looked
+at, for steps of two and of three values."""
+_LEAST_BITS, _BITS_OF_DELTA = 192, 1.6
+"""Bits of balls, and more for each e-fold of 1/delta: what is left out is seen as what all chances lack of 1."""
+
+Steps = tuple[Number, ...]
+"""The chances of the steps 0, 1, ... of a message."""
+
+
+@dataclass(frozen=True)
+class SumOfSteps:
+    """The sum of the steps of all messages: ``victims`` of the victim, at x0 or x1, ``others`` of the other users.
+
+    Sums are looked at where they matter for a delta of e^log_delta.
+    """
+
+    first: Steps
+    second: Steps
+    other: Steps
+    victims: int
+    others: int
+    log_delta: float
+
+    @property
+    def _bits(self) -> int:
+        return _LEAST_BITS + int(_BITS_OF_DELTA * max(-self.log_delta, 0.0))
+
+    def _range(self, users: int) -> tuple[int, int]:
+        """Return the first and the last sum that is looked at, of so many messages of others."""
+        with at_precision(64):
+            chances = [float(x()) for x in self.other]
+        mean = sum(i * x for i, x in enumerate(chances))
+        spread = sqrt(2.0 * (_SPARE - self.log_delta) * users * sum((i - mean) ** 2 * x for i, x in enumerate(chances)))
+        spread += _MORE - self.log_delta
+        return max(int(users * mean - spread), 0), min(int(users * mean + spread) + 1, users * (len(chances) - 1))
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether there are few enough sums to look at."""
+        first, last = self._range(self.others)
+        return last - first + self.victims <= _MOST_SUMS[len(self.other)]
+
+    @cached_property
+    def _laws(self) -> tuple[list[arb], list[arb], arb]:
+        """The chances of the sums for the victim at x0 and at x1, and at most what is left out of either."""
+        with at_precision(self._bits):
+            _, rest = self._power(self.other, self.others)
+            own = [arb_poly([x() for x in steps]) ** self.victims for steps in (self.first, self.second)]
+            both = [(x * arb_poly(rest)).coeffs() for x in own]
+            longest = max(map(len, both))
+            u, v = ([*x, *[arb(0)] * (longest - len(x))] for x in both)
+            return u, v, (1 - total(v)).max(arb(0))
+
+    def _power(self, steps: Steps, users: int) -> tuple[int, list[arb]]:
+        """Return the first sum of so many messages that is looked at, and the chances from there on, or less."""
+        first, last = self._range(users)
+        if len(steps) == 2 and 0 < steps[1]() < 1:
+            return first, binomial(users, steps[1](), first, last)
+        if users == 0:
+            return 0, [arb(1)]
+        start, half = self._power(steps, users // 2)
+        whole, start = arb_poly(half) ** 2, 2 * start
+        if users % 2:
+            whole *= arb_poly([x() for x in steps])
+        coefficients = whole.coeffs()
+        return max(first, start), coefficients[max(first - start, 0) : last - start + 1]
+
+    def divergence(self, level: Level) -> arb:
+        """Return a ball whose lower end is at most the divergence of the two data sets.
+
+        Guarantee
+        ---------
+        It is at most P(B) - e^eps Q(B) for a set B of sums. Proof: docs/proofs/several_reports.md.
+        """
+        u, v, lack = self._laws
+        with at_precision(self._bits):
+            e = level.exponential()
+            gains = [x - e * y for x, y in zip(u, v, strict=True)]
+            return total([x for x in gains if x > 0]) - e * lack
+
+    @cached_property
+    def _floats(self) -> tuple[Floats, Floats]:
+        u, v, _ = self._laws
+        with at_precision(64):
+            return np.array([float(x) for x in u]), np.array([float(x) for x in v])
+
+    def log_estimate(self, eps: float) -> float:
+        """Return an estimate of the logarithm of the divergence, in doubles."""
+        u, v = self._floats
+        return log(max(float(np.maximum(u - exp(eps) * v, 0.0).sum()), 1e-300))
+
+    def epsilon(self, delta: arb, most: float) -> float:
+        """Return an eps up to ``most`` at which the divergence is proved to be above delta; 0 if none is found."""
+        return proved_epsilon(self.log_estimate, self.divergence, delta, most)
+
+
+def steps_of(
+    rows: Sequence[tuple[Number, Number, Number]], *, only_two: bool = False
+) -> tuple[Steps, Steps, Steps] | None:
+    """Return the chances of steps under x0, x1 and x*, from those of messages: 1 more where x0 is likelier than x1.
+
+    ``only_two`` kinds of messages are told apart: those likelier under x0, and the others. None where balls tell no
+    message from another.
+    """
+
+    def added(numbers: list[Number]) -> Number:
+        return lambda: total([x() for x in numbers])
+
+    with at_precision(_LEAST_BITS):
+        signs = [1 if a() > b() else -1 if a() < b() and not only_two else 0 for a, b, _ in rows]
+    kinds = sorted(set(signs))
+    if len(kinds) < 2:
+        return None
+    first, second, other = (
+        tuple(added([row[i] for row, s in zip(rows, signs, strict=True) if s == kind]) for kind in kinds)
+        for i in range(3)
+    )
+    return first, second, other

@@ -1,0 +1,90 @@
+"""The pages on deployments: figures are what the scripts compute, certificates are valid, assumptions are stated."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from symamp.verifier import verify
+
+PAGES = Path(__file__).resolve().parent.parent / "docs" / "deployments"
+NAMES = ("count_mean_sketch", "rappor", "aggregated_rappor", "sample_and_threshold", "event_reports")
+
+
+def script(name):
+    sys.path.insert(0, str(PAGES))
+    try:
+        spec = importlib.util.spec_from_file_location(f"deployments_{name}", PAGES / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(PAGES))
+    return module
+
+
+def recorded(name):
+    return {row.said: row for row in script("figures").read(name)}
+
+
+def compare(found, row):
+    """Both contain the truth, so they overlap; neither is much wider than the other."""
+    low, high = float(found.lower), float(found.upper)
+    assert row.lower <= high * (1 + 1e-9)
+    assert low <= row.upper * (1 + 1e-9)
+    assert abs(row.upper - high) <= 2e-3 * high
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pages_state_claim_model_and_assumptions(name):
+    page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    for heading in ("Source", "What is claimed", "Assumptions of this page", "Download", "Reproduce"):
+        assert f"**{heading}.**" in page
+    assert f"python docs/deployments/{name}.py" in page
+    assert f"```{{include}} {name}.txt" in page
+    assert all((PAGES / file).is_file() for file in re.findall(r"`[^`]*<(\w+\.\w+)>`", page))
+    assert f"]({name}.md)" in (PAGES / "index.md").read_text(encoding="utf-8")
+    assert all(row.lower <= row.upper for row in recorded(name).values())
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "sample_and_threshold"])
+def test_certificates_are_valid(name):
+    assert verify((PAGES / f"{name}.json").read_text(encoding="utf-8")).status == "valid"
+
+
+def test_sample_and_threshold_quickly():
+    found, rows = script("sample_and_threshold"), recorded("sample_and_threshold")
+    for k in (20, 11, 10):
+        low, high = found.delta(k)
+        row = rows[f"δ at ε = 1, p = 0.105, K = {k}"]
+        assert row.lower <= low <= high <= row.upper
+        assert (high <= 1e-8) is (k > 10)
+
+
+def test_budgets_of_event_reports():
+    found, rows = script("event_reports"), recorded("event_reports")
+    assert [k for k, _ in found.SOURCES.values()] == [2925, 3]
+    for name, (k, chance) in found.SOURCES.items():
+        row = rows[f"local ε₀, {name}, {k} outputs, p = {chance}"]
+        assert row.lower <= float(found.budget(k, chance)) <= row.upper
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "aggregated_rappor"])
+def test_figures_are_those_of_the_scripts(name):
+    found, rows = {row.said: row for row in script(name).rows()}, recorded(name)
+    assert list(found) == list(rows)
+    for said, row in rows.items():
+        compare(found[said], row)
+
+
+@pytest.mark.slow
+def test_the_table_of_the_draft():
+    found, rows = script("aggregated_rappor"), recorded("aggregated_rappor")
+    for per_bit, claimed in found.PRINTED.items():
+        row = rows[f"central ε, sums, EPSILON_0 = {per_bit} (printed: {claimed})"]
+        compare(found.summed(per_bit), row)
+        assert row.upper < float(claimed)
+    best = rows["largest EPSILON_0 with central ε = 0.317, sums"]
+    assert found.summed(str(best.lower)).upper <= 0.317 < found.summed(str(best.upper)).lower

@@ -1,0 +1,152 @@
+"""Questions asked backwards about many rounds, samples and users who differ: against exact products of few users."""
+
+from fractions import Fraction
+from itertools import product as every
+from math import exp
+
+import pytest
+from oracle import composition as oracle
+from oracle.histograms import divergence_of_users, randomized_response
+
+import symamp as sa
+
+E, EPS = Fraction(3, 2), "log(3/2)"
+KRR = sa.RandomizedResponse(k=16)
+FREE = sa.heterogeneous([(2, KRR)], shuffled="messages")
+
+
+def many_rounds(table, n, count):
+    """The largest divergence of so many equal rounds in which all others hold one input: a lower bound of the truth."""
+    found = Fraction(0)
+    for x0, x1, other in every(range(len(table)), repeat=3):
+        if x0 != x1:
+            pair = oracle.pair_of_triple((table[x0], table[x1], table[other]), n)
+            found = max(found, oracle.divergence(oracle.product([pair] * count), E))
+    return found
+
+
+def near(eps0, factor):
+    return Fraction(round(exp(eps0 * factor) * 10**4), 10**4)
+
+
+@pytest.mark.parametrize(("k", "n", "count"), [(3, 2, 2), (2, 3, 3), (2, 1, 3)])
+def test_the_largest_budget_of_many_rounds(k, n, count):
+    delta = Fraction(1, 20)
+    found = sa.largest_eps0(sa.RandomizedResponse(k=k), n=n, rounds=count, eps=EPS, delta=delta)
+    assert 0 < found.lower < found.upper < 1.05 * found.lower
+    assert found.private.upper <= delta < found.not_private.lower
+    assert many_rounds(randomized_response(k, near(found.lower, 0.999)), n, count) <= delta
+    assert many_rounds(randomized_response(k, near(found.upper, 1.001)), n, count) > delta
+
+
+def test_the_most_rounds():
+    table, delta = randomized_response(2, Fraction(2)), Fraction(1, 10)
+    truths = [many_rounds(table, 3, count) for count in range(1, 8)]
+    found = sa.most_rounds(sa.RandomizedResponse(k=2, eps0="log(2)"), n=3, eps=EPS, delta=delta)
+    assert 1 <= found.lower <= found.upper < 7
+    assert truths[found.lower - 1] <= delta < truths[found.upper]
+    again = sa.most_rounds(sa.profile(sa.RandomizedResponse(k=2, eps0="log(2)"), n=3), eps=EPS, delta=delta)
+    assert (again.lower, again.upper) == (found.lower, found.upper)
+    day = sa.profile(sa.RandomizedResponse(k=2, eps0="log(2)"), n=3).rounds(2)
+    assert sa.most_rounds(day, eps=EPS, delta=delta).lower == found.lower // 2
+
+
+def test_the_least_number_of_users_of_two_rounds():
+    table, delta = randomized_response(2, Fraction(2)), Fraction(1, 12)
+    found = sa.least_n(sa.RandomizedResponse(k=2, eps0="log(2)"), rounds=2, eps=EPS, delta=delta)
+    assert many_rounds(table, found.upper, 2) <= delta < many_rounds(table, found.lower - 1, 2)
+    assert found.upper <= found.lower + 1
+
+
+def test_rounds_samples_and_who_takes_part_agree_with_the_questions_forwards():
+    month = sa.largest_eps0(KRR, n=10**6, rounds=30, eps=1, delta="1e-8")
+    assert sa.profile(KRR.at(eps0=month.lower), n=10**6).rounds(30).epsilon("1e-8").upper <= 1
+    assert sa.profile(KRR.at(eps0=month.upper), n=10**6).rounds(30).epsilon("1e-8").lower > 1
+    assert month.gap < 2e-3
+    missing = sa.participation(dropout="1/5")
+    fewer = sa.largest_eps0(KRR, n=10**6, rounds=30, eps=1, delta="1e-8", participation=missing)
+    assert fewer.upper < month.lower
+    assert sa.least_n(KRR.at(eps0=fewer.lower), rounds=30, eps=1, delta="1e-8", participation=missing).upper < 1.01e6
+
+
+@pytest.mark.slow
+def test_a_sample():
+    found = sa.largest_eps0(KRR, n=10**4, sampled_from=10**5, rounds=100, eps="1/2", delta="1e-6")
+    drawn = sa.profile(KRR.at(eps0=found.lower), n=10**4).sampled(n=10**4, of=10**5)
+    assert drawn.rounds(100).delta("1/2", gap=1e-3).upper <= 1e-6
+    assert sa.most_rounds(drawn, eps="1/2", delta="1e-6").lower in range(95, 110)
+
+
+def worst_of_two(first, second):
+    """The largest divergence of two users with tables of their own, over all data sets, the victim being either."""
+    found, tables = Fraction(0), (first, second)
+    for victim, a, b, c in every(range(2), *[range(len(first))] * 3):
+        other = tables[1 - victim][c]
+        found = max(found, divergence_of_users([tables[victim][a], other], [tables[victim][b], other], E))
+    return found
+
+
+def test_users_who_differ():
+    groups = [(1, sa.RandomizedResponse(k=3)), (1, sa.RandomizedResponse(k=3, eps0="log(2)"))]
+    crowd = sa.heterogeneous(groups, shuffled="messages")
+    delta, fixed = Fraction(1, 4), randomized_response(3, Fraction(2))
+    found = sa.largest_eps0(crowd, eps=EPS, delta=delta)
+    assert found.monotone == "a smaller eps0 draws the input anew with some probability"
+    assert worst_of_two(randomized_response(3, near(found.lower, 0.999)), fixed) <= delta
+    assert worst_of_two(randomized_response(3, near(found.upper, 1.001)), fixed) > delta
+    values = [worst_of_two(randomized_response(3, Fraction(4 + i, 4)), fixed) for i in range(8)]
+    assert values == sorted(values)
+
+
+def test_users_who_differ_are_counted_in_copies():
+    crowd = sa.heterogeneous([(2, sa.PureLDP(eps0=1)), (3, sa.PureLDP(eps0=2))], shuffled="data")
+    found = sa.least_n(crowd, eps="1/2", delta="1e-4")
+    assert found.upper % 5 == 0
+    assert sa.delta(crowd.copies(found.upper // 5), eps="1/2").upper <= 1e-4
+    assert found.not_private is None or sa.delta(crowd.copies((found.lower - 1) // 5), eps="1/2").lower > 1e-4
+
+
+def test_what_is_not_proved_is_said():
+    tables = sa.FiniteMechanism([["1/2", "1/2"], ["1/3", "2/3"]])
+    assert sa.heterogeneous([(2, tables)], shuffled="messages").degradation() is None
+    assert sa.heterogeneous([(2, sa.PureLDP()), (1, sa.PureLDP(eps0=1))], shuffled="data").degradation()
+    assert sa.largest_eps0(sa.PiecewiseMechanism(), n=10**5, eps=1, delta="1e-3").monotone is None
+
+
+@pytest.mark.parametrize("delta", ["1e-12", "1e-100"])
+@pytest.mark.parametrize("n", [1, pytest.param(10**9, marks=pytest.mark.slow)])
+def test_far_out(n, delta):
+    found = sa.largest_eps0(sa.RandomizedResponse(k=2), n=n, rounds=2, eps=1, delta=delta, method="blanket")
+    assert 0.4 < found.lower < found.upper
+    assert sa.most_rounds(sa.RandomizedResponse(k=2, eps0=2), n=n, eps=1, delta=delta, method="blanket").upper >= 0
+
+
+def test_what_needs_no_search():
+    coin = sa.RandomizedResponse(k=2, eps0=1)
+    assert sa.most_rounds(coin, n=1, eps="1/2", delta="1e-6").lower == 0
+    assert sa.most_rounds(coin, n=1, eps=0, delta="1e-6").upper == 0
+    nothing = sa.FiniteMechanism([["1/2", "1/2"], ["1/2", "1/2"]])
+    assert sa.most_rounds(nothing, n=10, eps=0, delta="1e-6").upper == float("inf")
+    assert sa.least_n(coin, rounds=2, eps=2, delta="1e-6").upper == 1
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: sa.largest_eps0(KRR, n=10, rounds=0, eps=1, delta="1e-6"), "rounds"),
+        (lambda: sa.largest_eps0(KRR, n=10, rounds=1.5, eps=1, delta="1e-6"), "rounds"),
+        (lambda: sa.largest_eps0(KRR, eps=1, delta="1e-6"), "n"),
+        (lambda: sa.largest_eps0(KRR, n=10, sampled_from=5, eps=1, delta="1e-6"), "fewer users"),
+        (lambda: sa.most_rounds(sa.profile(KRR.at(eps0=1), n=10), n=3, eps=1, delta="1e-6"), "says all"),
+        (lambda: sa.most_rounds(KRR, n=3, eps=1, delta="1e-6"), "eps0"),
+        (lambda: sa.epsilon(FREE, delta="1e-6"), "free"),
+        (
+            lambda: sa.largest_eps0(sa.heterogeneous([(2, KRR)], shuffled="messages"), n=2, eps=1, delta="1e-6"),
+            "groups",
+        ),
+        (lambda: sa.least_n(FREE.at(eps0=1), rounds=2, eps=1, delta=".1"), "one round"),
+    ],
+)
+def test_refusals(ask, message):
+    with pytest.raises(sa.errors.SymampError, match=message):
+        ask()
