@@ -176,6 +176,19 @@ def test_the_view_on_all_doors(monkeypatch, capsys):
     assert (told["lower"], told["upper"]) == (by_delta.lower, by_delta.upper)
 
 
+def test_no_end_is_above_the_local_budget():
+    for n in (1, 3):
+        found = sa.epsilon(sa.UnaryEncoding.oue(D=4, eps0=1), n=n, delta="1e-12", view="coordinates", gap=0.1)
+        assert 0.9 < found.lower < found.upper == pytest.approx(1)  # two bits alone could lose 1.24
+    assert sa.delta(sa.UnaryEncoding.oue(D=4, eps0=1), n=3, eps=1, view="coordinates", gap=0.1).upper == 0
+
+
+def test_bits_that_hardly_differ():
+    """Where divergences are tiny, boxes are not made as small as they could be."""
+    found = sa.delta(sa.UnaryEncoding(p="500001/1000000", q="1/2", D=5), n=20, eps="1e-9", view="coordinates", gap=0.1)
+    assert 0 < found.lower < found.upper < 1.1 * found.lower
+
+
 def test_very_many_users_have_the_lower_end_of_one_bit(monkeypatch):
     mechanism = sa.UnaryEncoding.oue(D=4, eps0=1)
     whole = sa.delta(mechanism, n=7, eps="1/10", view="coordinates", gap=0.1)

@@ -1,5 +1,6 @@
 """Plans: variances against exact sums over explicit tables, ranks, equal central privacy, and all rounds together."""
 
+import contextlib
 import json
 import math
 from fractions import Fraction
@@ -10,6 +11,7 @@ import sympy as sp
 from oracle.histograms import hadamard_response, randomized_response, subset_selection, unary_encoding
 
 import symamp as sa
+from symamp.formulas.normal_form import normal
 from symamp.planning.plan import candidates_for
 from symamp.randomizers.catalogue import catalogue
 from symamp.randomizers.mechanism import variance_of
@@ -48,6 +50,18 @@ def test_variances_against_tables(mechanism, rows, supports):
     assert tuple(Fraction(int(e.p), int(e.q)) for e in mechanism.support_probabilities()) == (p, q)
     value = variance_of(mechanism, "frequency")
     assert Fraction(int(value.p), int(value.q)) == q * (1 - q) / (p - q) ** 2
+
+
+def test_variances_of_protocols_are_those_of_the_descriptions():
+    """What a protocol declares against (p, q) that are derived from orbits, as formulas."""
+    checked = set()
+    for slug, family in catalogue().items():
+        with contextlib.suppress(sa.errors.SupportMismatchError):
+            p, q = family().support_probabilities()
+            assert normal(family().variance() - q * (1 - q) / (p - q) ** 2) == 0
+            assert normal(family().variance(frequency=1) - p * (1 - p) / (p - q) ** 2) == 0
+            checked.add(slug)
+    assert {"krr", "oue", "rappor", "subset-selection", "hadamard-response", "local-hashing", "cms"} <= checked
 
 
 def test_one_bit_of_a_mean():

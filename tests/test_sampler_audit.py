@@ -44,6 +44,9 @@ def test_other_samplers():
     assert found.is_consistent
     assert found.claimed == float("inf")
     assert found.budget > 3
+    wide = sa.FiniteMechanism(np.eye(12) * 0.5 + 0.5 / 12, normalise=True)
+    assert len(sa.audit_sampler(wide.randomize, wide, reports=500).inputs) == 8
+    assert sa.audit_sampler(wide.randomize, wide, reports=500, inputs=["x11", "x0"]).inputs[0].name == "x11"
     noise = sa.DiscreteLaplace(B=3, eps0=2)
     assert sa.audit_sampler(noise.randomize, noise, reports=2000).is_consistent
 
@@ -80,6 +83,18 @@ def test_planted_bugs_are_found(client, mechanism, exceeds):
     assert found.to_dict()["inputs"][0]["name"] == "x0"
 
 
+def test_numbers_are_given_as_floats():
+    seen = []
+    mean = sa.OneBitMean(eps0=1)
+
+    def client(values, rng):
+        seen.append(values.dtype.kind)
+        return mean.randomize(values, rng)
+
+    assert sa.audit_sampler(client, mean, reports=200).is_consistent
+    assert set(seen) == {"f"}
+
+
 def test_messages_that_the_table_has_not():
     flip = sa.families.DBitFlip(k=3, d=2, eps0=1)
     found = sa.audit_sampler(lambda values, rng: np.ones((len(values), 3), dtype=int), flip, reports=100)
@@ -107,7 +122,7 @@ def test_the_p_value_is_a_bound():
     assert _p_value(60.0, 1) < 1e-20
 
 
-@pytest.mark.parametrize(("hits", "n"), [(0, 10), (1, 10), (7, 20), (20, 20), (3, 300)])
+@pytest.mark.parametrize(("hits", "n"), [(0, 10), (1, 10), (7, 20), (20, 20), (3, 100)])
 def test_limits_against_exact_tails(hits, n):
     level = Fraction(1, 1000)
     limit = _at_least(hits, n, arb(1) / 1000)

@@ -8,6 +8,7 @@ from functools import cached_property
 from math import inf
 from typing import Any
 
+import sympy as sp
 from flint import arb
 
 from symamp.accounting.composition import Composition
@@ -18,12 +19,14 @@ from symamp.certificates.evidence import counts_of_coordinates
 from symamp.certificates.rounds import Sums
 from symamp.certificates.text import exact_double, expression_text
 from symamp.decompositions.to_law import log_above, number
-from symamp.errors import Problem, SupportMismatchError
+from symamp.errors import Problem, SupportMismatchError, UndecidedOrderError
+from symamp.formulas.order import sign
 from symamp.laws.law import Level
-from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.reading import users
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
+from symamp.questions.bracket import Interval
 from symamp.questions.profile import Profile
 from symamp.randomizers.combined import Joint
 from symamp.randomizers.families.unary_encoding import _Unary as Unary
@@ -69,6 +72,7 @@ class SumsProof:
     counts: tuple[Range, Range]
     size: int
     eps: str
+    most: Dyadic
 
     @property
     def shown(self) -> str:
@@ -77,9 +81,12 @@ class SumsProof:
         return self.above.shown + held.format(self.eps, *self.held)
 
     def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
-        """Return the bracket and all that is needed to check it without a search, as JSON-ready data."""
+        """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
+
+        Its upper end is that of the two rounds, ``most``, where the local budget of the encoding is less.
+        """
         below = Sums(self.size, self.eps, BITS, counts_of_coordinates(self.held, self.counts))
-        return self.above.certificate(asked, least, most, rounds, below)
+        return self.above.certificate(asked, least, self.most, rounds, below if least.mantissa > 0 else None)
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,9 @@ class CoordinateSums:
             return self._seen(answer, lambda bit: bit.epsilon(delta, effort=effort))
         with at_precision(BITS):
             eps = found.epsilon(arb(given), min(answer.upper, 2.0 * log_above(self._bit.local_ratio())))
-        return self._with_lower(answer, found, Dyadic.of_float(eps), exact_double(eps))
+        budget = log_above(self.mechanism.local_ratio())
+        most = answer.most if budget == inf else min(answer.most, Dyadic.of_float(budget))
+        return self._between(answer, found, Dyadic.of_float(eps), most, exact_double(eps))
 
     @undisturbed()
     def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
@@ -151,7 +160,16 @@ class CoordinateSums:
         value = found.divergence(level)
         with at_precision(_KEPT):
             least = Dyadic.of((value.lower() * 1).lower())
-        return self._with_lower(answer, found, least, expression_text(answer.asked.given))
+        most = ZERO if self._is_beyond(answer.asked.given) else answer.most
+        return self._between(answer, found, least, most, expression_text(answer.asked.given))
+
+    def _is_beyond(self, eps: sp.Expr) -> bool:
+        """Return whether eps is proved to be at least the local budget of whole messages."""
+        ratio = self.mechanism.local_ratio()
+        try:
+            return ratio is not sp.oo and sign(eps - sp.log(ratio)) >= 0
+        except UndecidedOrderError:
+            return False
 
     def _sums(self, level: Level, log_delta: float) -> UnarySums | None:
         """Return the worst data sets that are found; None where there are none, or too many counts."""
@@ -169,11 +187,17 @@ class CoordinateSums:
             return answer
         return replace(answer, least=max(answer.least, alone(Profile(Question.of(self._bit, self.n, None))).least))
 
-    def _with_lower(self, answer: Answer, found: UnarySums, least: Dyadic, eps: str) -> Answer:
-        if not least.mantissa > 0 or not answer.least < least or not isinstance(answer.proof, RoundsProof):
-            return answer
-        proof = SumsProof(answer.proof, found.held, found.ranges, int(self.mechanism["D"]), eps)
-        return replace(answer, least=least, proof=proof)
+    def _between(self, answer: Answer, found: UnarySums, least: Dyadic, most: Dyadic, eps: str) -> Answer:
+        """Return the answer with these ends, of which that below is left at 0 where nothing is proved."""
+        assert isinstance(answer.question.subject, Rounds)
+        about = replace(answer.question.subject, text=f"{self.mechanism!r}, n = {self.n:,}, by coordinates")
+        question = replace(answer.question, subject=about)
+        if not isinstance(answer.proof, RoundsProof):  # beyond all losses
+            return replace(answer, question=question)
+        least = max(least, ZERO)
+        proof = SumsProof(answer.proof, found.held, found.ranges, int(self.mechanism["D"]), eps, answer.most)
+        own = Interval(least.below, most.above)
+        return replace(answer, question=question, least=least, most=most, bound=own, proof=proof)
 
 
 def coordinate_sums(mechanism: Any, n: object) -> CoordinateSums:

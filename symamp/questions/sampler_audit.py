@@ -20,7 +20,7 @@ from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism, protocol_of
 from symamp.randomizers.protocols import Protocol, double, generator
 
-_FEWEST, _MOST = 100, 10**8
+_FEWEST, _MOST, _INPUTS = 100, 10**7, 8
 _BITS = 128
 _SHRINK = 1e-9
 """How far a limit from doubles is moved outward at first, relatively; four times as far each time it fails."""
@@ -109,8 +109,9 @@ def audit_sampler(
     """Compare ``sampler(values, rng)`` with the table of a mechanism, by so many reports on each of some inputs.
 
     Values and reports are arrays as in ``mechanism.randomize``; the mechanism has to be small enough for its
-    ``table()``. ``inputs`` are some of the table's, those that the family shows if left out. Reports in different rows
-    have to be independent: that is what is *not* tested, and neither are time, or the quality of random bits.
+    ``table()``. ``inputs`` are labels of the table: those of two or three inputs that the family shows, of a table any;
+    left out, these, or the first eight. Reports in different rows have to be independent: that is what is *not* tested,
+    and neither are time, or the quality of random bits.
 
     Guarantee
     ---------
@@ -143,11 +144,12 @@ def audit_sampler(
         raise ArgumentError("reports", reports, f"an integer from {_FEWEST} to {_MOST}")
     protocol, table = protocol_of(mechanism), _table(mechanism)
     known = {x: value for x, value in protocol.shown().items() if x in table.inputs}
-    names = list(known) if inputs is None else [known_label("inputs", x, tuple(known)) for x in inputs]
+    names = list(known)[:_INPUTS] if inputs is None else [known_label("inputs", x, tuple(known)) for x in inputs]
     if len(set(names)) < 2:
         raise ArgumentError("inputs", Problem("two different inputs are needed"), f"some of {', '.join(known)}")
     random, level = generator(rng), double(chance)
-    found = {x: _counted(sampler, protocol, np.array([known[x]] * int(count)), random) for x in names}
+    kind = None if protocol.values.integers else float
+    found = {x: _counted(sampler, protocol, np.array([known[x]] * int(count), dtype=kind), random) for x in names}
     audits = []
     for x in found:
         row = {y: double(p) for y, p in zip(table.messages, table.rows[table.inputs.index(x)], strict=True)}

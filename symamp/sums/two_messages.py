@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -70,9 +71,10 @@ _LARGEST_TILT, _LARGE_TILT, _LARGEST_DOUBLE = 300.0, 30.0, 1e300
 _PIECES, _FEW_PIECES, _WIDE = 16, 12, 1e-3
 """Into so many pieces the thresholds within 1 of the tilted mean are cut: time against the width of one box. Fewer are
 enough where boxes may be wider than the last number."""
-BOX_GAP, _SHARE_OF_GAP, _MOST_BOXES = 5e-5, 0.5, 1000
+BOX_GAP, _SHARE_OF_GAP, _MOST_BOXES, _FEW_BOXES = 5e-5, 0.5, 1000, 64
 """Relative accuracy in delta of the boxes: what a box may lie above the largest divergence found, and more, up to a
-share of the gap, where a wide one is asked for; and how many there are before wider ones are taken."""
+share of the gap, where a wide one is asked for; and how many there are before wider ones are taken, fewer where they
+may be wide."""
 _NEIGHBOURS, _GRID, _MOST_LISTED = 8, 16, 64
 """Compositions tried for the largest divergence: so many beside either end and beside the best, a grid of so many
 steps, and all of them where there are few."""
@@ -530,10 +532,10 @@ class _Cover:
         self._goal = arb(self._log_goal).exp()
         self.boxes: list[Box] = []
         self.upper = arb(0)
-        todo = [(0, n - 1)]
+        todo, most = deque([(0, n - 1)]), _FEW_BOXES if width > _WIDE else _MOST_BOXES
         while todo:
-            first, last = todo.pop()
-            if not self._settled(first, last, len(self.boxes) + len(todo) >= _MOST_BOXES):
+            first, last = todo.popleft()  # wide ones first: where there are too many, none stays much wider than others
+            if not self._settled(first, last, len(self.boxes) + len(todo) >= most):
                 middle = (first + last) // 2
                 todo += [(first, middle), (middle + 1, last)]
 
