@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from random import Random
 
 import pytest
 from command import run
@@ -165,6 +166,40 @@ def test_forged_certificates_are_refused():
     assert refused(rounds | {"settings": [rounds["settings"][0] | {"coordinates": 3, "count": 1}]})
 
 
+def random_claim(rng):
+    """A certificate of a lower end alone, near the truth for its data sets, with whatever counts; if it is true."""
+    q = F(rng.randint(1, 8), 20)
+    p, size, n = q + F(rng.randint(1, 10), 20), rng.choice((2, 3)), rng.randint(1, 4)
+    a = rng.randint(0, n - 1)
+    held = [a, n - 1 - a if size == 2 or rng.random() < 0.3 else rng.randint(0, n - 1 - a)]
+    counts = [[0, n] if rng.random() < 0.7 else sorted(rng.choices(range(n + 1), k=2)) for _ in range(2)]
+    eps, truth_at = "1/5", (F("1.2214"), F("1.2215"))  # e^(1/5) is between
+    chances = coordinates.unary(size, p, q)
+    data_sets = [(x, *(0,) * held[0], *(1,) * held[1], *(2,) * (n - 1 - sum(held))) for x in (0, 1)]
+    most, least = (coordinates.divergence(chances, *data_sets, e) for e in truth_at)
+    claimed = most * rng.choice((F(1, 2), F(99, 100), F(9999, 10000), F(1001, 1000), F(3, 2)))
+    rows = [[str(1 - x), str(x)] for x in (p, q)]
+    mechanism = {"kind": "table", "inputs": ["1", "0"], "compared": None, "rows": rows, "rounded": None}
+    setting = {"name": "", "count": 1, "rate": "1", "shuffled": "messages", "kept": "1", "coordinates": size}
+    setting["groups"] = [{"users": n, "victim": True, "mechanism": mechanism}]
+    evidence = {"kind": "sums of coordinates", "held": held, "counts": counts}
+    data = {"format": "symamp-certificate", "version": 5, "settings": [setting], "above": None, "supposed": []}
+    data["claim"] = {"quantity": "delta", "eps": eps, "lower": str(claimed), "upper": "1"}
+    data["below"] = {"eps": eps, "precision": 128, "evidence": [evidence]}
+    return data, claimed <= most, counts == [[0, n]] * 2 and claimed < least
+
+
+def test_no_false_claim_about_sums_is_accepted():
+    rng, accepted = Random("sums of coordinates"), 0
+    for _ in range(100):
+        data, is_true, is_proved = random_claim(rng)
+        status = verify(json.dumps(data)).status
+        assert status != "valid" or is_true
+        accepted += status == "valid"
+        assert status == "valid" or not is_proved
+    assert accepted > 20
+
+
 def test_the_view_on_all_doors(monkeypatch, capsys):
     mechanism = sa.UnaryEncoding.oue(D=4, eps0=1)
     seen = sa.profile(mechanism, n=3, view="coordinates")
@@ -181,6 +216,15 @@ def test_no_end_is_above_the_local_budget():
         found = sa.epsilon(sa.UnaryEncoding.oue(D=4, eps0=1), n=n, delta="1e-12", view="coordinates", gap=0.1)
         assert 0.9 < found.lower < found.upper == pytest.approx(1)  # two bits alone could lose 1.24
     assert sa.delta(sa.UnaryEncoding.oue(D=4, eps0=1), n=3, eps=1, view="coordinates", gap=0.1).upper == 0
+
+
+@pytest.mark.parametrize("odd", [None, 1.5, b"coordinates", ["coordinates"], 0, "2"])
+def test_words_of_other_kinds_are_refused(odd):
+    oue = sa.UnaryEncoding.oue(D=3, eps0=1)
+    with pytest.raises(SymampError):
+        sa.epsilon(oue, n=3, delta="1/10", view=odd)
+    with pytest.raises(SymampError):
+        sa.profile(oue, n=3, view="coordinates").rounds(odd)
 
 
 def test_bits_that_hardly_differ():

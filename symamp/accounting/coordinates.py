@@ -12,6 +12,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.accounting.composition import Composition
+from symamp.accounting.pairs import round_count
 from symamp.accounting.round import ShuffledRound
 from symamp.accounting.rounds_proof import RoundsProof
 from symamp.bounds.reduction import Reduction
@@ -77,8 +78,8 @@ class SumsProof:
     @property
     def shown(self) -> str:
         """The evaluations behind both ends, in one line."""
-        held = "; below: at {} of the other users {} hold the victim's first input and {} the second, all counts"
-        return self.above.shown + held.format(self.eps, *self.held)
+        held = "; below: at {}, {} of the other users hold the victim's first input and {} the second, all counts"
+        return self.above.shown.removesuffix("; below: none") + held.format(self.eps, *self.held)
 
     def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
         """Return the bracket and all that is needed to check it without a search, as JSON-ready data.
@@ -119,9 +120,10 @@ class CoordinateSums:
         p, q = self.mechanism.probabilities()
         return FiniteMechanism([[1 - p, p], [1 - q, q]], name=f"a bit of {self.mechanism!r}")
 
-    def rounds(self, count: int) -> Composition:
+    def rounds(self, count: object) -> Composition:
         """Return ``count`` such rounds, adaptively composed; of unary encodings only the upper end is known."""
-        return Composition.of((found, count * times) for found, times in self.parts)
+        many = round_count(count)
+        return Composition.of((found, many * times) for found, times in self.parts)
 
     @undisturbed()
     def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:

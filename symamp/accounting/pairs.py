@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, floor, fsum, inf, log, sqrt
+from numbers import Integral
 from typing import Any, Self
 
 import sympy as sp
@@ -193,6 +194,13 @@ class RoundPairs:
 
     def __str__(self) -> str:
         return " + ".join(f"{count:,} x ({found.text})" for found, count in self.rounds)
+
+
+def round_count(count: object) -> int:
+    """Return how many rounds there are, as an int."""
+    if isinstance(count, bool) or not isinstance(count, Integral) or not 1 <= int(count) <= LARGEST_ROUNDS:
+        raise ArgumentError("rounds", count, f"an integer from 1 to {LARGEST_ROUNDS}")
+    return int(count)
 
 
 def composition_gap(gap: object) -> float | None:

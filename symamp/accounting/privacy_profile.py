@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
 from typing import Any, overload
 
 from symamp.accounting.composition import Composition
@@ -21,7 +20,7 @@ from symamp.accounting.exports import (
     profile_callable,
     to_document,
 )
-from symamp.accounting.pairs import LARGEST_ROUNDS
+from symamp.accounting.pairs import round_count
 from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.round import Round, SampledRound, ShuffledRound
 from symamp.accounting.tradeoff import TradeOff
@@ -259,7 +258,7 @@ def profile(
     >>> sa.profile(sa.RandomizedResponse(k=2, eps0=1), n=1000)
     Profile(RandomizedResponse(k=2, eps0=1), n=1000)
     """
-    if view == MESSAGES:
+    if _is(view, MESSAGES):
         return Profile(Question.of(mechanism, n, method, neighbours, participation))
     return _summed(mechanism, n, method, neighbours, None, participation, None, view)
 
@@ -307,13 +306,6 @@ def pld_accountant(interval: float = 1e-4, *, delta: float = 1e-10) -> Any:
     True
     """
     return event_classes()[1](interval, delta)
-
-
-def round_count(count: object) -> int:
-    """Return how many rounds there are, as an int."""
-    if isinstance(count, bool) or not isinstance(count, Integral) or not 1 <= int(count) <= LARGEST_ROUNDS:
-        raise ArgumentError("rounds", count, f"an integer from 1 to {LARGEST_ROUNDS}")
-    return int(count)
 
 
 # ----------------------------------------- The questions people ask: the central epsilon, or delta, of n shuffled users
@@ -369,7 +361,7 @@ def delta(
     >>> sa.delta(sa.RandomizedResponse(k=2, eps0=1), n=1000, eps=0.1, method="blanket").upper
     8.2011...e-05
     """
-    if view != MESSAGES:
+    if not _is(view, MESSAGES):
         return _summed(mechanism, n, method, neighbours, victim, participation, digits, view).delta(
             eps, gap=gap, effort=effort
         )
@@ -406,12 +398,17 @@ def epsilon(
     >>> sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**4, delta=1e-6).upper
     0.0232533...
     """
-    if view != MESSAGES:
+    if not _is(view, MESSAGES):
         return _summed(mechanism, n, method, neighbours, victim, participation, digits, view).epsilon(
             delta, gap=gap, effort=effort
         )
     found = _shuffled(mechanism, n, method, neighbours, victim, participation)
     return found.epsilon(delta, gap=_GAP if gap is None else gap, digits=digits, effort=effort)
+
+
+def _is(word: object, known: str) -> bool:
+    """Return whether an argument, which may be anything, is this word."""
+    return isinstance(word, str) and word == known
 
 
 def _summed(
@@ -425,9 +422,9 @@ def _summed(
     view: str,
 ) -> CoordinateSums:
     """Return the view by coordinates; raise ArgumentError for arguments that are about whole messages."""
-    if view != COORDINATES:
+    if not _is(view, COORDINATES):
         raise ArgumentError("view", view, f"one of {', '.join(map(repr, VIEWS))}")
-    if (method, neighbours, victim, participation, digits) != (None, ALL, None, None, None):
+    if not _is(neighbours, ALL) or any(x is not None for x in (method, victim, participation, digits)):
         told = Problem("method, neighbours, victim, participation and digits are about whole messages")
         raise ArgumentError("view", told, "leave them out, or take view='messages', which holds for sums, too")
     return coordinate_sums(mechanism, n)

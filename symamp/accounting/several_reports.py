@@ -13,7 +13,7 @@ import sympy as sp
 from flint import arb
 
 from symamp.accounting.composition import Composition
-from symamp.accounting.pairs import LARGEST_ROUNDS
+from symamp.accounting.pairs import LARGEST_ROUNDS, round_count
 from symamp.accounting.round import ShuffledRound
 from symamp.accounting.rounds_proof import RoundsProof
 from symamp.bounds.reduction import Reduction
@@ -86,7 +86,7 @@ class SeveralReports:
         how = f"kept=True{further}" if self.kept else f"seen={self.seen!r}"
         return f"several_reports({self.mechanism!r}, n={self.n}, reports={self.reports}, {how})"
 
-    def rounds(self, count: int) -> Composition:
+    def rounds(self, count: object) -> Composition:
         """Return ``count`` times as many rounds, adaptively composed: above all that is shuffled, and of what is not.
 
         Raises ArgumentError for reports that are kept: rounds suppose fresh randomness.
@@ -94,7 +94,8 @@ class SeveralReports:
         if self.kept:
             told = Problem("rounds suppose fresh randomness, and reports that are kept have none")
             raise ArgumentError("kept", told, "count all days in reports=..., which tell no more than one day")
-        return Composition.of([(ShuffledRound(Question.of(self.mechanism, self.n, None)), count * self.reports)])
+        once = ShuffledRound(Question.of(self.mechanism, self.n, None))
+        return Composition.of([(once, round_count(count) * self.reports)])
 
     @undisturbed()
     def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:
@@ -275,7 +276,7 @@ def several_reports(
     if not 1 <= times <= LARGEST_ROUNDS:
         wanted = f"one number for all users, from 1 to {LARGEST_ROUNDS}: how many there are must not depend on values"
         raise ArgumentError("reports", reports, wanted)
-    if seen not in SEEN:
+    if not isinstance(seen, str) or seen not in SEEN:
         raise ArgumentError("seen", seen, f"one of {', '.join(map(repr, SEEN))}")
     if not isinstance(kept, bool):
         raise ArgumentError("kept", kept, "True or False")

@@ -14,8 +14,8 @@ from flint import fmpq
 
 from symamp.accounting.composition import Composition
 from symamp.accounting.losses import gaussian_log_delta
-from symamp.accounting.pairs import LARGEST_ROUNDS
-from symamp.accounting.privacy_profile import Profile, round_count
+from symamp.accounting.pairs import LARGEST_ROUNDS, round_count
+from symamp.accounting.privacy_profile import Profile
 from symamp.bounds.search import LOOSE, CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.data_sets.search import DataSetSearch

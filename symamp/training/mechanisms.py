@@ -12,7 +12,7 @@ from flint import arb
 
 from symamp.accounting.composition import Composition
 from symamp.accounting.exports import directed_loss_distribution
-from symamp.accounting.privacy_profile import round_count
+from symamp.accounting.pairs import round_count
 from symamp.accounting.renyi import RenyiCurve
 from symamp.accounting.round import Round
 from symamp.accounting.tradeoff import TradeOff
