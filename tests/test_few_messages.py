@@ -6,13 +6,24 @@ from fractions import Fraction
 from itertools import combinations
 from random import Random
 
+import numpy as np
 import pytest
 from flint import arb, fmpq
 
 import symamp as sa
 from symamp.laws.law import BallGparv
 from symamp.numbers.surroundings import at_precision
-from symamp.sums.few_messages import Box, Compositions, Kind, are_comonotone, halves
+from symamp.sums.few_messages import (
+    Box,
+    Compositions,
+    Intervals,
+    Kind,
+    are_comonotone,
+    exps_above,
+    halves,
+    points_of,
+    sums_above,
+)
 from symamp.verifier import verify
 from tests.oracle import few_messages as oracle
 from tests.oracle.envelope import ONE, Law, divergence_of_signed, labels_bound, own_law
@@ -183,6 +194,33 @@ def test_points_that_are_put_together(users):
 
 
 # ------------------------------------------------------------------------------------------------------ What it says
+
+
+@pytest.mark.parametrize(("n", "rare"), [(50, "1/7"), (10**5, "3/100000"), (10**9, "1/200000000")])
+def test_weights_are_no_less_than_binomial_probabilities(n, rare):
+    """However many users there are, and hardly more: nothing that is rounded is multiplied by their number."""
+    share = float(F(rare))
+    users, tilt = Intervals(np.array([-0.5, 3.0]), np.array([-0.5, 3.0]), np.array([1.0 - share, share])), 0.4
+    points = points_of(users, n, tilt, 1e-9, 1e-6)
+    with at_precision(192):
+        for p, m, weight in zip(points.sums[1], points.sums[2], points.weights, strict=True):
+            k = round(p / 3.0)
+            choices = (arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()).exp()
+            exact = choices * arb(share) ** k * (1 - arb(share)) ** (n - k)
+            found = arb(weight) * (arb(points.log_unit) - arb(tilt) * (arb(3) * k - arb(n - k) / 2)).exp()
+            assert abs(m - (n - k) / 2) < 1e-3
+            assert exact <= found <= exact * (1 + arb("1e-6"))
+
+
+def test_exponentials_and_sums_are_raised():
+    x = np.random.default_rng(5).uniform(-299.0, 50.0, 400)
+    with at_precision(128):
+        for value, found in zip(x.tolist(), exps_above(x).tolist(), strict=True):
+            assert arb(value).exp() <= found <= arb(value).exp() * (1 + arb("1e-10"))
+        for one, other, found in zip(x.tolist(), x[::-1].tolist(), sums_above(x / 3.0, x[::-1]).tolist(), strict=True):
+            assert arb(one) / 3 + arb(other) <= found
+    assert exps_above(np.array([-1e9]))[0] > 0.0
+    assert exps_above(np.array([1e9]))[0] == float("inf")
 
 
 def test_rare_messages_of_rappor():

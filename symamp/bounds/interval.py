@@ -45,7 +45,7 @@ _OF_CELL, _OF_REMAINDER = 0.4, 0.04
 """Shares of the room: of a cell of either side, and of the remainder of either side in units of delta."""
 _OF_SLACK = 0.8
 """What cells may take, in log delta, of the distance of their pairs from the worst one; moments cost some of it."""
-_MOST_LOWERED = 0.4
+_MOST_LOWERED = 0.03
 """Cells lower eps by at most this part of it, on either side."""
 _CUTS, _WORTH = 8, 0.1
 """How often cells are cut in two, and which part of the room a cell has to cost."""

@@ -50,7 +50,7 @@ _MOST_PLACES = 24
 """Places of other users up to 1/2."""
 _SEARCHED = np.geomspace(1e-3, 30.0, 120)
 """Tilts of remainders, in units of a rough guess."""
-_MOST_HEIGHT, _ROUNDS, _MORE = 2.5, 8, 1.001
+_MOST_HEIGHT, _ROUNDS, _MORE = 2.5, 16, 1.001
 """s X of a remainder is less than 3; rounds until its kappa is nearly found, and what then may be missing."""
 
 
@@ -272,10 +272,11 @@ class Remainder(NamedTuple):
             needed = np.maximum(-log_rest - 1.0 - np.log(n * s), 0.0) / (n * s) + self.lost
             found = np.zeros(len(s))
             for _ in range(_ROUNDS):  # from below, as all grows with kappa
-                t = self.eta + found * _MORE
+                before, t = found, self.eta + found * _MORE
                 height = s * self.height(t)
                 bernstein = 0.5 * s * self.square(t) / (1.0 - np.minimum(height, _MOST_HEIGHT) / 3.0)
                 found = np.where(height <= _MOST_HEIGHT, needed + bernstein, inf)
+            found = np.where(found <= before * _MORE, before, inf)
         k = int(found.argmin())
         return min(float(found[k]) * _MORE, self.whole), float(s[k])
 

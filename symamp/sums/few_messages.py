@@ -12,13 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
 from heapq import heappop, heappush
-from math import exp, inf, log, log1p
+from math import exp, inf, log, log1p, nextafter
 from typing import Any
 
 import numpy as np
 from flint import arb
 
 from symamp.laws.law import BallGparv, Floats, Law, Level, ball_gparv, total
+from symamp.numbers.disks import LARGEST, UNIT, exponentials, logarithms_above
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.limits import POINT, QUESTION
 from symamp.numbers.surroundings import at_precision
@@ -44,8 +45,9 @@ _WIDEST, _ALWAYS = 0.004, 16
 """A box is evaluated only where of no more than this part of all users, or so many, the kind is not known."""
 _TILTS = np.geomspace(1e-4, 60.0, 48)
 """Tilts of Chernoff's bound, in units of the inverse of the largest value."""
-_SLACK, _SMALLEST = 1e-8, 1e-290
-"""What all roundings of one evaluation in doubles come to, relatively: far more than they can."""
+_SLACK, _SMALLEST, _LEAST_SHARE = 1e-8, 1e-125, 1e-290
+"""What the roundings of sums and products of one evaluation in doubles come to, relatively, at most; a weight that is
+raised to."""
 _OUTWARD = 1e-13
 """By so much values are moved outward, relatively: more than the differences of their inverses are rounded by."""
 _MOST_COUNT = 5000
@@ -77,6 +79,14 @@ class Kind:
     gained: tuple[tuple[float, float], ...]
     lost: tuple[tuple[float, float], ...]
     gain: float
+
+    def log_gained(self, tilt: float) -> float:
+        """Return at least log E[v_+ e^(tilt v)]/weight of every such law."""
+        return _log_total([(size, x) for x, size in self.gained], tilt)
+
+    def log_lost(self, tilt: float) -> float:
+        """Return at least log E[e^(-tilt v_-); v < 0] of every such law."""
+        return _log_total([(float_above(arb(size) / arb(x)), -x) for x, size in self.lost], tilt)
 
     @staticmethod
     def of(laws: Sequence[BallGparv], weight: float = 1.0) -> Kind:
@@ -152,14 +162,44 @@ class Intervals:
         return np.array([np.maximum(self.low, 0.0), np.maximum(self.high, 0.0), np.maximum(-self.high, 0.0)])
 
     def log_moment(self, tilt: float) -> float:
-        """Return log E e^(tilt high)."""
-        return _log_moment(self.high, self.masses, tilt)
+        """Return at least log E e^(tilt high), and hardly more."""
+        return _log_total(zip(self.masses.tolist(), self.high.tolist(), strict=True), tilt)
 
 
-def _log_moment(values: Floats, masses: Floats, tilt: float) -> float:
-    x = tilt * values
-    top = float(x.max())
-    return top + log(float(masses @ np.exp(x - top)))
+# ------------------- Exponentials and logarithms that are proved: all else in doubles is sums, products and quotients
+
+
+def _log_total(steps: Iterable[tuple[float, float]], tilt: float) -> float:
+    """Return at least the logarithm of the sum of mass e^(tilt value), and hardly more."""
+    with at_precision(_BITS):
+        return float_above(total([arb(m) * (arb(tilt) * arb(v)).exp() for m, v in steps]).log())
+
+
+def exp_above(x: float) -> float:
+    """Return at least e^x, and hardly more."""
+    with at_precision(_BITS):
+        return float_above(arb(x).exp())
+
+
+def log_above(x: float) -> float:
+    """Return at least log x, and hardly more."""
+    with at_precision(_BITS):
+        return float_above(arb(x).log())
+
+
+def exps_above(x: Floats) -> Floats:
+    """Return at least e^x, and hardly more but below e^-300; inf above e^300.
+
+    >>> bool(0.0 < exps_above(np.array([-1.0]))[0] / np.exp(-1.0) - 1.0 < 1e-10)
+    True
+    """
+    found = exponentials(np.maximum(x, -LARGEST)) * (1.0 + UNIT * (8.0 + 32.0 * LARGEST))
+    return np.asarray(np.where(np.isnan(found), inf, found))
+
+
+def sums_above(*terms: Floats | float) -> Floats:
+    """Return at least the sums of a dozen products of two doubles, element by element, and hardly more."""
+    return np.asarray(sum(terms) + 16.0 * UNIT * sum(np.abs(x) for x in terms))
 
 
 # ----------------------------------------------------- The sums of some users: points (p low, p high, m), with weights
@@ -216,8 +256,8 @@ def squashed(
         ]
     )
     sizes = np.diff(np.append(starts, len(order)))
-    shift = np.repeat(moved[1] - moved[2], sizes) - (ordered[1] - ordered[2])
-    grown = np.add.reduceat(weights[order] * np.exp(tilt * shift), starts)
+    shift = sums_above(*np.repeat(moved[1:] * [[tilt], [-tilt]], sizes, axis=1), -tilt * ordered[1], tilt * ordered[2])
+    grown = np.add.reduceat(weights[order] * exps_above(shift), starts)
     return moved, grown, left, None if counts is None else counts[order][starts]
 
 
@@ -233,53 +273,67 @@ def points_of(users: Intervals, n: int, tilt: float, grid: float, lost: float) -
     if n == 0:
         return NOBODY
     log_unit = users.log_moment(tilt)
-    shares = users.masses * np.exp(tilt * users.high - log_unit)
-    common = int(shares.argmax())
-    rare = [k for k in np.argsort(shares).tolist() if k != common]
+    with at_precision(_BITS):
+        atoms = zip(users.masses.tolist(), users.high.tolist(), strict=True)
+        shares = [arb(m) * (arb(tilt) * arb(x) - arb(log_unit)).exp() for m, x in atoms]
+    rare = sorted(range(len(shares)), key=lambda i: float(shares[i]))
+    common = rare.pop()
     parts, allowed, left = users.parts, 0.5 * lost / max(len(rare), 1), 0.0
     counts, sums, logs = np.zeros(1, dtype=np.int64), np.zeros((3, 1)), np.zeros(1)
-    rest, growth = float(shares.sum()), 1.0
-    for k in rare:
-        share = max(float(shares[k]), _SMALLEST)
-        first, last, missed = _range(n, min(share, 1.0), allowed)
+    growth, choices = 1.0, _log_choices(n)
+    for i, k in enumerate(rare):
+        first, last, missed = _range(n, shares[k], allowed)
         if last > _MOST_COUNT or len(counts) * (last - first + 1) > _MOST_POINTS:
             raise TooManyPointsError
         left += missed * growth
-        growth *= exp(2.0 * tilt * grid)
-        rest = rest - share
+        growth *= exp_above(2.0 * tilt * grid)
         j = np.arange(first, last + 1)
-        steps = j * log(share) - _log_factorials(_MOST_COUNT)[j]
+        steps = sums_above(_multiples(shares[k], 0, -j), -_log_factorials()[j] * (1.0 - 4.0 * UNIT))
         counts = (counts[:, None] + j).ravel()
-        logs = (logs[:, None] + steps).ravel()
+        logs = sums_above(logs[:, None], steps).ravel()
         sums = (sums[:, :, None] + parts[:, k, None, None] * j).reshape(3, -1)
         fits = counts <= min(n, _MOST_COUNT)
         counts, sums, logs = counts[fits], sums[:, fits], logs[fits]
-        others = _log_choices(n)[counts] + (n - counts) * log(rest)
-        sums, weights, missed, counts = squashed(sums, np.exp(logs + others), tilt, grid, allowed, counts)
+        with at_precision(_BITS):
+            rest = total([shares[later] for later in (*rare[i + 1 :], common)])
+        others = sums_above(choices[counts], _multiples(rest, n, counts))
+        weights = exps_above(sums_above(logs, others))
+        sums, weights, missed, counts = squashed(sums, weights, tilt, grid, allowed, counts)
         left += missed
-        logs = np.log(weights) - (_log_choices(n)[counts] + (n - counts) * log(rest))
-    weights = np.exp(logs + _log_choices(n)[counts] + (n - counts) * log(float(shares[common])))
+        others = sums_above(choices[counts], _multiples(rest, n, counts))
+        logs = sums_above(logarithms_above(np.maximum(weights, _SMALLEST)), -others)
+    weights = exps_above(sums_above(logs, choices[counts], _multiples(shares[common], n, counts)))
     sums = sums + parts[:, common, None] * (n - counts)
     sums, weights, missed, _ = squashed(sums, weights, tilt, grid, allowed)
-    return Points(sums, weights, left + missed, n * log_unit)
+    with at_precision(_BITS):
+        return Points(sums, weights, left + missed, float_above(n * arb(log_unit)))
 
 
-@lru_cache(maxsize=4)
-def _log_factorials(most: int) -> Floats:
-    """Return log k!, k = 0..most."""
-    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, most + 1.0)))])
+def _multiples(share: arb, n: int, counts: Any) -> Floats:
+    """Return at least (n - count) log share."""
+    with at_precision(_BITS):
+        one = share.log()
+        return sums_above(float_above(n * one), counts * np.where(counts > 0, float_above(-one), -float_above(one)))
+
+
+@lru_cache(maxsize=1)
+def _log_factorials() -> Floats:
+    """Return log k!, k = 0, 1, ..., within one rounding."""
+    with at_precision(_BITS):
+        return np.array([float(arb(k + 1).lgamma()) for k in range(_MOST_COUNT + 1)])
 
 
 @lru_cache(maxsize=256)
 def _log_choices(n: int) -> Floats:
-    """Return log n!/(n - k)! for k = 0, 1, ...: the sum of small numbers is that of all but k log n."""
+    """Return at least log n!/(n - k)! for k = 0, 1, ...: sums of k log n and of log(1 - j/n), j < k."""
     k = np.arange(min(n, _MOST_COUNT) + 1.0)
-    return np.concatenate([[0.0], np.cumsum(np.log1p(-k[:-1] / n))]) + k * log(n)
+    found = np.concatenate([[0.0], np.cumsum(logarithms_above((1.0 - k[:-1] / n) * (1.0 + 4.0 * UNIT)))])
+    return sums_above(found, np.cumsum(np.abs(found)) * UNIT, k * log_above(n))
 
 
-def _range(n: int, share: float, lost: float) -> tuple[int, int, float]:
+def _range(n: int, chance: arb, lost: float) -> tuple[int, int, float]:
     """Return counts of n users with this share each outside of which the chance is at most the third number."""
-    needed, ends, missed = -log(0.5 * lost) / n, list[int](), 0.0
+    needed, ends, missed, share = -log(0.5 * lost) / n, list[int](), 0.0, max(float(chance), _LEAST_SHARE)
     for side in (-1, 1):
         inside = outside = round(n * share)
         step = 1
@@ -294,13 +348,17 @@ def _range(n: int, share: float, lost: float) -> tuple[int, int, float]:
                 outside = middle
         ends.append(outside)
         if 0 <= outside + side <= n:
-            missed += _tail(n, outside + side, share)
+            missed += _tail(n, outside + side, chance)
     return ends[0], ends[1], missed
 
 
-def _tail(n: int, count: int, share: float) -> float:
+def _tail(n: int, count: int, share: arb) -> float:
     """Return Chernoff's bound on so many, or more extreme counts, of n users."""
-    return exp(-n * _divergence(count / n, share) * (1.0 - _SLACK)) * (1.0 + _SLACK)
+    with at_precision(_BITS):
+        x = arb(count) / n
+        parts = [y * (y / s).log() for y, s in ((x, share), (1 - x, 1 - share)) if y > 0]
+        found = (-n * total(parts)).exp() if (x > share if count > n * share else x < share) else arb(1)
+        return min(float_above(found), 1.0) if found.is_finite() else 1.0
 
 
 def _divergence(x: float, share: float) -> float:
@@ -322,7 +380,12 @@ def both(one: Points, other: Points, tilt: float, grid: float, lost: float) -> P
     left += missed
     # What one of them left out comes with all that the other has, the weight of which may be a little above 1.
     whole = 1.0 + float(one.weights.sum()) + float(other.weights.sum())
-    return Points(sums, weights, left + whole * (one.lost + other.lost), one.log_unit + other.log_unit)
+    return Points(sums, weights, left + whole * (one.lost + other.lost), _plus(one.log_unit, other.log_unit))
+
+
+def _plus(x: float, y: float) -> float:
+    """Return at least the sum."""
+    return nextafter(x + y, inf)
 
 
 # -------------------------------------------------------------------------------------------- All compositions at once
@@ -372,8 +435,8 @@ class Compositions:
         self._largest = max(x for k in kinds for x, _ in k.gained)
         tilts = self._tilts = _TILTS / self._largest
         own = [self._users[i,] for i in range(len(kinds))]
-        self._moments = np.array([[u.log_moment(t) for t in tilts] for u in own])  # a row for each kind
-        self._fronts = np.array([log(max(_tilted_gain(k, t) for k in kinds)) for t in tilts])
+        self._moments = np.array([[u.log_moment(t) for t in tilts.tolist()] for u in own])  # a row for each kind
+        self._fronts = np.array([max(k.log_gained(t) for k in kinds) for t in tilts.tolist()])
         best = int((others * self._moments.max(axis=0) + self._fronts).argmin())
         self.tilt = float(tilts[best])
         self.log_peak = float(others * self._moments[:, best].max() + self._fronts[best])
@@ -398,16 +461,17 @@ class Compositions:
 
     def chernoff_box(self, least: Counts, most: Counts) -> tuple[float, Box]:
         """Return the same with the box that says at which tilt it is."""
-        logs = self._fronts + sum((c * row for c, row in zip(least, self._moments, strict=True)), np.zeros(1))
-        left = np.full(len(logs), float(self.others - sum(least)))
+        terms = [self._fronts, *(c * row for c, row in zip(least, self._moments, strict=True))]
+        left = np.full(len(self._tilts), float(self.others - sum(least)))
         rows = np.argsort(-self._moments, axis=0)
         room = np.array([b - a for a, b in zip(least, most, strict=True)], dtype=float)
         for row in rows:
             taken = np.minimum(left, room[row])
-            logs = logs + taken * np.take_along_axis(self._moments, row[None], axis=0)[0]
+            terms.append(taken * np.take_along_axis(self._moments, row[None], axis=0)[0])
             left = left - taken
+        logs = sums_above(*terms)
         found = int(logs.argmin())
-        return float(logs[found]) + _SLACK, Box(least, most, None, float(self._tilts[found]))
+        return float(logs[found]), Box(least, most, None, float(self._tilts[found]))
 
     # Counts of values
 
@@ -454,9 +518,10 @@ class Compositions:
         free = tuple(k for k, (a, b) in enumerate(zip(least, most, strict=True)) if b > a) if uncertain else ()
         points = self._rest(least, free, uncertain, grid)
         _, high, m, weights = _seen(points, self.tilt, 0.0)
+        unit = exp_above(points.log_unit)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.where(m > 0.0, np.maximum(1.0 - m / high, 0.0), 1.0)
-        found = self.gain * (float(weights @ shares) + points.lost * exp(points.log_unit))
+        found = self.gain * unit * (float(weights @ shares) + points.lost)
         fronts: dict[int, float] = {}
         for k, (a, b) in enumerate(zip(least, most, strict=True)):
             if b == 0 or not found <= goal:
@@ -477,9 +542,8 @@ class Compositions:
             inverse = 1.0 / np.maximum(low, m + x)
             for v, gained in kind.gained:
                 found += (gained * lost) * np.maximum(inverse - 1.0 / (high + v), 0.0)
-        left = sum(g * exp(self.tilt * v) for v, g in kind.gained)
-        left *= sum(size / x * exp(-self.tilt * x) for x, size in kind.lost)
-        return float(weights @ found) + left * points.lost * exp(points.log_unit)
+        left = exp_above(_plus(kind.log_gained(self.tilt), kind.log_lost(self.tilt)))
+        return exp_above(points.log_unit) * (float(weights @ found) + left * points.lost)
 
     # The worst composition that is found, and boxes around all of them
 
@@ -544,7 +608,7 @@ class Compositions:
                         part = Box(least, most, grid)
                         value = self.value(part, inf if least == most else goal)
                         if 0.0 < value < inf:
-                            found.append((log(value), part))
+                            found.append((log_above(value), part))
                         if value <= goal:
                             break
                     if least == most and found[-1][1].grid is not None:
@@ -556,21 +620,17 @@ class Compositions:
                     count += 1
                     heappush(todo, (-value, count, part))
         worst = max(value for value, _ in boxes)
-        return exp(worst) * (1.0 + _SLACK), tuple(replace(box, log_value=value) for value, box in boxes)
-
-
-def _tilted_gain(kind: Kind, tilt: float) -> float:
-    """Return at least E[v_+ e^(tilt v)] of every law of a kind."""
-    return sum(size * exp(tilt * v) for v, size in kind.gained)
+        return exp_above(worst), tuple(replace(box, log_value=value) for value, box in boxes)
 
 
 def _seen(points: Points, tilt: float, reach: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return (p low, p high, m, weights) moved outward, of the points with m < p high + reach."""
+    """Return (p low, p high, m, weights) outward, in units of e^log_unit, of the points with m < p high + reach."""
     low, high, m = points.sums
     low, high, m = low * (1.0 - _OUTWARD), high * (1.0 + _OUTWARD), m * (1.0 - _OUTWARD)
     seen = (m < high + reach) | (m == 0.0)
-    logs = points.log_unit - tilt * (points.sums[1] - points.sums[2])[seen]
-    return low[seen], high[seen], m[seen], points.weights[seen] * np.exp(logs)
+    p, without = points.sums[1:, seen]
+    logs = sums_above(-tilt * p * (1.0 - _OUTWARD), tilt * without * (1.0 + _OUTWARD))
+    return low[seen], high[seen], m[seen], points.weights[seen] * exps_above(logs)
 
 
 def halves(box: Box, others: int) -> list[tuple[Counts, Counts]]:
