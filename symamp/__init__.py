@@ -1,5 +1,6 @@
-"""symamp: privacy amplification by shuffling, derived as formulas and evaluated with a guarantee."""
+"""symamp: privacy amplification by shuffling, derived as formulas and evaluated with a guarantee.
 
+<<<<<<< HEAD
 from symamp import describe, errors, exact, families, training
 from symamp.accounting.composition import Composition
 from symamp.accounting.coordinates import CoordinateSums
@@ -60,6 +61,7 @@ from symamp.questions.answer import Answer
 from symamp.questions.curve import Curve
 from symamp.questions.methods import Methods, methods
 from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
+from symamp.questions.risk import Risk
 from symamp.questions.sampler_audit import InputAudit, SamplerAudit, audit_sampler
 from symamp.questions.sweep import Sweep, curve, sweep
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
@@ -118,6 +120,7 @@ __all__ = [
     "PureLDP",
     "RandomizedResponse",
     "RenyiCurve",
+    "Risk",
     "SamplerAudit",
     "SamplingRappor",
     "SeveralReports",
@@ -162,6 +165,36 @@ __all__ = [
     "sweep",
     "training",
 ]
+=======
+``import symamp`` loads nothing else: each public name is loaded when it is first used. ``__init__.pyi`` lists where.
+"""
+
+import ast
+from importlib import import_module
+from pathlib import Path
+
+__version__ = "0.2.0"
+
+
+def _homes() -> dict[str, str]:
+    """Return the module of each public name, as the stub imports it for editors and type checkers."""
+    stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    found = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: str(node.module) for node in found for alias in node.names}
+
+
+_HOMES = _homes()
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOMES[name]
+    found = import_module(f"{home}.{name}") if home == __name__ else getattr(import_module(home), name)
+    globals()[name] = found
+    return found
+>>>>>>> main
 
 
 def __dir__() -> list[str]:
