@@ -136,6 +136,23 @@ def test_colluders():
     assert asked(colluders=100).n == 900
 
 
+@pytest.mark.parametrize("batches", [100, "drawn"])
+def test_a_share_of_all_users_may_be_all_of_a_batch(batches):
+    """Of 3 users in batches of 2, one of 3 who colludes may be the only other one of the victim's batch."""
+    with pytest.raises(SymampError, match="may all be in the victim's batch"):
+        sa.participation(colluding_share="1/3", batches=batches)
+    table = sa.FiniteMechanism([["2/3", "1/3"], ["1/3", "2/3"]])
+    alone = sa.delta(table, n=3, eps=0, participation=sa.participation(colluders=1, batches=2))
+    assert alone.lower <= 1 / 3 <= alone.upper
+
+
+@pytest.mark.parametrize("who", [{"leaks": "1/1000"}, {"unshuffled": "1/10"}, {"arrivals": "poisson"}])
+def test_noise_of_a_large_budget(who):
+    """Cells of noise whose mass is not told from 0 are joined with their neighbours."""
+    answer = sa.delta(sa.Laplace(eps0=24), n=100, eps=1, gap=1e-2, participation=sa.participation(**who))
+    assert (0.3 if "arrivals" not in who else 0) <= answer.lower <= answer.upper <= 1
+
+
 def test_who_takes_part_composes_with_what_is_there():
     lost = sa.participation(dropout="1/5", leaks="1/100")
     joint = sa.delta(sa.joint([TEN, TEN]), n=1000, eps="0.05", participation=lost)

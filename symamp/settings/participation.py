@@ -327,6 +327,9 @@ def participation(
         raise ArgumentError(
             "batches", Problem("it is not known in which batch colluders are"), "take the victim's batch alone"
         )
+    if found.batches is not None and found.colluding_share:
+        theirs = Problem("a part of all users may all be in the victim's batch")
+        raise ArgumentError("colluding_share", theirs, "give colluders, or colluding, a probability of each user's own")
     return found
 
 
