@@ -53,7 +53,7 @@ fuzz: $(DEV)
 	$(BIN)/python tests/fuzz/run.py
 
 clean:
-	rm -rf $(VENV) $(OLDEST) docs/_build docs/generated docs/gallery.md docs/audit.md build dist *.egg-info
+	rm -rf $(VENV) $(OLDEST) docs/_build docs/generated docs/mechanisms docs/notebooks docs/audit.md build dist *.egg-info
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(BASE): pyproject.toml constraints.txt

@@ -1,5 +1,6 @@
 """Sphinx configuration: MyST-NB pages, furo theme; no network is needed to build the site or to read it."""
 
+import shutil
 import sys
 import tomllib
 from importlib.metadata import files
@@ -21,7 +22,10 @@ exclude_patterns = ["_build", "jupyter_execute", "**.ipynb_checkpoints"]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-nb_execution_mode = "off"  # pages are rendered as stored; the notebooks are executed by the test suite
+nb_execution_mode = "cache"  # of the notebooks, which are kept without outputs; an error in one is an error here
+nb_execution_cache_path = str(ROOT / "docs" / "_build" / "notebooks")
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
 
 # One file with glyphs and all: nothing is loaded later on, and so the menu, which would load more, is off.
 mathjax_path = _MATHJAX.name
@@ -52,19 +56,28 @@ def _bold_headings(app, what, name, obj, options, lines):
 
 
 def _write_pages(app):
-    """Generate pictures, gallery and audit from the package."""
+    """Generate pictures, the pages on mechanisms and the audit from the package; take the notebooks in."""
     import pictures
-    from gallery import BUDGETS, gallery, typical
+    from gallery import typical, write
     from published.audit import audit_page
 
     from symamp.randomizers.catalogue import catalogue
 
     for name, draw in pictures.DOORS.items():
         pictures.save(draw(), name)
-    members = {slug: typical(cls, BUDGETS[0]) for slug, cls in catalogue().items()}
+    members = {slug: typical(cls) for slug, cls in catalogue().items()}
     pictures.save(pictures.amplification(members), "amplification")
-    for name, page in (("gallery", gallery), ("audit", audit_page)):
-        (ROOT / "docs" / f"{name}.md").write_text("\n".join(page()) + "\n", encoding="utf-8")
+    for name, found in write():
+        if found:
+            pictures.save(pictures.mechanism(found), f"of_{name}")
+    shutil.copytree(ROOT / "notebooks", ROOT / "docs" / "notebooks", dirs_exist_ok=True)
+    (ROOT / "docs" / "audit.md").write_text("\n".join(audit_page()) + "\n", encoding="utf-8")
+
+
+def _place_notebooks(app, name, source):
+    """Let links of a notebook to pages, which are right in the folder of notebooks, be right in the site."""
+    if name.startswith("notebooks/"):
+        source[0] = source[0].replace("](../docs/", "](../")
 
 
 def _check_offline(app, exception):
@@ -78,7 +91,8 @@ def _check_offline(app, exception):
 
 
 def setup(app):
-    """Register the docstring filter, the generated pages and the check of the result."""
+    """Register the docstring filter, the generated pages, the links of notebooks and the check of the result."""
     app.connect("autodoc-process-docstring", _bold_headings)
     app.connect("builder-inited", _write_pages)
+    app.connect("source-read", _place_notebooks)
     app.connect("build-finished", _check_offline)

@@ -81,6 +81,17 @@ def amplification(members: dict[str, Family]) -> Figure:
     return figure
 
 
+def mechanism(found: list[sa.Answer]) -> Figure:
+    """Draw both certified ends of the central epsilon of one mechanism over the number of users."""
+    figure, ax = _axes()
+    ns = [a.n for a in found]
+    ax.plot(ns, [a.upper for a in found], "o-", color="tab:blue", label="certified upper end")
+    ax.plot(ns, [a.lower for a in found], "x:", color="tab:orange", label="certified lower end")
+    ax.set(xscale="log", yscale="log", xlabel="users n", ylabel="central ε")
+    ax.legend()
+    return figure
+
+
 DOORS: dict[str, Callable[[], Figure]] = {f.__name__: f for f in (decomposition, claims, curve, deployment)}
 
 

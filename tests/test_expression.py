@@ -124,7 +124,7 @@ def test_refusals_show_the_part_and_the_remedy():
         parse("x/(1 - 1)")
     with pytest.raises(ExpressionError, match=r"\*\* for powers"):
         parse("x^2")
-    with pytest.raises(ExpressionError, match=r"got z in x \+ z, expected the names x, y"):
+    with pytest.raises(ExpressionError, match=r"got z in x \+ z, expected a declared name: x, y"):
         parse("x + z")
     with pytest.raises(ExpressionError, match="text"):
         parse(b"1")

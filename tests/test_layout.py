@@ -23,7 +23,15 @@ def test_no_import_is_hidden_in_a_function():
 
 def test_what_is_slow_to_start_is_loaded_when_it_is_called():
     slow = {"scipy.optimize", "scipy.special", "matplotlib", "pandas"}
-    code = f"import sys, symamp; print(*sorted({slow} & {{*sys.modules}}))"
+    code = f"import sys, symamp; symamp.epsilon; print(*sorted({slow} & {{*sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=layout.ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_the_package_itself_loads_nothing():
+    code = (
+        "import sys, symamp; dir(symamp); print(*sorted({'sympy', 'numpy', 'flint', 'symamp.errors'} & {*sys.modules}))"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=layout.ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 

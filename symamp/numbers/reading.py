@@ -399,7 +399,9 @@ class _Reader:
                 return self.literal(node)
             case ast.Name(id=name):
                 if name not in self.symbols:
-                    self.refuse(node, f"the names {', '.join(self.symbols) or '(none is declared)'}")
+                    known = ", ".join(self.symbols)
+                    declared = f"a declared name: {known} (declare others among the parameters)"
+                    self.refuse(node, declared if known else "a number: no name is declared here")
                 return Formula("symbol", name=name)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.formula(operand, below)
