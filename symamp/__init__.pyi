@@ -60,6 +60,7 @@ from symamp.questions.answer import Answer
 from symamp.questions.curve import Curve
 from symamp.questions.methods import Methods, methods
 from symamp.questions.one_analysis import Estimate, SumLaw, estimate, method_check, sum_law
+from symamp.questions.risk import Risk
 from symamp.questions.sampler_audit import InputAudit, SamplerAudit, audit_sampler
 from symamp.questions.sweep import Sweep, curve, sweep
 from symamp.randomizers.combined import joint, parallel, poisson_subsample
@@ -118,6 +119,7 @@ __all__ = [
     "PureLDP",
     "RandomizedResponse",
     "RenyiCurve",
+    "Risk",
     "SamplerAudit",
     "SamplingRappor",
     "SeveralReports",

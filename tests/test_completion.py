@@ -12,12 +12,12 @@ OF_FAMILIES = f"{OF_MECHANISMS} source table values verify"
 OF_NOISE = """at degradation estimand estimate gamma local_epsilon message_bits name parameters plot_distribution
     plot_ratios randomize ratio_distribution source support_probabilities to_latex values variance
     variation_ratio worst_pair"""
-OF_ANSWERS = """as_mpf bound certificate claimed conjectured covered dataset decimals digits digits_limited_by
+OF_ANSWERS = """as_mpf bound caution certificate claimed conjectured covered dataset decimals digits digits_limited_by
     direction directions gap gap_limited_by gaussian gaussian_place given limited log10_lower log10_upper lower method
-    n pair parameters proof_status quantity rounded rounds source subject tight to_dict to_latex upper victims
+    n pair parameters proof_status quantity risk rounded rounds source subject tight to_dict to_latex upper victims
     worst_data_set"""
-OF_PROFILES = """curve delta epsilon n renyi rounds sampled subject to_callable to_dict to_dp_accounting to_dp_event
-    to_opendp tradeoff"""
+OF_PROFILES = """curve delta epsilon n renyi risk rounds sampled subject to_callable to_dict to_dp_accounting
+    to_dp_event to_opendp tradeoff"""
 
 SHOWN = {
     "family": (FAMILY, OF_FAMILIES),
@@ -35,6 +35,11 @@ SHOWN = {
     "decomposition": (FAMILY.blanket(), "components gamma gparv lambdify pair parameters singular swapped to_latex"),
     "envelope": (FAMILY.envelope(), "components lambdify pair parameters plot to_latex triples two_level"),
     "profile": (sa.profile(FAMILY, n=1000), OF_PROFILES),
+    "rounds": (
+        sa.profile(FAMILY, n=1000).rounds(2),
+        """count curve delta epsilon gaussian_epsilon mu plot renyi renyi_epsilon risk rounds to_callable to_dict
+        to_dp_accounting to_dp_event to_opendp tradeoff""",
+    ),
     "training": (
         sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=10),
         "composition curve delta directions epochs epsilon neighbours renyi rounds text to_dp_accounting tradeoff",

@@ -519,3 +519,34 @@ def test_where_windows_of_many_hundreds_overflow():
     """With few terms the sums are undefined there, and no estimate may rest on them."""
     found = krr(3, 8, 4).rounds(100).epsilon("1e-6")
     assert 300 < found.lower < found.upper < 1.01 * found.lower
+
+
+# ------------------------------------------------------------------------------------- what is exported of many rounds
+
+
+def test_exports_of_many_rounds_are_above_the_rounds():
+    whole = krr(3, 1, 10**4).rounds(3)
+    bound = whole.to_callable(delta="1e-6")
+    for eps in ("0", "0.01", "0.04", "0.08", "0.2"):
+        answer = whole.delta(eps, gap=1e-2)
+        assert answer.lower <= bound(float(eps)) <= 1.1 * answer.upper + 2e-6
+    again = sa.GivenProfile.from_dict(whole.to_dict(delta="1e-6"))
+    known = whole.epsilon("1e-4", gap=1e-2)
+    assert known.lower <= again.epsilon("1e-4").upper <= 1.02 * known.upper
+    assert whole.to_dp_event().rounds.count == 3
+
+
+def test_training_is_exported_with_both_directions():
+    training = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=10)
+    with pytest.raises(sa.errors.ArgumentError, match="both"):
+        training.composition("remove").to_dp_event()
+
+
+def test_a_wide_bracket_says_so():
+    wide = sa.profile(sa.RandomizedResponse(k=2, eps0=6), n=10**5, method="blanket").rounds(5).epsilon("1e-8", gap=1e-2)
+    assert wide.upper > 1.1 * wide.lower
+    assert "WIDE: upper/lower = 1." in str(wide)
+    assert "gap_limited_by" in wide.caution
+    narrow = krr(3, 1, 10**4).rounds(2).epsilon("1e-6")
+    assert narrow.caution == ""
+    assert "WIDE" not in str(narrow)

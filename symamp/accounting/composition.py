@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, inf
@@ -10,6 +10,8 @@ from typing import Any
 
 import sympy as sp
 
+from symamp.accounting.curves import CurvePoints, curve_above
+from symamp.accounting.exports import event_classes, loss_distribution, opendp_profile, profile_callable, to_document
 from symamp.accounting.losses import (
     WIDEST_SUM,
     FloatProduct,
@@ -22,10 +24,11 @@ from symamp.accounting.losses import (
 )
 from symamp.accounting.pairs import Pairs, RoundPairs, composition_gap
 from symamp.accounting.renyi import RenyiCurve, renyi_curve, renyi_epsilon
-from symamp.accounting.round import USUAL_GAP, Round
+from symamp.accounting.round import USUAL_GAP, DirectedRound, Round
 from symamp.accounting.rounds_proof import RoundsProof, Side
-from symamp.accounting.tradeoff import TradeOff, trade_off
+from symamp.accounting.tradeoff import TradeOff, composed_above, trade_off
 from symamp.certificates.text import exact_double, expression_text
+from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.reading import failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
@@ -33,10 +36,13 @@ from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
+from symamp.questions.risk import RATES, Risk, risk_of
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
 from symamp.sums.inversion import log_of
 
+EXPORT_DELTA = "1e-12"
+"""How far the tails matter where it is not said."""
 _DELTA_PER_WIDTH = 3.0
 """What sums over frequencies may leave open of delta, in units of the width of eps: a rule of thumb."""
 
@@ -204,6 +210,94 @@ class Composition(PublicNames):
     ) -> TradeOff:
         """Return the trade-off function, bracketed, with its bounds at a level, or at several."""
         return trade_off(self.known, tuple(level) if isinstance(level, list | tuple) else (level,), gap, effort)
+
+    @undisturbed()
+    def risk(
+        self,
+        *,
+        prior: object = "1/2",
+        rates: Iterable[object] = RATES,
+        gap: float | None = None,
+        effort: str = "default",
+    ) -> Risk:
+        """Return what an attacker gains from the outputs of all rounds: certified ranges from the trade-off function.
+
+        ``prior`` is the probability of the accused input before, ``rates`` are false positive rates; ``gap`` and
+        ``effort`` are those of ``tradeoff``.
+
+        Guarantee
+        ---------
+        No attacker on neighbouring data sets exceeds the upper ends; on some, an attacker reaches the lower ones.
+        Proof: docs/proofs/risk.md.
+
+        >>> import symamp as sa
+        >>> risk = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30).risk(rates=["0.01"])
+        >>> 0.059 < risk.advantage.lower < risk.advantage.upper < 0.061
+        True
+        """
+        found = self.tradeoff(gap=gap, effort=effort)
+        return risk_of(str(self), found.above, found.below, prior, rates)
+
+    def to_dp_accounting(self, *, interval: float | None = None, delta: object = EXPORT_DELTA) -> Any:
+        """Return all rounds as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, both orders alike.
+
+        ``interval`` is the step of its lattice (None: a twentieth of the least deviation of a round's loss), ``delta``
+        how small a probability matters. Needs the package dp-accounting.
+
+        >>> import symamp as sa
+        >>> month = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30)
+        >>> 0.76 < month.to_dp_accounting().get_epsilon_for_delta(1e-8) < 0.78
+        True
+        """
+        return loss_distribution(self._undirected, interval, delta)
+
+    def to_dp_event(self) -> Any:
+        """Return all rounds as a ``DpEvent`` of dp_accounting, for accountants made by ``symamp.pld_accountant``."""
+        return event_classes()[0](self._undirected)
+
+    @undisturbed()
+    def to_callable(self, *, delta: object = EXPORT_DELTA) -> Callable[[float], float]:
+        """Return delta as a function of eps, an upper bound everywhere: chords of certified values, rounded up.
+
+        ``delta`` says how far down the values go; below, the function is constant.
+
+        Guarantee
+        ---------
+        All rounds together are (eps, delta)-private for adaptive queries, for delta the value at any eps >= 0.
+        Proof: docs/proofs/composition.md, section 2.
+
+        >>> import symamp as sa
+        >>> month = sa.profile(sa.RandomizedResponse(k=16, eps0=6), n=10**6).rounds(30)
+        >>> 0.99e-8 < month.to_callable(delta="1e-9")(0.7671) < 1.1e-8
+        True
+        """
+        return profile_callable(curve_above(self._exported(delta)))
+
+    def to_opendp(self, *, delta: object = EXPORT_DELTA) -> Any:
+        """Return all rounds as a ``PrivacyProfile`` of opendp, made of the callable. Needs the package opendp."""
+        return opendp_profile(self.to_callable(delta=delta))
+
+    @undisturbed()
+    def to_dict(self, *, delta: object = EXPORT_DELTA) -> dict[str, Any]:
+        """Return upper bounds of all rounds together at some levels as JSON-ready data, exact fractions throughout.
+
+        ``GivenProfile.from_dict`` reads it as one round.
+        """
+        found = self.rounds[0][0].text if self.count == 1 else str(self)
+        return to_document(found, [p for p in self._exported(delta).points if p.level >= 1])
+
+    @property
+    def _undirected(self) -> RoundPairs:
+        if any(isinstance(found, DirectedRound) for found, _ in self.rounds):
+            told = Problem("these rounds are of one direction")
+            raise ArgumentError("rounds", told, "export the training, which has both: training.to_dp_accounting()")
+        return self.known
+
+    def _exported(self, delta: object) -> CurvePoints:
+        log_delta = log_of(failure_probability(delta))
+        if self.count == 1:
+            return self._undirected.pairs(True, 0.0, log_delta, None, even=True).curves[0].points
+        return composed_above(self._undirected, log_delta)
 
     def _alone(self, query: Query) -> Answer | None:
         return self.rounds[0][0].alone(query.usual) if self.count == 1 else None

@@ -7,18 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, overload
 
-from symamp.accounting.composition import Composition
+from symamp.accounting.composition import EXPORT_DELTA, Composition
 from symamp.accounting.coordinates import COORDINATES, MESSAGES, VIEWS, CoordinateSums, coordinate_sums
-from symamp.accounting.curves import curve_above
 from symamp.accounting.exports import (
     event_classes,
     from_document,
     given_round,
-    loss_distribution,
-    opendp_profile,
     points_of_profile,
-    profile_callable,
-    to_document,
 )
 from symamp.accounting.pairs import round_count
 from symamp.accounting.renyi import RenyiCurve
@@ -27,19 +22,19 @@ from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, Problem, SupportMismatchError
-from symamp.numbers.reading import failure_probability, users
+from symamp.numbers.reading import users
 from symamp.public_names import PublicNames
 from symamp.questions import profile as one_round
 from symamp.questions.answer import Answer
+from symamp.questions.risk import RATES, Risk
 from symamp.randomizers.finite import ALL
 from symamp.settings.participation import Participation
 from symamp.settings.question import Question
 from symamp.settings.sample import Sample
 from symamp.settings.users_who_differ import HeterogeneousUsers
-from symamp.sums.inversion import log_of
 
-_EXPORT_DELTA, _GAP = "1e-12", 1e-6
-"""How far the tails matter, and the relative width in delta, where it is not said."""
+_GAP = 1e-6
+"""The relative width in delta, where it is not said."""
 
 
 class RoundProfile(PublicNames):
@@ -87,35 +82,46 @@ class RoundProfile(PublicNames):
         """
         return self.rounds(1).tradeoff(level, gap=gap, effort=effort)
 
-    def to_dp_accounting(self, *, interval: float | None = None, delta: object = _EXPORT_DELTA) -> Any:
-        """Return one round as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, both orders alike.
+    def risk(
+        self,
+        *,
+        prior: object = "1/2",
+        rates: Iterable[object] = RATES,
+        gap: float | None = None,
+        effort: str = "default",
+    ) -> Risk:
+        """Return what an attacker gains from one round, in certified ranges: ``Composition.risk``.
 
-        ``interval`` is the step of its lattice (None: a twentieth of the deviation of the loss), ``delta`` how small a
-        probability matters after composition. Needs the package dp-accounting.
+        >>> import symamp as sa
+        >>> risk = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**4).risk(prior="1/10", rates=["0.01"])
+        >>> 0.1 < risk.posterior[0][1].lower < risk.posterior[0][1].upper < 0.11
+        True
         """
-        return loss_distribution(self.rounds(1).known, interval, delta)
+        return self.rounds(1).risk(prior=prior, rates=rates, gap=gap, effort=effort)
+
+    def to_dp_accounting(self, *, interval: float | None = None, delta: object = EXPORT_DELTA) -> Any:
+        """Return one round as a ``PrivacyLossDistribution`` of dp_accounting: ``Composition.to_dp_accounting``."""
+        return self.rounds(1).to_dp_accounting(interval=interval, delta=delta)
 
     def to_dp_event(self) -> Any:
         """Return one round as a ``DpEvent`` of dp_accounting, for accountants made by ``symamp.pld_accountant``."""
-        return event_classes()[0](self.rounds(1).known)
+        return self.rounds(1).to_dp_event()
 
-    def to_callable(self, *, delta: object = _EXPORT_DELTA) -> Callable[[float], float]:
-        """Return delta as a function of eps, an upper bound everywhere: chords of certified values, rounded up.
-
-        ``delta`` says how far down the values go; below, the function is constant.
+    def to_callable(self, *, delta: object = EXPORT_DELTA) -> Callable[[float], float]:
+        """Return delta as a function of eps, an upper bound everywhere: ``Composition.to_callable``.
 
         >>> import symamp as sa
         >>> profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**6)
         >>> 1e-8 < profile.to_callable()(0.0027292) < 1.01e-8
         True
         """
-        return profile_callable(curve_above(self._exported(delta)))
+        return self.rounds(1).to_callable(delta=delta)
 
-    def to_opendp(self, *, delta: object = _EXPORT_DELTA) -> Any:
+    def to_opendp(self, *, delta: object = EXPORT_DELTA) -> Any:
         """Return one round as a ``PrivacyProfile`` of opendp, made of the callable. Needs the package opendp."""
-        return opendp_profile(self.to_callable(delta=delta))
+        return self.rounds(1).to_opendp(delta=delta)
 
-    def to_dict(self, *, delta: object = _EXPORT_DELTA) -> dict[str, Any]:
+    def to_dict(self, *, delta: object = EXPORT_DELTA) -> dict[str, Any]:
         """Return the upper bounds of the round at some levels as JSON-ready data, exact fractions throughout.
 
         >>> import symamp as sa
@@ -124,13 +130,7 @@ class RoundProfile(PublicNames):
         >>> abs(again.rounds(100).epsilon("1e-8").upper / 0.030937 - 1) < 1e-3
         True
         """
-        points = [p for p in self._exported(delta).points if p.level >= 1]
-        return to_document(self.round.text, points)
-
-    def _exported(self, delta: object) -> Any:
-        return (
-            self.rounds(1).known.pairs(True, 0.0, log_of(failure_probability(delta)), None, even=True).curves[0].points
-        )
+        return self.rounds(1).to_dict(delta=delta)
 
 
 class Profile(one_round.Profile, RoundProfile):

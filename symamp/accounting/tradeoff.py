@@ -17,6 +17,7 @@ from symamp.accounting.losses import (
     Rounds,
     enclose_divergence,
     estimate_divergence,
+    gaussian_epsilon,
     gaussian_log_delta,
 )
 from symamp.accounting.pairs import RoundPairs
@@ -34,6 +35,8 @@ from symamp.questions.bracket import ShownAsText
 # What is tuned: sums against how close the curve is between levels. Rules of thumb, but for the last.
 _PER_DEVIATION, _REACH = 3, 6.0
 """Levels for each deviation of the loss, and how many deviations beyond its mean they go."""
+_PER_DEVIATION_EXPORTED, _MOST_LEVELS = 8, 400
+"""The same where chords between them are exported, and the most of them."""
 _AGREE = 1e-6
 """Between levels whose upper ends differ by less than this, relatively, none is evaluated."""
 _LARGEST_LOSS = 750.0
@@ -137,6 +140,15 @@ def trade_off(rounds: RoundPairs, levels: tuple[object, ...], gap: float | None,
         known = tuple(curve_below(CurvePoints((*reflected, *right))))
     pure = all(found.top is not None for found, _ in rounds.rounds)
     return TradeOff(tuple(curve_above(dominating)), known, str(rounds), rounds.mu, levels, pure)
+
+
+@undisturbed()
+def composed_above(rounds: RoundPairs, log_delta: float, effort: str = "default") -> CurvePoints:
+    """Return upper bounds on the divergence of all rounds together at levels E >= 1, down to about delta."""
+    reach = min(gaussian_epsilon(rounds.mu, log_delta), rounds.largest, _LARGEST_LOSS)
+    steps = min(ceil(_PER_DEVIATION_EXPORTED * reach / rounds.mu) + 1, _MOST_LEVELS)
+    above = rounds.pairs(True, reach / 2.0, log_delta, None, effort=effort).pairs
+    return CurvePoints.symmetric(_points(above, [reach * k / steps for k in range(steps + 1)], Limits.of(effort)))
 
 
 def _level(level: object) -> fmpq:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, log10
 from typing import Any, Protocol, Self, cast
+
+import sympy as sp
+from flint import fmpq
 
 from symamp.bounds.bound import AttainedBound, DataSetBound, DataSets, Evidence, gap_of_largest
 from symamp.bounds.pair_of_inputs import is_large_table
@@ -18,9 +21,11 @@ from symamp.decompositions.envelope import envelope, envelope_classes
 from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.errors import ArgumentError, ContradictionError, PrecisionError, Problem, SymampError
 from symamp.numbers.dyadic import Dyadic
+from symamp.numbers.rationals import rational_of
 from symamp.numbers.reading import printable_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.bracket import Bracket, Interval, json_number, outward_decimal
+from symamp.questions.risk import RATES, Risk, curves_of_bracket, risk_of
 from symamp.settings.question import Query, Question
 from symamp.settings.rounds import Rounds
 
@@ -29,6 +34,8 @@ _LOCAL_BUDGET, _COMPOSITION = "local budget", "composition"
 # Limits of what is said of an answer; none of them decides an end.
 _MOST_DIGITS = 1000
 """Digits of an end that is known exactly."""
+_WIDE = 1.1
+"""Ends of many rounds with a larger quotient are remarked on in the text of the answer."""
 _APART, _MISSED = 0.01, 1.5
 """Ends so far apart, relatively, are remarked on; of many rounds, whose points are laid out by a rule of thumb, ends
 that miss the gap by this factor."""
@@ -370,6 +377,29 @@ class Answer(Bracket):
         return f"no data set found attains the bound {self.method}{needed}"
 
     @property
+    def caution(self) -> str:
+        """Of many rounds: that the bracket is wider than a tenth, why, and what to do; "" where it is not.
+
+        It is part of the text of the answer.
+
+        >>> import symamp as sa
+        >>> given = sa.from_privacy_profile([(0, "1e-2"), ("0.1", "1e-6")])
+        >>> print(given.rounds(3).delta("0.3").caution)
+        WIDE: no lower end is known; the upper end holds, rounds of shuffled users have both
+        """
+        if not self.rounds or self.upper <= _WIDE * self.lower:
+            return ""
+        if not self.lower > 0.0:
+            return "WIDE: no lower end is known; the upper end holds, rounds of shuffled users have both"
+        ratio = f"WIDE: upper/lower = {self.upper / self.lower:.3g}"
+        if self.limited:
+            return f"{ratio}: {self._capped}"
+        if self.quantity == "delta":
+            return f"{ratio}: delta moves faster than eps; give a smaller gap, or ask for epsilon"
+        why = "the bounds of one round are apart"
+        return f"{ratio}: {why}; ask one of them by itself, whose gap_limited_by says why, or take another mechanism"
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """Evaluator, precision and parameters of the evaluation of ``upper``, such as tilt, window and frequencies.
 
@@ -386,6 +416,39 @@ class Answer(Bracket):
         if found.plan is not None:
             shown |= found.plan.parameters
         return shown
+
+    @undisturbed()
+    def risk(self, *, prior: object = "1/2", rates: Iterable[object] = RATES) -> Risk:
+        """Return what an attacker gains, as far as the two ends of this bracket say: certified ranges.
+
+        ``prior`` is the probability of the accused input before, ``rates`` are false positive rates. The upper ends are
+        those of (upper, delta)-privacy. The lower ones are modest: one bracket says little of them, and the ``risk`` of
+        a profile, or of rounds, more.
+
+        Guarantee
+        ---------
+        No attacker on neighbouring data sets exceeds the upper ends; on some, an attacker reaches the lower ones.
+        Proof: docs/proofs/risk.md.
+
+        >>> import symamp as sa
+        >>> answer = sa.epsilon(sa.RandomizedResponse(k=10, eps0=1), n=10**4, delta="1e-6")
+        >>> 0.0116 < answer.risk().advantage.upper < 0.0117
+        True
+        """
+        if self.question is None:
+            raise ArgumentError("risk", Problem("the answer has lost its question"), "ask again")
+        ends: list[tuple[sp.Expr, fmpq] | None] = []
+        for end, size, up in ((self.most, self.log10_upper, True), (self.least, self.log10_lower, False)):
+            if end.exponent is None or (self.quantity == "epsilon" and not up and end.mantissa == 0):
+                ends.append(None)
+            elif self.quantity == "epsilon":
+                ends.append((rational_of(end.fraction), self.asked.given))
+            elif size > -_MOST_DIGITS:
+                ends.append((self.asked.given, end.fraction))
+            else:  # fractions of that size are slow, and nothing is seen of them
+                ends.append((self.asked.given, fmpq(1, 10**_MOST_DIGITS) if up else fmpq(0)))
+        above, below = ends
+        return risk_of(f"{self._question()}; {self.subject}", *curves_of_bracket(above, below), prior, rates)
 
     @undisturbed()
     def certificate(self) -> dict[str, Any]:
@@ -453,7 +516,8 @@ class Answer(Bracket):
         if self.rounds:
             larger = f"; larger: {self.direction}" if len(self.of_directions) > 1 else ""
             said = f"; conjectured: {self.conjectured}" if self.conjectured is not None else ""
-            return f"{self.subject}{larger}{said}"
+            caution = f"; {self.caution}" if self.caution else ""
+            return f"{self.subject}{larger}{said}{caution}"
         if self.claimed is None:
             return f"{self.method}, {self.proof_status.value}"
         proved = self.evidence_above[0].part.method if self.evidence_above else _LOCAL_BUDGET

@@ -33,6 +33,18 @@ def test_more_random_worlds(chunk):
     assert falsehoods(2, chunk * CHUNK, (chunk + 1) * CHUNK, dear=1) == []
 
 
+@pytest.mark.parametrize("worlds", [16, pytest.param(1000, marks=pytest.mark.slow)])
+def test_several_reports_and_coordinates(worlds):
+    """Small worlds, since each of these questions takes some tenths of a second."""
+    found = []
+    for number in range(worlds):
+        rng = Random(f"several {number}")
+        case = ask.Case(draw.world(rng, 800), rng)
+        rng.choice((ask.ask_several_reports, ask.ask_coordinates))(case)
+        found += [(number, case.world, o) for o in case.outcomes if o.status in ("false", "crash")]
+    assert found == []
+
+
 @pytest.mark.slow
 def test_the_page_of_combinations_is_what_is_answered():
     """Written anew by ``python -m tests.worlds.combinations``."""
