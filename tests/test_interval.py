@@ -233,15 +233,19 @@ def test_places_of_others_cover_the_interval(length):
         assert all(0.0 <= float(row[-1]) < 0.9 for row in grid_of(noise, -40).table().classes(places))
 
 
-def constant_data_set(L, pair, other, n, eps, bins=1200):
+def below_laplace(z):
+    return np.where(z >= 0.0, 1.0 - 0.5 * np.exp(-np.abs(z)), 0.5 * np.exp(-np.abs(z)))
+
+
+def below_logistic(z):
+    return 1.0 / (1.0 + np.exp(-z))
+
+
+def constant_data_set(below, L, pair, other, n, eps, bins=1200):
     """Return D where all others hold one input, messages in bins: a contour integral, nothing of the package."""
-    edges = np.linspace(0.0, L, bins + 1)
-
-    def probabilities(x):
-        below = np.where(edges <= x, 0.5 * np.exp(-np.abs(x - edges)), 1.0 - 0.5 * np.exp(-np.abs(edges - x)))
-        return np.diff(np.concatenate([[0.0], below, [1.0]]))
-
-    a, b, o = (probabilities(x) for x in (*pair, other))
+    far = 0.0 if below is below_laplace else 8.0
+    edges = np.linspace(-far, L + far, bins + 1)
+    a, b, o = (np.diff(np.concatenate([[0.0], below(edges - x), [1.0]])) for x in (*pair, other))
     w = (a - exp(eps) * b) / o
 
     def height(theta):
@@ -257,16 +261,22 @@ def constant_data_set(L, pair, other, n, eps, bins=1200):
     return float(np.trapezoid(values, u)) / np.pi / n
 
 
-@pytest.mark.parametrize(("eps0", "n", "eps"), [(1, 1000, 0.11), (2, 10**4, 0.072)])
-def test_the_bound_is_above_pairs_inside_of_the_interval(eps0, n, eps):
-    part = NoiseInterval(sa.Laplace(eps0=eps0))
-    upper = float(part.enclose(Level.of_float(eps), n, Settings()).upper.upper())
-    worst = constant_data_set(eps0, (0.0, eps0), 0.0, n, eps)
+@pytest.mark.parametrize(
+    ("family", "below", "eps0", "n", "eps"),
+    [
+        (sa.Laplace, below_laplace, 1, 1000, 0.11),
+        (sa.Laplace, below_laplace, 2, 10**4, 0.072),
+        (sa.Logistic, below_logistic, 1, 10**4, 0.0195),
+        (sa.Logistic, below_logistic, 2, 1000, 0.166),
+    ],
+)
+def test_the_bound_is_above_pairs_inside_of_the_interval(family, below, eps0, n, eps):
+    upper = float(NoiseInterval(family(eps0=eps0)).enclose(Level.of_float(eps), n, Settings()).upper.upper())
+    worst = constant_data_set(below, eps0, (0.0, eps0), 0.0, n, eps)
     shares = [((0.03, 1.0), 0.0), ((0.0, 0.97), 0.0), ((0.05, 0.93), 0.02), ((0.0, 1.0), 0.4), ((0.5, 1.0), 0.0)]
     for (a, b), x in shares:
-        assert constant_data_set(eps0, (a * eps0, b * eps0), x * eps0, n, eps) <= upper
-    assert worst <= upper
-    assert upper <= (1.08 if eps0 < 4 else 10.0) * worst
+        assert constant_data_set(below, eps0, (a * eps0, b * eps0), x * eps0, n, eps) <= upper
+    assert worst <= upper <= 1.08 * worst
 
 
 @pytest.mark.parametrize("n", [2, 3])

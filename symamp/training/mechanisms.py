@@ -27,6 +27,7 @@ from symamp.questions.bracket import Interval
 from symamp.questions.curve import Curve
 from symamp.settings.rounds import Rounds
 from symamp.sums.kernels.one_sided import Lognormal, log_moment, log_negative_moment
+from symamp.training.certificate import EpochProof
 from symamp.training.rounds import (
     Allocation,
     Counted,
@@ -109,6 +110,9 @@ class Training(PublicNames):
     def _ask(self, question: Callable[[Composition], Answer], effort: str) -> Answer:
         asked = {d.name: d.ask(question, self.epochs, quick=effort == "quick") for d in self.parts}
         found = Answer.larger({name: answer for name, (answer, _) in asked.items()}, self._about)
+        alone = self.epochs == 1 and all(len(d.above) == d.above[0][1] == 1 and d.below is None for d in self.parts)
+        known = tuple((d.name, d.above[0][0]) for d in self.parts) if alone else ()
+        found = replace(found, proof=EpochProof(known, max(found.of_directions, key=lambda d: d[1].lower)[0]))
         said = [answer for _, answer in asked.values() if answer is not None]
         if not said:
             return found

@@ -15,9 +15,9 @@ from flint import acb, arb, fmpq
 
 from symamp.accounting.round import DirectedRound, deviation_of
 from symamp.decompositions.to_law import number
-from symamp.errors import PrecisionError
+from symamp.errors import PrecisionError, Problem
 from symamp.laws.density import SmoothLaw
-from symamp.laws.law import Level
+from symamp.laws.law import Floats, Level
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.optional import brentq
 from symamp.numbers.rationals import rational_of
@@ -30,19 +30,20 @@ from symamp.settings.rounds import Rounds
 from symamp.sums.density import enclose_smooth
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.sums.inversion import LARGEST_EPS, estimate_epsilon, log_of_ball
-from symamp.sums.kernels.one_jump import stop_loss_of_jumps
-from symamp.sums.kernels.one_sided import MOST_FREQUENCIES, Line, Plan
+from symamp.sums.kernels.one_jump import parameters_of_jumps, stop_loss_of_jumps
+from symamp.sums.kernels.one_sided import Line, Plan
 from symamp.training.steps import WITH_WITHOUT, AnyLaw, Shifts, Step
 
 # What is tuned: how close values are taken, against time. Every value is enclosed whatever these are.
-_FAR_BELOW, _CLOSE = 30.0, 6.0
+FAR_BELOW, _CLOSE = 30.0, 6.0
 """Of one epoch alone, and of a curve for many: how far below what matters errors are, in the logarithm."""
 _LEAST_LOG, _GRAIN = -30.0, 40.0
 """The first guess of a delta that is asked for, and to how much laws of cells are shared."""
 _ROOM, _LARGER = 1.02, 1.1
 """How much farther than an estimate of eps a line of frequencies reaches, and the next one where that fails."""
-_ROUGHER, _SURE = (0.0, 8.0, 16.0), 0.8
-"""By how much larger errors are tried where frequencies are too many, and for what part of the most a line is begun."""
+_ROUGHER, _LEAST_LOG_OF_LAWS = (0.0, 8.0, 16.0), -300.0
+"""By how much larger errors are tried where frequencies are too many; and below which logarithm laws of cells, which
+would take minutes, are not asked."""
 _CELLS, _STATISTIC_BITS = 600, 256
 """Cells of the largest of batch sums, and bits of laws of statistics."""
 _FIRST_EPS, _HALVINGS = 1e-4, 6
@@ -52,6 +53,8 @@ _WIDTH, _WIDTH_OF_LAWS, _BITS = 1e-11, 1e-3, 192
 """The least relative width of enclosures, that of laws of cells, and bits of comparisons."""
 _SHARP, _SHARP_ENOUGH = 1e-11, 1e-3
 """Relative widths of what one jump says at which no line is looked for, and at which no laws of cells are."""
+_MANY_JUMPS = (2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500)
+"""Numbers of large summands by which an estimate of rare losses is made."""
 _LEAST_GUESS = 1e-12
 """A root is looked for from here up, or is 0."""
 
@@ -106,9 +109,13 @@ class OneEpoch(DirectedRound):
         return high
 
     def _log_upper(self, eps: float, log_delta: float) -> float:
-        _, high = self.enclose(Level.of_float(eps), log_delta - _FAR_BELOW)
+        _, high = self.enclose(Level.of_float(eps), log_delta - FAR_BELOW)
         with at_precision(_BITS):
             return log_of_ball(high.ball)
+
+    def rough_log(self, eps: float) -> float:
+        """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""
+        return 0.0
 
     def end(self, log_delta: float) -> float:
         """Return an estimate of the eps at which the divergence is delta; inf if there is none."""
@@ -122,7 +129,7 @@ class OneEpoch(DirectedRound):
 
     def root(self, log_delta: float) -> float:
         """Return the eps at which the middle of the enclosure is delta, in doubles; 0 if it is less at 0."""
-        log_least, guess = log_delta - _FAR_BELOW, max(_ROOM * self.rough_root(log_delta), _LEAST_GUESS)
+        log_least, guess = log_delta - FAR_BELOW, max(_ROOM * self.rough_root(log_delta), _LEAST_GUESS)
         if not self.is_sharp(guess, log_least):
             return guess / _ROOM
 
@@ -168,14 +175,15 @@ class OneEpoch(DirectedRound):
             with at_precision(_BITS):
                 if level.exponential() >= arb(self.top):
                     return ZERO, ZERO
-        log_least = _LEAST_LOG
+        with at_precision(_BITS):
+            log_least = min(_LEAST_LOG, self.rough_log(float(level.eps())) - 1.5 * FAR_BELOW)
         while True:
             low, high = self.enclose(level, log_least)
             with at_precision(_BITS):
                 size = log_of_ball(high.ball)
-            if log_least < size - _FAR_BELOW or log_least < _LEAST_LOG_OF_ALL:
+            if log_least < size - FAR_BELOW or log_least < _LEAST_LOG_OF_ALL:
                 return low, high
-            log_least = min(size - 1.5 * _FAR_BELOW, 1.5 * log_least)
+            log_least = min(size - 1.5 * FAR_BELOW, 1.5 * log_least)
 
 
 _LEAST_LOG_OF_ALL = -3000.0
@@ -186,7 +194,7 @@ class _Proved:
 
     def __init__(self, epoch: OneEpoch, query: Query, root: float, outward: int) -> None:
         self.epoch, self.query, self.root, self.outward = epoch, query, root, outward
-        self._log_least = query.log_delta - _FAR_BELOW
+        self._log_least = query.log_delta - FAR_BELOW
         low, high = epoch.enclose(Level.of_float(root), self._log_least)
         with at_precision(_BITS):
             known = log_of_ball(high.ball) - log_of_ball(low.ball) if low.ball > 0 else _WIDTH_OF_LAWS
@@ -261,7 +269,11 @@ class Allocation(OneEpoch):
         ---------
         They enclose D_E of the pair. Proof: docs/proofs/random_allocation.md.
         """
-        return (self._sharply(level, log_least) if self._has_line else None) or self._by_laws(level, log_least)
+        found = self._sharply(level, log_least) if self._has_line else None
+        if found is None and self._has_line and log_least < _LEAST_LOG_OF_LAWS:
+            told = Problem(f"about {log_least / log(10.0):.0f} digits of so few steps take too many frequencies")
+            raise PrecisionError("delta", told, "take a larger delta, or a larger eps, or more steps")
+        return found or self._by_laws(level, log_least)
 
     def _sharply(self, level: Level, log_least: float) -> tuple[arb, arb] | None:
         low, high = (arb(0), arb("+inf")) if self.swapped else self._by_one_jump(level)
@@ -271,6 +283,19 @@ class Allocation(OneEpoch):
             found = self._by_line(level, log_least)
             return (low, high) if found is None and high - low <= _SHARP_ENOUGH * low else found
 
+    def plan(self, level: Level, log_least: float) -> dict[str, str | int | float] | None:
+        """Return what a certificate needs to repeat the enclosure; None of laws of cells."""
+        summand, t = self.step.summand, self.steps
+        if not self._has_line or summand is None:
+            return None
+        low, high = (arb(0), arb("+inf")) if self.swapped else self._by_one_jump(level)
+        line = self._line(level, log_least)
+        with at_precision(_BITS):
+            if high - low <= (_SHARP if line else _SHARP_ENOUGH) * low:
+                found = parameters_of_jumps(summand, t, t * float(level.exponential()))
+                return None if found is None else found.shown
+        return None if line is None else line.shown
+
     def _by_one_jump(self, level: Level) -> tuple[arb, arb]:
         summand, t = self.step.summand, self.steps
         assert summand is not None
@@ -279,10 +304,7 @@ class Allocation(OneEpoch):
             return low / t, high / t
 
     def _by_line(self, level: Level, log_least: float) -> tuple[arb, arb] | None:
-        t = self.steps
-        with at_precision(64):
-            e = float(level.exponential())
-        line = line_for(self.step, t, t * e if not self.swapped else float(t), log_least + log(t / e))
+        t, line = self.steps, self._line(level, log_least)
         if line is None:
             return None
         with at_precision(line.plan.bits + 32):
@@ -292,6 +314,12 @@ class Allocation(OneEpoch):
             else:
                 value = (line.stop_loss(t * level_ball) - t * level.exponential_minus_one()) / t
             return value, value
+
+    def _line(self, level: Level, log_least: float) -> Line | None:
+        with at_precision(64):
+            e = float(level.exponential())
+        t = self.steps
+        return line_for(self.step, t, t * e if not self.swapped else float(t), log_least + log(t / e))
 
     def _by_laws(self, level: Level, log_least: float) -> tuple[arb, arb]:
         ends = []
@@ -311,32 +339,44 @@ class Allocation(OneEpoch):
     def rough_root(self, log_delta: float) -> float:
         """Return about the eps at which the divergence is delta."""
         if not self._has_line:
-            law = self._laws(log_delta - _FAR_BELOW)[-1]
+            law = self._laws(log_delta - FAR_BELOW)[-1]
             if isinstance(law, SmoothLaw):
                 return super().rough_root(log_delta)
             return min(estimate_epsilon(law, self.steps, log_delta, Settings(gap=1e-4)), LARGEST_EPS)
+        high = 1e-3
+        while self.rough_log(high) > log_delta and high < LARGEST_EPS:
+            high *= 1.5
+        if not self.rough_log(high) <= log_delta < self.rough_log(0.0):
+            return high
+        return float(brentq(lambda eps: self.rough_log(eps) - log_delta, 0.0, high))
+
+    def rough_log(self, eps: float) -> float:
+        """Return about the logarithm of the divergence, in doubles; 0 where no estimate is at hand."""
+        summand, t = self.step.summand, self.steps
+        if summand is None or not self._has_line:
+            return 0.0
+        if self.swapped:
+            tilts, logs = self._rough_chernoff
+            with np.errstate(all="ignore"):
+                return float(np.nanmin(tilts * t * exp(-eps) + logs)) + eps - log(t)
+        x, sigma = t * expm1(eps), sqrt(t * summand.variance)
+        z = x / sigma if sigma > 0.0 else inf
+        normal = log(sigma) - z * z / 2.0 - log1p(z * z) if z < 1e150 else -inf
+        found = np.logaddexp(normal, log(t) + summand.rough_tail(1.0 + x))
+        for j in _MANY_JUMPS:  # so many summands are above their share: by the large deviations of their number
+            p = exp(summand.rough_above(1.0 + x / j)) if j <= t else 1.0
+            if p < j / (4.0 * t):
+                share, log_p = j / t, summand.rough_above(1.0 + x / j)
+                other = (1.0 - share) * (log1p(-share) - log1p(-p)) if share < 1.0 else 0.0
+                found = np.logaddexp(found, log(1.0 + x) - t * (share * (log(share) - log_p) + other))
+        return float(found) - log(t)
+
+    @cached_property
+    def _rough_chernoff(self) -> tuple[Floats, Floats]:
         summand, t = self.step.summand, self.steps
         assert summand is not None
-        sigma = sqrt(t * summand.variance)
-        unit = 1.0 / sqrt(t * min(summand.variance, float(t)))
-        tilts = unit * np.geomspace(1e-4, 1e20, 401)
-        logs = t * summand.rough(tilts) - 1.0 - np.log(tilts)
-
-        def log_value(eps: float) -> float:
-            if self.swapped:
-                with np.errstate(all="ignore"):
-                    return float(np.nanmin(tilts * t * exp(-eps) + logs)) + eps - log(t)
-            x = t * expm1(eps)
-            z = x / sigma if sigma > 0.0 else inf
-            normal = log(sigma) - z * z / 2.0 - log1p(z * z) if z < 1e150 else -inf
-            return float(np.logaddexp(normal, log(t) + summand.rough_tail(1.0 + x))) - log(t)
-
-        high = 1e-3
-        while log_value(high) > log_delta and high < LARGEST_EPS:
-            high *= 1.5
-        if not log_value(high) <= log_delta < log_value(0.0):
-            return high
-        return float(brentq(lambda eps: log_value(eps) - log_delta, 0.0, high))
+        tilts = np.geomspace(1e-4, 1e20, 401) / sqrt(t * min(summand.variance, float(t)))
+        return tilts, t * summand.rough(tilts) - 1.0 - np.log(tilts)
 
 
 # --------------------------------------------- The Gaussian mechanism, and one step with Poisson sampling, closed forms
@@ -623,7 +663,7 @@ def line_for(step: Step, t: int, largest: float, log_accuracy: float) -> Line | 
     found = None
     for rougher in _ROUGHER:
         plan = Plan.of(summand, t, largest * (1.0 + 1e-9), log_accuracy + rougher)
-        if plan.frequencies(summand, t) < _SURE * MOST_FREQUENCIES:
+        if plan.is_affordable(summand, t):
             with suppress(PrecisionError):
                 found = Line.of(summand, t, plan)
                 break

@@ -6,7 +6,9 @@ wherever a copy of this folder lies; exit code 0: valid, 1: invalid, 2: malforme
 
 from __future__ import annotations
 
-from . import certificate
+from typing import Any
+
+from . import certificate, training
 from .check import MOST_PRECISION
 from .documents import MOST_BYTES, parsed
 from .refusals import Verdict, judged
@@ -19,7 +21,12 @@ def verify(text: str) -> Verdict:
 
     The size of the text is counted before it is read, and the work of the whole certificate before any of it is done.
     """
-    return judged(lambda: certificate.verdict(parsed(text)))
+    return judged(lambda: _verdict(parsed(text)))
+
+
+def _verdict(data: Any) -> Verdict:
+    is_training = isinstance(data, dict) and data.get("format") == training.FORMAT
+    return training.verdict(data) if is_training else certificate.verdict(data)
 
 
 def main(path: str) -> int:

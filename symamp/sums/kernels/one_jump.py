@@ -32,13 +32,19 @@ _GRAIN = 4.0
 
 
 @dataclass(frozen=True)
-class _Parameters:
+class Parameters:
     """The threshold, up to where the rest is expanded, and exponents for what it seldom exceeds, and for no jump."""
 
     threshold: float
     place: float
     tilt: float
     tilt_alone: float
+
+    @property
+    def shown(self) -> dict[str, str | int | float]:
+        """What a certificate says of them."""
+        about = {"threshold": self.threshold, "place": self.place, "tilt": self.tilt, "alone": self.tilt_alone}
+        return {"kind": "jump", "precision": _BITS, **about}
 
 
 def stop_loss_of_jumps(law: Summand, n: int, k: arb) -> tuple[arb, arb]:
@@ -51,13 +57,13 @@ def stop_loss_of_jumps(law: Summand, n: int, k: arb) -> tuple[arb, arb]:
     with at_precision(_BITS):
         far = float(k.mid())
         best = (arb(0), arb("+inf"))
-        found = _parameters(law, n, far) if far < 1e290 else None
+        found = parameters_of_jumps(law, n, far) if far < 1e290 else None
         return best if found is None else _bracket(law, n, k, found)
 
 
-def _parameters(law: Summand, n: int, k: float) -> _Parameters | None:
+def parameters_of_jumps(law: Summand, n: int, k: float) -> Parameters | None:
     """Return what seems to give the narrowest bracket, in doubles; None where K is too small for any."""
-    found: list[tuple[float, _Parameters]] = []
+    found: list[tuple[float, Parameters]] = []
     for part in _PARTS:
         m = 2.0 ** (floor(_GRAIN * log2(k / part)) / _GRAIN)
         if m < 2.0:
@@ -83,7 +89,7 @@ def _parameters(law: Summand, n: int, k: float) -> _Parameters | None:
                 )
             )
             tilt, tilt_alone = float(tilts[beyond.argmin()]), float(tilts[alone.argmin()])
-            found.append((cost, _Parameters(m, y, tilt, tilt_alone)))
+            found.append((cost, Parameters(m, y, tilt, tilt_alone)))
     return min(found, key=lambda pair: pair[0])[1] if found else None
 
 
@@ -110,7 +116,7 @@ def _log_moments(law: Summand, m: float) -> Floats:
     return np.asarray(np.logaddexp.reduce(np.outer(_TILTS / m, ends) + masses, axis=1))
 
 
-def _bracket(law: Summand, n: int, k: arb, found: _Parameters) -> tuple[arb, arb]:
+def _bracket(law: Summand, n: int, k: arb, found: Parameters) -> tuple[arb, arb]:
     m, y, tilt, tilt_alone = (arb(x) for x in (found.threshold, found.place, found.tilt, found.tilt_alone))
     p, jumped, square = law.above(m, 0), law.above(m, 1), law.above(arb(0), 2) - law.above(m, 2)
     others, kept = n - 1, 1 - p

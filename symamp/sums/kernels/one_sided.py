@@ -23,8 +23,9 @@ from symamp.numbers.optional import lambertw, log_ndtr
 from symamp.numbers.surroundings import at_precision
 
 # What is tuned. Every line gives a bound; these trade time against width.
-MOST_FREQUENCIES, _COUNTS = 50_000, np.geomspace(1.0, 1e6, 300)
-"""Of one line, and the numbers that estimates tell apart. Windows far wider than the deviation of T need more."""
+MOST_FREQUENCIES, _MOST_WORK, _COUNTS = 50_000, 1.2e10, np.geomspace(1.0, 1e6, 300)
+"""Of one line; of frequencies, times nodes, times bits; and the numbers that estimates tell apart. Windows far wider
+than the deviation of T need more."""
 _SPARE_BITS, _ROUGH_BITS = 40, 64
 """Bits beyond those that the magnitudes say, and those of bounds on what is dropped."""
 _ROUGH_STEP, _ROUGH_REACH, _LARGEST_LOG = 0.04, 14.0, 700.0
@@ -33,8 +34,9 @@ _MOMENT_BITS, _MOST_VALUES = 128, 20_000
 """Bits of moments, and values of the transform for one of them."""
 _CHUNK = 32
 """Coefficients over which Horner's rule goes: each step may cost half a bit."""
-_LONGER = 1.1
-"""After how many more frequencies, relatively, the rest is bounded again."""
+_SURE, _LONGER = 0.8, 1.1
+"""For what part of the most a line is begun; and after how many more frequencies, relatively, the rest is bounded
+again."""
 _TILTS = np.geomspace(1e-4, 1e4, 161)
 """Tilts that are tried for what is folded from below, in units of the inverse deviation of T or of its mean."""
 
@@ -48,6 +50,9 @@ class Summand(Hashable, Protocol):
     def along(self, c: arb, step: arb, first: int, number: int, bits: float) -> list[acb]:
         """Return phi(c + i j step) for so many j from the first on, with absolute errors of about 2^-bits."""
 
+    def nodes(self, bits: float) -> float:
+        """Return about how many terms one value of phi has."""
+
     def rough(self, tilts: Floats) -> Floats:
         """Return log phi at real tilts, about, in doubles."""
 
@@ -56,6 +61,12 @@ class Summand(Hashable, Protocol):
 
     def rough_tail(self, x: float) -> float:
         """Return about log E(L - x)_+, in doubles; -inf for what is below them."""
+
+    def rough_above(self, x: float) -> float:
+        """Return about log P(L > x), in doubles."""
+
+    def turn(self, c: arb, u: arb) -> float:
+        """Return the angle with which ``beyond`` turns the contour."""
 
     def above(self, x: arb, power: int) -> arb:
         """Return E[L^k; L > x] for a power k and x >= 0."""
@@ -124,15 +135,10 @@ class Lognormal:
         product of two matrices of powers, whose entries are products and no exponentials.
         """
         wanted = log(2.0) * bits
-        with at_precision(_ROUGH_BITS):
-            rough_s = float(self.sigma())
-        a = min(sqrt(2.0 * wanted), rough_s * pi / 4 * (1.0 - 1e-9))
-        grown = a * a / 2.0
+        a, grown, h, reach = self._rule(wanted)
         with at_precision(int(bits + grown / log(2.0)) + _SPARE_BITS):
             s, width = self.sigma(), arb(a)
             turn = width / s
-            h = 2.0 * pi * a / (a * a / 2.0 + a * a + grown + wanted + 2.0)
-            reach = ceil(sqrt(2.0 * (wanted + grown)) / h) + 1
             grid, back = _grid(self, h, reach, flint.ctx.prec), acb(0, -turn).exp()
             decay = c * turn.cos()  # at least that of every frequency
             used = bisect_left(grid, float((wanted + grown) / decay), key=lambda node: float(node[1]))
@@ -152,6 +158,18 @@ class Lognormal:
             scale = (s * s * turn * turn / 2).exp() * acb(0, -s * turn * h * reach).exp()
             return [scale * (found[j // rows, j % rows] + acb(ball, ball)) for j in range(number)]
 
+    def _rule(self, wanted: float) -> tuple[float, float, float, int]:
+        """Return the strip of the turned rule, the logarithm of its growth, its step and how many nodes it has."""
+        with at_precision(_ROUGH_BITS):
+            a = min(sqrt(2.0 * wanted), float(self.sigma()) * pi / 4 * (1.0 - 1e-9))
+        grown = a * a / 2.0
+        h = 2.0 * pi * a / (a * a / 2.0 + a * a + grown + wanted + 2.0)
+        return a, grown, h, ceil(sqrt(2.0 * (wanted + grown)) / h) + 1
+
+    def nodes(self, bits: float) -> float:
+        """Return how many nodes the turned rule has."""
+        return 2.0 * self._rule(log(2.0) * bits)[3]
+
     def rough(self, tilts: Floats) -> Floats:
         """Return log phi at real tilts, about, in doubles."""
         weights, values = self._rough_nodes
@@ -161,10 +179,10 @@ class Lognormal:
             return np.where(missing > -0.5, np.log1p(missing), np.logaddexp.reduce(exponents + np.log(weights), axis=1))
 
     def rough_decay(self, c: float, u: Floats) -> Floats:
-        """Return about log |phi(c + iu)/phi(c)|, in doubles: by the saddle point of the integrand."""
+        """Return about log |phi(c + iu)/phi(c)|, or what ``beyond`` says of it: the integrand at its saddle point."""
         s = float(self.sigma())
         place = self._saddle(np.concatenate([[c], c + 1j * u]))
-        logs = (-s * s * (place + place * place / 2.0) - np.log(1.0 + place) / 2.0).real
+        logs = (-s * s * (place + place * place / 2.0)).real
         return np.asarray(logs[1:] - logs[0])
 
     def _saddle(self, w: Any) -> Any:
@@ -179,6 +197,11 @@ class Lognormal:
         high, low = log_ndtr(1.0 / s - z), log(x) + log_ndtr(-z)
         return high + log1p(-exp(low - high)) if low < high else -inf
 
+    def rough_above(self, x: float) -> float:
+        """Return about log P(L > x), in doubles."""
+        s = float(self.sigma())
+        return log_ndtr(-s * log(x) - 0.5 / s)
+
     @cached_property
     def _rough_nodes(self) -> tuple[Floats, Floats]:
         with at_precision(_ROUGH_BITS):
@@ -190,11 +213,19 @@ class Lognormal:
 
     def beyond(self, c: arb, u: arb, bits: float) -> arb:
         """Return e^(s^2 a^2/2) phi(c cos a + u sin a), for the angle a of the saddle point of phi(c + iu)."""
-        s = self.sigma()
-        angle = float(acb(c, u).arg().lower())
-        turn = arb(min(self._saddle(complex(float(c), float(u))).imag, angle * (1.0 - 1e-9)))
-        inner = self.phi(acb(c * turn.cos() + u * turn.sin()), bits).real
-        return ((s * s * turn * turn / 2).exp() * inner).upper()
+        turn = self.turn(c, u)
+        with at_precision(_ROUGH_BITS):
+            grown = float(self.sigma()) ** 2 * turn * turn / 2.0
+        bits += grown / log(2.0)
+        with at_precision(int(bits) + _SPARE_BITS):
+            s, a = self.sigma(), arb(turn)
+            inner = self.phi(acb(c * a.cos() + u * a.sin()), bits).real
+            return ((s * s * a * a / 2).exp() * inner).upper()
+
+    def turn(self, c: arb, u: arb) -> float:
+        """Return about the angle of the saddle point of phi(c + iu), at most that of c + iu."""
+        angle = float(acb(c, u).arg().lower()) * (1.0 - 1e-9)
+        return min(float(self._saddle(complex(float(c), float(u))).imag), angle)
 
     def above(self, x: arb, power: int) -> arb:
         """Return E[L^k; L > x] for a power k and x >= 0."""
@@ -261,11 +292,16 @@ class Plan:
         bits = (height - log_accuracy) / log(2.0) + log(n) / log(2.0) + _SPARE_BITS
         return Plan(tilt, step, max(float(tilts[best]), 2.0 * tilt), log_accuracy, max(int(bits), 64), k)
 
+    def is_affordable(self, summand: Summand, n: int) -> bool:
+        """Return whether the line takes few frequencies, as it seems, and little work."""
+        found = self.frequencies(summand, n)
+        return found < _SURE * MOST_FREQUENCIES and found * summand.nodes(self.bits) * self.bits < _MOST_WORK
+
     def frequencies(self, summand: Summand, n: int) -> float:
         """Return about how many frequencies the line takes, in doubles."""
         u = self.step * _COUNTS
         logs = n * (float(summand.rough(np.array([self.tilt]))[0]) + summand.rough_decay(self.tilt, u))
-        small = logs - 2.0 * np.log(u) < self.log_accuracy - self.tilt * self.largest
+        small = logs - np.log(u) < self.log_accuracy - self.tilt * self.largest
         return float(_COUNTS[small.argmax()]) if small.any() else inf
 
 
@@ -312,6 +348,14 @@ class Line:
                 ahead = len(values) // 4 + _CHUNK
             further = arb(plan.further)
             return Line(summand, n, plan, tuple(values), rest, n * summand.phi(acb(further), plan.bits).real.log())
+
+    @property
+    def shown(self) -> dict[str, str | int | float]:
+        """What a certificate says of the line."""
+        with at_precision(_ROUGH_BITS):
+            turn = self.summand.turn(arb(self.plan.tilt), arb(self.plan.step) * len(self.values))
+        about = {"tilt": self.plan.tilt, "step": self.plan.step, "further": self.plan.further, "turn": turn}
+        return {"kind": "line", "precision": self.plan.bits + 32, "count": len(self.values), **about}
 
     def stop_loss(self, k: arb) -> arb:
         """Return a ball around E(K - T)_+."""
