@@ -53,7 +53,7 @@ def curve() -> Figure:
     figure, ax = _axes()
     profile = sa.profile(sa.RandomizedResponse(k=10, eps0=1), n=10**4)
     profile.curve(eps=np.linspace(0.002, 0.05, 25)).plot(ax)
-    ax.legend(fontsize="xx-small", loc="upper right")
+    ax.legend(["10-ary randomized response, n = 10⁴"], fontsize="small", loc="upper right")
     return figure
 
 

@@ -27,11 +27,11 @@ def verdicts(place, slug):
 
 @pytest.mark.parametrize("slug", ["krr", "local-hashing", "rappor", "oue"])
 def test_table_2_of_000_is_right(slug):
-    assert verdicts("000 Table 2", slug) == dict.fromkeys("pqr", "agrees exactly")
+    assert verdicts("Su, Cheng, Wang (2025), Table 2", slug) == dict.fromkeys("pqr", "agrees exactly")
 
 
 def test_hadamard_row_of_000_is_only_a_limit():
-    assert verdicts("000 Table 2", "hadamard-response") == {
+    assert verdicts("Su, Cheng, Wang (2025), Table 2", "hadamard-response") == {
         "p": "agrees exactly",
         "q": "agrees in the limit",
         "r": "agrees in the limit",
@@ -39,7 +39,8 @@ def test_hadamard_row_of_000_is_only_a_limit():
     (found,) = [
         f
         for f in findings()
-        if (f.printed.place, f.printed.slug, f.printed.quantity) == ("000 Table 2", "hadamard-response", "q")
+        if (f.printed.place, f.printed.slug, f.printed.quantity)
+        == ("Su, Cheng, Wang (2025), Table 2", "hadamard-response", "q")
     ]
     sizes, printed, exact = found.counterexample
     t, size = sp.exp(sizes["eps0"]), sizes["K"]
@@ -49,7 +50,7 @@ def test_hadamard_row_of_000_is_only_a_limit():
 
 @pytest.mark.parametrize("slug", ["local-hashing", "rappor", "oue"])
 def test_table_3_of_000_is_a_limit(slug):
-    assert set(verdicts("000 Table 3", slug).values()) <= {"agrees exactly", "agrees in the limit"}
+    assert set(verdicts("Su, Cheng, Wang (2025), Table 3", slug).values()) <= {"agrees exactly", "agrees in the limit"}
 
 
 def test_beta_of_002():
@@ -111,8 +112,12 @@ def test_everything_is_printed(capsys):
     rows = json.loads(capsys.readouterr().out)
     assert [r["place"] for r in rows[: len(findings())]] == [f.printed.place for f in findings()]
     places = {r["place"] for r in rows}
-    assert places >= {f"002 Table {i}" for i in range(1, 6)} | {f"000 Table {i}" for i in range(1, 4)}
-    assert {"002 Theorem 4.1", "002 Theorem 6.1"} <= {r["place"] for r in rows if r["verdict"] == "refuted"}
+    assert places >= {f"Wang (2023), Table {i}" for i in range(1, 6)} | {
+        f"Su, Cheng, Wang (2025), Table {i}" for i in range(1, 4)
+    }
+    assert {"Wang (2023), Theorem 4.1", "Wang (2023), Theorem 6.1"} <= {
+        r["place"] for r in rows if r["verdict"] == "refuted"
+    }
 
 
 def test_statements_of_002():
@@ -120,15 +125,15 @@ def test_statements_of_002():
     found = {}
     for s in statements():
         found.setdefault(s.place, []).append(s)
-    (metric,), (parallel,) = found["002 Theorem 4.2, Table 2"], found["002 Theorem 6.1"]
+    (metric,), (parallel,) = found["Wang (2023), Theorem 4.2, Table 2"], found["Wang (2023), Theorem 6.1"]
     assert (metric.verdict, metric.case) == ("refuted", "ratio 2 on 0..2, inputs 0 and 2, n = 2, E = 3")
     assert Fraction(metric.exact) == Fraction(2, 3) ** 2 - 3 * Fraction(1, 6) * Fraction(2, 3)
     assert Fraction(metric.printed) == Fraction(1, 12)
     assert (parallel.exact, parallel.printed) == ("8/225", "4/225")
-    assert {s.verdict for s in found["002 Table 4"]} == {"above the certified value"}
-    assert len(found["002 Table 4"]) == 24
-    assert {s.verdict for s in found["002 Table 2"]} == {"agrees exactly", "impossible"}
-    assert {s.verdict for s in found["002 Table 1"]} == {"agrees exactly"}
+    assert {s.verdict for s in found["Wang (2023), Table 4"]} == {"above the certified value"}
+    assert len(found["Wang (2023), Table 4"]) == 24
+    assert {s.verdict for s in found["Wang (2023), Table 2"]} == {"agrees exactly", "impossible"}
+    assert {s.verdict for s in found["Wang (2023), Table 1"]} == {"agrees exactly"}
 
 
 def test_the_smallest_parallel_counterexample_by_exhaustion():

@@ -1,4 +1,4 @@
-"""Sampling RAPPOR: closed forms for each s, and the total variation that 002 prints."""
+"""Sampling RAPPOR: closed forms for each s, and the total variation that Wang (2023) prints."""
 
 from itertools import combinations, product
 
@@ -63,7 +63,7 @@ def test_total_variation_of_all_pairs(s, d):
 
 
 def test_printed_total_variation_is_refuted():
-    # 002 Table 1 divides by d. With one item the mechanism is RAPPOR, whose row in the same table says (a-1)/(a+1).
+    # Wang (2023), Table 1 divides by d. With one item the mechanism is RAPPOR, whose row there says (a-1)/(a+1).
     member = SamplingRappor(s=1, d=2, eps0="log(9)")
     assert (largest_variation(member.table()), printed(1, 2, 3)) == (sp.Rational(1, 2), sp.Rational(1, 4))
     member = SamplingRappor(s=2, d=5, eps0="log(9)")

@@ -103,7 +103,7 @@ def test_adjacent_inputs_are_bounded():
 
 
 def test_the_impossible_total_variation_of_witch_hat():
-    """002 Table 2 prints 2(e^m - e^(d/F) + d/F - m)/(F(e^m - 1) + 2B): at distance 0 it is not 0."""
+    """Wang (2023), Table 2 prints 2(e^m - e^(d/F) + d/F - m)/(F(e^m - 1) + 2B): at distance 0 it is not 0."""
 
     def printed(m, big_f, b, d):
         return 2 * (math.exp(m) - math.exp(d / big_f) + d / big_f - m) / (big_f * (math.exp(m) - 1) + 2 * b)

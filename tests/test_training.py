@@ -77,6 +77,7 @@ def test_the_exact_values_of_few_steps():
         1: (Fraction(17, 60), Fraction(17, 60)),
         2: (Fraction(67, 360), Fraction(67, 360)),
         3: (Fraction(31, 270), Fraction(101, 720)),
+        4: (Fraction(1099, 12960), Fraction(167, 1440)),
     }
     for steps, (remove, add) in values.items():
         p, q = oracle.allocation(steps, 1, EXAMPLE, WITHOUT), oracle.allocation(steps, 0, EXAMPLE, WITHOUT)
@@ -108,12 +109,28 @@ REFERENCE = {
 }
 
 
-@pytest.mark.parametrize("case", REFERENCE, ids=str)
+FURTHER = {
+    ("0.5", 1000): (4.10601590883837, 0.561020884),
+    ("0.5", 10**4): (1.94188072744502, 0.203463011),
+    ("0.7", 1000): (0.955700869442159, 0.276294364229047),
+    ("0.7", 10**4): (0.156372034846129, 0.087498777),
+    (1, 10): (2.65240477290973695, 1.54342509402750),
+    (2, 100): (0.204930414660542, 0.200679092526488),
+    (2, 10**4): (0.0170629176010590, 0.0170330595453834),
+    (4, 100): (0.0917536504440965, 0.0915618151),
+    (4, 1000): (0.0265838244904837, 0.0265674341160519),
+}
+
+
+@pytest.mark.parametrize(
+    "case", [*REFERENCE, *(pytest.param(case, marks=pytest.mark.slow) for case in FURTHER)], ids=str
+)
 def test_normal_noise_to_ten_digits(case):
     sigma, steps = case
+    values = (REFERENCE | FURTHER)[case]
     noise = sa.training.GaussianStep(sigma=sigma)
     found = sa.training.random_allocation(noise=noise, steps=steps).epsilon("1e-6")
-    for (low, high), value in zip((found.directions[x] for x in ("remove", "add")), REFERENCE[case], strict=True):
+    for (low, high), value in zip((found.directions[x] for x in ("remove", "add")), values, strict=True):
         assert high - low < 1e-9 * high
         assert low == pytest.approx(value, rel=1e-8)
     assert found.direction == "remove"
@@ -222,6 +239,32 @@ def test_epochs(epochs):
     assert found.gap < 1e-2
     for name, value in zip(("remove", "add"), EPOCHS[epochs], strict=True):
         assert around(found.directions[name], value)
+
+
+@pytest.mark.slow
+def test_a_hundred_epochs_and_small_deltas():
+    training = sa.training.random_allocation(noise=sa.training.GaussianStep(sigma=1), steps=1000)
+    found = training.rounds(100).epsilon("1e-6", gap=3e-3)
+    for name, value in (("remove", 1.84427867029), ("add", 1.82369743475)):
+        assert around(found.directions[name], value)
+    for delta, value in (("1e-10", 0.220531059226056), ("1e-20", 0.338909068155752)):
+        assert training.epsilon(delta).directions["add"][0] == pytest.approx(value, rel=1e-10)
+    for e, remove, add in (
+        ("11/10", 2.00057281232167e-4, 1.32478693658481e-4),
+        ("6/5", 5.19927085474275e-7, 2.12715468970695e-8),
+        ("3/2", 9.04514023131629e-10, 2.70539931534225e-28),
+    ):
+        found = training.delta(f"log({e})").directions
+        assert found["remove"][0] == pytest.approx(remove, rel=1e-10)
+        assert found["add"][0] == pytest.approx(add, rel=1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sigma", "steps", "value"), [(1, 1000, 0.267473573245), (2, 1000, 0.1165733667997)])
+def test_replacement_of_an_example_with_normal_noise(sigma, steps, value):
+    noise = sa.training.GaussianStep(sigma=sigma)
+    found = sa.training.random_allocation(noise=noise, steps=steps, neighbours="replace").epsilon("1e-6")
+    assert found.lower <= value <= found.upper < 1.01 * found.lower
 
 
 # ----------------------------------------------------------------------------- Several steps, Poisson, shuffled batches

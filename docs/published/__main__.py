@@ -75,7 +75,7 @@ def _protocol(f: TableThree) -> dict[str, Any]:
     if f.case is not None:
         blankets, order, exact, printed = (str(x) for x in f.case)
         case = {"blanket messages": blankets, "E": order}, printed, exact
-    return _told("002 Table 3", None, about, f.verdict, case)
+    return _told("Wang (2023), Table 3", None, about, f.verdict, case)
 
 
 def _statement(s: Statement) -> dict[str, Any]:

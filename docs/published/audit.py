@@ -151,7 +151,7 @@ def audit_page() -> Iterator[str]:
         cells = (f.printed.place, f.printed.slug, f.printed.quantity, f.verdict, at, printed, exact)
         yield f"| {' | '.join(str(cell) for cell in cells)} |"
     yield ""
-    yield "## Multi-message protocols (002 Table 3)"
+    yield "## Multi-message protocols (Wang (2023), Table 3)"
     yield ""
     yield "The bound that a row stands for, against the exact divergence of one real message among blanket messages;"
     yield "where they differ, the smallest refutation found, or the loosest case."
@@ -163,7 +163,7 @@ def audit_page() -> Iterator[str]:
         case = ("", "", "", "") if t.case is None else t.case
         yield f"| {' | '.join(str(cell) for cell in (t.protocol.name, at, t.verdict, *case))} |"
     yield ""
-    yield "## Other statements of 002"
+    yield "## Other statements of Wang (2023)"
     yield ""
     yield "Tables 1, 2 and 4, and theorems. Refutations are the first of a search, few users first, in exact numbers."
     yield ""

@@ -1,6 +1,6 @@
 """What the papers print for the mechanisms of the catalogue.
 
-000: Su, Cheng, Wang (2025), Tables 1 to 3. 002: Wang (2023), Tables 1 and 5. Formulas are transcribed; whether they
+Su, Cheng, Wang (2025), Tables 1 to 3, and Wang (2023), Tables 1 and 5. Formulas are transcribed; whether they
 are right is for ``symamp.literature.audit`` to find.
 """
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from symamp.randomizers.catalogue import by_name
 from symamp.randomizers.family import Family
 
-_T1, _T2, _T3 = "000 Table 1", "000 Table 2", "000 Table 3"
-_V1, _V5 = "002 Table 1", "002 Table 5"
+_T1, _T2, _T3 = "Su, Cheng, Wang (2025), Table 1", "Su, Cheng, Wang (2025), Table 2", "Su, Cheng, Wang (2025), Table 3"
+_V1, _V5 = "Wang (2023), Table 1", "Wang (2023), Table 5"
 _BINARY = (("l", 2),)
 _HALF = "1/(2*(exp(eps0) + 1))"
 _S = "exp(eps0/2)"
@@ -23,7 +23,7 @@ class Printed:
     """A printed formula: where it stands, which family and quantity it is about, and its text.
 
     ``quantity`` is p, q, r (the masses of the components (t, 1), (t, t), (1, 1)), null (1 - gamma), or beta and ratio
-    (the total variation and the largest ratio of a pair: 002 calls the latter p).
+    (the total variation and the largest ratio of a pair: Wang (2023) calls the latter p).
     ``size`` names the parameter that grows in a limit, if the paper says that it is one or the formula may be one.
     """
 

@@ -49,15 +49,17 @@ class Statement:
 def statements() -> Iterator[Statement]:
     """Yield the verdict on each statement.
 
-    >>> [s.exact for s in statements() if s.place == "002 Theorem 4.1"]
+    >>> [s.exact for s in statements() if s.place == "Wang (2023), Theorem 4.1"]
     ['1/32']
     """
     yield from _noise_and_budgets()
     yield _witch_hat()
-    yield _refuted("002 Theorem 4.1", "k-ary response", _responses())
-    yield _refuted("002 Theorem 4.2, Table 2", "clipped geometric noise, inputs at a distance", _geometric())
+    yield _refuted("Wang (2023), Theorem 4.1", "k-ary response", _responses())
+    yield _refuted("Wang (2023), Theorem 4.2, Table 2", "clipped geometric noise, inputs at a distance", _geometric())
     yield _recipe()
-    yield _refuted("002 Theorem 6.1", "range queries, four leaves on two levels, weights 1/2", _range_queries())
+    yield _refuted(
+        "Wang (2023), Theorem 6.1", "range queries, four leaves on two levels, weights 1/2", _range_queries()
+    )
     yield from table_four()
 
 
@@ -67,18 +69,18 @@ def statements() -> Iterator[Statement]:
 def _noise_and_budgets() -> Iterator[Statement]:
     laplace = 1 - 1 / _S
     rows = (
-        ("002 Table 1", "any randomizer, beta", PureLDP().variation_ratio().beta, (_T - 1) / (_T + 1)),
-        ("002 Table 1", "Laplace noise on [0, 1], beta", Laplace().variation_ratio().beta, laplace),
-        ("002 Table 1", "piecewise mechanism, beta", _piecewise_variation(), laplace),
+        ("Wang (2023), Table 1", "any randomizer, beta", PureLDP().variation_ratio().beta, (_T - 1) / (_T + 1)),
+        ("Wang (2023), Table 1", "Laplace noise on [0, 1], beta", Laplace().variation_ratio().beta, laplace),
+        ("Wang (2023), Table 1", "piecewise mechanism, beta", _piecewise_variation(), laplace),
     )
     for place, about, derived, printed in rows:
         yield Statement(place, about, _compared(derived - printed), "", str(derived), str(printed))
     at = Laplace(eps0=1).near("1/2").variation_ratio().beta
-    yield Statement("002 Table 2", "Laplace noise, beta", _compared(at - 1 + sp.exp(-sp.Rational(1, 4))))
+    yield Statement("Wang (2023), Table 2", "Laplace noise, beta", _compared(at - 1 + sp.exp(-sp.Rational(1, 4))))
     low, high = (f"{float(x):.12g}" for x in strip_mass(sp.Integer(1)))
     told = f"[{low}, {high}]"
     integral = "the double integral, 2/pi times that of x K_1(x) (docs/proofs/metric.md)"
-    yield Statement("002 Table 2", "planar Laplace noise, beta", AGREES, "distance 1", told, integral)
+    yield Statement("Wang (2023), Table 2", "planar Laplace noise, beta", AGREES, "distance 1", told, integral)
 
 
 def _compared(difference: sp.Expr) -> str:
@@ -97,7 +99,9 @@ def _witch_hat() -> Statement:
     m, f, b, d = sp.Integer(1), sp.Integer(1), sp.Integer(1), sp.Integer(0)
     printed = 2 * (sp.exp(m) - sp.exp(d / f) + d / f - m) / (f * (sp.exp(m) - 1) + 2 * b)
     case = "B = m = F = 1, distance 0"
-    return Statement("002 Table 2", "WitchHat, beta", IMPOSSIBLE, case, "0", f"{printed} = {float(printed):.6g}")
+    return Statement(
+        "Wang (2023), Table 2", "WitchHat, beta", IMPOSSIBLE, case, "0", f"{printed} = {float(printed):.6g}"
+    )
 
 
 def _recipe() -> Statement:
@@ -106,7 +110,7 @@ def _recipe() -> Statement:
     p = rows[1][1] / rows[0][1]
     mass = beta / (p - 1) * (1 + p)
     case = "R(x0) = (3/5, 2/5), R(x1) = (1/5, 4/5): no distribution"
-    return Statement("002 Theorem 5.1", "mass of the two symbols", IMPOSSIBLE, case, "at most 1", str(mass))
+    return Statement("Wang (2023), Theorem 5.1", "mass of the two symbols", IMPOSSIBLE, case, "at most 1", str(mass))
 
 
 # ----------------------------------------------------------------------------------------------- pairs that are bounds
@@ -199,7 +203,7 @@ def _parameters(rows: Sequence[Sequence[Fraction]], pair: tuple[int, int]) -> Va
     return VariationRatio(*(rational_of(x) for x in (p, beta, q)))
 
 
-# -------------------------------------------------------------------------------------------------------- 002, Table 4
+# ------------------------------------------------------------------------------------------------ Wang (2023), Table 4
 
 TABLE_FOUR = {
     ("0.1", 10**4): ("0.00280", "0.00284"),
@@ -225,4 +229,4 @@ def table_four() -> Iterator[Statement]:
         for steps, value in zip((20, 10), printed, strict=True):
             verdict = ABOVE if float(value) >= certified else REFUTED
             case = f"eps0 = {eps0}, n = {n:.0e}, T = {steps}"
-            yield Statement("002 Table 4", "any randomizer, eps", verdict, case, f"{certified:.10g}", value)
+            yield Statement("Wang (2023), Table 4", "any randomizer, eps", verdict, case, f"{certified:.10g}", value)
