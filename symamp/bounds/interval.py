@@ -51,8 +51,8 @@ _CUTS, _WORTH = 8, 0.1
 """How often cells are cut in two, and which part of the room a cell has to cost."""
 _GAINED = 0.3
 """Cells are cut again where the last time gained this part, in log delta, of what is above the aim."""
-_LEAST_USERS = 100
-"""For fewer users the blanket is as good."""
+_LEAST_USERS, _LARGEST_RATIO = 100, 1e3
+"""For fewer users the blanket is as good; larger ratios take too many messages where nobody asks for them."""
 _LEAST_LOG = -600.0
 """Smaller divergences, in logarithms, are left to other bounds: doubles come to their end."""
 _MOST_PLACES, _MOST_PAIRS = 160, 1_500
@@ -345,6 +345,13 @@ def interval_bound(subject: Subject) -> MaxOverPairs:
     return MaxOverPairs((NoiseInterval(subject.noise),))
 
 
+def _is_too_costly(subject: Subject, level: Level, n: int, patience: float) -> bool:
+    """Return whether one message may decide, so that the blanket is as good, or messages would be too many."""
+    noise = subject.noise
+    ratio = inf if noise is None else float(number(noise.local_ratio())())
+    return n < max(_LEAST_USERS, 4.0 * ratio) or ratio > _LARGEST_RATIO
+
+
 def _no_smooth_noise(subject: Subject) -> str | None:
     noise = subject.noise
     return "here it is none on an interval" if noise is None else shape_of(noise).unsupported
@@ -364,5 +371,5 @@ INTERVAL = Bound(
     (*SHUFFLED, NOISE),
     interval_bound,
     rank=3,
-    too_costly=lambda subject, level, n, patience: n < _LEAST_USERS,
+    too_costly=_is_too_costly,
 )

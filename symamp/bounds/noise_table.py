@@ -37,8 +37,8 @@ _ROUNDED = 1.0 + 2.0**-40
 # What is tuned. All grids, cells and tilts give a bound; these trade time against width. Rules of thumb.
 _SQUARE, _COARSEST = 4e-8, 0.01
 """What cells of messages may leave of densities, squared, as a part of the chi-square; and at most, relatively."""
-_LONGEST = 1 / 56
-"""How long cells of messages are on the interval at most; beyond it they are no longer than the scale of the noise."""
+_LEAST, _LONGEST = 1 / 400, 1 / 56
+"""How long cells of messages are on the interval; beyond it they are no longer than the scale of the noise."""
 _FARTHEST = -60, 100.0
 """Noise that is farther away, in units of 1/c, with a chance of 2^-60 has tails for which there would be many cells."""
 _FINE, _GROWTH = 256, (0.02, 0.05)
@@ -492,7 +492,7 @@ class Grid:
         with np.errstate(divide="ignore"):
             steps = np.minimum(unit / share, np.sqrt(8.0 * _COARSEST * m / q))
         steps = np.minimum(steps, np.where(y < 1.0, _LONGEST, self.shape.scale))
-        steps = np.minimum(steps, 1.0 / self.shape.float_rate)
+        steps = np.maximum(np.minimum(steps, 1.0 / self.shape.float_rate), min(_LEAST, 1.0 / self.shape.float_rate))
         places, last = [(0.5, float(steps[0]))], 0.5
         while last < 1.0 + self.far:
             step = float(steps[max(int(np.searchsorted(y, last, "right")) - 1, 0)])
