@@ -199,7 +199,7 @@ class SeveralReports:
         for _ in range(_STEPS if start < inf else 0):
             with at_precision(_BITS):
                 share = Dyadic.of((arb(rounds.asked.given) / self._factor(arb(start))).lower())
-            if share.exponent < _LEAST_EXPONENT:
+            if (share.exponent or 0) < _LEAST_EXPONENT:
                 break
             found = self._among_all.epsilon(rational_of(share.fraction), effort=effort).upper
             if not found <= start or found == 0.0:
