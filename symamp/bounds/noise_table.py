@@ -92,6 +92,8 @@ class Shape:
     @cached_property
     def unsupported(self) -> str | None:
         """Why the noise has no such bound, None if it has one."""
+        if not self._arcs:
+            return "here its messages have no density"
         if self._arcs[-1].end is not sp.oo:
             return "here its messages end somewhere: one of them may tell an input"
         if self.noise.local_ratio() is sp.oo:

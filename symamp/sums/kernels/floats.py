@@ -156,7 +156,8 @@ class _Search:
         """Return the sum at a gap, or with as many frequencies as may be evaluated; None if the first has too many."""
         spread = normal_spread(self.tilted, self.payoff)
         if not 0.0 < spread < np.inf:  # no normal shape: the integral of the payoff
-            spread = float(self.payoff(NUMPY, self.tilted.theta, self.window.length, 1).modulus(0.0))
+            with np.errstate(over="ignore"):
+                spread = float(self.payoff(NUMPY, np.float64(self.tilted.theta), self.window.length, 1).modulus(0.0))
         d = min(float(np.sqrt(_SMOOTHING * gap * spread)), self.window.length)
         best, estimate = None, self.estimate
         for _ in range(_ROUNDS):

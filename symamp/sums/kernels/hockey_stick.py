@@ -62,7 +62,7 @@ class HockeyStickKernel(TwoSided):
     @staticmethod
     def pull(theta: float) -> tuple[float, float]:
         """Return 1/theta + 1/(theta + 1) and minus its derivative."""
-        return 1.0 / theta + 1.0 / (theta + 1.0), 1.0 / theta**2 + 1.0 / (theta + 1.0) ** 2
+        return 1.0 / theta + 1.0 / (theta + 1.0), 1.0 / theta / theta + 1.0 / (theta + 1.0) / (theta + 1.0)
 
     @staticmethod
     def spread(theta: float, mean: float, sigma: float) -> float:

@@ -126,7 +126,7 @@ class Kernel(TwoSided):
     @staticmethod
     def pull(theta: float) -> tuple[float, float]:
         """Return 2/theta and 2/theta^2."""
-        return 2.0 / theta, 2.0 / theta**2
+        return 2.0 / theta, 2.0 / theta / theta
 
     @staticmethod
     def spread(theta: float, mean: float, sigma: float) -> float:
