@@ -210,6 +210,7 @@ def test_default_answers_over_the_catalogue_have_certificates(name, n, eps0):
     complete(sa.delta(subject, n=n, eps="1/10"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("subject", "n", "delta"),
     [

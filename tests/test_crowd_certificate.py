@@ -93,6 +93,7 @@ def test_every_key_is_needed():
                 assert verify(json.dumps(changed)).status == "malformed", key
 
 
+@pytest.mark.slow
 def test_inputs_in_turn_are_listed_with_their_numbers():
     """Where others hold inputs in turn, a certificate says how many of each group hold which."""
     found = 0

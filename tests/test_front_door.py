@@ -430,7 +430,7 @@ REFUSALS = {
         table({"0": "import os", "1": 0}), errors.ExpressionError, 'table["b"]["0"]', "import os", "expression",
     ),
     "unknown symbol": (
-        table({"0": "q", "1": "1 - q"}), errors.ExpressionError, 'table["b"]["0"]', "q", "names",
+        table({"0": "q", "1": "1 - q"}), errors.ExpressionError, 'table["b"]["0"]', "q", "name",
     ),
     "one input": (
         lambda: sa.FiniteMechanism({"a": {"0": 1}}), errors.FormatError, "table", "1 inputs", "2 to 400 inputs",

