@@ -39,10 +39,10 @@ from symamp.sums.several_reports import SumOfSteps, steps_of
 SEEN = SHUFFLED, ROUNDS, BUNDLED = "shuffled", "rounds", "bundled"
 """What is seen of several reports of each user: all in one shuffle, one shuffle each, or all of one user together."""
 _BITS, _STEPS, _FEW_MESSAGES, _USUAL, _LARGEST = 192, 4, 16, 1e-6, 700.0
-_LEAST_EXPONENT = -10_000
-"""At a delta below 2 to this, reports one by one are not asked about: their sum says nothing."""
 """Bits of factors; steps towards the least eps of a group; up to so many messages bundles are tried as a bound on
 shuffled reports, too; the gap of answers by one round; no double is e to more than the last."""
+_LEAST_EXPONENT = -10_000
+"""At a delta below 2 to this, reports one by one are not asked about: their sum says nothing."""
 
 
 @dataclass(frozen=True)

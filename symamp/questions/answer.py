@@ -365,7 +365,7 @@ class Answer(Bracket):
             if self.limited:
                 return self._capped
             width = self.upper / self.lower - 1.0 if self.lower > 0.0 else inf
-            return f"the bounds of one round are apart: the width is {width:.2g}, aimed at was {self.aimed:.2g}"
+            return f"the bounds behind both ends are apart: the width is {width:.2g}, aimed at was {self.aimed:.2g}"
         if self.upper <= self.lower * (1.0 + _APART):
             return ""
         if self.limited:
@@ -394,10 +394,10 @@ class Answer(Bracket):
         ratio = f"WIDE: upper/lower = {self.upper / self.lower:.3g}"
         if self.limited:
             return f"{ratio}: {self._capped}"
+        why = "the bounds behind both ends are apart"
         if self.quantity == "delta":
-            return f"{ratio}: delta moves faster than eps; give a smaller gap, or ask for epsilon"
-        why = "the bounds of one round are apart"
-        return f"{ratio}: {why}; ask one of them by itself, whose gap_limited_by says why, or take another mechanism"
+            return f"{ratio}: {why}, or eps is close and delta is not; give a smaller gap, or ask for epsilon"
+        return f"{ratio}: {why}; ask one round by itself, whose gap_limited_by says why, or take another mechanism"
 
     @property
     def parameters(self) -> dict[str, Any]:
