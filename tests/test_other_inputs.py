@@ -158,7 +158,7 @@ def test_lists_without_a_law_are_refuted(slug):
     member, _ = rows_of(slug, 0)
     first, *others = groups_of(member)
     laws = first.laws[:1] if slug == "staircase" else first.laws[1:]
-    with pytest.raises(sa.errors.VerificationError, match="a group with it"):
+    with pytest.raises(sa.errors.VerificationError, match="a group of laws that holds for it"):
         checked(slug, 0, (PairGroup(first.pair, laws), *(g for g in others if g.above is not None)))
 
 

@@ -61,7 +61,7 @@ class TogetherProof:
     def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
         """Return the certificate of rounds, for the upper end alone; ArgumentError where that is from elsewhere."""
         if not isinstance(self.above, RoundsProof):
-            told = Problem(f"the upper end is by {self.by}")
+            told = Problem(f"an upper end by {self.by} has no certificate")
             raise ArgumentError("certificate", told, "ask sa.epsilon or sa.delta about these users, or seen='rounds'")
         return replace(self.above, below=None).certificate(asked, ZERO, most, rounds)
 
@@ -94,7 +94,7 @@ class SeveralReports:
         Raises ArgumentError for reports that are kept: rounds suppose fresh randomness.
         """
         if self.kept:
-            told = Problem("rounds suppose fresh randomness, and reports that are kept have none")
+            told = Problem("rounds need fresh randomness, and reports that are kept are sent again")
             raise ArgumentError("kept", told, "count all days in reports=..., which tell no more than one day")
         once = ShuffledRound(Question.of(self.mechanism, self.n, None))
         return Composition.of([(once, round_count(count) * self.reports)])

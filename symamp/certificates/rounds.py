@@ -124,7 +124,7 @@ def _described(
         points = next((c.given for c in every), [(fmpq(1), fmpq(1))])
         return Described({"kind": "given", "points": [[fraction_text(e), fraction_text(d)] for e, d in points]}, ())
     if question.subject.participation is not None:
-        some = Problem("rounds in which not everyone takes part have none yet")
+        some = Problem("rounds in which not everyone takes part have no certificate")
         raise ArgumentError("certificate", some, "ask about one round")
     shown = [e for c in _curves(below) if c.place == place for points in (c.points, c.second) for _, (e,) in points[:1]]
     return described(question.subject, [p for p, _ in proofs], shown, None)

@@ -123,7 +123,7 @@ def _all(
             raise ArgumentError("options", given, "leave these options out")
         return found
     if n is None:
-        raise ArgumentError("option --n", Problem("it is missing"), "give the number of users")
+        raise ArgumentError("option --n", Problem("missing"), "give the number of users")
     return _composition(found, n, rounds, method, sampled_from, participation)
 
 

@@ -160,14 +160,16 @@ def plan_command(
         answer = most_rounds(found, n=n, sampled_from=sampled_from, **asked)
     elif n is None:
         if sampled_from is not None:
-            told = Problem("of the same people fewer users may be more private")
+            told = Problem("with sampling, fewer users may be more private, so no least n exists")
             raise ArgumentError("option --sampled-from", told, "give --n")
         answer = least_n(found, rounds=whole_number(rounds), **asked)
     else:
         answer = largest_eps0(found, n=n, rounds=whole_number(rounds), sampled_from=sampled_from, **asked)
     write_points(csv, answer.to_csv)
     if plot is not None and (taking is not None or rounds != "1" or sampled_from is not None):
-        raise ArgumentError("option --plot", Problem("it draws one round in which everyone takes part"), "leave it out")
+        raise ArgumentError(
+            "option --plot", Problem("only one round in which everyone takes part can be drawn"), "leave it out"
+        )
     save_plot(lambda: _around(answer, found, eps, n), plot)
     if as_json:
         print_json(answer.to_dict())

@@ -299,7 +299,7 @@ class MechanismCommand(click.Command):
         if ctx.resilient_parsing:
             return rest
         if family is None or (name is not None and file is not None):
-            wrong = Problem("a name and --mechanism are given" if name else "none is given")
+            wrong = Problem("both a name and --mechanism are given" if name else "no mechanism is given")
             raise ArgumentError("mechanism", wrong, "give a name from `symamp mechanisms`, or --mechanism FILE")
         values = {k.removeprefix(_PREFIX): ctx.params.pop(k) for k in list(ctx.params) if k.startswith(_PREFIX)}
         given = {k: v for k, v in values.items() if v is not None}

@@ -43,9 +43,11 @@ def training(
     common: dict[str, Any] = {"noise": GaussianStep(sigma=sigma), "steps": steps, "epochs": epochs}
     common["neighbours"] = neighbours
     if (rate is not None) != (batches == "poisson"):
-        raise ArgumentError("option --rate", Problem("it belongs to poisson"), "give it there, and only there")
+        raise ArgumentError(
+            "option --rate", Problem("poisson needs it, and no other sampler has it"), "give it with poisson only"
+        )
     if selected != 1 and batches != "allocation":
-        raise ArgumentError("option --selected", Problem("it belongs to allocation"), "leave it out")
+        raise ArgumentError("option --selected", Problem(f"{batches} does not have it"), "leave it out")
     found: Training
     if batches == "allocation":
         found = random_allocation(selected=selected, **common)

@@ -53,7 +53,9 @@ def check_groups(rows: Mapping[str, Row], groups: Sequence[PairGroup], ratio: fm
                 known[laws, blanket] = any(_has(group, laws, blanket) for group in listed)
             if not known[laws, blanket]:
                 raise VerificationError(
-                    f"{name}: pairs of inputs", f"({first}, {second}) at E = {level}", "a group with it"
+                    f"{name}: pairs of inputs",
+                    f"({first}, {second}) at E = {level}",
+                    "a group of laws that holds for it",
                 )
     return count
 
