@@ -20,7 +20,6 @@ from symamp.command_line.options import (
     effort,
     eps_or_delta,
     listed_member,
-    mentioned,
     method,
     numbers,
     participation,
@@ -32,6 +31,7 @@ from symamp.command_line.options import (
     whole_number,
 )
 from symamp.command_line.output import print_answer, print_json, print_line, save_plot
+from symamp.command_line.words import mentioned
 from symamp.errors import ArgumentError, FormatError, Problem
 from symamp.numbers.reading import asked, budget
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from click.shell_completion import CompletionItem
 from symamp.accounting.coordinates import MESSAGES, VIEWS
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
+from symamp.command_line.words import OPTION, groups_starting, mechanisms_starting, mentioned, starting
 from symamp.errors import ArgumentError, FormatError, Problem, SymampError
 from symamp.formulas.parameter import Parameter
 from symamp.numbers.limits import EFFORTS
@@ -27,31 +27,7 @@ from symamp.randomizers.mechanism import Mechanism
 from symamp.settings.participation import Participation
 from symamp.settings.participation import participation as made_participation
 
-# --- What the words of a command mean: a mechanism and its parameters, looked up before the rest is read, and numbers
-
-_OPTION = re.compile(r"--[A-Za-z]")
-
-
-def mentioned(words: Sequence[str], flags: Collection[str]) -> tuple[str | None, Path | None]:
-    """Return the first word that is no option, if any, and the file that --mechanism names.
-
-    All options but the ``flags`` take a value: ArgumentError for one without.
-
-    >>> mentioned(["--eps0", "1", "krr", "--json"], ["--json"])
-    ('krr', None)
-    """
-    name, file, rest = None, None, list(words)
-    while rest:
-        word = rest.pop(0)
-        option, equals, value = word.partition("=")
-        if not _OPTION.match(word):
-            name = name if name is not None or word.startswith("-") else word
-        elif option not in flags:
-            if not equals and (not rest or _OPTION.match(rest[0])):
-                raise ArgumentError(f"option {option}", Problem("it has no value"), f"write {option} VALUE")
-            value = value if equals else rest.pop(0)
-            file = Path(value) if option == "--mechanism" else file
-    return name, file
+# ------------------------------------------------------------------------ What the words of a command mean, and numbers
 
 
 def described(found: Subject) -> Mechanism:
@@ -63,7 +39,7 @@ def described(found: Subject) -> Mechanism:
 
 def refuse_repeated(words: Sequence[str]) -> None:
     """Raise ArgumentError for an option that is given twice: click would take the last one in silence."""
-    counts = Counter(word.partition("=")[0] for word in words if _OPTION.match(word))
+    counts = Counter(word.partition("=")[0] for word in words if OPTION.match(word))
     for option, count in counts.items():
         if count > 1:
             raise ArgumentError("options", Problem(f"{option} occurs twice"), "give it once")
@@ -137,11 +113,6 @@ def together(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
 
 numbers = partial(click.option, type=separated, metavar="NUMBERS")
 """An option with a list that is separated by commas."""
-
-
-def starting(names: Iterable[str]) -> Callable[[object, object, str], list[CompletionItem]]:
-    """Return what completes a word to one of the names."""
-    return lambda _, __, incomplete: [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
@@ -229,13 +200,7 @@ class MechanismWord(click.ParamType):  # type: ignore[type-arg]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the names, or the parameters of the one that is named."""
-        name, colon, rest = incomplete.partition(":")
-        if not colon:
-            return starting(NAMES)(ctx, param, name)
-        last = rest.rpartition(",")[2]
-        head = incomplete.removesuffix(last) if last else incomplete
-        known = named()[name].names() if name in named() else ()
-        return [CompletionItem(f"{head}{p}=") for p in known if p.startswith(last)]
+        return mechanisms_starting(incomplete, {name: found.names() for name, found in named().items()})
 
 
 class GroupWord(MechanismWord):
@@ -252,9 +217,7 @@ class GroupWord(MechanismWord):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the completions of what follows the number."""
-        count, colon, rest = incomplete.partition(":")
-        found = super().shell_complete(ctx, param, rest) if colon else []
-        return [CompletionItem(f"{count}:{item.value}") for item in found]
+        return groups_starting(incomplete, {name: found.names() for name, found in named().items()})
 
 
 def member(family: Any, values: Mapping[str, str]) -> Subject:
