@@ -96,7 +96,8 @@ def _write_pages(app):
     for name, found in write():
         if found:
             pictures.save(pictures.mechanism(found), f"of_{name}")
-    shutil.copytree(ROOT / "notebooks", ROOT / "docs" / "notebooks", dirs_exist_ok=True)
+    shutil.rmtree(ROOT / "docs" / "notebooks", ignore_errors=True)  # one that was renamed would stay
+    shutil.copytree(ROOT / "notebooks", ROOT / "docs" / "notebooks")
     (ROOT / "docs" / "audit.md").write_text("\n".join(audit_page()) + "\n", encoding="utf-8")
 
 
