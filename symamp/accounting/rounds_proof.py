@@ -12,7 +12,7 @@ from symamp.accounting.pairs import RoundCurve
 from symamp.accounting.round import GivenRound, SampledRound, ShuffledRound, evidence_below, level_at, swapped
 from symamp.certificates.rounds import Curve, Sums, certificate
 from symamp.certificates.rounds import Rounds as OfRounds
-from symamp.certificates.text import fraction_text
+from symamp.certificates.text import expression_text, fraction_text
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
 from symamp.settings.question import Query
@@ -107,9 +107,7 @@ class RoundsProof:
             raise ArgumentError(
                 "certificate", Problem(f"{rounds} has no points behind it"), "ask for epsilon or delta of rounds"
             )
-        given = asked.given
-        if asked.quantity == "delta" and not given.is_Rational:
-            raise ArgumentError("certificate", asked.written, "a rational number")
+        is_epsilon = asked.quantity == "epsilon"
         listed = self.below is not None and all(
             c.data_set is None or c.data_set[0].decomposition.is_listed for c in self.below.curves
         )
@@ -118,9 +116,9 @@ class RoundsProof:
         high = most.fraction * (1 + _SLACK) if self.above is not None and most.exponent is not None else None
         claim = {
             "quantity": asked.quantity,
-            "delta" if asked.quantity == "epsilon" else "eps": fraction_text(given),
+            "delta" if is_epsilon else "eps": (fraction_text if is_epsilon else expression_text)(asked.given),
             "lower": "0" if low is None else fraction_text(low),
-            "upper": ("inf" if asked.quantity == "epsilon" else "1") if high is None else fraction_text(high),
+            "upper": ("inf" if is_epsilon else "1") if high is None else fraction_text(high),
         }
         listed_rounds = rounds.listed
         above = _proof(self.above, listed_rounds, _above)
