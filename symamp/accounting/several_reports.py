@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,11 +16,12 @@ from flint import arb
 from symamp.accounting.composition import Composition
 from symamp.accounting.pairs import LARGEST_ROUNDS, round_count
 from symamp.accounting.round import ShuffledRound
-from symamp.accounting.rounds_proof import RoundsProof
+from symamp.accounting.rounds_proof import SLACK, RoundsProof
 from symamp.bounds.reduction import Reduction
+from symamp.certificates.text import At, fraction_text
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.to_law import level_of
-from symamp.errors import ArgumentError, Problem, SymampError
+from symamp.errors import ArgumentError, PrecisionError, Problem, SymampError
 from symamp.laws.law import Level, Number
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.limits import Limits
@@ -35,6 +37,7 @@ from symamp.settings.rounds import Rounds
 from symamp.sums.divergence import Settings
 from symamp.sums.inversion import log_of_ball
 from symamp.sums.several_reports import SumOfSteps, steps_of
+from symamp.verifier import verify
 
 SEEN = SHUFFLED, ROUNDS, BUNDLED = "shuffled", "rounds", "bundled"
 """What is seen of several reports of each user: all in one shuffle, one shuffle each, or all of one user together."""
@@ -47,11 +50,15 @@ _LEAST_EXPONENT = -10_000
 
 @dataclass(frozen=True)
 class TogetherProof:
-    """What proves an answer about reports that are shuffled together: where the upper end is from."""
+    """What proves an answer about reports that are shuffled together: where the upper end is from.
+
+    It is that of rounds, or of one report among all messages, in so many steps.
+    """
 
     above: object
     by: str
     below: str
+    steps: int = 1
 
     @property
     def shown(self) -> str:
@@ -59,7 +66,22 @@ class TogetherProof:
         return f"above: {self.by}; below: {self.below}"
 
     def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
-        """Return the certificate of rounds, for the upper end alone; ArgumentError where that is from elsewhere."""
+        """Return the certificate of rounds or of steps, for the upper end alone.
+
+        Raises ArgumentError where that is from elsewhere, PrecisionError if the verifier does not accept it.
+        """
+        if isinstance(self.above, Answer):
+            data = self.above.certificate() | {"below": None}
+            key = "delta" if asked.quantity == "epsilon" else "eps"
+            slack = 0 if asked.quantity == "epsilon" else SLACK
+            ends = {"lower": "0", "upper": fraction_text(most.fraction * (1 + slack))}
+            data["claim"] = {"quantity": asked.quantity, key: At.of(asked.given).text if key == "eps" else fraction_text(asked.given), **ends}
+            data["settings"][0]["reports"] = self.steps
+            verdict = verify(json.dumps(data))
+            if verdict.status != "valid":
+                told = Problem(f"the verifier refuses it: {verdict.reason}")
+                raise PrecisionError("certificate", told, "ask with another gap")
+            return data
         if not isinstance(self.above, RoundsProof):
             told = Problem(f"the upper end is by {self.by}")
             raise ArgumentError("certificate", told, "ask sa.epsilon or sa.delta about these users, or seen='rounds'")
@@ -150,16 +172,16 @@ class SeveralReports:
 
     # ----------------------------------------------------------------------------------------- all shuffled together
 
-    def _together(self, rounds: Answer, group: Dyadic) -> Answer:
+    def _together(self, rounds: Answer, group: tuple[Dyadic, Answer | None]) -> Answer:
         """Return the least of the bounds above, and the sum of steps of all messages below."""
-        ends = [
+        ends: list[tuple[Dyadic, str, object]] = [
             (rounds.most, f"{self.reports} rounds of {self.n:,} users", rounds.proof),
-            (group, f"{self.reports} steps among {self.n * self.reports:,} messages", None),
+            (group[0], f"{self.reports} steps among {self.n * self.reports:,} messages", group[1]),
             (self._bundled(rounds), f"{self.reports} reports in one message", None),
         ]
         most, by, proof = min(ends, key=lambda end: end[0])
         least, below = self._below(rounds, most)
-        return self._answer(rounds, least, most, TogetherProof(proof, by, below))
+        return self._answer(rounds, least, most, TogetherProof(proof, by, below, self.reports))
 
     def _answer(self, answer: Answer, least: Dyadic, most: Dyadic, proof: TogetherProof) -> Answer:
         text = f"{self!r}"
@@ -185,31 +207,34 @@ class SeveralReports:
         """Return the sum of e^(j eps) over j < r."""
         return (self.reports * eps).expm1() / eps.expm1() if eps > 0 else arb(self.reports)
 
-    def _group_delta(self, rounds: Answer, effort: str) -> Dyadic:
-        """Return delta of r users with one report each at eps/r, times the sum of e^(j eps/r)."""
+    def _group_delta(self, rounds: Answer, effort: str) -> tuple[Dyadic, Answer | None]:
+        """Return delta of r users with one report each at eps/r, times the sum of e^(j eps/r), and what proves it."""
         step = rounds.asked.given / self.reports
+        if not step.is_Rational:  # a little less, so that balls of certificates tell them apart
+            with at_precision(_BITS // 3):
+                step = rational_of(max(Dyadic.of(level_of(step).eps().lower()), ZERO).fraction)
         found = self._among_all.delta(step, effort=effort)
         with at_precision(_BITS):
-            value = found.most.ball * self._factor(level_of(step).eps())
-            return min(Dyadic.of(value.upper()), Dyadic(1))
+            value = found.most.ball * self._factor(level_of(rounds.asked.given / self.reports).eps())
+            return min(Dyadic.of(value.upper()), Dyadic(1)), found
 
-    def _group_epsilon(self, rounds: Answer, effort: str) -> Dyadic:
+    def _group_epsilon(self, rounds: Answer, effort: str) -> tuple[Dyadic, Answer | None]:
         """Return r times an eps whose delta, times the sum of e^(j eps), is at most delta: step by step, from above."""
-        best, start = inf, rounds.upper / self.reports
+        best, start, proof = inf, rounds.upper / self.reports, None
         for _ in range(_STEPS if start < inf else 0):
             with at_precision(_BITS):
                 share = Dyadic.of((arb(rounds.asked.given) / self._factor(arb(start))).lower())
             if (share.exponent or 0) < _LEAST_EXPONENT:
                 break
-            found = self._among_all.epsilon(rational_of(share.fraction), effort=effort).upper
-            if not found <= start or found == 0.0:
+            found = self._among_all.epsilon(rational_of(share.fraction), effort=effort)
+            if not found.upper <= start or found.upper == 0.0:
                 break
             # What holds for the smaller delta of a larger eps holds here, and for all eps up to the next one.
-            best, start = start, found
+            best, start, proof = start, found.upper, found
         if best == inf:
-            return INFINITE
+            return INFINITE, None
         step = Dyadic.of_float(best)
-        return Dyadic(step.mantissa * self.reports, step.exponent)
+        return Dyadic(step.mantissa * self.reports, step.exponent), proof
 
     def _below(self, rounds: Answer, most: Dyadic) -> tuple[Dyadic, str]:
         """Return the lower end by data sets in which all other users hold one input, and who holds what."""

@@ -516,6 +516,10 @@ class TakingPart:
         base = self.base
         return Seen(base.method, base.proof_status, base.source, self.decomposition, base.dataset, base.member, self)
 
+    def swapped(self) -> TakingPart:
+        """Return the same with the two data sets exchanged."""
+        return TakingPart(self.base.swapped(), self.participation, self.worlds[::-1], self.pair[::-1])
+
 
 @dataclass(frozen=True)
 class Seen(Reduction):
@@ -528,11 +532,19 @@ class Seen(Reduction):
         """True: reports that are missing are the null symbol, of data sets, too."""
         return True
 
+    def swapped(self) -> Seen:
+        """Return the part with the two data sets exchanged."""
+        return self.taking.swapped().itself
+
 
 class OfTriple(PairBoundDefaults):
     """What parts say of themselves that are made of a triple in this setting."""
 
     taking: TakingPart
+
+    def swapped(self) -> OfTriple:
+        """Return the part with the two data sets exchanged."""
+        raise NotImplementedError
 
     @property
     def method(self) -> str:
@@ -602,6 +614,10 @@ class OverPoisson(OfTriple):
     """
 
     taking: TakingPart
+
+    def swapped(self) -> OverPoisson:
+        """Return the part with the two data sets exchanged."""
+        return OverPoisson(self.taking.swapped())
 
     @property
     def signature(self) -> Hashable:
@@ -678,6 +694,10 @@ class OverNumbers(OfTriple):
         found: TakingPart = self.single.taking
         return found
 
+    def swapped(self) -> OverNumbers:
+        """Return the part with the two data sets exchanged."""
+        return OverNumbers(self.single.swapped(), self.over)
+
     @property
     def signature(self) -> Hashable:
         """That of one number, and the numbers."""
@@ -711,3 +731,12 @@ class OverNumbers(OfTriple):
     def limit(self, n: int) -> arb:
         """Return a ball around the limit of the divergence as eps grows."""
         return total([number(w)() * self.single.limit(m) for w, m in self.over.numbers(n)])
+
+
+Repeatable = Reduction | OfTriple
+"""Data sets that may be the same in many rounds: a triple, or what is made of one where not everyone takes part."""
+
+
+def triple_behind(found: Repeatable) -> Reduction:
+    """Return the triple of the round in which everyone takes part."""
+    return found.taking.base if isinstance(found, Seen | OfTriple) else found
