@@ -20,7 +20,7 @@ from symamp.accounting.curves import (
 )
 from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, largest_upper
 from symamp.bounds.densities import SmoothPairBound
-from symamp.bounds.reduction import is_triple
+from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.search import CandidateBounds
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.decomposition import Component, Decomposition
@@ -100,6 +100,11 @@ class Round:
     def gap(self) -> float:
         """The relative width of eps aimed at by default: larger where each upper bound is costly."""
         return USUAL_GAP
+
+    @property
+    def is_dear(self) -> bool:
+        """Whether points of the upper end take long."""
+        return self.gap >= _DEAR_GAP
 
     @property
     def gap_below(self) -> float:
@@ -293,7 +298,7 @@ def level_at(e: fmpq) -> Level:
 
 def is_symmetric(found: Repeatable) -> bool:
     """Return whether both orders of the data sets have the same law."""
-    reduction = found if is_triple(found) else found.taking.itself
+    reduction = found if isinstance(found, Reduction) else found.taking.itself
     rational = reduction.law.rational
     if rational is not None:
         other = rational.swapped()
@@ -325,7 +330,9 @@ def _settings(n: int) -> Settings:
     return _POINT_OF_FEW if n <= _FEW_USERS else _POINT
 
 
-def _descended(order: Repeatable, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits) -> tuple[CurvePoint, ...]:
+def _descended(
+    order: Repeatable, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits
+) -> tuple[CurvePoint, ...]:
     settings = _settings(n).under(limits)
 
     def point(e: fmpq) -> CurvePoint:

@@ -542,10 +542,6 @@ class OfTriple(PairBoundDefaults):
 
     taking: TakingPart
 
-    def swapped(self) -> OfTriple:
-        """Return the part with the two data sets exchanged."""
-        raise NotImplementedError
-
     @property
     def method(self) -> str:
         """The name of the bound."""
@@ -733,10 +729,10 @@ class OverNumbers(OfTriple):
         return total([number(w)() * self.single.limit(m) for w, m in self.over.numbers(n)])
 
 
-Repeatable = Reduction | OfTriple
+Repeatable = Reduction | OverPoisson | OverNumbers
 """Data sets that may be the same in many rounds: a triple, or what is made of one where not everyone takes part."""
 
 
 def triple_behind(found: Repeatable) -> Reduction:
     """Return the triple of the round in which everyone takes part."""
-    return found.taking.base if isinstance(found, Seen | OfTriple) else found
+    return found if isinstance(found, Reduction) and not isinstance(found, Seen) else found.taking.base

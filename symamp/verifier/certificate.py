@@ -104,7 +104,7 @@ def _prove(check: Check, claim: dict[str, str], settings: list[Setting], sides: 
                 direct = direct and evidence.is_about(settings[0], side["evidence"])
                 require(direct, f"{name}: no evidence about many rounds", "invalid")
                 step, factor = _steps(check, settings[0].reports, there)
-                good = side["eps"] == there and factor == 1 or (eps <= step if up else eps >= step)
+                good = (side["eps"] == there and factor == 1) or (eps <= step if up else eps >= step)
                 require(good and eps >= 0, f"{name}: eps is on the wrong side of the claim's", "invalid")
                 require(up or factor == 1, f"{name}: of several reports nothing is proved", "invalid")
                 at = At(check, settings[0], side["eps"], value / factor)

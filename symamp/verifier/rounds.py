@@ -141,8 +141,8 @@ def _below_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
             owner.triple((x0, x1), weights) if weights else triples.itself(owner, (x0, x1), "a point below")
         ).sampled(setting.rate)
         law = law if setting.participation is None else setting.participation.triple(check, law, order)
-        same = not _is_removal(setting) and owner.is_symmetric((x0, x1), [x for x, _ in others])
-        _require(len(orders) == 2 or same, "the other order is missing")
+        alike = not _is_removal(setting) and owner.is_symmetric((x0, x1), [x for x, _ in others])
+        _require(len(orders) == 2 or alike, "the other order is missing")
     return _below(_known(check, setting, curve, orders[0], orders[-1], law))
 
 
