@@ -225,9 +225,9 @@ def test_refusals_of_questions():
         with pytest.raises(SymampError, match=remedy):
             call()
     seen = sa.profile(TEN, n=10, participation=lost).subject
-    with pytest.raises(SymampError, match="in one"):
+    with pytest.raises(SymampError, match="already has one; give one"):
         sa.delta(seen, n=10, eps="0.05", participation=sa.participation(leaks="1/10"))
-    with pytest.raises(SymampError, match="say it of all"):
+    with pytest.raises(SymampError, match="for all groups"):
         sa.heterogeneous([(5, seen), (5, sa.PureLDP(eps0=1))], shuffled="data")
     rows = {"0": ("3/4", "1/4"), "1": ("1/2", "1/2"), "2": ("1/4", "3/4")}
     near = sa.FiniteMechanism({x: dict(zip("ab", row, strict=True)) for x, row in rows.items()}).near(1)

@@ -71,7 +71,7 @@ class RoundPairs:
             counts[found] = counts.get(found, 0) + count
         directions = {r.direction if isinstance(r, DirectedRound) else None for r in counts}
         if len(directions) > 1:
-            mixed = Problem("they are of different directions")
+            mixed = Problem("some rounds have another direction than others")
             raise ArgumentError("rounds", mixed, "compose each direction by itself, and take the larger answer")
         if not counts or sum(counts.values()) > LARGEST_ROUNDS:
             raise ArgumentError("rounds", sum(counts.values()), f"1 to {LARGEST_ROUNDS} rounds in all")

@@ -58,7 +58,9 @@ def _above(curve: RoundCurve) -> dict[str, Any]:
     if isinstance(base, GivenRound):
         return {"given": [(p.level, p.high) for p in base.points]}
     if not isinstance(base, ShuffledRound):
-        raise ArgumentError("certificate", Problem(f"{curve.round.text} has none"), "certify rounds of shuffled users")
+        raise ArgumentError(
+            "certificate", Problem(f"{curve.round.text} has no certificate"), "certify rounds of shuffled users"
+        )
     levels = [1 + (p.level - 1) / rate for p in curve.points.inside() if p.level >= 1]
     return {"points": [(e, base.evidence(e, far=base.is_cheap(e))) for e in levels]}
 
@@ -106,7 +108,7 @@ class RoundsProof:
         """
         if self.above is None and self.below is None:
             raise ArgumentError(
-                "certificate", Problem(f"{rounds} has no points behind it"), "ask for epsilon or delta of rounds"
+                "certificate", Problem(f"no certified points belong to {rounds}"), "ask for epsilon or delta of rounds"
             )
         is_epsilon = asked.quantity == "epsilon"
         listed = self.below is not None and all(

@@ -44,9 +44,9 @@ from symamp.verifier import verify
 SEEN = SHUFFLED, ROUNDS, BUNDLED = "shuffled", "rounds", "bundled"
 """What is seen of several reports of each user: all in one shuffle, one shuffle each, or all of one user together."""
 _BITS, _STEPS, _GUESSES, _CLOSE, _FEW_MESSAGES, _USUAL, _LARGEST = 192, 4, 8, 1e-3, 16, 1e-6, 700.0
-"""Bits of factors; certified steps towards the least eps of a step, guesses of it in floats, and how much above these begin,
-relatively; up to so many messages bundles are tried as a bound on shuffled reports, too; the gap of answers by one
-round; no double is e to more than the last."""
+"""Bits of factors; certified tries for the least eps of a step, guesses of it in floats, and how far above them the
+search begins, relatively; up to so many messages bundles are tried as a bound on shuffled reports, too; the gap of
+answers by one round; no double is e to more than the last."""
 _OFF = 0.02
 """By how much the normal approximation of rounds must be below the end by steps, in eps or in log delta."""
 _LEAST_EXPONENT = -10_000
@@ -89,7 +89,7 @@ class TogetherProof:
                 raise PrecisionError("certificate", told, "ask with another gap")
             return data
         if not isinstance(self.above, RoundsProof):
-            told = Problem(f"the upper end is by {self.by}")
+            told = Problem(f"an upper end by {self.by} has no certificate")
             raise ArgumentError("certificate", told, "ask sa.epsilon or sa.delta about these users, or seen='rounds'")
         return replace(self.above, below=None).certificate(asked, ZERO, most, rounds)
 
@@ -122,7 +122,7 @@ class SeveralReports:
         Raises ArgumentError for reports that are kept: rounds suppose fresh randomness.
         """
         if self.kept:
-            told = Problem("rounds suppose fresh randomness, and reports that are kept have none")
+            told = Problem("rounds need fresh randomness, and reports that are kept are sent again")
             raise ArgumentError("kept", told, "count all days in reports=..., which tell no more than one day")
         once = ShuffledRound(Question.of(self.mechanism, self.n, None))
         return Composition.of([(once, round_count(count) * self.reports)])

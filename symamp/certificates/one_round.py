@@ -303,13 +303,15 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
     evaluated = {e.part.signature: e for e in known if e.evaluator != MOMENTS}
     method = known[0].part.method if known else None
     if method in _OF_DENSITIES:
-        raise ArgumentError("certificate", method, _instead(subject))
+        raise ArgumentError("certificate", Problem(f"an answer by {method} has none"), _instead(subject))
     if known and known[0].evaluator == HISTOGRAMS:  # of all pairs at once
         return Above(at, bound, (max(known, key=lambda e: e.precision),))
     whole = CandidateBounds(subject, method).first
     if whole.searched_table is not None:
         if method not in (None, "blanket"):
-            raise ArgumentError("certificate", Problem(f"{method} of a table has none"), "ask with method='blanket'")
+            raise ArgumentError(
+                "certificate", Problem(f"{method} has no certificate for a table"), "ask with method='blanket'"
+            )
         # A bound of 0 is shown by one user alone: no tilt proves it.
         if len(whole.searched_table.inputs) > _MOST_LISTED and not whole.searched_table.is_restricted and bound > 0:
             return _of_table(whole.searched_table, at, bound, n, evaluated)
@@ -328,7 +330,9 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
         return Above(at, bound, tuple(replace(e, part=part) for e, part in zip(found, parts, strict=True)))
     for e in found:
         if not (is_triple(e.part) or e.part.fixed_background or e.details or e.evaluator in write.ALONE):
-            raise ArgumentError("certificate", Problem(f"{e.part.method} is no triple"), _another(subject))
+            raise ArgumentError(
+                "certificate", Problem(f"the verifier checks triples, and {e.part.method} is none"), _another(subject)
+            )
     return Above(at, bound, found, shares=(cells[0][0], *(right for _, right in cells)) if cells else ())
 
 
@@ -343,9 +347,9 @@ def _instead(subject: Subject) -> str:
     lacks = {name: BOUNDS[name].unsupported_reason(subject) for name in _IN_FINITE_LAWS}
     for name, lack in lacks.items():
         if lack is None:
-            return f"an answer of method={name!r}, a finite law above the density"
+            return f"ask with method={name!r}, which bounds the density by a finite law"
     name, lack = next(iter(lacks.items()))
-    return f"for method={name!r}, which has certificates, {lack}"
+    return f"method={name!r} has certificates, but {lack}"
 
 
 def _of_table(table: NumericTable, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence]) -> Above:

@@ -326,7 +326,9 @@ def most_rounds(
     given: tuple[tuple[str, str], ...] = ()
     if hasattr(mechanism, "rounds"):
         if (n, sampled_from, method, participation) != (None, None, None, None):
-            told = Problem(f"a {type(mechanism).__name__} says all about its rounds itself")
+            told = Problem(
+                f"a {type(mechanism).__name__} already says who takes part in its rounds, and how they are analysed"
+            )
             raise ArgumentError("mechanism", told, "leave out n, sampled_from, method and participation")
         one = mechanism if isinstance(mechanism, Composition) else mechanism.rounds(1)
         named = str(mechanism) if isinstance(mechanism, Composition) else str(one).removeprefix("1 x ").strip("()")
@@ -409,7 +411,7 @@ class Fixed:
         if n is not None:
             raise ArgumentError("n", Problem("n follows from the groups"), "leave it out")
         if self != Fixed(None, None, 1, None):
-            told = Problem("of users who differ one round is known, by one bound, and the groups say who takes part")
+            told = Problem("users who differ have one round and one bound, and their groups say who takes part")
             raise ArgumentError("family", told, "leave out rounds, sampled_from, method and participation")
 
 
