@@ -102,19 +102,14 @@ def certificate(claim: Claim) -> Data:
     """
     question, is_epsilon = claim.question, claim.asked.quantity == "epsilon"
     stated, above, below = _epsilon(claim) if is_epsilon else _delta(claim)
-    known = described(
-        question.subject.randomizers[0],
-        [] if above is None else [replace(above, found=tuple(map(_of_base, above.found)))],
-        [_of_base(e) for _, e in below],
-        None if above is None else above.at,
+    known = described_behind(
+        question.subject, [] if above is None else [above], [e for _, e in below], None if above is None else above.at
     )
     sides: dict[str, Callable[[int], Data] | None] = {
         "above": None if above is None else lambda more: pieces(known, above, question.n, more),
         "below": None if not below else lambda more: _pieces_below(known, question, below, more),
     }
-    settings = [setting(repr(question.subject), [(question.n, True, known.data)])]
-    if question.subject.participation is not None:
-        settings[0]["participation"] = write.participation(question.subject.participation, question.n)
+    settings = [setting(repr(question.subject), [(question.n, True, known.data)]) | taking_part(question)]
     return accepted(
         {"quantity": claim.asked.quantity, **stated},
         settings,
@@ -165,6 +160,12 @@ def setting(
         "kept": str(kept),
         "groups": [{"users": users, "victim": victim, "mechanism": data} for users, victim, data in groups],
     }
+
+
+def taking_part(question: Question) -> Data:
+    """Return who takes part as data, nothing where everyone does."""
+    taking = question.subject.participation
+    return {} if taking is None else {"participation": write.participation(taking, question.n)}
 
 
 def supposed(found: Iterable[Evidence], everyone: bool = True) -> list[str]:
@@ -264,6 +265,12 @@ def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence
     if known and subject.noise is None and subject.densities is None:
         return of_budget(subject.local_ratio(), at)
     return of_triples(parts, [e.part for e in below], at, exact=subject.triple is not None)
+
+
+def described_behind(subject: Subject, above: Sequence[Above], below: Sequence[Evidence], at: At | None) -> Described:
+    """Return the same of what users run, where evaluations may be about a setting in which not everyone takes part."""
+    of_base = [replace(side, found=tuple(map(_of_base, side.found))) for side in above]
+    return described(subject.randomizers[0], of_base, [_of_base(e) for e in below], at)
 
 
 def of_mechanism(

@@ -520,6 +520,10 @@ class TakingPart:
         base = self.base
         return Seen(base.method, base.proof_status, base.source, self.decomposition, base.dataset, base.member, self)
 
+    def swapped(self) -> TakingPart:
+        """Return the same with the two data sets exchanged."""
+        return TakingPart(self.base.swapped(), self.participation, self.worlds[::-1], self.pair[::-1])
+
 
 @dataclass(frozen=True)
 class Seen(Reduction):
@@ -531,6 +535,10 @@ class Seen(Reduction):
     def has_null(self) -> bool:
         """True: reports that are missing are the null symbol, of data sets, too."""
         return True
+
+    def swapped(self) -> Seen:
+        """Return the part with the two data sets exchanged."""
+        return self.taking.swapped().itself
 
 
 class OfTriple(PairBoundDefaults):
@@ -607,6 +615,10 @@ class OverPoisson(OfTriple):
 
     taking: TakingPart
 
+    def swapped(self) -> OverPoisson:
+        """Return the part with the two data sets exchanged."""
+        return OverPoisson(self.taking.swapped())
+
     @property
     def signature(self) -> Hashable:
         """The triple, and when the victim is there."""
@@ -682,6 +694,10 @@ class OverNumbers(OfTriple):
         found: TakingPart = self.single.taking
         return found
 
+    def swapped(self) -> OverNumbers:
+        """Return the part with the two data sets exchanged."""
+        return OverNumbers(self.single.swapped(), self.over)
+
     @property
     def signature(self) -> Hashable:
         """That of one number, and the numbers."""
@@ -715,3 +731,12 @@ class OverNumbers(OfTriple):
     def limit(self, n: int) -> arb:
         """Return a ball around the limit of the divergence as eps grows."""
         return total([number(w)() * self.single.limit(m) for w, m in self.over.numbers(n)])
+
+
+Repeatable = Reduction | OverPoisson | OverNumbers
+"""Data sets that may be the same in many rounds: a triple, or what is made of one where not everyone takes part."""
+
+
+def triple_behind(found: Repeatable) -> Reduction:
+    """Return the triple of the round in which everyone takes part."""
+    return found if isinstance(found, Reduction) and not isinstance(found, Seen) else found.taking.base
