@@ -29,7 +29,7 @@ EXAMPLES = {
     }.items()
 }
 EXAMPLES["certificate"] = [
-    sa.delta(sa.RandomizedResponse(k=3, eps0=1), n=9, eps="0.1", method="blanket").certificate(),
+    sa.delta(sa.RandomizedResponse(k=3, eps0=1), n=1000, eps="0.1", gap=1e-2, method="blanket").certificate(),
     sa.epsilon(sa.RandomizedResponse(k=2, eps0=1), n=5, delta="1e-3", method="blanket").certificate(),
     sa.epsilon(sa.PureLDP(eps0=1), n=1000, delta="1e-6", gap=1e-2, method="generic").certificate(),
     *(
