@@ -65,6 +65,8 @@ def _write_pages(app):
 
     for name, draw in pictures.DOORS.items():
         pictures.save(draw(), name)
+    for name, draw in pictures.FINDINGS.items():
+        pictures.save(draw(), f"finding_{name}")
     members = {slug: typical(cls) for slug, cls in catalogue().items()}
     pictures.save(pictures.amplification(members), "amplification")
     for name, found in write():

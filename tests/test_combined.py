@@ -382,7 +382,7 @@ def test_shown_and_sent():
             lambda: sa.joint(
                 sa.RandomizedResponse(k=2), sa.RandomizedResponse(k=sa.Parameter("k", lower=3, integer=True))
             ).at(d=2),
-            "free are",
+            "the free ones are",
         ),
         (
             lambda: sa.joint(

@@ -148,7 +148,7 @@ def test_one_round_has_the_certificate_of_its_profile():
     assert (answer.least, answer.most) == (alone.least, alone.most)
     assert answer.certificate() == alone.certificate()
     assert one.delta("0.2").certificate() == PROFILE.delta("0.2").certificate()
-    with pytest.raises(sa.errors.ArgumentError, match="points behind it"):
+    with pytest.raises(sa.errors.ArgumentError, match="no certified points"):
         sa.from_privacy_profile([(0, 0.2), (1, 0)]).rounds(2).delta("5").certificate()
 
 

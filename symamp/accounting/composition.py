@@ -289,8 +289,8 @@ class Composition(PublicNames):
     @property
     def _undirected(self) -> RoundPairs:
         if any(isinstance(found, DirectedRound) for found, _ in self.rounds):
-            told = Problem("these rounds are of one direction")
-            raise ArgumentError("rounds", told, "export the training, which has both: training.to_dp_accounting()")
+            told = Problem("these rounds have one direction, and the export needs both")
+            raise ArgumentError("rounds", told, "export the training: training.to_dp_accounting()")
         return self.known
 
     def _exported(self, delta: object) -> CurvePoints:

@@ -15,7 +15,6 @@ from symamp.accounting.composition import Composition
 from symamp.accounting.pairs import round_count
 from symamp.accounting.round import ShuffledRound
 from symamp.accounting.rounds_proof import RoundsProof
-from symamp.bounds.reduction import Reduction
 from symamp.certificates.evidence import counts_of_coordinates
 from symamp.certificates.rounds import Sums
 from symamp.certificates.text import exact_double, expression_text
@@ -32,6 +31,7 @@ from symamp.questions.profile import Profile
 from symamp.randomizers.combined import Joint
 from symamp.randomizers.families.unary_encoding import _Unary as Unary
 from symamp.randomizers.finite import FiniteMechanism
+from symamp.settings.participation import Repeatable
 from symamp.settings.question import Query, Question, checked_subject
 from symamp.settings.rounds import Rounds
 from symamp.sums.coordinate_sums import BITS, Held, Range, UnarySums
@@ -59,7 +59,7 @@ class Bit(ShuffledRound):
         """How close the values of the curve are taken."""
         return _ACCURACY
 
-    def below(self, eps: float) -> tuple[Reduction, int] | None:
+    def below(self, eps: float) -> tuple[Repeatable, int] | None:
         """Return nothing."""
         return None
 

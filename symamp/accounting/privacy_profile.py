@@ -168,7 +168,7 @@ class Profile(one_round.Profile, RoundProfile):
         True
         """
         if self.subject.participation is not None:
-            two = Problem("who is drawn is hidden, and who takes part is left to chance by itself")
+            two = Problem("sampling and participation cannot be combined")
             raise SupportMismatchError("participation", two, "leave out one of the two")
         drawn, people = users(n), users(of)
         if drawn >= people:
@@ -443,11 +443,11 @@ def _shuffled(
             raise ArgumentError("victim", Problem("all users run one mechanism"), "leave it out")
         return one_round.Profile(Question.of(mechanism, n, method, neighbours, participation))
     if participation is not None:
-        given = Problem("users who differ say themselves who takes part")
+        given = Problem("heterogeneous users have arguments of their own for it")
         raise ArgumentError("participation", given, "take heterogeneous(..., honest=..., dropout=...)")
     for name, value in (("n", n), ("method", method)):
         if value is not None:
-            raise ArgumentError(name, Problem("n follows from the groups, and there is one bound"), "leave it out")
+            raise ArgumentError(name, Problem("users who differ have a fixed n and one bound"), "leave it out")
     if neighbours != ALL:
         raise ArgumentError("neighbours", neighbours, f"{ALL!r} for users who differ, or mechanisms .near(neighbours)")
     return one_round.Profile(Question.of_users(mechanism, victim))

@@ -340,7 +340,9 @@ def parse_expression(
     for name, symbol in symbols.items():
         if any(fact is not None for fact in (symbol.is_extended_positive, symbol.is_extended_negative, symbol.is_zero)):
             raise ExpressionError(
-                argument, Problem(f"the symbol {name} has a sign"), "make it by Parameter(name).symbol"
+                argument,
+                Problem(f"the symbol {name} was made with a sign, such as positive=True"),
+                "make it by Parameter(name).symbol",
             )
     return _Reader(text, symbols, argument).expression(points, probes)
 

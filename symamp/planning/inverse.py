@@ -136,9 +136,9 @@ _LEAST_HEIGHT, _LEAST_LOG_VALUE, _LARGEST_LOG = 1e-3, -1e5, 700.0
 largest of a quotient of places."""
 _FIRST_SHIFT = 1e-6
 """How far from the root the first proof is tried, relatively, where estimates are close."""
-_ROUNDS_GAP, _DEAR, _DEAR_ROUNDS_GAP, _NEAR = 1e-3, 1e-2, 3e-2, 1e-2
-"""The least width of eps for many rounds; the usual one from which on points cost much, and that which is taken there;
-and how near the root a place must be, relatively, for slopes to be those there."""
+_ROUNDS_GAP, _DEAR_ROUNDS_GAP, _NEAR = 1e-3, 3e-2, 1e-2
+"""The least width of eps for many rounds, and that which is taken where points cost much; and how near the root a place
+must be, relatively, for slopes to be those there."""
 _CUTS, _CLOSE = 3, 1e-2
 """Places tried between one that is proved and one that is not, unless these are so near, relatively."""
 _ROOM, _DEAR_ROOM = 2e-3, 2e-2
@@ -326,7 +326,9 @@ def most_rounds(
     given: tuple[tuple[str, str], ...] = ()
     if hasattr(mechanism, "rounds"):
         if (n, sampled_from, method, participation) != (None, None, None, None):
-            told = Problem(f"a {type(mechanism).__name__} says all about its rounds itself")
+            told = Problem(
+                f"a {type(mechanism).__name__} already says who takes part in its rounds, and how they are analysed"
+            )
             raise ArgumentError("mechanism", told, "leave out n, sampled_from, method and participation")
         one = mechanism if isinstance(mechanism, Composition) else mechanism.rounds(1)
         named = str(mechanism) if isinstance(mechanism, Composition) else str(one).removeprefix("1 x ").strip("()")
@@ -409,7 +411,7 @@ class Fixed:
         if n is not None:
             raise ArgumentError("n", Problem("n follows from the groups"), "leave it out")
         if self != Fixed(None, None, 1, None):
-            told = Problem("of users who differ one round is known, by one bound, and the groups say who takes part")
+            told = Problem("users who differ have one round and one bound, and their groups say who takes part")
             raise ArgumentError("family", told, "leave out rounds, sampled_from, method and participation")
 
 
@@ -426,7 +428,7 @@ def one_end(whole: Composition, at: Query, above: bool) -> Answer:
 
 def is_dear(whole: Composition) -> bool:
     """Return whether points of the upper end take long."""
-    return any(found.gap >= _DEAR for found, _ in whole.rounds)
+    return any(found.is_dear for found, _ in whole.rounds)
 
 
 def _of_users(crowd: Any, at: Query) -> Answer:

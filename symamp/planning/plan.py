@@ -308,7 +308,7 @@ def _together(
             private = one_end(whole, goal, True)
         if private.most.at_most(delta.given):
             return mechanisms, whole, private
-    raise ArgumentError("eps", goal.written, "a larger one: no budget is proved to be private")
+    raise ArgumentError("eps", Problem("no local budget is proved to meet this goal"), "take a larger eps, delta or n")
 
 
 def _epsilon(whole: Composition, delta: object, effort: str = "default") -> Answer:

@@ -436,7 +436,7 @@ class Answer(Bracket):
         True
         """
         if self.question is None:
-            raise ArgumentError("risk", Problem("the answer has lost its question"), "ask again")
+            raise ArgumentError("risk", Problem("the question is not stored with this answer"), "ask again")
         ends: list[tuple[sp.Expr, fmpq] | None] = []
         for end, size, up in ((self.most, self.log10_upper, True), (self.least, self.log10_lower, False)):
             if end.exponent is None or (self.quantity == "epsilon" and not up and end.mantissa == 0):
@@ -460,7 +460,7 @@ class Answer(Bracket):
         Raises ArgumentError for what no certificate can carry, PrecisionError if ``verify`` accepts it at no precision.
         """
         if self.question is None:  # answers are plain data, and it may have been taken out
-            raise ArgumentError("certificate", Problem("the answer has lost its question"), "ask again")
+            raise ArgumentError("certificate", Problem("the question is not stored with this answer"), "ask again")
         if self.proof is not None:
             return self.proof.certificate(self.asked, self.least, self.most, self.question.subject)
         claim = Claim(self.question, self.asked, self.least, self.most, self.evidence_above, self.evidence_below)

@@ -424,7 +424,7 @@ def _named(mechanisms: Any) -> dict[str, Subject]:
     listed = list(mechanisms) if isinstance(mechanisms, list | tuple) else [mechanisms]
     named = {shown(m): m for m in listed}
     if not listed or len(named) < len(listed):
-        wrong = Problem("two of them look the same" if listed else "there is none")
+        wrong = Problem("two of them have the same name" if listed else "none is given")
         raise ArgumentError("mechanisms", wrong, "give a dict {name: mechanism}")
     return named
 

@@ -475,7 +475,9 @@ class Combined(Mechanism):
         for name in values:
             if name not in known:
                 free = ", ".join(sorted(known)) or "none"
-                raise ArgumentError("parameter", Problem(f"{name} is not free"), f"free are {free}")
+                raise ArgumentError(
+                    "parameter", Problem(f"{name} is not a free parameter"), f"the free ones are {free}"
+                )
         made = {p: _at(p, values) for p in dict.fromkeys(self.parts)}
         return self._of([made[p] for p in self.parts])
 
@@ -533,7 +535,7 @@ class Combined(Mechanism):
         found: dict[Mechanism, FiniteMechanism] = {}
         for part in dict.fromkeys(self.parts):
             if not isinstance(part, FiniteMechanism | Family | Combined):
-                raise SupportMismatchError("table", Problem(f"{part!r} has no table"), "take parts that have tables")
+                raise SupportMismatchError("table", Problem(f"{part!r} has no table"), "take a part that has one")
             found[part] = part if isinstance(part, FiniteMechanism) else part.table()
         return [found[part] for part in self.parts]
 

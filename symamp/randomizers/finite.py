@@ -440,7 +440,9 @@ class FiniteMechanism(Mechanism):
         for name, value in values.items():
             if name not in by_name:
                 raise ArgumentError(
-                    "parameter", Problem(f"{name} is not free"), f"free are {', '.join(by_name) or 'none'}"
+                    "parameter",
+                    Problem(f"{name} is not a free parameter"),
+                    f"the free ones are {', '.join(by_name) or 'none'}",
                 )
             numbers[name] = printable_number(value, name)
         swap = {by_name[name].symbol: number for name, number in numbers.items()}

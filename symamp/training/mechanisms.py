@@ -349,7 +349,7 @@ def poisson(*, noise: Step, steps: object, rate: object, epochs: object = 1, nei
     text = f"{t:,} steps, each with probability {share}, {step!r}"
     if _neighbours(neighbours) == REPLACE:
         if not isinstance(step, GaussianStep):
-            what = Problem(f"{step!r} is known with and without the example only")
+            what = Problem(f"{step!r} does not say what a replaced example does")
             raise SupportMismatchError("noise", what, "take a GaussianStep, or neighbours='add_remove'")
         replaced = Direction(REPLACE, ((PoissonReplaced(step.sigma, fmpq_of(share)), t),))
         return Training(f"{text}, replaced", (replaced,), count, neighbours)
@@ -445,7 +445,7 @@ def least_sigma(
 
     private = first(lambda a: a.most.at_most(target))
     if private is None:
-        raise ArgumentError("eps", eps, "a larger one: no sigma up to 10^4 is proved to be enough")
+        raise ArgumentError("eps", Problem("no sigma up to 10^4 is proved to be enough"), "take a larger eps or delta")
     unclear = first(lambda a: not a.least.exceeds(target))
     assert unclear is not None
     low, high = (sp.Rational(round(2**20 * 1.001**k), 2**20) for k in (unclear - 1, private))
@@ -480,7 +480,9 @@ def from_dp_event(event: Any) -> Training:
         selected, epochs = (int(getattr(event, name, 1)) for name in ("num_selected", "num_epochs"))
         noise = _gaussian(inner)
         return random_allocation(noise=noise, steps=int(event.num_steps), selected=selected, epochs=epochs * count)
-    raise ArgumentError("event", Problem(f"{kind} is not read"), "give Gaussian steps, or Poisson sampling of them")
+    raise ArgumentError(
+        "event", Problem(f"{kind} is not supported"), "give Gaussian steps, or Poisson sampling of them"
+    )
 
 
 def _gaussian(event: Any) -> GaussianStep:
