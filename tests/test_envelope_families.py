@@ -81,6 +81,7 @@ def test_all_inputs_are_listed_where_that_is_claimed(family):
             assert any(laws(a, b, rows) <= found for found in listed)
 
 
+@pytest.mark.slow
 def test_what_is_no_function_of_transforms_takes_what_is_declared():
     """PCKV-GRR with one pair is 2d-ary response, but shows two inputs: enough for the envelope; more is declared."""
     shown, full = catalogue()["pckv-grr"](s=1, d=4, eps0=2), sa.RandomizedResponse(k=8, eps0=2)
