@@ -19,6 +19,8 @@ from symamp.sums.coordinate_sums import UnarySums
 from symamp.verifier import verify
 from tests.worlds.ask import ends
 
+LEAKS, LOST = sa.participation(leaks="1/10"), sa.participation(dropout="1/5")
+DRAWN = sa.participation(batches="drawn")
 F = Fraction
 EXACT = {  # the worst data sets of three options
     ("3/4", "1/4", "6/5"): ("551/1280", "7263/20480", "96147/327680"),
@@ -254,7 +256,7 @@ def test_very_many_users_have_the_lower_end_of_one_bit(monkeypatch):
             {"participation": sa.participation(leaks="1/10")},
             "by colluders or batches",
         ),
-        (sa.UnaryEncoding.oue(D=4, eps0=1), {"participation": sa.participation(dropout="1/5")}, "which holds for sums"),
+        (sa.UnaryEncoding.oue(D=4, eps0=1), {"participation": LOST}, "which holds for sums"),
         (
             sa.UnaryEncoding.oue(D=4, eps0=1),
             {"participation": sa.participation(batches="drawn")},

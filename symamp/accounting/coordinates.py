@@ -23,7 +23,7 @@ from symamp.errors import ArgumentError, Problem, SupportMismatchError, Undecide
 from symamp.formulas.order import sign
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
-from symamp.numbers.reading import users
+from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
@@ -125,13 +125,13 @@ class CoordinateSums:
         """The parameter of the Gaussian approximation, not a bound."""
         return self.rounds(1).mu
 
-    def rounds(self, count: object) -> Composition:
+    def rounds(self, count: Count) -> Composition:
         """Return ``count`` such rounds, adaptively composed; of unary encodings only the upper end is known."""
         many = round_count(count)
         return Composition.of((found, many * times) for found, times in self.parts)
 
     @undisturbed()
-    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of the least eps for delta; ``gap`` is its relative width, 6e-3 by default.
 
         Guarantee
@@ -151,7 +151,7 @@ class CoordinateSums:
         return self._between(answer, found, Dyadic.of_float(eps), most, exact_double(eps))
 
     @undisturbed()
-    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of delta at eps; ``gap`` is the width of eps, not of delta.
 
         Guarantee
@@ -223,7 +223,7 @@ class CoordinateSums:
         return replace(answer, question=question, least=least, most=most, bound=own, proof=proof)
 
 
-def coordinate_sums(mechanism: Any, n: object, participation: Participation | None = None) -> CoordinateSums:
+def coordinate_sums(mechanism: Any, n: Count, participation: Participation | None = None) -> CoordinateSums:
     """Return the view by coordinates of a mechanism, of the users who count.
 
     Raises SupportMismatchError where the coordinates of a message are not known to be independent given the input: then

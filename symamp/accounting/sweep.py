@@ -24,7 +24,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError, FormatError, Problem, shown
 from symamp.numbers.limits import checked_effort
-from symamp.numbers.reading import asked, budget, exact_number, failure_probability, relative_gap, users
+from symamp.numbers.reading import Count, Real, asked, budget, exact_number, failure_probability, relative_gap, users
 from symamp.questions.bracket import APART, ShownAsTable
 from symamp.settings.participation import Participation
 from symamp.settings.question import Question
@@ -323,10 +323,10 @@ def solve(task: Task) -> list[Finished]:
 def sweep(
     mechanisms: Subject | Sequence[Subject] | Mapping[str, Subject],
     *,
-    n: object,
-    eps0: object = None,
-    delta: object = None,
-    eps: object = None,
+    n: Count | Sequence[Count],
+    eps0: Real | Sequence[Real] | None = None,
+    delta: Real | Sequence[Real] | None = None,
+    eps: Real | Sequence[Real] | None = None,
     method: str | None = None,
     gap: float | None = None,
     effort: str = "default",
@@ -395,9 +395,9 @@ def sweep(
 def curve(
     mechanism: Subject,
     *,
-    n: object,
-    eps: object = None,
-    delta: object = None,
+    n: Count | Sequence[Count],
+    eps: Real | Sequence[Real] | None = None,
+    delta: Real | Sequence[Real] | None = None,
     method: str | None = None,
     gap: float | None = None,
     effort: str = "default",

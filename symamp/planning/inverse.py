@@ -26,7 +26,7 @@ from symamp.formulas.order import sign
 from symamp.numbers.dyadic import Dyadic, decimal_end
 from symamp.numbers.limits import Limits
 from symamp.numbers.optional import brentq
-from symamp.numbers.reading import LARGEST_N, users
+from symamp.numbers.reading import LARGEST_N, Count, Real, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval, TwoEnds, json_number, write_csv
@@ -152,11 +152,11 @@ _FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
 def largest_eps0(
     family: Subject | HeterogeneousUsers,
     *,
-    n: object = None,
-    eps: object,
-    delta: object,
-    rounds: object = 1,
-    sampled_from: object = None,
+    n: Count | None = None,
+    eps: Real,
+    delta: Real,
+    rounds: Count = 1,
+    sampled_from: Count | None = None,
     method: str | None = None,
     effort: str = "default",
     participation: Participation | None = None,
@@ -231,9 +231,9 @@ def largest_eps0(
 def least_n(
     mechanism: Subject | HeterogeneousUsers,
     *,
-    eps: object,
-    delta: object,
-    rounds: object = 1,
+    eps: Real,
+    delta: Real,
+    rounds: Count = 1,
     method: str | None = None,
     effort: str = "default",
     participation: Participation | None = None,
@@ -300,10 +300,10 @@ class _HasRounds(Protocol):
 def most_rounds(
     mechanism: Subject | _HasRounds | Composition,
     *,
-    n: object = None,
-    eps: object,
-    delta: object,
-    sampled_from: object = None,
+    n: Count | None = None,
+    eps: Real,
+    delta: Real,
+    sampled_from: Count | None = None,
     method: str | None = None,
     effort: str = "default",
     participation: Participation | None = None,
@@ -383,7 +383,7 @@ class Fixed:
     def of(
         method: str | None,
         participation: Participation | None,
-        rounds: object,
+        rounds: Count,
         people: object = None,
         view: object = MESSAGES,
     ) -> Fixed:
@@ -408,7 +408,7 @@ class Fixed:
         given += (("sampled_from", self.people), ("view", COORDINATES if self.by_coordinates else None))
         return tuple((name, str(value)) for name, value in given if value is not None)
 
-    def count(self, n: object) -> int:
+    def count(self, n: Count) -> int:
         """Return how many users count."""
         return users(n) if self.participation is None else self.participation.users(users(n))
 
@@ -429,7 +429,7 @@ class Fixed:
         drawn = one if self.people is None else one.sampled(n=count, of=self.people)
         return drawn.rounds(self.rounds)
 
-    def refuse_for_users_who_differ(self, n: object) -> None:
+    def refuse_for_users_who_differ(self, n: Count) -> None:
         """Raise ArgumentError for what users who differ say themselves, or what is not known of them."""
         if n is not None:
             raise ArgumentError("n", Problem("n follows from the groups"), "leave it out")
