@@ -51,8 +51,9 @@ _FIRST_EPS, _HALVINGS = 1e-4, 6
 _GAP_OF_LAWS = Settings(gap=1e-6)
 _WIDTH, _WIDTH_OF_LAWS, _BITS = 1e-11, 1e-3, 192
 """The least relative width of enclosures, that of laws of cells, and bits of comparisons."""
-_SHARP, _SHARP_ENOUGH = 1e-9, 1e-3
-"""Relative widths of what one jump says at which no line is looked for, and at which no laws of cells are."""
+_SHARP, _SHARP_ENOUGH, _WITHOUT_LAWS = 1e-9, 1e-3, 1e9
+"""Relative widths of what one jump says at which no line is looked for, at which no laws of cells are, and the largest
+where these are not asked."""
 _RARE = -120.0
 """The logarithm below which lines are for few levels."""
 _MANY_JUMPS = (2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500)
@@ -285,7 +286,8 @@ class Allocation(OneEpoch):
             if high - low <= _SHARP * low:
                 return low, high
             found = self._by_line(level, log_least)
-            width = _SHARP_ENOUGH * low if found is None else found[1].upper() - found[0].lower()
+            enough = _SHARP_ENOUGH if log_least >= _LEAST_LOG_OF_LAWS else _WITHOUT_LAWS
+            width = enough * low if found is None else found[1].upper() - found[0].lower()
             return found if width < high - low or not low > 0 else (low, high)
 
     def plan(self, level: Level, log_least: float) -> dict[str, str | int | float] | None:
@@ -299,7 +301,7 @@ class Allocation(OneEpoch):
             width = _SHARP * low
             if not high - low <= width:
                 line, ends = self._line(level, log_least), self._by_line(level, log_least)
-                width = _SHARP_ENOUGH * low if ends is None else ends[1].upper() - ends[0].lower()
+                width = _WITHOUT_LAWS * low if ends is None else ends[1].upper() - ends[0].lower()
             if high - low <= width and low > 0:
                 found = parameters_of_jumps(summand, t, t * float(level.exponential()))
                 return None if found is None else found.shown

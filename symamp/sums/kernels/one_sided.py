@@ -453,8 +453,8 @@ class BentPlan:
             end = acosh(max(room / (height * sin(angle) * _LEAST_PART), 1.0))
             lost = height + spread * angle**2
             bits = (lost + max(log(k / height), 0.0) - log_accuracy + log(n)) / log(2.0) + _SPARE_BITS
-            shape = (_short(x) for x in (height / k, angle, width, step))
-            found.append(BentPlan(*shape, ceil(end / step), int(bits)))
+            scale, count = _short(height / k), ceil(end / step)
+            found.append(BentPlan(scale, _short(angle), _short(width), _short(step), count, int(bits)))
         return min(found, key=lambda plan: plan.count * plan.bits)
 
     def work(self, summand: Summand) -> float:
