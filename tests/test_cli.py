@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 import shlex
 import subprocess
@@ -13,6 +14,8 @@ from command import run
 
 import symamp as sa
 from symamp.command_line import cli
+from symamp.command_line import words as listed
+from tests.words import words as every_word
 
 COIN = {
     "format": "symamp-mechanism",
@@ -258,6 +261,7 @@ def test_every_listed_mechanism_is_found_by_its_name(symamp):
         assert "free" in err or "got None" in err
 
 
+@pytest.mark.slow
 def test_noise_has_a_name(symamp):
     for words, mechanism in (
         ("laplace --eps0 1", sa.Laplace(eps0=1)),
@@ -305,14 +309,42 @@ def test_help_shows_the_parameters_of_what_is_named(symamp):
         ("choose krr:", ["krr:k=", "krr:eps0="]),
         ("epsilon krr --k --method st", ["standard_clone"]),
         ("schema m", ["mechanism"]),
+        ("verif", ["verify"]),
+        ("--v", ["--version"]),
+        ("epsilon krr --gap 1e-3 --n", ["--n", "--neighbours"]),
+        ("epsilon krr --gap", ["--gap"]),
+        ("epsilon --method sta", ["standard_clone"]),
+        ("epsilon --method=sta", ["standard_clone"]),
+        ("epsilon krr k", []),
+        ("nothing k", []),
+        ("crowd 500:krr:k=2 3:subset-s", ["3:subset-selection"]),
+        ("training p", ["poisson"]),
     ],
 )
 def test_completion(symamp, words, found):
+    """By click with all of symamp loaded, and from the list of words, which does not hold what a file declares."""
     from click.shell_completion import ShellComplete
 
     *args, incomplete = words.split()
-    completions = ShellComplete(cli.app, {}, "symamp", "_SYMAMP_COMPLETE").get_completions(args, incomplete)
+    completions = ShellComplete(cli.app, {}, "symamp", "_SYMAMP_COMPLETE").get_completions([*args], incomplete)
     assert [item.value for item in completions] == found
+    if "coin.json" not in words:
+        assert [item.value for item in listed.completions(args, incomplete)] == found
+
+
+def test_the_listed_words_are_those_of_the_commands():
+    assert json.loads(listed.WORDS.read_text(encoding="utf-8")) == every_word(), "python -m tests.words writes it anew"
+
+
+@pytest.mark.parametrize(("line", "shown"), [("epsilon kr", "plain,krr"), ("epsilon --mechanism no.json --n", "--n")])
+def test_a_shell_is_answered_without_sympy_where_no_file_is_named(line, shown):
+    words = f"symamp {line}"
+    asked = {"_SYMAMP_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    code = "import sys, symamp.__main__ as m\ntry: m.main()\nfinally: print('sympy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | asked)
+    *found, loaded = done.stdout.splitlines()
+    assert any(shown in line for line in found)
+    assert loaded == str("--mechanism" in line)
 
 
 def test_schemas_are_printed(symamp):

@@ -7,7 +7,10 @@ import pytest
 import sympy as sp
 
 import symamp as sa
+from symamp.data_sets.densities import NoiseDataSet
+from symamp.laws.law import Level
 from symamp.randomizers.discrete_laplace import B, J
+from symamp.sums.divergence import Settings
 
 EPS0 = sa.Parameter("eps0", lower=0).symbol
 
@@ -52,6 +55,7 @@ def test_discrete_gaussian_noise_of_few_users(size, sigma, eps, n):
     assert found.upper < found.lower * 1.001
 
 
+@pytest.mark.slow
 def test_fine_integer_noise_is_close_to_gaussian_noise():
     fine = sa.epsilon(sa.DiscreteGaussian(B=10, sigma=10), n=10**6, delta="1e-6")
     smooth = sa.epsilon(sa.Gaussian(sigma=1), n=10**6, delta="1e-6")
@@ -77,3 +81,21 @@ def test_clipped_laplace_noise():
     one, other = (sa.delta(m, n=10**6, eps="0.00446") for m in (clipped, noise))
     assert one.bound == other.bound
     assert clipped.end().mass == sp.exp(-1) / 2
+
+
+@pytest.mark.parametrize("other", [0, 1])
+def test_estimates_where_values_are_far_apart_are_at_most_those_of_one_user(other):
+    """With B = 8 sigma ratios reach e^100: sums on a lattice lose the values of which one alone decides."""
+    noise = sa.DiscreteGaussian(sigma=1, B=8)
+    for eps in (62.0, 151.0):
+        level = Level.of_float(eps)
+        many, one = (NoiseDataSet(noise, other).log_estimate(level, n, Settings()) for n in (10**4, 1))
+        assert many <= one + 0.02
+
+
+@pytest.mark.slow
+def test_values_that_are_far_apart_have_an_answer():
+    answer = sa.epsilon(sa.DiscreteGaussian(sigma=1, B=8), n=10**4, delta=1e-8)
+    # Not below: where all others hold B, one message 13 sigma below B decides; not above: no other user at all.
+    alone = sa.epsilon(sa.DiscreteGaussian(sigma=1, B=8), n=1, delta=1e-8)
+    assert 60.0 < answer.lower < answer.upper <= alone.upper

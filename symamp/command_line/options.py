@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from click.shell_completion import CompletionItem
 from symamp.accounting.coordinates import MESSAGES, VIEWS
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
+from symamp.command_line.words import OPTION, groups_starting, mechanisms_starting, mentioned, starting
 from symamp.errors import ArgumentError, FormatError, Problem, SymampError
 from symamp.formulas.parameter import Parameter
 from symamp.numbers.limits import EFFORTS
@@ -27,31 +27,7 @@ from symamp.randomizers.mechanism import Mechanism
 from symamp.settings.participation import Participation
 from symamp.settings.participation import participation as made_participation
 
-# --- What the words of a command mean: a mechanism and its parameters, looked up before the rest is read, and numbers
-
-_OPTION = re.compile(r"--[A-Za-z]")
-
-
-def mentioned(words: Sequence[str], flags: Collection[str]) -> tuple[str | None, Path | None]:
-    """Return the first word that is no option, if any, and the file that --mechanism names.
-
-    All options but the ``flags`` take a value: ArgumentError for one without.
-
-    >>> mentioned(["--eps0", "1", "krr", "--json"], ["--json"])
-    ('krr', None)
-    """
-    name, file, rest = None, None, list(words)
-    while rest:
-        word = rest.pop(0)
-        option, equals, value = word.partition("=")
-        if not _OPTION.match(word):
-            name = name if name is not None or word.startswith("-") else word
-        elif option not in flags:
-            if not equals and (not rest or _OPTION.match(rest[0])):
-                raise ArgumentError(f"option {option}", Problem("it has no value"), f"write {option} VALUE")
-            value = value if equals else rest.pop(0)
-            file = Path(value) if option == "--mechanism" else file
-    return name, file
+# ------------------------------------------------------------------------ What the words of a command mean, and numbers
 
 
 def described(found: Subject) -> Mechanism:
@@ -63,7 +39,7 @@ def described(found: Subject) -> Mechanism:
 
 def refuse_repeated(words: Sequence[str]) -> None:
     """Raise ArgumentError for an option that is given twice: click would take the last one in silence."""
-    counts = Counter(word.partition("=")[0] for word in words if _OPTION.match(word))
+    counts = Counter(word.partition("=")[0] for word in words if OPTION.match(word))
     for option, count in counts.items():
         if count > 1:
             raise ArgumentError("options", Problem(f"{option} occurs twice"), "give it once")
@@ -139,11 +115,6 @@ numbers = partial(click.option, type=separated, metavar="NUMBERS")
 """An option with a list that is separated by commas."""
 
 
-def starting(names: Iterable[str]) -> Callable[[object, object, str], list[CompletionItem]]:
-    """Return what completes a word to one of the names."""
-    return lambda _, __, incomplete: [CompletionItem(name) for name in names if name.startswith(incomplete)]
-
-
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
 certificate = click.option(
     "--certificate", type=click.Path(path_type=Path), help="Write a certificate for `symamp verify`; - prints it."
@@ -154,34 +125,34 @@ view = click.option(
     default=MESSAGES,
     metavar="WORD",
     shell_complete=lambda *words: starting(VIEWS)(*words),
-    help="What is seen of the messages: each whole, or their coordinates, each shuffled or summed by itself.",
+    help=f"What the adversary sees: {' or '.join(VIEWS)} (each coordinate shuffled or summed by itself).",
 )
 effort = click.option(
     "--effort",
     default="default",
     metavar="WORD",
     shell_complete=starting(EFFORTS),
-    help=f"How long searches may go on: {', '.join(EFFORTS)}.",
+    help=f"Effort of the searches: {', '.join(EFFORTS)}.",
 )
 method = click.option(
-    "--method", metavar="NAME", shell_complete=starting(BOUNDS), help="A bound of the list below; else the least."
+    "--method", metavar="NAME", shell_complete=starting(BOUNDS), help="Use this bound of the list below."
 )
 neighbours = click.option(
     "--neighbours",
     default="all",
     metavar="DISTANCE",
-    help="Compare inputs at distance at most so much, or pairs such as 'a,b; b,c'.",
+    help="Compare inputs at most this far apart, or pairs such as 'a,b; b,c'.",
 )
 participation = click.option(
     "--participation",
     metavar="WORDS",
-    help="Who takes part, such as dropout=1/5,leaks=1/10; see `sa.participation` for the words.",
+    help="Say who takes part, such as dropout=1/5,leaks=1/10; `sa.participation` lists the words.",
 )
-plot = click.option("--plot", type=click.Path(path_type=Path), help="Draw the brackets, such as out.svg.")
-csv = click.option("--csv", type=click.Path(path_type=Path), help="Write one line for each point.")
+plot = click.option("--plot", type=click.Path(path_type=Path), help="Draw the brackets into a file, such as out.svg.")
+csv = click.option("--csv", type=click.Path(path_type=Path), help="Write the points to this file, one a line.")
 eps_or_delta = together(
-    click.option("--delta", metavar="NUMBER", help="In (0, 1): eps is bracketed."),
-    click.option("--eps", metavar="NUMBER", help="A number >= 0: delta is bracketed."),
+    click.option("--delta", metavar="NUMBER", help="Bracket eps at this delta, in (0, 1)."),
+    click.option("--eps", metavar="NUMBER", help="Bracket delta at this eps, a number >= 0."),
 )
 written = together(csv, plot, as_json)
 
@@ -229,13 +200,7 @@ class MechanismWord(click.ParamType):  # type: ignore[type-arg]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the names, or the parameters of the one that is named."""
-        name, colon, rest = incomplete.partition(":")
-        if not colon:
-            return starting(NAMES)(ctx, param, name)
-        last = rest.rpartition(",")[2]
-        head = incomplete.removesuffix(last) if last else incomplete
-        known = named()[name].names() if name in named() else ()
-        return [CompletionItem(f"{head}{p}=") for p in known if p.startswith(last)]
+        return mechanisms_starting(incomplete, {name: found.names() for name, found in named().items()})
 
 
 class GroupWord(MechanismWord):
@@ -252,9 +217,7 @@ class GroupWord(MechanismWord):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the completions of what follows the number."""
-        count, colon, rest = incomplete.partition(":")
-        found = super().shell_complete(ctx, param, rest) if colon else []
-        return [CompletionItem(f"{count}:{item.value}") for item in found]
+        return groups_starting(incomplete, {name: found.names() for name, found in named().items()})
 
 
 def member(family: Any, values: Mapping[str, str]) -> Subject:
@@ -336,7 +299,7 @@ class MechanismCommand(click.Command):
         if ctx.resilient_parsing:
             return rest
         if family is None or (name is not None and file is not None):
-            wrong = Problem("a name and --mechanism are given" if name else "none is given")
+            wrong = Problem("both a name and --mechanism are given" if name else "no mechanism is given")
             raise ArgumentError("mechanism", wrong, "give a name from `symamp mechanisms`, or --mechanism FILE")
         values = {k.removeprefix(_PREFIX): ctx.params.pop(k) for k in list(ctx.params) if k.startswith(_PREFIX)}
         given = {k: v for k, v in values.items() if v is not None}

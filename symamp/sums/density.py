@@ -68,8 +68,9 @@ _COARSER, _COARSEST = 32.0, 1e-3
 _CELLS, _FEW_CELLS, _FEW_ATOMS, _GAP_OF_SANDWICH = 200, 24, 8, 5e-4
 """Cells of a piece of a sandwich, those for one user, how many atoms alone are summed exactly, and the gap of its sums:
 as close as other evaluations come with few users."""
-_DIVERGENCE_BITS, _ACCURACY, _SHIFTED = 128, 0.1, 1.0
-"""Bits of sums on a lattice; the part of the gap to which a root is sought; how far rough values may be from others."""
+_DIVERGENCE_BITS, _ACCURACY, _SHIFTED, _ROUNDED = 128, 0.1, 1.0, 0.01
+"""Bits of sums on a lattice; the part of the gap to which a root is sought; how far rough values may be from others,
+and estimates above what they cannot exceed, as logarithms."""
 
 # ----------------- The plan for a law with a density: found in floats, with nodes that are good for all its frequencies
 
@@ -217,7 +218,7 @@ def _sandwich_estimate(law: SmoothLaw, level: Level, n: int, settings: Settings)
     g = quick_gparv(above, level)
     settings.limits.charge(LATTICE_SUM)
     value = -inf if not g.is_positive else g.log_gain if n == 1 else estimated_log_sum(g, n) - log(n)
-    if value > -inf:
+    if -inf < value <= g.log_gain + _ROUNDED:  # more than one user alone has: values too far apart for a lattice
         return float(np.logaddexp(value, log(g.singular) if g.singular > 0.0 else -inf))
     coarse = replace(settings, gap=max(settings.gap, _GAP_OF_SANDWICH))
     low, high = (estimate_log_divergence(x, level, n, coarse) for x in (below, above))
@@ -321,7 +322,10 @@ def _is_wide(found: Enclosure) -> bool:
 def _by_kernel(
     law: SmoothLaw, level: Level, n: int, settings: Settings, most: int, wide: float | None = None
 ) -> Enclosure | None:
-    """Return the enclosure by the kernel; None if the gap, or a ``wide`` one, takes more than ``most`` frequencies."""
+    """Return the enclosure by the kernel; None if the gap, or a ``wide`` one, takes more than ``most`` frequencies.
+
+    None, too, where no precision tells the values at those frequencies.
+    """
     gap = _gap(settings.gap, n)
     found = _search(law, level, n, gap, settings, most)
     if found.sum is None or found.sum.gap > (wide or gap):
@@ -339,7 +343,10 @@ def _by_kernel(
         quick = enclosed(first, aimed)
         if is_settled(quick, settings.gap) and quick.relative_gap <= AS_SHARP * aimed:
             return quick
-    return settled(enclosed, first, settings.gap, _LARGEST_PRECISION)
+    try:
+        return settled(enclosed, first, settings.gap, _LARGEST_PRECISION)
+    except PrecisionError:  # values beyond all frequencies: sums on a lattice serve
+        return None
 
 
 def _gap(gap: float, n: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from math import atan2, cos, exp, lgamma, sin, tau
 from typing import Any, Self
@@ -12,6 +13,7 @@ import numpy as np
 import sympy as sp
 from flint import arb
 
+from symamp.decompositions.pair_groups import PairGroup, free_sets
 from symamp.errors import ArgumentError
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.optional import betaincinv
@@ -48,8 +50,9 @@ class PrivUnit(DisjointCover):
 
     P makes the density on the cap t = e^eps0 times that off the cap: P = ct/(ct + 1 - c). Of the upper end only the
     cap mass c is asked, which the dimension d and the threshold fix: c is the probability that <x, v> >= threshold for
-    uniform v. The dimension is optional: with it a third input is shown where three caps are disjoint, as they are up
-    to an angular radius of 60 degrees, and the lower end is that of this dimension; without it that of any.
+    uniform v. The dimension is optional. Without it all dimensions are meant: the upper end holds for each, and the
+    lower end is attained by one, the circle (d = 2). With it the lower end is that of this dimension, and a third input
+    is shown where three caps are disjoint, as they are up to an angular radius of 60 degrees.
 
     The caps of the pair are disjoint, as those of opposite vectors are, the worst case (see DisjointCover). The scaling
     of the vector, known to all, changes nothing.
@@ -97,6 +100,14 @@ class PrivUnit(DisjointCover):
         pair: Mapping[tuple[str, ...], sp.Expr] = super().sets()
         third = self.d is not None and c.is_Rational and third_of_sphere(self.d) > fmpq_of(c)
         return {**pair, ("x2",): c} if third else pair
+
+    def pair_groups(self) -> tuple[PairGroup, ...] | None:
+        """Those of all sets of share c; without a dimension with the names of the arcs that have their laws."""
+        first, *others = super().pair_groups() or ()
+        c = self.coverage()
+        named = () if self.d is not None else zip(("x2", "x3"), free_sets(c)(c)[1:], strict=False)
+        held = tuple((f"{x} (d = 2)", pattern.law(self.ratio(), c, first.pair)) for x, pattern in named)
+        return (replace(first, held=held), *others)
 
     def protocol(self) -> Protocol:
         """Values and reports are rows of unit vectors of the dimension d, which has to be known; so is their mean.
