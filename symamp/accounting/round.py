@@ -125,8 +125,8 @@ class Round:
         raise NotImplementedError
 
     def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
-        """Return estimates of what ``above`` bounds, in floats."""
-        raise NotImplementedError
+        """Return estimates of what ``above`` bounds: in floats, where they are quicker than bounds."""
+        return self.above(levels, limits=Limits())
 
     def below(self, eps: float) -> tuple[Repeatable, int] | None:
         """Return a data set with one input x* for all others that is bad near eps, and n; None if none is known."""
@@ -429,10 +429,6 @@ class GivenRound(Round):
     def above(self, levels: Iterable[fmpq], *, limits: Limits, far: bool = False) -> tuple[CurvePoint, ...]:
         """Return the points that were given, whatever the levels; none of them is far."""
         return () if far else self.points
-
-    def estimated(self, levels: Iterable[fmpq]) -> tuple[CurvePoint, ...]:
-        """Return the points that were given."""
-        return self.points
 
 
 # ---------------------------- A round in which only a random part of the people take part: sampling without replacement

@@ -157,14 +157,14 @@ eps_or_delta = together(
 written = together(csv, plot, as_json)
 
 
-def whole_number(count: Any) -> int:
-    """Return a number of rounds as an int."""
+def whole_number(count: Any, name: str = "rounds") -> int:
+    """Return a number of rounds, or of something else, as an int."""
     try:
         value = float(count)
     except (TypeError, ValueError, OverflowError):
         value = 0.5
     if not value.is_integer():
-        raise ArgumentError("rounds", count, "a whole number, such as 100 or 1e4")
+        raise ArgumentError(name, count, "a whole number, such as 100 or 1e4")
     return int(value)
 
 

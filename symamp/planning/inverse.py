@@ -13,6 +13,7 @@ import sympy as sp
 from flint import fmpq
 
 from symamp.accounting.composition import Composition
+from symamp.accounting.coordinates import COORDINATES, MESSAGES, CoordinateSums, coordinate_sums, is_by_coordinates
 from symamp.accounting.losses import gaussian_log_delta
 from symamp.accounting.pairs import LARGEST_ROUNDS, round_count
 from symamp.accounting.privacy_profile import Profile
@@ -165,6 +166,7 @@ def largest_eps0(
     method: str | None = None,
     effort: str = "default",
     participation: Participation | None = None,
+    view: str = MESSAGES,
 ) -> Inverse:
     """Return a certified bracket of the largest local budget at which n shuffled users are (eps, delta)-private.
 
@@ -172,7 +174,7 @@ def largest_eps0(
     ``sa.PureLDP()``, or users who differ (``sa.heterogeneous``) with ``eps0`` free in some groups, who bring their
     number with them. ``rounds`` of them are composed adaptively; ``sampled_from`` says from how many people the n users
     of each round are drawn. ``method`` selects one proved analysis for the safe end. ``effort`` is that of every answer
-    for delta that the search asks for; ``participation`` says who takes part, as there.
+    for delta that the search asks for; ``participation`` says who takes part and ``view`` what is seen, as there.
 
     Raises ArgumentError for a family with other parameters free and for arguments out of range.
 
@@ -191,7 +193,7 @@ def largest_eps0(
     True
     """
     at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
-    fixed = Fixed.of(method, participation, rounds, sampled_from)
+    fixed = Fixed.of(method, participation, rounds, sampled_from, view)
     free = [p.name for p in getattr(family, "parameters", ())]
     if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
         given = Problem(f"{shown(family)} with {', '.join(free) or 'nothing'} free")
@@ -221,7 +223,7 @@ def largest_eps0(
     elif fixed.is_one_round:
         search = _OneRound(subject, lambda _: count, at, goal, method, ends, False)
     else:
-        search = _ManyRounds(lambda x: fixed.composition(subject(x), count), at, goal, ends, False)
+        search = _ManyRounds(lambda x: fixed.whole(subject(x), count), at, goal, ends, False)
     high, low = search.roots(rising=True)
     private = _proved(_Private(search, high, -1), floor_ or None)
     violated = _proved(_Violated(search, low, +1))
@@ -241,6 +243,7 @@ def least_n(
     method: str | None = None,
     effort: str = "default",
     participation: Participation | None = None,
+    view: str = MESSAGES,
 ) -> Inverse:
     """Return a certified bracket of the least number of users at which shuffling gives (eps, delta)-privacy.
 
@@ -260,7 +263,7 @@ def least_n(
     least n in [999,9..., 1,000,...]  (RandomizedResponse(k=10, eps0=1), eps = 0.0027292, delta = 1e-8; private at ...)
     """
     at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
-    fixed = Fixed.of(method, participation, rounds)
+    fixed = Fixed.of(method, participation, rounds, None, view)
     taking = fixed.participation
     if taking is not None and isinstance(taking.batches, int | tuple):
         raise ArgumentError("batches", Problem("they say how many users there are"), "leave them out")
@@ -279,7 +282,7 @@ def least_n(
         if fixed.is_one_round:
             search = _OneRound(lambda _: subject, round, at, goal, method, (1.0, largest), True)
         else:
-            search = _ManyRounds(lambda x: fixed.composition(subject, round(x)), at, goal, (1.0, largest), True)
+            search = _ManyRounds(lambda x: fixed.whole(subject, round(x)), at, goal, (1.0, largest), True)
     asked, named = (*_goal(at, goal), *fixed.shown), _named(mechanism, taking)
     found = search.answer(1.0, True)
     if found.most.at_most(goal.given):
@@ -308,6 +311,7 @@ def most_rounds(
     method: str | None = None,
     effort: str = "default",
     participation: Participation | None = None,
+    view: str = MESSAGES,
 ) -> Inverse:
     """Return a certified bracket of the most adaptive rounds that are (eps, delta)-private together.
 
@@ -337,8 +341,8 @@ def most_rounds(
         one = mechanism if isinstance(mechanism, Composition) else mechanism.rounds(1)
         named = str(mechanism) if isinstance(mechanism, Composition) else str(one).removeprefix("1 x ").strip("()")
     else:
-        fixed = Fixed.of(method, participation, 1, sampled_from)
-        subject = Question.of(mechanism, n, method, participation=participation).subject
+        fixed = Fixed.of(method, participation, 1, sampled_from, view)
+        subject = fixed.seen(checked_subject(mechanism))
         one = fixed.composition(subject, fixed.count(n))
         given, named = (("n", str(users(n))), *fixed.shown), _named(mechanism, fixed.participation)
 
@@ -359,18 +363,29 @@ def most_rounds(
 
 @dataclass(frozen=True)
 class Fixed:
-    """What stays as it is while one number is sought: the analysis, who takes part, how often, drawn from whom."""
+    """What stays as it is while one number is sought: the analysis, who takes part, how often, drawn from whom, seen.
+
+    ``by_coordinates`` says that coordinates are seen, else messages.
+    """
 
     method: str | None
     participation: Participation | None
     rounds: int
     people: int | None
+    by_coordinates: bool = False
 
     @staticmethod
-    def of(method: str | None, participation: Participation | None, rounds: Count, people: object = None) -> Fixed:
+    def of(
+        method: str | None,
+        participation: Participation | None,
+        rounds: Count,
+        people: object = None,
+        view: object = MESSAGES,
+    ) -> Fixed:
         """Return what is fixed, its arguments checked."""
         taking = None if participation is None else checked_participation(participation)
-        return Fixed(method, taking, round_count(rounds), None if people is None else users(people))
+        summed = is_by_coordinates(view, taking, (method, people))
+        return Fixed(method, taking, round_count(rounds), None if people is None else users(people), summed)
 
     def repeated(self, times: int) -> Fixed:
         """Return the same with so many times the rounds."""
@@ -378,13 +393,14 @@ class Fixed:
 
     @property
     def is_one_round(self) -> bool:
-        """Whether there is one round in which everybody takes part."""
-        return self.rounds == 1 and self.people is None
+        """Whether there is one round in which everybody takes part and whole messages are seen."""
+        return self.rounds == 1 and self.people is None and not self.by_coordinates
 
     @property
     def shown(self) -> tuple[tuple[str, str], ...]:
         """The numbers, where there are any, with their names."""
-        given = ("rounds", self.rounds if self.rounds > 1 else None), ("sampled_from", self.people)
+        given: tuple[tuple[str, object], ...] = (("rounds", self.rounds if self.rounds > 1 else None),)
+        given += (("sampled_from", self.people), ("view", COORDINATES if self.by_coordinates else None))
         return tuple((name, str(value)) for name, value in given if value is not None)
 
     def count(self, n: Count) -> int:
@@ -395,8 +411,15 @@ class Fixed:
         """Return the subject, seen through who takes part."""
         return subject if self.participation is None else self.participation.subject(subject)
 
+    def whole(self, subject: Subject, count: int) -> Composition | CoordinateSums:
+        """Return the rounds of so many users that count; of one round by coordinates the view itself."""
+        is_one = self.by_coordinates and self.rounds == 1
+        return coordinate_sums(subject, count) if is_one else self.composition(subject, count)
+
     def composition(self, subject: Subject, count: int) -> Composition:
         """Return the rounds of so many users that count."""
+        if self.by_coordinates:
+            return coordinate_sums(subject, count).rounds(self.rounds)
         one = Profile(Question.of(subject, count, self.method))
         drawn = one if self.people is None else one.sampled(n=count, of=self.people)
         return drawn.rounds(self.rounds)
@@ -407,16 +430,16 @@ class Fixed:
             raise ArgumentError("n", Problem("n follows from the groups"), "leave it out")
         if self != Fixed(None, None, 1, None):
             told = Problem("users who differ have one round and one bound, and their groups say who takes part")
-            raise ArgumentError("family", told, "leave out rounds, sampled_from, method and participation")
+            raise ArgumentError("family", told, "leave out rounds, sampled_from, method, participation and view")
 
 
 def _goal(at: Query, goal: Query) -> tuple[tuple[str, str], ...]:
     return ("eps", at.written), ("delta", goal.written)
 
 
-def is_dear(whole: Composition) -> bool:
+def is_dear(whole: Composition | CoordinateSums) -> bool:
     """Return whether points of the upper end take long."""
-    return any(found.is_dear for found, _ in whole.rounds)
+    return isinstance(whole, Composition) and any(found.is_dear for found, _ in whole.rounds)
 
 
 def _named(subject: object, taking: Participation | None) -> str:
@@ -588,7 +611,7 @@ class _ManyRounds(_Search):
 
     def __init__(
         self,
-        composed: Callable[[float], Composition],
+        composed: Callable[[float], Composition | CoordinateSums],
         at: Query,
         goal: Query,
         ends: tuple[float, float],
@@ -616,18 +639,20 @@ class _ManyRounds(_Search):
         sign, x = 1.0 if rising else -1.0, float(round(x)) if self.grain else x
         value, gap = self.estimate(x, above), self._gap(x, above)
         if gap < _FEW_POINTS:  # what points cost is about in proportion to the width
-            fewer = self._one(x).estimate(self._at, above, 2.0 * _FEW_POINTS)
+            fewer = self._estimate(x, above, 2.0 * _FEW_POINTS)
             value += (value - fewer) * (1.0 - gap / _FEW_POINTS) if isfinite(value - fewer) else 0.0
         step = sign * _bent(max(value, _LEAST_LOG_VALUE), self.log_delta) / slope
         return (min(max(x * exp(-step), self.least), self.most) if abs(step) < _FAR else x), slope
 
-    def _one(self, x: float) -> Composition:
+    def _one(self, x: float) -> Composition | CoordinateSums:
         return self._composed(float(round(x)) if self.grain else x)
 
     def _gap(self, x: float, above: bool) -> float:
         """Return the width of eps that points of one end aim at: wider where they take long."""
-        usual = max(found.gap if above else found.gap_below for found, _ in self._one(x).rounds)
-        return _DEAR_ROUNDS_GAP if above and self.is_dear(x) else max(self._width, usual)
+        whole = self._one(x)
+        if isinstance(whole, CoordinateSums) or (above and self.is_dear(x)):
+            return _DEAR_ROUNDS_GAP
+        return max(self._width, *(found.gap if above else found.gap_below for found, _ in whole.rounds))
 
     def room(self, slope: float) -> float:
         return max(_ROOM, self._width)
@@ -638,11 +663,19 @@ class _ManyRounds(_Search):
     def roughly(self, x: float) -> float:
         return gaussian_log_delta(self._one(x).mu, self._budget)
 
-    def _estimate(self, x: float, above: bool) -> float:
-        return self._one(x).estimate(self._at, above, _FEW_POINTS)
+    def _estimate(self, x: float, above: bool, width: float = _FEW_POINTS) -> float:
+        whole = self._one(x)
+        if isinstance(whole, Composition):
+            return whole.estimate(self._at, above, width)
+        if above:
+            return whole.rounds(1).estimate(self._at, above, width)
+        return log_miss(self._answer(x, above).least, self.log_delta) + self.log_delta
 
     def _answer(self, x: float, above: bool) -> Answer:
-        return self._one(x).delta_of(self._at.to_gap(_DELTA_GAP), self._gap(x, above), (above,))
+        whole, at, width = self._one(x), self._at.to_gap(_DELTA_GAP), self._gap(x, above)
+        if isinstance(whole, Composition):
+            return whole.delta_of(at, width, (above,))
+        return whole.one_end(at, self.log_delta, width, above)
 
 
 class _UsersWhoDiffer(_Search):
