@@ -77,6 +77,11 @@ def _link_pages(app, what, name, obj, options, lines):
     lines[:] = [_PAGE.sub(r":doc:`/\1`", line) for line in lines]
 
 
+def _name_types(app, what, name, obj, options, signature, returns):
+    """Show aliases of types by their names, in unions, too."""
+    return tuple(text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns))
+
+
 def _write_pages(app):
     """Generate pictures, the pages on mechanisms and the audit from the package; take the notebooks in."""
     import pictures
@@ -119,6 +124,7 @@ def setup(app):
     """Register the docstring filter, the generated pages, the links of notebooks and the check of the result."""
     app.connect("autodoc-process-docstring", _bold_headings)
     app.connect("autodoc-process-docstring", _link_pages)
+    app.connect("autodoc-process-signature", _name_types)
     app.connect("builder-inited", _write_pages)
     app.connect("source-read", _place_notebooks)
     app.connect("build-finished", _check_offline)
