@@ -82,8 +82,20 @@ def _name_types(app, what, name, obj, options, signature, returns):
     return tuple(text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns))
 
 
+def _is_made():
+    """Whether pictures and pages are newer than all that they are made from."""
+    docs = ROOT / "docs"
+    code = (*docs.glob("*.py"), *(docs / "published").glob("*.py"), *(ROOT / "symamp").rglob("*.py"))
+    page, latest = docs / "audit.md", max(path.stat().st_mtime for path in (*code, *(docs / "findings").iterdir()))
+    return page.exists() and page.stat().st_mtime > latest
+
+
 def _write_pages(app):
-    """Generate pictures, the pages on mechanisms and the audit from the package; take the notebooks in."""
+    """Generate pictures, the pages on mechanisms and the audit from the package, if need be; take the notebooks in."""
+    shutil.rmtree(ROOT / "docs" / "notebooks", ignore_errors=True)  # one that was renamed would stay
+    shutil.copytree(ROOT / "notebooks", ROOT / "docs" / "notebooks")
+    if _is_made():
+        return
     import pictures
     from gallery import typical, write
     from published.audit import audit_page
@@ -99,8 +111,6 @@ def _write_pages(app):
     for name, found in write():
         if found:
             pictures.save(pictures.mechanism(found), f"of_{name}")
-    shutil.rmtree(ROOT / "docs" / "notebooks", ignore_errors=True)  # one that was renamed would stay
-    shutil.copytree(ROOT / "notebooks", ROOT / "docs" / "notebooks")
     (ROOT / "docs" / "audit.md").write_text("\n".join(audit_page()) + "\n", encoding="utf-8")
 
 
