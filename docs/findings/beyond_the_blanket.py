@@ -233,9 +233,9 @@ def summary(rows):
 
 SHARE = 1.005
 CAUSES = {
-    "pair": "Bounded by the worst pair alone: its blanket, though no user holds an input that hides as badly everywhere.",
-    "plane": "The set of points is not given but its diameter: the lower end holds in every such set, the upper end too "
-    "([Metric privacy](../proofs/metric.md), last section).",
+    "pair": "Bounded by the blanket of the worst pair: no user holds an input that hides as badly everywhere.",
+    "plane": "The set of points is not given but its diameter: the lower end holds in every such set, and so does the "
+    "upper one ([Metric privacy](../proofs/metric.md), last section).",
     "flat": "δ is near the divergence at ε = 0, where 1 % in δ is several per cent in ε: the bound over all data sets "
     "takes absolute values along a line, and is a few per cent above a constant data set in δ.",
     "few": "Few positive messages decide: no parameters of the bound over all data sets suit all inputs.",
@@ -276,7 +276,8 @@ def apart(rows):
         for mechanism, some in sorted(groups[name].items()):
             worst = max(some, key=lambda r: ratio(r) or inf)
             where = "; ".join(f"{r['eps0'] or '-'}, {int(r['n']):.0e}, {r['delta']}" for r in some[:8])
-            yield f"| {text} | {mechanism} | {len(some)} | {ratio(worst) or inf:.4f} | {where}{'; ...' * (len(some) > 8)} |"
+            more = "; ..." * (len(some) > 8)
+            yield f"| {text} | {mechanism} | {len(some)} | {ratio(worst) or inf:.4f} | {where}{more} |"
             text = ""
 
 
