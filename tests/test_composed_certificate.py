@@ -45,6 +45,7 @@ def test_it_is_valid_and_states_the_bracket():
     assert low <= answered().lower < answered().upper <= high
 
 
+@pytest.mark.slow
 def test_delta_sampling_given_points_and_orders_that_differ():
     table = sa.RandomizedResponse(k=2, eps0=1)
     sampled = sa.profile(table, n=200, method="blanket").sampled(n=200, of=1000)

@@ -55,6 +55,7 @@ def test_discrete_gaussian_noise_of_few_users(size, sigma, eps, n):
     assert found.upper < found.lower * 1.001
 
 
+@pytest.mark.slow
 def test_fine_integer_noise_is_close_to_gaussian_noise():
     fine = sa.epsilon(sa.DiscreteGaussian(B=10, sigma=10), n=10**6, delta="1e-6")
     smooth = sa.epsilon(sa.Gaussian(sigma=1), n=10**6, delta="1e-6")

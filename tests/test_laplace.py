@@ -149,6 +149,7 @@ def test_noise_whose_tail_is_cut_has_a_finite_law_for_certificates():
     assert verify(json.dumps(answer.certificate())).status == "valid"
 
 
+@pytest.mark.slow
 def test_the_finite_law_is_above_and_named_where_a_triple_is_needed():
     # The refusals of what needs a triple name the analysis that has one.
     for ask in (sa.estimate, sa.method_check, sa.sum_law):

@@ -28,7 +28,7 @@ from symamp.laws.law import Level, Number
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.limits import Limits
 from symamp.numbers.rationals import rational_of
-from symamp.numbers.reading import users
+from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
@@ -116,7 +116,7 @@ class SeveralReports:
         how = f"kept=True{further}" if self.kept else f"seen={self.seen!r}"
         return f"several_reports({self.mechanism!r}, n={self.n}, reports={self.reports}, {how})"
 
-    def rounds(self, count: object) -> Composition:
+    def rounds(self, count: Count) -> Composition:
         """Return ``count`` times as many rounds, adaptively composed: above all that is shuffled, and of what is not.
 
         Raises ArgumentError for reports that are kept: rounds suppose fresh randomness.
@@ -128,7 +128,7 @@ class SeveralReports:
         return Composition.of([(once, round_count(count) * self.reports)])
 
     @undisturbed()
-    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of the least eps for delta; ``gap`` is that of rounds, or of one round.
 
         Guarantee
@@ -141,7 +141,7 @@ class SeveralReports:
         return self._asked("epsilon", delta, gap, effort)
 
     @undisturbed()
-    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of delta at eps.
 
         Guarantee
@@ -321,11 +321,11 @@ def _times(x: Number, y: Number) -> Number:
 def several_reports(
     mechanism: Any,
     *,
-    n: object,
-    reports: object,
+    n: Count,
+    reports: Count,
     seen: str = SHUFFLED,
     kept: bool = False,
-    attending: object = None,
+    attending: Count | None = None,
 ) -> SeveralReports:
     """Return what n users tell who each send several ``reports``, with fresh randomness, about one value or several.
 

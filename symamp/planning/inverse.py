@@ -13,6 +13,7 @@ import sympy as sp
 from flint import fmpq
 
 from symamp.accounting.composition import Composition
+from symamp.accounting.coordinates import COORDINATES, MESSAGES, CoordinateSums, coordinate_sums, is_by_coordinates
 from symamp.accounting.losses import gaussian_log_delta
 from symamp.accounting.pairs import LARGEST_ROUNDS, round_count
 from symamp.accounting.privacy_profile import Profile
@@ -25,7 +26,7 @@ from symamp.formulas.order import sign
 from symamp.numbers.dyadic import Dyadic, decimal_end
 from symamp.numbers.limits import Limits
 from symamp.numbers.optional import brentq
-from symamp.numbers.reading import LARGEST_N, users
+from symamp.numbers.reading import LARGEST_N, Count, Real, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval, TwoEnds, json_number, write_csv
@@ -151,14 +152,15 @@ _FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
 def largest_eps0(
     family: Subject | HeterogeneousUsers,
     *,
-    n: object = None,
-    eps: object,
-    delta: object,
-    rounds: object = 1,
-    sampled_from: object = None,
+    n: Count | None = None,
+    eps: Real,
+    delta: Real,
+    rounds: Count = 1,
+    sampled_from: Count | None = None,
     method: str | None = None,
     effort: str = "default",
     participation: Participation | None = None,
+    view: str = MESSAGES,
 ) -> Inverse:
     """Return a certified bracket of the largest local budget at which n shuffled users are (eps, delta)-private.
 
@@ -166,7 +168,7 @@ def largest_eps0(
     ``sa.PureLDP()``, or users who differ (``sa.heterogeneous``) with ``eps0`` free in some groups, who bring their
     number with them. ``rounds`` of them are composed adaptively; ``sampled_from`` says from how many people the n users
     of each round are drawn. ``method`` selects one proved analysis for the safe end. ``effort`` is that of every answer
-    for delta that the search asks for; ``participation`` says who takes part, as there.
+    for delta that the search asks for; ``participation`` says who takes part and ``view`` what is seen, as there.
 
     Raises ArgumentError for a family with other parameters free and for arguments out of range.
 
@@ -185,7 +187,7 @@ def largest_eps0(
     True
     """
     at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
-    fixed = Fixed.of(method, participation, rounds, sampled_from)
+    fixed = Fixed.of(method, participation, rounds, sampled_from, view)
     free = [p.name for p in getattr(family, "parameters", ())]
     if isinstance(family, type) or not hasattr(family, "at") or free != ["eps0"]:
         given = Problem(f"{shown(family)} with {', '.join(free) or 'nothing'} free")
@@ -215,7 +217,7 @@ def largest_eps0(
     elif fixed.is_one_round:
         search = _Search(subject, lambda _: count, at, goal, method, ends)
     else:
-        search = _Certified.of_rounds(lambda x: fixed.composition(subject(x), count), at, goal, ends)
+        search = _Certified.of_rounds(lambda x: fixed.whole(subject(x), count), at, goal, ends)
     high, low = search.roots(rising=True)
     private = _proved(_Private(search, high, -1), floor_ or None)
     violated = _proved(_Violated(search, low, +1))
@@ -229,12 +231,13 @@ def largest_eps0(
 def least_n(
     mechanism: Subject | HeterogeneousUsers,
     *,
-    eps: object,
-    delta: object,
-    rounds: object = 1,
+    eps: Real,
+    delta: Real,
+    rounds: Count = 1,
     method: str | None = None,
     effort: str = "default",
     participation: Participation | None = None,
+    view: str = MESSAGES,
 ) -> Inverse:
     """Return a certified bracket of the least number of users at which shuffling gives (eps, delta)-privacy.
 
@@ -254,7 +257,7 @@ def least_n(
     least n in [999,9..., 1,000,...]  (RandomizedResponse(k=10, eps0=1), eps = 0.0027292, delta = 1e-8; private at ...)
     """
     at, goal = Query.of_delta(eps, Settings.gap, effort=effort), Query.of_epsilon(delta, Settings.gap)
-    fixed = Fixed.of(method, participation, rounds)
+    fixed = Fixed.of(method, participation, rounds, None, view)
     taking = fixed.participation
     if taking is not None and isinstance(taking.batches, int | tuple):
         raise ArgumentError("batches", Problem("they say how many users there are"), "leave them out")
@@ -274,7 +277,7 @@ def least_n(
             search = _Search(lambda _: subject, round, at, goal, method, (1.0, largest))
         else:
             search = _Certified.of_rounds(
-                lambda x: fixed.composition(subject, round(x)), at, goal, (1.0, largest), grain=1.0, start=_FIRST_USERS
+                lambda x: fixed.whole(subject, round(x)), at, goal, (1.0, largest), grain=1.0, start=_FIRST_USERS
             )
     asked, named = (*_goal(at, goal), *fixed.shown), _named(mechanism, taking)
     found = search.answer(1.0, True)
@@ -297,13 +300,14 @@ class _HasRounds(Protocol):
 def most_rounds(
     mechanism: Subject | _HasRounds | Composition,
     *,
-    n: object = None,
-    eps: object,
-    delta: object,
-    sampled_from: object = None,
+    n: Count | None = None,
+    eps: Real,
+    delta: Real,
+    sampled_from: Count | None = None,
     method: str | None = None,
     effort: str = "default",
     participation: Participation | None = None,
+    view: str = MESSAGES,
 ) -> Inverse:
     """Return a certified bracket of the most adaptive rounds that are (eps, delta)-private together.
 
@@ -333,8 +337,8 @@ def most_rounds(
         one = mechanism if isinstance(mechanism, Composition) else mechanism.rounds(1)
         named = str(mechanism) if isinstance(mechanism, Composition) else str(one).removeprefix("1 x ").strip("()")
     else:
-        fixed = Fixed.of(method, participation, 1, sampled_from)
-        subject = Question.of(mechanism, n, method, participation=participation).subject
+        fixed = Fixed.of(method, participation, 1, sampled_from, view)
+        subject = fixed.seen(checked_subject(mechanism))
         one = fixed.composition(subject, fixed.count(n))
         given, named = (("n", str(users(n))), *fixed.shown), _named(mechanism, fixed.participation)
 
@@ -364,18 +368,29 @@ def most_rounds(
 
 @dataclass(frozen=True)
 class Fixed:
-    """What stays as it is while one number is sought: the analysis, who takes part, how often, drawn from whom."""
+    """What stays as it is while one number is sought: the analysis, who takes part, how often, drawn from whom, seen.
+
+    ``by_coordinates`` says that coordinates are seen, else messages.
+    """
 
     method: str | None
     participation: Participation | None
     rounds: int
     people: int | None
+    by_coordinates: bool = False
 
     @staticmethod
-    def of(method: str | None, participation: Participation | None, rounds: object, people: object = None) -> Fixed:
+    def of(
+        method: str | None,
+        participation: Participation | None,
+        rounds: Count,
+        people: object = None,
+        view: object = MESSAGES,
+    ) -> Fixed:
         """Return what is fixed, its arguments checked."""
         taking = None if participation is None else checked_participation(participation)
-        return Fixed(method, taking, round_count(rounds), None if people is None else users(people))
+        summed = is_by_coordinates(view, taking, (method, people))
+        return Fixed(method, taking, round_count(rounds), None if people is None else users(people), summed)
 
     def repeated(self, times: int) -> Fixed:
         """Return the same with so many times the rounds."""
@@ -383,16 +398,17 @@ class Fixed:
 
     @property
     def is_one_round(self) -> bool:
-        """Whether there is one round in which everybody takes part."""
-        return self.rounds == 1 and self.people is None
+        """Whether there is one round in which everybody takes part and whole messages are seen."""
+        return self.rounds == 1 and self.people is None and not self.by_coordinates
 
     @property
     def shown(self) -> tuple[tuple[str, str], ...]:
         """The numbers, where there are any, with their names."""
-        given = ("rounds", self.rounds if self.rounds > 1 else None), ("sampled_from", self.people)
+        given: tuple[tuple[str, object], ...] = (("rounds", self.rounds if self.rounds > 1 else None),)
+        given += (("sampled_from", self.people), ("view", COORDINATES if self.by_coordinates else None))
         return tuple((name, str(value)) for name, value in given if value is not None)
 
-    def count(self, n: object) -> int:
+    def count(self, n: Count) -> int:
         """Return how many users count."""
         return users(n) if self.participation is None else self.participation.users(users(n))
 
@@ -400,35 +416,44 @@ class Fixed:
         """Return the subject, seen through who takes part."""
         return subject if self.participation is None else self.participation.subject(subject)
 
+    def whole(self, subject: Subject, count: int) -> Composition | CoordinateSums:
+        """Return the rounds of so many users that count; of one round by coordinates the view itself."""
+        is_one = self.by_coordinates and self.rounds == 1
+        return coordinate_sums(subject, count) if is_one else self.composition(subject, count)
+
     def composition(self, subject: Subject, count: int) -> Composition:
         """Return the rounds of so many users that count."""
+        if self.by_coordinates:
+            return coordinate_sums(subject, count).rounds(self.rounds)
         one = Profile(Question.of(subject, count, self.method))
         drawn = one if self.people is None else one.sampled(n=count, of=self.people)
         return drawn.rounds(self.rounds)
 
-    def refuse_for_users_who_differ(self, n: object) -> None:
+    def refuse_for_users_who_differ(self, n: Count) -> None:
         """Raise ArgumentError for what users who differ say themselves, or what is not known of them."""
         if n is not None:
             raise ArgumentError("n", Problem("n follows from the groups"), "leave it out")
         if self != Fixed(None, None, 1, None):
             told = Problem("users who differ have one round and one bound, and their groups say who takes part")
-            raise ArgumentError("family", told, "leave out rounds, sampled_from, method and participation")
+            raise ArgumentError("family", told, "leave out rounds, sampled_from, method, participation and view")
 
 
 def _goal(at: Query, goal: Query) -> tuple[tuple[str, str], ...]:
     return ("eps", at.written), ("delta", goal.written)
 
 
-def one_end(whole: Composition, at: Query, above: bool) -> Answer:
-    """Return one end of delta after all rounds, from fewer points where they take long."""
+def one_end(whole: Composition | CoordinateSums, at: Query, above: bool, log_delta: float = 0.0) -> Answer:
+    """Return one end of delta after all rounds, or of one by coordinates, from fewer points where they take long."""
+    if isinstance(whole, CoordinateSums):
+        return whole.one_end(at.to_gap(_DELTA_GAP), log_delta, _DEAR_ROUNDS_GAP, above)
     usual = max(found.gap if above else found.gap_below for found, _ in whole.rounds)
     width = _DEAR_ROUNDS_GAP if above and is_dear(whole) else max(_ROUNDS_GAP, usual)
     return whole.delta_of(at.to_gap(_DELTA_GAP), width, (above,))
 
 
-def is_dear(whole: Composition) -> bool:
+def is_dear(whole: Composition | CoordinateSums) -> bool:
     """Return whether points of the upper end take long."""
-    return any(found.is_dear for found, _ in whole.rounds)
+    return isinstance(whole, Composition) and any(found.is_dear for found, _ in whole.rounds)
 
 
 def _of_users(crowd: Any, at: Query) -> Answer:
@@ -605,7 +630,7 @@ class _Certified:
     @classmethod
     def of_rounds(
         cls,
-        composed: Callable[[float], Composition],
+        composed: Callable[[float], Composition | CoordinateSums],
         at: Query,
         goal: Query,
         ends: tuple[float, float],
@@ -615,7 +640,7 @@ class _Certified:
         """Return the search for one number on which all rounds depend."""
         known, budget = cache(composed), float(sp.N(at.given, 17))
         return cls(
-            lambda x, above: one_end(known(x), at, above),
+            lambda x, above: one_end(known(x), at, above, goal.log_delta),
             lambda x: gaussian_log_delta(known(x).mu, budget),
             at,
             goal,

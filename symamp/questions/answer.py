@@ -22,7 +22,7 @@ from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.errors import ArgumentError, ContradictionError, PrecisionError, Problem, SymampError
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rationals import rational_of
-from symamp.numbers.reading import printable_number
+from symamp.numbers.reading import Real, printable_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.bracket import Bracket, Interval, json_number, outward_decimal
 from symamp.questions.risk import RATES, Risk, curves_of_bracket, risk_of
@@ -418,7 +418,7 @@ class Answer(Bracket):
         return shown
 
     @undisturbed()
-    def risk(self, *, prior: object = "1/2", rates: Iterable[object] = RATES) -> Risk:
+    def risk(self, *, prior: Real = "1/2", rates: Iterable[object] = RATES) -> Risk:
         """Return what an attacker gains, as far as the two ends of this bracket say: certified ranges.
 
         ``prior`` is the probability of the accused input before, ``rates`` are false positive rates. The upper ends are

@@ -16,12 +16,12 @@ from symamp.bounds.search import CandidateBounds
 from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.decompositions.to_law import level_of, number
-from symamp.errors import ArgumentError, PrecisionError, Problem
+from symamp.errors import ArgumentError, PrecisionError, Problem, one_of
 from symamp.formulas.order import sign
 from symamp.laws.law import Floats, Level, ball_gparv, float_gparv
 from symamp.numbers.dyadic import decimal_end, float_above, float_below
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.reading import budget, digit_count, exact_number, relative_gap
+from symamp.numbers.reading import Count, Real, budget, digit_count, exact_number, relative_gap
 from symamp.numbers.surroundings import at_precision, mpmath_at, undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.bracket import Interval, ShownAsText
@@ -67,8 +67,8 @@ class Estimate(ShownAsText):
 def estimate(
     mechanism: Subject,
     *,
-    n: object,
-    eps: object,
+    n: Count,
+    eps: Real,
     method: str = "blanket",
     system: str = "numpy",
     digits: int = 15,
@@ -91,7 +91,7 @@ def estimate(
     elif system == "mpmath":
         value = mpmath_divergence(worst.law, level, question.n, wanted)
     else:
-        raise ArgumentError("system", system, f"one of {', '.join(_SYSTEMS)}")
+        raise ArgumentError("system", system, one_of(_SYSTEMS, system))
     return Estimate("delta", value, system, worst.method)
 
 
@@ -110,7 +110,7 @@ def worst_triple(question: Question, level: Level) -> Reduction:
 
 
 @undisturbed()
-def method_check(mechanism: Subject, *, n: object, eps: object, method: str = "blanket") -> dict[str, Interval]:
+def method_check(mechanism: Subject, *, n: Count, eps: Real, method: str = "blanket") -> dict[str, Interval]:
     """Return enclosures of the delta of one analysis by every evaluator that applies, by name.
 
     "compact kernel" and "gaussian kernel" always; "enumeration" for few positive outcomes; "exact" for rational laws
@@ -309,8 +309,8 @@ class SumLaw(PublicNames):
 def sum_law(
     mechanism: Subject,
     *,
-    n: object,
-    eps: object,
+    n: Count,
+    eps: Real,
     method: str = "blanket",
     step: object = None,
     gap: float = 1e-3,
@@ -341,7 +341,7 @@ def sum_law(
     True
     """
     if not isinstance(context, str) or context not in ENGINES:
-        raise ArgumentError("context", context, f"one of {', '.join(ENGINES)}")
+        raise ArgumentError("context", context, one_of(ENGINES, context))
     if digits is not None and context == "numpy":
         raise ArgumentError(
             "digits", Problem("context='numpy' computes with doubles"), "leave it out, or take context='flint'"

@@ -23,13 +23,13 @@ from symamp.decompositions.pairs import pair_classes
 from symamp.decompositions.printing import text
 from symamp.decompositions.randomizer import LocalRandomizer, Orbit
 from symamp.decompositions.worst_pair import dominating_pair
-from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError
+from symamp.errors import ArgumentError, Problem, SupportMismatchError, UndecidedOrderError, one_of
 from symamp.formulas.normal_form import normal_product
 from symamp.formulas.order import is_zero, largest, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.density import even_cuts, finite_sandwich
 from symamp.laws.law import Atom, Law
-from symamp.numbers.reading import printable_number
+from symamp.numbers.reading import Real, printable_number
 from symamp.numbers.surroundings import CAREFUL_BITS
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import ALL, FiniteMechanism, check_size
@@ -306,7 +306,7 @@ class Combined(Mechanism):
 
     def __init__(self, parts: Sequence[Mechanism], neighbours: str) -> None:
         if neighbours not in NEIGHBOURS:
-            raise ArgumentError("neighbours", neighbours, f"one of {', '.join(NEIGHBOURS)}")
+            raise ArgumentError("neighbours", neighbours, one_of(NEIGHBOURS, neighbours))
         self.parts = tuple(parts)
         self.neighbours = neighbours
         self.parameters = _parameters(self.parts)
@@ -754,7 +754,7 @@ def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = 
     return Parallel([w for w, _ in found], [checked_part(p) for _, p in found], neighbours)
 
 
-def poisson_subsample(mechanism: Mechanism, rate: object) -> Mechanism:
+def poisson_subsample(mechanism: Mechanism, rate: Real) -> Mechanism:
     """Return the mechanism in which a user takes part with probability ``rate``, and else sends a constant message.
 
     ``n`` then counts all users, those who take no part included. Rate 1 gives the mechanism itself. Raises

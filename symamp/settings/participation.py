@@ -24,7 +24,7 @@ from symamp.formulas.order import sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Level, Number, ball_gparv, total
 from symamp.numbers.limits import Limits, kept
-from symamp.numbers.reading import exact_number, users
+from symamp.numbers.reading import Count, Real, exact_number, users
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism, SubjectBase
@@ -91,6 +91,13 @@ class Participation:
     def present(self) -> sp.Rational:
         """The probability with which a user sends a report."""
         return 1 - self.dropout
+
+    @property
+    def only_counts(self) -> bool:
+        """Whether it says of the users only how many count, and which report may stand for the victim's."""
+        plain = Participation(default=self.default, compared=self.compared, batches=self.batches)
+        alike = replace(self, colluders=0, colluding_share=_ZERO) == plain
+        return alike and not self.removal and self.has_one_number
 
     @property
     def seen(self) -> sp.Rational:
@@ -228,8 +235,7 @@ class Participation:
             raise ArgumentError("participation", twice, "give one sa.participation(...) with all of it")
         if self.default is not None:
             subject = with_default(subject, self.default)
-        plain = Participation(default=self.default, compared=self.compared, batches=self.batches)
-        if not self.removal and self.has_one_number and replace(self, colluders=0, colluding_share=_ZERO) == plain:
+        if self.only_counts:
             return subject
         (REMOVING if self.removal else PARTICIPATION).check(subject, "participation")
         return cast(Subject, Participating(subject, self))
@@ -247,12 +253,12 @@ class Participation:
 
 def participation(
     *,
-    dropout: object = 0,
-    colluders: object = 0,
-    colluding_share: object = 0,
-    colluding: object = 0,
-    leaks: object = 0,
-    unshuffled: object = 0,
+    dropout: Real = 0,
+    colluders: Count = 0,
+    colluding_share: Real = 0,
+    colluding: Real = 0,
+    leaks: Real = 0,
+    unshuffled: Real = 0,
     arrivals: str = FIXED,
     compared: str = REPLACEMENT,
     victim_drops: bool = False,
@@ -344,7 +350,7 @@ def checked_participation(given: object) -> Participation:
     return given
 
 
-def _number_of(colluders: object) -> int:
+def _number_of(colluders: Count) -> int:
     try:
         return 0 if colluders in (0, "0") else users(colluders)
     except SymampError:
