@@ -31,7 +31,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.noise.additive_noise import AdditiveNoise
 from symamp.sums.all_data_sets.floats import Parameters
 from symamp.sums.all_data_sets.laws import raised_to_majorant
-from symamp.sums.all_data_sets.search import Found
+from symamp.sums.all_data_sets.search import Found, Searches
 from symamp.sums.divergence import Enclosure, Settings
 
 SOURCE = "Theorem I (docs/proofs/interval.md)"
@@ -71,6 +71,15 @@ _PLACES, _RANKED = 24, 80
 # ---------------------------------------------------------------------------- All boxes of pairs at one level, together
 
 
+class _Ends(AllDataSetsPairBound):
+    """The pair of the ends, with all messages of the table."""
+
+    @cached_property
+    def searches(self) -> Searches:
+        """What was found at the levels asked before."""
+        return Searches(self.laws, merges=False)
+
+
 @dataclass(frozen=True)
 class NoiseInterval(PairBoundDefaults):
     """All pairs of inputs of an interval with noise: boxes of pairs, each by the pairs of its corners.
@@ -92,17 +101,17 @@ class NoiseInterval(PairBoundDefaults):
         return self.method, self.noise
 
     @cached_property
-    def _ends(self) -> dict[int, AllDataSetsPairBound]:
+    def _ends(self) -> dict[int, _Ends]:
         return {}
 
-    def ends(self, cut: int) -> AllDataSetsPairBound:
+    def ends(self, cut: int) -> _Ends:
         """Return the bound of the pair of the ends over all data sets, of the messages but for a mass of 2^cut."""
         if cut not in self._ends:
             grid, held = grid_of(self.noise, cut), (("others", sp.Integer(1)),)
             table = grid.table()
             laws = (LawTriple(table.law((0.0, 1.0), other), self.pair) for other in table.classes(grid.places))
             found = tuple(Reduction(self.method, self.proof_status, SOURCE, x, held) for x in laws)
-            self._ends[cut] = AllDataSetsPairBound(found)
+            self._ends[cut] = _Ends(found)
         return self._ends[cut]
 
     def cut(self, log_delta: float) -> int:
@@ -132,11 +141,15 @@ class NoiseInterval(PairBoundDefaults):
         cut, found = self.found(level, n, settings.limits)
         if found is None or not found.log_value > _LEAST_LOG:
             return inf
-        return self.ends(cut).log_estimate(level, n, settings.usual) + _room(found, level, n)
+        own = self.ends(cut).log_estimate(level, n, settings.usual) + _room(found, level, n)
+        lost = grid_of(self.noise, cut).lost
+        return float(np.logaddexp(own, log(lost))) if lost > 0.0 else own
 
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
-        return (1.0 + _ROOM) * self.ends(self.cut(log_delta)).root(n, log_delta - _OF_MOMENTS, settings.usual, start)
+        cut = self.cut(log_delta)
+        less = _OF_MOMENTS - log1p(-grid_of(self.noise, cut).lost / exp(log_delta)) if cut else _OF_MOMENTS
+        return (1.0 + _ROOM) * self.ends(cut).root(n, log_delta - less, settings.usual, start)
 
     def enclose(self, level: Level, n: int, settings: Settings) -> Enclosure:
         """Return an enclosure whose upper end bounds the divergence of every pair of inputs of the interval.
@@ -164,6 +177,8 @@ def _room(found: Found, level: Level, n: int) -> float:
 
 def one_user(noise: AdditiveNoise, level: Level) -> arb:
     """Return at least the divergence of one user alone, which no pair and no number of users exceeds."""
+    if noise.local_ratio() is sp.oo:
+        return arb(1)
     largest, e = number(noise.local_ratio())(), level.exponential()
     return ((largest - e) / (largest + 1)).max(arb(0)).upper()  # that of binary response
 
@@ -176,7 +191,7 @@ class _Boxes:
         self.parameters = parameters
         self.e = 1.0 + level.rough_minus_one()
         self.room = _room(found, level, n)
-        self.aim = self.ends * exp(self.room)
+        self.aim = self.ends * exp(self.room) + grid.lost
         self.tilt, self.slope = found.saddle, (n - 1) * found.saddle * self.e
 
     def largest(self) -> arb:
@@ -208,6 +223,8 @@ class _Boxes:
         nodes = self._nodes(table, first, second, self._levels(first, second, *sides))
         corners = np.maximum.reduce([nodes[:-1, :-1], nodes[1:, :-1], nodes[:-1, 1:], nodes[1:, 1:]])
         (up, left), (down, right) = (np.array(side).T for side in sides)
+        capped = np.array([table.above_cap(x) for x in first])
+        corners = corners + np.maximum(capped[:-1], capped[1:])[:, None]
         values = (1.0 + up[:, None]) * corners + left[:, None] + self.e * (1 + 4 * UNIT) * right + self.grid.outside
         return np.where(self._compared(first, second), values, 0.0), (up, down)
 
@@ -348,7 +365,7 @@ def interval_bound(subject: Subject) -> MaxOverPairs:
 def _is_too_costly(subject: Subject, level: Level, n: int, patience: float) -> bool:
     """Return whether one message may decide, so that the blanket is as good, or messages would be too many."""
     noise = subject.noise
-    ratio = inf if noise is None else float(number(noise.local_ratio())())
+    ratio = inf if noise is None else shape_of(noise).usual_ratio
     return n < max(_LEAST_USERS, 4.0 * ratio) or ratio > _LARGEST_RATIO
 
 
@@ -359,14 +376,14 @@ def _no_smooth_noise(subject: Subject) -> str | None:
 
 NOISE = Hypothesis(
     "noise",
-    "Messages carry noise with a log-concave density and exponential tails, and inputs fill an interval.",
+    "Messages carry noise with a log-concave density, and inputs fill an interval.",
     every(_no_smooth_noise),
 )
 INTERVAL = Bound(
     "interval",
     ProofStatus.PROVED,
     SOURCE,
-    "all pairs of an interval of inputs and all data sets, for log-concave noise with exponential tails",
+    "all pairs of an interval of inputs and all data sets, for log-concave noise",
     "interval",
     (*SHUFFLED, NOISE),
     interval_bound,
