@@ -13,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal -q
 # What is imported is compiled once, by the process that imports it first: pip would compile ten times as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-oldest test-portable fuzz lint docs bench package-check clean
+.PHONY: demo test test-all test-oldest test-portable fuzz lint docs linkcheck bench package-check clean
 
 demo: $(BASE)
 	$(BIN)/python -m symamp.command_line.demo
@@ -40,7 +40,10 @@ lint: $(DEV)
 	$(BIN)/lint-imports
 
 docs: $(DEV)
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -j auto -b html docs docs/_build/html
+
+linkcheck: $(DEV)
+	$(BIN)/sphinx-build -b linkcheck docs docs/_build/linkcheck
 
 bench: $(DEV)
 	$(BIN)/python -m pytest benchmarks -q -p no:randomly -p no:xdist --benchmark-sort=name

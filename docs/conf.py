@@ -1,5 +1,7 @@
 """Sphinx configuration: MyST-NB pages, furo theme; no network is needed to build the site or to read it."""
 
+import os
+import re
 import shutil
 import sys
 import tomllib
@@ -17,7 +19,7 @@ release = version = _PROJECT["version"]
 author = f"the {project} authors"
 copyright = author
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.intersphinx", "sphinx.ext.mathjax"]
 exclude_patterns = ["_build", "jupyter_execute", "**.ipynb_checkpoints"]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
@@ -26,6 +28,17 @@ nb_execution_mode = "cache"  # of the notebooks, which are kept without outputs;
 nb_execution_cache_path = str(ROOT / "docs" / "_build" / "notebooks")
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+
+# Types of other packages link to their pages where the build may use a network; else their names stand there as text.
+_OTHERS = {
+    "python": "https://docs.python.org/3",
+    "numpy": "https://numpy.org/doc/stable",
+    "sympy": "https://docs.sympy.org/latest",
+    "mpmath": "https://mpmath.org/doc/current",
+    "matplotlib": "https://matplotlib.org/stable",
+    "pandas": "https://pandas.pydata.org/docs",
+}
+intersphinx_mapping = {name: (url, None) for name, url in _OTHERS.items() if os.environ.get("SYMAMP_INTERSPHINX")}
 
 # One file with glyphs and all: nothing is loaded later on, and so the menu, which would load more, is off.
 mathjax_path = _MATHJAX.name
@@ -39,6 +52,7 @@ autodoc_default_options = {
 }
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_type_aliases = {name: name for name in ("Real", "Count", "Compared")}
 python_maximum_signature_line_length = 100
 
 html_theme = "furo"
@@ -55,6 +69,14 @@ def _bold_headings(app, what, name, obj, options, lines):
             lines[i - 1 : i + 1] = [f"**{lines[i - 1].strip()}**", ""]
 
 
+_PAGE = re.compile(r"(?<!`)\bdocs/(\w+(?:/\w+)?)\.md\b")
+
+
+def _link_pages(app, what, name, obj, options, lines):
+    """Turn what docstrings call docs/proofs/identity.md into a link to that page."""
+    lines[:] = [_PAGE.sub(r":doc:`/\1`", line) for line in lines]
+
+
 def _write_pages(app):
     """Generate pictures, the pages on mechanisms and the audit from the package; take the notebooks in."""
     import pictures
@@ -65,12 +87,15 @@ def _write_pages(app):
 
     for name, draw in pictures.DOORS.items():
         pictures.save(draw(), name)
+    for name, draw in pictures.FINDINGS.items():
+        pictures.save(draw(), f"finding_{name}")
     members = {slug: typical(cls) for slug, cls in catalogue().items()}
     pictures.save(pictures.amplification(members), "amplification")
     for name, found in write():
         if found:
             pictures.save(pictures.mechanism(found), f"of_{name}")
-    shutil.copytree(ROOT / "notebooks", ROOT / "docs" / "notebooks", dirs_exist_ok=True)
+    shutil.rmtree(ROOT / "docs" / "notebooks", ignore_errors=True)  # one that was renamed would stay
+    shutil.copytree(ROOT / "notebooks", ROOT / "docs" / "notebooks")
     (ROOT / "docs" / "audit.md").write_text("\n".join(audit_page()) + "\n", encoding="utf-8")
 
 
@@ -93,6 +118,7 @@ def _check_offline(app, exception):
 def setup(app):
     """Register the docstring filter, the generated pages, the links of notebooks and the check of the result."""
     app.connect("autodoc-process-docstring", _bold_headings)
+    app.connect("autodoc-process-docstring", _link_pages)
     app.connect("builder-inited", _write_pages)
     app.connect("source-read", _place_notebooks)
     app.connect("build-finished", _check_offline)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,9 +22,15 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path, known: dict[str, Path]) -> Iterator[tuple[str, bool]]:
     """Yield each module of the package that a file imports anywhere, and whether it does so within a function."""
-    nodes: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text(encoding="utf-8")), False)]
+    nodes: list[tuple[ast.AST, bool]] = [(parsed(path), False)]
     while nodes:
         node, inside = nodes.pop()
         names: list[str] = []
@@ -49,6 +56,7 @@ def floors() -> list[list[str]]:
     return [[r.strip(" ()") for r in layer.split("|")] for layer in contract[0]["layers"]]
 
 
+@cache
 def used_rooms() -> dict[str, set[str]]:
     """Return for each room the rooms that it imports."""
     known = modules()

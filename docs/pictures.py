@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from itertools import takewhile
+from math import comb
 from pathlib import Path
 
 import matplotlib as mpl
@@ -105,3 +108,120 @@ def save(figure: Figure, name: str) -> None:
 def _axes(size: tuple[float, float] = (4.2, 2.8)) -> tuple[Figure, Axes]:
     figure = Figure(figsize=size, layout="constrained")
     return figure, figure.subplots()
+
+
+# ---------------------------------------------------------------- Findings, drawn from the tables of their own pages
+
+
+def _table(page: str, start: str) -> list[list[str]]:
+    """Return the rows of the first table of a page whose header begins so, as texts."""
+    lines = (FOLDER.parent / "findings" / f"{page}.md").read_text(encoding="utf-8").splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith(f"| {start}"))
+    rows = takewhile(lambda line: line.startswith("|"), lines[first + 2 :])
+    return [[cell.strip() for cell in row[1:-1].split("|")] for row in rows]
+
+
+def _ends(text: str) -> tuple[float, float]:
+    """Return both numbers of a bracket such as [1, 2] or 1 to 2, or one number twice."""
+    found = [float(x) for x in re.findall(r"\d+(?:\.\d+)?", text)]
+    return found[0], found[-1]
+
+
+def _over_lower(labels: list[str], series: dict[str, list[float]]) -> Figure:
+    """Draw what bounds say over the certified lower end, which is at 1, one row for each label."""
+    figure, ax = _axes((7, 0.9 + 0.28 * len(labels)))
+    places = range(len(labels))
+    for (name, ratios), marker in zip(series.items(), "os^", strict=False):
+        ax.plot(ratios, places, marker, label=name, alpha=0.8)
+    ax.axvline(1, color="0.3", linewidth=0.8)
+    ax.set(yticks=places, yticklabels=labels, xlabel="ε of the bound over the certified lower end", xscale="log")
+    low, high = ax.get_xlim()
+    marks = (1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4) if high < 1.6 else (0.2, 0.3, 0.5, 1, 1.5, 2, 3, 5, 10)
+    ticks = [t for t in marks if low <= t <= high]
+    ax.set_xticks(ticks, [f"{t:g}" for t in ticks], minor=False)
+    ax.minorticks_off()
+    ax.invert_yaxis()
+    figure.legend(loc="outside upper right", ncols=len(series), fontsize="small")
+    return figure
+
+
+def laplace() -> Figure:
+    """Draw the blanket and the least bound for Laplace noise on an interval."""
+    rows = _table("laplace", "eps0 | n")
+    labels = [f"ε₀ = {r[0]}, n = {int(r[1]):,}" for r in rows]
+    return _over_lower(labels, {"blanket": [float(r[6]) for r in rows], "least bound": [float(r[5]) for r in rows]})
+
+
+def lower_bounds() -> Figure:
+    """Draw the blanket and the least bound for the mechanisms of the page."""
+    rows = _table("lower_bounds", "mechanism")
+    lower = [float(r[2]) for r in rows]
+    shown = {"blanket": 3, "least bound": 4}
+    return _over_lower(
+        [r[0] for r in rows],
+        {name: [float(r[k]) / x for r, x in zip(rows, lower, strict=True)] for name, k in shown.items()},
+    )
+
+
+def users_who_differ() -> Figure:
+    """Draw the Gaussian approximation and the certified upper end for users with budgets of their own."""
+    rows = _table("users_who_differ", "budgets")
+    ends = [_ends(r[3]) for r in rows]
+    gaussian = [float(r[2]) / low for r, (low, _) in zip(rows, ends, strict=True)]
+    labels = [f"{r[0]}, δ = {'10⁻³' if '-3' in r[1] else '10⁻⁶'}" for r in rows]
+    return _over_lower(labels, {"Gaussian approximation": gaussian, "upper end": [high / low for low, high in ends]})
+
+
+def worst_randomizer() -> Figure:
+    """Draw the stronger clone, and the bound on every randomizer, over the worst response that is known."""
+    lines = (FOLDER.parent / "findings" / "worst_randomizer.txt").read_text(encoding="utf-8").splitlines()
+    rows = [line.split(" | ") for line in lines[1:] if "1e+04, 1e-6" in line]
+    labels = [f"ε₀ = {r[0].split(',')[0]} ({r[1]})" for r in rows]
+    return _over_lower(
+        labels, {"stronger clone": [float(r[6]) for r in rows], "every randomizer": [float(r[4]) for r in rows]}
+    )
+
+
+def parallel() -> Figure:
+    """Draw the bounds on range queries over the number of leaves."""
+    figure, ax = _axes()
+    rows = [[float(x) for x in r] for r in _table("parallel", "d |")]
+    for k, (name, style) in enumerate(
+        {"basic": "--", "6.1, printed": "x", "corrected": "-", "lower": ":", "optimal": "-"}.items(), 1
+    ):
+        ax.plot([r[0] for r in rows], [r[k] for r in rows], style, label=name)
+    ax.set(xscale="log", xlabel="leaves d", ylabel="central ε")
+    figure.legend(loc="outside right", fontsize="small")
+    return figure
+
+
+def joint() -> Figure:
+    """Draw the bracket of epsilon over the number of attributes, for both kinds of neighbours."""
+    figure, ax = _axes()
+    rows = [r for r in _table("joint", "mechanism") if r[2]][:3]  # 10-RR, total budget 1
+    for name, column, colour in (("all may differ", 3, "tab:blue"), ("one may differ", 4, "tab:orange")):
+        ends = [(int(r[2]), *_ends(r[column] or r[3])) for r in rows]
+        ns, low, high = zip(*ends, strict=True)
+        ax.fill_between(ns, low, high, alpha=0.4, color=colour)
+        ax.plot(ns, high, "o-", color=colour, label=name)
+    ax.set(xscale="log", yscale="log", xlabel="attributes", ylabel="central ε", xticks=[1, 4, 32])
+    ax.set_xticklabels(["1", "4", "32"])
+    ax.legend(fontsize="small")
+    return figure
+
+
+def sympy_assumptions() -> Figure:
+    """Draw the absolute value of binomial(D, 3), and what SymPy 1.14 makes of it."""
+    figure, ax = _axes()
+    sizes = range(9)
+    ax.plot(sizes, [comb(d, 3) for d in sizes], "o-", label="|binomial(D, 3)|")
+    ax.plot(sizes, [-comb(d, 3) for d in sizes], "x--", label="by SymPy 1.14: -binomial(D, 3)")
+    ax.set(xlabel="integer D", ylabel="value")
+    ax.legend(fontsize="small")
+    return figure
+
+
+FINDINGS: dict[str, Callable[[], Figure]] = {
+    f.__name__: f
+    for f in (laplace, lower_bounds, users_who_differ, worst_randomizer, parallel, joint, sympy_assumptions)
+}

@@ -3,6 +3,7 @@
 ``HYPOTHESIS_PROFILE=explore`` (as ``make fuzz`` sets it) draws anew each time.
 """
 
+import gc
 import os
 from importlib.util import find_spec
 from random import Random
@@ -31,6 +32,12 @@ def pytest_collection_modifyitems(config, items):
         needing = [x for x in items if isinstance(x, pytest.DoctestItem) and needs_dp_accounting(x)]
         items[:] = [x for x in items if x not in needing]
         config.hook.pytest_deselected(items=needing)
+
+
+def pytest_collection_finish():
+    """What is there before the first test stays: it need not be searched for garbage again and again."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 @pytest.fixture(autouse=True)

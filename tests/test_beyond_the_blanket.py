@@ -14,6 +14,7 @@ from symamp.decompositions.pairs import distinct_pairs, pairs_with_equal_laws
 from symamp.laws.law import Level
 from symamp.randomizers.catalogue import catalogue
 from symamp.sums.divergence import Settings
+from tests.sampled import some
 
 PROVED = [name for name, a in BOUNDS.items() if a.proof_status.is_guarantee]
 SLOW = pytest.mark.slow
@@ -59,7 +60,7 @@ def check_table(seed):
         assert worst <= answer.upper * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("seed", [pytest.param(k, marks=pytest.mark.slow if k == 3 else ()) for k in range(8)])
+@pytest.mark.parametrize("seed", some(range(8), lambda k: k not in (2, 3)))
 def test_random_tables(seed):
     check_table(seed)
 
@@ -74,7 +75,7 @@ def test_random_tables_in_bulk(seed):
 MEMBERS = [(slug, cls.small[0]) for slug, cls in catalogue().items()]
 
 
-@pytest.mark.parametrize(("slug", "sizes"), [m for m in MEMBERS if m[0] in ("krr", "one-bit-mean", "harmony")])
+@pytest.mark.parametrize(("slug", "sizes"), [m for m in MEMBERS if m[0] == "krr"])
 def test_some_of_the_catalogue(slug, sizes):
     check_delta(catalogue()[slug](**sizes), 200, "1/10")
 

@@ -23,6 +23,7 @@ from symamp.numbers.rationals import rational_of
 from symamp.randomizers.catalogue import by_name
 from symamp.verifier import every_randomizer, verify
 from symamp.verifier.check import Check
+from tests.sampled import some
 
 COIN = sa.RandomizedResponse(k=2, eps0="log(3)")
 TERNARY = sa.RandomizedResponse(k=3, eps0=1)
@@ -147,14 +148,14 @@ def test_epsilon_has_a_certificate(case):
     assert Check().number(data["claim"]["delta"]) == flint.fmpq(*Fraction(delta).as_integer_ratio())
 
 
-@pytest.mark.parametrize("case", DELTA)
+@pytest.mark.parametrize("case", some(DELTA, lambda case: not case.startswith("three")))
 def test_delta_has_a_certificate(case):
     subject, n, eps, *method = DELTA[case]
     complete(sa.delta(subject, n=n, eps=eps, method=next(iter(method), None)))
 
 
 @pytest.mark.parametrize("method", ["generic", "standard_clone", "variation_ratio", "variation_ratio_2023"])
-@pytest.mark.parametrize("subject", [TERNARY, THREE], ids=["krr", "table"])
+@pytest.mark.parametrize("subject", some([TERNARY, THREE], 1), ids=["krr", "table"])
 def test_every_method_has_a_certificate(method, subject):
     complete(sa.epsilon(subject, n=500, delta="1e-5", method=method))
     complete(sa.delta(subject, n=500, eps="1/10", method=method))
@@ -187,7 +188,7 @@ DESCRIBED = {
 }
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("name", some(ANSWERS, lambda name: name not in ("in parallel", "worst inputs only")))
 def test_default_answers_have_certificates(name):
     answer = ANSWERS[name]()
     data = complete(answer)
@@ -448,7 +449,7 @@ def agree(seed):
     checked(sa.delta(subject, n=n, eps=eps, gap=1e-4, method="blanket"))
 
 
-@pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.parametrize("chunk", some(range(4), 2))
 def test_verifier_agrees_with_evaluator_on_random_tables(chunk):
     for seed in range(10 * chunk, 10 * chunk + 10):
         agree(seed)
@@ -476,7 +477,7 @@ def random_law(rng):
     return [(f"{a}/{total}/({m})", f"{b}/{total}/({m})", m) for a, b, m in zip(weights, order, mass, strict=True)]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", some(range(12), 4))
 def test_no_claim_beyond_the_other_end_is_accepted(seed):
     rng = Random(seed)
     for _ in range(6):

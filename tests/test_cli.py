@@ -261,6 +261,7 @@ def test_every_listed_mechanism_is_found_by_its_name(symamp):
         assert "free" in err or "got None" in err
 
 
+@pytest.mark.slow
 def test_noise_has_a_name(symamp):
     for words, mechanism in (
         ("laplace --eps0 1", sa.Laplace(eps0=1)),

@@ -214,6 +214,7 @@ def test_the_truth_lies_inside_where_components_are_merged(coarse, seed):
         assert answer.lower > 0.5 * answer.upper
 
 
+@pytest.mark.slow
 def test_unequal_parts_are_merged_to_a_bounded_number_of_atoms(monkeypatch):
     """Against 12 parts on a common lattice, which need no merging: budgets that differ from theirs by a millionth."""
     monkeypatch.setattr(coarse_laws, "_LATTICE_ATOMS", 1500)
@@ -382,7 +383,7 @@ def test_shown_and_sent():
             lambda: sa.joint(
                 sa.RandomizedResponse(k=2), sa.RandomizedResponse(k=sa.Parameter("k", lower=3, integer=True))
             ).at(d=2),
-            "free are",
+            "the free ones are",
         ),
         (
             lambda: sa.joint(

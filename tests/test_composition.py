@@ -460,6 +460,7 @@ def test_the_grid_reaches_its_end_where_that_is_next_to_the_local_budget():
     assert found.lower < found.upper < 20
 
 
+@pytest.mark.slow
 def test_a_lower_curve_that_ends_above_zero_does_not_rise():
     """A message that one input never sends: the bounds before the plateau were looser, and the hull came up to it."""
     rows = {"x0": {"a": "3/5", "c": "1/5", "d": "1/5"}, "x1": {"a": "1/11", "b": "2/11", "c": "1/11", "d": "7/11"}}

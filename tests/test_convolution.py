@@ -151,6 +151,7 @@ def test_a_lattice_answers_where_a_kernel_says_hardly_anything(monkeypatch, rati
         assert any(found.lower <= ball(Fraction(exact(law, n)) / n) <= found.upper for law in laws)
 
 
+@pytest.mark.slow
 def test_data_sets_are_shown_where_ratios_are_enormous():
     """By a kernel alone the lower end was 0, and the search took over a minute."""
     answer = sa.epsilon(sa.SubsetExponential(s=2, d=16, k=4, eps0=100), n=10**4, delta="1/3", method="variation_ratio")

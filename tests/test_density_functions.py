@@ -47,6 +47,7 @@ def test_algebra_of_opaque_functions():
     assert put(sp.erf(X) / sp.pi, {X: sp.Rational(1, 2)}) == sp.erf(sp.Rational(1, 2)) / sp.pi
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("density", [pytest.param(GAUSSIAN, marks=pytest.mark.slow), CAUCHY])
 def test_truncated_noise_against_quadrature(density):
     found = sa.DensityMechanism(density, inputs=(0, 1), messages=(0, 1))

@@ -40,7 +40,8 @@ KINDS = {
     "method": (TABLE, {"n": 30, "method": "all_data_sets"}),
     "no guarantee": (BINARY, {"n": 100, "method": "variation_ratio_2023"}),
 }
-SLOW = {"noise, some users", "merged", "density on a list", "method"}
+SLOW = {"noise, some users", "merged", "density on a list", "method", "noise, few users", "generic", "discrete noise"}
+SLOW.add("data shuffled")
 QUESTIONS = ((sa.delta, {"eps": "1/4"}), (sa.epsilon, {"delta": "1e-3"}))
 
 

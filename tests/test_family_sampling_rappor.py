@@ -111,5 +111,6 @@ def test_s_is_a_number():
         SamplingRappor().at(s=3, d=5)
 
 
+@pytest.mark.slow
 def test_large_sizes():
     assert 0 < sa.epsilon(SamplingRappor(s=3, d=1000, eps0=1), n=10**6, delta="1e-8", gap=1e-3).upper < 0.01

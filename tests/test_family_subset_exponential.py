@@ -73,5 +73,6 @@ def test_ranges_follow_s():
             SubsetExponential(**sizes)
 
 
+@pytest.mark.slow
 def test_large_sizes():
     assert sa.epsilon(SubsetExponential(s=8, d=10**4, k=200, eps0=1), n=10**6, delta="1e-8", gap=1e-3).upper < 0.02

@@ -15,6 +15,7 @@ import sympy as sp
 from symamp.errors import ExpressionError, FormatError, RowSumError, SymampError
 from symamp.formulas.parameter import Parameter
 from symamp.randomizers.files.load import load_mechanism, mechanism_from_json
+from tests.sampled import some
 
 COIN = {
     "format": "symamp-mechanism",
@@ -285,9 +286,10 @@ def _survives(load, argument):
     assert time.perf_counter() - start < 10, argument
 
 
-def test_fuzz_documents():
+@pytest.mark.parametrize("documents", some([1000, 4000], 1))
+def test_fuzz_documents(documents):
     rng = random.Random(20240601)
-    for _ in range(4000):
+    for _ in range(documents):
         _survives(mechanism_from_json, _mutated(COIN, rng))
 
 

@@ -292,6 +292,7 @@ def test_no_response_is_above(k):
     assert below <= any_at_2000().upper
 
 
+@pytest.mark.slow
 def test_random_randomizers_are_below():
     for seed in range(5):
         weights = np.exp(np.random.default_rng(seed).integers(0, 2, size=(3, 5)))

@@ -262,6 +262,7 @@ def test_every_command_has_an_effort(words, monkeypatch, capsys):
 # -------------------------------------------------------------------------------------------- one question, one limit
 
 
+@pytest.mark.slow
 def test_questions_in_threads_and_within_one_another_do_not_see_each_others_limits():
     """However they are interleaved, a question has the answer that it has alone, with what that took."""
     mechanism = larger(8)
@@ -300,6 +301,7 @@ def test_more_effort_gives_no_wider_bracket(seed, monkeypatch):
     assert found[-1].upper < found[0].upper
 
 
+@pytest.mark.slow
 def test_digits_are_never_looser_whatever_the_effort(monkeypatch):
     mechanism = larger(12, inputs=4)
     for work in (0.0, 3e4, 1e7):

@@ -141,6 +141,7 @@ def _random_table(random, inputs, messages, spread):
     return sa.FiniteMechanism(rows / rows.sum(axis=1, keepdims=True), normalise=True)
 
 
+@pytest.mark.slow
 def test_levels_may_have_different_numbers_of_merged_laws():
     """Parameters of a level near by are for as many laws as it has."""
     table = _random_table(np.random.default_rng(1), 64, 16, 1.4)

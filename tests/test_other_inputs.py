@@ -28,6 +28,7 @@ from symamp.randomizers.families import sampled_coordinate
 from symamp.sums.divergence import Settings, enclose_divergence
 from symamp.verifier import verify
 from tests.oracle.histograms import local_ratio, multiset_laws, worst_true_divergence
+from tests.sampled import some
 
 FAMILIES = (
     "cms",
@@ -67,7 +68,7 @@ def cases():
             yield pytest.param(slug, i, id=f"{slug}-{i}")
 
 
-@pytest.mark.parametrize(("slug", "i"), list(cases()))
+@pytest.mark.parametrize(("slug", "i"), some(cases(), 32))
 def test_the_bracket_holds_the_worst_of_all_data_sets(slug, i):
     """All pairs, all inputs of the others, up to four users: no end is false."""
     member, rows = rows_of(slug, i)
@@ -151,10 +152,7 @@ LONG = {("priv-unit", 4), ("cms", 4), ("priv-kv", 2), ("pckv-grr", 3), ("collisi
 LONG |= {("staircase", 1), ("staircase", 2), ("wheel", 3), ("subset-exponential", 4), ("sampling-rappor", 3)}
 
 
-@pytest.mark.parametrize(
-    ("slug", "i"),
-    [pytest.param(*p.values, id=p.id, marks=[pytest.mark.slow] if p.values in LONG else []) for p in cases()],
-)
+@pytest.mark.parametrize(("slug", "i"), some(cases(), lambda case: case not in LONG))
 def test_every_law_of_the_table_is_below_what_is_declared(slug, i):
     """All ordered pairs that mix no others, all inputs, two levels: weights in fractions for some group of pairs."""
     if (found := compared(slug, i)) is not None:
@@ -318,7 +316,7 @@ REFERENCE = {
 }
 
 
-@pytest.mark.parametrize("c", REFERENCE)
+@pytest.mark.parametrize("c", some(REFERENCE, 3))
 def test_divergences_of_patterns(c):
     """eps0 = 1, eps = 1/8, n = 1000, all others at the pattern: ten digits, here, and by the package."""
     E = math.exp(0.125)
@@ -346,7 +344,7 @@ ENDS = [  # slug, sizes, eps0, n, upper and lower end, delta = 1e-8
 ]
 
 
-@pytest.mark.parametrize(("slug", "sizes", "eps0", "n", "upper", "lower"), ENDS, ids=lambda x: str(x)[:24])
+@pytest.mark.parametrize(("slug", "sizes", "eps0", "n", "upper", "lower"), some(ENDS, 5), ids=lambda x: str(x)[:24])
 def test_brackets_are_tight_and_their_certificates_verified(slug, sizes, eps0, n, upper, lower):
     answer = sa.epsilon(catalogue()[slug](**sizes, eps0=eps0), n=n, delta=1e-8)
     assert answer.lower >= lower * (1 - 1e-7)

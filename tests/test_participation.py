@@ -28,6 +28,7 @@ def asked(n=1000, eps="0.05", mechanism=TEN, method="blanket", **who):
 LOST = {"dropout": "1/5"}
 POISSON = {"arrivals": "poisson"}
 REMOVAL = {"compared": "removal"}
+SLOW = pytest.mark.slow
 VALUES = {  # blanket triple, eps = 0.05, n = 1000
     "lost": (LOST, 2.2210652025e-4),
     "Poisson": (LOST | POISSON, 2.2262891738e-4),
@@ -224,9 +225,9 @@ def test_refusals_of_questions():
         with pytest.raises(SymampError, match=remedy):
             call()
     seen = sa.profile(TEN, n=10, participation=lost).subject
-    with pytest.raises(SymampError, match="in one"):
+    with pytest.raises(SymampError, match="already has one; give one"):
         sa.delta(seen, n=10, eps="0.05", participation=sa.participation(leaks="1/10"))
-    with pytest.raises(SymampError, match="say it of all"):
+    with pytest.raises(SymampError, match="for all groups"):
         sa.heterogeneous([(5, seen), (5, sa.PureLDP(eps0=1))], shuffled="data")
     rows = {"0": ("3/4", "1/4"), "1": ("1/2", "1/2"), "2": ("1/4", "3/4")}
     near = sa.FiniteMechanism({x: dict(zip("ab", row, strict=True)) for x, row in rows.items()}).near(1)
@@ -307,11 +308,28 @@ def test_forged_certificates():
     assert verify(json.dumps(plain)).status == "invalid"  # histograms are about users who all take part
 
 
-def test_rounds_have_no_certificate_yet():
-    coin = sa.RandomizedResponse(k=2, eps0=1)
-    found = sa.profile(coin, n=10, participation=sa.participation(dropout="1/5")).rounds(2).delta("0.5", gap=0.05)
-    with pytest.raises(SymampError, match="ask about one round"):
-        found.certificate()
+ROUNDS = {
+    "lost": (sa.RandomizedResponse(k=2, eps0=1), LOST),
+    "Poisson": (sa.PureLDP(eps0=1), LOST | POISSON | {"victim_drops": True}),
+    "removal": (TEN, LOST | REMOVAL),
+    "Poisson removal": (TEN, POISSON | REMOVAL),
+    "batches": (sa.RandomizedResponse(k=2, eps0=1), {"batches": {50: 1, 20: 5}}),
+    "leaks": (TEN, {"leaks": "1/10"}),
+}
+
+
+@pytest.mark.parametrize("name", ["Poisson removal", *(pytest.param(x, marks=SLOW) for x in ROUNDS)])
+def test_certificates_of_rounds(name):
+    """Both ends, by curves whose points are those of the setting; another setting is not proved by them."""
+    mechanism, who = ROUNDS[name]
+    profile = sa.profile(mechanism, n=150, participation=sa.participation(**who))
+    found, once = profile.rounds(2).delta("0.2", gap=0.1), profile.delta("0.2")
+    assert 0 < once.lower < found.lower < found.upper
+    data = found.certificate()
+    assert verify(json.dumps(data)).status == "valid"
+    assert data["claim"]["lower"] != "0"
+    assert _changed(data, leaks="1/5") == "invalid"
+    assert _changed(data, honest="1/2") == "invalid"
 
 
 # --- the command line

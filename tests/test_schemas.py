@@ -16,6 +16,7 @@ import symamp as sa
 from symamp import verifier
 from symamp.errors import ArgumentError, FormatError, SymampError
 from symamp.schemas.validation import check_document, schema_names, schema_text
+from tests.sampled import some
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = {name: json.loads(schema_text(name)) for name in schema_names()}
@@ -28,7 +29,7 @@ EXAMPLES = {
     }.items()
 }
 EXAMPLES["certificate"] = [
-    sa.delta(sa.RandomizedResponse(k=3, eps0=1), n=1000, eps="0.1", method="blanket").certificate(),
+    sa.delta(sa.RandomizedResponse(k=3, eps0=1), n=1000, eps="0.1", gap=1e-2, method="blanket").certificate(),
     sa.epsilon(sa.RandomizedResponse(k=2, eps0=1), n=5, delta="1e-3", method="blanket").certificate(),
     sa.epsilon(sa.PureLDP(eps0=1), n=1000, delta="1e-6", gap=1e-2, method="generic").certificate(),
     *(
@@ -85,14 +86,13 @@ def mutations(value):
 
 
 def put(document, place, value):
+    """A copy, with everything but the way to the place shared."""
     if not place:
         return value
-    document = copy.deepcopy(document)
-    parent = document
-    for step in place[:-1]:
-        parent = parent[step]
-    parent[place[-1]] = value
-    return document
+    first, *rest = place
+    copied = copy.copy(document)
+    copied[first] = put(document[first], rest, value)
+    return copied
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -110,7 +110,7 @@ def test_mutations_are_judged_alike_by_another_validator(name):
     assert set(verdicts) == {True, False}
 
 
-@pytest.mark.parametrize("example", [1, 3, 4])
+@pytest.mark.parametrize("example", some([3, 4, 1], 1))
 def test_what_the_schema_of_certificates_refuses_the_verifier_refuses(example):
     other = jsonschema.Draft7Validator(SCHEMAS["certificate"])
     refused = [m for m in mutations(EXAMPLES["certificate"][example]) if not other.is_valid(m)]

@@ -17,6 +17,7 @@ from symamp.numbers.surroundings import at_precision
 from symamp.sums.kernels.one_sided import Lognormal
 from symamp.training.rounds import Allocation
 from tests.oracle import training as oracle
+from tests.sampled import some
 
 WITHOUT, EXAMPLE = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)), (Fraction(1, 6), Fraction(1, 3), Fraction(1, 2))
 LEVEL, EPS = Fraction(13, 10), "log(13/10)"
@@ -136,6 +137,7 @@ def test_normal_noise_to_ten_digits(case):
     assert found.direction == "remove"
 
 
+@pytest.mark.slow
 def test_two_steps_against_a_quadrature_of_the_second_message():
     e = 1.5
     kink = np.log(2 * e) + 0.5  # from there on the first message decides alone
@@ -195,7 +197,7 @@ def test_frequencies_together_and_one_by_one(sigma, c, step, bits):
             assert max(abs(ball.rad()), abs(alone.rad())) < arb(2) ** (8 - bits)
 
 
-@pytest.mark.parametrize(("sigma", "steps", "eps"), [("1", 2, 3), ("0.7", 100, 4), ("1", 300, 4)])
+@pytest.mark.parametrize(("sigma", "steps", "eps"), some([("1", 2, 3), ("0.7", 100, 4), ("1", 300, 4)], 1))
 def test_one_large_summand_encloses_what_lines_say(sigma, steps, eps):
     found = Allocation(sa.training.GaussianStep(sigma=sigma), steps, (1, 0, 0), "remove")
     level = Level.of_float(float(eps))
@@ -315,6 +317,7 @@ def test_poisson_sampling_of_normal_noise():
     assert one.lower == pytest.approx(value, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_several_steps_of_normal_noise():
     noise = sa.training.GaussianStep(sigma=1)
     found = sa.training.random_allocation(noise=noise, steps=100, selected=10).epsilon("1e-4", gap=1e-2)

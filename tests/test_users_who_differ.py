@@ -412,7 +412,7 @@ def test_what_is_refused():
     crowd = sa.heterogeneous([(5, m)], shuffled="data")
     with pytest.raises(ArgumentError, match="victim"):
         sa.epsilon(crowd, delta="1e-3", victim=1)
-    with pytest.raises(ArgumentError, match="n follows"):
+    with pytest.raises(ArgumentError, match="fixed n and one bound"):
         sa.epsilon(crowd, n=5, delta="1e-3")
     with pytest.raises(ArgumentError, match="victim"):
         sa.epsilon(m, n=5, delta="1e-3", victim=0)

@@ -251,7 +251,11 @@ def test_expressions_of_sympy_are_read_as_they_are_meant():
 
 
 TEXTS = ["", "null", "[]", "0", '"valid"', "{", "[" * 100_000, '{"a":' * 100_000, "\ufeff{}", "\x00", "9" * 5000]
-TEXTS += ['{"format": "symamp-certificate", "format": "symamp-certificate"}', '"' + "a" * 2**24 + '"']
+TEXTS += [
+    '{"format": "symamp-certificate", "format": "symamp-certificate"}',
+    '"' + "a" * 2**24 + '"',
+    '"' + '\\"' * 2**23,
+]
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
@@ -589,6 +593,7 @@ def test_the_precision_outside_does_not_matter_and_does_not_change():
     assert [r.status for r in reasons] == ["valid"]
 
 
+@pytest.mark.slow
 def test_series_are_as_long_as_they_must_be_whatever_the_caller_has():
     data = json.dumps(
         sa.delta(

@@ -30,7 +30,7 @@ from symamp.accounting.tradeoff import TradeOff, composed_above, trade_off
 from symamp.certificates.text import exact_double, expression_text
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
-from symamp.numbers.reading import failure_probability
+from symamp.numbers.reading import Real, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
@@ -86,7 +86,7 @@ class Composition(PublicNames):
         return self.known.mu
 
     @undisturbed()
-    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of the least eps for delta after all rounds; ``gap`` is its relative width.
 
         delta may be far below the smallest double ("1e-1000"). A single round is answered as by ``symamp.epsilon``.
@@ -126,7 +126,7 @@ class Composition(PublicNames):
         )
 
     @undisturbed()
-    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of delta at ``eps`` after all rounds; ``gap`` is the width of eps, not of delta.
 
         A relative change of eps by g changes delta by about eps g/s relative, s^2 the variance of the loss times
@@ -174,7 +174,7 @@ class Composition(PublicNames):
         return Answer(self._question, query, least, most, own, limited=limited, gaussian=gaussian, proof=proof)
 
     @undisturbed()
-    def gaussian_epsilon(self, delta: object) -> float:
+    def gaussian_epsilon(self, delta: Real) -> float:
         """Return the eps of the Gaussian approximation, in floats. Not a bound: it may be below the truth.
 
         >>> import symamp as sa
@@ -201,7 +201,7 @@ class Composition(PublicNames):
         """
         return renyi_curve(self.known, list(order) if isinstance(order, list | tuple) else [order], gap, effort)
 
-    def renyi_epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> float:
+    def renyi_epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> float:
         """Return the eps that follows from a Renyi divergence: valid, and larger than that of ``epsilon``."""
         return renyi_epsilon(self.known, delta, gap, effort)
 
@@ -215,7 +215,7 @@ class Composition(PublicNames):
     def risk(
         self,
         *,
-        prior: object = "1/2",
+        prior: Real = "1/2",
         rates: Iterable[object] = RATES,
         gap: float | None = None,
         effort: str = "default",
@@ -238,7 +238,7 @@ class Composition(PublicNames):
         found = self.tradeoff(gap=gap, effort=effort)
         return risk_of(str(self), found.above, found.below, prior, rates)
 
-    def to_dp_accounting(self, *, interval: float | None = None, delta: object = EXPORT_DELTA) -> Any:
+    def to_dp_accounting(self, *, interval: float | None = None, delta: Real = EXPORT_DELTA) -> Any:
         """Return all rounds as a ``PrivacyLossDistribution`` of dp_accounting: pessimistic, both orders alike.
 
         ``interval`` is the step of its lattice (None: a twentieth of the least deviation of a round's loss), ``delta``
@@ -256,7 +256,7 @@ class Composition(PublicNames):
         return event_classes()[0](self._undirected)
 
     @undisturbed()
-    def to_callable(self, *, delta: object = EXPORT_DELTA) -> Callable[[float], float]:
+    def to_callable(self, *, delta: Real = EXPORT_DELTA) -> Callable[[float], float]:
         """Return delta as a function of eps, an upper bound everywhere: chords of certified values, rounded up.
 
         ``delta`` says how far down the values go; below, the function is constant.
@@ -273,12 +273,12 @@ class Composition(PublicNames):
         """
         return profile_callable(curve_above(self._exported(delta)))
 
-    def to_opendp(self, *, delta: object = EXPORT_DELTA) -> Any:
+    def to_opendp(self, *, delta: Real = EXPORT_DELTA) -> Any:
         """Return all rounds as a ``PrivacyProfile`` of opendp, made of the callable. Needs the package opendp."""
         return opendp_profile(self.to_callable(delta=delta))
 
     @undisturbed()
-    def to_dict(self, *, delta: object = EXPORT_DELTA) -> dict[str, Any]:
+    def to_dict(self, *, delta: Real = EXPORT_DELTA) -> dict[str, Any]:
         """Return upper bounds of all rounds together at some levels as JSON-ready data, exact fractions throughout.
 
         ``GivenProfile.from_dict`` reads it as one round.
@@ -289,11 +289,11 @@ class Composition(PublicNames):
     @property
     def _undirected(self) -> RoundPairs:
         if any(isinstance(found, DirectedRound) for found, _ in self.rounds):
-            told = Problem("these rounds are of one direction")
-            raise ArgumentError("rounds", told, "export the training, which has both: training.to_dp_accounting()")
+            told = Problem("these rounds have one direction, and the export needs both")
+            raise ArgumentError("rounds", told, "export the training: training.to_dp_accounting()")
         return self.known
 
-    def _exported(self, delta: object) -> CurvePoints:
+    def _exported(self, delta: Real) -> CurvePoints:
         log_delta = log_of(failure_probability(delta))
         if self.count == 1:
             return self._undirected.pairs(True, 0.0, log_delta, None, even=True).curves[0].points

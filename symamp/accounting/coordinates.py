@@ -15,7 +15,6 @@ from symamp.accounting.composition import Composition
 from symamp.accounting.pairs import round_count
 from symamp.accounting.round import ShuffledRound
 from symamp.accounting.rounds_proof import RoundsProof
-from symamp.bounds.reduction import Reduction
 from symamp.certificates.evidence import counts_of_coordinates
 from symamp.certificates.rounds import Sums
 from symamp.certificates.text import exact_double, expression_text
@@ -24,7 +23,7 @@ from symamp.errors import Problem, SupportMismatchError, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic
-from symamp.numbers.reading import users
+from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
@@ -32,6 +31,7 @@ from symamp.questions.profile import Profile
 from symamp.randomizers.combined import Joint
 from symamp.randomizers.families.unary_encoding import _Unary as Unary
 from symamp.randomizers.finite import FiniteMechanism
+from symamp.settings.participation import Repeatable
 from symamp.settings.question import Query, Question, checked_subject
 from symamp.settings.rounds import Rounds
 from symamp.sums.coordinate_sums import BITS, Held, Range, UnarySums
@@ -59,7 +59,7 @@ class Bit(ShuffledRound):
         """How close the values of the curve are taken."""
         return _ACCURACY
 
-    def below(self, eps: float) -> tuple[Reduction, int] | None:
+    def below(self, eps: float) -> tuple[Repeatable, int] | None:
         """Return nothing."""
         return None
 
@@ -120,13 +120,13 @@ class CoordinateSums:
         p, q = self.mechanism.probabilities()
         return FiniteMechanism([[1 - p, p], [1 - q, q]], name=f"a bit of {self.mechanism!r}")
 
-    def rounds(self, count: object) -> Composition:
+    def rounds(self, count: Count) -> Composition:
         """Return ``count`` such rounds, adaptively composed; of unary encodings only the upper end is known."""
         many = round_count(count)
         return Composition.of((found, many * times) for found, times in self.parts)
 
     @undisturbed()
-    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of the least eps for delta; ``gap`` is its relative width, 6e-3 by default.
 
         Guarantee
@@ -146,7 +146,7 @@ class CoordinateSums:
         return self._between(answer, found, Dyadic.of_float(eps), most, exact_double(eps))
 
     @undisturbed()
-    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of delta at eps; ``gap`` is the width of eps, not of delta.
 
         Guarantee
@@ -202,7 +202,7 @@ class CoordinateSums:
         return replace(answer, question=question, least=least, most=most, bound=own, proof=proof)
 
 
-def coordinate_sums(mechanism: Any, n: object) -> CoordinateSums:
+def coordinate_sums(mechanism: Any, n: Count) -> CoordinateSums:
     """Return the view by coordinates of a mechanism.
 
     Raises SupportMismatchError where the coordinates of a message are not known to be independent given the input: then

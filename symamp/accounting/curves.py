@@ -67,7 +67,9 @@ class CurvePoints:
         good = good and (self.bottom is None or 0 < self.bottom <= 1) and (self.top is None or self.top >= 1)
         if not good or any(p.high < max(1 - p.level, fmpq(0)) or p.low > p.high for p in self.points):
             raise ArgumentError(
-                "points", Problem("they form no curve"), "give increasing levels E > 0 and bounds >= 1 - E"
+                "points",
+                Problem("the levels do not increase, or a bound is below 1 - E"),
+                "give increasing levels E > 0 and bounds >= 1 - E",
             )
 
     @staticmethod

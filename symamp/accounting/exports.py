@@ -50,17 +50,19 @@ def from_document(data: Mapping[str, Any]) -> GivenRound:
         16,
     ):
         raise FormatError(
-            "profile", Problem("it is another document"), f"give format {FORMAT}, version {VERSION}, base 16"
+            "profile",
+            Problem("the document has another format or version"),
+            f"give format {FORMAT}, version {VERSION}, base 16",
         )
     pairs, text = data.get("points"), data.get("round")
     if not isinstance(pairs, list) or not 0 < len(pairs) <= _MOST_POINTS or not isinstance(text, str):
         raise FormatError(
             "profile",
-            Problem("its name or points are missing"),
+            Problem("the name or the points are missing, or there are too many points"),
             f"give a name, and 1 to {_MOST_POINTS} points [E, bound]",
         )
     if not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
-        raise FormatError("profile", Problem("a point is no pair"), "give pairs [E, bound]")
+        raise FormatError("profile", Problem("a point is not a pair"), "give pairs [E, bound]")
     return given_round([(_fraction(e), _fraction(d)) for e, d in pairs], text)
 
 
@@ -70,7 +72,9 @@ def given_round(values: Iterable[tuple[fmpq, fmpq]], text: str) -> GivenRound:
     good = all(a.level < b.level for a, b in pairwise(points))
     if not (points and good and points[0].level >= 1 and all(p.high >= 0 for p in points)):
         raise FormatError(
-            "profile", Problem("it is no privacy profile"), "give different eps >= 0, with bounds in [0, 1]"
+            "profile",
+            Problem("two points have the same eps, or a bound is outside [0, 1]"),
+            "give different eps >= 0, with bounds in [0, 1]",
         )
     return GivenRound(points, text)
 

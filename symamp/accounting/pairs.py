@@ -14,7 +14,6 @@ from flint import arb
 
 from symamp.accounting.curves import CurvePoints, DominatingPair, Grid, optimistic, pessimistic, points_for
 from symamp.accounting.round import DirectedRound, Round, points_of
-from symamp.bounds.reduction import Reduction
 from symamp.errors import ArgumentError, Problem, UndecidedOrderError
 from symamp.formulas.order import sign
 from symamp.laws.law import total
@@ -22,6 +21,7 @@ from symamp.numbers.dyadic import float_above
 from symamp.numbers.limits import Limits, checked_effort
 from symamp.numbers.reading import exact_number
 from symamp.numbers.surroundings import at_precision, undisturbed
+from symamp.settings.participation import Repeatable
 
 # What is tuned of grids: points, each of which takes certified sums, against width. Every grid gives a bound.
 LARGEST_ROUNDS = 10**6
@@ -45,7 +45,7 @@ class RoundCurve:
     count: int
     points: CurvePoints
     floor: int
-    data_set: tuple[Reduction, int] | None = None
+    data_set: tuple[Repeatable, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class RoundPairs:
             counts[found] = counts.get(found, 0) + count
         directions = {r.direction if isinstance(r, DirectedRound) else None for r in counts}
         if len(directions) > 1:
-            mixed = Problem("they are of different directions")
+            mixed = Problem("some rounds have another direction than others")
             raise ArgumentError("rounds", mixed, "compose each direction by itself, and take the larger answer")
         if not counts or sum(counts.values()) > LARGEST_ROUNDS:
             raise ArgumentError("rounds", sum(counts.values()), f"1 to {LARGEST_ROUNDS} rounds in all")

@@ -22,7 +22,7 @@ from symamp.accounting.tradeoff import TradeOff
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.subject import Subject
 from symamp.errors import ArgumentError, Problem, SupportMismatchError
-from symamp.numbers.reading import users
+from symamp.numbers.reading import Compared, Count, Real, users
 from symamp.public_names import PublicNames
 from symamp.questions import profile as one_round
 from symamp.questions.answer import Answer
@@ -47,7 +47,7 @@ class RoundProfile(PublicNames):
         """The round."""
         raise NotImplementedError
 
-    def rounds(self, count: object) -> Composition:
+    def rounds(self, count: Count) -> Composition:
         """Return ``count`` rounds, adaptively composed.
 
         >>> import symamp as sa
@@ -85,7 +85,7 @@ class RoundProfile(PublicNames):
     def risk(
         self,
         *,
-        prior: object = "1/2",
+        prior: Real = "1/2",
         rates: Iterable[object] = RATES,
         gap: float | None = None,
         effort: str = "default",
@@ -99,7 +99,7 @@ class RoundProfile(PublicNames):
         """
         return self.rounds(1).risk(prior=prior, rates=rates, gap=gap, effort=effort)
 
-    def to_dp_accounting(self, *, interval: float | None = None, delta: object = EXPORT_DELTA) -> Any:
+    def to_dp_accounting(self, *, interval: float | None = None, delta: Real = EXPORT_DELTA) -> Any:
         """Return one round as a ``PrivacyLossDistribution`` of dp_accounting: ``Composition.to_dp_accounting``."""
         return self.rounds(1).to_dp_accounting(interval=interval, delta=delta)
 
@@ -107,7 +107,7 @@ class RoundProfile(PublicNames):
         """Return one round as a ``DpEvent`` of dp_accounting, for accountants made by ``symamp.pld_accountant``."""
         return self.rounds(1).to_dp_event()
 
-    def to_callable(self, *, delta: object = EXPORT_DELTA) -> Callable[[float], float]:
+    def to_callable(self, *, delta: Real = EXPORT_DELTA) -> Callable[[float], float]:
         """Return delta as a function of eps, an upper bound everywhere: ``Composition.to_callable``.
 
         >>> import symamp as sa
@@ -117,11 +117,11 @@ class RoundProfile(PublicNames):
         """
         return self.rounds(1).to_callable(delta=delta)
 
-    def to_opendp(self, *, delta: object = EXPORT_DELTA) -> Any:
+    def to_opendp(self, *, delta: Real = EXPORT_DELTA) -> Any:
         """Return one round as a ``PrivacyProfile`` of opendp, made of the callable. Needs the package opendp."""
         return self.rounds(1).to_opendp(delta=delta)
 
-    def to_dict(self, *, delta: object = EXPORT_DELTA) -> dict[str, Any]:
+    def to_dict(self, *, delta: Real = EXPORT_DELTA) -> dict[str, Any]:
         """Return the upper bounds of the round at some levels as JSON-ready data, exact fractions throughout.
 
         >>> import symamp as sa
@@ -155,7 +155,7 @@ class Profile(one_round.Profile, RoundProfile):
         """One round of the n users; SupportMismatchError for a method whose values are no bounds."""
         return ShuffledRound(_with_guarantee(self.question))
 
-    def sampled(self, *, n: object, of: object) -> GivenProfile:
+    def sampled(self, *, n: Count, of: Count) -> GivenProfile:
         """Return the profile of a round of n users drawn from ``of`` people, uniformly and without replacement.
 
         The server sees the shuffled messages only; who takes part is drawn anew in each round and kept secret. Raises
@@ -168,7 +168,7 @@ class Profile(one_round.Profile, RoundProfile):
         True
         """
         if self.subject.participation is not None:
-            two = Problem("who is drawn is hidden, and who takes part is left to chance by itself")
+            two = Problem("sampling and participation cannot be combined")
             raise SupportMismatchError("participation", two, "leave out one of the two")
         drawn, people = users(n), users(of)
         if drawn >= people:
@@ -194,11 +194,11 @@ class GivenProfile(RoundProfile):
     def round(self) -> Round:
         return self.found
 
-    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a bracket of the least eps for delta: for a given profile, upper as far as that is."""
         return self.rounds(1).epsilon(delta, gap=gap, effort=effort)
 
-    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a bracket of delta at eps: for a given profile, upper as far as that is."""
         return self.rounds(1).delta(eps, gap=gap, effort=effort)
 
@@ -220,9 +220,9 @@ def _with_guarantee(question: Question) -> Question:
 def profile(
     mechanism: Subject,
     *,
-    n: object,
+    n: Count,
     method: str | None = None,
-    neighbours: object = ALL,
+    neighbours: Compared = ALL,
     participation: Participation | None = None,
 ) -> Profile: ...
 
@@ -231,9 +231,9 @@ def profile(
 def profile(
     mechanism: Subject,
     *,
-    n: object,
+    n: Count,
     method: str | None = None,
-    neighbours: object = ALL,
+    neighbours: Compared = ALL,
     participation: Participation | None = None,
     view: str,
 ) -> CoordinateSums | Profile: ...
@@ -242,9 +242,9 @@ def profile(
 def profile(
     mechanism: Subject,
     *,
-    n: object,
+    n: Count,
     method: str | None = None,
-    neighbours: object = ALL,
+    neighbours: Compared = ALL,
     participation: Participation | None = None,
     view: str = MESSAGES,
 ) -> Profile | CoordinateSums:
@@ -314,14 +314,14 @@ def pld_accountant(interval: float = 1e-4, *, delta: float = 1e-10) -> Any:
 def delta(
     mechanism: Subject | HeterogeneousUsers,
     *,
-    n: object = None,
-    eps: object,
+    n: Count | None = None,
+    eps: Real,
     method: str | None = None,
     gap: float | None = None,
     digits: int | None = None,
     effort: str = "default",
     victim: int | None = None,
-    neighbours: object = ALL,
+    neighbours: Compared = ALL,
     participation: Participation | None = None,
     view: str = MESSAGES,
 ) -> Answer:
@@ -372,14 +372,14 @@ def delta(
 def epsilon(
     mechanism: Subject | HeterogeneousUsers,
     *,
-    n: object = None,
-    delta: object,
+    n: Count | None = None,
+    delta: Real,
     method: str | None = None,
     gap: float | None = None,
     digits: int | None = None,
     effort: str = "default",
     victim: int | None = None,
-    neighbours: object = ALL,
+    neighbours: Compared = ALL,
     participation: Participation | None = None,
     view: str = MESSAGES,
 ) -> Answer:
@@ -413,9 +413,9 @@ def _is(word: object, known: str) -> bool:
 
 def _summed(
     mechanism: Any,
-    n: object,
+    n: Count,
     method: object,
-    neighbours: object,
+    neighbours: Compared,
     victim: object,
     participation: Participation | None,
     digits: object,
@@ -432,9 +432,9 @@ def _summed(
 
 def _shuffled(
     mechanism: Subject | HeterogeneousUsers,
-    n: object,
+    n: Count,
     method: object,
-    neighbours: object,
+    neighbours: Compared,
     victim: object,
     participation: Participation | None,
 ) -> one_round.Profile:
@@ -443,11 +443,11 @@ def _shuffled(
             raise ArgumentError("victim", Problem("all users run one mechanism"), "leave it out")
         return one_round.Profile(Question.of(mechanism, n, method, neighbours, participation))
     if participation is not None:
-        given = Problem("users who differ say themselves who takes part")
+        given = Problem("heterogeneous users have arguments of their own for it")
         raise ArgumentError("participation", given, "take heterogeneous(..., honest=..., dropout=...)")
     for name, value in (("n", n), ("method", method)):
         if value is not None:
-            raise ArgumentError(name, Problem("n follows from the groups, and there is one bound"), "leave it out")
+            raise ArgumentError(name, Problem("users who differ have a fixed n and one bound"), "leave it out")
     if neighbours != ALL:
         raise ArgumentError("neighbours", neighbours, f"{ALL!r} for users who differ, or mechanisms .near(neighbours)")
     return one_round.Profile(Question.of_users(mechanism, victim))

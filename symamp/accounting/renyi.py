@@ -19,7 +19,7 @@ from symamp.laws.law import total
 from symamp.numbers.dyadic import float_above, float_below
 from symamp.numbers.optional import minimize_scalar
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.reading import exact_number, failure_probability
+from symamp.numbers.reading import Real, exact_number, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.bracket import ShownAsText
 from symamp.sums.inversion import log_of
@@ -91,7 +91,7 @@ def renyi_curve(rounds: RoundPairs, orders: Sequence[object], gap: float | None,
 
 
 @undisturbed()
-def renyi_epsilon(rounds: RoundPairs, delta: object, gap: float | None, effort: str = "default") -> float:
+def renyi_epsilon(rounds: RoundPairs, delta: Real, gap: float | None, effort: str = "default") -> float:
     """Return the eps that follows from one Renyi divergence, the order chosen by the Gaussian approximation.
 
     An upper bound like that of ``Composition.epsilon``, and a larger one: the price of the detour.

@@ -20,21 +20,22 @@ from symamp.accounting.curves import (
 )
 from symamp.bounds.bound import Evidence, MaxOverPairs, PairBound, largest_upper
 from symamp.bounds.densities import SmoothPairBound
-from symamp.bounds.reduction import Reduction
+from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.search import CandidateBounds
 from symamp.data_sets.search import DataSetSearch
 from symamp.decompositions.decomposition import Component, Decomposition
 from symamp.decompositions.to_law import number
 from symamp.errors import PrecisionError
-from symamp.laws.law import Law, Level
+from symamp.laws.law import Level
 from symamp.numbers.dyadic import ZERO, Dyadic, float_above
 from symamp.numbers.limits import BELOW, CHEAP, FAR, NEAR, Limits
 from symamp.numbers.rationals import fmpq_of, rational_of
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.answer import Answer
 from symamp.questions.profile import Profile
+from symamp.settings.participation import Repeatable
 from symamp.settings.question import Query, Question
-from symamp.sums.divergence import Settings, enclose_divergence
+from symamp.sums.divergence import Settings
 
 # ---------------------------------------------- A round: what composition asks of it, and the round of n shuffled users
 
@@ -101,6 +102,11 @@ class Round:
         return USUAL_GAP
 
     @property
+    def is_dear(self) -> bool:
+        """Whether points of the upper end take long."""
+        return self.gap >= _DEAR_GAP
+
+    @property
     def gap_below(self) -> float:
         """The same for the lower end."""
         return self.gap
@@ -117,7 +123,7 @@ class Round:
         """
         raise NotImplementedError
 
-    def below(self, eps: float) -> tuple[Reduction, int] | None:
+    def below(self, eps: float) -> tuple[Repeatable, int] | None:
         """Return a data set with one input x* for all others that is bad near eps, and n; None if none is known."""
         return None
 
@@ -222,7 +228,7 @@ class ShuffledRound(Round):
         self._known[level, far] = best, settings.limits.spent
         return self._known[level, far]
 
-    def below(self, eps: float) -> tuple[Reduction, int] | None:
+    def below(self, eps: float) -> tuple[Repeatable, int] | None:
         """Return the data set (x0, x*, ..., x*) with the largest estimated divergence at eps, and n.
 
         For noise with a density it is that of a finite post-processing: messages are told apart by cells only.
@@ -290,50 +296,47 @@ def level_at(e: fmpq) -> Level:
     return Level(lambda: arb(e - 1).log1p(), lambda: f"log({e})", e)
 
 
-def swapped(reduction: Reduction) -> Reduction:
-    """Return the triple with the two data sets exchanged."""
-    return replace(reduction, decomposition=reduction.decomposition.swapped())
-
-
-def is_symmetric(reduction: Reduction) -> bool:
+def is_symmetric(found: Repeatable) -> bool:
     """Return whether both orders of the data sets have the same law."""
+    reduction = found if isinstance(found, Reduction) else found.taking.itself
     rational = reduction.law.rational
     if rational is not None:
         other = rational.swapped()
         return set(other.atoms) == set(rational.atoms) and set(other.singular) == set(rational.singular)
-    decomposition = swapped(reduction).decomposition
-    return decomposition.signature() == reduction.decomposition.signature()
+    return reduction.swapped().decomposition.signature() == reduction.decomposition.signature()
 
 
 def points_of(
-    reduction: Reduction, n: int, levels: Iterable[fmpq], top: fmpq | None, bits: int, *, limits: Limits
+    found: Repeatable, n: int, levels: Iterable[fmpq], top: fmpq | None, bits: int, *, limits: Limits
 ) -> CurvePoints:
     """Return enclosures of the divergence of a data set of n users at E >= 1 and, from the other order, at 1/E.
 
     Ends below 2^-bits are moved outward. Where the part of ``limits`` for it is spent levels are left out.
     """
-    levels, orders = tuple(levels), [reduction.law]
-    if not is_symmetric(reduction):
-        orders.append(reduction.law.swapped())
-    right, *left = (_descended(law, levels, n, bits, limits.part(BELOW / len(orders))) for law in orders)
+    levels, orders = tuple(levels), [found]
+    if not is_symmetric(found):
+        orders.append(found.swapped())
+    right, *left = (_descended(order, levels, n, bits, limits.part(BELOW / len(orders))) for order in orders)
     points = (*(p.reflected() for p in (left[0] if left else right)[::-1] if p.level > 1), *right)
     return CurvePoints(points, None if top is None else 1 / top, top)
 
 
-def evidence_below(reduction: Reduction, level: Level, n: int) -> Evidence:
+def evidence_below(found: Repeatable, level: Level, n: int) -> Evidence:
     """Return the evaluation of a data set of n users at a level."""
-    return Evidence.of(reduction, level, enclose_divergence(reduction.law, level, n, _settings(n)))
+    return Evidence.of(found, level, found.enclose(level, n, _settings(n)))
 
 
 def _settings(n: int) -> Settings:
     return _POINT_OF_FEW if n <= _FEW_USERS else _POINT
 
 
-def _descended(law: Law, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits) -> tuple[CurvePoint, ...]:
+def _descended(
+    order: Repeatable, levels: tuple[fmpq, ...], n: int, bits: int, limits: Limits
+) -> tuple[CurvePoint, ...]:
     settings = _settings(n).under(limits)
 
     def point(e: fmpq) -> CurvePoint:
-        found = enclose_divergence(law, level_at(e), n, settings)
+        found = order.enclose(level_at(e), n, settings)
         with at_precision(found.precision + 64):
             ends = Dyadic.of(found.lower.lower()), Dyadic.of(found.upper.upper())
         return CurvePoint.of_ends(e, *ends).floored(bits)
@@ -468,7 +471,7 @@ class SampledRound(Round):
         inner = self.base.above([1 + (e - 1) / self.rate for e in levels], far=far, limits=limits)
         return tuple(CurvePoint(self._outside(p.level), fmpq(0), self.rate * p.high) for p in inner)
 
-    def below(self, eps: float) -> tuple[Reduction, int] | None:
+    def below(self, eps: float) -> tuple[Repeatable, int] | None:
         """Return the data set of the unsampled round, seen through the sampling, and n.
 
         All others hold x*: who is drawn instead of the first person holds it, too. So the first of the n messages is
@@ -478,6 +481,7 @@ class SampledRound(Round):
         if found is None:
             return None
         reduction, n = found
+        assert is_triple(reduction)  # of those who are drawn everyone takes part
         d, rate = reduction.decomposition, sp.Rational(self.n, self.of)
         rest = 1 - rate
         components = tuple(Component(rest + rate * c.ratio0, rest + rate * c.ratio1, c.mass) for c in d.components)

@@ -9,12 +9,13 @@ from typing import Any
 from flint import fmpq
 
 from symamp.accounting.pairs import RoundCurve
-from symamp.accounting.round import GivenRound, SampledRound, ShuffledRound, evidence_below, level_at, swapped
+from symamp.accounting.round import GivenRound, SampledRound, ShuffledRound, evidence_below, level_at
 from symamp.certificates.rounds import Curve, Sums, certificate
 from symamp.certificates.rounds import Rounds as OfRounds
-from symamp.certificates.text import fraction_text
+from symamp.certificates.text import expression_text, fraction_text
 from symamp.errors import ArgumentError, Problem
 from symamp.numbers.dyadic import Dyadic
+from symamp.settings.participation import triple_behind
 from symamp.settings.question import Query
 from symamp.settings.rounds import Rounds
 from symamp.sums.kernels.tilted import Plan
@@ -57,23 +58,25 @@ def _above(curve: RoundCurve) -> dict[str, Any]:
     if isinstance(base, GivenRound):
         return {"given": [(p.level, p.high) for p in base.points]}
     if not isinstance(base, ShuffledRound):
-        raise ArgumentError("certificate", Problem(f"{curve.round.text} has none"), "certify rounds of shuffled users")
+        raise ArgumentError(
+            "certificate", Problem(f"{curve.round.text} has no certificate"), "certify rounds of shuffled users"
+        )
     levels = [1 + (p.level - 1) / rate for p in curve.points.inside() if p.level >= 1]
     return {"points": [(e, base.evidence(e, far=base.is_cheap(e))) for e in levels]}
 
 
 def _below(curve: RoundCurve) -> dict[str, Any]:
     assert curve.data_set is not None
-    reduction, n = curve.data_set
+    found, n = curve.data_set
     levels = [p.level for p in curve.points.inside() if p.level >= 1]
-    orders = (reduction, swapped(reduction))
+    orders = (found, found.swapped())
     first, second = ([(e, (evidence_below(order, level_at(e), n),)) for e in levels] for order in orders)
     return {"points": first, "second": second}
 
 
 # --------------------------------------------------------------- What proves both ends, and its certificate
 
-_SLACK = fmpq(1, 10**9)
+SLACK = fmpq(1, 10**9)
 """By this part of themselves ends are wider in a certificate, for roundings."""
 
 
@@ -105,22 +108,20 @@ class RoundsProof:
         """
         if self.above is None and self.below is None:
             raise ArgumentError(
-                "certificate", Problem(f"{rounds} has no points behind it"), "ask for epsilon or delta of rounds"
+                "certificate", Problem(f"no certified points belong to {rounds}"), "ask for epsilon or delta of rounds"
             )
-        given = asked.given
-        if asked.quantity == "delta" and not given.is_Rational:
-            raise ArgumentError("certificate", asked.written, "a rational number")
+        is_epsilon = asked.quantity == "epsilon"
         listed = self.below is not None and all(
-            c.data_set is None or c.data_set[0].decomposition.is_listed for c in self.below.curves
+            c.data_set is None or triple_behind(c.data_set[0]).decomposition.is_listed for c in self.below.curves
         )
-        low = least.fraction * (1 - _SLACK) if listed and least.exponent is not None else None
+        low = least.fraction * (1 - SLACK) if listed and least.exponent is not None else None
         low = low if sums is None else least.fraction
-        high = most.fraction * (1 + _SLACK) if self.above is not None and most.exponent is not None else None
+        high = most.fraction * (1 + SLACK) if self.above is not None and most.exponent is not None else None
         claim = {
             "quantity": asked.quantity,
-            "delta" if asked.quantity == "epsilon" else "eps": fraction_text(given),
+            "delta" if is_epsilon else "eps": (fraction_text if is_epsilon else expression_text)(asked.given),
             "lower": "0" if low is None else fraction_text(low),
-            "upper": ("inf" if asked.quantity == "epsilon" else "1") if high is None else fraction_text(high),
+            "upper": ("inf" if is_epsilon else "1") if high is None else fraction_text(high),
         }
         listed_rounds = rounds.listed
         above = _proof(self.above, listed_rounds, _above)

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf
+from math import expm1, inf, log, sqrt
 from typing import Any
 
 import sympy as sp
 from flint import arb
 
 from symamp.accounting.composition import Composition
+from symamp.accounting.losses import gaussian_epsilon, gaussian_log_delta
 from symamp.accounting.pairs import LARGEST_ROUNDS, round_count
 from symamp.accounting.round import ShuffledRound
-from symamp.accounting.rounds_proof import RoundsProof
-from symamp.bounds.reduction import Reduction
+from symamp.accounting.rounds_proof import SLACK, RoundsProof
+from symamp.bounds.reduction import Reduction, is_triple
+from symamp.certificates.text import At, fraction_text
 from symamp.data_sets.search import DataSetSearch
+from symamp.decompositions.decomposition import LawTriple
 from symamp.decompositions.to_law import level_of
-from symamp.errors import ArgumentError, Problem, SymampError
+from symamp.errors import ArgumentError, PrecisionError, Problem, SymampError
 from symamp.laws.law import Level, Number
 from symamp.numbers.dyadic import INFINITE, ZERO, Dyadic
 from symamp.numbers.limits import Limits
 from symamp.numbers.rationals import rational_of
-from symamp.numbers.reading import users
+from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval
@@ -33,25 +37,33 @@ from symamp.randomizers.combined import joint
 from symamp.settings.question import Query, Question, checked_subject
 from symamp.settings.rounds import Rounds
 from symamp.sums.divergence import Settings
-from symamp.sums.inversion import log_of_ball
+from symamp.sums.inversion import log_of, log_of_ball
 from symamp.sums.several_reports import SumOfSteps, steps_of
+from symamp.verifier import verify
 
 SEEN = SHUFFLED, ROUNDS, BUNDLED = "shuffled", "rounds", "bundled"
 """What is seen of several reports of each user: all in one shuffle, one shuffle each, or all of one user together."""
-_BITS, _STEPS, _FEW_MESSAGES, _USUAL, _LARGEST = 192, 4, 16, 1e-6, 700.0
-"""Bits of factors; steps towards the least eps of a group; up to so many messages bundles are tried as a bound on
-shuffled reports, too; the gap of answers by one round; no double is e to more than the last."""
+_BITS, _STEPS, _GUESSES, _CLOSE, _FEW_MESSAGES, _USUAL, _LARGEST = 192, 4, 8, 1e-3, 16, 1e-6, 700.0
+"""Bits of factors; certified tries for the least eps of a step, guesses of it in floats, and how far above them the
+search begins, relatively; up to so many messages bundles are tried as a bound on shuffled reports, too; the gap of
+answers by one round; no double is e to more than the last."""
+_OFF = 0.02
+"""By how much the normal approximation of rounds must be below the end by steps, in eps or in log delta."""
 _LEAST_EXPONENT = -10_000
 """At a delta below 2 to this, reports one by one are not asked about: their sum says nothing."""
 
 
 @dataclass(frozen=True)
 class TogetherProof:
-    """What proves an answer about reports that are shuffled together: where the upper end is from."""
+    """What proves an answer about reports that are shuffled together: where the upper end is from.
+
+    It is that of rounds, or of one report among all messages, in so many steps.
+    """
 
     above: object
     by: str
     below: str
+    steps: int = 1
 
     @property
     def shown(self) -> str:
@@ -59,9 +71,25 @@ class TogetherProof:
         return f"above: {self.by}; below: {self.below}"
 
     def certificate(self, asked: Query, least: Dyadic, most: Dyadic, rounds: Rounds) -> dict[str, Any]:
-        """Return the certificate of rounds, for the upper end alone; ArgumentError where that is from elsewhere."""
+        """Return the certificate of rounds or of steps, for the upper end alone.
+
+        Raises ArgumentError where that is from elsewhere, PrecisionError if the verifier does not accept it.
+        """
+        if isinstance(self.above, Answer):
+            data = self.above.certificate() | {"below": None}
+            if asked.quantity == "epsilon":
+                given, high = {"delta": fraction_text(asked.given)}, most.fraction
+            else:
+                given, high = {"eps": At.of(asked.given).text}, most.fraction * (1 + SLACK)
+            data["claim"] = {"quantity": asked.quantity, **given, "lower": "0", "upper": fraction_text(high)}
+            data["settings"][0]["reports"] = self.steps
+            verdict = verify(json.dumps(data))
+            if verdict.status != "valid":
+                told = Problem(f"the verifier refuses it: {verdict.reason}")
+                raise PrecisionError("certificate", told, "ask with another gap")
+            return data
         if not isinstance(self.above, RoundsProof):
-            told = Problem(f"the upper end is by {self.by}")
+            told = Problem(f"an upper end by {self.by} has no certificate")
             raise ArgumentError("certificate", told, "ask sa.epsilon or sa.delta about these users, or seen='rounds'")
         return replace(self.above, below=None).certificate(asked, ZERO, most, rounds)
 
@@ -88,19 +116,19 @@ class SeveralReports:
         how = f"kept=True{further}" if self.kept else f"seen={self.seen!r}"
         return f"several_reports({self.mechanism!r}, n={self.n}, reports={self.reports}, {how})"
 
-    def rounds(self, count: object) -> Composition:
+    def rounds(self, count: Count) -> Composition:
         """Return ``count`` times as many rounds, adaptively composed: above all that is shuffled, and of what is not.
 
         Raises ArgumentError for reports that are kept: rounds suppose fresh randomness.
         """
         if self.kept:
-            told = Problem("rounds suppose fresh randomness, and reports that are kept have none")
+            told = Problem("rounds need fresh randomness, and reports that are kept are sent again")
             raise ArgumentError("kept", told, "count all days in reports=..., which tell no more than one day")
         once = ShuffledRound(Question.of(self.mechanism, self.n, None))
         return Composition.of([(once, round_count(count) * self.reports)])
 
     @undisturbed()
-    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of the least eps for delta; ``gap`` is that of rounds, or of one round.
 
         Guarantee
@@ -108,13 +136,12 @@ class SeveralReports:
         All reports together are (``upper``, delta)-private for each user, whatever values they are about, and not
         (eps, delta)-private for eps < ``lower``. Proof: docs/proofs/several_reports.md.
         """
-        if self.seen == SHUFFLED and self.reports > 1 and not self.kept:
-            answer = self.rounds(1).epsilon(delta, gap=gap, effort=effort)
-            return self._together(answer, self._group_epsilon(answer, effort))
+        if self._is_one_shuffle:
+            return self._together(Query.of_epsilon(delta, Settings.gap, effort=effort), gap)
         return self._asked("epsilon", delta, gap, effort)
 
     @undisturbed()
-    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of delta at eps.
 
         Guarantee
@@ -122,10 +149,13 @@ class SeveralReports:
         All reports together are (eps, ``upper``)-private for each user, whatever values they are about, and not
         (eps, < ``lower``)-private. Proof: docs/proofs/several_reports.md.
         """
-        if self.seen == SHUFFLED and self.reports > 1 and not self.kept:
-            answer = self.rounds(1).delta(eps, gap=gap, effort=effort)
-            return self._together(answer, self._group_delta(answer, effort))
+        if self._is_one_shuffle:
+            return self._together(Query.of_delta(eps, Settings.gap, effort=effort), gap)
         return self._asked("delta", eps, gap, effort)
+
+    @property
+    def _is_one_shuffle(self) -> bool:
+        return self.seen == SHUFFLED and self.reports > 1 and not self.kept
 
     def _asked(self, quantity: str, given: object, gap: float | None, effort: str) -> Answer:
         """Return the answer of one round, or of rounds."""
@@ -142,7 +172,7 @@ class SeveralReports:
             return found
         least = min(self._of(self.mechanism, self.n, ask).least, found.most)
         told = f"{alike:,} users who attend the same days as the victim", f"one day of all {self.n:,} users"
-        return self._answer(found, least, found.most, TogetherProof(None, *told))
+        return self._answer(found, found.asked, least, found.most, TogetherProof(None, *told))
 
     @staticmethod
     def _of(mechanism: Any, n: int, ask: Callable[[Profile], Answer]) -> Answer:
@@ -150,30 +180,38 @@ class SeveralReports:
 
     # ----------------------------------------------------------------------------------------- all shuffled together
 
-    def _together(self, rounds: Answer, group: Dyadic) -> Answer:
-        """Return the least of the bounds above, and the sum of steps of all messages below."""
-        ends = [
-            (rounds.most, f"{self.reports} rounds of {self.n:,} users", rounds.proof),
-            (group, f"{self.reports} steps among {self.n * self.reports:,} messages", None),
-            (self._bundled(rounds), f"{self.reports} reports in one message", None),
+    def _together(self, asked: Query, gap: float | None) -> Answer:
+        """Return the least of the bounds above, and the sum of steps of all messages below.
+
+        Where points of rounds cost much, a search that is not thorough leaves them out if they seem to tell no less.
+        """
+        by_steps, rounds = self._steps(asked), self.rounds(1)
+        ends: list[tuple[Dyadic, str, object]] = [
+            (*by_steps[:1], f"{self.reports} steps among {self.n * self.reports:,} messages", by_steps[1]),
+            (self._bundled(asked), f"{self.reports} reports in one message", None),
         ]
+        answer = None
+        if asked.effort == "thorough" or not rounds.rounds[0][0].is_dear or _may_be_less(rounds, asked, by_steps[0]):
+            ask = rounds.epsilon if asked.quantity == "epsilon" else rounds.delta
+            answer = ask(asked.written, gap=gap, effort=asked.effort)
+            ends.insert(0, (answer.most, f"{self.reports} rounds of {self.n:,} users", answer.proof))
         most, by, proof = min(ends, key=lambda end: end[0])
-        least, below = self._below(rounds, most)
-        return self._answer(rounds, least, most, TogetherProof(proof, by, below))
+        least, below = self._below(asked, most)
+        return self._answer(answer, asked, least, most, TogetherProof(proof, by, below, self.reports))
 
-    def _answer(self, answer: Answer, least: Dyadic, most: Dyadic, proof: TogetherProof) -> Answer:
+    def _answer(self, answer: Answer | None, asked: Query, least: Dyadic, most: Dyadic, proof: TogetherProof) -> Answer:
         text = f"{self!r}"
-        listed = answer.rounds or ((text, 1),)
+        listed = (answer.rounds if answer is not None else None) or ((text, 1),)
         question = Question(Rounds(listed, text=text), 0)
-        own = Interval(least.below, most.above)
-        return Answer(question, answer.asked, least, most, own, limited=answer.limited, proof=proof)
+        limited = answer is not None and answer.limited
+        return Answer(question, asked, least, most, Interval(least.below, most.above), limited=limited, proof=proof)
 
-    def _bundled(self, rounds: Answer) -> Dyadic:
+    def _bundled(self, asked: Query) -> Dyadic:
         if self.n * self.reports > _FEW_MESSAGES:
             return INFINITE
         with suppress(SymampError):
             profile = Profile(Question.of(joint([self.mechanism] * self.reports), self.n, None))
-            return profile.answer(rounds.asked.usual).most
+            return profile.answer(asked.usual).most
         return INFINITE
 
     @cached_property
@@ -185,39 +223,64 @@ class SeveralReports:
         """Return the sum of e^(j eps) over j < r."""
         return (self.reports * eps).expm1() / eps.expm1() if eps > 0 else arb(self.reports)
 
-    def _group_delta(self, rounds: Answer, effort: str) -> Dyadic:
-        """Return delta of r users with one report each at eps/r, times the sum of e^(j eps/r)."""
-        step = rounds.asked.given / self.reports
-        found = self._among_all.delta(step, effort=effort)
-        with at_precision(_BITS):
-            value = found.most.ball * self._factor(level_of(step).eps())
-            return min(Dyadic.of(value.upper()), Dyadic(1))
+    def _steps(self, asked: Query) -> tuple[Dyadic, Answer | None]:
+        """Return the end by steps among all messages, and the answer for one of them that proves it."""
+        return self._steps_to_epsilon(asked) if asked.quantity == "epsilon" else self._steps_to_delta(asked)
 
-    def _group_epsilon(self, rounds: Answer, effort: str) -> Dyadic:
-        """Return r times an eps whose delta, times the sum of e^(j eps), is at most delta: step by step, from above."""
-        best, start = inf, rounds.upper / self.reports
-        for _ in range(_STEPS if start < inf else 0):
+    def _steps_to_delta(self, asked: Query) -> tuple[Dyadic, Answer | None]:
+        """Return delta of one report among all messages at eps/r, times the sum of e^(j eps/r)."""
+        step = whole = asked.given / self.reports
+        if not step.is_Rational:  # a little less, so that balls of certificates tell them apart
+            with at_precision(_BITS // 3):
+                step = rational_of(max(Dyadic.of(level_of(step).eps().lower()), ZERO).fraction)
+        found = self._among_all.delta(step, effort=asked.effort)
+        with at_precision(_BITS):
+            value = found.most.ball * self._factor(level_of(whole).eps())
+            most = Dyadic.of(value.upper())
+        return (most, found) if most < Dyadic(1) else (Dyadic(1), None)
+
+    def _steps_to_epsilon(self, asked: Query) -> tuple[Dyadic, Answer | None]:
+        """Return r times an eps whose delta, times the sum of e^(j eps), is at most delta."""
+        best, proof, start = inf, None, 0.0
+        for _ in range(_STEPS):
             with at_precision(_BITS):
-                share = Dyadic.of((arb(rounds.asked.given) / self._factor(arb(start))).lower())
+                share = Dyadic.of((arb(asked.given) / self._factor(arb(start))).lower())
             if (share.exponent or 0) < _LEAST_EXPONENT:
                 break
-            found = self._among_all.epsilon(rational_of(share.fraction), effort=effort).upper
-            if not found <= start or found == 0.0:
+            found = self._among_all.epsilon(rational_of(share.fraction), effort=asked.effort)
+            if found.upper == 0.0 or not self.reports * found.upper <= _LARGEST:
                 break
-            # What holds for the smaller delta of a larger eps holds here, and for all eps up to the next one.
-            best, start = start, found
+            if found.upper <= start:
+                # What holds for the smaller delta of a larger eps holds here, and for all eps up to the next one.
+                best, proof, start = start, found, found.upper
+                if found.upper > (1.0 - _CLOSE / 10.0) * best:
+                    break
+            elif best < inf:
+                break
+            else:
+                start = self._guessed(found.upper, log_of(share.fraction), asked.log_delta)
         if best == inf:
-            return INFINITE
+            return INFINITE, None
         step = Dyadic.of_float(best)
-        return Dyadic(step.mantissa * self.reports, step.exponent)
+        return Dyadic(step.mantissa * self.reports, step.exponent), proof
 
-    def _below(self, rounds: Answer, most: Dyadic) -> tuple[Dyadic, str]:
+    def _guessed(self, eps: float, log_share: float, log_delta: float) -> float:
+        """Return about the eps at which steps close, a little above: eps falls with the root of log delta, or so."""
+        guess = eps
+        for _ in range(_GUESSES):
+            log_factor = log(expm1(self.reports * guess) / expm1(guess))
+            guess = eps * sqrt(max((log_delta - log_factor) / log_share, 1.0))
+        return guess * (1.0 + _CLOSE)
+
+    def _below(self, asked: Query, most: Dyadic) -> tuple[Dyadic, str]:
         """Return the lower end by data sets in which all other users hold one input, and who holds what."""
-        asked, settings = rounds.asked, Settings(limits=Limits.of("default"))
+        settings = Settings(limits=Limits.of("default"))
         is_epsilon = asked.quantity == "epsilon"
         near = Level.of_float(min(most.above, 1.0) / self.reports) if is_epsilon else asked.level
         worst = DataSetSearch(checked_subject(self.mechanism)).repeatable(near, self.n, settings)
-        if worst is None or not worst.decomposition.is_listed:
+        if worst is None or not is_triple(worst):
+            return ZERO, "none"
+        if not (worst.decomposition.is_listed or isinstance(worst.decomposition, LawTriple)):
             return ZERO, "none"
         log_delta = asked.log_delta if is_epsilon else log_of_ball(most.ball) if most.mantissa > 0 else 0.0
         made = (steps_of(_rows(worst), only_two=few) for few in (False, True))
@@ -232,6 +295,14 @@ class SeveralReports:
             with at_precision(64):
                 least = max(Dyadic.of((value.lower() * 1).lower()), ZERO)
         return least, f"victim {worst.pair[0]} against {worst.pair[1]}, everyone else holds {worst.dataset[0][0]}"
+
+
+def _may_be_less(rounds: Composition, asked: Query, most: Dyadic) -> bool:
+    """Return whether the normal approximation of rounds is below a bound by more than it is usually off."""
+    if asked.quantity == "epsilon":
+        return gaussian_epsilon(rounds.mu, asked.log_delta) < (1.0 - _OFF) * most.above
+    log_most = log_of_ball(most.ball) if most.mantissa > 0 else -inf
+    return gaussian_log_delta(rounds.mu, float(sp.N(asked.given, 17))) < (1.0 + _OFF) * log_most
 
 
 def _rows(found: Reduction) -> list[tuple[Number, Number, Number]]:
@@ -250,11 +321,11 @@ def _times(x: Number, y: Number) -> Number:
 def several_reports(
     mechanism: Any,
     *,
-    n: object,
-    reports: object,
+    n: Count,
+    reports: Count,
     seen: str = SHUFFLED,
     kept: bool = False,
-    attending: object = None,
+    attending: Count | None = None,
 ) -> SeveralReports:
     """Return what n users tell who each send several ``reports``, with fresh randomness, about one value or several.
 

@@ -446,7 +446,10 @@ class NoiseTable:
         if self.cap == inf:
             return 0.0
         with at_precision(BITS):
-            return max(_above(1 - sum(self.probabilities(place), arb(0))), 0.0)
+            masses, whole = self.row(place)
+            caps = (arb(x) for x in (self.cap * self.hidden).tolist())
+            taken = [m / whole - c for m, c in zip(masses, caps, strict=True)]
+            return _above(sum((x for x in taken if not x < 0), arb(0)).max(arb(0)))
 
     # Densities at the nodes, and on the cells between them, rounded outward
 

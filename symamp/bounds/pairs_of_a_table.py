@@ -52,8 +52,8 @@ _FAR_FROM, _FAR_STEP, _AT_MOST, _WITHIN = 0.35, 0.2, 1e4, 0.3
 """Where waves are taken from, and the cells there, in units of the tilted spread; the largest angle."""
 _DEPTH = 12.0
 """|M|^N is not followed below e^-12 of its largest value: the shape of docs/proofs/all_pairs.md."""
-_NEAR_BY = 0.2
-"""Which messages bend |M|: those so near to the tilted mean, in units of the spread of the sum."""
+_NEAR_BY = 0.25, 0.15, 0.08
+"""Which messages bend |M|: those so near to the tilted mean, in units of the spread of the sum. The best counts."""
 _MULTIPLES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5])
 """Of the common tilt in the unit of each pair, which are tried."""
 _LEAST_SMOOTHING, _SMOOTHED = 0.04, 6.0
@@ -758,19 +758,23 @@ def _integrals(
         twice = once * away
         shift, square = (mean(x) / whole for x in (once, twice))
         valid = valid & (np.abs(shift) <= _CENTRED * np.sqrt(square)) & (doubt <= _BLURRED * np.sqrt(square))
-        # Of messages that are far away, for the frequencies that matter, nothing is used but that cosines are below 1.
-        near_by = np.abs(away) <= _NEAR_BY * np.sqrt(N * square)[:, :, None]
-        some, first, second, fourth = (
-            mean(np.where(near_by, x, 0.0)) / whole for x in (weights, once, twice, twice * away * away)
-        )
-        crossed = 8.0 * np.abs(first) * np.sqrt(second * fourth)
-        variance = some * second * (1.0 - 1e-6) - first**2 * (1.0 + 1e-6)
-        valid = valid & (variance > 0.5 * some * second) & (variance > 2e-3 * square)
-        variance = np.where(valid, variance, square)[..., None]
-        reach = 24.0 * variance / ((2.0 * some * fourth + 6.0 * second**2 + crossed) * (1.0 + 1e-5))[..., None]
+        falls = list[Floats]()
+        for part in _NEAR_BY:  # of messages that are far away nothing is used but that cosines are at most 1
+            near_by = np.abs(away) <= part * np.sqrt(N * square)[:, :, None]
+            some, first, second, fourth = (
+                mean(np.where(near_by, x, 0.0)) / whole for x in (weights, once, twice, twice * away * away)
+            )
+            crossed = 8.0 * np.abs(first) * np.sqrt(second * fourth)
+            variance = some * second * (1.0 - 1e-6) - first**2 * (1.0 + 1e-6)
+            variance = np.where((variance > 0.5 * some * second) & (variance > 2e-3 * square), variance, 0.0)[..., None]
+            quartic = np.maximum((2.0 * some * fourth + 6.0 * second**2 + crossed) * (1.0 + 1e-5), _LEAST_ENTRY)
+            reach = np.where(variance > 0.0, 24.0 * variance / quartic[..., None], inf)
+            falls.append(_near_powers(near, N * variance, reach))
+            if near_by.all():
+                break
         apart = np.sqrt(np.maximum(1.0 - np.stack(squares, axis=-1) - _OF_WAVES, 0.0))
         apart = np.maximum(apart - 0.5 * step * np.sqrt(square * (1.0 + 1e-5))[..., None], 0.0)
-        parts = over(near, _near_powers(near, N * variance, reach)), over(far, _power(0.5 * N * apart**2))
+        parts = over(near, np.minimum.reduce(falls)), over(far, _power(0.5 * N * apart**2))
         last = exponentials(-np.minimum(0.5 * (sigma * far[-1]) ** 2, LARGEST))
         tails = last / far[-1], last * np.minimum(sqrt(0.5 * pi) / sigma, 1.0 / (sigma**2 * far[-1])) / s**2
         own, wide = (2.0 * (x + y + tail) for x, y, tail in zip(*parts, tails, strict=True))

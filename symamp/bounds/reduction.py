@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TypeGuard
 
@@ -63,6 +63,10 @@ class Reduction(PairBoundDefaults):
     def signature(self) -> Hashable:
         """The component list, or what says as much."""
         return self.decomposition.fingerprint
+
+    def swapped(self) -> Reduction:
+        """Return the triple with the two data sets exchanged."""
+        return replace(self, decomposition=self.decomposition.swapped())
 
     def log_estimate(self, level: Level, n: int, settings: Settings) -> float:
         """Return an estimate of the logarithm of the divergence, in floats; -inf for zero. Not a bound."""

@@ -155,7 +155,7 @@ def _likelier(law: Law) -> tuple[Number, Number, Number]:
             if found[0]() > found[1]() or rest[0]() < rest[1]():
                 return found
     raise PrecisionError(
-        "mechanism", Problem(f"{_BITS} bits do not distinguish two inputs"), "change an entry a little"
+        "mechanism", Problem(f"two inputs agree in {_BITS} bits"), "make them equal, or change an entry"
     )
 
 

@@ -64,7 +64,9 @@ def above(known: Described, part: PairBound, at: At, found: Evidence, n: int, sp
         return {"kind": "value counts"} | pair | _compositions(known, part, found.details, split)
     triples = [t for t in part.fixed_background if is_triple(t)]
     if not triples or at.level is None:
-        raise ArgumentError("certificate", Problem(f"{part.method} has none"), "ask without a method")
+        raise ArgumentError(
+            "certificate", Problem(f"an answer by {part.method} has no certificate"), "ask without a method"
+        )
     return {"kind": "envelope"} | pair | {"dominating": _dominating(triples, at, found)} | evaluation(found, n)
 
 
@@ -151,7 +153,9 @@ def evaluation(found: Any, n: int = 0) -> Data:
     """Return the evaluator of a sum with its plan; ArgumentError where the verifier cannot repeat it."""
     name, plan = found.evaluator.partition(",")[0], found.plan
     if name == LATTICE:
-        raise ArgumentError("certificate", Problem("sums on a lattice have none"), "ask with another gap or n")
+        raise ArgumentError(
+            "certificate", Problem("sums on a lattice have no certificate"), "ask with another gap or n"
+        )
     if isinstance(plan, TailPlan):
         windows = [list(w) for w in plan.windows(n, _WIDER_WINDOWS)]
         return {"evaluator": name, "plan": {"theta": exact_double(plan.theta), "windows": windows}}
@@ -194,7 +198,9 @@ def _compositions(known: Described, part: PairBound, found: FewMessagesEvidence,
     """Return boxes of users who have the first of at most two laws."""
     inputs = [t.dataset[0][0] for t in part.fixed_background if is_triple(t)]
     if found.mixed or not 0 < len(inputs) <= 2 or not all(x in known.inputs for x in inputs):
-        raise ArgumentError("certificate", Problem(f"{part.method} of this mechanism has none"), "take another method")
+        raise ArgumentError(
+            "certificate", Problem(f"{part.method} has no certificate for this mechanism"), "take another method"
+        )
     boxes, worst = list[Data](), max(b.log_value for b in found.boxes)
     for box in found.boxes:
         room = 1.0 - exp(box.log_value - worst)  # a box of small value need not be evaluated as sharply

@@ -102,19 +102,14 @@ def certificate(claim: Claim) -> Data:
     """
     question, is_epsilon = claim.question, claim.asked.quantity == "epsilon"
     stated, above, below = _epsilon(claim) if is_epsilon else _delta(claim)
-    known = described(
-        question.subject.randomizers[0],
-        [] if above is None else [replace(above, found=tuple(map(_of_base, above.found)))],
-        [_of_base(e) for _, e in below],
-        None if above is None else above.at,
+    known = described_behind(
+        question.subject, [] if above is None else [above], [e for _, e in below], None if above is None else above.at
     )
     sides: dict[str, Callable[[int], Data] | None] = {
         "above": None if above is None else lambda more: pieces(known, above, question.n, more),
         "below": None if not below else lambda more: _pieces_below(known, question, below, more),
     }
-    settings = [setting(repr(question.subject), [(question.n, True, known.data)])]
-    if question.subject.participation is not None:
-        settings[0]["participation"] = write.participation(question.subject.participation, question.n)
+    settings = [setting(repr(question.subject), [(question.n, True, known.data)]) | taking_part(question)]
     return accepted(
         {"quantity": claim.asked.quantity, **stated},
         settings,
@@ -165,6 +160,12 @@ def setting(
         "kept": str(kept),
         "groups": [{"users": users, "victim": victim, "mechanism": data} for users, victim, data in groups],
     }
+
+
+def taking_part(question: Question) -> Data:
+    """Return who takes part as data, nothing where everyone does."""
+    taking = question.subject.participation
+    return {} if taking is None else {"participation": write.participation(taking, question.n)}
 
 
 def supposed(found: Iterable[Evidence], everyone: bool = True) -> list[str]:
@@ -266,6 +267,12 @@ def described(subject: Subject, above: Sequence[Above], below: Sequence[Evidence
     return of_triples(parts, [e.part for e in below], at, exact=subject.triple is not None)
 
 
+def described_behind(subject: Subject, above: Sequence[Above], below: Sequence[Evidence], at: At | None) -> Described:
+    """Return the same of what users run, where evaluations may be about a setting in which not everyone takes part."""
+    of_base = [replace(side, found=tuple(map(_of_base, side.found))) for side in above]
+    return described(subject.randomizers[0], of_base, [_of_base(e) for e in below], at)
+
+
 def of_mechanism(
     mechanism: Mechanism,
     at: At | None,
@@ -296,13 +303,15 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
     evaluated = {e.part.signature: e for e in known if e.evaluator != MOMENTS}
     method = known[0].part.method if known else None
     if method in _OF_DENSITIES:
-        raise ArgumentError("certificate", method, _instead(subject))
+        raise ArgumentError("certificate", Problem(f"an answer by {method} has none"), _instead(subject))
     if known and known[0].evaluator == HISTOGRAMS:  # of all pairs at once
         return Above(at, bound, (max(known, key=lambda e: e.precision),))
     whole = CandidateBounds(subject, method).first
     if whole.searched_table is not None:
         if method not in (None, "blanket"):
-            raise ArgumentError("certificate", Problem(f"{method} of a table has none"), "ask with method='blanket'")
+            raise ArgumentError(
+                "certificate", Problem(f"{method} has no certificate for a table"), "ask with method='blanket'"
+            )
         # A bound of 0 is shown by one user alone: no tilt proves it.
         if len(whole.searched_table.inputs) > _MOST_LISTED and not whole.searched_table.is_restricted and bound > 0:
             return _of_table(whole.searched_table, at, bound, n, evaluated)
@@ -321,7 +330,9 @@ def proof_above(question: Question, known: tuple[Evidence, ...], at: At, bound: 
         return Above(at, bound, tuple(replace(e, part=part) for e, part in zip(found, parts, strict=True)))
     for e in found:
         if not (is_triple(e.part) or e.part.fixed_background or e.details or e.evaluator in write.ALONE):
-            raise ArgumentError("certificate", Problem(f"{e.part.method} is no triple"), _another(subject))
+            raise ArgumentError(
+                "certificate", Problem(f"the verifier checks triples, and {e.part.method} is none"), _another(subject)
+            )
     return Above(at, bound, found, shares=(cells[0][0], *(right for _, right in cells)) if cells else ())
 
 
@@ -336,9 +347,9 @@ def _instead(subject: Subject) -> str:
     lacks = {name: BOUNDS[name].unsupported_reason(subject) for name in _IN_FINITE_LAWS}
     for name, lack in lacks.items():
         if lack is None:
-            return f"an answer of method={name!r}, a finite law above the density"
+            return f"ask with method={name!r}, which bounds the density by a finite law"
     name, lack = next(iter(lacks.items()))
-    return f"for method={name!r}, which has certificates, {lack}"
+    return f"method={name!r} has certificates, but {lack}"
 
 
 def _of_table(table: NumericTable, at: At, bound: fmpq | arb, n: int, known: dict[Any, Evidence]) -> Above:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,9 +15,9 @@ from symamp.bounds.bound import Evidence, largest_upper
 from symamp.certificates import one_round
 from symamp.certificates.evidence import kernel_plan
 from symamp.certificates.mechanisms import Described
-from symamp.certificates.one_round import FORMAT, MORE_BITS, VERSION, Above, Claim, Data, described, setting
+from symamp.certificates.one_round import FORMAT, MORE_BITS, VERSION, Above, Claim, Data, setting
 from symamp.certificates.text import At, fraction_text
-from symamp.errors import ArgumentError, PrecisionError, Problem
+from symamp.errors import PrecisionError, Problem
 from symamp.numbers.dyadic import ZERO, Dyadic
 from symamp.numbers.rationals import rational_of
 from symamp.settings.question import Query, Question
@@ -86,6 +86,7 @@ def certificate(
     users = {c.place: c.question.n for c in (*_curves(above), *_curves(below)) if c.question is not None}
     settings = [
         setting(text, [(users.get(i, 1), True, known[i].data)], count, fraction_text(rates.get(i, fmpq(1))))
+        | _taking_part(c.question for c in (*_curves(above), *_curves(below)) if c.place == i)
         for i, (text, count) in enumerate(rounds)
     ]
     data = {"format": FORMAT, "version": VERSION, "claim": claim, "settings": settings}
@@ -93,7 +94,10 @@ def certificate(
     if sums is not None:
         settings[0] |= {"count": rounds[0][1] // 2, "coordinates": sums.size}
         data["below"] = {"eps": sums.eps, "precision": sums.precision, "evidence": [sums.evidence]}
-    data["supposed"] = one_round.supposed(e for found in proofs.values() for p, _ in found for e in p.found)
+    told = (("participation" not in settings[i], found) for i, found in proofs.items())
+    data["supposed"] = list(
+        dict.fromkeys(s for every, f in told for s in one_round.supposed((e for p, _ in f for e in p.found), every))
+    )
     for point in (_same, _each):  # points that are checked one by one, too, take twice the time
         made = None if above is None else _side(above, partial(_above, known, proofs, point))
         verdict = verify(json.dumps(data | {"above": made}))
@@ -123,11 +127,13 @@ def _described(
     if question is None:
         points = next((c.given for c in every), [(fmpq(1), fmpq(1))])
         return Described({"kind": "given", "points": [[fraction_text(e), fraction_text(d)] for e, d in points]}, ())
-    if question.subject.participation is not None:
-        some = Problem("rounds in which not everyone takes part have none yet")
-        raise ArgumentError("certificate", some, "ask about one round")
     shown = [e for c in _curves(below) if c.place == place for points in (c.points, c.second) for _, (e,) in points[:1]]
-    return described(question.subject, [p for p, _ in proofs], shown, None)
+    return one_round.described_behind(question.subject, [p for p, _ in proofs], shown, None)
+
+
+def _taking_part(questions: Iterable[Question | None]) -> Data:
+    """Return who takes part in a kind of round as data, where not everyone does."""
+    return next((one_round.taking_part(q) for q in questions if q is not None), {})
 
 
 def _side(side: Rounds, made: Callable[[Curve], Data]) -> Data:
@@ -161,7 +167,7 @@ def _same(known: Described, question: Question, level: fmpq, above: Above, high:
 def _each(known: Described, question: Question, level: fmpq, above: Above, high: str) -> Data:
     """Return a point above with as many bits as the verifier takes to accept it by itself."""
     claim = {"quantity": "delta", "eps": above.at.text, "lower": "0", "upper": high}
-    alone = [setting("", [(question.n, True, known.data)])]
+    alone = [setting("", [(question.n, True, known.data)]) | one_round.taking_part(question)]
     found = one_round.accepted(
         claim, alone, {"above": lambda more: one_round.pieces(known, above, question.n, more), "below": None}, []
     )

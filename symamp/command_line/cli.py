@@ -164,7 +164,7 @@ def derive(found: Subject, pair: str | None, as_json: bool) -> None:
 @click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1), also far below 1e-300.")
 @question
 def epsilon(delta: str, **asked: Any) -> None:
-    """Certified bracket of the central epsilon of n shuffled users."""
+    """Bracket the central epsilon of n shuffled users; the ends are certified."""
     _answer(lambda profile, **fit: profile.epsilon(delta, **fit), **asked)
 
 
@@ -172,7 +172,7 @@ def epsilon(delta: str, **asked: Any) -> None:
 @click.option("--eps", required=True, metavar="NUMBER", help="A number >= 0, such as 0.1 or log(3/2).")
 @question
 def delta(eps: str, **asked: Any) -> None:
-    """Certified bracket of delta at a central epsilon."""
+    """Bracket delta at a central epsilon; the ends are certified."""
     _answer(lambda profile, **fit: profile.delta(eps, **fit), **asked)
 
 
@@ -223,7 +223,7 @@ def crowd(
     as_json: bool,
     **model: str,
 ) -> None:
-    """Certified bracket for users who differ. A GROUP is NUMBER:MECHANISM:PARAMETERS, such as 500:krr:k=10,eps0=1."""
+    """Bracket eps or delta of users who differ. A GROUP is NUMBER:MECHANISM:PARAMETERS, such as 500:krr:k=10,eps0=1."""
     counts = None if honest is None else [0 if x == "0" else x for x in honest]
     found = heterogeneous(groups, honest=counts, **model)
     (quantity, given), users = asked(delta, eps), Profile(Question.of_users(found, victim))

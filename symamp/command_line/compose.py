@@ -104,7 +104,7 @@ def _asked(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--n", metavar="NUMBER", help="Number of users in a round, such as 1e6."),
         click.option("--rounds", metavar="NUMBER", default="1", help="Number of rounds, up to 1e6."),
         method,
-        click.option("--sampled-from", metavar="NUMBER", help="People that the n users are drawn from in each round."),
+        click.option("--sampled-from", metavar="NUMBER", help="Number of people from whom a round draws its n users."),
         participation,
         click.option("--gap", metavar="NUMBER", help="Relative width in eps to aim at."),
         effort,
@@ -123,7 +123,7 @@ def _all(
             raise ArgumentError("options", given, "leave these options out")
         return found
     if n is None:
-        raise ArgumentError("option --n", Problem("it is missing"), "give the number of users")
+        raise ArgumentError("option --n", Problem("missing"), "give the number of users")
     return _composition(found, n, rounds, method, sampled_from, participation)
 
 
@@ -141,7 +141,7 @@ def compose(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Certified bracket of eps, or of delta, after many adaptive rounds of a mechanism, or those of a TOML file."""
+    """Bracket eps, or delta, after many adaptive rounds of a mechanism, or of a TOML file; the ends are certified."""
     asked(delta, eps)
     fit: dict[str, Any] = {"gap": gap, "effort": effort}
     answer = whole.epsilon(delta, **fit) if delta is not None else whole.delta(eps, **fit)
@@ -156,7 +156,7 @@ def compose(
 def renyi(
     whole: Composition, gap: float | None, effort: str, order: list[str], plot: Path | None, as_json: bool
 ) -> None:
-    """Certified brackets of the Renyi divergence after one or many rounds."""
+    """Bracket the Renyi divergence after one or many rounds; the ends are certified."""
     curve = whole.renyi(order, gap=gap, effort=effort)
     save_plot(curve.plot, plot)
     if as_json:
@@ -173,7 +173,7 @@ def renyi(
 def tradeoff(
     whole: Composition, gap: float | None, effort: str, level: list[str], plot: Path | None, as_json: bool
 ) -> None:
-    """Certified brackets of the trade-off function (f-DP) after one or many rounds."""
+    """Bracket the trade-off function (f-DP) after one or many rounds; the ends are certified."""
     found = whole.tradeoff(level, gap=gap, effort=effort)
     save_plot(found.plot, plot)
     if as_json:

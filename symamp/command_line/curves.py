@@ -42,9 +42,9 @@ from symamp.questions.sweep import Sweep, curve, sweep
 @click.command(cls=MechanismCommand)
 @numbers("--n", required=True, help="Numbers of users, such as 1e6 or 1e4,1e6.")
 @numbers("--eps0", help="The local budget, or several, of a mechanism that has one.")
-@numbers("--delta", help="In (0, 1): values of eps are compared.")
-@numbers("--eps", help=">= 0: values of delta are compared.")
-@numbers("--names", metavar="NAMES", help="Only these bounds, separated by commas.")
+@numbers("--delta", help="Compare bounds on eps at these deltas, in (0, 1).")
+@numbers("--eps", help="Compare bounds on delta at these eps, >= 0.")
+@numbers("--names", metavar="NAMES", help="Compare these bounds only, separated by commas.")
 @neighbours
 @participation
 @effort
@@ -58,7 +58,7 @@ def compare(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Every bound of the literature at one question, or over a grid of them, beside the certified truth."""
+    """Compare every bound in print with the certified bracket, at one question or over a grid."""
     taking = read_participation(participation)
     grid = compared(found, neighbours=read_neighbours(neighbours), participation=taking, **asked)
     write_points(csv, grid.to_csv)
@@ -91,28 +91,28 @@ _AXES = ("n", "eps0", "delta", "eps", "method", "gap", "effort")
 
 @click.command("curve", cls=MechanismCommand)
 @numbers("--n", required=True, help="Numbers of users, separated by commas.")
-@numbers("--eps", help="Central budgets, separated by commas: brackets of delta.")
-@numbers("--delta", help="Deltas, separated by commas: brackets of epsilon.")
+@numbers("--eps", help="Bracket delta at these central eps, separated by commas.")
+@numbers("--delta", help="Bracket epsilon at these deltas, separated by commas.")
 @method
 @effort
 @written
 def curve_command(found: Subject, csv: Path | None, plot: Path | None, as_json: bool, **asked: Any) -> None:
-    """Certified brackets of delta over eps, or of epsilon over delta, for each number of users."""
+    """Bracket delta over eps, or epsilon over delta, for each number of users; all ends are certified."""
     _show(curve(found, **asked), csv, plot, as_json)
 
 
 @click.command("sweep")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--points", type=click.Path(path_type=Path), help="Keep finished points there, and go on from them.")
-@click.option("--workers", type=click.IntRange(1, 256), default=1, help="So many processes.")
+@click.option("--points", type=click.Path(path_type=Path), help="Save points in this file, and resume from it.")
+@click.option("--workers", type=click.IntRange(1, 256), default=1, help="Number of processes.")
 @written
 def sweep_command(
     file: Path, points: Path | None, workers: int, csv: Path | None, plot: Path | None, as_json: bool
 ) -> None:
-    """Certified brackets for all combinations that a TOML file lists.
+    """Bracket all combinations that a TOML file lists; all ends are certified.
 
-    The file has n and delta (or eps), and if wanted eps0, method, gap and effort; and a table [mechanisms.NAME] for
-    each mechanism, with `family` and its parameters, or with `file`, a mechanism file.
+    The file has n and delta (or eps). It may have eps0, method, gap and effort. Each mechanism has a table
+    [mechanisms.NAME] with `family` and its parameters, or with `file`, a mechanism file.
     """
     data = _read(file)
     listed = data.pop("mechanisms").items()
@@ -123,22 +123,22 @@ def sweep_command(
 
 
 rounds = together(
-    click.option("--sampled-from", metavar="NUMBER", help="People that the n users are drawn from in each round."),
+    click.option("--sampled-from", metavar="NUMBER", help="Number of people from whom a round draws its n users."),
     participation,
     effort,
     written,
 )
 goal = together(
-    click.option("--eps", required=True, metavar="NUMBER", help="The central budget that is wanted."),
-    click.option("--delta", required=True, metavar="NUMBER", help="In (0, 1)."),
+    click.option("--eps", required=True, metavar="NUMBER", help="The central eps to reach."),
+    click.option("--delta", required=True, metavar="NUMBER", help="The central delta to reach, in (0, 1)."),
 )
 MOST = "most"
 
 
 @click.command("plan", cls=MechanismCommand)
 @goal
-@click.option("--n", metavar="NUMBER", help="Number of users; left out, the least one is sought.")
-@click.option("--rounds", default="1", metavar="NUMBER", help="Number of rounds; `most`: the most rounds are sought.")
+@click.option("--n", metavar="NUMBER", help="Number of users; leave it out to find the least one.")
+@click.option("--rounds", default="1", metavar="NUMBER", help="Number of rounds, or `most` to find the most.")
 @rounds
 def plan_command(
     found: Subject,
@@ -153,21 +153,23 @@ def plan_command(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """How large eps0 may be for n users, how many users it takes (without --n), or how many rounds (--rounds most)."""
+    """Find the largest eps0 for n users, the least n (leave --n out), or the most rounds (--rounds most)."""
     taking = read_participation(participation)
     asked: dict[str, Any] = {"eps": eps, "delta": delta, "effort": effort, "participation": taking}
     if rounds == MOST:
         answer = most_rounds(found, n=n, sampled_from=sampled_from, **asked)
     elif n is None:
         if sampled_from is not None:
-            told = Problem("of the same people fewer users may be more private")
+            told = Problem("with sampling, fewer users may be more private, so no least n exists")
             raise ArgumentError("option --sampled-from", told, "give --n")
         answer = least_n(found, rounds=whole_number(rounds), **asked)
     else:
         answer = largest_eps0(found, n=n, rounds=whole_number(rounds), sampled_from=sampled_from, **asked)
     write_points(csv, answer.to_csv)
     if plot is not None and (taking is not None or rounds != "1" or sampled_from is not None):
-        raise ArgumentError("option --plot", Problem("it draws one round in which everyone takes part"), "leave it out")
+        raise ArgumentError(
+            "option --plot", Problem("only one round in which everyone takes part can be drawn"), "leave it out"
+        )
     save_plot(lambda: _around(answer, found, eps, n), plot)
     if as_json:
         print_json(answer.to_dict())

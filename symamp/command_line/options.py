@@ -125,34 +125,34 @@ view = click.option(
     default=MESSAGES,
     metavar="WORD",
     shell_complete=lambda *words: starting(VIEWS)(*words),
-    help="What is seen of the messages: each whole, or their coordinates, each shuffled or summed by itself.",
+    help=f"What the adversary sees: {' or '.join(VIEWS)} (each coordinate shuffled or summed by itself).",
 )
 effort = click.option(
     "--effort",
     default="default",
     metavar="WORD",
     shell_complete=starting(EFFORTS),
-    help=f"How long searches may go on: {', '.join(EFFORTS)}.",
+    help=f"Effort of the searches: {', '.join(EFFORTS)}.",
 )
 method = click.option(
-    "--method", metavar="NAME", shell_complete=starting(BOUNDS), help="A bound of the list below; else the least."
+    "--method", metavar="NAME", shell_complete=starting(BOUNDS), help="Use this bound of the list below."
 )
 neighbours = click.option(
     "--neighbours",
     default="all",
     metavar="DISTANCE",
-    help="Compare inputs at distance at most so much, or pairs such as 'a,b; b,c'.",
+    help="Compare inputs at most this far apart, or pairs such as 'a,b; b,c'.",
 )
 participation = click.option(
     "--participation",
     metavar="WORDS",
-    help="Who takes part, such as dropout=1/5,leaks=1/10; see `sa.participation` for the words.",
+    help="Say who takes part, such as dropout=1/5,leaks=1/10; `sa.participation` lists the words.",
 )
-plot = click.option("--plot", type=click.Path(path_type=Path), help="Draw the brackets, such as out.svg.")
-csv = click.option("--csv", type=click.Path(path_type=Path), help="Write one line for each point.")
+plot = click.option("--plot", type=click.Path(path_type=Path), help="Draw the brackets into a file, such as out.svg.")
+csv = click.option("--csv", type=click.Path(path_type=Path), help="Write the points to this file, one a line.")
 eps_or_delta = together(
-    click.option("--delta", metavar="NUMBER", help="In (0, 1): eps is bracketed."),
-    click.option("--eps", metavar="NUMBER", help="A number >= 0: delta is bracketed."),
+    click.option("--delta", metavar="NUMBER", help="Bracket eps at this delta, in (0, 1)."),
+    click.option("--eps", metavar="NUMBER", help="Bracket delta at this eps, a number >= 0."),
 )
 written = together(csv, plot, as_json)
 
@@ -299,7 +299,7 @@ class MechanismCommand(click.Command):
         if ctx.resilient_parsing:
             return rest
         if family is None or (name is not None and file is not None):
-            wrong = Problem("a name and --mechanism are given" if name else "none is given")
+            wrong = Problem("both a name and --mechanism are given" if name else "no mechanism is given")
             raise ArgumentError("mechanism", wrong, "give a name from `symamp mechanisms`, or --mechanism FILE")
         values = {k.removeprefix(_PREFIX): ctx.params.pop(k) for k in list(ctx.params) if k.startswith(_PREFIX)}
         given = {k: v for k, v in values.items() if v is not None}

@@ -15,12 +15,16 @@ from symamp.training import GaussianStep, Training, poisson, random_allocation, 
 
 @click.command()
 @click.argument("batches", type=click.Choice(["allocation", "shuffled", "poisson"]))
-@click.option("--sigma", required=True, metavar="NUMBER", help="Deviation of the noise over the clipping norm.")
-@click.option("--steps", required=True, type=int, help="Steps of an epoch.")
-@click.option("--selected", type=int, default=1, help="Steps that an example is in, of allocation.")
-@click.option("--rate", metavar="NUMBER", help="Chance of a step, of Poisson sampling, such as 1/1000.")
-@click.option("--epochs", type=int, default=1, help="Epochs, with fresh draws.")
-@click.option("--neighbours", default="add_remove", help="add_remove or replace.")
+@click.option(
+    "--sigma", required=True, metavar="NUMBER", help="Standard deviation of the noise, divided by the clipping norm."
+)
+@click.option("--steps", required=True, type=int, help="Number of steps of an epoch.")
+@click.option(
+    "--selected", type=int, default=1, help="Number of steps that an example takes part in (allocation only)."
+)
+@click.option("--rate", metavar="NUMBER", help="Probability of taking part in a step (poisson only), such as 1/1000.")
+@click.option("--epochs", type=int, default=1, help="Number of epochs, each with fresh draws.")
+@click.option("--neighbours", default="add_remove", help="How data sets differ: add_remove or replace.")
 @eps_or_delta
 @click.option("--gap", metavar="NUMBER", help="Relative width in eps to aim at, for many epochs.")
 @effort
@@ -39,13 +43,15 @@ def training(
     effort: str,
     as_json: bool,
 ) -> None:
-    """Certified bracket of eps or delta of training (DP-SGD) whose BATCHES are drawn at random."""
+    """Bracket eps or delta of training (DP-SGD) whose BATCHES are drawn at random; the ends are certified."""
     common: dict[str, Any] = {"noise": GaussianStep(sigma=sigma), "steps": steps, "epochs": epochs}
     common["neighbours"] = neighbours
     if (rate is not None) != (batches == "poisson"):
-        raise ArgumentError("option --rate", Problem("it belongs to poisson"), "give it there, and only there")
+        raise ArgumentError(
+            "option --rate", Problem("poisson needs it, and no other sampler has it"), "give it with poisson only"
+        )
     if selected != 1 and batches != "allocation":
-        raise ArgumentError("option --selected", Problem("it belongs to allocation"), "leave it out")
+        raise ArgumentError("option --selected", Problem(f"{batches} does not have it"), "leave it out")
     found: Training
     if batches == "allocation":
         found = random_allocation(selected=selected, **common)

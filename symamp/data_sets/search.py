@@ -15,7 +15,6 @@ from flint import arb, fmpq
 from symamp import data_sets
 from symamp.bounds.bound import AttainedBound, DataSetBound, MaxOverPairs, MaxOverSearchedPairs, PairBound
 from symamp.bounds.pairs_of_a_table import work_of_triples
-from symamp.bounds.reduction import Reduction, is_triple
 from symamp.bounds.subject import Subject
 from symamp.data_sets.densities import DensitySpace, NoiseSpace, SmoothDataSet
 from symamp.data_sets.mechanisms import MechanismSpace, TripleSpace
@@ -25,6 +24,7 @@ from symamp.data_sets.users_who_differ import spaces_of_victims
 from symamp.errors import UndecidedOrderError
 from symamp.laws.law import Level
 from symamp.numbers.surroundings import at_precision
+from symamp.settings.participation import Repeatable
 from symamp.settings.victims import Victims
 from symamp.sums.divergence import Settings
 
@@ -140,14 +140,14 @@ class DataSetSearch:
         self._without_gain = 0 if found[1] is not best else self._without_gain + 1
         return _data_set(found)
 
-    def repeatable(self, level: Level, n: int, settings: Settings) -> Reduction | None:
-        """Return the triple of the worst data sets that may be the same in many rounds, None if there is none.
+    def repeatable(self, level: Level, n: int, settings: Settings) -> Repeatable | None:
+        """Return the worst data sets that may be the same in many rounds, None if there are none.
 
         There nobody draws an input anew. Messages with a density are seen by their cells only.
         """
         for part in self._simple.ranked(level, n, settings):
             found = part.in_cells(level, n) if isinstance(part, SmoothDataSet) else part
-            if is_triple(found) and len(found.dataset) <= 1:
+            if isinstance(found, Repeatable) and len(found.data_sets.others) <= 1:
                 return found
         return None
 

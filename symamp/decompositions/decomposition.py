@@ -16,7 +16,7 @@ from symamp.errors import ArgumentError, Problem, SupportMismatchError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Number
-from symamp.numbers.reading import exact_number, printable_number
+from symamp.numbers.reading import Real, exact_number, printable_number
 from symamp.numbers.substitution import put
 from symamp.numbers.surroundings import CAREFUL_BITS, at_precision
 from symamp.numbers.systems import FLINT, MPMATH, NUMPY, NumberSystem, compile_expression
@@ -76,7 +76,7 @@ class Decomposition(PublicNames, ShownInLatex):
         """Total mass of A2 outside the null symbol."""
         return normal(sp.Add(*(c.mass for c in self.components)))
 
-    def gparv(self, eps: object = None) -> tuple[tuple[sp.Expr, sp.Expr], ...]:
+    def gparv(self, eps: Real | None = None) -> tuple[tuple[sp.Expr, sp.Expr], ...]:
         """Return the law of the GPARV G = r0 - e^eps r1: pairs (value, probability), the null value 0 last.
 
         ``eps`` is an exact number, or a symbol ``eps`` if left out.

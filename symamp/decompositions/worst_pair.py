@@ -88,9 +88,12 @@ def worst_pair(mechanism: LocalRandomizer) -> WorstPair:
     """
     found = dominating_pair(mechanism)
     if found is not None:
-        known = (
-            "all pairs have equal laws, parts have such pairs, or all ratios are 1 or e^eps0 and the overlap is least"
-        )
+        if mechanism.is_composed:
+            known = "each part has a pair that dominates its others"
+        elif len(pair_classes(mechanism)) == 1:
+            known = "all pairs have the same components"
+        else:
+            known = "all ratios are 1 or e^eps0, and this pair overlaps least"
         return WorstPair(found, True, f"{known} (docs/proofs/joint.md)")
     classes = pair_classes(mechanism)
     if not mechanism.lists_all_inputs and len(classes) == 1:

@@ -197,7 +197,7 @@ def dominating_law(laws: Sequence[BallGparv], most_nodes: int | None = None) -> 
     ((1.00000000000000,), (0.500000000000000,), 0.500000000000000)
     """
     if not laws:
-        raise ArgumentError("laws", Problem("there is none"), "give at least one law")
+        raise ArgumentError("laws", Problem("the list is empty"), "give at least one law")
     atoms = [list(zip(g.values, g.masses, strict=True)) for g in laws]
     for law, g in zip(atoms, laws, strict=True):
         if not g.null_mass.is_zero() or not law:

@@ -19,7 +19,7 @@ from symamp.laws.law import Level
 from symamp.literature.closed_form import ClosedForm, Provenance, Reading
 from symamp.literature.forms.normal import gspa_of
 from symamp.literature.registry import CLOSED_FORMS
-from symamp.numbers.reading import asked, exact_number
+from symamp.numbers.reading import Compared, Count, Real, asked, exact_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import ShownAsTable, html_table
@@ -226,12 +226,12 @@ _Point = tuple[Answer, tuple[Row, ...]]
 def compare(
     mechanism: Subject | HeterogeneousUsers,
     *,
-    n: object = None,
-    eps0: object = None,
-    delta: object = None,
-    eps: object = None,
+    n: Count | Sequence[Count] | None = None,
+    eps0: Real | Sequence[Real] | None = None,
+    delta: Real | Sequence[Real] | None = None,
+    eps: Real | Sequence[Real] | None = None,
     names: Sequence[str] | None = None,
-    neighbours: object = ALL,
+    neighbours: Compared = ALL,
     effort: str = "default",
     participation: Participation | None = None,
 ) -> Comparison:

@@ -10,7 +10,7 @@ import ast
 import math
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -76,6 +76,13 @@ _NESTING = f"at most {TEXT.depth} levels of nesting"
 
 Point: TypeAlias = Mapping[str, Fraction]
 Refuse: TypeAlias = "Callable[[Formula, str], Never]"
+
+Real: TypeAlias = "int | float | str | Fraction | Decimal | sp.Expr"
+"""What a public function reads as an exact number: mpmath, NumPy and FLINT numbers, too, and text such as "1/3"."""
+Count: TypeAlias = "int | float | str | sp.Integer"
+"""What it reads as a number of users, rounds or reports: whole numbers, such as 10**6, 1e6 or "1e6"."""
+Compared: TypeAlias = "Real | Iterable[tuple[object, object]]"
+"""Which inputs are compared: "all", those within a distance, or pairs."""
 
 
 # -------------------------------------------------------- The arguments of a question, checked once: n, eps, delta, gap
@@ -340,7 +347,9 @@ def parse_expression(
     for name, symbol in symbols.items():
         if any(fact is not None for fact in (symbol.is_extended_positive, symbol.is_extended_negative, symbol.is_zero)):
             raise ExpressionError(
-                argument, Problem(f"the symbol {name} has a sign"), "make it by Parameter(name).symbol"
+                argument,
+                Problem(f"the symbol {name} was made with a sign, such as positive=True"),
+                "make it by Parameter(name).symbol",
             )
     return _Reader(text, symbols, argument).expression(points, probes)
 

@@ -25,7 +25,7 @@ from symamp.formulas.order import sign
 from symamp.numbers.dyadic import Dyadic, decimal_end
 from symamp.numbers.limits import Limits
 from symamp.numbers.optional import brentq
-from symamp.numbers.reading import LARGEST_N, users
+from symamp.numbers.reading import LARGEST_N, Count, Real, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracket import Interval, TwoEnds, json_number, write_csv
@@ -136,9 +136,9 @@ _LEAST_HEIGHT, _LEAST_LOG_VALUE, _LARGEST_LOG = 1e-3, -1e5, 700.0
 largest of a quotient of places."""
 _FIRST_SHIFT = 1e-6
 """How far from the root the first proof is tried, relatively, where estimates are close."""
-_ROUNDS_GAP, _DEAR, _DEAR_ROUNDS_GAP, _NEAR = 1e-3, 1e-2, 3e-2, 1e-2
-"""The least width of eps for many rounds; the usual one from which on points cost much, and that which is taken there;
-and how near the root a place must be, relatively, for slopes to be those there."""
+_ROUNDS_GAP, _DEAR_ROUNDS_GAP, _NEAR = 1e-3, 3e-2, 1e-2
+"""The least width of eps for many rounds, and that which is taken where points cost much; and how near the root a place
+must be, relatively, for slopes to be those there."""
 _CUTS, _CLOSE = 3, 1e-2
 """Places tried between one that is proved and one that is not, unless these are so near, relatively."""
 _ROOM, _DEAR_ROOM = 2e-3, 2e-2
@@ -151,11 +151,11 @@ _FEWER_ROUNDS = "the outputs of fewer rounds are among those of more"
 def largest_eps0(
     family: Subject | HeterogeneousUsers,
     *,
-    n: object = None,
-    eps: object,
-    delta: object,
-    rounds: object = 1,
-    sampled_from: object = None,
+    n: Count | None = None,
+    eps: Real,
+    delta: Real,
+    rounds: Count = 1,
+    sampled_from: Count | None = None,
     method: str | None = None,
     effort: str = "default",
     participation: Participation | None = None,
@@ -229,9 +229,9 @@ def largest_eps0(
 def least_n(
     mechanism: Subject | HeterogeneousUsers,
     *,
-    eps: object,
-    delta: object,
-    rounds: object = 1,
+    eps: Real,
+    delta: Real,
+    rounds: Count = 1,
     method: str | None = None,
     effort: str = "default",
     participation: Participation | None = None,
@@ -297,10 +297,10 @@ class _HasRounds(Protocol):
 def most_rounds(
     mechanism: Subject | _HasRounds | Composition,
     *,
-    n: object = None,
-    eps: object,
-    delta: object,
-    sampled_from: object = None,
+    n: Count | None = None,
+    eps: Real,
+    delta: Real,
+    sampled_from: Count | None = None,
     method: str | None = None,
     effort: str = "default",
     participation: Participation | None = None,
@@ -326,7 +326,9 @@ def most_rounds(
     given: tuple[tuple[str, str], ...] = ()
     if hasattr(mechanism, "rounds"):
         if (n, sampled_from, method, participation) != (None, None, None, None):
-            told = Problem(f"a {type(mechanism).__name__} says all about its rounds itself")
+            told = Problem(
+                f"a {type(mechanism).__name__} already says who takes part in its rounds, and how they are analysed"
+            )
             raise ArgumentError("mechanism", told, "leave out n, sampled_from, method and participation")
         one = mechanism if isinstance(mechanism, Composition) else mechanism.rounds(1)
         named = str(mechanism) if isinstance(mechanism, Composition) else str(one).removeprefix("1 x ").strip("()")
@@ -370,7 +372,7 @@ class Fixed:
     people: int | None
 
     @staticmethod
-    def of(method: str | None, participation: Participation | None, rounds: object, people: object = None) -> Fixed:
+    def of(method: str | None, participation: Participation | None, rounds: Count, people: object = None) -> Fixed:
         """Return what is fixed, its arguments checked."""
         taking = None if participation is None else checked_participation(participation)
         return Fixed(method, taking, round_count(rounds), None if people is None else users(people))
@@ -390,7 +392,7 @@ class Fixed:
         given = ("rounds", self.rounds if self.rounds > 1 else None), ("sampled_from", self.people)
         return tuple((name, str(value)) for name, value in given if value is not None)
 
-    def count(self, n: object) -> int:
+    def count(self, n: Count) -> int:
         """Return how many users count."""
         return users(n) if self.participation is None else self.participation.users(users(n))
 
@@ -404,12 +406,12 @@ class Fixed:
         drawn = one if self.people is None else one.sampled(n=count, of=self.people)
         return drawn.rounds(self.rounds)
 
-    def refuse_for_users_who_differ(self, n: object) -> None:
+    def refuse_for_users_who_differ(self, n: Count) -> None:
         """Raise ArgumentError for what users who differ say themselves, or what is not known of them."""
         if n is not None:
             raise ArgumentError("n", Problem("n follows from the groups"), "leave it out")
         if self != Fixed(None, None, 1, None):
-            told = Problem("of users who differ one round is known, by one bound, and the groups say who takes part")
+            told = Problem("users who differ have one round and one bound, and their groups say who takes part")
             raise ArgumentError("family", told, "leave out rounds, sampled_from, method and participation")
 
 
@@ -426,7 +428,7 @@ def one_end(whole: Composition, at: Query, above: bool) -> Answer:
 
 def is_dear(whole: Composition) -> bool:
     """Return whether points of the upper end take long."""
-    return any(found.gap >= _DEAR for found, _ in whole.rounds)
+    return any(found.is_dear for found, _ in whole.rounds)
 
 
 def _of_users(crowd: Any, at: Query) -> Answer:

@@ -23,7 +23,7 @@ from symamp.families import (
     SubsetSelection,
     UnaryEncoding,
 )
-from symamp.numbers.reading import users
+from symamp.numbers.reading import Count, Real, users
 from symamp.numbers.surroundings import undisturbed
 from symamp.planning.inverse import Fixed, Inverse, is_dear, largest_eps0, one_end
 from symamp.questions.answer import Answer
@@ -178,11 +178,11 @@ class Plan(ShownAsTable):
 def plan(
     attributes: Mapping[str, object],
     *,
-    n: object,
-    eps: object,
-    delta: object,
-    rounds: object = 1,
-    sampled_from: object = None,
+    n: Count,
+    eps: Real,
+    delta: Real,
+    rounds: Count = 1,
+    sampled_from: Count | None = None,
     method: str | None = None,
     effort: str = "default",
     participation: Participation | None = None,
@@ -308,8 +308,8 @@ def _together(
             private = one_end(whole, goal, True)
         if private.most.at_most(delta.given):
             return mechanisms, whole, private
-    raise ArgumentError("eps", goal.written, "a larger one: no budget is proved to be private")
+    raise ArgumentError("eps", Problem("no local budget is proved to meet this goal"), "take a larger eps, delta or n")
 
 
-def _epsilon(whole: Composition, delta: object, effort: str = "default") -> Answer:
+def _epsilon(whole: Composition, delta: Real, effort: str = "default") -> Answer:
     return whole.epsilon(delta, gap=_DEAR_GAP if is_dear(whole) else _GAP, effort=effort)

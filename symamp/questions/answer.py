@@ -22,7 +22,7 @@ from symamp.decompositions.randomizer import LocalRandomizer
 from symamp.errors import ArgumentError, ContradictionError, PrecisionError, Problem, SymampError
 from symamp.numbers.dyadic import Dyadic
 from symamp.numbers.rationals import rational_of
-from symamp.numbers.reading import printable_number
+from symamp.numbers.reading import Real, printable_number
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.bracket import Bracket, Interval, json_number, outward_decimal
 from symamp.questions.risk import RATES, Risk, curves_of_bracket, risk_of
@@ -418,7 +418,7 @@ class Answer(Bracket):
         return shown
 
     @undisturbed()
-    def risk(self, *, prior: object = "1/2", rates: Iterable[object] = RATES) -> Risk:
+    def risk(self, *, prior: Real = "1/2", rates: Iterable[object] = RATES) -> Risk:
         """Return what an attacker gains, as far as the two ends of this bracket say: certified ranges.
 
         ``prior`` is the probability of the accused input before, ``rates`` are false positive rates. The upper ends are
@@ -436,7 +436,7 @@ class Answer(Bracket):
         True
         """
         if self.question is None:
-            raise ArgumentError("risk", Problem("the answer has lost its question"), "ask again")
+            raise ArgumentError("risk", Problem("the question is not stored with this answer"), "ask again")
         ends: list[tuple[sp.Expr, fmpq] | None] = []
         for end, size, up in ((self.most, self.log10_upper, True), (self.least, self.log10_lower, False)):
             if end.exponent is None or (self.quantity == "epsilon" and not up and end.mantissa == 0):
@@ -460,7 +460,7 @@ class Answer(Bracket):
         Raises ArgumentError for what no certificate can carry, PrecisionError if ``verify`` accepts it at no precision.
         """
         if self.question is None:  # answers are plain data, and it may have been taken out
-            raise ArgumentError("certificate", Problem("the answer has lost its question"), "ask again")
+            raise ArgumentError("certificate", Problem("the question is not stored with this answer"), "ask again")
         if self.proof is not None:
             return self.proof.certificate(self.asked, self.least, self.most, self.question.subject)
         claim = Claim(self.question, self.asked, self.least, self.most, self.evidence_above, self.evidence_below)

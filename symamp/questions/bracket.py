@@ -194,7 +194,7 @@ class TwoEnds(ShownAsText):
         return f"[{low}, {high}]"
 
     def __float__(self) -> float:
-        wrong = Problem(f"{self._name} is known by two ends")
+        wrong = Problem(f"{self._name} is an interval, not one number")
         raise ArgumentError("float", wrong, 'take .upper, or .lower, or print f"{answer:.6f}"')
 
 

@@ -21,7 +21,7 @@ from symamp.formulas.order import sign
 from symamp.laws.law import Floats, Level, ball_gparv, float_gparv
 from symamp.numbers.dyadic import decimal_end, float_above, float_below
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.reading import budget, digit_count, exact_number, relative_gap
+from symamp.numbers.reading import Count, Real, budget, digit_count, exact_number, relative_gap
 from symamp.numbers.surroundings import at_precision, mpmath_at, undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.bracket import Interval, ShownAsText
@@ -67,8 +67,8 @@ class Estimate(ShownAsText):
 def estimate(
     mechanism: Subject,
     *,
-    n: object,
-    eps: object,
+    n: Count,
+    eps: Real,
     method: str = "blanket",
     system: str = "numpy",
     digits: int = 15,
@@ -110,7 +110,7 @@ def worst_triple(question: Question, level: Level) -> Reduction:
 
 
 @undisturbed()
-def method_check(mechanism: Subject, *, n: object, eps: object, method: str = "blanket") -> dict[str, Interval]:
+def method_check(mechanism: Subject, *, n: Count, eps: Real, method: str = "blanket") -> dict[str, Interval]:
     """Return enclosures of the delta of one analysis by every evaluator that applies, by name.
 
     "compact kernel" and "gaussian kernel" always; "enumeration" for few positive outcomes; "exact" for rational laws
@@ -309,8 +309,8 @@ class SumLaw(PublicNames):
 def sum_law(
     mechanism: Subject,
     *,
-    n: object,
-    eps: object,
+    n: Count,
+    eps: Real,
     method: str = "blanket",
     step: object = None,
     gap: float = 1e-3,

@@ -11,7 +11,7 @@ from symamp.bounds.bound import Progress
 from symamp.bounds.registry import BOUNDS
 from symamp.bounds.search import CandidateBounds, OnlyBound
 from symamp.data_sets.search import DataSetSearch
-from symamp.numbers.reading import budget
+from symamp.numbers.reading import Real, budget
 from symamp.numbers.surroundings import undisturbed
 from symamp.questions.answer import Answer
 from symamp.questions.bracketing import Bracketing
@@ -45,7 +45,7 @@ class Profile:
         self._victims = {None: Bracketing(question, bounds, DataSetSearch(self.subject), ratio, claimed)}
 
     @undisturbed()
-    def delta(self, eps: object, *, gap: float = 1e-6, digits: int | None = None, effort: str = "default") -> Answer:
+    def delta(self, eps: Real, *, gap: float = 1e-6, digits: int | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of delta at ``eps``; the arguments are those of ``symamp.delta``.
 
         Guarantee
@@ -56,9 +56,7 @@ class Profile:
         return self.answer(Query.of_delta(eps, gap, digits, effort))
 
     @undisturbed()
-    def epsilon(
-        self, delta: object, *, gap: float = 1e-6, digits: int | None = None, effort: str = "default"
-    ) -> Answer:
+    def epsilon(self, delta: Real, *, gap: float = 1e-6, digits: int | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of the least eps for ``delta``; the arguments are those of ``symamp.epsilon``.
 
         Guarantee

@@ -13,7 +13,7 @@ from symamp.decompositions.to_law import number
 from symamp.errors import ArgumentError, ContradictionError
 from symamp.numbers.dyadic import Dyadic, decimal_end, float_above, float_below
 from symamp.numbers.rationals import Vertex, fmpq_of
-from symamp.numbers.reading import exact_number
+from symamp.numbers.reading import Real, exact_number
 from symamp.numbers.surroundings import at_precision
 from symamp.questions.bracket import Interval, ShownAsTable
 
@@ -83,9 +83,7 @@ class Risk(ShownAsTable):
         return "\n".join(lines)
 
 
-def risk_of(
-    text: str, above: Sequence[Vertex], below: Sequence[Vertex], prior: object, rates: Iterable[object]
-) -> Risk:
+def risk_of(text: str, above: Sequence[Vertex], below: Sequence[Vertex], prior: Real, rates: Iterable[object]) -> Risk:
     """Return the risk behind two piecewise linear curves E -> D_E, by their vertices; constant after the last.
 
     Guarantee

@@ -22,7 +22,7 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.printing import axes_for
 from symamp.errors import ArgumentError, ContradictionError, FormatError, Problem, shown
 from symamp.numbers.limits import checked_effort
-from symamp.numbers.reading import asked, budget, exact_number, failure_probability, relative_gap, users
+from symamp.numbers.reading import Count, Real, asked, budget, exact_number, failure_probability, relative_gap, users
 from symamp.questions.bracket import APART, ShownAsTable
 from symamp.questions.profile import Profile
 from symamp.settings.question import Question
@@ -311,10 +311,10 @@ def solve(task: Task) -> list[Finished]:
 def sweep(
     mechanisms: Subject | Sequence[Subject] | Mapping[str, Subject],
     *,
-    n: object,
-    eps0: object = None,
-    delta: object = None,
-    eps: object = None,
+    n: Count | Sequence[Count],
+    eps0: Real | Sequence[Real] | None = None,
+    delta: Real | Sequence[Real] | None = None,
+    eps: Real | Sequence[Real] | None = None,
     method: str | None = None,
     gap: float = 1e-4,
     effort: str = "default",
@@ -379,9 +379,9 @@ def sweep(
 def curve(
     mechanism: Subject,
     *,
-    n: object,
-    eps: object = None,
-    delta: object = None,
+    n: Count | Sequence[Count],
+    eps: Real | Sequence[Real] | None = None,
+    delta: Real | Sequence[Real] | None = None,
     method: str | None = None,
     gap: float = 1e-4,
     effort: str = "default",
@@ -424,7 +424,7 @@ def _named(mechanisms: Any) -> dict[str, Subject]:
     listed = list(mechanisms) if isinstance(mechanisms, list | tuple) else [mechanisms]
     named = {shown(m): m for m in listed}
     if not listed or len(named) < len(listed):
-        wrong = Problem("two of them look the same" if listed else "there is none")
+        wrong = Problem("two of them have the same name" if listed else "none is given")
         raise ArgumentError("mechanisms", wrong, "give a dict {name: mechanism}")
     return named
 

@@ -29,7 +29,7 @@ from symamp.formulas.order import is_zero, largest, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.density import even_cuts, finite_sandwich
 from symamp.laws.law import Atom, Law
-from symamp.numbers.reading import printable_number
+from symamp.numbers.reading import Real, printable_number
 from symamp.numbers.surroundings import CAREFUL_BITS
 from symamp.randomizers.family import Family
 from symamp.randomizers.finite import ALL, FiniteMechanism, check_size
@@ -475,7 +475,9 @@ class Combined(Mechanism):
         for name in values:
             if name not in known:
                 free = ", ".join(sorted(known)) or "none"
-                raise ArgumentError("parameter", Problem(f"{name} is not free"), f"free are {free}")
+                raise ArgumentError(
+                    "parameter", Problem(f"{name} is not a free parameter"), f"the free ones are {free}"
+                )
         made = {p: _at(p, values) for p in dict.fromkeys(self.parts)}
         return self._of([made[p] for p in self.parts])
 
@@ -533,7 +535,7 @@ class Combined(Mechanism):
         found: dict[Mechanism, FiniteMechanism] = {}
         for part in dict.fromkeys(self.parts):
             if not isinstance(part, FiniteMechanism | Family | Combined):
-                raise SupportMismatchError("table", Problem(f"{part!r} has no table"), "take parts that have tables")
+                raise SupportMismatchError("table", Problem(f"{part!r} has no table"), "take a part that has one")
             found[part] = part if isinstance(part, FiniteMechanism) else part.table()
         return [found[part] for part in self.parts]
 
@@ -752,7 +754,7 @@ def parallel(weighted: Iterable[tuple[object, Mechanism]], *, neighbours: str = 
     return Parallel([w for w, _ in found], [checked_part(p) for _, p in found], neighbours)
 
 
-def poisson_subsample(mechanism: Mechanism, rate: object) -> Mechanism:
+def poisson_subsample(mechanism: Mechanism, rate: Real) -> Mechanism:
     """Return the mechanism in which a user takes part with probability ``rate``, and else sends a constant message.
 
     ``n`` then counts all users, those who take no part included. Rate 1 gives the mechanism itself. Raises

@@ -102,7 +102,7 @@ def check_description(data: Description) -> None:
             "expressions", Problem(f"undeclared symbols {', '.join(unknown)}"), "declare them as parameters"
         )
     if sum(map(bool, (data.orbits, data.letters, data.shares))) != 1 or len(data.levels) != 2 * bool(data.shares):
-        wrong = Problem("it gives none or several of orbits, letters and shares")
+        wrong = Problem("none or several of orbits, letters and shares are given")
         raise FormatError("description", wrong, "give orbits, or letters, or shares with two levels")
     if data.others and not data.orbits:
         raise FormatError("others", Problem("there are no orbits"), "give the orbits of the pair that they are for")
@@ -213,7 +213,7 @@ class DescribedFamily(Family):
     def table(self) -> FiniteMechanism:
         """Return the table that the description gives; ArgumentError if it gives none."""
         if self.data.table is None:
-            raise ArgumentError("table", Problem("the family has none"), "give tables by with_table")
+            raise ArgumentError("table", Problem("the family has no table"), "give tables by with_table")
         return self.data.table(self)
 
     def with_table(self, table: Callable[[Any], FiniteMechanism]) -> DescribedFamily:
@@ -342,7 +342,7 @@ def _check_other(name: str, law: Sequence[Component], family: DescribedFamily) -
                 seen[ratio] = seen.get(ratio, sp.Integer(0)) + sign_ * (second if ratio is sp.oo else first)
     if not all(is_zero(rest) for rest in seen.values()):
         wrong = Problem("ratio0/ratio1 does not have the law that it has for the pair")
-        raise FormatError(place, wrong, "every other input sees the same R(x0) and R(x1)")
+        raise FormatError(place, wrong, "make it the same: every input sees the same R(x0) and R(x1)")
 
 
 @lru_cache(maxsize=1024)
@@ -366,11 +366,11 @@ def _check_further_inputs(orbits: Sequence[Orbit], total: sp.Expr | None, parame
         total = number if total is None else normal(total)
         if not is_zero(number - total):
             counts = Problem(f"the numbers sum to {shown(number)}")
-            raise FormatError(place, counts, f"there are {shown(total)} further inputs")
+            raise FormatError(place, counts, f"make them sum to {shown(total)}, the number of further inputs")
         rows = None if rows is None else rows + orbit.measure * sp.Add(*(d * n for d, n in orbit.rest))
     if rows is not None and total is not None and not is_zero(rows - total):
         found = Problem(f"they sum to {shown(normal(rows))} in all")
-        raise RowSumError("rows of the further inputs", found, f"{shown(total)} rows sum to 1 each")
+        raise RowSumError("rows of the further inputs", found, f"make each of the {shown(total)} rows sum to 1")
 
 
 def _check_third(pair: Sequence[Orbit], three: Sequence[Orbit], parameters: Sequence[Parameter]) -> None:
@@ -388,4 +388,4 @@ def _check_third(pair: Sequence[Orbit], three: Sequence[Orbit], parameters: Sequ
     for i, j in permutations(range(3), 2):
         if law(three, i, j) != law(pair, 0, 1):
             differs = Problem(f"x{i} and x{j} have other densities than x0 and x1 in orbits")
-            raise FormatError("third", differs, "all pairs of inputs have the same joint densities")
+            raise FormatError("third", differs, "give all pairs of inputs the same joint densities")

@@ -11,7 +11,7 @@ from symamp.decompositions.randomizer import Orbit
 from symamp.errors import ArgumentError
 from symamp.formulas.normal_form import normal
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.reading import exact_number
+from symamp.numbers.reading import Compared, exact_number
 from symamp.randomizers.family import Parametrised
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism
@@ -148,7 +148,7 @@ class DiscreteLaplace(Parametrised, Mechanism):
         """The table, where B is at most 63 and the budget is a number."""
         return self.table() if self.B <= _MOST_LISTED and not self.parameters else self
 
-    def near(self, neighbours: object) -> FiniteMechanism:
+    def near(self, neighbours: Compared) -> FiniteMechanism:
         """Return the table of which only inputs at distance at most so much are compared, or pairs of a list.
 
         >>> len(DiscreteLaplace(B=3, eps0=1).near(1).pairs())

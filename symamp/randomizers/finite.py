@@ -21,7 +21,16 @@ from symamp.errors import ArgumentError, FormatError, Problem, RowSumError
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0, Parameter, admissible_points, check_range, probing_points
 from symamp.numbers.rationals import fmpq_of, rational_of
-from symamp.numbers.reading import Point, exact_number, fits, fraction, parse_expression, printable_number, read_formula
+from symamp.numbers.reading import (
+    Compared,
+    Point,
+    exact_number,
+    fits,
+    fraction,
+    parse_expression,
+    printable_number,
+    read_formula,
+)
 from symamp.numbers.substitution import put
 from symamp.numbers.unevaluated import PRINTABLE_BITS
 from symamp.randomizers.mechanism import Mechanism
@@ -231,7 +240,7 @@ _PAIRS = "a pair of two different inputs"
 _METRIC = "label inputs by numbers or points, such as 1/2 or (1, 2), or give neighbours as a list of pairs"
 
 
-def neighbouring(inputs: Sequence[str], neighbours: object) -> list[tuple[int, int]]:
+def neighbouring(inputs: Sequence[str], neighbours: Compared) -> list[tuple[int, int]]:
     """Return the pairs of inputs, by index, that are neighbours: in one order each, at least one pair.
 
     A number is a distance, Euclidean, for labels that are numbers or points; a list has the pairs themselves. Raises
@@ -375,7 +384,7 @@ class FiniteMechanism(Mechanism):
             return tuple((self._inputs[i], self._inputs[j]) for i, j in self._numeric.pairs)
         return tuple((x, z) for x in self._inputs for z in self._inputs if x != z)
 
-    def near(self, neighbours: object) -> Self:
+    def near(self, neighbours: Compared) -> Self:
         """Return the table of which only neighbouring inputs are compared; other users may hold any input.
 
         ``neighbours`` is a distance, for inputs whose labels are numbers or points (such as ``1/2`` or ``(1, 2)``; the
@@ -440,7 +449,9 @@ class FiniteMechanism(Mechanism):
         for name, value in values.items():
             if name not in by_name:
                 raise ArgumentError(
-                    "parameter", Problem(f"{name} is not free"), f"free are {', '.join(by_name) or 'none'}"
+                    "parameter",
+                    Problem(f"{name} is not a free parameter"),
+                    f"the free ones are {', '.join(by_name) or 'none'}",
                 )
             numbers[name] = printable_number(value, name)
         swap = {by_name[name].symbol: number for name, number in numbers.items()}

@@ -192,7 +192,7 @@ def variance_of(mechanism: Any, utility: str) -> sp.Expr:
         raise ArgumentError("mechanism", type(mechanism).__name__, "a mechanism of symamp")
     found = protocol_of(mechanism)
     if found.estimand != (FREQUENCIES if utility == "frequency" else MEAN):
-        told = Problem(f"of {mechanism!r} the estimand is: {found.estimand}")
+        told = Problem(f"{mechanism!r} estimates another quantity: {found.estimand}")
         raise SupportMismatchError("utility", told, "ask for mechanisms of one kind")
     spread = sp.S.One if utility == "frequency" else found.values.high - found.values.low
     return normal(found.variance(sp.S.Zero) / spread**2)

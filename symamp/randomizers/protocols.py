@@ -80,7 +80,7 @@ class Domain(NamedTuple):
         if self.sets and columns and columns > 1 and (np.diff(np.sort(found, axis=1), axis=1) == 0).any():
             raise ArgumentError(name, Problem("a row has a number twice"), str(self))
         if self.unit and (abs((found.astype(float) ** 2).sum(axis=1) - 1) > 1e-9).any():
-            raise ArgumentError(name, Problem("a row is no unit vector"), str(self))
+            raise ArgumentError(name, Problem("a row is not a unit vector"), str(self))
         return found
 
     def __str__(self) -> str:
@@ -106,7 +106,7 @@ _LARGEST = 10**8
 def whole(size: sp.Expr) -> int:
     """Return a size as an integer; ArgumentError for a symbol, and for more than is run."""
     if double(size) > _LARGEST:
-        raise ArgumentError("mechanism", Problem(f"the size {size} is too large to be run"), f"at most {_LARGEST}")
+        raise ArgumentError("mechanism", Problem(f"the size {size} is too large to run"), f"take at most {_LARGEST}")
     return int(size)
 
 
@@ -237,9 +237,7 @@ def sets(d: sp.Expr, s: sp.Expr, k: sp.Expr, t: sp.Expr, **told: Any) -> Protoco
     def draw(values: Array, rng: Rng) -> Array:
         size, held, sent = whole(d), whole(s), whole(k)
         if min(held, sent) > _MOST_CHOSEN:
-            raise ArgumentError(
-                "mechanism", Problem(f"{min(held, sent)} items are too many to be run"), "fewer of them"
-            )
+            raise ArgumentError("mechanism", Problem(f"{min(held, sent)} items are too many to run"), "take fewer")
         own, n = values.reshape(len(values), held), len(values)
         common = rng.choice(min(held, sent) + 1, size=n, p=_common(size, held, sent, double(1 / t)))
         if sent > 1:
@@ -560,7 +558,7 @@ def corners(
     """
     m = sp.floor(d / 2) if d.is_Integer else (d - 1) / 2
     if m.is_Integer and m > _MOST_CHOSEN:
-        raise ArgumentError("mechanism", Problem(f"{d} signs are too many to be run"), "a smaller dimension")
+        raise ArgumentError("mechanism", Problem(f"{d} signs are too many to run"), "take a smaller dimension")
     # The mean of <y, v>_+ is d times half of this, over all corners.
     mean_sign = _central(m)
     scale = normal((chance / shares[0] - (1 - chance) / shares[1]) * mean_sign / 2)

@@ -24,7 +24,7 @@ from symamp.formulas.order import sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import Atom, Law, Level, Number, ball_gparv, total
 from symamp.numbers.limits import Limits, kept
-from symamp.numbers.reading import exact_number, users
+from symamp.numbers.reading import Count, Real, exact_number, users
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.mechanism import Mechanism, SubjectBase
@@ -224,8 +224,8 @@ class Participation:
         Raises SupportMismatchError where the theorems suppose more, or where there is no table for a default report.
         """
         if subject.participation is not None:
-            twice = Problem(f"it is said already, of {subject!r}")
-            raise ArgumentError("participation", twice, "say all of it in one sa.participation(...)")
+            twice = Problem(f"{subject!r} already has one")
+            raise ArgumentError("participation", twice, "give one sa.participation(...) with all of it")
         if self.default is not None:
             subject = with_default(subject, self.default)
         plain = Participation(default=self.default, compared=self.compared, batches=self.batches)
@@ -247,12 +247,12 @@ class Participation:
 
 def participation(
     *,
-    dropout: object = 0,
-    colluders: object = 0,
-    colluding_share: object = 0,
-    colluding: object = 0,
-    leaks: object = 0,
-    unshuffled: object = 0,
+    dropout: Real = 0,
+    colluders: Count = 0,
+    colluding_share: Real = 0,
+    colluding: Real = 0,
+    leaks: Real = 0,
+    unshuffled: Real = 0,
     arrivals: str = FIXED,
     compared: str = REPLACEMENT,
     victim_drops: bool = False,
@@ -306,7 +306,7 @@ def participation(
         remedy = "give dropout or arrivals='poisson', or take compared='default' or 'replacement'"
         raise ArgumentError("compared", seen, remedy)
     if (default is None) == (compared == DEFAULT):
-        told = "its law is not given" if default is None else "it is given, and not compared"
+        told = "no default report is given" if default is None else "compared is not 'default'"
         raise ArgumentError("default", Problem(told), "give default together with compared='default'")
     found = Participation(
         **chances,
@@ -319,13 +319,17 @@ def participation(
     )
     if found.is_poisson and (isinstance(found.batches, int | tuple) or found.colluding_share or found.colluders):
         raise ArgumentError(
-            "arrivals", Problem("of a Poisson number no batch or share has a size"), "take colluding, or fixed arrivals"
+            "arrivals",
+            Problem("a Poisson number of users has no batches, shares or colluders of a fixed size"),
+            "take colluding, or fixed arrivals",
         )
     if found.is_poisson and found.unshuffled:
-        raise ArgumentError("unshuffled", Problem("of a Poisson number it has no bound yet"), "take fixed arrivals")
+        raise ArgumentError(
+            "unshuffled", Problem("no bound is known for a Poisson number of users"), "take fixed arrivals"
+        )
     if isinstance(found.batches, tuple) and (found.colluding_share or found.colluders):
         raise ArgumentError(
-            "batches", Problem("it is not known in which batch colluders are"), "take the victim's batch alone"
+            "batches", Problem("the colluders may be in any of the batches"), "take the victim's batch alone"
         )
     if found.batches is not None and found.colluding_share:
         theirs = Problem("a part of all users may all be in the victim's batch")
@@ -340,7 +344,7 @@ def checked_participation(given: object) -> Participation:
     return given
 
 
-def _number_of(colluders: object) -> int:
+def _number_of(colluders: Count) -> int:
     try:
         return 0 if colluders in (0, "0") else users(colluders)
     except SymampError:
@@ -395,7 +399,7 @@ def with_default(subject: Subject, default: str | tuple[tuple[str, sp.Rational],
     if table is None and subject.mechanism is not None and hasattr(subject.mechanism, "table"):
         table = subject.mechanism.table()
     if not isinstance(table, FiniteMechanism) or table.numeric is None or not table.compares_all:
-        told = Problem(f"{subject!r} is no table of numbers in which any two inputs are compared")
+        told = Problem(f"{subject!r} is not a table of numbers in which any two inputs are compared")
         raise SupportMismatchError("default", told, "give a table, or a small family")
     inputs, messages = table.inputs, table.messages
     if isinstance(default, str) and default in inputs:
@@ -406,7 +410,7 @@ def with_default(subject: Subject, default: str | tuple[tuple[str, sp.Rational],
     if not set(law) <= set(messages):
         raise ArgumentError("default", sorted(set(law) - set(messages)), f"messages such as {messages[0]}")
     if DEFAULT_INPUT in inputs:
-        raise ArgumentError("default", Problem("an input has this name"), "rename the input")
+        raise ArgumentError("default", Problem(f"an input has the reserved name {DEFAULT_INPUT!r}"), "rename the input")
     rows: dict[str, dict[str, Any]] = {
         x: dict(zip(messages, row, strict=True)) for x, row in zip(inputs, table.rows, strict=True)
     }
@@ -516,6 +520,10 @@ class TakingPart:
         base = self.base
         return Seen(base.method, base.proof_status, base.source, self.decomposition, base.dataset, base.member, self)
 
+    def swapped(self) -> TakingPart:
+        """Return the same with the two data sets exchanged."""
+        return TakingPart(self.base.swapped(), self.participation, self.worlds[::-1], self.pair[::-1])
+
 
 @dataclass(frozen=True)
 class Seen(Reduction):
@@ -527,6 +535,10 @@ class Seen(Reduction):
     def has_null(self) -> bool:
         """True: reports that are missing are the null symbol, of data sets, too."""
         return True
+
+    def swapped(self) -> Seen:
+        """Return the part with the two data sets exchanged."""
+        return self.taking.swapped().itself
 
 
 class OfTriple(PairBoundDefaults):
@@ -603,6 +615,10 @@ class OverPoisson(OfTriple):
 
     taking: TakingPart
 
+    def swapped(self) -> OverPoisson:
+        """Return the part with the two data sets exchanged."""
+        return OverPoisson(self.taking.swapped())
+
     @property
     def signature(self) -> Hashable:
         """The triple, and when the victim is there."""
@@ -678,6 +694,10 @@ class OverNumbers(OfTriple):
         found: TakingPart = self.single.taking
         return found
 
+    def swapped(self) -> OverNumbers:
+        """Return the part with the two data sets exchanged."""
+        return OverNumbers(self.single.swapped(), self.over)
+
     @property
     def signature(self) -> Hashable:
         """That of one number, and the numbers."""
@@ -711,3 +731,12 @@ class OverNumbers(OfTriple):
     def limit(self, n: int) -> arb:
         """Return a ball around the limit of the divergence as eps grows."""
         return total([number(w)() * self.single.limit(m) for w, m in self.over.numbers(n)])
+
+
+Repeatable = Reduction | OverPoisson | OverNumbers
+"""Data sets that may be the same in many rounds: a triple, or what is made of one where not everyone takes part."""
+
+
+def triple_behind(found: Repeatable) -> Reduction:
+    """Return the triple of the round in which everyone takes part."""
+    return found if isinstance(found, Reduction) and not isinstance(found, Seen) else found.taking.base

@@ -76,7 +76,7 @@ class Question:
         """Return the question about users who differ: about all groups of victims, or about one by its number."""
         if crowd.parameters:
             told = "give a number by .at(eps0=...), or ask sa.largest_eps0"
-            raise ArgumentError("groups", Problem("eps0 is free in some of them"), told)
+            raise ArgumentError("groups", Problem("some groups have eps0 free"), told)
         numbers = crowd.numbers
         if victim is not None and (isinstance(victim, bool) or victim not in numbers):
             known = ", ".join(map(str, numbers))
@@ -144,6 +144,8 @@ class Query:
 
 def checked_subject(subject: Any) -> Subject:
     """Return the subject if a number can be asked of it, else raise ArgumentError."""
+    if isinstance(subject, HeterogeneousUsers):
+        raise ArgumentError("mechanism", Problem("users run different ones"), "ask sa.epsilon or sa.delta about them")
     if isinstance(subject, type) or not all(hasattr(subject, name) for name in _ASKED):
         raise ArgumentError(
             "mechanism", type(subject).__name__, "a mechanism of symamp, such as sa.FiniteMechanism(table)"

@@ -31,7 +31,7 @@ from symamp.errors import ArgumentError, FormatError, Problem, SymampError
 from symamp.formulas.order import largest, sign
 from symamp.formulas.parameter import Parameter
 from symamp.laws.law import BallGparv, Law, Level, Number, ball_gparv, total
-from symamp.numbers.reading import exact_number, users
+from symamp.numbers.reading import Real, exact_number, users
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.families.randomized_response import RandomizedResponse
 from symamp.randomizers.finite import FiniteMechanism
@@ -162,7 +162,7 @@ class HeterogeneousUsers:
             else:
                 left_out.append(group)
         if not kept:
-            raise ArgumentError("honest", Problem("nobody is honest"), "give at least one honest user")
+            raise ArgumentError("honest", Problem("no user is honest"), "give at least one honest user")
         return replace(self, groups=tuple(kept), left_out=tuple(sorted(left_out)))
 
     def __repr__(self) -> str:
@@ -182,7 +182,7 @@ def heterogeneous(
     *,
     shuffled: str,
     honest: Sequence[object] | None = None,
-    dropout: object = 0,
+    dropout: Real = 0,
 ) -> HeterogeneousUsers:
     """Return the subject in which groups of users run mechanisms of their own: ask it with ``epsilon`` and ``delta``.
 
@@ -215,8 +215,8 @@ def heterogeneous(
         if isinstance(subject, type) or not hasattr(subject, "local_ratio"):
             raise ArgumentError("groups", type(subject).__name__, "a mechanism of symamp in each group")
         if subject.participation is not None:
-            told = Problem(f"it is said of one group who takes part, {subject!r}")
-            raise ArgumentError("groups", told, "say it of all: honest=..., dropout=...")
+            told = Problem(f"the group {subject!r} has a participation of its own")
+            raise ArgumentError("groups", told, "give honest=... and dropout=... for all groups")
         if {p.name for p in subject.parameters} - {"eps0"}:
             raise ArgumentError("groups", Problem(f"{subject!r} has free parameters"), "give numbers by .at(...)")
         read.append((users(count), subject))

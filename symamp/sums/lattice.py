@@ -844,10 +844,8 @@ class _Summation:
         window = _choose_window(search, law, n, settings.log_share + log(gaussian_estimate(search)))
         length = 1 << max(1, (window.last - window.first).bit_length())
         if length > settings.most:
-            most = f"at most {settings.most} for context={settings.context!r}"
-            raise PrecisionError(
-                "lattice points", Problem(f"{length} are needed"), f"{most}: take a larger gap or step, or sa.delta"
-            )
+            many = Problem(f"{length} are needed, and context={settings.context!r} has at most {settings.most}")
+            raise PrecisionError("lattice points", many, "take a larger gap or step, or sa.delta")
         first = window.first - (length - 1 - window.last + window.first) // 2
         tilted = TiltedBalls.of(law.gparv(), n, search.theta)
         others = sorted(k for k in law.masses if k)

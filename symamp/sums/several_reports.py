@@ -15,9 +15,9 @@ from symamp.numbers.surroundings import at_precision
 from symamp.sums.coordinate_sums import binomial, proved_epsilon
 
 # What is tuned: every set of sums gives a lower bound. Rules of thumb.
-_SPARE, _MORE, _MOST_SUMS = 46.0, 60, {2: 1_000_000, 3: 200_000}
+_SPARE, _MORE, _MOST_SUMS, _MOST_VICTIMS = 46.0, 60, {2: 500_000, 3: 200_000}, 2_000
 """The tails that are left out are below delta e^-spare, or so; sums more than deviations say; sums that are looked
-at, for steps of two and of three values."""
+at, for steps of two and of three values, and messages of the victim."""
 _LEAST_BITS, _BITS_OF_DELTA = 192, 1.6
 """Bits of balls, and more for each e-fold of 1/delta: what is left out is seen as what all chances lack of 1."""
 
@@ -56,7 +56,7 @@ class SumOfSteps:
     def is_feasible(self) -> bool:
         """Whether there are few enough sums to look at."""
         first, last = self._range(self.others)
-        return last - first + self.victims <= _MOST_SUMS[len(self.other)]
+        return last - first + self.victims <= _MOST_SUMS[len(self.other)] and self.victims <= _MOST_VICTIMS
 
     @cached_property
     def _laws(self) -> tuple[list[arb], list[arb], arb]:

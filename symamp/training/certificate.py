@@ -52,9 +52,9 @@ class EpochProof:
         one = next(iter(found.values()), None)
         if not (isinstance(one, Allocation) and isinstance(one.step, GaussianStep) and one.shifts == WITH_WITHOUT):
             told = "one epoch of one of several steps with normal noise, an example there or not"
-            raise ArgumentError("certificate", Problem("training of this kind has none"), f"ask about {told}")
+            raise ArgumentError("certificate", Problem("training of this kind has no certificate"), f"ask about {told}")
         if not one.step.sigma.is_Rational:
-            raise ArgumentError("certificate", Problem("sigma is no fraction"), "give a rational sigma")
+            raise ArgumentError("certificate", Problem("sigma is not a fraction"), "give a rational sigma")
         key = "delta" if asked.quantity == "epsilon" else "eps"
         given = fraction_text(asked.given) if isinstance(asked.given, fmpq) else str(asked.given)
         low, high = least.fraction, most.fraction
@@ -84,5 +84,9 @@ def _plan(epoch: Round, level: Level, log_least: float) -> Data:
     assert isinstance(epoch, Allocation)
     plan = epoch.plan(level, log_least)
     if plan is None:
-        raise ArgumentError("certificate", Problem("laws of cells have none"), "take more noise, or more steps")
+        raise ArgumentError(
+            "certificate",
+            Problem("an end by finite laws of cells has no certificate"),
+            "take more noise, or more steps",
+        )
     return {k: fraction_text(fmpq(*v.as_integer_ratio())) if isinstance(v, float) else v for k, v in plan.items()}

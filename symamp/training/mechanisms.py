@@ -19,7 +19,7 @@ from symamp.accounting.tradeoff import TradeOff
 from symamp.errors import ArgumentError, Problem, SupportMismatchError
 from symamp.numbers.dyadic import ZERO, float_above, float_below
 from symamp.numbers.rationals import fmpq_of
-from symamp.numbers.reading import exact_number, failure_probability
+from symamp.numbers.reading import Count, Real, exact_number, failure_probability
 from symamp.numbers.surroundings import at_precision, undisturbed
 from symamp.public_names import PublicNames
 from symamp.questions.answer import Answer
@@ -123,7 +123,7 @@ class Training(PublicNames):
         return Rounds(((self.text, self.epochs),), _COVERED, str(self))
 
     @undisturbed()
-    def epsilon(self, delta: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def epsilon(self, delta: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of the least eps for ``delta``, the larger of both directions.
 
         ``gap`` is the relative width that is aimed at for many epochs (None: 3e-4). Raises ArgumentError for arguments
@@ -138,7 +138,7 @@ class Training(PublicNames):
         return self._ask(lambda c: c.epsilon(delta, gap=gap, effort=effort), effort)
 
     @undisturbed()
-    def delta(self, eps: object, *, gap: float | None = None, effort: str = "default") -> Answer:
+    def delta(self, eps: Real, *, gap: float | None = None, effort: str = "default") -> Answer:
         """Return a certified bracket of delta at ``eps``, the larger of both directions.
 
         Guarantee
@@ -152,7 +152,7 @@ class Training(PublicNames):
         """Return certified brackets of delta at every eps of a grid."""
         return Curve.of(str(self), None, tuple(self.delta(x, gap=gap, effort=effort) for x in eps))
 
-    def rounds(self, count: object) -> Training:
+    def rounds(self, count: Count) -> Training:
         """Return the training run so many times over, with fresh randomness.
 
         >>> import symamp as sa
@@ -220,7 +220,7 @@ class Training(PublicNames):
         text = f"{self}, {direction}"
         return RenyiCurve(tuple(map(fmpq_of, exact)), tuple(x for x, _ in ends), tuple(y for _, y in ends), text)
 
-    def to_dp_accounting(self, *, interval: float | None = None, delta: object = "1e-12") -> Any:
+    def to_dp_accounting(self, *, interval: float | None = None, delta: Real = "1e-12") -> Any:
         """Return the ``PrivacyLossDistribution`` of dp_accounting, pessimistic, with both directions.
 
         ``interval`` is the step of its lattice, ``delta`` how small a probability matters. By replacement both are
@@ -329,7 +329,7 @@ def shuffled_batches(
     return Training(text, tuple(parts), count, neighbours)
 
 
-def poisson(*, noise: Step, steps: object, rate: object, epochs: object = 1, neighbours: str = ADD_REMOVE) -> Training:
+def poisson(*, noise: Step, steps: object, rate: Real, epochs: object = 1, neighbours: str = ADD_REMOVE) -> Training:
     """Return training in which each example is in each step with probability ``rate``, independently.
 
     The answers are exact up to the width of the accounting. ``steps`` times ``epochs`` are at most 10^6.
@@ -349,7 +349,7 @@ def poisson(*, noise: Step, steps: object, rate: object, epochs: object = 1, nei
     text = f"{t:,} steps, each with probability {share}, {step!r}"
     if _neighbours(neighbours) == REPLACE:
         if not isinstance(step, GaussianStep):
-            what = Problem(f"{step!r} is known with and without the example only")
+            what = Problem(f"{step!r} does not say what a replaced example does")
             raise SupportMismatchError("noise", what, "take a GaussianStep, or neighbours='add_remove'")
         replaced = Direction(REPLACE, ((PoissonReplaced(step.sigma, fmpq_of(share)), t),))
         return Training(f"{text}, replaced", (replaced,), count, neighbours)
@@ -363,7 +363,7 @@ def poisson(*, noise: Step, steps: object, rate: object, epochs: object = 1, nei
 
 
 @undisturbed()
-def most_epochs(training: Training, *, eps: object, delta: object, gap: float | None = 1e-2) -> tuple[int, int]:
+def most_epochs(training: Training, *, eps: Real, delta: Real, gap: float | None = 1e-2) -> tuple[int, int]:
     """Return two numbers of epochs: so many are (eps, delta)-private, and of more than the second some are not.
 
     0 where not even one is. Numbers above 10^5 are not looked at.
@@ -402,7 +402,7 @@ def _last(holds: Callable[[int], bool], known: int = 0) -> int:
 
 @undisturbed()
 def least_sigma(
-    make: Callable[[sp.Rational], Training], *, eps: object, delta: object, gap: float | None = 1e-2
+    make: Callable[[sp.Rational], Training], *, eps: Real, delta: Real, gap: float | None = 1e-2
 ) -> tuple[sp.Rational, sp.Rational]:
     """Return two values of sigma, a thousandth apart where bounds allow: at the second, training is private enough.
 
@@ -445,7 +445,7 @@ def least_sigma(
 
     private = first(lambda a: a.most.at_most(target))
     if private is None:
-        raise ArgumentError("eps", eps, "a larger one: no sigma up to 10^4 is proved to be enough")
+        raise ArgumentError("eps", Problem("no sigma up to 10^4 is proved to be enough"), "take a larger eps or delta")
     unclear = first(lambda a: not a.least.exceeds(target))
     assert unclear is not None
     low, high = (sp.Rational(round(2**20 * 1.001**k), 2**20) for k in (unclear - 1, private))
@@ -480,7 +480,9 @@ def from_dp_event(event: Any) -> Training:
         selected, epochs = (int(getattr(event, name, 1)) for name in ("num_selected", "num_epochs"))
         noise = _gaussian(inner)
         return random_allocation(noise=noise, steps=int(event.num_steps), selected=selected, epochs=epochs * count)
-    raise ArgumentError("event", Problem(f"{kind} is not read"), "give Gaussian steps, or Poisson sampling of them")
+    raise ArgumentError(
+        "event", Problem(f"{kind} is not supported"), "give Gaussian steps, or Poisson sampling of them"
+    )
 
 
 def _gaussian(event: Any) -> GaussianStep:

@@ -271,7 +271,9 @@ class Allocation(OneEpoch):
         """
         found = self._sharply(level, log_least) if self._has_line else None
         if found is None and self._has_line and log_least < _LEAST_LOG_OF_LAWS:
-            told = Problem(f"about {log_least / log(10.0):.0f} digits of so few steps take too many frequencies")
+            told = Problem(
+                f"a delta of about 1e{log_least / log(10.0):.0f} needs too many frequencies for so few steps"
+            )
             raise PrecisionError("delta", told, "take a larger delta, or a larger eps, or more steps")
         return found or self._by_laws(level, log_least)
 

@@ -342,7 +342,7 @@ class TableStep(Step):
         found = tuple(tuple(exact_number(x, "rows") for x in row) for row in rows)
         widths = {len(row) for row in found}
         if widths not in ({2}, {3}) or not all(x.is_Rational and x >= 0 for row in found for x in row):
-            raise FormatError("rows", Problem("they are no table"), "give rows of 2 or 3 rational probabilities")
+            raise FormatError("rows", Problem("the rows form no table"), "give rows of 2 or 3 rational probabilities")
         if any(sum(row[i] for row in found) != 1 for i in range(max(widths))):
             raise FormatError("rows", Problem("a column does not sum to 1"), "give probabilities of all messages")
         object.__setattr__(self, "rows", found)
@@ -390,7 +390,7 @@ class TableStep(Step):
         """
         columns = self._columns(shifts)
         if -1 in shifts and not _opposite(self.rows):
-            what = Problem("the ratios to the column without do not run in opposite directions")
+            what = Problem("the two examples do not shift the messages in opposite directions")
             raise SupportMismatchError("rows", what, "give the two examples that are farthest apart")
         worlds = [[fmpq_of(row[c]) for row in self.rows] for c in columns]
         law = _table_law(tuple(zip(*worlds, strict=True)))
@@ -450,7 +450,7 @@ class NoiseStep(Step):
         Both laws are that of the triple. Proof: docs/proofs/random_allocation.md, section 4.
         """
         if shifts != WITH_WITHOUT:
-            what = Problem(f"{self.noise!r} is known with and without the example only")
+            what = Problem(f"{self.noise!r} does not say what a replaced example does")
             raise SupportMismatchError("noise", what, "take a GaussianStep, or neighbours='add_remove'")
         law = _noise_law(self.noise)
         return law, law

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from flint import arb, fmpq
+
 from . import coordinates, evidence, rounds
 from .check import INFINITY, MOST_WORK, Check, Number, working
 from .claims import between, given, quoted, require_order
@@ -101,10 +103,12 @@ def _prove(check: Check, claim: dict[str, str], settings: list[Setting], sides: 
                 direct = len(settings) == 1 and evidence.is_direct(settings[0])
                 direct = direct and evidence.is_about(settings[0], side["evidence"])
                 require(direct, f"{name}: no evidence about many rounds", "invalid")
-                good = side["eps"] == there or (eps <= check.number(there) if up else eps >= check.number(there))
+                step, factor = _steps(check, settings[0].reports, there)
+                good = (side["eps"] == there and factor == 1) or (eps <= step if up else eps >= step)
                 require(good and eps >= 0, f"{name}: eps is on the wrong side of the claim's", "invalid")
-                at = At(check, settings[0], side["eps"], value)
-                found = (evidence.above if up else evidence.below)(at, side["evidence"], name)
+                require(up or factor == 1, f"{name}: of several reports nothing is proved", "invalid")
+                at = At(check, settings[0], side["eps"], value / factor)
+                found = (evidence.above if up else evidence.below)(at, side["evidence"], name) * factor
             good = found <= value if up else found > value if is_epsilon else found >= value
             require(good, f"{name}: the divergence is not proved to be as claimed", "invalid")
         settled = up and any(e["kind"] == evidence.TILT for e in side.get("evidence", ()))
@@ -117,6 +121,16 @@ def _prove(check: Check, claim: dict[str, str], settings: list[Setting], sides: 
         with working(256):
             if low > high if is_epsilon else least > most:
                 raise CrossedEnds("what is proved below is above what is proved above: different mechanisms")
+
+
+def _steps(check: Check, reports: int, eps: str) -> tuple[Number, Number]:
+    """Return the eps of one of so many steps, and the sum of e^(j eps) over them (docs/proofs/several_reports.md)."""
+    step = check.number(eps)
+    if reports == 1:
+        return step, fmpq(1)
+    require(step < INFINITY, "an eps without a limit", "invalid")
+    step /= reports
+    return step, arb(reports) if step == 0 else (reports * arb(step)).expm1() / arb(step).expm1()
 
 
 # --- what is told -----------------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from .refusals import Malformed, TooLarge, require
 
 MOST_BYTES, MOST_ITEMS, MOST_DEPTH, MOST_DIGITS = 2**25, 10**6, 16, 40
 """Of the text; of all lists, objects and their entries; of brackets within brackets; of an integer."""
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+"""A string, whole or cut off by the end of the text, which no JSON text is; or a bracket."""
 
 
 def parsed(text: str) -> Any:

@@ -120,7 +120,8 @@ def _below_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
             (data,) = p["evidence"]
             _require(len(data["others"]) <= 1, "a point below where other users hold several inputs")
             pair = (data["pair"][1], data["pair"][0]) if turned else (data["pair"][0], data["pair"][1])
-            same = (pair, sorted(map(tuple, data["others"])), data.get("members"))
+            order = abs(data["order"] - turned) if "order" in data else 0
+            same = (pair, sorted(map(tuple, data["others"])), data.get("members"), order)
             _require(subject is None or same == subject, "points of different data sets, or of the same order twice")
             subject = same
             level, low, high = (check.fraction(p[key]) for key in ("level", "low", "high"))
@@ -131,7 +132,7 @@ def _below_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
                 _require(down >= low and up <= high, "a point below is not proved")
             points.append((level, low if low >= least else fmpq(0), max(high, least)))
         orders.append(points)
-    (x0, x1), others, held = subject
+    (x0, x1), others, held, order = subject
     with working(_MOST_BITS // 8):
         mechanism = setting.groups[0].mechanism
         owner = mechanism if held is None else next(iter(members(check, held, [mechanism], "a point below")))
@@ -139,7 +140,9 @@ def _below_of(check: Check, setting: Setting, curve: Any, least: fmpq) -> Curve:
         law = (
             owner.triple((x0, x1), weights) if weights else triples.itself(owner, (x0, x1), "a point below")
         ).sampled(setting.rate)
-        _require(len(orders) == 2 or owner.is_symmetric((x0, x1), [x for x, _ in others]), "the other order is missing")
+        law = law if setting.participation is None else setting.participation.triple(check, law, order)
+        alike = not _is_removal(setting) and owner.is_symmetric((x0, x1), [x for x, _ in others])
+        _require(len(orders) == 2 or alike, "the other order is missing")
     return _below(_known(check, setting, curve, orders[0], orders[-1], law))
 
 
@@ -169,6 +172,8 @@ def _known(
 
 def _largest_ratio(setting: Setting, law: Any) -> Number:
     """Return the largest ratio of two probabilities, of all pairs that are compared or of one data set."""
+    if _is_removal(setting):
+        return INFINITY
     if law is None:
         found = [INFINITY if g.mechanism.rounded > 0 else g.mechanism.ratio(True) for g in setting.groups]
         ratio = reduce(larger, found)
@@ -177,6 +182,10 @@ def _largest_ratio(setting: Setting, law: Any) -> Number:
     if any((a == 0) != (b == 0) for a, b in rows):
         return INFINITY
     return reduce(larger, (r for a, b in rows if a != 0 for r in (a / b, b / a)), fmpq(1))
+
+
+def _is_removal(setting: Setting) -> bool:
+    return setting.participation is not None and setting.participation.removal
 
 
 # --- curves through points, and the sum of the losses -----------------------------------------------------------------

@@ -19,6 +19,10 @@ _GROUP: dict[str, Any] = {"users": int, "victim": bool, "mechanism": dict}
 _SETTING: dict[str, Any] = {"name": str, "count": int, "rate": str, "shuffled": str, "kept": str, "groups": [_GROUP]}
 
 
+_COUNTS = ("coordinates", "reports")
+"""What settings may have besides: sums of so many bits; so many of the messages are of one user."""
+
+
 class Group(NamedTuple):
     """Users who run one mechanism; ``victim`` says that the guarantee is theirs."""
 
@@ -32,7 +36,7 @@ class Setting:
 
     def __init__(self, check: Check, data: Any, what: str) -> None:
         taking = data.get("participation") if isinstance(data, dict) else None
-        summed = {"coordinates": int} if isinstance(data, dict) and "coordinates" in data else {}
+        summed = {key: int for key in _COUNTS if isinstance(data, dict) and key in data}
         shaped(data, _SETTING | ({} if taking is None else {"participation": dict}) | summed, what)
         require(
             1 <= data["count"] <= MOST_ROUNDS and data["shuffled"] in (MESSAGES, DATA), f"{what}: count or shuffled"
@@ -63,12 +67,18 @@ class Setting:
         self.participation = None if taking is None else Participation.of(check, taking, f"{what}.participation")
         if self.participation is not None:
             one = len(self.groups) == 1 and self.kept == 1 and self.shuffled == MESSAGES and not self.is_given
-            one = one and self.count == 1 and self.rate == 1 and self.groups[0].mechanism.rounded == 0
-            require(one, f"{what}: who takes part is about one round of one mechanism", "invalid")
+            one = one and self.rate == 1 and self.groups[0].mechanism.rounded == 0
+            require(one, f"{what}: who takes part is about rounds of one mechanism that are not sampled", "invalid")
             good = not (self.participation.removal and restricted)
             require(good, f"{what}: a removal, and inputs that are not all compared", "invalid")
         self.coordinates: int | None = data.get("coordinates")
+        self.reports = int(data.get("reports", 1))
         alone = len(self.groups) == 1 and self.kept == 1
+        if "reports" in data:
+            one = alone and self.rate == 1 and self.count == 1 and self.shuffled == MESSAGES and taking is None
+            one = one and not self.is_given and not restricted and self.coordinates is None
+            one = one and 1 <= self.reports <= MOST_ROUNDS and self.groups[0].users % self.reports == 0
+            require(one, f"{what}: several reports of users who all take part once with one mechanism", "invalid")
         if self.coordinates is not None:
             one = alone and self.rate == 1 and self.shuffled == MESSAGES and taking is None and not self.is_given
             one = one and 2 <= self.coordinates <= MOST_USERS and self.groups[0].mechanism.rounded == 0
@@ -88,6 +98,8 @@ class Setting:
 
     def whose(self) -> str:
         """Return for whom the claim holds."""
+        if self.reports > 1:
+            return f"for every user, of whom each sends {self.reports} of these messages"
         sizes, many = ", ".join(str(g.users) for g in self.groups), len(self.groups)
         pairs = list(dict.fromkeys(g.mechanism.whose for g in self.groups))
         told = (

@@ -7,12 +7,14 @@ import pytest
 
 from fuzz.calls import random_call
 from fuzz.play import play
+from tests.sampled import some
 
 CASES = [
     pytest.param(json.loads(line)["call"], id=f"{file.stem}:{number}")
     for file in sorted(Path(__file__).with_name("cases").glob("*.jsonl"))
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
 ]
+LONG = ("sa.epsilon(sa.FiniteMechanism([[", "sa.joint([sa.OneBitMean(eps0='log(3)')] * 10**4)")
 
 
 @pytest.mark.parametrize("first", range(1000, 1200, 20))
@@ -21,7 +23,9 @@ def test_random_calls_keep_what_is_promised(first):
     assert not [failure for failure in failures if failure is not None]
 
 
-@pytest.mark.parametrize("call", CASES)
+@pytest.mark.parametrize(
+    "call", some(CASES, lambda call: not (call.startswith("sa.epsilon(sa.FiniteMechanism([[") or "10**4)" in call))
+)
 def test_calls_that_failed_once(call):
     failure = play(call)
     assert failure is None, failure

@@ -145,14 +145,35 @@ def test_one_report_is_a_round():
     assert sa.several_reports(response, n=9, reports=1).delta("1/10") == sa.delta(response, n=9, eps="1/10")
 
 
-def test_certificates_where_the_upper_end_is_that_of_rounds(monkeypatch):
+@pytest.mark.parametrize("quantity", ["epsilon", "delta"])
+def test_certificates_of_steps(quantity):
     asked = sa.several_reports(sa.RandomizedResponse(k=2, eps0=1), n=20, reports=2)
-    with pytest.raises(SymampError, match="2 steps among 40 messages"):
-        asked.epsilon("1/100", gap=0.1).certificate()
+    found = asked.epsilon("1/100", gap=0.1) if quantity == "epsilon" else asked.delta(LEVEL, gap=0.1)
+    assert "2 steps among 40 messages" in found.proof.shown
+    data = found.certificate()
+    assert data["claim"]["lower"] == "0"
+    verdict = verify(json.dumps(data))
+    assert verdict.status == "valid"
+    assert "each sends 2 of these messages" in verdict.reason
+    for reports in (0, 3, 4):  # more steps, or messages that are not so many for each user
+        data["settings"][0]["reports"] = reports
+        assert verify(json.dumps(data)).status != "valid"
+    data["settings"][0] |= {"reports": 2, "count": 2}
+    assert verify(json.dumps(data)).status == "invalid"
+
+
+def test_certificates_of_rounds_where_they_are_less(monkeypatch):
     monkeypatch.setattr("symamp.accounting.several_reports._STEPS", 0)
+    asked = sa.several_reports(sa.RandomizedResponse(k=2, eps0=1), n=20, reports=2)
     data = asked.epsilon("1/100", gap=0.1).certificate()
     assert data["claim"]["lower"] == "0"
     assert verify(json.dumps(data)).status == "valid"
+
+
+def test_reports_with_a_density_have_a_lower_end():
+    """Messages are told apart by cells only; one report of the same users tells less."""
+    found = sa.several_reports(sa.Laplace(eps0=1), n=50, reports=2).delta("1/2", gap=0.1)
+    assert 0 < found.lower < found.upper
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 
 from symamp.bounds.all_data_sets.pair import SOURCE, AllDataSetsPairBound, PairGroupBound
 from symamp.bounds.all_data_sets.tables import table_pairs
-from symamp.bounds.bound import Bound, MaxOverPairs
+from symamp.bounds.bound import Bound, MaxOverPairs, PairBound
 from symamp.bounds.hypotheses import COVERED, PROBABILITIES, SHUFFLED
 from symamp.bounds.pair_of_inputs import is_large_table, listed, pairs_of_inputs
 from symamp.bounds.pairs_of_a_table import ESTIMATED, pairs_badly_hidden
@@ -15,6 +15,8 @@ from symamp.bounds.subject import Subject
 from symamp.decompositions.randomizer import groups_of
 from symamp.laws.law import Level
 from symamp.sums.all_data_sets.merged_classes import MANY_CLASSES
+from symamp.sums.all_data_sets.search import Others
+from symamp.sums.divergence import Settings
 
 _MOST_INPUTS, _MOST_LISTED = 64, 33
 """Up to so many inputs of a table a usual question takes seconds; the latter where they are listed for this bound."""
@@ -26,10 +28,20 @@ _FEWEST = 8.0
 """With fewer positive messages parameters are poor, and those of one pair do not suit another."""
 
 
+class _MaxOverGroups(MaxOverPairs):
+    """The bound over declared groups of pairs: the furthest pair is in the first one, and nearly always the worst."""
+
+    def root(
+        self, n: int, log_delta: float, settings: Settings, start: float | None = None, first: PairBound | None = None
+    ) -> tuple[float, PairBound]:
+        return super().root(n, log_delta, settings, start, first or self.parts[0])
+
+
 def _bound(subject: Subject) -> MaxOverPairs:
     groups = None if subject.mechanism is None else groups_of(subject.mechanism)
     if groups is not None:
-        return MaxOverPairs.of(PairGroupBound.of(group) for group in groups)
+        others: Others = []
+        return _MaxOverGroups(MaxOverPairs.of(PairGroupBound.of(group, others) for group in groups).parts)
     subject = listed(subject)
     if is_large_table(subject):
         return table_pairs(subject)

@@ -86,13 +86,13 @@ class PairGroupBound(AllDataSetsPairBound):
     mixed: ClassVar[bool] = True
 
     @staticmethod
-    def of(group: PairGroup) -> PairBound:
-        """Return the bound of a group."""
+    def of(group: PairGroup, others: Others | None = None) -> PairBound:
+        """Return the bound of a group, one of those that share the list ``others``."""
         if group.above is not None:
             return Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, group.above)
         one, laws = sp.Integer(1), ((f"law {i}", law) for i, law in enumerate(group.laws))
         triples = (Reduction("all_data_sets", ProofStatus.PROVED, OTHERS, law, ((x, one),)) for x, law in laws)
-        return (ListedGroupBound if group.listed else PairGroupBound)(tuple(triples))
+        return (ListedGroupBound if group.listed else PairGroupBound)(tuple(triples), others=others)
 
     @cached_property
     def looser_proxy(self) -> EnvelopePairBound:

@@ -20,7 +20,7 @@ from symamp.decompositions.worst_pair import WorstPair
 from symamp.errors import ArgumentError
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0, Parameter
-from symamp.numbers.reading import exact_number
+from symamp.numbers.reading import Compared, exact_number
 from symamp.randomizers.finite import FiniteMechanism
 from symamp.randomizers.noise.additive_noise import AdditiveNoise, Arc, W, Z
 from symamp.randomizers.noise.nearby import Nearby, distance_within
@@ -92,7 +92,7 @@ class Laplace(AdditiveNoise):
         """
         return sp.exp(-self["eps0"] / 2)
 
-    def near(self, neighbours: object) -> Nearby:
+    def near(self, neighbours: Compared) -> Nearby:
         """Return the subject in which inputs at distance at most d <= 1 are compared.
 
         Guarantee

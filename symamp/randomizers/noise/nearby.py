@@ -20,6 +20,7 @@ from symamp.errors import ArgumentError, Problem
 from symamp.formulas.order import sign
 from symamp.formulas.parameter import EPS0, Parameter
 from symamp.numbers.rationals import rational_below
+from symamp.numbers.reading import Compared
 from symamp.numbers.surroundings import at_precision
 from symamp.randomizers.family import Parametrised
 from symamp.randomizers.finite import FiniteMechanism, distance
@@ -74,7 +75,7 @@ class Nearby(NotebookView, SubjectBase):
         return self.name
 
 
-def distance_within(noise: Parametrised, neighbours: object) -> sp.Expr:
+def distance_within(noise: Parametrised, neighbours: Compared) -> sp.Expr:
     """Return a distance of at most 1, the width of the inputs, for noise whose parameters are numbers."""
     d = distance(neighbours)
     if sign(1 - d) < 0:
@@ -163,7 +164,7 @@ class PlanarLaplace(NotebookView, Parametrised, SubjectBase):
         """Return e^eps0, for two points at distance 1."""
         return sp.exp(self["eps0"])
 
-    def near(self, neighbours: object) -> Nearby:
+    def near(self, neighbours: Compared) -> Nearby:
         """Return the subject in which points at distance at most d <= 1 are compared.
 
         Guarantee

@@ -29,9 +29,11 @@ def prepared_laws(
     The singular part, if any, is in G+ only.
     """
     if not laws:
-        raise ArgumentError("laws", Problem("there is none"), "give the law of at least one input")
+        raise ArgumentError("laws", Problem("the list is empty"), "give the law of at least one input")
     if not all(law.complete for law in laws):
-        raise ArgumentError("laws", Problem("one has a null symbol"), "give laws of messages under inputs")
+        raise ArgumentError(
+            "laws", Problem("the masses of a law sum to less than 1"), "give laws of messages under inputs"
+        )
     with at_precision(bits):
         balls = [ball_gparv(law, level) for law in laws]
         if mixed:

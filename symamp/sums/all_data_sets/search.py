@@ -284,6 +284,8 @@ def _majorant(
 
 _REACHED, _REACHED_POOR, _DRIFT, _DRIFT_POOR = 1.5, 1.0, 2e-3, 0.3
 """How far in log delta parameters are taken over, good ones and poor ones, and by how much they may be worse there."""
+_REACHED_RULED_OUT, _DRIFT_RULED_OUT = 4.0, 0.2
+"""The same where parameters need only rule out a few groups of pairs."""
 _TILTS_NEAR = np.geomspace(0.5, 2.0, 9)
 
 
@@ -301,8 +303,11 @@ def carried(found: Found, g: FloatClasses, n: int, limits: Limits, gain: float |
             weights = np.where(np.arange(len(g.values)) == near[0][1], 1.0, OTHERS)
             found = replace(found, binding=weights, weights=np.tile(weights, (len(found.log_terms), 1)))
         log_size = max(log_size_at(g.only([x]), n, v) for _, x, v in near)
-        is_good = found.excess < SHARP
-        if not abs(log_size - (found.log_value - found.excess)) < (_REACHED if is_good else _REACHED_POOR):
+        is_good, drift = found.excess < SHARP, _DRIFT
+        reached = _REACHED if is_good else _REACHED_POOR
+        if gain is not None and g.mixed:
+            reached, drift = _REACHED_RULED_OUT, _DRIFT_RULED_OUT
+        if not abs(log_size - (found.log_value - found.excess)) < reached:
             return None
         # Classes that tie have saddle points of their own, and lines stay with one.
         saddle = min((v for *_, v in near), key=lambda v: abs(log(v / found.saddle)))
@@ -318,7 +323,7 @@ def carried(found: Found, g: FloatClasses, n: int, limits: Limits, gain: float |
         by_term = np.log([[t.a] for t in terms]) + np.array(integrals) + rests
         by_class = np.logaddexp.reduce([log_bads, *by_term])
         value = float(by_class.max())
-        if not value - log_size <= found.excess + _DRIFT + _DRIFT_POOR * max(found.excess - SHARP, 0.0):
+        if not value - log_size <= found.excess + drift + _DRIFT_POOR * max(found.excess - SHARP, 0.0):
             return None
     return replace(
         found,

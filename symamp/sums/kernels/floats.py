@@ -149,7 +149,7 @@ class _Search:
             # No frequency at all is still a bound, of Chernoff's quality.
             best = self.trial(2.5 * length / self.most, gap, self.estimate) or self.trial(length, gap, self.estimate)
         if best is None:
-            raise PrecisionError("eps", Problem("no plan: a tilt is beyond the range of doubles"), "take another eps")
+            raise PrecisionError("eps", Problem("the best tilt is beyond the range of doubles"), "take another eps")
         return self.in_window(best)
 
     def refined(self, gap: float) -> _Trial | None:
