@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import exp, floor, inf, log, log1p
+from math import exp, expm1, floor, inf, log, log1p
 from typing import ClassVar
 
 import numpy as np
@@ -55,6 +55,8 @@ _LEAST_USERS, _LARGEST_RATIO = 100, 1e3
 """For fewer users the blanket is as good; larger ratios take too many messages where nobody asks for them."""
 _LEAST_LOG = -600.0
 """Smaller divergences, in logarithms, are left to other bounds: doubles come to their end."""
+_FARTHER = 1.05
+"""A bound is at most so many times as far as where it is expected."""
 _MOST_PLACES, _MOST_PAIRS = 160, 1_500
 """With more places, or twice as many pairs of them, nothing is tried; with more pairs cells are not cut further."""
 _SETTLED = 0.3
@@ -130,7 +132,9 @@ class NoiseInterval(PairBoundDefaults):
     def found(self, level: Level, n: int, limits: Limits) -> tuple[int, Found | None]:
         """Return where messages are cut, and the parameters for the pair of the ends."""
         cut = self.cut_at(level, n)
-        return cut, self.ends(cut).searches.found(level, n, limits) if grid_of(self.noise, cut).is_known else None
+        grid = grid_of(self.noise, cut)
+        is_useless = not grid.is_known or grid.decides_alone(n, level.rough_minus_one())
+        return cut, None if is_useless else self.ends(cut).searches.found(level, n, limits)
 
     def __getstate__(self) -> dict[str, object]:
         """Return what travels: laws are functions, and are made again where they are needed."""
@@ -148,6 +152,8 @@ class NoiseInterval(PairBoundDefaults):
     def root(self, n: int, log_delta: float, settings: Settings, start: float | None = None) -> float:
         """Return an estimate of the eps at which the bound is delta: 0 if it is smaller at 0, inf if never."""
         cut = self.cut(log_delta)
+        if start is not None and grid_of(self.noise, cut).decides_alone(n, expm1(min(_FARTHER * start, 700.0))):
+            return inf
         less = _OF_MOMENTS - log1p(-grid_of(self.noise, cut).lost / exp(log_delta)) if cut else _OF_MOMENTS
         return (1.0 + _ROOM) * self.ends(cut).root(n, log_delta - less, settings.usual, start)
 

@@ -650,6 +650,10 @@ class Grid:
         """Return the table with these places among its inputs."""
         return self._made((*self.places, *more))
 
+    def decides_alone(self, n: int, e_minus_one: float) -> bool:
+        """Return whether one message with the largest ratio may outweigh all others: then the bound is useless."""
+        return self.cap < inf and self.cap > n * e_minus_one
+
     @cached_property
     def lost(self) -> float:
         """What the cut and the cap take of the input at an end."""
